@@ -1,0 +1,39 @@
+# Everything sets itself up: `make climb` and `make test` are all a fresh machine needs.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+READY := $(VENV)/ready
+export STAIRS_DATA ?= $(wildcard ../shared/data)
+
+.PHONY: climb test test-all bench check clean
+
+climb: $(READY)
+	$(BIN)/stairs climb
+
+test: $(READY)
+	$(BIN)/python -m pytest
+
+test-all: $(READY) $(VENV)/reference
+	$(BIN)/python -m pytest -m ""
+
+bench: $(READY) $(VENV)/reference
+	for benchmark in benchmarks/[a-z]*.py; do $(BIN)/python $$benchmark || exit 1; done
+
+check: $(READY)
+	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install --quiet --constraint constraints.txt torch==2.13.0
+	$(PIP) install --quiet --constraint constraints.txt --editable '.[test,check]'
+	touch $@
+
+$(VENV)/reference: $(READY)
+	$(PIP) install --quiet --constraint constraints.txt --editable '.[reference]'
+	touch $@
+
+clean:
+	rm -rf $(VENV)

@@ -1,0 +1,5 @@
+import sys
+
+from stairs.cli import main
+
+sys.exit(main())

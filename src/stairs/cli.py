@@ -1,0 +1,122 @@
+"""The command line: one command a file in `commands/`, imported only when it is asked for, so that --help answers at once."""
+
+import io
+import os
+import signal
+import sys
+from importlib import import_module
+
+from stairs.errors import EnvironmentFault, StairsError
+from stairs.files import FORBIDDEN, FULL, plain
+from stairs.version import __version__
+
+COMMANDS = {
+    "climb": "train the steps on your text and labels, and say which one is worth it",
+    "train": "train a step on text:  stairs train ngram notes.txt",
+    "ask": 'a run\'s own answer:  stairs ask runs/notes-ngram "once upon"',
+    "embed": "vectors of texts or of their tokens:  stairs embed runs/notes-gpt \"a text\"",
+    "score": "judge a run on a file",
+    "plan": "the minutes, memory and disk a training would take",
+    "convert": "write a run in another tool's format:  stairs convert RUN arpa --out notes.arpa",
+    "adopt": "turn another tool's file into a run:  stairs adopt notes.arpa --out runs/notes",
+    "doctor": "what this machine can do, and what is missing",
+}
+
+HELP = f"""usage: stairs COMMAND ...
+
+Stairs {__version__}: every language model from n-grams to BERT, on your own text and your own machine.
+
+{chr(10).join(f"  {name:9}{line}" for name, line in COMMANDS.items())}
+
+Every command has --help, --json and --quiet. Data goes to stdout, progress to stderr.
+Exit codes: 0 done, 1 a bug, 2 bad input, 3 the environment, 4 diverged, 5 locked, 130 and 143 signals.
+Completion: eval "$(stairs --completion bash)", and zsh and fish alike.
+"""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one command; the exit code says how it ended."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    debug = "--debug" in arguments
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a terminal without Chinese is no reason to fail
+    try:
+        code = run(arguments)
+        sys.stdout.flush()
+        return code
+    except StairsError as error:
+        if debug:
+            raise
+        complain(str(error))
+        return error.code
+    except KeyboardInterrupt:
+        print("stairs: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        discard_output()  # the reader of our output has left, which is no error of ours
+        return 0
+    except MemoryError:
+        complain("the memory of this machine is not enough for that; give a smaller corpus, order or vocabulary")
+        return EnvironmentFault.code
+    except OSError as error:
+        if debug or error.errno not in FULL | FORBIDDEN:
+            return bug(error, debug)
+        discard_output()
+        complain(f"{error.filename or 'the output'} cannot be read or written: {plain(error)}; free some space or choose another place")
+        return EnvironmentFault.code
+    except Exception as error:
+        return bug(error, debug)
+
+
+def bug(error: Exception, debug: bool) -> int:
+    if debug:
+        raise error
+    complain(f"a bug: {type(error).__name__}: {str(error)[:200]}; run again with --debug and report it")
+    return 1
+
+
+def complain(sentence: str) -> None:
+    print(f"stairs: error: {one_line(sentence)}", file=sys.stderr)
+
+
+def discard_output() -> None:
+    """Nothing more to stdout, not even what is still in its buffer when the process ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def run(arguments: list[str]) -> int:
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        print(HELP, end="")
+        return 0 if arguments else 2
+    if arguments[0] == "--version":
+        print(f"stairs {__version__}")
+        return 0
+    name, *rest = arguments
+    if name == "--completion":
+        from stairs.commands.completion import script
+
+        print(script(rest[0] if rest else "", list(COMMANDS)), end="")
+        return 0
+    if name not in COMMANDS:
+        from difflib import get_close_matches
+
+        near = get_close_matches(name, COMMANDS, 1)
+        raise usage(f"there is no command {name!r}; " + (f"did you mean {near[0]}?" if near else f"there are {', '.join(COMMANDS)}"))
+    return import_module(f"stairs.commands.{name}").main(rest) or 0
+
+
+def usage(sentence: str) -> StairsError:
+    from stairs.errors import BadInput
+
+    return BadInput(sentence)
+
+
+def one_line(text: str) -> str:
+    """Safe to print: no control characters, and no word longer than a long path."""
+    words = "".join(c if c.isprintable() else " " if c.isspace() else f"\\x{ord(c):02x}" for c in text).split()
+    return " ".join(word if len(word) <= 160 else f"{word[:80]}…{word[-79:]}" for word in words)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

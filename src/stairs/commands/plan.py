@@ -1,0 +1,136 @@
+"""stairs plan STEP CORPUS: what a training would take, from a short probe of the corpus itself."""
+
+import time
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from stairs.commands.options import show, spec_from
+from stairs.commands.train import Train, config_of, flags, given_corpus, training_of
+from stairs.errors import BadInput
+
+ABOUT = """The minutes, memory and disk that `stairs train` with the same words would take. A small part of the corpus is cut and counted, and what
+grows with the text is drawn on from there. Steps: {steps}."""
+PROBES = (1_000_000, 4_000_000)  # characters; two sizes, since the number of different n-grams grows more slowly than the text
+START = 2.0  # seconds until the first byte is read
+BYTES_PER_GRAM = 20  # of the finished model
+BYTES_PER_COUNT = 16 / 0.45 + 4  # of the counting table, on average half way between two growths
+
+
+def main(arguments: list[str]) -> int:
+    return run(flags(Train, arguments, "plan", ABOUT))
+
+
+def run(options: Any) -> int:
+    plan = planned(options)
+    if options.json:
+        show(plan)
+    else:
+        for name, value in plan.items():
+            print(f"{name.replace('_', ' '):18} {value if isinstance(value, str) else format(value, ',')}")
+    return 0
+
+
+def planned(options: Any) -> dict[str, float]:
+    corpus = given_corpus(options)
+    documents: list[str] = []
+    characters = 0
+    for document in corpus.documents():
+        documents.append(document)
+        characters += len(document)
+        if characters >= PROBES[-1]:
+            break
+    read = max(corpus.position, 1) if characters >= PROBES[-1] else corpus.size
+    growth = max(corpus.size / read, 1.0)
+    if not documents:
+        raise BadInput(f"no text in {corpus.name}; give a file with text")
+    return planned_counting(options, documents, growth) if options.step == "ngram" else planned_learning(options, documents, growth)
+
+
+def planned_counting(options: Any, documents: list[str], growth: float) -> dict[str, float]:
+    small = list(islice(documents, max(1, len(documents) * PROBES[0] // PROBES[1])))
+    first, second = probe(small, options), probe(documents, options)
+    tokens = second["tokens"] * growth
+    grams = sum(grown(a, b, first["tokens"], second["tokens"], tokens) for a, b in zip(first["sizes"], second["sizes"], strict=True))
+    bytes_per_token = 2 if second["vocabulary"] * growth**0.6 <= 65536 else 4
+    return {
+        "tokens": round(tokens),
+        "n_grams": round(grams),
+        "minutes": round((START + second["seconds"] * growth) / 60, 2),
+        "memory_mb": round(400 + grams * BYTES_PER_COUNT / 1e6),
+        "disk_mb": round((grams * BYTES_PER_GRAM + tokens * bytes_per_token) / 1e6, 1),
+    }
+
+
+def planned_learning(options: Any, documents: list[str], growth: float) -> dict[str, Any]:
+    """A few steps on the first part of the corpus, for real."""
+    from stairs.models import MODELS
+    from stairs.tasks import NextToken
+    from stairs.text.shards import build
+    from stairs.training.budget import estimated
+    from stairs.training.distributed import Workers
+    from stairs.training.gradients import Gradients
+    from stairs.training.machine import find_device, threads
+
+    training = training_of(options)
+    with TemporaryDirectory() as folder, threads(training.threads):
+        shards = build(Part(documents), spec_from(options, options.step), cache=Path(folder))
+        tokenizer = shards.tokenizer
+        told = {"vocab_size": tokenizer.vocab_size, "begin": tokenizer.begin, "end": tokenizer.end, "unknown": tokenizer.unknown}
+        task = NextToken(MODELS[options.step](config_of(options, **told)), tokenizer)
+        gradients = Gradients(task, task.examples(shards), training, Workers(0, 1, find_device(training.device)))
+        found = estimated(gradients, training)
+    longer = growth if training.epochs is not None else 1.0  # an epoch of the whole has so many more steps than one of the part
+    found["tokens"] = round(found["tokens"] * growth)
+    found["steps"], found["minutes"] = round(found["steps"] * longer), round(found["minutes"] * longer, 2)
+    found["epochs"] = round(found["epochs"] * longer / growth, 2)
+    return found
+
+
+class Part:
+    """Some documents as a corpus."""
+
+    name = "part"
+
+    def __init__(self, texts: list[str]) -> None:
+        self.texts = texts
+        self.size = self.position = sum(len(text.encode()) for text in texts)
+        self.content_hash = "part"
+
+    def documents(self) -> list[str]:
+        return self.texts
+
+
+def probe(documents: list[str], options: Any) -> dict[str, Any]:
+    """Cut and count a part of the corpus for real."""
+    from stairs.models import MODELS
+    from stairs.text.sentences import sentences
+    from stairs.text.tokenizer import Tokenizer
+
+    began = time.monotonic()
+    cut = [sentences(document) for document in documents]
+    tokenizer = Tokenizer.train(spec_from(options, options.step), lambda: cut)
+    model = MODELS[options.step](
+        config_of(options, vocab_size=tokenizer.vocab_size, begin=tokenizer.begin, end=tokenizer.end, unknown=tokenizer.unknown)
+    )
+    fixed = time.monotonic() - began
+    ids = [i for pieces in cut for row in tokenizer.encode_batch(pieces) for i in (*row, tokenizer.end)]
+    began = time.monotonic()
+    model.learn(np.array(ids, np.uint32))
+    return {
+        "tokens": len(ids),
+        "vocabulary": tokenizer.vocab_size,
+        "sizes": np.asarray(model.sizes).tolist(),
+        "seconds": fixed + time.monotonic() - began,
+    }
+
+
+def grown(small: float, large: float, small_tokens: float, large_tokens: float, tokens: float) -> float:
+    """A power law through two points (Heaps' law), read off at a third."""
+    if large_tokens <= small_tokens or large <= small:
+        return large
+    exponent = min(np.log(large / small) / np.log(large_tokens / small_tokens), 1.0)
+    return large * (tokens / large_tokens) ** exponent

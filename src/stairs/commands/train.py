@@ -1,0 +1,131 @@
+"""stairs train STEP CORPUS: from a text file to a model that can be asked."""
+
+import dataclasses
+import inspect
+import re
+from dataclasses import dataclass, make_dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from tyro.conf import Positional, arg
+
+from stairs.commands.options import Common, Cutting, Reading, corpus_from, parse, refuse_inside, show, spec_from
+from stairs.errors import BadInput
+from stairs.models.configs import CONFIGS, FROM_TOKENIZER, SIZES
+from stairs.training.folder import check_run
+from stairs.training.options import TrainingOptions
+
+ABOUT = """Train a step on text. The corpus is txt, jsonl, csv, tsv or parquet, plain or packed as gz, xz or zst, a folder of those, or - for
+stdin; `python` is the prose of the Python installation itself. Steps: {steps}."""
+
+
+@dataclass(frozen=True)
+class Train(TrainingOptions, Cutting, Reading, Common):
+    step: Positional[str] = ""  # which step of the staircase
+    corpus: Positional[tuple[str, ...]] = ()  # files or folders of text
+    out: str | None = None  # run folder; runs/CORPUS-STEP if not given
+    size: Literal["mini", "small", "base", "paper"] = "mini"  # a named set of the settings below
+    dry_run: bool = False  # say what it would take, and stop
+
+
+def main(arguments: list[str]) -> int:
+    return run(flags(Train, arguments, "train", ABOUT))
+
+
+def run(options: Any) -> int:
+    if options.dry_run:
+        from stairs.commands.plan import run as plan
+
+        return plan(options)
+    task, shards, out = prepared(options)
+    from stairs.training.fit import fit
+
+    measured = fit(task, shards, out, training_of(options))
+    if not measured:  # a worker that only computed
+        return 0
+    if options.json:
+        show({"run": str(out), **measured})
+    else:
+        bits, perplexity = measured["bits_per_character"], measured["perplexity"]
+        interval = f"{bits['low']:.4f} to {bits['high']:.4f}"
+        print(f"{out}: {bits['value']:.4f} bits per character on held-out text ({interval}), perplexity {perplexity['value']:.2f}")
+    return 0
+
+
+def prepared(options: Any) -> tuple[Any, Any, Path]:
+    """The untrained task, its data, and where the run will stand."""
+    out = output(options)
+    check_run(out)
+    corpus, spec = given_corpus(options), spec_from(options, options.step)
+    from stairs.models import MODELS
+    from stairs.tasks import NextToken
+    from stairs.text.shards import build
+
+    MODELS[options.step].check(config_of(options, vocab_size=0))  # before the corpus is read
+    shards = build(corpus, spec)
+
+    tokenizer = shards.tokenizer
+    told = {"vocab_size": tokenizer.vocab_size, "begin": tokenizer.begin, "end": tokenizer.end, "unknown": tokenizer.unknown}
+    model = MODELS[options.step](config_of(options, **told))
+    return NextToken(model, tokenizer), shards, out
+
+
+def training_of(options: Any) -> TrainingOptions:
+    return TrainingOptions(**{field.name: getattr(options, field.name) for field in dataclasses.fields(TrainingOptions)})
+
+
+def given_corpus(options: Any) -> Any:
+    if options.corpus == ("python",) and not Path("python").exists():
+        from stairs.text.samples import PythonProse
+
+        return PythonProse()
+    return corpus_from(options.corpus, options)
+
+
+def output(options: Any) -> Path:
+    """The run folder, refused early when it would lie in the corpus."""
+    name = re.sub(r"[^\w.-]+", "-", Path(options.corpus[0]).name.split(".")[0]) if options.corpus[0] != "-" else "stdin"
+    out = Path(options.out) if options.out else Path("runs") / f"{name}-{options.step}"
+    refuse_inside(out, options.corpus)
+    return out
+
+
+def flags(kind: Any, arguments: list[str], command: str, about: str) -> Any:
+    """The command's own flags and those of the step it names, read together."""
+    about = about.format(steps=", ".join(CONFIGS))
+    step = next((word for word in arguments if word in CONFIGS), None)
+    options = parse(with_settings(kind, step) if step else kind, arguments, command, about)
+    if options.step not in CONFIGS:
+        from difflib import get_close_matches
+
+        near = get_close_matches(options.step, CONFIGS, 1)
+        raise BadInput(f"there is no step {options.step!r}; " + (f"did you mean {near[0]}?" if near else f"there are {', '.join(CONFIGS)}"))
+    if not options.corpus:
+        raise BadInput(f"no corpus came; give a text file: stairs {command} {options.step} notes.txt")
+    training_of(options).check()
+    return options
+
+
+def with_settings(kind: Any, step: str) -> Any:
+    """`kind` with a flag for each of the step's settings; one that is not given comes from the size."""
+    own = {field.name for field in dataclasses.fields(kind)}
+    fields: list[Any] = []
+    for base in kind.__mro__[:-1]:  # named again with their words, which are not found through a class without a source
+        fields += [(field.name, Annotated[field.type, arg(help=words)], field) for field, words in worded(base) if field.name in base.__annotations__]
+    for field, words in worded(CONFIGS[step]):
+        if field.name not in own and field.name not in FROM_TOKENIZER:
+            chosen: Any = field.type
+            fields.append((field.name, Annotated[chosen | None, arg(help=f"{words} ({step}: {field.default})")], None))
+    return make_dataclass(kind.__name__, fields, bases=(kind,), frozen=True)
+
+
+def worded(kind: Any) -> list[tuple[Any, str]]:
+    """The fields of a dataclass with the words that stand behind them."""
+    words = dict(re.findall(r"^ {4}(\w+):.*?# (.*)$", inspect.getsource(kind), re.M))
+    return [(field, words.get(field.name, "")) for field in dataclasses.fields(kind)]
+
+
+def config_of(options: Any, **told: Any) -> Any:
+    kind = CONFIGS[options.step]
+    given = {field.name: getattr(options, field.name, None) for field in dataclasses.fields(kind) if field.name not in FROM_TOKENIZER}
+    return kind(**told, **{**SIZES[options.step][options.size], **{name: value for name, value in given.items() if value is not None}})

@@ -1,0 +1,172 @@
+"""Folders that are whole or not there: written aside, checked by a manifest, and renamed into place in one instant."""
+
+import errno
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from stairs.errors import BadInput, EnvironmentFault
+
+MANIFEST = "manifest.json"
+FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+FORBIDDEN = {errno.EIO, errno.EROFS, errno.EACCES, errno.EPERM, errno.EBUSY, errno.ESTALE, errno.ENXIO}
+NO_SUCH_PLACE = {errno.ENOENT, errno.ENOTDIR, errno.EEXIST, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP}  # below a file, or in /proc
+
+
+@contextmanager
+def new_folder(target: Path, about: dict | None = None) -> Iterator[Path]:
+    """Yield an empty folder to fill; afterwards it stands at `target` with a manifest of sizes and sha256, or, after an error, nowhere.
+
+    `about` is kept in the manifest and may still be filled inside the `with`.
+    """
+    aside = target.parent / f".tmp-{os.getpid()}-{target.name}"
+    with said_plainly(target):
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            remove_abandoned(target)
+            aside.mkdir()
+            yield aside
+            files = {}
+            for path in sorted(aside.iterdir()):
+                files[path.name] = {"bytes": path.stat().st_size, "sha256": sha256(path)}
+                flush(path)
+            manifest = {**(about or {}), "files": files}
+            write_json(aside / MANIFEST, {**manifest, "checksum": checksum(manifest)})
+            flush(aside)
+            replaced = target.parent / f".old-{os.getpid()}-{target.name}"
+            if target.exists():
+                target.rename(replaced)
+            try:
+                aside.rename(target)
+            except OSError:
+                if replaced.exists():
+                    replaced.rename(target)
+                raise
+            flush(target.parent)
+            shutil.rmtree(replaced, ignore_errors=True)
+        finally:
+            shutil.rmtree(aside, ignore_errors=True)
+
+
+def manifest_of(folder: Path) -> dict:
+    """The manifest of a folder, every file checked against it; BadInput names the first that differs."""
+    try:
+        manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
+        files = {str(name): (int(expected["bytes"]), str(expected["sha256"])) for name, expected in manifest["files"].items()}
+        if manifest.pop("checksum") != checksum(manifest):
+            raise ValueError
+    except FileNotFoundError:
+        raise BadInput(f"{folder} has no {MANIFEST}, so it was not finished; make it again") from None
+    except OSError as error:
+        raise EnvironmentFault(f"cannot read {folder / MANIFEST}: {plain(error)}; check the folder") from None
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise BadInput(f"{folder / MANIFEST} is damaged; make the folder again") from None
+    for name, (size, digest) in files.items():
+        path = folder / name
+        if not path.is_file():
+            raise BadInput(f"{path} is missing; make the folder again")
+        if path.stat().st_size != size:
+            raise BadInput(f"{path} has {path.stat().st_size} bytes where its manifest says {size}; make the folder again")
+        actual = sha256(path)
+        if actual != digest:
+            raise BadInput(f"{path} is damaged: sha256 {actual[:12]} where its manifest says {digest[:12]}; make the folder again")
+    return manifest
+
+
+def remove_abandoned(target: Path) -> None:
+    """What a process that is no more, or this one's namesake, left half-written beside `target`."""
+    for left in [*target.parent.glob(f".tmp-*-{target.name}"), *target.parent.glob(f".old-*-{target.name}")]:
+        process = left.name.split("-")[1]
+        if process == str(os.getpid()) or not (process.isdecimal() and is_running(int(process))):
+            shutil.rmtree(left, ignore_errors=True)
+
+
+def is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        pass  # it runs, and is another user's
+    return True
+
+
+def checksum(manifest: dict) -> str:
+    return hashlib.sha256(json.dumps(manifest, sort_keys=True).encode()).hexdigest()
+
+
+def write_json(path: Path, data: object) -> None:
+    """JSON people can read, on the disk when this returns, never half of it."""
+    with said_plainly(path):
+        aside = path.with_name(f".tmp-{os.getpid()}-{path.name}")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            aside.write_text(json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n", "utf-8")
+            flush(aside)
+            aside.replace(path)
+            flush(path.parent)
+        except BaseException:
+            aside.unlink(missing_ok=True)
+            raise
+
+
+def sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def flush(path: Path) -> None:
+    """Until it is on the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def need_space(folder: Path, needed: int, what: str) -> None:
+    """EnvironmentFault if less than `needed` bytes are free where `folder` will be."""
+    while not folder.exists():
+        folder = folder.parent
+    free = shutil.disk_usage(folder).free
+    if free < needed:
+        raise EnvironmentFault(
+            f"{what} needs about {megabytes(needed)} in {folder}, where {megabytes(free)} are free; free some or set XDG_CACHE_HOME elsewhere"
+        )
+
+
+def megabytes(count: float) -> str:
+    return f"{count / 1e6:.0f} MB" if count >= 1e6 else f"{count / 1e3:.1f} kB"
+
+
+@contextmanager
+def said_plainly(path: Path) -> Iterator[None]:
+    """A full disk, a missing permission or a place where nothing can be as one sentence."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in FULL | FORBIDDEN | NO_SUCH_PLACE:
+            raise
+        raise unwritable(path, error) from error
+
+
+def unwritable(path: Path, error: OSError) -> EnvironmentFault:
+    if error.errno not in FULL:
+        return EnvironmentFault(f"cannot write {path}: {plain(error)}; choose another place")
+    there = next(parent for parent in [path, *path.absolute().parents] if parent.exists())
+    free = megabytes(shutil.disk_usage(there).free)
+    return EnvironmentFault(f"cannot write {path}: {plain(error)} ({free} free); free some space or choose another place")
+
+
+def plain(error: OSError) -> str:
+    return (error.strerror or "input/output error").lower()
+
+
+def cache_folder() -> Path:
+    """Where what can be made again is kept."""
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "stairs"

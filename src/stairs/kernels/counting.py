@@ -1,0 +1,233 @@
+"""Counting every n-gram of a stream of ids, one hash table per order, in memory that grows with distinct n-grams and not with text.
+
+An n-gram is (its first n-1 words, its last word), and its first n-1 words are themselves a counted n-gram with a number, so a key is
+always two integers whatever the order. A slot of a table is two int64: the key, and number << 32 | count.
+"""
+
+import os
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+from numba import njit, prange
+
+EMPTY = -1
+WORD_BITS = 31
+NUMBER_BITS = 32
+BATCH = 128  # probes whose memory is asked for before any is used, so that the cache misses overlap
+FULLEST = 0.6
+LARGE = 1 << 23  # slots from which on a table grows by twice, not four times
+THREADS = os.cpu_count() or 1
+
+
+@njit(nogil=True, cache=True)
+def sentences_of(ids, end, at_start):
+    """Drop the extra `end` after each document. Returns the words, whether each begins a sentence, and whether the next one will."""
+    words = np.empty(len(ids), np.int32)
+    begins = np.empty(len(ids), np.bool_)
+    filled = 0
+    for i in range(len(ids)):
+        word = ids[i]
+        if word == end and at_start:
+            continue
+        words[filled] = word
+        begins[filled] = at_start
+        at_start = word == end
+        filled += 1
+    return words[:filled], begins[:filled], at_start
+
+
+@njit(nogil=True, cache=True)
+def slot_of(key, slots):
+    scrambled = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
+    scrambled ^= scrambled >> np.uint64(29)
+    scrambled *= np.uint64(0xBF58476D1CE4E5B9)
+    return np.int64(scrambled >> np.uint64(11)) & (slots - 1)
+
+
+@njit(nogil=True, cache=True)
+def count_block(table, suffixes, size, words, begins, shorter, carried, before_sentence, numbers):
+    """Count the n-grams that end in this block; `shorter[i]` is the number of the (n-1)-gram ending at i, or -1.
+
+    `carried` is that of the position before the block, `before_sentence` what stands in its place at a sentence start. Writes the number of
+    each n-gram into `numbers` and of a new one's last n-1 words into `suffixes`; returns how many n-grams the table now holds.
+    """
+    slots = len(table) // 2
+    keys = np.empty(BATCH, np.int64)
+    places = np.empty(BATCH, np.int64)
+    previous = carried
+    touched = np.int64(0)
+    for start in range(0, len(words), BATCH):
+        length = min(BATCH, len(words) - start)
+        for j in range(length):
+            i = start + j
+            context = before_sentence if begins[i] else previous
+            previous = shorter[i]
+            key = (np.int64(context) << WORD_BITS) | np.int64(words[i])
+            keys[j] = key if context >= 0 else EMPTY
+            places[j] = slot_of(key, slots)
+            touched ^= table[2 * places[j]]
+        for j in range(length):
+            key = keys[j]
+            if key == EMPTY:
+                numbers[start + j] = -1
+                continue
+            place = places[j]
+            while table[2 * place] != key and table[2 * place] != EMPTY:
+                place = (place + 1) & (slots - 1)
+            if table[2 * place] == EMPTY:
+                table[2 * place] = key
+                table[2 * place + 1] = np.int64(size) << NUMBER_BITS
+                suffixes[size] = shorter[start + j]
+                size += 1
+            table[2 * place + 1] += 1
+            numbers[start + j] = table[2 * place + 1] >> NUMBER_BITS
+    if touched == 1:  # never true in effect; it keeps the early reads from being optimised away
+        size += 0
+    return size, previous
+
+
+@njit(nogil=True, cache=True)
+def grown(table, slots):
+    """The same entries in a table of more slots."""
+    larger = np.full(2 * slots, EMPTY, np.int64)
+    for old in range(0, len(table), 2):
+        key = table[old]
+        if key != EMPTY:
+            place = slot_of(key, slots)
+            while larger[2 * place] != EMPTY:
+                place = (place + 1) & (slots - 1)
+            larger[2 * place] = key
+            larger[2 * place + 1] = table[old + 1]
+    return larger
+
+
+@njit(nogil=True, cache=True)
+def arranged(table, size, places, contexts):
+    """The n-grams sorted by context, then by last word: where those of each of the `contexts` contexts begin, and word << 32 | number of each.
+
+    `places` turns the number of a context into its place in the sorted level below.
+    """
+    first = np.zeros(contexts + 1, np.int32)
+    for slot in range(0, len(table), 2):
+        if table[slot] != EMPTY:
+            first[places[table[slot] >> WORD_BITS] + 1] += 1
+    for context in range(contexts):
+        first[context + 1] += first[context]
+    free = first[:-1].copy()
+    grams = np.empty(size, np.int64)
+    for slot in range(0, len(table), 2):
+        key = table[slot]
+        if key != EMPTY:
+            context = places[key >> WORD_BITS]
+            number = table[slot + 1] >> NUMBER_BITS
+            grams[free[context]] = ((key & ((np.int64(1) << WORD_BITS) - 1)) << NUMBER_BITS) | number
+            free[context] += 1
+    return first, grams
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def sorted_within(first, grams):
+    """Sort the n-grams of each context, where they stand."""
+    for context in prange(len(first) - 1):
+        low, high = first[context], first[context + 1]
+        if high - low > 16:
+            grams[low:high].sort()
+        else:
+            for i in range(low + 1, high):
+                gram = grams[i]
+                j = i - 1
+                while j >= low and grams[j] > gram:
+                    grams[j + 1] = grams[j]
+                    j -= 1
+                grams[j + 1] = gram
+    return grams
+
+
+@njit(nogil=True, cache=True)
+def counts_of(table, size):
+    """The count of each n-gram, by its number."""
+    counts = np.empty(size, np.int32)
+    for slot in range(0, len(table), 2):
+        if table[slot] != EMPTY:
+            counts[table[slot + 1] >> NUMBER_BITS] = min(table[slot + 1] & ((np.int64(1) << NUMBER_BITS) - 1), np.int64(0x7FFFFFFF))
+    return counts
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def columns(grams, counts_by_number, suffixes_by_number, places_below):
+    """Word, count and suffix of the sorted n-grams, and the place of each by its number."""
+    size = len(grams)
+    words = np.empty(size, np.int32)
+    counts = np.empty(size, np.int32)
+    suffixes = np.empty(size, np.int32)
+    places = np.empty(size, np.int32)
+    for place in prange(size):
+        number = grams[place] & ((np.int64(1) << NUMBER_BITS) - 1)
+        words[place] = grams[place] >> NUMBER_BITS
+        counts[place] = counts_by_number[number]
+        suffixes[place] = places_below[suffixes_by_number[number]]
+        places[number] = place
+    return words, counts, suffixes, places
+
+
+class Counter:
+    """The table of one order."""
+
+    def __init__(self) -> None:
+        self.table = np.full(2 << 16, EMPTY, np.int64)
+        self.suffixes = np.empty(1 << 16, np.int32)
+        self.size = 0
+        self.carried = -1
+
+    def count(self, words: np.ndarray, begins: np.ndarray, shorter: np.ndarray, before_sentence: int) -> np.ndarray:
+        needed = self.size + len(words)
+        slots = len(self.table) // 2
+        if needed > FULLEST * slots:
+            while needed > FULLEST * slots:
+                slots *= 4 if slots < LARGE else 2
+            self.table = grown(self.table, slots)
+        if needed > len(self.suffixes):
+            self.suffixes = np.concatenate([self.suffixes[: self.size], np.empty(max(needed, self.size) + len(words), np.int32)])
+        numbers = np.empty(len(words), np.int32)
+        self.size, self.carried = count_block(
+            self.table, self.suffixes, self.size, words, begins, shorter, self.carried, before_sentence, numbers
+        )
+        return numbers
+
+
+def count(
+    ids: np.ndarray,
+    order: int,
+    begin: int,
+    end: int,
+    vocab_size: int,
+    *,
+    advance: Callable[[float], None] = lambda amount: None,
+    block: int = 1 << 19,
+) -> tuple[np.ndarray, list[Counter]]:
+    """Counts of the words, and the counters of orders 2 to `order`, of a stream in which `end` follows each sentence.
+
+    Order n of a block needs order n-1 of that block and order n of the block before, so the blocks move through the orders as along an
+    assembly line, and the orders work at the same time.
+    """
+    single = np.zeros(vocab_size, np.int64)
+    counters = [Counter() for _ in range(order - 1)]
+    line: deque[list[np.ndarray] | None] = deque(maxlen=order - 1)  # the block at place p is due at counters[p]
+    at_start = True
+
+    def work(place: int) -> None:
+        item = line[place]
+        if item is not None:
+            words, begins, shorter = item
+            item[2] = counters[place].count(words, begins, shorter, begin if place == 0 else -1)
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        for position in range(0, len(ids) + block * max(order - 2, 0), block):
+            words, begins, at_start = sentences_of(ids[position : position + block].astype(np.int32), end, at_start)
+            single += np.bincount(words, minlength=vocab_size)
+            line.appendleft([words, begins, words] if len(words) else None)
+            list(pool.map(work, range(len(line))))
+            advance(min(block, max(len(ids) - position, 0)))
+    return single, counters

@@ -1,0 +1,173 @@
+"""Attention: each query mixes the values whose keys fit it.
+
+    attend(Q, K, V) = softmax(score(Q, K)) V
+
+Scores: dot `qk` and bilinear `qWk` (Luong et al. 2015), scaled dot `qk / sqrt(D)` (Vaswani et al. 2017), additive `v tanh(qW + kU)`
+(Bahdanau et al. 2015), projected `<qW, kU>`, and uniform: everyone alike, which is an average.
+
+Departures: none.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from stairs.errors import BadInput
+from stairs.layers.cache import KeyValues
+from stairs.layers.positions import Rotary
+
+Score = Callable[[Tensor, Tensor], Tensor]  # (..., T, D), (..., S, D) -> (..., T, S)
+
+
+def dot(query: Tensor, key: Tensor) -> Tensor:
+    return query @ key.transpose(-1, -2)
+
+
+def scaled_dot(query: Tensor, key: Tensor) -> Tensor:
+    return dot(query, key) / math.sqrt(query.shape[-1])
+
+
+def uniform(query: Tensor, key: Tensor) -> Tensor:
+    return query.new_zeros(*query.shape[:-1], key.shape[-2])
+
+
+class Additive(nn.Module):
+    """v tanh(qW + kU)."""
+
+    def __init__(self, query_width: int, key_width: int, width: int) -> None:
+        super().__init__()
+        self.query = nn.Linear(query_width, width, bias=False)
+        self.key = nn.Linear(key_width, width, bias=False)
+        self.value = nn.Linear(width, 1, bias=False)
+
+    def forward(self, query: Tensor, key: Tensor) -> Tensor:
+        return self.value(torch.tanh(self.query(query)[..., :, None, :] + self.key(key)[..., None, :, :]))[..., 0]
+
+
+class Bilinear(nn.Module):
+    """qWk."""
+
+    def __init__(self, query_width: int, key_width: int) -> None:
+        super().__init__()
+        self.query = nn.Linear(query_width, key_width, bias=False)
+
+    def forward(self, query: Tensor, key: Tensor) -> Tensor:
+        return dot(self.query(query), key)
+
+
+class Projected(nn.Module):
+    """<qW, kU>."""
+
+    def __init__(self, query_width: int, key_width: int, width: int) -> None:
+        super().__init__()
+        self.query = nn.Linear(query_width, width, bias=False)
+        self.key = nn.Linear(key_width, width, bias=False)
+
+    def forward(self, query: Tensor, key: Tensor) -> Tensor:
+        return dot(self.query(query), self.key(key))
+
+
+def weigh(query: Tensor, key: Tensor, *, score: Score = scaled_dot, mask: Tensor | None = None) -> Tensor:
+    """How much each query takes of each value: softmax(score), zeros for a query that may look at nothing."""
+    scores = score(query, key)
+    if mask is None:
+        return scores.softmax(-1)
+    return scores.masked_fill(~mask, torch.finfo(scores.dtype).min).softmax(-1).masked_fill(~mask, 0.0)
+
+
+def attend(query: Tensor, key: Tensor, value: Tensor, *, score: Score = scaled_dot, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    """Mix `value` by softmax(score). A query that may look at nothing gets zeros, as in PyTorch's fused kernel."""
+    weights = weigh(query, key, score=score, mask=mask)
+    return weights @ value, weights
+
+
+class Attention(nn.Module):
+    """Several attentions side by side, each on its own projection of what it reads: the query's own text, or another, `key_value`."""
+
+    def __init__(
+        self,
+        width: int,
+        heads: int,
+        *,
+        dropout: float = 0.0,
+        key_value_width: int | None = None,
+        score: Score | None = None,
+        rotary: Rotary | None = None,
+    ) -> None:
+        super().__init__()
+        check_heads(width, heads)
+        read = key_value_width or width
+        self.heads = heads
+        self.dropout = dropout
+        self.score = score
+        self.rotary = rotary
+        self.query = nn.Linear(width, width)
+        self.key = nn.Linear(read, width)
+        self.value = nn.Linear(read, width)
+        self.output = nn.Linear(width, width)
+        self.together: nn.Module | None = None  # query, key and value in one, which `packed` puts in
+        self.weights = nn.Identity()  # the weights pass through here when somebody looks, by a hook on it
+
+    def forward(
+        self,
+        query: Tensor,
+        key_value: Tensor | None = None,
+        mask: Tensor | None = None,
+        cache: KeyValues | None = None,
+        places: Tensor | None = None,
+    ) -> Tensor:
+        """(B, T, D) and (B, S, D) to (B, T, D). With a cache, what is read comes after what was read before."""
+        read = query if key_value is None else key_value
+        q, k, v = map(self.split, self.project(query, read))  # (B, H, T or S, D/H)
+        if self.rotary is not None and places is not None:
+            q, k = self.rotary(q, places), self.rotary(k, places)
+        if cache is not None:
+            k, v = cache.extended(k, v)
+            q = q.to(k.dtype)
+        if mask is not None:
+            mask = mask.unsqueeze(-3)  # the head axis: (B, 1, T, S)
+        return self.output(self.mix(q, k, v, mask).transpose(1, 2).flatten(2).to(query.dtype))
+
+    def project(self, query: Tensor, read: Tensor) -> Sequence[Tensor]:
+        if self.together is not None and read is query:
+            return self.together(query).chunk(3, -1)
+        return self.query(query), self.key(read), self.value(read)
+
+    def split(self, vectors: Tensor) -> Tensor:
+        return vectors.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+
+    def mix(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
+        """`attend`, by the fastest path that nobody can tell from it."""
+        dropout = self.dropout if self.training else 0.0
+        if self.weights._forward_hooks or self.score is not None:
+            weights = self.weights(weigh(query, key, score=self.score or scaled_dot, mask=mask))
+            return F.dropout(weights, dropout) @ value
+        if dropout or slow_when_fused(query):
+            return by_products(query, key, value, mask, dropout)
+        return F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
+
+
+def slow_when_fused(query: Tensor) -> bool:
+    """On a CPU the fused kernel's backward in bfloat16 takes about twice as long as matrix products; everywhere else it wins."""
+    return query.dtype == torch.bfloat16 and query.device.type == "cpu" and query.requires_grad
+
+
+def by_products(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout: float) -> Tensor:
+    """`attend` with the mask added instead of filled in, which passes over the scores once instead of three times."""
+    query = query * (1 / math.sqrt(query.shape[-1]))
+    if mask is None:
+        return F.dropout(dot(query, key).softmax(-1), dropout) @ value
+    forbidden = torch.zeros_like(mask, dtype=query.dtype).masked_fill(~mask, torch.finfo(query.dtype).min)
+    mixed = F.dropout((dot(query, key) + forbidden).softmax(-1), dropout) @ value
+    return mixed.masked_fill(~mask.any(-1, keepdim=True), 0.0)
+
+
+def check_heads(width: int, heads: int) -> None:
+    """BadInput with the nearest number of heads that divides the width."""
+    if width < 1 or heads < 1 or width % heads:
+        fits = [number for number in range(1, max(width, 1) + 1) if width % number == 0]
+        advice = f"; try {min(fits, key=lambda number: (abs(number - heads), -number))} heads" if fits else ""
+        raise BadInput(f"{heads} heads cannot share a width of {width}, which must be a multiple of them{advice}")

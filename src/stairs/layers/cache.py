@@ -1,0 +1,28 @@
+"""What a model that goes left to right keeps of what it has read, so that each new token costs one position and not all of them."""
+
+import torch
+from torch import Tensor
+
+
+class KeyValues:
+    """Keys and values of one attention, (B, H, capacity, D/H), allocated once and filled from the left.
+
+    On a CPU they are in float32 whatever the model is in: attention with one query is several times slower in bfloat16.
+    """
+
+    def __init__(self, batch: int, heads: int, capacity: int, width: int, like: Tensor) -> None:
+        kind = torch.float32 if like.device.type == "cpu" else like.dtype
+        self.keys = torch.empty(batch, heads, capacity, width, dtype=kind, device=like.device)
+        self.values = torch.empty_like(self.keys)
+        self.length = 0
+
+    def extended(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+        """Everything read so far, these included."""
+        start, self.length = self.length, self.length + keys.shape[2]
+        self.keys[:, :, start : self.length] = keys
+        self.values[:, :, start : self.length] = values
+        return self.keys[:, :, : self.length], self.values[:, :, : self.length]
+
+    def choose(self, rows: Tensor) -> None:
+        """Go on with these rows, in this order, as a beam does."""
+        self.keys, self.values = self.keys[rows], self.values[rows]

@@ -1,0 +1,25 @@
+"""Where training begins: every number a pure function of the seed and of its parameter's name."""
+
+import hashlib
+
+import torch
+from torch import nn
+
+
+@torch.no_grad()
+def initialize(module: nn.Module, seed: int, deviation: float = 0.02) -> None:
+    """Weights from a normal distribution as GPT and BERT have it, biases 0, norms 1."""
+    for place, part in module.named_modules():
+        if isinstance(part, nn.LayerNorm):
+            nn.init.ones_(part.weight)
+            nn.init.zeros_(part.bias)
+        elif isinstance(part, nn.Linear | nn.Embedding) and part.weight.numel():
+            nn.init.normal_(part.weight, 0.0, deviation, generator=named(seed, f"{place}.weight"))
+            if isinstance(part, nn.Linear) and part.bias is not None:
+                nn.init.zeros_(part.bias)
+
+
+def named(seed: int, name: str) -> torch.Generator:
+    """The randomness of one name."""
+    digest = hashlib.blake2b(f"{seed}:{name}".encode(), digest_size=8).digest()
+    return torch.Generator().manual_seed(int.from_bytes(digest) >> 1)

@@ -1,0 +1,72 @@
+"""Linear layers whose weights are laid out for answering, not for training: the same numbers, read in the order the processor likes.
+
+For one vector in float32 a transposed copy of a wide matrix is read at the speed of the memory; for several, and in bfloat16, oneDNN's own
+layout is fastest. That layout is reached by a private operator of PyTorch, so it is tried once on a small matrix, and where it fails the plain
+product does the work.
+"""
+
+import copy
+from functools import cache
+from typing import Literal, TypeVar
+
+import torch
+from torch import Tensor, nn
+
+from stairs.layers.attention import Attention
+
+Precision = Literal["fp32", "bf16"]
+Kind = TypeVar("Kind", bound=nn.Module)
+DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
+SEVERAL = 8  # rows to lay out for; the layout serves any number
+
+
+class Packed(nn.Module):
+    """y = x W^T + b, without gradient."""
+
+    def __init__(self, weight: Tensor, bias: Tensor | None = None) -> None:
+        super().__init__()
+        self.weight = weight.detach()
+        self.bias = None if bias is None else bias.detach()
+        self.wide = weight.shape[0] > weight.shape[1]
+        self.can_lay_out = weight.device.type == "cpu" and can_lay_out(weight.dtype)
+        self.transposed: Tensor | None = None
+        self.laid_out: Tensor | None = None
+
+    def forward(self, x: Tensor) -> Tensor:
+        rows = x.numel() // x.shape[-1]
+        if rows == 1 and x.dtype == torch.float32 and self.wide:
+            if self.transposed is None:
+                self.transposed = self.weight.T.contiguous()
+            flat = x.reshape(1, -1)
+            product = flat @ self.transposed if self.bias is None else torch.addmm(self.bias, flat, self.transposed)
+            return product.view(*x.shape[:-1], -1)
+        if (rows == 1 and x.dtype == torch.float32) or not self.can_lay_out:
+            return nn.functional.linear(x, self.weight, self.bias)
+        if self.laid_out is None:
+            self.laid_out = torch.ops.mkldnn._reorder_linear_weight(self.weight, SEVERAL)
+        return torch.ops.mkldnn._linear_pointwise(x, self.laid_out, self.bias, "none", [], "")
+
+
+@cache
+def can_lay_out(kind: torch.dtype) -> bool:
+    """Whether this build of PyTorch has the operator and it multiplies rightly."""
+    weight, x = torch.eye(32, dtype=kind), torch.arange(64, dtype=torch.float32).view(2, 32).to(kind)
+    try:
+        laid_out = torch.ops.mkldnn._reorder_linear_weight(weight, SEVERAL)
+        return torch.equal(torch.ops.mkldnn._linear_pointwise(x, laid_out, None, "none", [], ""), x)
+    except (RuntimeError, AttributeError, NotImplementedError, TypeError):
+        return False
+
+
+def packed(model: Kind, precision: Precision) -> Kind:
+    """A copy for answering, in which every Linear is Packed. In float32 it shares all other weights with the model."""
+    shared = {id(p): nn.Parameter(p.detach(), requires_grad=False) for p in model.parameters()} if precision == "fp32" else {}
+    twin = copy.deepcopy(model, shared).eval().requires_grad_(False).to(DTYPES[precision])
+    for part in list(twin.modules()):
+        for name, child in part.named_children():
+            if isinstance(child, nn.Linear):
+                setattr(part, name, Packed(child.weight, child.bias))
+        if isinstance(part, Attention) and part.key.weight.shape == part.query.weight.shape:
+            three = (part.query, part.key, part.value)
+            part.together = Packed(torch.cat([one.weight for one in three]), torch.cat([one.bias for one in three]))
+    return twin

@@ -1,0 +1,108 @@
+"""The last layer, from a vector to a chance for every word of the vocabulary; in most small models it is most of the work.
+
+    p(w | h) = exp(h·W_w + b_w) / sum over all words v of exp(h·W_v + b_v)
+
+`total_surprise` is exact: it goes over the positions in chunks and makes each chunk's gradient at once, so that the table of all logits,
+positions times vocabulary, never exists. `sampled_surprise` (Bengio & Senécal 2008, Jean et al. 2015) puts a few words drawn at random in
+place of the whole vocabulary, each logit less the log of how often its word is expected to be drawn; words are numbered by falling count,
+so they are drawn by Zipf's law.
+"""
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn.functional import embedding, linear
+
+LOGITS_AT_ONCE = 1 << 22  # numbers; more leave the caches
+ROWS_AT_LEAST = 256  # fewer leave the matrix product hungry
+
+
+def total_surprise(hidden: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor) -> Tensor:
+    """Sum of -ln p(target) over positions: hidden (N, D), weight (V, D), bias (V,), targets (N,)."""
+    if torch.is_autocast_enabled(hidden.device.type):
+        hidden = hidden.to(torch.get_autocast_dtype(hidden.device.type))
+    return TotalSurprise.apply(hidden, weight, bias, targets)
+
+
+@torch.no_grad()
+def surprises(hidden: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor) -> Tensor:
+    """-ln p(target) at each position (N,), without gradient."""
+    matrix = weight.to(hidden.dtype)
+    found = [surprise_and_chances(part, matrix, bias, targets[rows])[0] for rows, part in parts(hidden, len(weight))]
+    return torch.cat(found) if found else targets.new_zeros(0, dtype=torch.float32)
+
+
+class TotalSurprise(torch.autograd.Function):
+    """The gradient of a chunk is made while its chances are at hand; `backward` only scales it."""
+
+    @staticmethod
+    def forward(ctx: Any, hidden: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor) -> Tensor:
+        if not any(ctx.needs_input_grad):
+            return surprises(hidden, weight, bias, targets).sum()
+        matrix = weight.to(hidden.dtype)
+        total = hidden.new_zeros((), dtype=torch.float32)
+        by_hidden, by_weight = torch.empty_like(hidden), torch.zeros_like(weight)
+        by_bias = None if bias is None else torch.zeros_like(bias)
+        for rows, part in parts(hidden, len(weight)):
+            asked = targets[rows]
+            found, slope = surprise_and_chances(part, matrix, bias, asked)
+            total += found.sum()
+            slope[torch.arange(len(asked), device=asked.device), asked] -= 1  # d surprise / d logits = p - [word is the target]
+            if by_bias is not None:
+                by_bias += slope.sum(0)
+            slope = slope.to(hidden.dtype)
+            torch.mm(slope, matrix, out=by_hidden[rows])
+            if by_weight.dtype == slope.dtype:
+                by_weight.addmm_(slope.T, part)
+            else:
+                by_weight += slope.T @ part
+        ctx.save_for_backward(by_hidden, by_weight, by_bias)
+        return total
+
+    @staticmethod
+    def backward(ctx: Any, *slopes: Tensor) -> tuple[Tensor | None, ...]:
+        scaled = [None if saved is None else saved * slopes[0].to(saved.dtype) for saved in ctx.saved_tensors]
+        return *scaled, None
+
+
+def parts(hidden: Tensor, vocabulary: int) -> Iterator[tuple[slice, Tensor]]:
+    rows = max(LOGITS_AT_ONCE // max(vocabulary, 1), ROWS_AT_LEAST)
+    for start in range(0, len(hidden), rows):
+        chunk = slice(start, start + rows)
+        yield chunk, hidden[chunk]
+
+
+def surprise_and_chances(hidden: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor) -> tuple[Tensor, Tensor]:
+    """-ln p(target) (N,), and p of all words (N, V)."""
+    logits = linear(hidden, weight, None if bias is None else bias.to(hidden.dtype)).float()
+    wanted, top = logits.gather(-1, targets[:, None])[:, 0], logits.amax(-1)
+    chances = logits.softmax(-1)
+    everything = top - chances.amax(-1).log()  # ln of the sum of exp(logits), in half the time of logsumexp
+    return everything - wanted, chances
+
+
+def sampled_surprise(
+    hidden: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor, samples: int, random: torch.Generator | None = None
+) -> Tensor:
+    """`total_surprise` estimated: in the sum over all words stand the target and `samples` drawn words, the same for all positions."""
+    size = len(weight)
+    drawn = zipf(size, samples, hidden.device, random)
+    wanted = (hidden * embedding(targets, weight)).sum(-1)
+    others = hidden @ embedding(drawn, weight).to(hidden.dtype).T - (samples * zipf_chance(drawn, size)).log()
+    if bias is not None:
+        wanted, others = wanted + bias[targets], others + bias[drawn]
+    others = others.float().masked_fill(drawn == targets[:, None], -torch.inf)  # the target itself is there already
+    return (torch.cat([wanted.float()[:, None], others], 1).logsumexp(1) - wanted.float()).sum()
+
+
+def zipf(size: int, count: int, device: torch.device, random: torch.Generator | None = None) -> Tensor:
+    """Ids drawn with `zipf_chance`."""
+    drawn = torch.exp(torch.rand(count, generator=random, dtype=torch.float64) * math.log(size + 1)).long() - 1
+    return drawn.clamp(0, size - 1).to(device)
+
+
+def zipf_chance(ids: Tensor, size: int) -> Tensor:
+    return ((ids + 2.0) / (ids + 1.0)).log() / math.log(size + 1)

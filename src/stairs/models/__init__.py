@@ -1,0 +1,11 @@
+"""The steps, one paper a file. `MODELS` is imported when it is asked for: it brings torch along, and `--help` must not wait for it."""
+
+from typing import Any
+
+
+def __getattr__(name: str) -> Any:
+    if name == "MODELS":
+        from stairs.models.registry import MODELS
+
+        return MODELS
+    raise AttributeError(name)

@@ -1,0 +1,95 @@
+"""What every step is: a model with up to three verbs, which says itself which of them it has."""
+
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from stairs.errors import BadInput, Unsupported
+from stairs.text.batch import IGNORE, Batch
+
+
+class Model(nn.Module):
+    """Ids in, vectors or chances out. A model knows nothing of text."""
+
+    name = ""
+    learns_by = "gradient"  # or "counting"
+    pretrains_with = "next-token"
+    learning_rate = 1e-3  # the highest, unless another is asked for
+    steps_that_encode = "word2vec, elmo, gpt or bert"
+
+    def __init__(self, config: Any) -> None:
+        super().__init__()
+        self.check(config)
+        self.config = config
+
+    @staticmethod
+    def check(config: Any) -> None:
+        """BadInput for settings the step cannot have."""
+
+    def encode(self, batch: Batch) -> Tensor:
+        """A vector per token, (B, T, D)."""
+        raise Unsupported(f"{self.name} has no token vectors; try {self.steps_that_encode}")
+
+    def predict(self, batch: Batch) -> Tensor:
+        """Log-chances of what follows each position, (B, T, V), up to a constant."""
+        raise Unsupported(f"{self.name} does not predict tokens; try ngram, gpt or bert")
+
+    def loss(self, batch: Batch) -> Tensor:
+        """What training makes smaller: the mean surprise, in nats, of the batch's targets."""
+        raise Unsupported(f"{self.name} has no loss of its own; a task gives it one")
+
+    def log_likelihood(self, batch: Batch) -> Tensor:
+        """Natural-log probability of each target (B, T), 0 where none is asked."""
+        assert batch.targets is not None
+        asked = batch.targets != IGNORE
+        scores = self.predict(batch).log_softmax(-1).gather(-1, batch.targets.clamp(min=0)[..., None])[..., 0]
+        return scores.masked_fill(~asked, 0.0)
+
+    def step(self, ids: Tensor, state: Any = None) -> tuple[Tensor, Any]:
+        """Read one more id per row, (B,): log-chances of what follows, (B, V), and the state to go on from; None is the start."""
+        read = ids[:, None] if state is None else torch.cat([state, ids[:, None]], 1)
+        return self.predict(Batch(read, torch.ones_like(read, dtype=torch.bool)))[:, -1], read
+
+    def initialize(self, seed: int) -> None:
+        """Begin anew: every weight a function of the seed alone. Steps that count have none."""
+
+    def read(self, ids: Tensor, state: Any = None) -> tuple[Tensor, Any]:
+        """Read several ids per row, (B, T): what `step` gives after the last of them."""
+        for column in ids.unbind(1):
+            logits, state = self.step(column, state)
+        return logits, state
+
+    def evidence(self, state: Any) -> np.ndarray | None:
+        """After `step`, the length of the n-gram each chance rests on, for models that have n-grams."""
+        return None
+
+    @classmethod
+    def can(cls, verb: str) -> bool:
+        return getattr(cls, verb) is not getattr(Model, verb)
+
+    def tensors(self) -> dict[str, Tensor]:
+        """What a saved model holds."""
+        return {name: tensor.contiguous() for name, tensor in self.state_dict().items()}
+
+    def restore(self, tensors: dict[str, Tensor]) -> None:
+        """Take saved tensors; BadInput says which do not fit."""
+        own = self.state_dict()
+        wrong = [f"{name} missing" for name in own if name not in tensors] + [f"{name} unknown" for name in tensors if name not in own]
+        wrong += [
+            f"{name} is {tuple(tensors[name].shape)}, not {tuple(own[name].shape)}"
+            for name in own
+            if name in tensors and tensors[name].shape != own[name].shape
+        ]
+        if wrong:
+            raise BadInput(f"the saved tensors do not fit this {self.name}: {'; '.join(wrong[:3])} ({len(wrong)} in all)")
+        self.load_state_dict(tensors)
+
+    def describe(self) -> dict[str, Any]:
+        return asdict(self.config)
+
+
+def as_array(tensor: Tensor) -> np.ndarray:
+    return tensor.detach().cpu().numpy()

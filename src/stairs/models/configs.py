@@ -1,0 +1,73 @@
+"""The settings of every step, on one page. The command line's flags are made from these fields and the words behind them.
+
+It imports nothing heavy, so that `--help` answers at once.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+FROM_TOKENIZER = ("vocab_size", "begin", "end", "unknown", "never")  # fields nobody types: the tokenizer fills them
+
+
+@dataclass(frozen=True)
+class NGramConfig:
+    vocab_size: int  # how many different ids the tokenizer has
+    begin: int = 2  # the id before every sentence
+    end: int = 3  # the id after every sentence
+    unknown: int = 1  # the id of what is not in the vocabulary
+    order: int = 3  # n: how many words, counting the predicted one
+    prune: tuple[int, ...] = (0,)  # leave out n-grams seen no more often than this: a number per order, the last for all longer ones
+    never: tuple[int, ...] = (0, 2, 4)  # ids that no text has: padding, begin, mask
+
+
+@dataclass(frozen=True)
+class NNLMConfig:
+    vocab_size: int  # how many different ids the tokenizer has
+    begin: int = 2  # the id before every text
+    end: int = 3  # the id after every sentence
+    unknown: int = 1  # the id of what is not in the vocabulary
+    order: int = 5  # n: how many words, counting the predicted one
+    width: int = 64  # of a word's vector
+    hidden: int = 256  # width of the tanh layer
+    direct: bool = True  # connect the word vectors to the output directly as well
+    softmax: Literal["auto", "full", "sampled"] = "auto"  # train against all words or a sample; auto: a sample above 32768 words
+    samples: int = 2048  # words drawn for the sampled softmax
+    dropout: float = 0.0  # share of the hidden layer switched off in training
+    context: int = 256  # tokens in a row of training text
+
+
+@dataclass(frozen=True)
+class GPTConfig:
+    vocab_size: int  # how many different ids the tokenizer has
+    begin: int = 2  # the id before every text
+    end: int = 3  # the id after every sentence
+    unknown: int = 1  # the id of what is not in the vocabulary
+    context: int = 256  # how many tokens it can look back on
+    width: int = 256  # of a token's vector
+    heads: int = 4  # attentions side by side in a block
+    layers: int = 4  # blocks on top of one another
+    dropout: float = 0.0  # share of numbers switched off in training
+    norm_first: bool = True  # norm before each sublayer, as GPT-2 has it, or after the sum, as GPT has it
+    positions: Literal["learned", "sinusoidal", "rotary"] = "learned"  # how it is told where a token stands
+    tied: bool = True  # the output layer is the table of token vectors
+
+
+CONFIGS: dict[str, Any] = {"ngram": NGramConfig, "nnlm": NNLMConfig, "gpt": GPTConfig}
+
+USUAL_TOKENIZER = {"ngram": "words", "nnlm": "byte-bpe", "gpt": "byte-bpe"}
+
+SIZES: dict[str, dict[str, dict[str, Any]]] = {
+    "ngram": {"mini": {}, "small": {"order": 4}, "base": {"order": 5}, "paper": {"order": 5}},
+    "nnlm": {
+        "mini": {},
+        "small": {"width": 128, "hidden": 512},
+        "base": {"order": 8, "width": 256, "hidden": 1024},
+        "paper": {"order": 6, "width": 60, "hidden": 50, "softmax": "full"},
+    },
+    "gpt": {
+        "mini": {},
+        "small": {"width": 384, "heads": 6, "layers": 6},
+        "base": {"context": 512, "width": 768, "heads": 12, "layers": 12, "dropout": 0.1},
+        "paper": {"context": 512, "width": 768, "heads": 12, "layers": 12, "dropout": 0.1, "norm_first": False},
+    },
+}

@@ -1,0 +1,186 @@
+"""GPT: the next token from all tokens before it, by attention.
+
+Radford et al. 2018, "Improving Language Understanding by Generative Pre-Training"; the norm before each sublayer from GPT-2 (2019):
+
+    h_0 = tokens(w) + positions
+    h_l = h + attention(norm(h)), then h + feed_forward(norm(h))          each position looks only back
+    p(next) = softmax(norm(h_L) tokens^T)
+
+Departures: positions may also be waves or turns (`layers/positions.py`).
+"""
+
+import math
+from dataclasses import dataclass
+from typing import cast
+
+import torch
+from torch import Tensor, nn
+
+from stairs.errors import BadInput
+from stairs.layers.attention import check_heads
+from stairs.layers.block import Block
+from stairs.layers.cache import KeyValues
+from stairs.layers.initial import initialize
+from stairs.layers.masks import causal, padding
+from stairs.layers.packed import Packed, Precision, packed
+from stairs.layers.positions import Learned, Rotary, Sinusoidal
+from stairs.layers.vocabulary import surprises, total_surprise
+from stairs.models.base import Model
+from stairs.models.configs import GPTConfig
+from stairs.text.batch import IGNORE, Batch
+
+
+@dataclass
+class Reading:
+    """What has been read, (B, capacity), and its keys and values; `step` and `read` fill it further, so it is used once."""
+
+    ids: Tensor
+    real: Tensor
+    caches: list[KeyValues]
+    length: int = 0
+    whole: bool = True  # every id so far is real
+
+
+class GPT(Model):
+    """Blocks of causal attention."""
+
+    name = "gpt"
+    config: GPTConfig
+
+    def __init__(self, config: GPTConfig) -> None:
+        super().__init__(config)
+        rotary = Rotary(config.context, config.width // config.heads) if config.positions == "rotary" else None
+        table = {"learned": Learned, "sinusoidal": Sinusoidal}.get(config.positions)
+        self.tokens = nn.Embedding(config.vocab_size, config.width)
+        self.positions = table(config.context, config.width) if table else None
+        self.dropout = nn.Dropout(config.dropout)
+        self.blocks = nn.ModuleList(
+            Block(
+                config.width, config.heads, 4 * config.width,
+                dropout=config.dropout, norm_first=config.norm_first, activation="gelu-tanh", rotary=rotary,
+            )
+            for _ in range(config.layers)
+        )  # fmt: skip
+        self.norm = nn.LayerNorm(config.width) if config.norm_first else nn.Identity()
+        self.output: nn.Module | None = None if config.tied else nn.Linear(config.width, config.vocab_size, bias=False)
+        self.initialize(0)
+
+    @staticmethod
+    def check(config: GPTConfig) -> None:
+        check_heads(config.width, config.heads)
+        for name in ("layers", "context"):
+            if getattr(config, name) < 1:
+                raise BadInput(f"{name} {getattr(config, name)} is below 1")
+        if config.positions == "rotary" and config.width // config.heads % 2:
+            raise BadInput(f"rotary positions need heads of an even width, got {config.width} / {config.heads}; change the number of heads")
+        if not 0 <= config.dropout < 1:
+            raise BadInput(f"dropout {config.dropout} is not between 0 and 1; 0.1 is usual")
+
+    def initialize(self, seed: int) -> None:
+        """As GPT-2: what is added to the stream of the blocks is smaller the more of them there are."""
+        initialize(self, seed)
+        with torch.no_grad():
+            for block in self.blocks:
+                for name in ("attention.output.weight", "feed_forward.outer.weight"):
+                    block.get_parameter(name).div_(math.sqrt(2 * self.config.layers))
+
+    def encode(self, batch: Batch) -> Tensor:
+        """The last block's vector of each token, (B, T, D)."""
+        length = batch.ids.shape[1]
+        self.check_length(length)
+        mask = causal(length, batch.ids.device) & padding(batch.real)
+        return self.stream(batch.ids, torch.arange(length, device=batch.ids.device), mask)
+
+    def predict(self, batch: Batch) -> Tensor:
+        return self.logits(self.encode(batch))
+
+    def loss(self, batch: Batch) -> Tensor:
+        assert batch.targets is not None
+        asked = batch.targets != IGNORE
+        return total_surprise(self.encode(batch)[asked], self.output_weight, None, batch.targets[asked]) / asked.sum()
+
+    @torch.no_grad()
+    def log_likelihood(self, batch: Batch) -> Tensor:
+        assert batch.targets is not None
+        asked = batch.targets != IGNORE
+        found = surprises(self.encode(batch)[asked], self.output_weight, None, batch.targets[asked])
+        return torch.zeros(asked.shape, device=asked.device).masked_scatter(asked, -found)
+
+    def step(self, ids: Tensor, state: Reading | None = None) -> tuple[Tensor, Reading]:
+        return self.read(ids[:, None], state)
+
+    def read(self, ids: Tensor, state: Reading | None = None, real: Tensor | None = None) -> tuple[Tensor, Reading]:
+        """Read a prompt, or go on reading: log-chances of what follows each row, (B, V). `real` tells padding apart.
+
+        When the context is full, the older half of what was read is forgotten.
+        """
+        with torch.inference_mode():
+            logits, state = self.follow(ids, state, real)
+        return torch.empty_like(logits, dtype=torch.float32).copy_(logits), state  # a tensor that may be changed, unlike one made in there
+
+    def follow(self, ids: Tensor, state: Reading | None, real: Tensor | None) -> tuple[Tensor, Reading]:
+        rows, length = ids.shape
+        self.check_length(length)
+        if state is None:
+            state = self.opened(rows)
+        elif state.length + length > self.config.context:
+            kept = min(self.config.context // 2, self.config.context - length)
+            state = self.reread(state, kept)
+        old, new = state.length, state.length + length
+        state.ids[:, old:new] = ids
+        state.real[:, old:new] = True if real is None else real
+        state.whole &= real is None or bool(real.all())
+        state.length = new
+        if state.whole:
+            places = torch.arange(old, new, device=ids.device)
+            mask = None if length == 1 else torch.ones(length, new, dtype=torch.bool, device=ids.device).tril(old)
+            return self.logits(self.stream(ids, places, mask, state.caches)[:, -1]), state
+        seen = state.real[:, :new]
+        places = (seen.cumsum(1)[:, old:] - 1).clamp(min=0)
+        mask = torch.ones(length, new, dtype=torch.bool, device=ids.device).tril(old) & padding(seen)
+        last = (seen[:, old:] * torch.arange(1, length + 1, device=ids.device)).argmax(1)  # the last real id of each row
+        hidden = self.stream(ids, places, mask, state.caches)
+        return self.logits(hidden[torch.arange(rows, device=ids.device), last]), state
+
+    def stream(self, ids: Tensor, places: Tensor, mask: Tensor | None, caches: list[KeyValues] | None = None) -> Tensor:
+        """From ids (B, T) at their places, (T,) or (B, T), through all blocks."""
+        x = self.tokens(ids)
+        if self.positions is not None:
+            x = x + self.positions(places)
+        x = self.dropout(x)
+        for number, block in enumerate(self.blocks):
+            x = block(x, mask, cache=caches[number] if caches else None, places=places)
+        return self.norm(x)
+
+    def logits(self, hidden: Tensor) -> Tensor:
+        return nn.functional.linear(hidden, self.tokens.weight) if self.output is None else self.output(hidden)
+
+    @property
+    def output_weight(self) -> Tensor:
+        return self.tokens.weight if self.config.tied else cast(Tensor, self.get_submodule("output").weight)
+
+    def prepared_for_inference(self, precision: Precision = "fp32") -> "GPT":
+        """A copy that says the same faster: weights laid out anew, and in bf16 rounded. The output layer, most of the work, gains most."""
+        twin = packed(self, precision)
+        if self.config.tied:
+            twin.output = Packed(twin.tokens.weight)
+        return twin
+
+    def opened(self, rows: int) -> Reading:
+        config, like = self.config, self.tokens.weight
+        caches = [KeyValues(rows, config.heads, config.context, config.width // config.heads, like) for _ in self.blocks]
+        ids = torch.zeros(rows, config.context, dtype=torch.int64, device=like.device)
+        return Reading(ids, torch.zeros_like(ids, dtype=torch.bool), caches)
+
+    def reread(self, state: Reading, kept: int) -> Reading:
+        """The last `kept` columns of a full context, read afresh from the first place on."""
+        again = self.opened(len(state.ids))
+        if kept:
+            columns = slice(state.length - kept, state.length)
+            self.follow(state.ids[:, columns], again, None if state.whole else state.real[:, columns])
+        return again
+
+    def check_length(self, length: int) -> None:
+        if length > self.config.context:
+            most, enough = self.config.context, 1 << (length - 1).bit_length()
+            raise BadInput(f"GPT reads at most {most} tokens, got {length}; shorten the text or train with --context {enough}")

@@ -1,0 +1,108 @@
+"""NNLM: the next word from the vectors of the last n-1 words.
+
+Bengio, Ducharme, Vincent & Janvin 2003, "A Neural Probabilistic Language Model":
+
+    x = (C(w_{t-1}), ..., C(w_{t-n+1}))          the words' vectors side by side
+    y = b + W x + U tanh(d + H x)                p(w_t | the words before) = softmax(y)
+
+`vectors` is C, `hidden` is H and d, `output` is U, W and b in one matrix: [U W] (tanh(d + H x), x).
+
+Departures: before the first word of a text stand begin marks; with a large vocabulary it may be trained against a sample of the words.
+"""
+
+import torch
+from torch import Tensor, nn
+
+from stairs.errors import BadInput
+from stairs.layers.initial import initialize
+from stairs.layers.vocabulary import sampled_surprise, surprises, total_surprise
+from stairs.models.base import Model
+from stairs.models.configs import NNLMConfig
+from stairs.text.batch import IGNORE, Batch
+
+LARGE = 32_768  # a vocabulary against which the full softmax is slow to train
+
+
+class NNLM(Model):
+    """Words that occur in the same places get similar vectors, so a sentence never seen is judged by its likes."""
+
+    name = "nnlm"
+    config: NNLMConfig
+
+    def __init__(self, config: NNLMConfig) -> None:
+        super().__init__(config)
+        words = config.order - 1
+        self.vectors = nn.Embedding(config.vocab_size, config.width)
+        self.hidden = nn.Linear(words * config.width, config.hidden)
+        self.output = nn.Linear(config.hidden + (words * config.width if config.direct else 0), config.vocab_size)
+        self.dropout = nn.Dropout(config.dropout)
+        self.initialize(0)
+
+    @staticmethod
+    def check(config: NNLMConfig) -> None:
+        if not 2 <= config.order <= 64:
+            raise BadInput(f"order {config.order} is not between 2 and 64; 5 is usual")
+        for name in ("width", "hidden", "samples", "context"):
+            if getattr(config, name) < 1:
+                raise BadInput(f"{name} {getattr(config, name)} is below 1")
+        if not 0 <= config.dropout < 1:
+            raise BadInput(f"dropout {config.dropout} is not between 0 and 1; 0.1 is usual")
+
+    def initialize(self, seed: int) -> None:
+        initialize(self, seed, deviation=0.05)
+
+    def encode(self, batch: Batch) -> Tensor:
+        """A token's own vector beside the hidden layer that read it, (B, T, D)."""
+        x, h = self.layers(self.contexts(batch))
+        return torch.cat([x[..., -self.config.width :], h], -1)
+
+    def predict(self, batch: Batch) -> Tensor:
+        return self.output(self.features(self.contexts(batch)))
+
+    def loss(self, batch: Batch) -> Tensor:
+        assert batch.targets is not None
+        asked = batch.targets != IGNORE
+        features, targets = self.features(self.contexts(batch)[asked]), batch.targets[asked]
+        if self.training and self.samples_words:
+            total = sampled_surprise(features, self.output.weight, self.output.bias, targets, self.config.samples)
+        else:
+            total = total_surprise(features, self.output.weight, self.output.bias, targets)
+        return total / len(targets)
+
+    @torch.no_grad()
+    def log_likelihood(self, batch: Batch) -> Tensor:
+        assert batch.targets is not None
+        asked = batch.targets != IGNORE
+        found = surprises(self.features(self.contexts(batch)[asked]), self.output.weight, self.output.bias, batch.targets[asked])
+        return torch.zeros(asked.shape, device=asked.device).masked_scatter(asked, -found)
+
+    @torch.no_grad()
+    def step(self, ids: Tensor, state: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """The state is the last n-1 words."""
+        if state is None:
+            state = ids.new_full((len(ids), self.config.order - 1), self.config.begin)
+        state = torch.cat([state[:, 1:], ids[:, None]], 1)
+        return self.output(self.features(state)), state
+
+    def contexts(self, batch: Batch) -> Tensor:
+        """The last n-1 words at every position, (B, T, n-1)."""
+        words = self.config.order - 1
+        ids = batch.ids.where(batch.real, self.config.begin)
+        before = ids.new_full((len(ids), words - 1), self.config.begin)
+        return torch.cat([before, ids], 1).unfold(1, words, 1)
+
+    def layers(self, contexts: Tensor) -> tuple[Tensor, Tensor]:
+        """x and tanh(d + H x)."""
+        x = self.vectors(contexts).flatten(-2)
+        return x, torch.tanh(self.hidden(x))
+
+    def features(self, contexts: Tensor) -> Tensor:
+        """What the output layer sees."""
+        x, h = self.layers(contexts)
+        h = self.dropout(h)
+        return torch.cat([h, x.to(h.dtype)], -1) if self.config.direct else h
+
+    @property
+    def samples_words(self) -> bool:
+        config = self.config
+        return config.softmax == "sampled" or (config.softmax == "auto" and config.vocab_size > LARGE)

@@ -1,0 +1,52 @@
+"""Progress on stderr for long work, silent unless the command line switches it on.
+
+with track("reading", total=corpus.size, unit="bytes") as advance:
+    for block in blocks:
+        advance(len(block))
+"""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+shown = False  # the command line sets it: a library says nothing of its own accord
+talkative = False  # whether `say` prints; a terminal is not needed for that
+
+
+def say(sentence: str) -> None:
+    """A line of prose for the person at the command line; data goes to stdout, prose to stderr."""
+    if talkative:
+        print(sentence, file=sys.stderr, flush=True)
+
+
+@contextmanager
+def track(what: str, total: float | None = None, unit: str = "") -> Iterator[Callable[[float], None]]:
+    """Yield `advance(amount)`; on a terminal it moves a bar with a rate and the time left."""
+    if not shown:
+        yield lambda amount: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[rate]}"), TimeElapsedColumn(), TimeRemainingColumn())
+    started = time.monotonic()
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(what, total=total, rate="")
+        done = 0.0
+
+        def advance(amount: float) -> None:
+            nonlocal done
+            done += amount
+            rate = done / max(time.monotonic() - started, 1e-9)
+            progress.update(task, advance=amount, rate=f"{short(rate)} {unit}/s" if unit else "")
+
+        yield advance
+
+
+def short(number: float) -> str:
+    """1234567 -> '1.2 M'."""
+    for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if number >= size:
+            return f"{number / size:.1f} {letter}"
+    return f"{number:.0f}"

@@ -1,0 +1,137 @@
+"""NextToken: what comes next? Continuing a text, scoring a sentence, and bits per character of held-out text."""
+
+import math
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from stairs.errors import BadInput
+from stairs.tasks.decoding import continuation, read
+from stairs.tasks.stream import StreamExamples, quality, row_length, surprise_of_rows
+from stairs.tasks.task import Task
+from stairs.text.batch import IGNORE, Batch, next_token_batch
+from stairs.text.bulk import Encoder
+from stairs.text.sentences import sentences
+from stairs.text.shards import Shards
+
+TOKENS_PER_BATCH = 1 << 18  # positions judged at once
+
+
+class NextToken(Task):
+    """Left to right, one token at a time."""
+
+    name = "next-token"
+    watched = "bits_per_character"  # what training makes smaller on held-out text
+
+    def answer(
+        self, text: str, *, length: int = 20, temperature: float = 0.0, top_k: int = 0, top_p: float = 1.0, seed: int = 0, top: int = 10
+    ) -> dict[str, Any]:
+        """The likeliest next tokens, each with the order that supplied it where the step has orders, and a continuation."""
+        tokenizer = self.tokenizer
+        prompt = [tokenizer.begin, *tokenizer.encode(text)]
+        never = [tokenizer.pad, tokenizer.unknown, tokenizer.begin, tokenizer.mask]
+        said = continuation(
+            self.model, prompt, length=length, stop=tokenizer.end, forbidden=never, temperature=temperature, top_k=top_k, top_p=top_p, seed=seed
+        )  # fmt: skip
+        whole = tokenizer.decode([*prompt[1:], *said])
+        return {"text": text, "continuation": whole, "new": tokenizer.decode(said), "next": self.next_tokens(prompt, top)}
+
+    def next_tokens(self, prompt: list[int], top: int) -> list[dict[str, Any]]:
+        """The likeliest ids after a prompt, with the length of the n-gram that each chance rests on, where there is one."""
+        logits, state = read(self.model, prompt)
+        orders = self.model.evidence(state)
+        chances, ids = logits.log_softmax(-1).exp().topk(min(top, self.tokenizer.vocab_size))
+        found = [{"token": self.tokenizer.token(i), "probability": chance} for chance, i in zip(chances.tolist(), ids.tolist(), strict=True)]
+        return found if orders is None else [{**entry, "order": int(orders[i])} for entry, i in zip(found, ids.tolist(), strict=True)]
+
+    def log_probability(self, text: str) -> float:
+        return float(self.model.log_likelihood(self.batch([self.tokenizer.encode(text)])).sum())
+
+    def surprise(self, text: str) -> list[dict[str, Any]]:
+        """How unexpected each token of a text was, in bits; the last is the end of the sentence."""
+        ids = self.tokenizer.encode(text)
+        scores = self.model.log_likelihood(self.batch([ids]))[0]
+        names = [*(self.tokenizer.token(i) for i in ids), self.tokenizer.token(self.tokenizer.end)]
+        return [{"token": token, "bits": -float(score) / math.log(2)} for token, score in zip(names, scores, strict=True)]
+
+    def examples(self, shards: Shards, split: str = "train") -> StreamExamples:
+        return StreamExamples(shards, split, row_length(self.model))
+
+    def training_loss(self, batch: Batch) -> tuple[Tensor, int]:
+        """Nats of all targets together, and how many there are."""
+        assert batch.targets is not None
+        count = int((batch.targets != IGNORE).sum())
+        return self.model.loss(batch) * count, count
+
+    def sample(self, seed: int) -> str:
+        """Something it says of its own accord."""
+        tokenizer = self.tokenizer
+        never = [tokenizer.pad, tokenizer.unknown, tokenizer.begin, tokenizer.mask]
+        with torch.no_grad():
+            said = continuation(self.model, [tokenizer.begin], length=20, stop=tokenizer.end, forbidden=never, temperature=0.8, seed=seed)
+        return tokenizer.decode(said)
+
+    def batch(self, rows: list) -> Batch:
+        return next_token_batch(rows, self.tokenizer.begin, self.tokenizer.end, self.tokenizer.pad)
+
+    def evaluate_shards(self, shards: Shards, split: str = "held_out", most: int | None = None) -> dict[str, Any]:
+        """Quality on a split of the corpus it was trained on; with `most`, on about so many positions of it."""
+        info = shards.info(split)
+        known = {name: info[name] for name in ("characters", "spelling_bits", "unknown_words")}
+        return self.evaluate_stream(shards.ids(split), most=most, all_tokens=info["tokens"], **known)
+
+    def evaluate_texts(self, documents: Iterable[str]) -> dict[str, Any]:
+        """Quality on any text."""
+        cut = [pieces for pieces in map(sentences, documents) if pieces]
+        if not cut:
+            raise BadInput("there is no text to score; give a file with text")
+        encoded = Encoder(self.tokenizer).encode_documents(cut)
+        characters = sum(len(sentence) + 1 for pieces in cut for sentence in pieces)
+        return self.evaluate_stream(encoded.ids, characters=characters, spelling_bits=encoded.spelling_bits, unknown_words=encoded.unknown_words)
+
+    def evaluate_stream(self, ids: np.ndarray, most: int | None = None, **known: Any) -> dict[str, Any]:
+        """A model that counts judges each sentence by itself, others read on."""
+        if self.model.learns_by == "gradient":
+            return quality(*surprise_of_rows(self.model, ids, most), **known)
+        return quality(*self.surprise_of_sentences(ids), **known)
+
+    def surprise_of_sentences(self, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Bits and tokens of each sentence."""
+        bits, tokens = [], []
+        for group in grouped(sentences_in(ids, self.tokenizer.end)):
+            scores = self.model.log_likelihood(self.batch(group))
+            bits.append(-scores.sum(1).numpy() / math.log(2))
+            tokens.append(np.array([len(row) + 1 for row in group]))
+        return np.concatenate(bits), np.concatenate(tokens)
+
+
+def sentences_in(ids: np.ndarray, end: int) -> Iterator[np.ndarray]:
+    """The sentences of a stream, without the `end` that follows each."""
+    start = 0
+    for stop in np.flatnonzero(ids == end).tolist():
+        if stop > start:
+            yield ids[start:stop]
+        start = stop + 1
+
+
+def grouped(rows: Iterable) -> Iterator[list]:
+    """Rows in groups of about the same number of positions, longest beside longest, so that little is padding."""
+    waiting: list = []
+    positions = 0
+    for row in rows:
+        waiting.append(row)
+        positions += len(row) + 1
+        if positions >= TOKENS_PER_BATCH:
+            yield from sorted_groups(waiting)
+            waiting, positions = [], 0
+    if waiting:
+        yield from sorted_groups(waiting)
+
+
+def sorted_groups(rows: list) -> Iterator[list]:
+    rows.sort(key=len)
+    for start in range(0, len(rows), 512):
+        yield rows[start : start + 512]

@@ -1,0 +1,106 @@
+"""A text as one long row of ids, read in rows of the model's context: how neural models learn and are judged left to right.
+
+In the shards a document ends with [SEP] [SEP]; the second is read as [CLS], which thus begins every document but the first, whose [CLS]
+is the last one of all: the stream is a ring. Nobody is asked to predict a [CLS], so that the same characters are judged as by counting.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+import torch
+
+from stairs.errors import BadInput
+from stairs.models.base import Model
+from stairs.tasks.decoding import number
+from stairs.tasks.metrics import ratio
+from stairs.text.batch import IGNORE, Batch
+from stairs.text.shards import Shards
+from stairs.text.tokenizer import Tokenizer
+
+ROW = 128  # tokens in a row, for models that see only the last few of them
+POSITIONS = 8192  # judged at once
+
+
+def row_length(model: Model) -> int:
+    return getattr(model.config, "context", ROW)
+
+
+class StreamExamples:
+    """Rows of a split; where they are cut changes with the epoch."""
+
+    def __init__(self, shards: Shards, split: str, context: int) -> None:
+        self.ids, self.context = shards.ids(split), context
+        if len(self.ids) <= context:
+            raise BadInput(
+                f"the {split.replace('_', '-')} part of the corpus has {len(self.ids)} tokens, no more than the context of {context}; "
+                f"give a longer text or train with --context {max(len(self.ids) // 4, 1)}"
+            )
+        self.lengths = np.full(len(self.ids) // context, context, np.int64)
+
+    def batch(self, numbers: np.ndarray, epoch: int, seed: int) -> Batch:
+        """The same for the same arguments, always."""
+        offset = number(seed, "rows", epoch) % self.context
+        places = offset + np.asarray(numbers)[:, None] * self.context + np.arange(-1, self.context + 1)
+        found = torch.from_numpy(marked(self.ids[places % len(self.ids)].astype(np.int64)))
+        ids = found[:, :-1].contiguous()
+        return Batch(ids, torch.ones_like(ids, dtype=torch.bool), asked(found[:, 1:]))
+
+
+def marked(ids: np.ndarray) -> np.ndarray:
+    """(B, T + 1) as in the shards -> (B, T): the second of two ends begins the next document."""
+    second = (ids[:, 1:] == Tokenizer.end) & (ids[:, :-1] == Tokenizer.end)
+    return np.where(second, Tokenizer.begin, ids[:, 1:])
+
+
+def asked(following: torch.Tensor) -> torch.Tensor:
+    return following.masked_fill(following == Tokenizer.begin, IGNORE)
+
+
+@torch.no_grad()
+def surprise_of_rows(model: Model, ids: np.ndarray, most: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Bits and tokens of each row of a held-out stream. Rows overlap by half, so that every token is judged with at least half a context
+    before it. With `most`, about so many positions are judged, spread evenly."""
+    context = row_length(model)
+    half = max(context // 2, 1)
+    rows = np.arange(1 + max(0, -(-(len(ids) - context) // half)))
+    if most is not None and len(rows) * context > most:
+        rows = np.unique(np.linspace(0, len(rows) - 1, max(most // context, 1)).astype(np.int64))
+    device = next(model.parameters()).device
+    bits, tokens = [], []
+    for group in np.array_split(rows, -(-len(rows) * context // POSITIONS)):
+        batch = overlapping(ids, group, context, half)
+        scores = model.log_likelihood(batch.to(device)).float().cpu()
+        bits.append(-scores.sum(1).double().numpy() / math.log(2))
+        tokens.append((batch.targets != IGNORE).sum(1).numpy())  # type: ignore[union-attr]
+    return np.concatenate(bits), np.concatenate(tokens)
+
+
+def overlapping(ids: np.ndarray, rows: np.ndarray, context: int, half: int) -> Batch:
+    """Rows of `context` ids, the first [CLS]; each after the first asks only for what the one before it did not reach."""
+    places = rows[:, None] * half + np.arange(-2, context)  # of the ids; before the first there is the end of the document before
+    outside = np.where(places < 0, Tokenizer.end, Tokenizer.pad)
+    inside = (places >= 0) & (places < len(ids))
+    found = np.where(inside, ids[np.where(inside, places, 0)].astype(np.int64), outside)
+    stream = torch.from_numpy(marked(found))
+    real = torch.from_numpy(places[:, 1:-1] < len(ids))
+    wanted = torch.from_numpy(inside[:, 2:] & ((rows[:, None] == 0) | (np.arange(context) >= context - half)))
+    return Batch(stream[:, :-1].contiguous(), real, asked(stream[:, 1:]).masked_fill(~wanted, IGNORE))
+
+
+def quality(
+    bits: np.ndarray, tokens: np.ndarray, *, characters: int, spelling_bits: float, unknown_words: int, all_tokens: int | None = None
+) -> dict[str, Any]:
+    """Bits per character counts every character of the raw text once, so steps with different tokenizers can be compared: a word outside
+    the vocabulary costs what the unknown word costs, and its spelling. With `all_tokens`, the rows are a sample of as many."""
+    per_token = ratio(bits, tokens)
+    count = int(tokens.sum()) if all_tokens is None else all_tokens
+    whole = per_token["value"] * count
+    factor = (whole + spelling_bits) / max(whole, 1e-9) * count / characters
+    return {
+        "bits_per_character": {bound: float(value * factor) for bound, value in per_token.items()},
+        "perplexity": {bound: 2.0**value for bound, value in per_token.items()},
+        "tokens": count,
+        "characters": characters,
+        "unknown_words": unknown_words,
+    }

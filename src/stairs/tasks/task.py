@@ -1,0 +1,128 @@
+"""A Task owns a model and a tokenizer: text -> batch -> loss, and text -> answer, which is plain data."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import nn
+
+from stairs.errors import BadInput, Unsupported, preview
+from stairs.models import MODELS
+from stairs.models.base import Model
+from stairs.models.configs import CONFIGS
+from stairs.tasks.decoding import number
+from stairs.text.batch import Batch, next_token_batch
+from stairs.text.shards import Shards
+from stairs.text.tokenizer import Tokenizer
+
+CONFIG = "config.json"
+WEIGHTS = "model.safetensors"
+
+
+class Task:
+    """One model, one tokenizer, one question."""
+
+    name = ""
+
+    def __init__(self, model: Model, tokenizer: Tokenizer) -> None:
+        self.model = model
+        self.tokenizer = tokenizer
+
+    @property
+    def learner(self) -> nn.Module:
+        """All that is trained."""
+        return self.model
+
+    def start(self, seed: int) -> None:
+        """New weights, decided by the seed alone."""
+        torch.manual_seed(number(seed, "weights"))
+        self.model.load_state_dict(type(self.model)(self.model.config).state_dict())
+
+    @property
+    def step(self) -> str:
+        """Which step of the staircase answers."""
+        return self.model.name
+
+    def answer(self, text: str, *arguments: Any, **options: Any) -> Any:
+        """Plain data: what `stairs ask --json` prints."""
+        raise Unsupported(f"{self.name} has no answer to a text")
+
+    def evaluate_texts(self, documents: Iterable[str]) -> dict[str, Any]:
+        """Quality on plain text."""
+        raise Unsupported(f"a {self.name} run of {self.step} is judged on labelled examples, not on plain text")
+
+    def evaluate(self, examples: Any) -> dict[str, Any]:
+        """Quality on labelled examples."""
+        raise Unsupported(f"a {self.name} run of {self.step} is judged on plain text, not on labelled examples")
+
+    watched = ""  # the measurement that training makes smaller
+
+    def examples(self, shards: Shards, split: str = "train") -> Any:
+        """What training goes through: `lengths`, and `batch(numbers, epoch, seed)`."""
+        raise Unsupported(f"{self.name} does not learn from plain text")
+
+    def training_loss(self, batch: Batch) -> tuple[torch.Tensor, int]:
+        """Nats of all targets together, and how many there are."""
+        raise Unsupported(f"{self.name} does not learn by gradients")
+
+    def evaluate_shards(self, shards: Shards, split: str = "held_out", most: int | None = None) -> dict[str, Any]:
+        """Quality on a split of a corpus; with `most`, on about so many positions of it."""
+        raise Unsupported(f"{self.name} is not judged on plain text")
+
+    def sample(self, seed: int) -> str:
+        """Something it says of its own accord, for the one who waits."""
+        return ""
+
+    def vectors(self, texts: list[str]) -> np.ndarray:
+        """(N, D), the mean of each text's token vectors, for steps that encode."""
+        return np.stack([found.mean(0) for _, found in self.token_vectors(texts)]) if texts else np.zeros((0, 0), np.float32)
+
+    def token_vectors(self, texts: list[str], encode: Callable[[Batch], torch.Tensor] | None = None) -> Iterator[tuple[list[str], np.ndarray]]:
+        """The tokens of each text and their vectors (T, D); `encode` may give others than the model's last."""
+        for text in texts:
+            ids = self.tokenizer.encode(text)
+            if not ids:
+                raise BadInput(f"there are no tokens in {preview(text)}; give a text with words")
+            with torch.no_grad():
+                found = (encode or self.model.encode)(next_token_batch([ids], self.tokenizer.begin, None, self.tokenizer.pad))
+            yield [self.tokenizer.token(i) for i in ids], found[0, 1:].float().numpy()  # without that of the begin
+
+    def log_probability(self, text: str) -> float:
+        """Natural log of the probability of a sentence and its end, for steps that predict."""
+        raise Unsupported(f"a {self.name} run of {self.step} gives no probability to a sentence; try a run trained on next-token")
+
+    def describe(self) -> dict[str, Any]:
+        return {"task": self.name, "step": self.step, "config": self.model.describe()}
+
+    def save(self, folder: Path) -> None:
+        """Everything an answer needs, as JSON and safetensors."""
+        (folder / CONFIG).write_text(json.dumps(self.describe(), indent=2, ensure_ascii=False) + "\n", "utf-8")
+        save_file(self.model.tensors(), folder / WEIGHTS, metadata={"format": "pt"})
+        self.tokenizer.save(folder)
+
+    @classmethod
+    def open(cls, folder: Path, described: dict[str, Any]) -> Self:
+        """What `save` wrote, back again."""
+        model = MODELS[described["step"]](config_from(described["step"], described["config"], folder / CONFIG))
+        model.restore(weights(folder / WEIGHTS))
+        return cls(model.eval(), Tokenizer.load(folder))
+
+
+def config_from(step: str, values: dict[str, Any], where: Path) -> Any:
+    kind = CONFIGS[step]
+    try:
+        return kind(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})
+    except TypeError as error:
+        raise BadInput(f"{where} does not fit {step}: {error}; it may come from another version") from None
+
+
+def weights(path: Path) -> dict[str, torch.Tensor]:
+    try:
+        return load_file(path)
+    except (SafetensorError, OSError) as error:
+        raise BadInput(f"{path} is not a safetensors file that can be read: {error}") from None

@@ -1,0 +1,44 @@
+"""A Batch: ids, what is real in them, and what is asked. B batch, T positions, S source positions, C characters."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+IGNORE = -100  # a target that nobody asks for
+
+
+@dataclass(frozen=True)
+class Batch:
+    ids: Tensor  # (B, T)
+    real: Tensor  # (B, T) bool: a token, not padding
+    targets: Tensor | None = None  # what the task's loss compares with, IGNORE elsewhere
+    segments: Tensor | None = None  # (B, T)
+    characters: Tensor | None = None  # (B, T, C)
+    source: "Batch | None" = None
+
+    def to(self, device: torch.device) -> "Batch":
+        held = {field.name: getattr(self, field.name) for field in fields(self)}
+        moved: dict[str, Any] = {name: None if part is None else part.to(device) for name, part in held.items()}
+        return Batch(**moved)
+
+
+def padded(rows: Sequence[Sequence[int] | np.ndarray], filler: int) -> tuple[Tensor, Tensor]:
+    """Rows of different lengths as one (B, T) tensor, and what is real in it."""
+    lengths = np.fromiter(map(len, rows), np.int64, len(rows))
+    real = np.arange(max(lengths, default=0)) < lengths[:, None]
+    ids = np.full(real.shape, filler, np.int64)
+    if len(rows):
+        ids[real] = np.concatenate([np.asarray(row, np.int64) for row in rows])
+    return torch.from_numpy(ids), torch.from_numpy(real)
+
+
+def next_token_batch(rows: Sequence[Sequence[int] | np.ndarray], begin: int, end: int | None, pad: int) -> Batch:
+    """Each row asks, at every position, for what comes next, and after the last for `end` (for nothing if it is None)."""
+    ids, real = padded([np.concatenate([[begin], row]) for row in rows], pad)
+    last = IGNORE if end is None else end
+    targets, _ = padded([np.concatenate([row, [last]]) for row in rows], IGNORE)
+    return Batch(ids, real, targets)

@@ -1,0 +1,67 @@
+"""One labelled example of each task, as plain frozen data, and the set of them that a file holds."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A text and what it is."""
+
+    text: str
+    label: str
+    where: str = ""  # "file:line", as in every class here, so that a later error can point at it
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two texts and how they relate: a label by name, or a score by degree; never both."""
+
+    first: str
+    second: str
+    label: str | None = None
+    score: float | None = None
+    where: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Tagged:
+    """The words of a sentence and a tag for each."""
+
+    words: tuple[str, ...]
+    tags: tuple[str, ...]
+    where: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A question about a passage; an answer is (start, text) with start in code points; no answers: it cannot be answered."""
+
+    question: str
+    passage: str
+    answers: tuple[tuple[int, str], ...]
+    id: str = ""
+    where: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """A sentence and the same in another language."""
+
+    source: str
+    target: str
+    where: str = ""
+
+
+Example = Text | Pair | Tagged | Span | Translation
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """What a file of examples holds: `columns` says in words how it was read, `notes` what deserves a look."""
+
+    task: str  # classify, compare, tag, span or translate
+    examples: Sequence[Example]
+    columns: str = ""
+    source: str = ""
+    notes: tuple[str, ...] = ()

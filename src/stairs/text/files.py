@@ -1,0 +1,238 @@
+"""Files on disk as streams of bytes: folders walked in order, gz, xz and zst inflated block by block, and bombs refused.
+
+A file is opened only when it is known to be regular: a FIFO, a device or a socket would hang or never end.
+"""
+
+import lzma
+import os
+import shutil
+import stat
+import sys
+import tempfile
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from stairs.errors import BadInput, EnvironmentFault
+
+FEED = 4096  # compressed bytes at a time: even at zstd's highest ratio what comes out of one feed fits in memory
+BOMB_RATIO, BOMB_BYTES = 200, 100 << 20
+COMPRESSIONS = (".gz", ".xz", ".zst")
+KINDS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".parquet": "parquet"}
+
+
+@dataclass(frozen=True)
+class Source:
+    """One file of a corpus."""
+
+    path: Path
+    name: str  # what an error calls it
+    size: int  # bytes on disk
+    kind: str  # text, jsonl, csv, tsv or parquet
+    compression: str  # an ending, or "" for none
+
+
+@dataclass
+class Meter:
+    """Bytes read so far: those on disk, and what became of them."""
+
+    limit: int | None = None
+    done: int = 0  # on disk, of all the files
+    inflated: int = 0
+
+    def add(self, count: int, name: str) -> None:
+        self.inflated += count
+        if self.limit is not None and self.inflated > self.limit:
+            raise BadInput(f"{name}: more than {self.limit:,} bytes of text in all; raise --max-bytes or give less")
+
+
+def printable(path: str | Path) -> str:
+    """A file name that is safe in a sentence: control characters and undecodable bytes escaped."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in str(path))
+
+
+def reason(error: OSError) -> str:
+    return (error.strerror or str(error)).lower()
+
+
+def find(path: str | Path) -> tuple[list[Source], list[str]]:
+    """The files of a path, sorted within each folder, hidden ones left out; and a sentence for each that can not be read."""
+    path = Path(path)
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        raise BadInput(f"{printable(path)}: no such file or folder; check the path") from None
+    except (OSError, ValueError) as error:
+        raise BadInput(f"{printable(path)}: can not be read ({getattr(error, 'strerror', None) or error}); check the path") from None
+    if not stat.S_ISDIR(mode):
+        return [examine(path)], []
+    sources: list[Source] = []
+    faults: list[str] = []
+
+    def fault(error: OSError) -> None:
+        faults.append(f"{printable(error.filename)}: can not be read ({reason(error)}); fix its permissions or use --skip-unreadable")
+
+    for folder, inner, files in os.walk(path, onerror=fault):
+        inner[:] = sorted(name for name in inner if not name.startswith("."))
+        for name in sorted(files):
+            if not name.startswith("."):
+                try:
+                    sources.append(examine(Path(folder, name)))
+                except BadInput as error:
+                    faults.append(str(error))
+    if not sources and not faults:
+        raise BadInput(f"{printable(path)}: no file in this folder; give a folder with text files")
+    return sources, faults
+
+
+def examine(path: Path) -> Source:
+    name = printable(path)
+    try:
+        status = path.stat()
+    except OSError as error:
+        raise BadInput(f"{name}: can not be read ({reason(error)}); remove it or use --skip-unreadable") from None
+    if not stat.S_ISREG(status.st_mode):
+        raise BadInput(f"{name}: is a {special(status.st_mode)}, not a file; pipe its content in and give - instead")
+    endings = [ending.lower() for ending in path.suffixes]
+    compression = endings.pop() if endings and endings[-1] in COMPRESSIONS else ""
+    return Source(path, name, status.st_size, KINDS.get(endings[-1], "text") if endings else "text", compression)
+
+
+def special(mode: int) -> str:
+    names = {stat.S_IFIFO: "FIFO", stat.S_IFSOCK: "socket", stat.S_IFCHR: "device", stat.S_IFBLK: "device", stat.S_IFDIR: "folder"}
+    return names.get(stat.S_IFMT(mode), "special file")
+
+
+def spool(stream: BinaryIO | None = None, limit: int | None = None) -> tuple[BinaryIO, Source]:
+    """Standard input kept in an unnamed temporary file, so that it can be read more than once."""
+    stream = stream or sys.stdin.buffer
+    kept, size = temporary(), 0
+    try:
+        while block := stream.read(1 << 20):
+            size += len(block)
+            Meter(limit).add(size, "stdin")
+            kept.write(block)
+        kept.flush()
+    except OSError as error:
+        raise no_room("stdin", error) from None
+    return kept, Source(Path("-"), "stdin", size, "text", "")
+
+
+def temporary() -> BinaryIO:
+    try:
+        return tempfile.TemporaryFile()
+    except OSError as error:
+        raise no_room("a temporary file", error) from None
+
+
+def no_room(what: str, error: OSError) -> EnvironmentFault:
+    return EnvironmentFault(f"{what}: can not be written to the temporary folder ({reason(error)}); free some space or set TMPDIR")
+
+
+def open_file(source: Source) -> BinaryIO:
+    try:
+        return open(source.path, "rb", buffering=0)
+    except OSError as error:
+        raise unreadable(source, error) from None
+
+
+def unreadable(source: Source, error: OSError) -> BadInput:
+    return BadInput(f"{source.name}: can not be read ({reason(error)}); fix it, leave it out or use --skip-unreadable")
+
+
+class Content:
+    """The inflated bytes of an open file, with the `read` of a binary stream; may return a little more than was asked for."""
+
+    def __init__(self, file: BinaryIO, source: Source, meter: Meter):
+        self.file, self.source, self.meter = file, source, meter
+        self.blocks = inflate(file, source)
+        self.came = 0
+
+    def read(self, size: int = 1 << 20) -> bytes:
+        try:
+            block = self.gather(size) if self.source.compression else self.file.read(size)
+        except OSError as error:
+            raise unreadable(self.source, error) from None
+        self.meter.add(len(block), self.source.name)
+        return block
+
+    def gather(self, size: int) -> bytes:
+        pieces, held = [], 0
+        while held < size and (piece := next(self.blocks, b"")):
+            pieces.append(piece)
+            held += len(piece)
+            self.came += len(piece)
+            self.refuse_bomb()
+        return b"".join(pieces)
+
+    def refuse_bomb(self) -> None:
+        read = self.file.tell()
+        if self.came > BOMB_BYTES and self.came > BOMB_RATIO * read:
+            sizes = f"{read:,} bytes became {self.came:,}"
+            advice = f"more than {BOMB_RATIO} times as many, as in a decompression bomb; decompress it first if you trust it"
+            raise BadInput(f"{self.source.name}: {sizes}, {advice}")
+
+    def seekable(self) -> BinaryIO:
+        """The same bytes in a file one can seek in."""
+        if not self.source.compression:
+            return self.file
+        kept = temporary()
+        try:
+            shutil.copyfileobj(self, kept)
+            kept.seek(0)
+        except OSError as error:
+            raise no_room(self.source.name, error) from None
+        return kept
+
+
+def inflate(file: BinaryIO, source: Source) -> Iterator[bytes]:
+    """Decompress streams that follow one another in a file, as gzip, xz and zstd do."""
+    new = inflater(source.compression)
+    machine = None
+    try:
+        while block := file.read(FEED):
+            while block:
+                if machine is None:
+                    block = block.lstrip(b"\0")  # padding between streams
+                    if not block:
+                        break
+                    machine = new()
+                out = machine.decompress(block)
+                block = b""
+                if machine.eof:
+                    block, machine = machine.unused_data, None
+                if out:
+                    yield out
+    except (zlib.error, lzma.LZMAError, ValueError) as error:
+        where = f"{source.name}: damaged {source.compression} data near byte {file.tell():,}"
+        raise BadInput(f"{where} ({str(error)[:60]}); get the file again") from None
+    if machine is not None:
+        where = f"{source.name}: ends in the middle of its {source.compression} data at byte {file.tell():,}"
+        raise BadInput(f"{where}; the file is cut short, get it whole")
+
+
+def inflater(compression: str) -> Callable:
+    if compression == ".gz":
+        return lambda: zlib.decompressobj(31)
+    if compression == ".xz":
+        return lzma.LZMADecompressor
+    import zstandard
+
+    class Frame:
+        """zstandard's own object, with its error among the built-in ones."""
+
+        def __init__(self):
+            self.machine = zstandard.ZstdDecompressor().decompressobj()
+
+        def decompress(self, block: bytes) -> bytes:
+            try:
+                return self.machine.decompress(block)
+            except zstandard.ZstdError as error:
+                raise ValueError(str(error)) from None
+
+        eof = property(lambda self: self.machine.eof)
+        unused_data = property(lambda self: self.machine.unused_data)
+
+    return Frame

@@ -1,0 +1,69 @@
+"""Labelled data of every task and format as one thing: `read(path, task)` gives the examples, each with its file and line.
+
+classify   CSV, TSV, JSONL, parquet with a text and a label; fastText lines
+compare    the same with two texts and a label or a score
+tag        CoNLL columns in BIO, IOB1 or BIOES; CoNLL-U
+span       SQuAD 1.1 and 2.0
+translate  two aligned files, or a table with two columns
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from stairs import progress
+from stairs.errors import BadInput, preview
+from stairs.text.examples import Example, Labelled, Pair, Span, Tagged, Text, Translation
+from stairs.text.files import printable
+from stairs.text.labelled.aligned import read_aligned, sibling
+from stairs.text.labelled.columns import ROLES, Columns
+from stairs.text.labelled.guess import guess_task
+from stairs.text.labelled.notes import Notes, unseen_labels
+from stairs.text.labelled.schemes import Converted, Scheme
+from stairs.text.labelled.spans import read_spans
+from stairs.text.labelled.spool import keep
+from stairs.text.labelled.tags import read_tags
+from stairs.text.labelled.texts import read_pairs, read_texts, read_translations
+
+__all__ = ["Example", "Labelled", "Pair", "Span", "Tagged", "Text", "Translation", "guess_task", "read", "unseen_labels"]
+
+Paths = str | Path | Sequence[str | Path]
+
+
+def read(path: Paths, task: str, *, columns: Columns = None, encoding: str | None = None) -> Labelled:
+    """All examples of a file, checked; `columns` names them by role ('text=review,label=stars') where guessing would not do."""
+    if task not in ROLES:
+        raise BadInput(f"no task {preview(task)}; choose classify, compare, tag, span or translate")
+    paths = [path] if isinstance(path, str | Path) else list(path)
+    if task == "translate" and len(paths) == 1 and (other := sibling(paths[0])):
+        paths.append(other)
+    if len(paths) != 1 and not (task == "translate" and len(paths) == 2):
+        fits = "one, or two whose lines translate one another" if task == "translate" else "one"
+        raise BadInput(f"{len(paths)} files for {task}; give {fits}")
+    notes, source = Notes(), " and ".join(map(printable, paths))
+    described, examples = gather(paths, task, columns, encoding, notes)
+    if not examples:
+        raise BadInput(f"no examples in {source}; a header alone is not enough to learn from")
+    labelled = Labelled(task, examples, described, source, notes.sentences())
+    for sentence in (f"{source}: {len(examples):,} examples; {described}", *labelled.notes):
+        progress.say(sentence)
+    return labelled
+
+
+def gather(paths: list, task: str, columns: Columns, encoding: str | None, notes: Notes) -> tuple[str, Sequence[Example]]:
+    """How the files were read, in words, and what was in them."""
+    path = paths[0]
+    if len(paths) == 2:
+        return "a source line and its translation on the same line of two files", keep(read_aligned(path, paths[1], encoding, notes))
+    if task == "tag":
+        scheme = Scheme(printable(path))
+        described, found = read_tags(path, encoding, columns, notes, scheme)
+        examples = keep(found)
+        conversion = scheme.conversion(notes)
+        return described, Converted(examples, conversion) if conversion else examples
+    if task == "span":
+        described, spans = read_spans(path, encoding, notes)
+        return described, keep(spans)
+    reader: Any = {"classify": read_texts, "compare": read_pairs, "translate": read_translations}[task]
+    described, rows = reader(path, encoding, columns, notes)
+    return described, keep(rows)

@@ -1,0 +1,169 @@
+"""Texts, pairs and translations out of the rows of a table, and fastText lines."""
+
+import math
+import re
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any
+
+from stairs.errors import BadInput, preview
+from stairs.text.examples import Pair, Text, Translation
+from stairs.text.files import printable
+from stairs.text.labelled.columns import Columns, choose, guess_aligned, named
+from stairs.text.labelled.files import ending, fault, lines
+from stairs.text.labelled.jsons import Records, describe
+from stairs.text.labelled.notes import Notes
+from stairs.text.labelled.parquet import Parquet
+from stairs.text.labelled.tables import Table
+
+FASTTEXT = "__label__"
+SAMPLE = 1000  # rows looked at to tell a score from a label
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+
+Rows = Iterable[tuple[int, list[Any]]]
+
+
+def table(path: str | Path, encoding: str | None, task: str = "classify") -> Table | Records | Parquet:
+    """The file as rows with named columns."""
+    kind = ending(path)
+    if kind == ".parquet":
+        return Parquet(path)
+    if kind in (".jsonl", ".ndjson", ".json"):
+        return Records(path, encoding)
+    rows = Table(path, encoding)
+    if task == "translate" and not guess_aligned(rows.columns) and rows.delimiter == "\t":  # parallel TSV seldom has a header
+        rows = Table(path, encoding, header=False)
+    return rows
+
+
+def read_texts(path: str | Path, encoding: str | None, columns: Columns, notes: Notes) -> tuple[str, Iterator[Text]]:
+    if is_fasttext(path, encoding):
+        return f"labels from {FASTTEXT}, the rest is text", fasttext(path, encoding, notes)
+    rows, chosen = open_rows(path, encoding, "classify", columns)
+    return shown(chosen, columns), texts(rows.name, rows.pick(list(chosen.values())), chosen, notes)
+
+
+def read_pairs(path: str | Path, encoding: str | None, columns: Columns, notes: Notes) -> tuple[str, Iterator[Pair]]:
+    rows, chosen = open_rows(path, encoding, "compare", columns)
+    picked = iter(rows.pick(list(chosen.values())))
+    first = list(islice(picked, SAMPLE))
+    if "label" in chosen and any(fraction(values[2]) for _, values in first) and all(number(values[2]) is not None for _, values in first):
+        chosen = {"score" if role == "label" else role: column for role, column in chosen.items()}
+    return shown(chosen, columns), pairs(rows.name, chain(first, picked), chosen, notes)
+
+
+def read_translations(path: str | Path, encoding: str | None, columns: Columns, notes: Notes) -> tuple[str, Iterator[Translation]]:
+    rows, chosen = open_rows(path, encoding, "translate", columns)
+    return shown(chosen, columns), translations(rows.name, rows.pick(list(chosen.values())), chosen, notes)
+
+
+def open_rows(path: str | Path, encoding: str | None, task: str, columns: Columns) -> tuple[Table | Records | Parquet, dict[str, str]]:
+    try:
+        asked = named(columns, task)
+    except ValueError as error:
+        raise BadInput(f"columns {preview(columns)} do not fit; {error}") from None
+    rows = table(path, encoding, "" if asked else task)
+    if isinstance(rows, Table) and not rows.header:
+        if len(rows.columns) < 2:
+            raise fault(rows.name, rows.line, "one field; put the source, a tab and its translation on each line")
+        asked = dict(zip(("source", "target"), rows.columns, strict=False))
+    return rows, choose(rows.name, rows.line, rows.columns, task, asked)
+
+
+def shown(chosen: dict[str, str], columns: Columns) -> str:
+    return ", ".join(f"{role} from {column!r}" for role, column in chosen.items()) + ("" if columns else " (guessed)")
+
+
+def as_text(name: str, line: int, column: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise fault(name, line, f"the field {preview(column)} is {describe(value)}, not text; give a string")
+    return value
+
+
+def as_label(name: str, line: int, column: str, value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int | float):
+        return str(value)
+    if not isinstance(value, str):
+        raise fault(name, line, f"the label {preview(column)} is {describe(value)}; give a string or a number")
+    label = value.strip()
+    if not label:
+        raise fault(name, line, f"the label {preview(column)} is empty; fill it in or remove the row")
+    return label
+
+
+def number(value: Any) -> float | None:
+    """3.8, '3.8' and the '3,8' of other countries; None for what is no finite number."""
+    if isinstance(value, str):
+        value = value.strip()
+        value = value.replace(",", ".") if value.count(",") == 1 and "." not in value else value
+        return float(value) if NUMBER.fullmatch(value) and math.isfinite(float(value)) else None
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) else None
+
+
+def fraction(value: Any) -> bool:
+    found = number(value)
+    return found is not None and not found.is_integer()
+
+
+def as_score(name: str, line: int, column: str, value: Any) -> float:
+    score = number(value)
+    if score is None:
+        raise fault(name, line, f"the score {preview(column)} is {preview(value)}, not a number; write it like 3.8")
+    return score
+
+
+def texts(name: str, rows: Rows, chosen: dict[str, str], notes: Notes) -> Iterator[Text]:
+    for line, (value, mark) in rows:
+        text, label = as_text(name, line, chosen["text"], value), as_label(name, line, chosen["label"], mark)
+        if notes.is_blank(name, line, text):
+            continue
+        notes.text(text)
+        notes.label(label)
+        yield Text(text, label, f"{name}:{line}")
+
+
+def pairs(name: str, rows: Rows, chosen: dict[str, str], notes: Notes) -> Iterator[Pair]:
+    for line, (one, two, mark) in rows:
+        first, second = as_text(name, line, chosen["first"], one), as_text(name, line, chosen["second"], two)
+        if "score" in chosen:
+            label, score = None, as_score(name, line, chosen["score"], mark)
+        else:
+            label, score = as_label(name, line, chosen["label"], mark), None
+            notes.label(label)
+        if not notes.is_blank(name, line, first, second):
+            notes.text(first)
+            yield Pair(first, second, label, score, f"{name}:{line}")
+
+
+def translations(name: str, rows: Rows, chosen: dict[str, str], notes: Notes) -> Iterator[Translation]:
+    for line, (one, two) in rows:
+        source, target = as_text(name, line, chosen["source"], one), as_text(name, line, chosen["target"], two)
+        if not notes.is_blank(name, line, source, target):
+            yield Translation(source, target, f"{name}:{line}")
+
+
+def is_fasttext(path: str | Path, encoding: str | None) -> bool:
+    if ending(path) in (".parquet", ".json", ".jsonl", ".ndjson"):
+        return False
+    return next((text for _, text in lines(path, encoding) if text.strip()), "").startswith(FASTTEXT)
+
+
+def fasttext(path: str | Path, encoding: str | None, notes: Notes) -> Iterator[Text]:
+    name = printable(path)
+    for line, row in lines(path, encoding):
+        if not row.strip():
+            continue
+        mark, _, text = row.partition(" ") if " " in row else row.partition("\t")
+        label = mark.removeprefix(FASTTEXT)
+        if not mark.startswith(FASTTEXT) or not label:
+            raise fault(name, line, f"{preview(mark)} where {FASTTEXT}NAME should be; begin each line with the label")
+        text = text.strip()
+        if text.startswith(FASTTEXT):
+            raise fault(name, line, f"more than one label; keep one {FASTTEXT} a line")
+        if not notes.is_blank(name, line, text):
+            notes.text(text)
+            notes.label(label)
+            yield Text(text, label, f"{name}:{line}")

@@ -1,0 +1,222 @@
+"""One name for every tokenizer: text to ids and back.
+
+tokenizer = Tokenizer.train(TokenizerSpec("bpe"), lambda: [["the cat sat .", "the mat ."]])
+tokenizer.encode("the cat")      # ids, without special ones
+tokenizer.decode(ids)
+"""
+
+import functools
+import hashlib
+import json
+import math
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from tokenizers import decoders, models, pre_tokenizers
+
+from stairs.errors import BadInput
+from stairs.text import tokenizer_files as files
+from stairs.text.bulk import BYTE_LETTERS, lone_surrogate
+from stairs.text.chinese import HAN_RUN, spaced, word_spans
+from stairs.text.spacing import join_words
+from stairs.text.tokenizer_spec import BEGIN, END, KINDS, MASK, PAD, SPECIAL_TOKENS, UNKNOWN, TokenizerSpec, assemble
+from stairs.text.tokenizer_training import Sentences, train_library
+
+__all__ = ["KINDS", "SPECIAL_TOKENS", "TOKENIZERS", "Tokenizer", "TokenizerSpec"]
+
+TOKENIZERS = {kind: TokenizerSpec(kind) for kind in KINDS}  # each kind with its usual settings
+
+CODE_POINTS = 0x110000
+
+
+class Tokenizer:
+    """Text to ids and back. Special tokens have the ids 0 to 4 in every kind, and no text is ever encoded as one of them but [UNK]."""
+
+    pad, unknown, begin, end, mask = PAD, UNKNOWN, BEGIN, END, MASK
+
+    def __init__(self, spec: TokenizerSpec, library: Any, vocabulary: list[str] | None = None):
+        self.spec = spec
+        self.library = library
+        if vocabulary is not None:
+            self.vocabulary = vocabulary  # saves asking the library, which takes a while for a large one
+
+    @classmethod
+    def train(cls, spec: TokenizerSpec, sentences: Sentences) -> "Tokenizer":
+        """Learn from `sentences()`, which gives a fresh iterator of documents, each a list of sentences."""
+        return cls(spec, train_library(spec, sentences))
+
+    @classmethod
+    def of_words(cls, words: list[str]) -> "Tokenizer":
+        """A tokenizer of a given vocabulary, for text in which spaces stand between the words."""
+        special = next((word for word in words if word in SPECIAL_TOKENS), None)
+        if special:
+            raise BadInput(f"the word {special} is a special token here and no word can be called so; rename it")
+        spec = TokenizerSpec("words", chinese="characters", split="spaces")
+        vocabulary = {token: number for number, token in enumerate([*SPECIAL_TOKENS, *words])}
+        return cls(spec, assemble(spec, models.WordLevel(vocabulary, unk_token=SPECIAL_TOKENS[UNKNOWN])))
+
+    @classmethod
+    def load(cls, folder: str | Path) -> "Tokenizer":
+        return cls(*files.load(Path(folder)))
+
+    def save(self, folder: str | Path) -> None:
+        """Write tokenizer.json and tokenizer_config.json."""
+        files.save(Path(folder), self.spec, self.library)
+
+    @functools.cached_property
+    def hash(self) -> str:
+        """Of what decides the ids, and not of how a library version writes it down."""
+        rules = None
+        if self.spec.kind in ("bpe", "byte-bpe", "unigram"):
+            model = json.loads(self.library.to_str())["model"]
+            rules = model["vocab"] if self.spec.kind == "unigram" else model["merges"]
+        return hashlib.sha256(json.dumps([files.settings(self.spec), self.vocabulary, rules]).encode()).hexdigest()
+
+    @functools.cached_property
+    def vocabulary(self) -> list[str]:
+        """The tokens by id."""
+        numbers = self.numbers
+        return sorted(numbers, key=numbers.__getitem__)
+
+    @functools.cached_property
+    def numbers(self) -> dict[str, int]:
+        return self.library.get_vocab(with_added_tokens=True)
+
+    @functools.cached_property
+    def vocab_size(self) -> int:
+        return self.library.get_vocab_size(with_added_tokens=True)
+
+    def token(self, number: int) -> str:
+        if not 0 <= number < self.vocab_size:
+            raise BadInput(f"no token has the id {number}; this vocabulary ends at {self.vocab_size - 1}")
+        return self.vocabulary[number]
+
+    def id(self, token: str) -> int:
+        """The id of a token, that of [UNK] for one that is not in the vocabulary."""
+        return self.numbers.get(token, UNKNOWN)
+
+    def prepared(self, text: str) -> str:
+        return spaced(text) if self.spec.chinese == "words" else text
+
+    def encoding(self, text: str) -> Any:
+        return self.library.encode(encodable(self.prepared(text)), add_special_tokens=False)
+
+    def encode(self, text: str) -> list[int]:
+        return self.encoding(text).ids
+
+    def encode_batch(self, texts: list[str]) -> list[list[int]]:
+        encodings = self.library.encode_batch_fast([encodable(self.prepared(text)) for text in texts], add_special_tokens=False)
+        return [encoding.ids for encoding in encodings]
+
+    def tokens(self, text: str) -> list[str]:
+        return [self.vocabulary[number] for number in self.encode(text)]
+
+    def words(self, text: str) -> list[str]:
+        """The words of a text, known or not, before any is cut into pieces."""
+        prepared = self.prepared(text)
+        normal = self.library.normalizer.normalize_str(prepared) if self.library.normalizer else prepared
+        return [word for word, _ in self.library.pre_tokenizer.pre_tokenize_str(normal)]
+
+    def decode(self, ids: list[int]) -> str:
+        """The text of the ids; [PAD], [CLS] and [SEP] are left out."""
+        tokens = [self.token(int(number)) for number in ids if number not in (PAD, BEGIN, END)]
+        if self.spec.kind == "characters":
+            return "".join(tokens)
+        if self.spec.kind == "byte-bpe":
+            return decoders.ByteLevel().decode(tokens)
+        if self.spec.kind == "unigram":
+            return "".join(tokens).replace("▁", " ").removeprefix(" ")
+        if self.spec.kind == "bpe":
+            ended = "".join(token + "</w>" if token in SPECIAL_TOKENS else token for token in tokens)
+            return join_words(ended.removesuffix("</w>").split("</w>")) if ended else ""
+        words: list[str] = []
+        for token in tokens:
+            if self.spec.kind == "wordpiece" and token.startswith("##") and words:
+                words[-1] += token[2:]
+            else:
+                words.append(token)
+        return join_words(words)
+
+    def groups(self, text: str) -> list[int]:
+        """The number of the word each token belongs to: pieces of one word share it, and so do the characters of one Chinese word."""
+        encoding, text = self.encoding(text), self.prepared(text)
+        word_at = [-1] * len(text)
+        chinese = [run.span() for run in HAN_RUN.finditer(text)] if self.spec.chinese == "words" else word_spans(text)
+        spans = [span for _, span in pre_tokenizers.BertPreTokenizer().pre_tokenize_str(text)]
+        for number, (start, end) in enumerate(spans + chinese):
+            word_at[start:end] = [number] * (end - start)
+        spaces_belong = self.spec.kind in ("byte-bpe", "unigram")  # to the word that follows
+        groups: list[int] = []
+        group, reached, after_space = -1, -1, False
+        for start, end in encoding.offsets:
+            word = next((word_at[at] for at in range(start, end) if word_at[at] >= 0), -1)
+            if not after_space and (word < 0 or word != reached):
+                group += 1
+            after_space = word < 0 and spaces_belong
+            reached = word_at[end - 1] if end > start else word
+            groups.append(group)
+        return groups
+
+    def unknown_words(self, text: str) -> list[str]:
+        """What stands in the text where the ids have [UNK]: words, or single characters for bpe, unigram and characters."""
+        encoding, text = self.encoding(text), self.prepared(text)
+        return [text[start:end] for number, (start, end) in zip(encoding.ids, encoding.offsets, strict=True) if number == UNKNOWN]
+
+    def spelling_bits(self, word: str) -> float:
+        """What it costs to spell an unknown word: add-one frequencies of the letters, and of the end, in the vocabulary's own words."""
+        counts, total = self.letter_counts
+        slot = math.log2(total)
+        bits = slot - math.log2(counts[""] + 1)
+        for letter in word:
+            bits += slot - math.log2(counts[letter] + 1) if letter in counts else slot + math.log2(CODE_POINTS)
+        return bits
+
+    @functools.cached_property
+    def letter_counts(self) -> tuple[Counter[str], int]:
+        """How often each letter occurs in the vocabulary's words ("" is the end), and the sum, one added to each and for the unseen."""
+        words = [token.removeprefix("##").removesuffix("</w>").replace("▁", "") for token in self.vocabulary[len(SPECIAL_TOKENS) :]]
+        counts = Counter("".join(words))
+        counts[""] = len(words)
+        return counts, counts.total() + len(counts) + 1
+
+    def encode_pretokens(self, spellings: list[str]) -> list[list[int]]:
+        """The ids of pre-tokens as kernels/pretokens.py cuts them, for the bulk path."""
+        kind = self.spec.kind
+        if kind in ("words", "characters"):
+            known = self.numbers
+            return [[known.get(spelling, UNKNOWN)] for spelling in spellings]
+        tokenize = self.library.model.tokenize
+        return [[piece.id for piece in tokenize(spelling)] for spelling in map(PRETOKEN_FORMS.get(kind, str), spellings)]
+
+    def unknown_in_pretoken(self, spelling: str) -> list[str]:
+        if self.spec.kind in ("words", "characters", "wordpiece"):
+            return [spelling]
+        form = PRETOKEN_FORMS.get(self.spec.kind, str)(spelling)
+        pieces = self.library.model.tokenize(form)
+        return [piece_text(form, piece.offsets) for piece in pieces if piece.id == UNKNOWN]
+
+
+def encodable(text: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError as fault:
+        raise lone_surrogate(fault) from None
+    return text
+
+
+def piece_text(text: str, offsets: tuple[int, int]) -> str:
+    start, end = offsets  # in bytes
+    return text.encode()[start:end].decode()
+
+
+def bytes_as_letters(spelling: str) -> str:
+    return spelling.encode().decode("latin-1").translate(BYTE_LETTERS)
+
+
+def spaces_as_marks(spelling: str) -> str:
+    marked = spelling.replace(" ", "▁")
+    return marked if marked.startswith("▁") else "▁" + marked
+
+
+PRETOKEN_FORMS = {"byte-bpe": bytes_as_letters, "unigram": spaces_as_marks}

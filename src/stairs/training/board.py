@@ -1,0 +1,28 @@
+"""TensorBoard's files beside the run's own metrics, for those who ask for them."""
+
+from pathlib import Path
+from typing import Any
+
+from stairs.errors import BadInput
+
+
+class Board:
+    """The numbers of metrics.jsonl as curves; those after the step a run goes on from are drawn again."""
+
+    def __init__(self, folder: Path, step: int) -> None:
+        self.writer: Any = needed()(str(folder / "tensorboard"), purge_step=step + 1)
+
+    def draw(self, step: int, **measured: Any) -> None:
+        for name, value in measured.items():
+            number = value.get("value") if isinstance(value, dict) else value
+            if isinstance(number, float):
+                self.writer.add_scalar(name, number, step)
+        self.writer.flush()
+
+
+def needed() -> Any:
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError:
+        raise BadInput("--tensorboard needs the package tensorboard; install it with pip install tensorboard, or leave the flag out") from None
+    return SummaryWriter

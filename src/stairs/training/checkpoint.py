@@ -1,0 +1,155 @@
+"""Checkpoints: immutable folders, whole or not there, from which a training goes on as if nothing had happened.
+
+step-000000200/   model.safetensors, optimizer.safetensors, state.json, and a manifest of sizes and sha256
+best-000000150/   model.safetensors of the step that did best on held-out text
+"""
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import save_file
+from torch import Tensor, nn
+
+from stairs.errors import BadInput, Diverged
+from stairs.files import manifest_of, new_folder
+from stairs.progress import say
+from stairs.tasks.task import WEIGHTS, weights
+from stairs.training.distributed import Workers, gathered
+
+OPTIMIZER, STATE = "optimizer.safetensors", "state.json"
+
+
+@dataclass
+class State:
+    """How far a training is."""
+
+    step: int = 0  # updates made
+    judged: int = 0  # the step of the last evaluation
+    best: float | None = None  # the best evaluation
+    best_step: int | None = None  # and its step
+    waited: int = 0  # evaluations since then
+    seconds: float = 0.0  # spent training
+
+
+def name_of(step: int) -> str:
+    return f"step-{step:09d}"
+
+
+def best_of(step: int) -> str:
+    return f"best-{step:09d}"
+
+
+def held(learner: nn.Module) -> dict[str, Tensor]:
+    """Every weight and buffer once, however many names it has."""
+    found: dict[int, tuple[str, Tensor]] = {}
+    for name, tensor in learner.state_dict(keep_vars=True).items():
+        found.setdefault(id(tensor), (name, tensor))
+    return {name: tensor.detach() for name, tensor in found.values()}
+
+
+def momenta(learner: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
+    """What the optimizer remembers, by the names of the weights."""
+    names = {id(tensor): name for name, tensor in learner.named_parameters()}
+    return {f"{names[id(weight)]}:{key}": value for weight, kept in optimizer.state.items() for key, value in kept.items()}
+
+
+def whole(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Copies in ordinary memory, with the parts that other workers hold."""
+    return {name: gathered(tensor).detach().to("cpu").contiguous() for name, tensor in tensors.items()}
+
+
+def write(folder: Path, model: dict[str, Tensor], optimizer: dict[str, Tensor], state: State) -> None:
+    with new_folder(folder / name_of(state.step)) as aside:
+        write_tensors(model, aside / WEIGHTS)
+        write_tensors(optimizer, aside / OPTIMIZER)
+        (aside / STATE).write_text(json.dumps(asdict(state), indent=2) + "\n", "utf-8")
+
+
+def write_best(folder: Path, model: dict[str, Tensor], step: int) -> None:
+    with new_folder(folder / best_of(step)) as aside:
+        write_tensors(model, aside / WEIGHTS)
+
+
+def write_tensors(tensors: dict[str, Tensor], path: Path) -> None:
+    for name, tensor in tensors.items():
+        if not torch.isfinite(tensor).all():
+            raise Diverged(f"{name} is no longer a number, so nothing was saved; lower --learning-rate")
+    try:
+        save_file(tensors, path, metadata={"format": "pt"})
+    except SafetensorError as error:  # its writer has no OSError, but says its number
+        number = re.search(r"os error (\d+)", str(error))
+        raise OSError(int(number[1]) if number else 5, os.strerror(int(number[1])) if number else str(error), str(path)) from None
+
+
+def steps(folder: Path) -> list[int]:
+    """Of the checkpoints there, newest first."""
+    found = [re.fullmatch(r"step-(\d{9})", path.name) for path in folder.iterdir()] if folder.is_dir() else []
+    return sorted((int(match[1]) for match in found if match), reverse=True)
+
+
+def newest(folder: Path) -> tuple[State, Path] | None:
+    """The newest checkpoint that is as it was written, or None if there never was one."""
+    tried: list[str] = []
+    for step in steps(folder):
+        path = folder / name_of(step)
+        try:
+            manifest_of(path)
+            state = State(**json.loads((path / STATE).read_text("utf-8")))
+            for file in (WEIGHTS, OPTIMIZER):
+                bad = next((name for name, tensor in weights(path / file).items() if not torch.isfinite(tensor).all()), None)
+                if bad is not None:
+                    raise BadInput(f"{path / file} holds a {bad} that is not a number")
+        except (BadInput, ValueError, TypeError, OSError) as error:
+            tried.append(str(error).split(";")[0])
+            continue
+        if tried:
+            say(f"{'; '.join(tried)}: going on from {path.name} instead")
+        return state, path
+    if tried:
+        raise BadInput(f"no usable checkpoint in {folder}: {'; '.join(tried)}; delete the folder to begin again")
+    return None
+
+
+def restore(workers: Workers, learner: nn.Module, model: dict[str, Tensor] | None) -> None:
+    """Weights the first worker read, into everyone's model."""
+    own = held(learner)
+    if model is not None:
+        fitting(own, model)
+    for name, target in own.items():
+        workers.spread(target, model[name] if model is not None else None)
+
+
+def restore_momenta(workers: Workers, learner: nn.Module, optimizer: torch.optim.Optimizer, found: dict[str, Tensor] | None) -> None:
+    for name, weight in learner.named_parameters():
+        if not weight.requires_grad or not workers.share(found is not None and f"{name}:step" in found):
+            continue
+        count = torch.zeros((), device=weight.device)
+        kept = {"step": count, "exp_avg": torch.zeros_like(weight), "exp_avg_sq": torch.zeros_like(weight)}
+        for key, target in kept.items():
+            workers.spread(target, found[f"{name}:{key}"] if found is not None else None)
+        optimizer.state[weight] = kept
+
+
+def fitting(own: dict[str, Tensor], found: dict[str, Tensor]) -> None:
+    wrong = [name for name in {**own, **found} if name not in own or name not in found or own[name].shape != found[name].shape]
+    if wrong:
+        raise BadInput(f"the checkpoint does not fit the model: {', '.join(wrong[:3])} ({len(wrong)} in all); choose another --out")
+
+
+def prune(folder: Path, keep: int, best: int | None) -> None:
+    """Drop all but the newest checkpoints and the best weights."""
+    spare = [folder / name_of(step) for step in steps(folder)[keep:]]
+    spare += [path for path in bests(folder) if best is None or path.name != best_of(best)]
+    for path in spare:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def bests(folder: Path) -> Iterator[Path]:
+    return (path for path in list(folder.iterdir()) if re.fullmatch(r"best-\d{9}", path.name))

@@ -1,0 +1,159 @@
+"""fit: one way to train, whatever the step. It writes a run folder; `load` gives the trained task back."""
+
+import copy
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from stairs import progress
+from stairs.errors import BadInput, EnvironmentFault
+from stairs.files import manifest_of
+from stairs.progress import say, short, track
+from stairs.tasks.task import Task
+from stairs.text.shards import Shards
+from stairs.training.board import needed
+from stairs.training.budget import decided, estimated, planned_steps
+from stairs.training.distributed import Workers, joined
+from stairs.training.gradients import Gradients
+from stairs.training.leaving import watched
+from stairs.training.loop import Loop
+from stairs.training.machine import differences, environment, find_device, is_memory_error, threads
+from stairs.training.options import TrainingOptions
+from stairs.training.run import FORMAT, MODEL, Run, versions
+
+
+def fit(task: Task, examples: Shards, out: str | Path, options: TrainingOptions | None = None) -> dict[str, Any]:
+    """Train `task` on the train split, judge it on the held-out one, and keep both in `out`. Returns the last measurement.
+
+    A run that is finished is not trained again; one that was interrupted is taken up where it stands. Under torchrun every worker calls it,
+    and all but the first get an empty measurement.
+    """
+    options = options or TrainingOptions()
+    options.check()
+    if task.model.learns_by == "counting":
+        return count_into(task, examples, Run(out), options.seed)
+    if options.tensorboard:
+        needed()
+    try:
+        return learn_into(task, examples, Run(out), options)
+    except (RuntimeError, MemoryError) as error:
+        if not is_memory_error(error):
+            raise
+        raise EnvironmentFault(f"the memory is not enough to train this {task.step}; choose a smaller --size or --batch-tokens") from error
+
+
+def settings_of(task: Task, shards: Shards, seed: int) -> dict[str, Any]:
+    data = {"corpus": shards.manifest["corpus"], "tokenizer": task.tokenizer.hash}
+    return {"format": FORMAT, **task.describe(), "seed": seed, "data": data, "versions": versions()}
+
+
+def learn_into(task: Task, shards: Shards, run: Run, options: TrainingOptions) -> dict[str, Any]:
+    """Training by gradients, step by step, from wherever the run stands."""
+    with ExitStack() as stack:
+        stack.enter_context(threads(options.threads))
+        workers = stack.enter_context(joined(find_device(options.device)))
+        if not workers.leads:
+            progress.shown = progress.talkative = False
+        rows = task.examples(shards, "train")
+        settings = settings_of(task, shards, options.seed) | {
+            "training": options.binding(),
+            "adjustable": options.adjustable(),
+            "environment": environment(options, workers.device, workers.count),
+        }
+        allowed = ("data.corpus",) if options.accept_new_corpus else ()
+        workers.first(lambda: hold(stack, run, settings, allowed))
+        wish = stack.enter_context(watched())
+        task.start(options.seed)
+        kept = copy.deepcopy(task) if options.shard else task
+        gradients = Gradients(task, rows, options, workers)
+        loop = Loop(task, shards, run, options, workers, wish, gradients)
+        steps = agreed(run, gradients, options, workers)
+        if workers.share(workers.leads and finished(run, steps)):
+            say(f"{run.folder} is finished; nothing to do")
+            return run.metrics()[-1] if workers.leads else {}
+        if workers.count > 1:
+            gradients.rehearse(0)  # arranges the buckets in which gradients travel, so that the first step after a restart is like any other
+        loop.resume()
+        workers.first(loop.keep_tokenizer)
+        if loop.state.step:
+            say(f"{run.folder}: going on from step {loop.state.step} of {steps}")
+        loop.train(steps)
+        return loop.finish(steps, kept)
+
+
+def plan(task: Task, shards: Shards, options: TrainingOptions) -> dict[str, Any]:
+    """The minutes, memory and disk that `fit` with the same arguments would take, from a few steps that are thrown away."""
+    options.check()
+    with threads(options.threads):
+        task.start(options.seed)
+        rows = task.examples(shards, "train")
+        return estimated(Gradients(task, rows, options, Workers(0, 1, find_device(options.device))), options)
+
+
+def hold(stack: ExitStack, run: Run, settings: dict[str, Any], allowed: tuple[str, ...]) -> None:
+    """Become the one writer, and say what has changed since the last time."""
+    stack.enter_context(run.writing(settings, allowed))
+    changed = differences(run.written.get("environment", {}), settings["environment"])
+    if changed:
+        say(changed)
+    run.record(**{name: settings[name] for name in ("data", "training", "adjustable", "environment")})
+
+
+def agreed(run: Run, gradients: Gradients, options: TrainingOptions, workers: Workers) -> int:
+    """The number of steps; what a probe once found stays found."""
+    known = workers.share(run.written.get("decided") if workers.leads else None)
+    asked = planned_steps(gradients, options)
+    if known is None:
+        known = decided(gradients, options)
+    elif options.steps or (asked and not options.accept_new_corpus):  # with other text, an epoch has another length
+        known["steps"] = asked
+    if workers.leads:
+        run.record(decided=known)
+    gradients.precision = known["precision"]
+    return known["steps"]
+
+
+def finished(run: Run, steps: int) -> bool:
+    if not run.finished:
+        return False
+    damage = run.damage()
+    if damage is not None:
+        say(f"{damage}: it is made again")
+        return False
+    return manifest_of(run.folder / MODEL).get("finished") == steps
+
+
+def count_into(task: Task, shards: Shards, run: Run, seed: int) -> dict[str, Any]:
+    with run.writing(settings_of(task, shards, seed)):
+        if run.finished:
+            damage = run.damage()
+            if damage is None:
+                say(f"{run.folder} is finished; nothing to do")
+                return run.metrics()[-1]
+            say(f"{damage}: it is trained again")
+            run.forget()
+        measured = count(task, shards)
+        run.log(**measured)  # first the measurement, then the model: a finished run has both
+        run.keep(task)
+    return measured
+
+
+def count(task: Task, shards: Shards) -> dict[str, Any]:
+    """Training by counting: one pass, no gradient, nothing to resume."""
+    ids = shards.ids("train")
+    if not len(ids):
+        raise BadInput(f"the train part of {shards.folder} holds no tokens; give a longer text")
+    model: Any = task.model
+    started = time.monotonic()
+    with track("counting", total=len(ids), unit="tokens") as advance:
+        assumed = model.learn(ids, advance=advance)
+    if assumed:
+        say(f"too little text to estimate the discounts of the {', '.join(f'{n}-grams' for n in assumed)}; 0.5, 1 and 1.5 are assumed")
+    seconds = time.monotonic() - started
+    tokens = shards.info("train")["tokens"]
+    sizes = ", ".join(f"{short(size)} {order}-grams" for order, size in enumerate(np.asarray(model.sizes), 1))
+    say(f"counted {short(tokens)} tokens in {seconds:.1f} s ({short(tokens / seconds)} tokens/s): {sizes}")
+    return {"step": 1, "tokens": tokens, "seconds": round(seconds, 3), **task.evaluate_shards(shards)}

@@ -1,0 +1,133 @@
+"""One step of learning: the gradient of a batch, by however many workers and in however many parts, and the update it makes."""
+
+import math
+from contextlib import nullcontext
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.parallel import DistributedDataParallel
+
+from stairs.errors import Diverged
+from stairs.tasks.decoding import number
+from stairs.tasks.task import Task
+from stairs.text.batch import Batch
+from stairs.training.data_order import Order, dealt
+from stairs.training.distributed import Workers, divided, gathered
+from stairs.training.machine import is_memory_error, too_large
+from stairs.training.options import TrainingOptions
+from stairs.training.schedule import learning_rate
+
+BETAS = (0.9, 0.95)  # AdamW's memory of the gradient and of its square; the second short, as GPT-3 has it
+
+
+class Objective(nn.Module):
+    """A task's loss as the forward of a module, which is where PyTorch's wrappers listen."""
+
+    def __init__(self, task: Task) -> None:
+        super().__init__()
+        self.learner = task.learner
+        self.loss = task.training_loss
+
+    def forward(self, batch: Batch) -> tuple[Tensor, int]:
+        return self.loss(batch)
+
+
+class Gradients:
+    """The weights, their optimizer, and the workers that move them."""
+
+    def __init__(self, task: Task, examples: Any, options: TrainingOptions, workers: Workers) -> None:
+        self.examples, self.options, self.workers = examples, options, workers
+        self.order = Order(examples.lengths, options.batch_tokens, options.seed)
+        self.learner = task.learner.to(workers.device).train()
+        self.highest = options.learning_rate or task.model.learning_rate
+        self.precision: str = options.precision
+        if options.shard and workers.count > 1:
+            divided(self.learner, workers)
+        self.objective: nn.Module = Objective(task)
+        self.weights = [weight for weight in self.learner.parameters() if weight.requires_grad]
+        self.optimizer = self.new_optimizer(options.weight_decay)
+        if workers.count > 1 and not options.shard:
+            self.objective = DistributedDataParallel(self.objective, gradient_as_bucket_view=True)
+        if options.compile:
+            self.objective = torch.compile(self.objective)  # type: ignore[assignment]
+
+    def new_optimizer(self, weight_decay: float) -> torch.optim.AdamW:
+        matrices = [weight for weight in self.weights if weight.ndim > 1]
+        others = [weight for weight in self.weights if weight.ndim <= 1]
+        groups = [{"params": matrices, "weight_decay": weight_decay}, {"params": others, "weight_decay": 0.0}]
+        return torch.optim.AdamW([group for group in groups if group["params"]], lr=0.0, betas=BETAS, fused=True)
+
+    def gradient(self, step: int) -> tuple[float, int]:
+        """Put the gradient of this worker's share of a batch beside the weights: nats of its targets, and their number."""
+        epoch, numbers = self.order.at(step)
+        parts = dealt(numbers, self.workers.rank, self.workers.count, self.options.accumulate)
+        nats, asked = 0.0, 0
+        for index, part in enumerate(parts):
+            # Dropout and the like follow from where we are, so there is no state of a generator to lose.
+            torch.manual_seed(number(self.options.seed, "dropout", epoch, step, self.workers.rank, index))
+            present = len(part) > 0  # a worker without an example computes with a strange one, for nothing, or the others would wait
+            batch = self.examples.batch(part if present else numbers[:1], epoch, self.options.seed).to(self.workers.device)
+            apart = isinstance(self.objective, DistributedDataParallel) and index < len(parts) - 1
+            with self.objective.no_sync() if apart else nullcontext():  # type: ignore[operator]
+                with torch.autocast(self.workers.device.type, torch.bfloat16, enabled=self.precision == "bf16"):
+                    total, count = self.objective(batch)
+                (total if present else total * 0.0).backward()
+            if present:
+                nats, asked = nats + float(total.detach()), asked + count
+        return nats, asked
+
+    def update(self, step: int, steps: int, wishes: int = 0) -> tuple[float, int, bool]:
+        """One step: its loss in nats per target, the number of targets, and whether a worker wishes to leave."""
+        self.optimizer.zero_grad()
+        try:
+            nats, asked = self.gradient(step)
+        except (RuntimeError, MemoryError) as error:
+            if not is_memory_error(error):
+                raise
+            asked = -1
+        if asked < 0:  # out here, since the error above still holds on to what was computed
+            raise self.what_fits(step)
+        nats, targets, leaving = self.workers.total(nats, asked, wishes)
+        loss = nats / max(targets, 1)
+        gradients = [weight.grad for weight in self.weights if weight.grad is not None]
+        scale = self.workers.count / max(targets, 1)  # the wrappers take the mean over workers; the mean over targets is wanted
+        length = float(gathered(torch.nn.utils.get_total_norm(gradients))) * scale
+        rate = learning_rate(step, steps, self.highest, self.options.schedule, self.options.warmup)
+        if not (math.isfinite(loss) and math.isfinite(length)):
+            what = f"the loss became {loss}" if not math.isfinite(loss) else f"the gradient became {length}"
+            raise Diverged(f"{what} at step {step + 1} with a learning rate of {rate:.3g}; try --learning-rate {self.highest / 10:.1g} elsewhere")
+        if self.options.clip:
+            scale *= min(1.0, self.options.clip / (length + 1e-6))
+        torch._foreach_mul_(gradients, scale)
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        self.optimizer.step()
+        return loss, int(targets), leaving > 0
+
+    def rehearse(self, step: int) -> None:
+        """A step that changes nothing: with a learning rate of zero and a memory that is thrown away."""
+        remembered, self.optimizer = self.optimizer, self.new_optimizer(0.0)
+        highest, self.highest = self.highest, 0.0
+        try:
+            self.update(step, 1)
+        finally:
+            self.optimizer, self.highest = remembered, highest
+            self.optimizer.zero_grad()
+
+    def what_fits(self, step: int) -> Exception:
+        """After the memory ran out: in how many parts the same step can be computed, found by trying."""
+        positions = int(self.examples.lengths[self.order.at(step)[1]].sum()) // self.workers.count // self.options.accumulate
+        if self.workers.count > 1:
+            return too_large(positions, self.options.accumulate * 2)
+        rows = len(self.order.at(step)[1])
+        parts = self.options.accumulate * 2
+        while parts <= rows:
+            self.optimizer.zero_grad()
+            try:
+                epoch, numbers = self.order.at(step)
+                self.objective(self.examples.batch(dealt(numbers, 0, 1, parts)[0], epoch, self.options.seed).to(self.workers.device))[0].backward()
+                return too_large(positions, parts)
+            except (RuntimeError, MemoryError):
+                parts *= 2
+        return too_large(positions, None)

@@ -1,0 +1,75 @@
+"""What the machine computes with: device, threads, and what a result depends on besides its settings."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+
+from stairs.errors import BadInput, EnvironmentFault
+from stairs.progress import say
+from stairs.training.options import TrainingOptions
+
+NO_MEMORY = ("can't allocate memory", "out of memory", "not enough memory", "unable to mmap", "Cannot allocate memory")
+
+
+def find_device(name: str) -> torch.device:
+    """`auto` is the first GPU, or the CPU; what was asked for by name is there or refused."""
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    device = torch.device(name)
+    there = torch.cuda.device_count() if device.type == "cuda" else 1
+    if there == 0:
+        raise BadInput("no CUDA device; use --device cpu")
+    if (device.index or 0) >= there:
+        raise BadInput(f"no CUDA device {device.index}; there are {there}, counted from 0")
+    return device
+
+
+@contextmanager
+def threads(count: int | None) -> Iterator[None]:
+    """As many CPU threads as were asked for, inside the `with`."""
+    before = torch.get_num_threads()
+    if count is not None:
+        cores = os.cpu_count() or 1
+        if count > cores:
+            say(f"--threads {count} is more than this machine's {cores} cores; {cores} are used")
+        torch.set_num_threads(min(count, cores))
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def environment(options: TrainingOptions, device: torch.device, workers: int) -> dict[str, Any]:
+    """What the last bits of a result hang on."""
+    return {
+        "threads": torch.get_num_threads(),
+        "torch": torch.__version__,
+        "cpu": torch.backends.cpu.get_cpu_capability(),
+        "device": device.type,
+        "compile": options.compile,
+        "workers": workers,
+    }
+
+
+def differences(before: dict[str, Any], now: dict[str, Any]) -> str:
+    """'not bit-exact: threads 2 -> 1', or nothing."""
+    changed = [f"{name} {before[name]} -> {now[name]}" for name in now if name in before and before[name] != now[name]]
+    if not changed:
+        return ""
+    if [change.split()[0] for change in changed] == ["workers"]:
+        return f"same data order, not bit-exact (world size {before['workers']} -> {now['workers']})"
+    return "not bit-exact: " + ", ".join(changed)
+
+
+def is_memory_error(error: BaseException) -> bool:
+    if isinstance(error, MemoryError | torch.OutOfMemoryError):
+        return True
+    return isinstance(error, RuntimeError) and any(words in str(error) for words in NO_MEMORY)
+
+
+def too_large(positions: int, parts: int | None) -> EnvironmentFault:
+    advice = f"--accumulate {parts} fits, with the same result" if parts else "lower --batch-tokens, --context or --size"
+    return EnvironmentFault(f"the memory is not enough for {positions} positions at once; {advice}")

@@ -1,0 +1,89 @@
+"""How a training is run: everything that is not the model's own. The flags of `stairs train` are these fields and the words behind them."""
+
+import math
+import re
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from stairs.errors import BadInput
+
+DEFAULT_BUDGET = "10m"
+UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+# What a run may be continued with although it was begun with something else: none of it decides which weights come out.
+ADJUSTABLE = ("evaluate_every", "patience", "save_every", "keep", "compile", "device", "threads", "tensorboard", "shard", "on_disk_full")
+NOT_KEPT = ("accept_new_corpus", "seed")  # said once, or kept elsewhere
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingOptions:
+    steps: int | None = None  # updates of the weights
+    epochs: float | None = None  # passes over the corpus, instead of --steps
+    budget: str | None = None  # time, as 90s, 20m or 2h, from which a short probe finds the number of steps; 10m if nothing else is said
+    batch_tokens: int = 4096  # positions per step, over all workers
+    accumulate: int = 1  # parts each step is computed in, to save memory; the result is the same
+    learning_rate: float | None = None  # the highest; the step's own if not given
+    schedule: Literal["linear", "cosine", "inverse-sqrt", "constant"] = "linear"  # how the learning rate falls after the warm-up
+    warmup: float = 0.05  # share of the steps in which the learning rate rises
+    weight_decay: float = 0.01  # pull of AdamW towards zero, on matrices only
+    clip: float = 1.0  # longest gradient; 0 for no limit
+    patience: int = 5  # stop after so many evaluations without a better one; 0 never
+    evaluate_every: int | None = None  # steps between evaluations on held-out text; a twelfth of the run if not given
+    save_every: int = 200  # steps between checkpoints
+    keep: int = 3  # newest checkpoints kept, besides the best
+    precision: Literal["auto", "fp32", "bf16"] = "auto"  # of the arithmetic; auto takes bf16 where a probe finds it faster
+    compile: bool = False  # use torch.compile; seldom worth it on a CPU
+    device: str = "auto"  # cpu, cuda or cuda:1
+    threads: int | None = None  # of the CPU; as many as PyTorch chooses if not given
+    tensorboard: bool = False  # write TensorBoard's files too
+    shard: bool = False  # under torchrun: divide the weights among the workers (FSDP2), for models that do not fit one of them
+    on_disk_full: Literal["go-on", "stop"] = "go-on"  # what to do when a checkpoint cannot be written
+    fork: str | None = None  # a run whose weights this new run begins with
+    accept_new_corpus: bool = False  # go on although the text has changed
+    seed: int = 0  # of everything random
+
+    def check(self) -> None:
+        """Refuse what cannot be before any work is done."""
+        given = [name for name in ("steps", "epochs", "budget") if getattr(self, name) is not None]
+        if len(given) > 1:
+            raise BadInput(f"--{given[0]} and --{given[1]} both say how long to train; give one of them")
+        for name, low, high in (
+            ("steps", 1, 10**9), ("batch_tokens", 1, 1 << 30), ("accumulate", 1, 1 << 20), ("evaluate_every", 1, 10**9),
+            ("save_every", 1, 10**9), ("keep", 1, 1000), ("patience", 0, 10**6), ("threads", 1, 10**6), ("seed", 0, (1 << 63) - 1),
+            ("epochs", 0, 1e6), ("learning_rate", 0, math.inf), ("warmup", 0, 1), ("weight_decay", 0, 100), ("clip", 0, 1e9),
+        ):  # fmt: skip
+            within(name, getattr(self, name), low, high)
+        for name in ("epochs", "learning_rate"):
+            if getattr(self, name) == 0:
+                raise BadInput(f"{flag(name)} 0 would learn nothing; give a number above 0")
+        if not re.fullmatch(r"auto|cpu|cuda(:\d+)?", self.device):
+            raise BadInput(f"--device {self.device!r} is not known; give auto, cpu, cuda or cuda:1")
+        if self.budget is not None:
+            seconds(self.budget)
+
+    @property
+    def budget_seconds(self) -> float:
+        return seconds(self.budget or DEFAULT_BUDGET)
+
+    def binding(self) -> dict[str, Any]:
+        """What decides the weights that come out: a run goes on only with the same."""
+        return {name: value for name, value in asdict(self).items() if name not in (*ADJUSTABLE, *NOT_KEPT)}
+
+    def adjustable(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in ADJUSTABLE}
+
+
+def flag(name: str) -> str:
+    return "--" + name.replace("_", "-")
+
+
+def within(name: str, value: float | None, low: float, high: float) -> None:
+    if value is not None and not (low <= value <= high and math.isfinite(value)):
+        raise BadInput(f"{flag(name)} {value} is not between {low} and {high:g}")
+
+
+def seconds(text: str) -> float:
+    """'90s' -> 90.0, '20m' -> 1200.0"""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smhd]?)", text.strip())
+    if not found or not 0 < float(found[1]) * UNITS[found[2] or "s"] < 1e9:
+        raise BadInput(f"--budget {text!r} is not a time; write it as 90s, 20m or 2h")
+    return float(found[1]) * UNITS[found[2] or "s"]

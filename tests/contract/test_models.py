@@ -1,0 +1,180 @@
+"""What every model promises, whatever its paper. A new step joins by its line in `SMALL`."""
+
+import numpy as np
+import pytest
+import torch
+
+from stairs.errors import Unsupported
+from stairs.inspection.capture import capture
+from stairs.models import MODELS
+from stairs.models.configs import CONFIGS, SIZES
+from stairs.text.batch import IGNORE, Batch, next_token_batch
+
+BEGIN, END, PAD, VOCABULARY = 2, 3, 0, 30
+SMALL = {
+    "ngram": {"order": 3},
+    "nnlm": {"order": 3, "width": 8, "hidden": 12},
+    "gpt": {"context": 16, "width": 16, "heads": 2, "layers": 2},
+}
+ROWS = [[5, 6, 7, 8], [9, 5], [6, 7, 20, 21, 22, 5]]
+
+
+def trained(name):
+    model = MODELS[name](CONFIGS[name](vocab_size=VOCABULARY, **SMALL[name]))
+    random = np.random.default_rng(0)
+    ids = np.concatenate([np.append(random.integers(5, VOCABULARY, random.integers(1, 9)), END) for _ in range(200)]).astype(np.uint16)
+    if model.learns_by == "counting":
+        model.learn(ids)
+    return model.eval()
+
+
+@pytest.fixture(params=MODELS)
+def name(request):
+    return request.param
+
+
+def test_every_step_is_listed_with_its_settings_and_sizes(name):
+    assert name in CONFIGS and name in SMALL and MODELS[name].name == name
+    for size in ("mini", "small", "base", "paper"):
+        MODELS[name](CONFIGS[name](vocab_size=VOCABULARY, **SIZES[name][size]))
+
+
+def test_a_model_has_a_verb_or_says_which_steps_have_it(name):
+    model = trained(name)
+    batch = next_token_batch(ROWS, BEGIN, END, PAD)
+    for verb in ("encode", "predict", "loss"):
+        if model.can(verb):
+            getattr(model, verb)(batch)
+        else:
+            with pytest.raises(Unsupported, match=name):
+                getattr(model, verb)(batch)
+
+
+def predicting():
+    return [name for name in MODELS if MODELS[name].can("predict")]
+
+
+@pytest.mark.parametrize("name", predicting())
+def test_padding_changes_nothing(name):
+    model = trained(name)
+    together = model.log_likelihood(next_token_batch(ROWS, BEGIN, END, PAD))
+    for row, scores in zip(ROWS, together, strict=True):
+        alone = model.log_likelihood(next_token_batch([row], BEGIN, END, PAD))[0]
+        assert torch.allclose(scores[: len(alone)], alone, atol=1e-6)
+        assert (scores[len(alone) :] == 0).all()
+
+
+@pytest.mark.parametrize("name", predicting())
+def test_the_causal_ones_do_not_peek(name):
+    model = trained(name)
+    changed = [[*row[:-1], 11] for row in ROWS]
+    before, after = (model.predict(next_token_batch(rows, BEGIN, END, PAD)) for rows in (ROWS, changed))
+    for i, row in enumerate(ROWS):
+        assert torch.equal(before[i, : len(row)], after[i, : len(row)])
+
+
+@pytest.mark.parametrize("name", predicting())
+def test_predict_step_and_log_likelihood_tell_the_same(name):
+    model = trained(name)
+    batch = next_token_batch([ROWS[2]], BEGIN, END, PAD)
+    predicted = model.predict(batch).detach().log_softmax(-1)[0]
+    state = None
+    for i, (word, target) in enumerate(zip(batch.ids[0], batch.targets[0], strict=True)):
+        stepped, state = model.step(word[None], state)
+        assert torch.allclose(stepped[0].log_softmax(-1), predicted[i], atol=1e-5)
+        assert float(model.log_likelihood(batch)[0, i]) == pytest.approx(float(predicted[i, target]), abs=5e-3)
+
+
+@pytest.mark.parametrize("name", predicting())
+def test_loss_is_the_mean_surprise_of_the_targets(name):
+    model = trained(name)
+    batch = next_token_batch(ROWS, BEGIN, END, PAD)
+    asked = batch.targets != IGNORE
+    assert float(model.loss(batch).detach()) == pytest.approx(-float(model.log_likelihood(batch).sum() / asked.sum()), rel=1e-6)
+
+
+@pytest.mark.parametrize("name", predicting())
+def test_only_what_is_asked_is_scored(name):
+    model = trained(name)
+    full = next_token_batch(ROWS, BEGIN, END, PAD)
+    targets = full.targets.clone()
+    targets[:, 0] = IGNORE
+    partly = model.log_likelihood(Batch(full.ids, full.real, targets))
+    assert (partly[:, 0] == 0).all()
+    assert torch.allclose(partly[:, 1:], model.log_likelihood(full)[:, 1:], atol=1e-6)
+
+
+def test_saved_tensors_give_equal_outputs(name):
+    model = trained(name)
+    again = MODELS[name](model.config)
+    again.restore({key: tensor.clone() for key, tensor in model.tensors().items()})
+    batch = next_token_batch(ROWS, BEGIN, END, PAD)
+    assert torch.equal(model.loss(batch), again.loss(batch))
+
+
+def test_the_same_data_gives_the_same_model(name):
+    first, second = trained(name).tensors(), trained(name).tensors()
+    assert first.keys() == second.keys()
+    assert all(torch.equal(first[key], second[key]) for key in first)
+
+
+def encoding():
+    return [name for name in MODELS if MODELS[name].can("encode")]
+
+
+@pytest.mark.parametrize("name", encoding())
+def test_padding_changes_no_vector(name):
+    model = trained(name)
+    batch = next_token_batch(ROWS, BEGIN, END, PAD)
+    together = model.encode(batch)
+    filled = model.encode(Batch(batch.ids.masked_fill(~batch.real, 17), batch.real))
+    assert together.shape[:2] == batch.ids.shape
+    for i, row in enumerate(ROWS):
+        length = len(row) + 1
+        alone = model.encode(next_token_batch([row], BEGIN, END, PAD))[0]
+        assert torch.allclose(together[i, :length], alone, atol=1e-6)
+        assert torch.equal(together[i, :length], filled[i, :length])
+
+
+@pytest.mark.parametrize("name", encoding())
+def test_looking_inside_changes_nothing_and_leaves_nothing(name):
+    model = trained(name)
+    batch = next_token_batch(ROWS, BEGIN, END, PAD)
+    before = model.encode(batch)
+    with capture(model) as seen:
+        watched = model.encode(batch)
+    assert torch.allclose(before, watched, atol=1e-5)
+    assert seen and all(torch.isfinite(tensor).all() and not tensor.requires_grad for tensor in seen.values())
+    assert not any(part._forward_hooks for part in model.modules())
+
+
+@pytest.mark.parametrize("name", predicting())
+def test_reading_at_once_is_reading_step_by_step(name):
+    model = trained(name)
+    ids = torch.tensor([[BEGIN, *ROWS[0]], [BEGIN, *ROWS[2][:4]]])
+    at_once, state = model.read(ids)
+    stepped = None
+    for column in ids.T:
+        logits, stepped = model.step(column, stepped)
+    assert torch.allclose(at_once, logits, atol=1e-5)
+    after = torch.tensor([7, 8])
+    assert torch.allclose(model.step(after, state)[0], model.step(after, stepped)[0], atol=1e-5)
+
+
+@pytest.mark.parametrize("name", [name for name in MODELS if MODELS[name].learns_by == "gradient"])
+def test_the_seed_decides_the_first_weights_and_training_lowers_the_loss(name):
+    model, other = trained(name), trained(name)
+    other.initialize(1)
+    assert not all(torch.equal(a, b) for a, b in zip(model.parameters(), other.parameters(), strict=True))
+    other.initialize(0)
+    assert all(torch.equal(a, b) for a, b in zip(model.parameters(), other.parameters(), strict=True))
+    batch = next_token_batch(ROWS, BEGIN, END, PAD)
+    optimizer = torch.optim.AdamW(model.train().parameters(), lr=0.02)
+    first = float(model.loss(batch).detach())
+    for _ in range(40):
+        optimizer.zero_grad()
+        loss = model.loss(batch)
+        loss.backward()
+        optimizer.step()
+    assert first == pytest.approx(np.log(VOCABULARY), rel=0.05)
+    assert float(loss.detach()) < first / 3

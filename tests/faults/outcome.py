@@ -1,0 +1,42 @@
+"""How a command ended, and what every refusal has in common."""
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+LONGEST = 300
+TRAIN = ("train", "ngram", "notes.txt", "--out", "run", "--quiet")
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+def tree(folder: Path) -> dict[str, str]:
+    """Every file and folder below one, with what is in it."""
+    paths = sorted(path for path in folder.rglob("*"))
+    return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "" for path in paths}
+
+
+def sentences(count: int = 60) -> str:
+    """A small corpus: as many documents of two sentences."""
+    return "\n\n".join(f"the cat number {i} sat on the mat . it was happy number {i} today ." for i in range(count))
+
+
+def assert_one_sentence(ended: Ended, code: int) -> None:
+    assert ended.code == code, ended.err
+    assert ended.out == ""
+    lines = ended.err.splitlines()
+    assert len(lines) == 1, ended.err
+    assert lines[0].startswith("stairs: error: ")
+    assert "a bug" not in lines[0] and "Traceback" not in lines[0]
+    assert len(lines[0]) <= LONGEST, lines[0]
+
+
+def model(run: Path) -> dict[str, str]:
+    return tree(run / "model")

@@ -1,0 +1,174 @@
+"""The README is true: its commands run in order in an empty folder, and print what it says they print.
+
+Fenced blocks: `sh` is run as it stands; in `console` a line that begins with "$ " is a command and the lines below it are what it prints,
+with "..." for what differs between machines, as in doctest; `python` is a doctest. Setting up the project is left to the Makefile.
+"""
+
+import doctest
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+README, CHINESE = ROOT / "README.md", ROOT / "README.zh.md"
+STEPS = [ROOT / "docs" / f"{step}.md" for step in ("ngram", "nnlm", "gpt")]
+PAGES = [README, CHINESE, ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"^```(sh|console|python)\n(.*?)^```$", re.M | re.S)
+LINK = re.compile(r"\]\(([^)#:]+)\)")
+SETUP = ("git ", "make ", "pip ", ". .venv/")
+ALONE = re.compile(r"stairs [^|;&<>$`]*")  # a command without anything only a shell can do
+RULES = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+class Command(NamedTuple):
+    """What is typed, and what is shown below it; None for a block that shows nothing."""
+
+    line: str
+    shown: str | None
+
+
+def blocks(page: Path, *languages: str) -> list[str]:
+    return [text for language, text in BLOCK.findall(page.read_text("utf-8")) if language in languages]
+
+
+def commands(page: Path) -> list[Command]:
+    found = []
+    for language, text in BLOCK.findall(page.read_text("utf-8")):
+        if language == "sh" and not text.startswith(SETUP):
+            found.append(Command(text, None))
+        elif language == "console":
+            for part in re.split(r"^\$ ", text, flags=re.M)[1:]:
+                line, _, shown = part.partition("\n")
+                found.append(Command(line, shown))
+    return found
+
+
+def is_setup(command: Command) -> bool:
+    return command.line.startswith(SETUP)
+
+
+def needs_python_prose(command: Command) -> bool:
+    return "python" in command.line
+
+
+class Shell:
+    """Runs commands in one folder, with the tested `stairs` first on the path."""
+
+    def __init__(self, folder: Path, tools: Path) -> None:
+        self.folder, self.output = folder, tools / "output"
+        wrapper = tools / "stairs"
+        wrapper.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m stairs "$@"\n')
+        wrapper.chmod(0o755)
+        self.environment = {**os.environ, "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}", "PYTHONIOENCODING": "utf-8"}
+        ready = [sys.executable, str(Path(__file__).with_name("forked.py"))]
+        self.forks = subprocess.Popen(ready, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=self.environment)
+
+    def run(self, line: str) -> tuple[int, str]:
+        """The exit code, and what was printed on stdout and stderr."""
+        if not ALONE.fullmatch(line):
+            ended = subprocess.run(
+                ["bash", "-c", line], cwd=self.folder, env=self.environment, timeout=300, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+            )
+            return ended.returncode, ended.stdout.decode()
+        self.output.write_text("")
+        asked = {"arguments": shlex.split(line)[1:], "folder": str(self.folder), "output": str(self.output)}
+        print(json.dumps(asked), file=self.forks.stdin, flush=True)
+        code = self.forks.stdout.readline()
+        return int(code or -1), self.output.read_text("utf-8")
+
+    def follow(self, command: Command) -> None:
+        code, printed = self.run(command.line)
+        assert code == 0, f"$ {command.line}\n{printed}"
+        if command.shown is not None:
+            assert alike(command.shown, printed), f"$ {command.line}\n--- shown\n{command.shown}--- printed\n{printed}"
+
+
+def alike(shown: str, printed: str) -> bool:
+    return doctest.OutputChecker().check_output(shown, printed, RULES)
+
+
+@pytest.fixture(scope="module")
+def shell(tmp_path_factory) -> Iterator[Shell]:
+    shell = Shell(tmp_path_factory.mktemp("journey"), tmp_path_factory.mktemp("bin"))
+    with shell.forks:
+        yield shell
+        shell.forks.stdin.close()
+
+
+@pytest.fixture(scope="module")
+def journey(shell) -> Shell:
+    """The folder after the README's commands, those that read all of Python's documentation left out."""
+    for command in commands(README):
+        if not is_setup(command) and not needs_python_prose(command):
+            shell.follow(command)
+    return shell
+
+
+@pytest.fixture
+def in_folder(journey, monkeypatch) -> None:
+    monkeypatch.chdir(journey.folder)
+
+
+def run_examples(page: Path) -> None:
+    session = doctest.DocTest([], {}, page.name, str(page), 0, None)
+    for text in blocks(page, "python"):
+        session.examples += doctest.DocTestParser().get_examples(text)
+    assert session.examples
+    said: list[str] = []
+    failed, _ = doctest.DocTestRunner(optionflags=RULES, verbose=False).run(session, out=said.append)
+    assert not failed, "".join(said)
+
+
+def test_commands_print_what_the_readme_shows(journey):
+    assert (journey.folder / "runs").is_dir()
+
+
+def test_python_of_the_readme(in_folder):
+    run_examples(README)
+
+
+@pytest.mark.parametrize("page", STEPS, ids=lambda page: page.name)
+def test_page_of_a_step(journey, in_folder, page):
+    for command in commands(page):
+        journey.follow(command)
+    run_examples(page)
+
+
+@pytest.mark.slow
+def test_climb_on_the_embedded_default(shell):
+    told = [command for command in commands(README) if needs_python_prose(command) or command.line == "make climb"]
+    assert told[0].line == "make climb" and len(told) > 1
+    for command in told:
+        shell.follow(command._replace(line=command.line.replace("make climb", "stairs climb --budget 1m")))
+
+
+def test_chinese_readme_has_the_same_commands_and_output():
+    assert blocks(CHINESE, "sh", "console", "python") == blocks(README, "sh", "console", "python")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page):
+    for target in LINK.findall(page.read_text("utf-8")):
+        assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+@pytest.mark.parametrize("page", [README, CHINESE], ids=lambda page: page.name)
+def test_tree_names_every_folder(page):
+    """Each folder of the package that git knows stands in the tree with a line, and nothing stands there that does not exist."""
+    tree = re.search(r"^```text\n(.*?)^```$", page.read_text("utf-8"), re.M | re.S)[1]
+    named, above = set(), []
+    for line in tree.splitlines():
+        indent, names = re.match(r"( *)(\S+(?: \S+)*)  ", line + "  ").groups()
+        above[len(indent) // 2 :] = [names]
+        named |= {"/".join(part.strip("/") for part in [*above[:-1], name]) for name in names.split()}
+    assert not [name for name in named if not (ROOT / name).exists()]
+    known = subprocess.run(["git", "ls-files", "src/stairs/*/*"], cwd=ROOT, capture_output=True, text=True).stdout.split()
+    assert {"/".join(path.split("/")[:3]) for path in known} <= named

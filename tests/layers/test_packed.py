@@ -1,0 +1,39 @@
+"""Packed equals Linear, with and without oneDNN's layout."""
+
+import pytest
+import torch
+from torch import nn
+
+from stairs.layers import packed as module
+from stairs.layers.packed import Packed, packed
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize(("inside", "outside"), [(16, 40), (40, 16)])
+@pytest.mark.parametrize("laid_out", [True, False])
+def test_packed_equals_linear(bias, inside, outside, laid_out, monkeypatch):
+    if not laid_out:
+        monkeypatch.setattr(module, "can_lay_out", lambda kind: False)
+    linear = nn.Linear(inside, outside, bias=bias)
+    ours = Packed(linear.weight, linear.bias)
+    for shape in ((1, inside), (1, 1, inside), (3, inside), (2, 5, inside), (inside,)):
+        x = torch.randn(shape)
+        assert torch.allclose(ours(x), linear(x), atol=1e-5)
+    rounded = Packed(linear.weight.bfloat16(), None if linear.bias is None else linear.bias.bfloat16())
+    for rows in (1, 4):
+        x = torch.randn(rows, inside)
+        assert torch.allclose(rounded(x.bfloat16()).float(), linear(x), atol=0.05)
+
+
+def test_a_build_without_the_operator_is_noticed(monkeypatch):
+    module.can_lay_out.cache_clear()
+    monkeypatch.setattr(module.torch.ops.mkldnn, "_reorder_linear_weight", lambda *given: (_ for _ in ()).throw(RuntimeError("not here")))
+    assert not module.can_lay_out(torch.float32)
+    module.can_lay_out.cache_clear()
+
+
+def test_in_float32_the_copy_shares_what_is_not_packed():
+    model = nn.Sequential(nn.Embedding(5, 4), nn.Linear(4, 3))
+    twin = packed(model, "fp32")
+    assert twin[0].weight.data_ptr() == model[0].weight.data_ptr() and isinstance(twin[1], Packed) and isinstance(model[1], nn.Linear)
+    assert packed(model, "bf16")[0].weight.dtype == torch.bfloat16 and model[0].weight.dtype == torch.float32

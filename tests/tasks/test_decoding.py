@@ -1,0 +1,49 @@
+"""Choosing what to say: greedy, sampled, cut to the likeliest, several prompts at once."""
+
+import numpy as np
+import pytest
+import torch
+
+from stairs.models import MODELS
+from stairs.models.configs import CONFIGS
+from stairs.tasks.decoding import choose, continuation, continuations
+
+STOP, FORBIDDEN = 3, [0, 1, 2, 4]
+SMALL = {"ngram": {"order": 3}, "nnlm": {"order": 3, "width": 8, "hidden": 12}, "gpt": {"context": 16, "width": 16, "heads": 2, "layers": 2}}
+PROMPTS = [[2, 5, 6], [2, 7], [2, 9, 8], [2]]
+
+
+def model_of(name):
+    model = MODELS[name](CONFIGS[name](vocab_size=20, **SMALL[name])).eval()
+    if model.learns_by == "counting":
+        random = np.random.default_rng(0)
+        model.learn(np.concatenate([np.append(random.integers(5, 20, 6), STOP) for _ in range(50)]).astype(np.uint16))
+    return model
+
+
+@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("options", [{}, {"temperature": 1.0, "seed": 4}, {"temperature": 0.7, "top_k": 5, "top_p": 0.9}], ids=str)
+def test_several_at_once_say_what_each_says_alone(name, options):
+    model = model_of(name)
+    options = {"length": 8, "stop": STOP, "forbidden": FORBIDDEN, **options}
+    together = continuations(model, PROMPTS, **options)
+    assert together == [continuation(model, prompt, **options) for prompt in PROMPTS]
+    assert together == continuations(model, PROMPTS, **options)
+    assert all(len(said) <= 8 and STOP not in said and not set(said) & set(FORBIDDEN) for said in together)
+
+
+def test_more_is_said_than_the_context_holds():
+    said = continuation(model_of("gpt"), PROMPTS[0], length=60, stop=-1, forbidden=FORBIDDEN)
+    assert len(said) == 60
+
+
+def test_top_k_and_top_p_leave_only_the_likeliest():
+    logits = torch.log(torch.tensor([0.1, 0.5, 0.3, 0.1]))
+    for top_k, top_p, left in ((2, 1.0, {1, 2}), (0, 0.4, {1}), (0, 1.0, {0, 1, 2, 3})):
+        assert {int(choose(logits, 1.0, top_k, top_p, seed, 0)) for seed in range(200)} == left
+    assert int(choose(logits, 0.0, 0, 1.0, 0, 0)) == 1
+
+
+def test_nothing_asked_nothing_said():
+    assert continuations(model_of("nnlm"), PROMPTS, length=0, stop=STOP) == [[], [], [], []]
+    assert continuations(model_of("nnlm"), [], length=3, stop=STOP) == []

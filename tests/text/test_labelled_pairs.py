@@ -1,0 +1,98 @@
+"""Tables of pairs and translations, fastText lines, and what is noted about labels."""
+
+import pytest
+
+from stairs.errors import BadInput
+from stairs.text.examples import Pair, Translation
+from stairs.text.labelled import guess_task, read, unseen_labels
+
+
+@pytest.fixture
+def write(tmp_path):
+    def written(name: str, content: str | bytes):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return written
+
+
+def refused(path, task="classify", **options) -> str:
+    with pytest.raises(BadInput) as caught:
+        read(path, task, **options)
+    sentence = str(caught.value)
+    assert "\n" not in sentence and len(sentence.replace(str(path), "")) <= 260
+    return sentence
+
+
+def both(labelled):
+    return [(example.text, example.label) for example in labelled.examples]
+
+
+def test_fasttext_lines(write):
+    path = write("train.txt", "__label__pos good film\n\n__label__neg , bad\n")
+    assert both(read(path, "classify")) == [("good film", "pos"), (", bad", "neg")] and guess_task(path) == "classify"
+    path = write("b.txt", "__label__pos good\nbad\n")
+    assert f"{path}:2: 'bad' where __label__NAME should be" in refused(path)
+    assert "b.txt:1: more than one label" in refused(write("b.txt", "__label__pos __label__neg good\n"))
+
+
+def notes_of(path, task="classify"):
+    return " | ".join(read(path, task).notes)
+
+
+def test_labels_and_texts_that_deserve_a_look_are_noted(write):
+    def rows(pairs):
+        return write("a.csv", "text,label\n" + "".join(f"{text},{label}\n" for text, label in pairs))
+
+    assert "all 3 examples have the label 'a'" in notes_of(rows([("one two", "a")] * 3))
+    assert "50 labels for 50 examples" in notes_of(rows([("one two", number) for number in range(50)]))
+    assert "2 examples have the label 'nan'" in notes_of(rows([("one two", "nan"), ("three four", "a"), ("five six", "nan")]))
+    noted = notes_of(rows([("one two", "1"), ("b c", "1.0"), ("d e", "1"), ("f g", "0")]))
+    assert "the labels '1' (2) and '1.0' (1) are taken as two" in noted
+    assert "the texts look like ids ('id-1')" in notes_of(rows([("id-1", "a"), ("id-2", "b"), ("id-3", "b")]))
+    noted = notes_of(path := rows([("one two", "a"), (" ", "b"), ("three four", "b")]))
+    assert f"1 of the examples had no text and were left out, the first at {path}:3" in noted
+    assert notes_of(rows([("one two", "a"), ("2024", "b"), ("b", "b")])) == ""
+
+
+def test_labels_never_trained_on_are_counted(write):
+    train, test = (read(write(f"{label}.csv", f"text,label\none two,a\nthree four,{label}\n"), "classify") for label in "bc")
+    assert unseen_labels(train, train) is None
+    assert unseen_labels(train, test) == "1 of 2 examples have labels never trained on: 'c'"
+
+
+def test_pairs_with_labels_and_with_scores(write):
+    path = write("a.tsv", 'sentence1\tsentence2\tlabel\n"a" b\tc d\t1\ne f\tg h\t0\n')
+    assert read(path, "compare").examples[0] == Pair('"a" b', "c d", "1", None, f"{path}:2") and guess_task(path) == "compare"
+    path = write("b.tsv", "sentence1\tsentence2\tlabel\na b\tc d\t3.8\ne f\tg h\t5\n")
+    assert [pair.score for pair in read(path, "compare").examples] == [3.8, 5.0]
+    path = write("c.csv", "Quality;#1 ID;#2 ID;#1 String;#2 String\n1;2;3;a b;c d\n")
+    assert read(path, "compare").examples[0] == Pair("a b", "c d", "1", None, f"{path}:2")
+    path = write("d.csv", "premise;hypothesis;similarity\na b;c d;3,8\n")
+    assert read(path, "compare").examples[0].score == 3.8
+    for wrong in ("high", "nan", "inf", "1e999", ""):
+        path = write("e.csv", f"premise,hypothesis,score\na b,c d,1\ne f,g h,{wrong}\n")
+        assert f"{path}:3: the score 'score' is '{wrong}', not a number" in refused(path, "compare")
+    path = write("f.csv", "premise,hypothesis,label\na b,c d,yes\n")
+    assert "f.csv:2: the score 'label' is 'yes'" in refused(path, "compare", columns="first=premise,second=hypothesis,score=label")
+    path = write("g.csv", "first,label,x,y\na,b,c,d\n")
+    assert f"{path}:1: no column for first and second among 'first', 'label'" in refused(path, "compare")
+
+
+def test_translations_in_a_table(write):
+    path = write("a.tsv", "en\tzh\nHi.\t嗨。\n")
+    assert list(read(path, "translate").examples) == [Translation("Hi.", "嗨。", f"{path}:2")] and guess_task(path) == "translate"
+    path = write("b.txt", "Go, now.\tVa.\tCC-BY\nRun!\tCours !\tCC-BY\n")
+    assert [example.where for example in read(path, "translate").examples] == [f"{path}:1", f"{path}:2"] and guess_task(path) == "translate"
+    assert "b.txt:2: 2 fields where line 1 has 3" in refused(write("b.txt", "Go.\tVa.\tCC-BY\nRun!\tCours !\n"), "translate")
+    assert "c.tsv:1: one field; put the source, a tab and its translation" in refused(write("c.tsv", "Go.\nRun.\n"), "translate")
+
+
+def test_how_a_file_was_read_and_what_to_look_at_are_said_on_stderr(write, monkeypatch, capsys):
+    monkeypatch.setattr("stairs.progress.talkative", True)
+    path = write("a.csv", "text,label\none two,a\nthree four,a\n")
+    read(path, "classify")
+    said = capsys.readouterr()
+    assert said.out == "" and f"{path}: 2 examples; text from 'text', label from 'label' (guessed)\n" in said.err
+    assert "all 2 examples have the label 'a'" in said.err

@@ -1,0 +1,132 @@
+"""The embedded default on the Python that runs the tests: enough text, labels that are fair, the same every time."""
+
+import hashlib
+import os
+import re
+import subprocess
+import sys
+from collections import Counter
+
+import pytest
+
+from stairs.text import docstrings, samples
+
+DIGEST = """
+import hashlib
+from stairs.text import samples
+sets = samples.packages() + samples.describes() + samples.number_names(50, seed=1)
+print(samples.PythonProse().content_hash, hashlib.sha256(repr(sets).encode()).hexdigest())
+"""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def own_cache(tmp_path_factory):
+    """Read once for this file, and leave the user's cache alone."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        clear()
+        yield
+        clear()
+
+
+def clear():
+    for kept in (docstrings.docstrings, samples.reflowed, samples.all_documents):
+        kept.cache_clear()
+
+
+@pytest.fixture(scope="module")
+def packages(own_cache):
+    return samples.packages()
+
+
+@pytest.fixture(scope="module")
+def parameters(own_cache):
+    return samples.parameters()
+
+
+@pytest.fixture(scope="module")
+def describes(own_cache):
+    return samples.describes()
+
+
+def test_prose_is_plenty_and_each_document_comes_once():
+    documents = list(samples.prose())
+    assert 8e6 < sum(map(len, documents)) < 40e6
+    assert len(set(documents)) == len(documents)
+    assert not any("\n\n" in document or not document.strip() for document in documents)
+    assert any('The "if" statement is used for conditional execution' in document for document in documents)
+    assert {one.package for one in docstrings.docstrings()} == {"python", "numpy", "torch", "sympy"}
+    assert not any("/tests/" in one.where for one in docstrings.docstrings())
+
+
+def test_a_limit_takes_evenly_from_the_whole():
+    everything = {document: place for place, document in enumerate(samples.prose())}
+    some = list(samples.prose(200_000))
+    assert sum(map(len, some)) == pytest.approx(200_000, rel=0.05)
+    places = [everything[document] for document in some]
+    assert places == sorted(places)
+    assert places[0] < len(everything) / 10 and places[-1] > len(everything) * 9 / 10
+
+
+def test_python_prose_is_a_corpus():
+    corpus = samples.PythonProse(limit=100_000)
+    first = list(corpus.documents())
+    assert corpus.position == corpus.size == sum(len(document.encode()) for document in first)
+    assert first == list(corpus.documents()) and corpus.name == "python-prose"
+    assert re.fullmatch("[0-9a-f]{64}", corpus.content_hash)
+    assert corpus.content_hash != samples.PythonProse(limit=50_000).content_hash
+
+
+def test_another_process_gets_the_same_text_and_labels(packages, describes):
+    environment = {**os.environ, "PYTHONHASHSEED": "7"}
+    theirs = subprocess.run([sys.executable, "-c", DIGEST], env=environment, capture_output=True, text=True, check=True).stdout.split()
+    sets = packages + describes + samples.number_names(50, seed=1)
+    assert theirs == [samples.PythonProse().content_hash, hashlib.sha256(repr(sets).encode()).hexdigest()]
+
+
+def test_packages_are_balanced_and_do_not_name_themselves(packages):
+    counts = Counter(example.label for example in packages)
+    assert 5 <= len(counts) <= 10 and set(counts) <= set(samples.LABELS)
+    assert max(counts.values()) <= 2 * min(counts.values())
+    assert len({example.text for example in packages}) == len(packages)
+    for name in ("numpy", "np", "torch", "sympy", "asyncio", "email", "tkinter", "distributed", "polys"):
+        assert not any(re.search(rf"(?<![a-z0-9]){name}(?![a-z0-9])", example.text, re.IGNORECASE) for example in packages), name
+    assert all(re.search(r"\.py:\d+$|^[\w.]+$", example.where) for example in packages)
+
+
+def test_packages_can_be_learned_but_not_by_one_word(packages):
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.naive_bayes import MultinomialNB
+    from sklearn.pipeline import make_pipeline
+
+    texts, labels = [example.text for example in packages], [example.label for example in packages]
+    cut = len(texts) * 4 // 5
+    model = make_pipeline(TfidfVectorizer(), MultinomialNB(alpha=0.1)).fit(texts[:cut], labels[:cut])
+    assert 0.5 < model.score(texts[cut:], labels[cut:]) < 0.97
+
+
+def test_parameters_are_tagged_in_half_of_the_sentences(parameters):
+    assert len(parameters) > 5000
+    named = [example for example in parameters if "B-parameter" in example.tags]
+    assert len(named) * 2 == len(parameters)
+    assert {tag for example in parameters for tag in example.tags} == {"O", "B-parameter"}
+    assert all(len(example.words) == len(example.tags) >= 5 for example in parameters)
+    assert len({example.words for example in parameters}) == len(parameters)
+
+
+def test_marks_decide_for_everyday_words_and_are_taken_off():
+    known = {"a", "axis", "size", "args", "x"}
+    words, tags = samples.tagged("Sort a copy of `a` along :attr:`axis`, if axis.size or ``*args`` or x", known)
+    assert [word for word, tag in zip(words, tags, strict=True) if tag != "O"] == ["a", "axis", "axis", "args"]
+    assert words[:6] == ("Sort", "a", "copy", "of", "a", "along") and tags[1] == "O" and "`" not in words
+
+
+def test_descriptions_are_half_true_and_neither_side_gives_it_away(describes):
+    assert Counter(example.label for example in describes) == {"yes": len(describes) // 2, "no": len(describes) // 2}
+    assert len(describes) > 5000
+    headers = {label: Counter(example.second for example in describes if example.label == label) for label in ("yes", "no")}
+    assert headers["yes"] == headers["no"]
+    for example in describes:
+        name = example.second.partition("(")[0]
+        if "_" in name and example.label == "yes":
+            assert not re.search(rf"\b{name}\b", example.first)

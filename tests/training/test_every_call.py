@@ -1,0 +1,91 @@
+"""SIGKILL at every file-system call of a save: the run is usable afterwards and ends with the same bits (F2); errors there end as F5 says."""
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from conftest import outcome
+from stairs.training import checkpoint
+
+CALLS = "openat,write,pwrite64,fsync,rename,renameat2,mkdir,unlink,unlinkat,rmdir,ftruncate"
+ONE_SAVE = {"steps": 8, "save_every": 4, "evaluate_every": 4, "schedule": "constant"}
+
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")]
+
+
+def traced(number: int, order: str, log: Path) -> subprocess.Popen:
+    """strace on a process that has stopped itself, which then goes on."""
+    for _ in range(2000):
+        if "(stopped)" in Path(f"/proc/{number}/status").read_text():
+            break
+        time.sleep(0.005)
+    words = ["strace", "-f", "-qq", "-e", f"trace={CALLS}", "-e", order, "-o", str(log), "-p", str(number)]
+    tracer = subprocess.Popen(words, stderr=subprocess.DEVNULL)
+    for _ in range(2000):
+        if f"TracerPid:\t{tracer.pid}" in Path(f"/proc/{number}/status").read_text():
+            break
+        time.sleep(0.005)
+    os.kill(number, signal.SIGCONT)
+    return tracer
+
+
+def stands_at_four(nursery, folder: Path) -> Path:
+    run = folder / "stands"
+    assert nursery.train(run, "gpt", **{**ONE_SAVE, "steps": 4}) == 0
+    return run
+
+
+def count_calls(nursery, stands: Path, folder: Path) -> int:
+    run = shutil.copytree(stands, folder / "counted")
+    number = nursery.start(run, "gpt", stopped=True, **ONE_SAVE)
+    tracer = traced(number, f"inject={CALLS}:delay_enter=0", folder / "calls")
+    assert nursery.wait(number) == 0, nursery.said(run)
+    tracer.wait(30)
+    return len((folder / "calls").read_text().splitlines())
+
+
+def test_a_kill_at_every_call(nursery, alone, tmp_path):
+    """From a run that stands at step 4: every call of the second half, with its save, its evaluation, its model, and the start itself."""
+    stands, expected = stands_at_four(nursery, tmp_path), alone("gpt", **ONE_SAVE)
+    calls = count_calls(nursery, stands, tmp_path)
+    assert calls > 40
+    killed = 0
+    for when in range(1, calls + 1):
+        run = shutil.copytree(stands, tmp_path / f"run-{when}")
+        number = nursery.start(run, "gpt", stopped=True, **ONE_SAVE)
+        tracer = traced(number, f"inject={CALLS}:signal=KILL:when={when}", tmp_path / "log")
+        killed += nursery.wait(number) == -signal.SIGKILL
+        tracer.wait(30)
+        assert checkpoint.newest(run)[0].step in (4, 8)  # the old or the new, never a mix
+        assert nursery.train(run, "gpt", **ONE_SAVE) == 0, nursery.said(run)
+        assert outcome(run)["weights"] == expected["weights"], when
+        assert not list(run.glob(".tmp-*")) and not list(run.glob(".old-*"))
+        shutil.rmtree(run)
+    assert killed >= calls - 5
+
+
+@pytest.mark.parametrize("fault", ["ENOSPC", "EIO", "EROFS"])
+def test_an_error_at_every_fsync_and_rename(nursery, alone, tmp_path, fault):
+    """The disk refuses once, at any of the calls that make a file durable: the run goes on or ends with 3, and then ends with the same bits."""
+    stands, expected = stands_at_four(nursery, tmp_path), alone("gpt", **ONE_SAVE)
+    for when in range(1, 60):
+        run = shutil.copytree(stands, tmp_path / f"run-{when}")
+        number = nursery.start(run, "gpt", stopped=True, **ONE_SAVE)
+        tracer = traced(number, f"inject=fsync,rename,renameat2:error={fault}:when={when}", tmp_path / "log")
+        code = nursery.wait(number)
+        tracer.wait(30)
+        said = nursery.said(run)
+        assert code in (0, 3) and "Traceback" not in said, (when, code, said)
+        assert not list(run.glob(".tmp-*")), when
+        assert checkpoint.newest(run)[0].step in (4, 8)
+        assert nursery.train(run, "gpt", **ONE_SAVE) == 0, nursery.said(run)
+        assert outcome(run)["weights"] == expected["weights"], when
+        if "INJECTED" not in (tmp_path / "log").read_text():
+            break
+        shutil.rmtree(run)
+    assert when > 10

@@ -1,0 +1,101 @@
+"""SIGTERM and Ctrl-C finish the step, save, and lose nothing (F3, F4); a second Ctrl-C leaves at once; one writer (F18)."""
+
+import os
+import signal
+import time
+
+import pytest
+
+from conftest import outcome
+from stairs.training import checkpoint
+
+LONG = {"steps": 300, "save_every": 1000, "evaluate_every": 100}
+
+
+def wait_for(run, words: str, lines: int = 5) -> None:
+    """Until so many steps have been made."""
+    metrics = run / "metrics.jsonl"
+    for _ in range(2000):
+        if metrics.exists() and metrics.read_text().count(words) >= lines:
+            return
+        time.sleep(0.005)
+    raise AssertionError("it never came so far")
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_signal_saves_the_step_in_hand_and_nothing_is_lost(nursery, alone, tmp_path, number, code):
+    run = tmp_path / "run"
+    process = nursery.start(run, "gpt", **LONG)
+    wait_for(run, '"loss"')
+    began = time.monotonic()
+    os.kill(process, number)
+    assert nursery.wait(process) == code, nursery.said(run)
+    assert time.monotonic() - began < 10
+    stands = checkpoint.steps(run)[0]
+    assert stands == len((run / "metrics.jsonl").read_text().splitlines())  # zero steps are lost
+    assert f"saved at step {stands} of 300; the same command goes on from there" in nursery.said(run)
+    assert nursery.train(run, "gpt", **LONG) == 0
+    assert f"going on from step {stands} of 300" in nursery.said(run)
+    assert outcome(run) == alone("gpt", **LONG)
+
+
+def test_a_signal_during_an_evaluation_drops_it_and_makes_it_again(train, tmp_path, monkeypatch):
+    from stairs.tasks import NextToken
+
+    train(out=tmp_path / "alone", steps=20)
+    real, called = NextToken.evaluate_shards, []
+
+    def interrupted(self, *arguments, **options):
+        called.append(1)
+        if len(called) == 2:
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(1)
+        return real(self, *arguments, **options)
+
+    monkeypatch.setattr(NextToken, "evaluate_shards", interrupted)
+    with pytest.raises(SystemExit) as ended:
+        train(steps=20)
+    assert ended.value.code == 143
+    assert checkpoint.newest(tmp_path / "run")[0].judged == 10
+    train(steps=20)
+    assert outcome(tmp_path / "run") == outcome(tmp_path / "alone")
+
+
+def test_handlers_are_put_back(train):
+    before = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)
+    train(steps=2)
+    assert (signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)) == before
+
+
+def test_the_second_interrupt_leaves_at_once_and_touches_no_checkpoint(train, tmp_path, monkeypatch):
+    from stairs.training import checkpoint as module
+
+    train(steps=4)
+    real = module.write
+
+    def slow(*arguments):
+        os.kill(os.getpid(), signal.SIGINT)
+        os.kill(os.getpid(), signal.SIGINT)
+        real(*arguments)
+
+    monkeypatch.setattr(module, "write", slow)
+    with pytest.raises(KeyboardInterrupt):
+        train(steps=8)
+    assert module.steps(tmp_path / "run") == [4]
+
+
+def test_a_second_writer_is_refused_and_names_the_first(nursery, tmp_path):
+    run = tmp_path / "run"
+    process = nursery.start(run, "gpt", **LONG)
+    wait_for(run, '"loss"')
+    assert nursery.train(run, "gpt", **LONG) == 5
+    assert f"is being written by process {process}" in nursery.said(run)
+    os.kill(process, signal.SIGKILL)
+    nursery.wait(process)
+    assert nursery.train(run, "gpt", **LONG) == 0
+
+
+def test_two_at_once_give_one_writer(nursery, tmp_path):
+    run = tmp_path / "run"
+    both = [nursery.start(run, "gpt", steps=300, save_every=1000) for _ in range(2)]
+    assert sorted(nursery.wait(process) for process in both) == [0, 5], nursery.said(run)

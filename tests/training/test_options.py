@@ -1,0 +1,166 @@
+"""What a training is told, what it finds out by itself, and what it prints beforehand."""
+
+import json
+import sys
+from types import SimpleNamespace
+
+import pytest
+from trainee import prepared
+
+from stairs.errors import BadInput
+from stairs.training import budget
+from stairs.training.distributed import Workers
+from stairs.training.gradients import Gradients
+from stairs.training.machine import differences, find_device
+from stairs.training.options import TrainingOptions, seconds
+from stairs.training.run import Run
+
+
+@pytest.mark.parametrize(("text", "found"), [("90s", 90), ("20m", 1200), ("2h", 7200), ("1.5m", 90), ("30", 30), ("1d", 86400)])
+def test_times(text, found):
+    assert seconds(text) == found
+
+
+@pytest.mark.parametrize("text", ["", "m", "-5m", "20 minutes", "0s", "1e9d", "nan"])
+def test_what_is_no_time(text):
+    with pytest.raises(BadInput, match="write it as 90s, 20m or 2h"):
+        TrainingOptions(budget=text).check()
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"steps": 0}, "--steps 0 is not between 1 and"),
+        ({"steps": 10**10}, "--steps"),
+        ({"epochs": -1}, "--epochs -1 is not between 0 and"),
+        ({"epochs": 0}, "--epochs 0 would learn nothing"),
+        ({"learning_rate": float("nan")}, "--learning-rate nan"),
+        ({"learning_rate": float("inf")}, "--learning-rate inf"),
+        ({"learning_rate": -0.1}, "--learning-rate -0.1"),
+        ({"threads": 0}, "--threads 0"),
+        ({"batch_tokens": 10**12}, "--batch-tokens"),
+        ({"warmup": 1.5}, "--warmup"),
+        ({"seed": -1}, "--seed -1"),
+        ({"device": "gpu"}, "--device 'gpu' is not known"),
+        ({"steps": 5, "budget": "5m"}, "--steps and --budget both say how long"),
+    ],
+)
+def test_what_cannot_be_is_refused(given, words):
+    with pytest.raises(BadInput, match=words.replace("(", r"\(")):
+        TrainingOptions(**given).check()
+
+
+def test_a_device_that_is_not_there():
+    with pytest.raises(BadInput, match="no CUDA device"):
+        find_device("cuda:9")
+
+
+def test_every_option_is_explained_on_its_line():
+    import inspect
+    import re
+    from dataclasses import fields
+
+    explained = dict(re.findall(r"^ {4}(\w+):.*?# (.*)$", inspect.getsource(TrainingOptions), re.M))
+    assert all(explained.get(field.name) for field in fields(TrainingOptions))
+
+
+def test_differences_are_said_and_none_is_silence():
+    now = {"threads": 1, "torch": "2.13.0", "workers": 1}
+    assert differences(now, now) == "" and differences({}, now) == ""
+    assert differences({**now, "threads": 2}, now) == "not bit-exact: threads 2 -> 1"
+    assert differences({**now, "workers": 2}, now) == "same data order, not bit-exact (world size 2 -> 1)"
+
+
+def test_a_budget_is_probed_once_and_then_kept(train, tmp_path, monkeypatch, said):
+    monkeypatch.setattr(budget, "PROBE", 0.1)
+    monkeypatch.setattr(budget, "seconds_per_step", lambda gradients, precision: 0.1)
+    told = {"steps": None, "budget": "3s", "precision": "fp32", "evaluate_every": None}
+    train(**told)
+    found = Run(tmp_path / "run").settings["decided"]
+    assert 5 <= found["steps"] <= 27 and found["seconds_per_step"] == {"fp32": 0.1}
+    monkeypatch.setattr(budget, "seconds_per_step", lambda gradients, precision: 1e9)  # a slower day changes nothing
+    train(**told)
+    assert Run(tmp_path / "run").settings["decided"] == found
+    assert said[-1].endswith("is finished; nothing to do")
+
+
+@pytest.mark.parametrize(("fp32", "bf16", "chosen"), [(1.0, 0.5, "bf16"), (1.0, 0.99, "fp32"), (1.0, 2.0, "fp32")])
+def test_precision_is_bf16_only_where_that_is_faster(train, tmp_path, monkeypatch, fp32, bf16, chosen):
+    monkeypatch.setattr(budget, "seconds_per_step", lambda gradients, precision: {"fp32": fp32, "bf16": bf16}[precision])
+    train(steps=2, precision="auto")
+    assert Run(tmp_path / "run").settings["decided"]["precision"] == chosen
+
+
+def gradients_of(text, tmp_path, **given):
+    task, shards, _, options = prepared(tmp_path / "run", text, "gpt", **given)
+    task.start(0)
+    return Gradients(task, task.examples(shards, "train"), options, Workers(0, 1, find_device("cpu"))), options
+
+
+def test_a_probe_changes_no_bit_of_the_weights(text, tmp_path):
+    gradients, _ = gradients_of(text, tmp_path)
+    before = [weight.detach().clone() for weight in gradients.weights]
+    assert budget.seconds_per_step(gradients, "fp32") > 0
+    assert all((a == b).all() for a, b in zip(before, gradients.weights, strict=True))
+    assert not gradients.optimizer.state
+
+
+def test_a_plan_tells_minutes_memory_and_disk(text, tmp_path):
+    gradients, options = gradients_of(text, tmp_path, steps=None, epochs=2)
+    plan = budget.estimated(gradients, options)
+    assert plan["epochs"] == 2 and plan["steps"] == 2 * gradients.order.batches_per_epoch
+    assert plan["minutes"] >= 0 and plan["memory_mb"] > 50 and plan["disk_mb"] > 0 and plan["tokens_per_second"] > 0
+    json.dumps(plan)
+
+
+def test_parts_give_the_same_gradient_as_the_whole(text, tmp_path):
+    found = []
+    for parts in (1, 3):
+        gradients, _ = gradients_of(text, tmp_path, accumulate=parts, dropout=0.0)
+        losses = [gradients.update(step, 10)[0] for step in range(10)]
+        found.append((losses, [weight.detach().clone() for weight in gradients.weights]))
+    assert found[0][0] == pytest.approx(found[1][0], rel=1e-5)
+    assert all(a.allclose(b, atol=1e-5) for a, b in zip(found[0][1], found[1][1], strict=True))
+
+
+def test_training_stops_early_when_held_out_text_gets_worse(train, tmp_path, said):
+    train(steps=400, learning_rate=0.02, patience=2, evaluate_every=5, dropout=0.0)
+    last = Run(tmp_path / "run").metrics()[-1]
+    assert last["step"] < 400 and last["best_step"] == last["step"] - 10
+    assert [line for line in said if "2 evaluations brought nothing better" in line]
+    best = min(line["bits_per_character"]["value"] for line in Run(tmp_path / "run").metrics()[:-1] if "perplexity" in line)
+    assert last["bits_per_character"]["value"] == pytest.approx(best, rel=1e-6)  # the best weights are kept, not the last
+
+
+def test_bf16_learns_as_fp32_does(train, tmp_path):
+    ends = {}
+    for precision in ("fp32", "bf16"):
+        train(out=tmp_path / precision, steps=60, learning_rate=0.01, precision=precision, dropout=0.0)
+        ends[precision] = Run(tmp_path / precision).metrics()[-1]["bits_per_character"]["value"]
+    assert ends["bf16"] == pytest.approx(ends["fp32"], rel=0.02)
+
+
+def test_tensorboard_is_asked_for_in_a_sentence_when_it_is_missing(train, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
+    with pytest.raises(BadInput, match="pip install tensorboard"):
+        train(tensorboard=True)
+    assert not (tmp_path / "run").exists()
+
+
+def test_tensorboard_gets_the_curves(train, monkeypatch):
+    drawn = []
+
+    class Writer:
+        def __init__(self, folder, purge_step):
+            drawn.append((folder, purge_step))
+
+        def add_scalar(self, name, value, step):
+            drawn.append((name, step))
+
+        def flush(self):
+            pass
+
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", SimpleNamespace(SummaryWriter=Writer))
+    train(steps=10, tensorboard=True)
+    assert drawn[0][0].endswith("run/tensorboard") and drawn[0][1] == 1
+    assert {("loss", 1), ("loss", 10), ("bits_per_character", 10)} <= set(drawn)

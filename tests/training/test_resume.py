@@ -1,0 +1,104 @@
+"""Killed at any instant and started again, a run ends with the bits of one that was left alone (F1, F8, F9)."""
+
+import os
+import random
+import shutil
+import signal
+import time
+
+import pytest
+
+from conftest import outcome
+from stairs.errors import BadInput
+from stairs.training import checkpoint
+
+STEPS = ("ngram", "nnlm", "gpt")
+
+
+def killed_again_and_again(nursery, out, step: str, kills: int, seed: int, **given) -> int:
+    """Start and kill `kills` times at random instants, then let it finish; the number of kills that hit a running process."""
+    dice, hit = random.Random(seed), 0
+    for _ in range(kills):
+        number = nursery.start(out, step, **given)
+        time.sleep(dice.uniform(0.0, 0.45))
+        os.kill(number, signal.SIGKILL)
+        hit += nursery.wait(number) == -signal.SIGKILL
+    assert nursery.train(out, step, **given) == 0, nursery.said(out)
+    return hit
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_three_kills_change_no_bit(nursery, alone, tmp_path, step):
+    assert killed_again_and_again(nursery, tmp_path / "run", step, 3, seed=1) >= 1
+    assert outcome(tmp_path / "run") == alone(step)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("step", STEPS)
+def test_twenty_kills_change_no_bit(nursery, alone, tmp_path, step):
+    longer = {} if step == "ngram" else {"steps": 400, "save_every": 7}
+    hit = killed_again_and_again(nursery, tmp_path / "run", step, 20, seed=2, **longer)
+    assert hit >= (1 if step == "ngram" else 15)
+    assert outcome(tmp_path / "run") == alone(step, **longer)
+
+
+def test_two_runs_of_one_seed_are_equal_and_another_seed_is_not(train, tmp_path):
+    for name, seed in (("a", 0), ("b", 0), ("c", 1)):
+        train(out=tmp_path / name, steps=5, seed=seed)
+    assert outcome(tmp_path / "a") == outcome(tmp_path / "b")
+    assert outcome(tmp_path / "a")["weights"] != outcome(tmp_path / "c")["weights"]
+
+
+# What the disk did to the newest checkpoint
+
+
+LONGER = {"steps": 20, "schedule": "constant", "evaluate_every": 5}
+
+
+@pytest.fixture(scope="module")
+def stands(nursery, tmp_path_factory):
+    """A run that stands at step 12 of 20, with checkpoints at 4, 8 and 12."""
+    run = tmp_path_factory.mktemp("stands") / "run"
+    assert nursery.train(run, "gpt", **{**LONGER, "steps": 12}) == 0
+    shutil.rmtree(run / "model")
+    return run
+
+
+@pytest.fixture
+def interrupted(stands, tmp_path):
+    return shutil.copytree(stands, tmp_path / "run")
+
+
+def test_a_run_can_be_made_longer(train, interrupted, alone):
+    train(**LONGER)
+    assert outcome(interrupted)["weights"] == alone("gpt", **LONGER)["weights"]
+
+
+@pytest.mark.parametrize("name", ["manifest.json", checkpoint.STATE, checkpoint.OPTIMIZER, "model.safetensors"])
+@pytest.mark.parametrize("damage", ["missing", "cut", "zeroed", "flipped"])
+def test_a_damaged_checkpoint_is_noticed_and_the_one_before_it_taken(train, interrupted, alone, said, name, damage):
+    path = interrupted / "step-000000012" / name
+    content = bytearray(path.read_bytes())
+    middle = len(content) // 2
+    path.unlink()
+    if damage == "flipped":
+        content[middle] ^= 1
+        path.write_bytes(content)
+    elif damage != "missing":
+        path.write_bytes(content[:middle] + (bytes(len(content) - middle) if damage == "zeroed" else b""))
+    train(**LONGER)
+    assert outcome(interrupted)["weights"] == alone("gpt", **LONGER)["weights"]
+    assert [line for line in said if "step-000000012" in line and "going on from step-000000008 instead" in line], said
+
+
+def test_without_any_checkpoint_that_verifies_it_says_what_was_tried(train, interrupted):
+    for step in (4, 8, 12):
+        (interrupted / checkpoint.name_of(step) / checkpoint.STATE).write_text("{}")
+    with pytest.raises(BadInput, match=r"no usable checkpoint.*step-000000012.*step-000000008.*step-000000004.*delete the folder"):
+        train(**LONGER)
+
+
+def test_checkpoints_are_pruned_to_the_newest_and_the_best(train, tmp_path):
+    train(steps=20, save_every=2, keep=2, evaluate_every=5)
+    assert checkpoint.steps(tmp_path / "run") == [20, 18]
+    assert len(list(checkpoint.bests(tmp_path / "run"))) == 1

@@ -1,0 +1,173 @@
+"""Many workers under torchrun: the same examples a step, the same weights to rounding, and a lost worker costs nothing (F14 to F16)."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from conftest import TRAINEE, outcome
+from stairs.training import checkpoint
+
+STILL = {"dropout": 0.0, "steps": 16}  # dropout is drawn by each worker for itself
+
+
+def launch(run: Path, text: Path, *, workers: int = 2, restarts: int = 0, environment: dict | None = None, **given) -> subprocess.Popen:
+    words = [f"{name}={json.dumps(value)}" for name, value in given.items()]
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(workers), "--max-restarts", str(restarts)]
+    log = run.with_name(run.name + ".log").open("a")
+    variables = {**os.environ, "OMP_NUM_THREADS": "1", **(environment or {})}
+    return subprocess.Popen([*command, str(TRAINEE), str(run), str(text), "gpt", *words], stdout=log, stderr=log, env=variables)
+
+
+def finished(process: subprocess.Popen, run: Path, seconds: float = 200) -> int:
+    try:
+        return process.wait(seconds)
+    finally:
+        process.kill()
+
+
+def said(run: Path) -> str:
+    return run.with_name(run.name + ".log").read_text()
+
+
+def worker(process: subprocess.Popen, rank: int) -> int:
+    """The process number of a worker."""
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            parent = int((path / "stat").read_text().rsplit(")", 1)[1].split()[1])
+            if parent == process.pid and f"\0RANK={rank}\0".encode() in (path / "environ").read_bytes():
+                return int(path.name)
+        except OSError:
+            continue
+    raise AssertionError(f"no worker {rank}")
+
+
+def wait_for_step(run: Path, step: int) -> None:
+    metrics = run / "metrics.jsonl"
+    for _ in range(6000):
+        if metrics.exists() and f'"step": {step}, "loss"' in metrics.read_text():
+            return
+        time.sleep(0.01)
+    raise AssertionError(said(run))
+
+
+def losses(run: Path) -> list[float]:
+    return [line["loss"] for line in map(json.loads, (run / "metrics.jsonl").read_text().splitlines()) if "loss" in line]
+
+
+def weights(run: Path) -> dict[str, torch.Tensor]:
+    return load_file(run / "model" / "model.safetensors")
+
+
+def assert_like_alone(run: Path, alone: Path) -> None:
+    assert losses(run) == pytest.approx(losses(alone), rel=1e-5)
+    one, two = weights(alone), weights(run)
+    assert one.keys() == two.keys()
+    assert all(torch.allclose(one[name], two[name], atol=1e-4) for name in one)
+
+
+def test_two_workers_learn_what_one_does_and_one_can_go_on_alone(text, train, tmp_path):
+    train(out=tmp_path / "alone", **STILL)
+    run = tmp_path / "run"
+    assert finished(launch(run, text, **{**STILL, "steps": 16, "accumulate": 1}), run) == 0, said(run)
+    assert_like_alone(run, tmp_path / "alone")
+    targets = [[json.loads(line).get("targets") for line in (path / "metrics.jsonl").read_text().splitlines()] for path in (run, tmp_path / "alone")]
+    assert targets[0] == targets[1]  # the same examples at every step
+    train(out=tmp_path / "alone", **{**STILL, "steps": 24})
+    assert finished(launch(run, text, workers=1, **{**STILL, "steps": 24}), run) == 0, said(run)
+    assert "same data order, not bit-exact (world size 2 -> 1)" in said(run)
+    assert_like_alone(run, tmp_path / "alone")
+
+
+def test_a_killed_worker_is_started_again_and_ends_with_the_same_bits(text, tmp_path):
+    """Rank 1 dies in the middle, the group starts again from the last checkpoint; dropout is on."""
+    whole, run, long = tmp_path / "whole", tmp_path / "run", {"steps": 120, "save_every": 10, "evaluate_every": 50}
+    assert finished(launch(whole, text, **long), whole) == 0, said(whole)
+    process = launch(run, text, restarts=3, **long)
+    wait_for_step(run, 25)
+    os.kill(worker(process, 1), signal.SIGKILL)
+    assert finished(process, run) == 0, said(run)
+    assert outcome(run) == outcome(whole)
+
+
+@pytest.mark.slow
+def test_killed_again_and_again_in_either_worker(text, tmp_path):
+    whole, run, long = tmp_path / "whole", tmp_path / "run", {"steps": 200, "save_every": 5, "evaluate_every": 50}
+    assert finished(launch(whole, text, **long), whole) == 0, said(whole)
+    process = launch(run, text, restarts=6, **long)
+    for step, rank in ((20, 0), (45, 1), (60, 0), (90, 1), (130, 0)):
+        wait_for_step(run, step)
+        os.kill(worker(process, rank), signal.SIGKILL)
+        killed = time.monotonic()
+        stood = checkpoint.steps(run)[0]
+        time.sleep(0.5)
+        wait_for_step(run, stood + 12)
+        assert time.monotonic() - killed < 60
+    assert finished(process, run) == 0, said(run)
+    assert outcome(run) == outcome(whole)
+
+
+@pytest.mark.slow
+def test_when_the_restarts_are_used_up_the_worker_and_the_signal_are_named(text, tmp_path):
+    run = tmp_path / "run"
+    process = launch(run, text, steps=2000)
+    wait_for_step(run, 10)
+    os.kill(worker(process, 1), signal.SIGKILL)
+    assert finished(process, run) != 0
+    assert "SIGKILL" in said(run) and "rank      : 1" in said(run)
+
+
+@pytest.mark.slow
+def test_a_worker_that_hangs_is_given_up_after_the_timeout(text, tmp_path):
+    whole, run, long = tmp_path / "whole", tmp_path / "run", {"steps": 150, "save_every": 10, "evaluate_every": 100}
+    assert finished(launch(whole, text, **long), whole) == 0, said(whole)
+    process = launch(run, text, restarts=2, environment={"STAIRS_TIMEOUT": "5"}, **long)
+    wait_for_step(run, 20)
+    os.kill(worker(process, 1), signal.SIGSTOP)
+    assert finished(process, run) == 0, said(run)
+    assert "lost the others" in said(run)
+    assert outcome(run) == outcome(whole)
+
+
+@pytest.mark.slow
+def test_sigterm_to_the_group_saves_and_nothing_is_lost(text, tmp_path):
+    whole, run, long = tmp_path / "whole", tmp_path / "run", {"steps": 150, "save_every": 1000, "evaluate_every": 100}
+    assert finished(launch(whole, text, **long), whole) == 0, said(whole)
+    process = launch(run, text, **long)
+    wait_for_step(run, 20)
+    process.terminate()
+    assert finished(process, run) != 0
+    assert checkpoint.steps(run)[0] == len(losses(run))
+    assert finished(launch(run, text, **long), run) == 0, said(run)
+    assert outcome(run) == outcome(whole)
+
+
+@pytest.mark.slow
+def test_sharded_weights_train_the_same_and_the_checkpoint_is_anyones(text, train, tmp_path):
+    train(out=tmp_path / "alone", **STILL)
+    run = tmp_path / "run"
+    assert finished(launch(run, text, **STILL, shard=True), run) == 0, said(run)
+    assert_like_alone(run, tmp_path / "alone")
+    train(out=run, **{**STILL, "steps": 20})  # the sharded run's checkpoint, by one worker
+    train(out=tmp_path / "alone", **{**STILL, "steps": 20})
+    assert_like_alone(run, tmp_path / "alone")
+    assert finished(launch(run, text, **{**STILL, "steps": 24}, shard=True), run) == 0, said(run)  # and back
+    train(out=tmp_path / "alone", **{**STILL, "steps": 24})
+    assert_like_alone(run, tmp_path / "alone")
+
+
+@pytest.mark.slow
+def test_parts_and_workers_without_examples_change_nothing(text, train, tmp_path):
+    """Batches of two rows in three parts, for three workers: one of them has nothing to do."""
+    small = {**STILL, "batch_tokens": 64}
+    train(out=tmp_path / "alone", **small)
+    run = tmp_path / "run"
+    assert finished(launch(run, text, workers=3, **small, accumulate=3), run) == 0, said(run)
+    assert_like_alone(run, tmp_path / "alone")

@@ -1,0 +1,95 @@
+"""Trainings for tests to kill, stop and starve.
+
+python trainee.py RUN TEXT STEP key=value ...   one training; the keys are settings of the step and options of the training
+python trainee.py serve                         forks a training for each order on stdin, so that torch is imported only once
+"""
+
+import dataclasses
+import json
+import os
+import resource
+import signal
+import sys
+from pathlib import Path
+
+os.environ.setdefault("NUMBA_NUM_THREADS", "1")
+import torch
+
+from stairs import progress
+from stairs.cli import complain
+from stairs.errors import StairsError
+from stairs.models import MODELS
+from stairs.models.configs import CONFIGS
+from stairs.tasks import NextToken
+from stairs.text.corpus import Corpus
+from stairs.text.shards import build
+from stairs.text.tokenizer import TokenizerSpec
+from stairs.training.fit import fit
+from stairs.training.options import TrainingOptions
+from stairs.training.run import tokenizer_of
+
+SMALL = {
+    "ngram": {"order": 3},
+    "nnlm": {"order": 3, "width": 8, "hidden": 16, "context": 32, "dropout": 0.1, "softmax": "full"},
+    "gpt": {"context": 32, "width": 16, "heads": 2, "layers": 2, "dropout": 0.1},
+}
+QUICK = {"steps": 40, "batch_tokens": 256, "precision": "fp32", "threads": 1, "save_every": 4, "evaluate_every": 10}
+
+
+def prepared(out: str | Path, text: str | Path, step: str, **given) -> tuple:
+    """What `fit` takes."""
+    names = {field.name for field in dataclasses.fields(TrainingOptions)}
+    options = TrainingOptions(**{**QUICK, **{name: value for name, value in given.items() if name in names}})
+    settings = {**SMALL[step], **{name: value for name, value in given.items() if name not in names}}
+    spec = tokenizer_of(out) if options.accept_new_corpus else TokenizerSpec("words", vocab_size=300)
+    shards = build(Corpus(Path(text)), spec)
+    tokenizer = shards.tokenizer
+    model = MODELS[step](CONFIGS[step](tokenizer.vocab_size, tokenizer.begin, tokenizer.end, tokenizer.unknown, **settings))
+    return NextToken(model, tokenizer), shards, out, options
+
+
+def main(out: str, text: str, step: str, *words: str) -> int:
+    progress.talkative = True
+    given = {name: json.loads(value) for name, value in (word.split("=", 1) for word in words)}
+    limit = given.pop("megabytes", None)
+    try:
+        trained = prepared(out, text, step, **given)
+        if limit:
+            now = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+            resource.setrlimit(resource.RLIMIT_AS, (now + limit * 1_000_000,) * 2)
+        measured = fit(*trained)
+    except StairsError as error:
+        complain(str(error))
+        return error.code
+    except KeyboardInterrupt:
+        return 130
+    except SystemExit as ended:
+        return ended.code
+    print(json.dumps(measured), flush=True)
+    return 0
+
+
+def serve() -> None:
+    torch.set_num_threads(1)
+    for line in sys.stdin:
+        order = json.loads(line)
+        if "wait" in order:
+            print(os.waitstatus_to_exitcode(os.waitpid(order["wait"], 0)[1]), flush=True)
+            continue
+        number = os.fork()
+        if number == 0:
+            log = os.open(order["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+            os.dup2(log, 1), os.dup2(log, 2)
+            if order.get("stopped"):
+                os.kill(os.getpid(), signal.SIGSTOP)
+            code = 1
+            try:
+                code = main(*order["words"])
+            finally:
+                sys.stdout.flush(), sys.stderr.flush()
+                os._exit(code)
+        print(number, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(serve() if sys.argv[1:] == ["serve"] else main(*sys.argv[1:]))
