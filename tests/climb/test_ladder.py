@@ -6,7 +6,6 @@ import pytest
 
 from stairs.climb import ladder
 from stairs.climb.ladder import climb, recommendation, split
-from stairs.commands.climb import seconds
 from stairs.errors import BadInput
 from stairs.models.configs import USUAL_TOKENIZER
 from stairs.text.corpus import Corpus
@@ -81,10 +80,3 @@ def test_the_cheapest_within_the_interval_of_the_best_is_recommended():
     assert recommendation([row("ngram", 0.80, 0.78, 0.82, 1), row("words", 0.81, 0.79, 0.83, 9)])["step"] == "ngram"
     assert recommendation([row("ngram", 0.70, 0.68, 0.72, 1), row("words", 0.81, 0.79, 0.83, 9)])["step"] == "words"
     assert recommendation([]) is None
-
-
-def test_budgets():
-    assert (seconds("90s"), seconds("10m"), seconds("2h"), seconds("1.5m")) == (90, 600, 7200, 90)
-    for nonsense in ("", "ten", "-1m", "0s", "5d", "nan"):
-        with pytest.raises(BadInput, match="90s, 10m or 2h"):
-            seconds(nonsense)

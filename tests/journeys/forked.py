@@ -5,6 +5,7 @@ It reads lines of JSON, {"arguments", "folder", "output"}, and answers each with
 
 import json
 import os
+import signal
 import sys
 from importlib import import_module
 
@@ -16,11 +17,13 @@ HEAVY = (
     "stairs.text.samples",
     "sklearn.linear_model",
 )
+PATIENCE = 300  # seconds, after which a command is killed
 
 
 def become(arguments: list[str], folder: str, output: str) -> None:
     """This process is the command from here on."""
     os.chdir(folder)
+    signal.alarm(PATIENCE)
     for stream in (1, 2):
         os.dup2(os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND), stream)
     import stairs.cli

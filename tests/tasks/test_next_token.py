@@ -12,7 +12,8 @@ from stairs.text.corpus import Corpus
 from stairs.text.shards import build
 from stairs.text.tokenizer import TokenizerSpec
 
-TEXT = "\n\n".join(f"The {a} cat sat on the {b} mat. The {b} dog ran to the {a} cat!" for a in ("old", "big", "red") for b in ("new", "wet", "dry")) * 4
+PAIRS = [(a, b) for a in ("old", "big", "red") for b in ("new", "wet", "dry")]
+TEXT = "\n\n".join(f"The {a} cat sat on the {b} mat. The {b} dog ran to the {a} cat!" for a, b in PAIRS) * 4
 
 
 @pytest.fixture(scope="module")

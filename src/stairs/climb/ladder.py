@@ -38,7 +38,7 @@ class Job:
     step: str
     asks: str  # next-token or classify
     run: Callable[[Path, float], dict[str, Any]]  # trains into a folder within so many seconds, measures
-    share: float = 0.0  # of the budget; steps that count take what they take
+    learns: bool = False  # by gradients, for as long as it may; steps that count take what they take
 
 
 def climb(
@@ -61,8 +61,10 @@ def climb(
     strangers = [step for step in steps or [] if step not in known]
     if strangers:
         raise BadInput(f"there is no step {strangers[0]!r} to climb; there are {', '.join(known)}")
+    jobs = [job for job in jobs if not steps or job.step in steps]
+    learning = max(sum(job.learns for job in jobs), 1)
     started = time.monotonic()
-    rows = [row_of(job, out, budget, started) for job in jobs if not steps or job.step in steps]
+    rows = [row_of(job, out, budget, budget * LEARNING_SHARE / learning if job.learns else 0.0, started) for job in jobs]
     report = {
         "rows": rows,
         "recommendation": recommendation([row for row in rows if "accuracy" in row]),
@@ -75,36 +77,34 @@ def climb(
     return report
 
 
-def row_of(job: Job, out: Path, budget: float, started: float) -> dict[str, Any]:
+def row_of(job: Job, out: Path, budget: float, share: float, started: float) -> dict[str, Any]:
     """The row of one job: what it measured, or why it did not."""
     row: dict[str, Any] = {"step": job.step, "asks": job.asks}
     if time.monotonic() - started >= budget:
         return row | {"not_tried": f"the budget of {budget:.0f} s was used up"}
-    if 0 < job.share * budget < SHORTEST:
-        return row | {"not_tried": f"its share of the budget, {job.share * budget:.0f} s, is below the {SHORTEST:.0f} s it needs"}
+    if job.learns and share < SHORTEST:
+        return row | {"not_tried": f"its share of the budget, {share:.0f} s, is below the {SHORTEST:.0f} s it needs"}
     say(f"{job.step}: {job.asks}")
     try:
-        return row | job.run(out / f"{job.asks}-{job.step}", job.share * budget)
+        return row | job.run(out / f"{job.asks}-{job.step}", share)
     except StairsError as error:
         return row | {"failed": str(error)}
 
 
 def jobs_for(shards_for: Callable[[str], Shards], labelled: Sequence[Text] | None, order: int, seed: int) -> list[Job]:
-    learning = [step for step in CONFIGS if MODELS[step].learns_by == "gradient"]
-
     def language_model(step: str) -> Callable[[Path, float], dict[str, Any]]:
         def run(folder: Path, seconds: float) -> dict[str, Any]:
             shards = shards_for(step)
             tokenizer = shards.tokenizer
             told = {"vocab_size": tokenizer.vocab_size, "begin": tokenizer.begin, "end": tokenizer.end, "unknown": tokenizer.unknown}
             model = MODELS[step](CONFIGS[step](**told, **({"order": order} if step == "ngram" else SIZES[step]["mini"])))
-            options = TrainingOptions(budget=f"{seconds:.0f}s" if seconds else None, seed=seed)
+            options = TrainingOptions(budget=f"{seconds:.3f}s" if seconds else None, seed=seed)
             measured = fit(NextToken(model, tokenizer), shards, folder, options)
             return {name: measured[name] for name in ("bits_per_character", "perplexity", "seconds")} | {"megabytes": megabytes(folder)}
 
         return run
 
-    jobs = [Job(step, "next-token", language_model(step), LEARNING_SHARE / len(learning) if step in learning else 0.0) for step in CONFIGS]
+    jobs = [Job(step, "next-token", language_model(step), MODELS[step].learns_by == "gradient") for step in CONFIGS]
     if labelled:
         train, test = split(labelled, seed)
         words = Tokenizer.train(TokenizerSpec(kind="words"), lambda: ([example.text] for example in train))

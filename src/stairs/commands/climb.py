@@ -1,6 +1,5 @@
 """stairs climb [CORPUS]: which step is worth it for this text and these labels?"""
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -8,14 +7,14 @@ from typing import Any
 from tyro.conf import Positional
 
 from stairs.commands.options import Common, Cutting, Reading, check_seed, corpus_from, parse, refuse_inside, show, spec_from
-from stairs.errors import BadInput, Unsupported, preview
+from stairs.errors import BadInput, Unsupported
 from stairs.training.folder import LOCK, RUN, check_writable, passing
+from stairs.training.options import seconds
 
 ABOUT = """Train the steps on the same text and labels within a budget, judge them on the same held-out data, and say which is the cheapest that
 is good enough. Without a corpus it climbs on the prose of the Python installation itself, with the package a text documents as its
 label. Nothing is downloaded."""
 REPORT = "report.json"
-UNITS = {"s": 1, "m": 60, "h": 3600}
 
 
 @dataclass(frozen=True)
@@ -68,7 +67,7 @@ def check(out: Path, options: Climb) -> None:
     from stairs.models.configs import NGramConfig
     from stairs.models.ngram import NGram
 
-    NGram(NGramConfig(vocab_size=0, order=options.order))  # refuses an order it cannot have
+    NGram.check(NGramConfig(vocab_size=0, order=options.order))
 
 
 def examples(options: Climb) -> list[Any] | None:
@@ -85,13 +84,6 @@ def examples(options: Climb) -> list[Any] | None:
             f"{options.labels} holds examples for {task}; climb judges classify so far: give a file with a text and a label per row"
         )
     return list(read(options.labels, task, encoding=options.encoding).examples)
-
-
-def seconds(text: str) -> float:
-    found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)([smh]?)", text)
-    if not found or float(found[1]) == 0:
-        raise BadInput(f"--budget {preview(text)} is not a time; write 90s, 10m or 2h")
-    return float(found[1]) * UNITS[found[2] or "s"]
 
 
 def table(report: dict[str, Any]) -> str:

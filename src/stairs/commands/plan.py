@@ -70,19 +70,15 @@ def planned_learning(options: Any, documents: list[str], growth: float) -> dict[
     from stairs.models import MODELS
     from stairs.tasks import NextToken
     from stairs.text.shards import build
-    from stairs.training.budget import estimated
-    from stairs.training.distributed import Workers
-    from stairs.training.gradients import Gradients
-    from stairs.training.machine import find_device, threads
+    from stairs.training.fit import plan
 
     training = training_of(options)
-    with TemporaryDirectory() as folder, threads(training.threads):
+    with TemporaryDirectory() as folder:
         shards = build(Part(documents), spec_from(options, options.step), cache=Path(folder))
         tokenizer = shards.tokenizer
         told = {"vocab_size": tokenizer.vocab_size, "begin": tokenizer.begin, "end": tokenizer.end, "unknown": tokenizer.unknown}
         task = NextToken(MODELS[options.step](config_of(options, **told)), tokenizer)
-        gradients = Gradients(task, task.examples(shards), training, Workers(0, 1, find_device(training.device)))
-        found = estimated(gradients, training)
+        found = plan(task, shards, training)
     longer = growth if training.epochs is not None else 1.0  # an epoch of the whole has so many more steps than one of the part
     found["tokens"] = round(found["tokens"] * growth)
     found["steps"], found["minutes"] = round(found["steps"] * longer), round(found["minutes"] * longer, 2)

@@ -12,7 +12,7 @@ from tyro.conf import Positional, arg
 from stairs.commands.options import Common, Cutting, Reading, corpus_from, parse, refuse_inside, show, spec_from
 from stairs.errors import BadInput
 from stairs.models.configs import CONFIGS, FROM_TOKENIZER, SIZES
-from stairs.training.folder import check_run
+from stairs.training.folder import RUN, check_run
 from stairs.training.options import TrainingOptions
 
 ABOUT = """Train a step on text. The corpus is txt, jsonl, csv, tsv or parquet, plain or packed as gz, xz or zst, a folder of those, or - for
@@ -62,12 +62,20 @@ def prepared(options: Any) -> tuple[Any, Any, Path]:
     from stairs.text.shards import build
 
     MODELS[options.step].check(config_of(options, vocab_size=0))  # before the corpus is read
-    shards = build(corpus, spec)
-
+    shards = build(corpus, kept_tokenizer(options, out) or spec)
     tokenizer = shards.tokenizer
     told = {"vocab_size": tokenizer.vocab_size, "begin": tokenizer.begin, "end": tokenizer.end, "unknown": tokenizer.unknown}
     model = MODELS[options.step](config_of(options, **told))
     return NextToken(model, tokenizer), shards, out
+
+
+def kept_tokenizer(options: Any, out: Path) -> Any:
+    """The tokenizer of a run whose weights go on with other text: its ids must mean the same."""
+    from stairs.training.run import tokenizer_of
+
+    if options.accept_new_corpus and (out / RUN).exists():
+        return tokenizer_of(out)
+    return tokenizer_of(options.fork) if options.fork else None
 
 
 def training_of(options: Any) -> TrainingOptions:

@@ -62,7 +62,7 @@ SIZES: dict[str, dict[str, dict[str, Any]]] = {
         "mini": {},
         "small": {"width": 128, "hidden": 512},
         "base": {"order": 8, "width": 256, "hidden": 1024},
-        "paper": {"order": 6, "width": 60, "hidden": 50, "softmax": "full"},
+        "paper": {"order": 6, "width": 100, "hidden": 60, "softmax": "full"},
     },
     "gpt": {
         "mini": {},

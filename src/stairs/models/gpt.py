@@ -49,6 +49,7 @@ class GPT(Model):
 
     def __init__(self, config: GPTConfig) -> None:
         super().__init__(config)
+        self.learning_rate *= min(1.0, 256 / config.width)  # wide models learn in smaller steps
         rotary = Rotary(config.context, config.width // config.heads) if config.positions == "rotary" else None
         table = {"learned": Learned, "sinusoidal": Sinusoidal}.get(config.positions)
         self.tokens = nn.Embedding(config.vocab_size, config.width)

@@ -27,6 +27,7 @@ class NNLM(Model):
     """Words that occur in the same places get similar vectors, so a sentence never seen is judged by its likes."""
 
     name = "nnlm"
+    learning_rate = 1e-2
     config: NNLMConfig
 
     def __init__(self, config: NNLMConfig) -> None:

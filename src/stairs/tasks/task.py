@@ -15,7 +15,6 @@ from stairs.errors import BadInput, Unsupported, preview
 from stairs.models import MODELS
 from stairs.models.base import Model
 from stairs.models.configs import CONFIGS
-from stairs.tasks.decoding import number
 from stairs.text.batch import Batch, next_token_batch
 from stairs.text.shards import Shards
 from stairs.text.tokenizer import Tokenizer
@@ -40,8 +39,7 @@ class Task:
 
     def start(self, seed: int) -> None:
         """New weights, decided by the seed alone."""
-        torch.manual_seed(number(seed, "weights"))
-        self.model.load_state_dict(type(self.model)(self.model.config).state_dict())
+        self.model.initialize(seed)
 
     @property
     def step(self) -> str:

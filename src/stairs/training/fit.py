@@ -156,4 +156,4 @@ def count(task: Task, shards: Shards) -> dict[str, Any]:
     tokens = shards.info("train")["tokens"]
     sizes = ", ".join(f"{short(size)} {order}-grams" for order, size in enumerate(np.asarray(model.sizes), 1))
     say(f"counted {short(tokens)} tokens in {seconds:.1f} s ({short(tokens / seconds)} tokens/s): {sizes}")
-    return {"step": 1, "tokens": tokens, "seconds": round(seconds, 3), **task.evaluate_shards(shards)}
+    return {"step": 1, "trained_tokens": tokens, "seconds": round(seconds, 3), **task.evaluate_shards(shards)}

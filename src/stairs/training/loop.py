@@ -110,7 +110,7 @@ class Loop:
             self.attempt(lambda: checkpoint.write_best(self.run.folder, model, state.step), "the best weights so far")
         else:
             state.waited += 1
-        self.note(step=state.step, **measured)
+        self.note(step=state.step, seconds=round(state.seconds, 3), **measured)
         left = remaining(steps - state.step, state.seconds / max(state.step, 1))
         words = self.task.watched.replace("_", " ")
         say(f"step {state.step} of {steps}: {value:.4f} {words} on held-out text, {left} left" + (f"; it says: {said}" if said else ""))

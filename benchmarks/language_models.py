@@ -1,0 +1,66 @@
+"""Bits per character of the 5-gram, NNLM and GPT on the same held-out text against training minutes, as one plot.
+
+python benchmarks/language_models.py [--megabytes 10] [--budget 30m] [--threads 1] [--out FOLDER]
+
+NNLM and GPT train side by side, a thread each; interrupted and run again, it goes on where it stopped.
+"""
+
+import argparse
+import lzma
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from side_by_side import data, load, stairs
+
+from stairs.pictures.curves import curves
+from stairs.training.run import Run
+
+COUNTED = {"5-gram, words": ["--tokenizer", "words"], "5-gram, byte-bpe": ["--tokenizer", "byte-bpe"]}
+LEARNED = ["nnlm", "gpt"]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--megabytes", type=int, default=10)
+    parser.add_argument("--budget", default="30m")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--out", default="runs/language-models")
+    options = parser.parse_args()
+    out = Path(options.out)
+    out.mkdir(parents=True, exist_ok=True)
+    text = out / "text.txt"
+    with lzma.open(data("corpora/wiki_en.txt.xz")) as packed:
+        text.write_bytes(packed.read(options.megabytes * 1_000_000).rsplit(b"\n", 1)[0])
+    folders = {name: out / name.replace(", ", "-") for name in [*COUNTED, *LEARNED]}
+    for name, flags in COUNTED.items():
+        stairs("train", "ngram", text, "--order", 5, "--out", folders[name], *flags, cache=out / "cache")
+    begun = [
+        subprocess.Popen(
+            [sys.executable, "-m", "stairs", "train", step, text, "--budget", options.budget, "--threads", str(options.threads), "--out", folders[step]],
+            env={**os.environ, "XDG_CACHE_HOME": str(out / "cache")},
+        )
+        for step in LEARNED
+    ]
+    if any(process.wait() for process in begun):
+        sys.exit("a training did not end well")
+    show(folders, out / "curves.svg")
+
+
+def show(folders: dict[str, Path], picture: Path) -> None:
+    points, levels = [], []
+    for name, folder in folders.items():
+        judged = [row for row in Run(folder).metrics() if "bits_per_character" in row]
+        last = judged[-1]
+        print(f"{name:18} {last['bits_per_character']['value']:.4f} bits per character after {last['seconds'] / 60:.2f} minutes; {load()}")
+        if name in LEARNED:
+            points += [{"step": name, "minutes": row["seconds"] / 60, "value": row["bits_per_character"]["value"]} for row in judged]
+        else:
+            levels.append({"step": name, "value": last["bits_per_character"]["value"]})
+    curves(points, levels).save(picture)
+    print(f"picture: {picture}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""One function per picture: plain data in, an Altair chart out."""
