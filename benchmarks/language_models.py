@@ -13,7 +13,6 @@ import sys
 from pathlib import Path
 
 from side_by_side import data, load, stairs
-
 from stairs.pictures.curves import curves
 from stairs.training.run import Run
 
@@ -38,7 +37,8 @@ def main() -> None:
         stairs("train", "ngram", text, "--order", 5, "--out", folders[name], *flags, cache=out / "cache")
     begun = [
         subprocess.Popen(
-            [sys.executable, "-m", "stairs", "train", step, text, "--budget", options.budget, "--threads", str(options.threads), "--out", folders[step]],
+            [sys.executable, "-m", "stairs", "train", step, text, "--out", folders[step], "--budget", options.budget]
+            + ["--threads", str(options.threads)],
             env={**os.environ, "XDG_CACHE_HOME": str(out / "cache")},
         )
         for step in LEARNED

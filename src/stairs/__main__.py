@@ -1,5 +1,3 @@
-import sys
+from stairs.cli import leave
 
-from stairs.cli import main
-
-sys.exit(main())
+leave()

@@ -4,6 +4,7 @@ import io
 import os
 import signal
 import sys
+from contextlib import suppress
 from importlib import import_module
 
 from stairs.errors import EnvironmentFault, StairsError
@@ -118,5 +119,10 @@ def one_line(text: str) -> str:
     return " ".join(word if len(word) <= 160 else f"{word[:80]}…{word[-79:]}" for word in words)
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def leave() -> None:
+    """The door of the installed command. What is left needs no farewell, and taking a large model apart would take a second."""
+    code = main()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code)

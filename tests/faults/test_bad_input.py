@@ -70,7 +70,7 @@ FLAGS = [
     (("--zebra",), ("'--zebra'",)),
     (("plan", "ngram", "notes.txt", "--order", "0"), ("order 0",)),
     (("plan", "ngram", "missing.txt"), ("missing.txt: no such file",)),
-    (("climb", "notes.txt", "--budget", "nonsense"), ("--budget 'nonsense'", "10m")),
+    (("climb", "notes.txt", "--budget", "nonsense"), ("--budget 'nonsense'", "20m")),
     (("climb", "notes.txt", "--budget", "-5m"), ("--budget '-5m'",)),
     (("climb", "notes.txt", "--budget", "9" * 400), ("--budget",)),
     (("climb", "notes.txt", "--order", "0"), ("order 0",)),

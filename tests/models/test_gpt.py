@@ -82,8 +82,8 @@ def test_loss_needs_no_table_of_all_logits():
     ("settings", "said"),
     [
         ({"heads": 3}, "3 heads cannot share a width of 16.*try 4 heads"),
-        ({"layers": 0}, "layers 0 is below 1"),
-        ({"context": 0}, "context 0 is below 1"),
+        ({"layers": 0}, "layers 0 is not between 1"),
+        ({"context": 0}, "context 0 is not between 1"),
         ({"dropout": 1.0}, "dropout 1.0"),
         ({"dropout": float("nan")}, "dropout nan"),
         ({"width": 6, "heads": 2, "positions": "rotary"}, "even width"),

@@ -57,12 +57,13 @@ def prepared(options: Any) -> tuple[Any, Any, Path]:
     out = output(options)
     check_run(out)
     corpus, spec = given_corpus(options), spec_from(options, options.step)
-    from stairs.models import MODELS
-    from stairs.tasks import NextToken
+    config_of(options, vocab_size=0)  # refuses settings the step cannot have before the corpus is read
     from stairs.text.shards import build
 
-    MODELS[options.step].check(config_of(options, vocab_size=0))  # before the corpus is read
     shards = build(corpus, kept_tokenizer(options, out) or spec)
+    from stairs.models import MODELS
+    from stairs.tasks import NextToken
+
     tokenizer = shards.tokenizer
     told = {"vocab_size": tokenizer.vocab_size, "begin": tokenizer.begin, "end": tokenizer.end, "unknown": tokenizer.unknown}
     model = MODELS[options.step](config_of(options, **told))
@@ -71,11 +72,12 @@ def prepared(options: Any) -> tuple[Any, Any, Path]:
 
 def kept_tokenizer(options: Any, out: Path) -> Any:
     """The tokenizer of a run whose weights go on with other text: its ids must mean the same."""
+    source = out if options.accept_new_corpus and (out / RUN).exists() else options.fork
+    if source is None:
+        return None
     from stairs.training.run import tokenizer_of
 
-    if options.accept_new_corpus and (out / RUN).exists():
-        return tokenizer_of(out)
-    return tokenizer_of(options.fork) if options.fork else None
+    return tokenizer_of(source)
 
 
 def training_of(options: Any) -> TrainingOptions:

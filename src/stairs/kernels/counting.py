@@ -18,7 +18,7 @@ NUMBER_BITS = 32
 BATCH = 128  # probes whose memory is asked for before any is used, so that the cache misses overlap
 FULLEST = 0.6
 LARGE = 1 << 23  # slots from which on a table grows by twice, not four times
-THREADS = os.cpu_count() or 1
+THREADS = 1 << ((os.cpu_count() or 1).bit_length() - 1)  # the largest power of two that does not exceed the cores
 
 
 @njit(nogil=True, cache=True)
@@ -103,27 +103,30 @@ def grown(table, slots):
     return larger
 
 
-@njit(nogil=True, cache=True)
-def arranged(table, size, places, contexts):
-    """The n-grams sorted by context, then by last word: where those of each of the `contexts` contexts begin, and word << 32 | number of each.
+@njit(nogil=True, cache=True, parallel=True)
+def arranged(table, size, places, contexts, parts):
+    """The n-grams by context: where those of each of the `contexts` contexts begin, and word << 32 | number of each, not yet sorted.
 
-    `places` turns the number of a context into its place in the sorted level below.
+    `places` turns the number of a context into its place in the sorted level below. Each of `parts` threads, a power of two, passes over
+    the whole table and takes its own share of the contexts, so that no two touch the same place.
     """
     first = np.zeros(contexts + 1, np.int32)
-    for slot in range(0, len(table), 2):
-        if table[slot] != EMPTY:
-            first[places[table[slot] >> WORD_BITS] + 1] += 1
+    for part in prange(parts):
+        for slot in range(0, len(table), 2):
+            if table[slot] != EMPTY and (table[slot] >> WORD_BITS) & (parts - 1) == part:
+                first[places[table[slot] >> WORD_BITS] + 1] += 1
     for context in range(contexts):
         first[context + 1] += first[context]
     free = first[:-1].copy()
     grams = np.empty(size, np.int64)
-    for slot in range(0, len(table), 2):
-        key = table[slot]
-        if key != EMPTY:
-            context = places[key >> WORD_BITS]
-            number = table[slot + 1] >> NUMBER_BITS
-            grams[free[context]] = ((key & ((np.int64(1) << WORD_BITS) - 1)) << NUMBER_BITS) | number
-            free[context] += 1
+    for part in prange(parts):
+        for slot in range(0, len(table), 2):
+            key = table[slot]
+            if key != EMPTY and (key >> WORD_BITS) & (parts - 1) == part:
+                context = places[key >> WORD_BITS]
+                number = table[slot + 1] >> NUMBER_BITS
+                grams[free[context]] = ((key & ((np.int64(1) << WORD_BITS) - 1)) << NUMBER_BITS) | number
+                free[context] += 1
     return first, grams
 
 
@@ -145,13 +148,14 @@ def sorted_within(first, grams):
     return grams
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, parallel=True)
 def counts_of(table, size):
     """The count of each n-gram, by its number."""
     counts = np.empty(size, np.int32)
-    for slot in range(0, len(table), 2):
-        if table[slot] != EMPTY:
-            counts[table[slot + 1] >> NUMBER_BITS] = min(table[slot + 1] & ((np.int64(1) << NUMBER_BITS) - 1), np.int64(0x7FFFFFFF))
+    for slot in prange(len(table) // 2):
+        if table[2 * slot] != EMPTY:
+            value = table[2 * slot + 1]
+            counts[value >> NUMBER_BITS] = min(value & ((np.int64(1) << NUMBER_BITS) - 1), np.int64(0x7FFFFFFF))
     return counts
 
 

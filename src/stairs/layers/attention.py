@@ -15,8 +15,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from stairs.errors import BadInput
 from stairs.layers.cache import KeyValues
+from stairs.layers.heads import check_heads
 from stairs.layers.positions import Rotary
 
 Score = Callable[[Tensor, Tensor], Tensor]  # (..., T, D), (..., S, D) -> (..., T, S)
@@ -163,11 +163,3 @@ def by_products(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, 
     forbidden = torch.zeros_like(mask, dtype=query.dtype).masked_fill(~mask, torch.finfo(query.dtype).min)
     mixed = F.dropout((dot(query, key) + forbidden).softmax(-1), dropout) @ value
     return mixed.masked_fill(~mask.any(-1, keepdim=True), 0.0)
-
-
-def check_heads(width: int, heads: int) -> None:
-    """BadInput with the nearest number of heads that divides the width."""
-    if width < 1 or heads < 1 or width % heads:
-        fits = [number for number in range(1, max(width, 1) + 1) if width % number == 0]
-        advice = f"; try {min(fits, key=lambda number: (abs(number - heads), -number))} heads" if fits else ""
-        raise BadInput(f"{heads} heads cannot share a width of {width}, which must be a multiple of them{advice}")

@@ -22,12 +22,7 @@ class Model(nn.Module):
 
     def __init__(self, config: Any) -> None:
         super().__init__()
-        self.check(config)
         self.config = config
-
-    @staticmethod
-    def check(config: Any) -> None:
-        """BadInput for settings the step cannot have."""
 
     def encode(self, batch: Batch) -> Tensor:
         """A vector per token, (B, T, D)."""

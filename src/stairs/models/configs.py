@@ -6,6 +6,10 @@ It imports nothing heavy, so that `--help` answers at once.
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from stairs.errors import BadInput
+from stairs.layers.heads import check_heads
+
+LARGEST = 1 << 20
 FROM_TOKENIZER = ("vocab_size", "begin", "end", "unknown", "never")  # fields nobody types: the tokenizer fills them
 
 
@@ -18,6 +22,12 @@ class NGramConfig:
     order: int = 3  # n: how many words, counting the predicted one
     prune: tuple[int, ...] = (0,)  # leave out n-grams seen no more often than this: a number per order, the last for all longer ones
     never: tuple[int, ...] = (0, 2, 4)  # ids that no text has: padding, begin, mask
+
+    def __post_init__(self) -> None:
+        within(self, "order", 1, 32)
+        if list(self.prune) != sorted(self.prune) or not self.prune or self.prune[0] != 0:
+            came = " ".join(map(str, self.prune))
+            raise BadInput(f"prune {came} must begin with 0, since words are kept, and never fall, as in --prune 0 0 1")
 
 
 @dataclass(frozen=True)
@@ -35,6 +45,12 @@ class NNLMConfig:
     dropout: float = 0.0  # share of the hidden layer switched off in training
     context: int = 256  # tokens in a row of training text
 
+    def __post_init__(self) -> None:
+        within(self, "order", 2, 64)
+        for name in ("width", "hidden", "samples", "context"):
+            within(self, name, 1, LARGEST)
+        within(self, "dropout", 0, 0.99)
+
 
 @dataclass(frozen=True)
 class GPTConfig:
@@ -50,6 +66,20 @@ class GPTConfig:
     norm_first: bool = True  # norm before each sublayer, as GPT-2 has it, or after the sum, as GPT has it
     positions: Literal["learned", "sinusoidal", "rotary"] = "learned"  # how it is told where a token stands
     tied: bool = True  # the output layer is the table of token vectors
+
+    def __post_init__(self) -> None:
+        check_heads(self.width, self.heads)
+        for name in ("width", "layers", "context"):
+            within(self, name, 1, LARGEST)
+        within(self, "dropout", 0, 0.99)
+        if self.positions == "rotary" and self.width // self.heads % 2:
+            raise BadInput(f"rotary positions need heads of an even width, got {self.width} / {self.heads}; change the number of heads")
+
+
+def within(config: Any, name: str, low: float, high: float) -> None:
+    value = getattr(config, name)
+    if not low <= value <= high:
+        raise BadInput(f"{name} {value} is not between {low} and {high}")
 
 
 CONFIGS: dict[str, Any] = {"ngram": NGramConfig, "nnlm": NNLMConfig, "gpt": GPTConfig}

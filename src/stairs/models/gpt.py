@@ -17,7 +17,6 @@ import torch
 from torch import Tensor, nn
 
 from stairs.errors import BadInput
-from stairs.layers.attention import check_heads
 from stairs.layers.block import Block
 from stairs.layers.cache import KeyValues
 from stairs.layers.initial import initialize
@@ -65,17 +64,6 @@ class GPT(Model):
         self.norm = nn.LayerNorm(config.width) if config.norm_first else nn.Identity()
         self.output: nn.Module | None = None if config.tied else nn.Linear(config.width, config.vocab_size, bias=False)
         self.initialize(0)
-
-    @staticmethod
-    def check(config: GPTConfig) -> None:
-        check_heads(config.width, config.heads)
-        for name in ("layers", "context"):
-            if getattr(config, name) < 1:
-                raise BadInput(f"{name} {getattr(config, name)} is below 1")
-        if config.positions == "rotary" and config.width // config.heads % 2:
-            raise BadInput(f"rotary positions need heads of an even width, got {config.width} / {config.heads}; change the number of heads")
-        if not 0 <= config.dropout < 1:
-            raise BadInput(f"dropout {config.dropout} is not between 0 and 1; 0.1 is usual")
 
     def initialize(self, seed: int) -> None:
         """As GPT-2: what is added to the stream of the blocks is smaller the more of them there are."""

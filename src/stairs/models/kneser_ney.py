@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from stairs.kernels.counting import arranged, columns, count, counts_of, sorted_within
+from stairs.kernels.counting import THREADS, arranged, columns, count, counts_of, sorted_within
 from stairs.kernels.smoothing import interpolated
 
 FALLBACK = (0.0, 0.5, 1.0, 1.5)
@@ -113,7 +113,7 @@ def counted(ids: np.ndarray, order: int, begin: int, end: int, vocab_size: int, 
     levels = [Level(np.array([0, vocab_size], np.int32), everyone, single.astype(np.int32), np.zeros_like(everyone))]
     places = everyone  # from the counter's number of an n-gram to its place in the sorted level
     for counter in counters:
-        first, grams = arranged(counter.table, counter.size, places, len(levels[-1].words))
+        first, grams = arranged(counter.table, counter.size, places, len(levels[-1].words), THREADS)
         counts = counts_of(counter.table, counter.size)
         del counter.table  # each is as large as all that follows from it
         grams = sorted_within(first, grams)

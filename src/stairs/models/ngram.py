@@ -52,15 +52,6 @@ class NGram(Model):
         for name, kind in ARRAYS.items():
             self.register_buffer(name, torch.zeros(0, dtype=kind))
 
-    @staticmethod
-    def check(config: NGramConfig) -> None:
-        if not 1 <= config.order <= 32:
-            raise BadInput(f"order {config.order} is not between 1 and 32; 3 to 5 are usual")
-        if list(config.prune) != sorted(config.prune) or min(config.prune, default=-1) < 0 or config.prune[0] != 0:
-            raise BadInput(
-                f"prune {' '.join(map(str, config.prune))} must begin with 0, since words are kept, and never fall, as in --prune 0 0 1"
-            )
-
     def learn(self, ids: np.ndarray, *, closed: bool = False, advance: Callable[[float], None] = lambda amount: None) -> list[int]:
         """Count a stream of ids in which `end` follows each sentence. Returns the orders whose discounts had to be assumed."""
         config = self.config

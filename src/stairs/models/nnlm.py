@@ -13,7 +13,6 @@ Departures: before the first word of a text stand begin marks; with a large voca
 import torch
 from torch import Tensor, nn
 
-from stairs.errors import BadInput
 from stairs.layers.initial import initialize
 from stairs.layers.vocabulary import sampled_surprise, surprises, total_surprise
 from stairs.models.base import Model
@@ -38,16 +37,6 @@ class NNLM(Model):
         self.output = nn.Linear(config.hidden + (words * config.width if config.direct else 0), config.vocab_size)
         self.dropout = nn.Dropout(config.dropout)
         self.initialize(0)
-
-    @staticmethod
-    def check(config: NNLMConfig) -> None:
-        if not 2 <= config.order <= 64:
-            raise BadInput(f"order {config.order} is not between 2 and 64; 5 is usual")
-        for name in ("width", "hidden", "samples", "context"):
-            if getattr(config, name) < 1:
-                raise BadInput(f"{name} {getattr(config, name)} is below 1")
-        if not 0 <= config.dropout < 1:
-            raise BadInput(f"dropout {config.dropout} is not between 0 and 1; 0.1 is usual")
 
     def initialize(self, seed: int) -> None:
         initialize(self, seed, deviation=0.05)

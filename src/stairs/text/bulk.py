@@ -4,7 +4,6 @@ The compiled loop in kernels/pretokens.py needs a class for every code point. Th
 it does to each code point that occurs, so that the two can not drift apart.
 """
 
-import re
 from collections.abc import Callable, Iterable
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -19,7 +18,7 @@ from stairs.text.tokenizer_spec import END, UNKNOWN, TokenizerSpec
 
 RULES = {"characters": kernel.CHARACTERS, "byte-bpe": kernel.GPT2, "unigram": kernel.METASPACE}  # the others: ISOLATE
 KEPT_DISTINCT, KEPT_LETTERS = 1 << 21, 1 << 26  # an encoder that remembers more pre-tokens or letters than this starts anew
-MAY_BE_HAN = re.compile(rb"[\xe3-\xe9\xef\xf0]")  # the first bytes of Han characters in UTF-8
+HAN_BEGINS = [bytes([byte]) for byte in (*range(0xE3, 0xEA), 0xEF, 0xF0)]  # the first bytes of Han characters in UTF-8
 # GPT-2's letters for the 256 bytes: the printable ones stand for themselves
 PRINTABLE = [*range(33, 127), *range(161, 173), *range(174, 256)]
 BYTE_LETTERS = {byte: chr(byte) for byte in PRINTABLE} | {
@@ -62,7 +61,7 @@ class PreTokens:
 
     def bytes_of(self, sentences: list[str]) -> bytes:
         raw = b"\xff".join(map(str.encode, sentences))
-        if self.prepare is None or not (self.always or MAY_BE_HAN.search(raw)):
+        if self.prepare is None or not (self.always or any(byte in raw for byte in HAN_BEGINS)):
             return raw
         return b"\xff".join([self.prepare(sentence).encode() for sentence in sentences])
 

@@ -88,11 +88,10 @@ def write_encoded(corpus: Any, tokenizer: Tokenizer, folder: Path) -> dict[str, 
     encoder = Encoder(tokenizer)
     writers = {split: Writer(folder / f"{split}.bin") for split in SPLITS}
 
-    def work(split: str, documents: list[list[str]]) -> None:
-        writers[split].count(documents)
-        writers[split].write(encoder.encode_documents(documents))
+    def work(split: str, block: bytes) -> None:
+        writers[split].write(encoder.encode_block(block))
 
-    in_two_threads(corpus, work, "encoding")
+    in_two_threads(corpus, writers, encoder.pretokens, work, "encoding")
     return {split: writer.close() for split, writer in writers.items()}
 
 
@@ -104,14 +103,13 @@ def write_counted(corpus: Any, spec: TokenizerSpec, folder: Path) -> tuple[Token
     with (folder / "train.numbers").open("w+b") as train, (folder / "held_out.numbers").open("w+b") as held:
         numbered = {"train": train, "held_out": held}
 
-        def work(split: str, documents: list[list[str]]) -> None:
-            writers[split].count(documents)
-            numbers = pretokens.number(pretokens.block(documents))
+        def work(split: str, block: bytes) -> None:
+            numbers = pretokens.number(block)
             if split == "train":
                 counts.add(numbers)
             numbered[split].write(numbers.data)
 
-        in_two_threads(corpus, work, "reading")
+        in_two_threads(corpus, writers, pretokens, work, "reading")
         library, vocabulary, chosen = from_counts(spec, counts)
         tokenizer = Tokenizer(spec, library, vocabulary)
         ids, unknown, bits = lookup(tokenizer, pretokens, chosen)
@@ -139,8 +137,11 @@ def lookup(tokenizer: Tokenizer, pretokens: PreTokens, chosen: np.ndarray) -> tu
     return ids, unknown, bits
 
 
-def in_two_threads(corpus: Any, work: Callable[[str, list[list[str]]], None], what: str) -> None:
-    """Read and cut sentences here while `work(split, documents)` runs, in order, in another thread."""
+def in_two_threads(corpus: Any, writers: dict[str, Writer], pretokens: PreTokens, work: Callable[[str, bytes], None], what: str) -> None:
+    """Read and cut sentences here while `work(split, block)`, which is compiled, runs in another thread, block after block.
+
+    All that is Python stays on this side: two threads that both need the interpreter would only wait for one another.
+    """
     waiting: dict[str, list[list[str]]] = {split: [] for split in SPLITS}
     held, position = 0, 0
     with ThreadPoolExecutor(1) as pool, track(what, total=corpus.size, unit="bytes") as advance:
@@ -149,7 +150,8 @@ def in_two_threads(corpus: Any, work: Callable[[str, list[list[str]]], None], wh
         def hand_over() -> None:
             for split in SPLITS:
                 if waiting[split]:
-                    running.append(pool.submit(work, split, waiting[split]))
+                    writers[split].count(waiting[split])
+                    running.append(pool.submit(work, split, pretokens.block(waiting[split])))
                     waiting[split] = []
             while len(running) > 2:
                 running.pop(0).result()

@@ -24,6 +24,7 @@ from stairs.text.tokenizer import Tokenizer, TokenizerSpec
 __all__ = ["Shards", "build", "held_out"]
 
 FORMAT = 1
+MOST_SAID = 10  # files left out that are named one by one
 LARGEST_SAMPLE, UNIGRAM_SAMPLE = 64_000_000, 16_000_000  # bytes of text a subword vocabulary is learnt from, spread over the whole
 TOKENS_PER_CHARACTER = {"words": (0.75, 0.27), "characters": (1.1, 1.1)}  # per Chinese and per other one, with room to spare
 SUBWORDS_PER_CHARACTER = (1.1, 0.35)
@@ -91,7 +92,18 @@ def build(corpus: Any, spec: TokenizerSpec | Tokenizer, *, cache: Path | None = 
             "spec": dataclasses.asdict(tokenizer.spec),
             "splits": splits,
         }
+    report(corpus)
     return Shards(folder, tokenizer)
+
+
+def report(corpus: Any) -> None:
+    """What was odd about the text, for the one who gave it."""
+    for sentence in getattr(corpus, "skipped", [])[:MOST_SAID]:
+        say(f"left out: {sentence}")
+    if len(getattr(corpus, "skipped", [])) > MOST_SAID:
+        say(f"left out: {len(corpus.skipped) - MOST_SAID} more files")
+    for what, count in getattr(corpus, "oddities", {}).items():
+        say(f"the text holds {count} {what} characters inside; they are kept")
 
 
 def reusable(folder: Path) -> Shards | None:
