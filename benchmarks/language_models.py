@@ -37,8 +37,7 @@ def main() -> None:
         stairs("train", "ngram", text, "--order", 5, "--out", folders[name], *flags, cache=out / "cache")
     begun = [
         subprocess.Popen(
-            [sys.executable, "-m", "stairs", "train", step, text, "--out", folders[step], "--budget", options.budget]
-            + ["--threads", str(options.threads)],
+            [sys.executable, "-m", "stairs", "train", step, text, "--out", folders[step], "--budget", options.budget, "--threads", str(options.threads)],
             env={**os.environ, "XDG_CACHE_HOME": str(out / "cache")},
         )
         for step in LEARNED
