@@ -35,9 +35,10 @@ def main() -> None:
     folders = {name: out / name.replace(", ", "-") for name in [*COUNTED, *LEARNED]}
     for name, flags in COUNTED.items():
         stairs("train", "ngram", text, "--order", 5, "--out", folders[name], *flags, cache=out / "cache")
+    flags = ["--budget", options.budget, "--threads", str(options.threads)]
     begun = [
         subprocess.Popen(
-            [sys.executable, "-m", "stairs", "train", step, text, "--out", folders[step], "--budget", options.budget, "--threads", str(options.threads)],
+            [sys.executable, "-m", "stairs", "train", step, text, "--out", folders[step], *flags],
             env={**os.environ, "XDG_CACHE_HOME": str(out / "cache")},
         )
         for step in LEARNED
