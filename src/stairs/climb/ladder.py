@@ -96,8 +96,7 @@ def jobs_for(shards_for: Callable[[str], Shards], labelled: Sequence[Text] | Non
         def run(folder: Path, seconds: float) -> dict[str, Any]:
             shards = shards_for(step)
             tokenizer = shards.tokenizer
-            told = {"vocab_size": tokenizer.vocab_size, "begin": tokenizer.begin, "end": tokenizer.end, "unknown": tokenizer.unknown}
-            model = MODELS[step](CONFIGS[step](**told, **({"order": order} if step == "ngram" else SIZES[step]["mini"])))
+            model = MODELS[step](CONFIGS[step](**tokenizer.roles, **({"order": order} if step == "ngram" else SIZES[step]["mini"])))
             options = TrainingOptions(budget=f"{seconds:.3f}s" if seconds else None, seed=seed)
             measured = fit(NextToken(model, tokenizer), shards, folder, options)
             return {name: measured[name] for name in ("bits_per_character", "perplexity", "seconds")} | {"megabytes": megabytes(folder)}

@@ -76,8 +76,7 @@ def planned_learning(options: Any, documents: list[str], growth: float) -> dict[
     with TemporaryDirectory() as folder:
         shards = build(Part(documents), spec_from(options, options.step), cache=Path(folder))
         tokenizer = shards.tokenizer
-        told = {"vocab_size": tokenizer.vocab_size, "begin": tokenizer.begin, "end": tokenizer.end, "unknown": tokenizer.unknown}
-        task = NextToken(MODELS[options.step](config_of(options, **told)), tokenizer)
+        task = NextToken(MODELS[options.step](config_of(options, **tokenizer.roles)), tokenizer)
         found = plan(task, shards, training)
     longer = growth if training.epochs is not None else 1.0  # an epoch of the whole has so many more steps than one of the part
     found["tokens"] = round(found["tokens"] * growth)
@@ -109,9 +108,7 @@ def probe(documents: list[str], options: Any) -> dict[str, Any]:
     began = time.monotonic()
     cut = [sentences(document) for document in documents]
     tokenizer = Tokenizer.train(spec_from(options, options.step), lambda: cut)
-    model = MODELS[options.step](
-        config_of(options, vocab_size=tokenizer.vocab_size, begin=tokenizer.begin, end=tokenizer.end, unknown=tokenizer.unknown)
-    )
+    model = MODELS[options.step](config_of(options, **tokenizer.roles))
     fixed = time.monotonic() - began
     ids = [i for pieces in cut for row in tokenizer.encode_batch(pieces) for i in (*row, tokenizer.end)]
     began = time.monotonic()

@@ -65,8 +65,7 @@ def prepared(options: Any) -> tuple[Any, Any, Path]:
     from stairs.tasks import NextToken
 
     tokenizer = shards.tokenizer
-    told = {"vocab_size": tokenizer.vocab_size, "begin": tokenizer.begin, "end": tokenizer.end, "unknown": tokenizer.unknown}
-    model = MODELS[options.step](config_of(options, **told))
+    model = MODELS[options.step](config_of(options, **tokenizer.roles))
     return NextToken(model, tokenizer), shards, out
 
 

@@ -107,7 +107,7 @@ class Parser:
             raise self.fail(f"\\end\\ after {sizes[-1]} {len(sizes)}-grams")
         if "</s>" not in ids:
             raise BadInput(f"{self.path}:{tables[0]['begin']}: no </s> is among the 1-grams; give a model that knows where sentences end")
-        config = NGramConfig(tokenizer.vocab_size, tokenizer.begin, tokenizer.end, tokenizer.unknown, order=len(sizes))
+        config = NGramConfig(**tokenizer.roles, order=len(sizes))
         model = NGram(config)
         model.take(trie_from(tables, config, self.path))
         return model, tokenizer

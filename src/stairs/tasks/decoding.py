@@ -10,21 +10,9 @@ from torch import Tensor
 from stairs.models.base import Model
 
 
-def continuation(
-    model: Model,
-    prompt: Sequence[int],
-    *,
-    length: int,
-    stop: int,
-    forbidden: Sequence[int] = (),
-    temperature: float = 0.0,
-    top_k: int = 0,
-    top_p: float = 1.0,
-    seed: int = 0,
-) -> list[int]:
-    """Up to `length` ids after the prompt, until `stop`. Temperature 0 is greedy: always the likeliest."""
-    options = {"forbidden": forbidden, "temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed}
-    return continuations(model, [prompt], length=length, stop=stop, **options)[0]  # type: ignore[arg-type]
+def continuation(model: Model, prompt: Sequence[int], **options: Any) -> list[int]:
+    """`continuations` of one prompt."""
+    return continuations(model, [prompt], **options)[0]
 
 
 def continuations(
@@ -39,7 +27,10 @@ def continuations(
     top_p: float = 1.0,
     seed: int = 0,
 ) -> list[list[int]]:
-    """`continuation` of several prompts at once; those of one length go through the model together."""
+    """Up to `length` ids after each prompt, until `stop`; prompts of one length go through the model together.
+
+    Temperature 0 is greedy: always the likeliest.
+    """
     said: list[list[int]] = [[] for _ in prompts]
     for size in sorted(set(map(len, prompts))):
         rows = [i for i, prompt in enumerate(prompts) if len(prompt) == size]

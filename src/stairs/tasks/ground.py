@@ -85,7 +85,7 @@ class ByNGram(Classifier):
         models, priors = [], []
         for label in labels:
             rows = [ids for ids, example in zip(encoded, examples, strict=True) if example.label == label]
-            model = NGram(NGramConfig(tokenizer.vocab_size, tokenizer.begin, tokenizer.end, tokenizer.unknown, order=order))
+            model = NGram(NGramConfig(**tokenizer.roles, order=order))
             # The same words are possible under every label, or a word seen under one only would decide by itself.
             model.learn(np.array([i for row in rows if row for i in (*row, tokenizer.end)], np.uint32), closed=True)
             models.append(model)

@@ -87,6 +87,11 @@ class Tokenizer:
     def vocab_size(self) -> int:
         return self.library.get_vocab_size(with_added_tokens=True)
 
+    @property
+    def roles(self) -> dict[str, Any]:
+        """What a model must be told: the size of the vocabulary, and the ids that have a part to play."""
+        return {"vocab_size": self.vocab_size, "begin": self.begin, "end": self.end, "unknown": self.unknown}
+
     def token(self, number: int) -> str:
         if not 0 <= number < self.vocab_size:
             raise BadInput(f"no token has the id {number}; this vocabulary ends at {self.vocab_size - 1}")
