@@ -82,7 +82,7 @@ def estimation(order: int, shards, tokens: int) -> None:
 
 def queries(run: Path, shards, there: Path, binary: Path | None) -> None:
     task = load_run(run)
-    rows = [row[row != 3] for row in sentences(shards, "held_out")]
+    rows = [row[(row != 2) & (row != 3)] for row in sentences(shards, "held_out")]
     rows.sort(key=len)
     count = sum(len(row) + 1 for row in rows)
     seconds, total = [], 0.0
@@ -118,7 +118,7 @@ def write_tokens(shards, split: str, path: Path) -> int:
     count = 0
     with path.open("w", encoding="utf-8") as file:
         for row in sentences(shards, split):
-            words = names[row[row != 3]]
+            words = names[row[(row != 2) & (row != 3)]]
             count += len(words) + 1
             file.write(" ".join(words) + "\n")
     return count

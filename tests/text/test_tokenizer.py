@@ -35,11 +35,12 @@ def trained():
 
 
 def expected(tokenizer, documents):
+    """[SEP] closes a sentence, [CLS] the last of a document."""
     ids = []
     for document in documents:
-        for encoded in tokenizer.encode_batch(document):
-            ids += [*encoded, tokenizer.end]
-        ids.append(tokenizer.end)
+        for sentence in document:
+            ids += [*tokenizer.library.encode(tokenizer.prepared(sentence), add_special_tokens=False).ids, 3]
+        ids[-1] = 2
     return ids
 
 

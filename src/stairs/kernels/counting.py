@@ -22,13 +22,16 @@ THREADS = 1 << ((os.cpu_count() or 1).bit_length() - 1)  # the largest power of 
 
 
 @njit(nogil=True, cache=True)
-def sentences_of(ids, end, at_start):
-    """Drop the extra `end` after each document. Returns the words, whether each begins a sentence, and whether the next one will."""
+def sentences_of(ids, begin, end, at_start):
+    """A `begin` ends the last sentence of a document, and counts as an `end`; empty sentences are dropped.
+
+    Returns the words, whether each begins a sentence, and whether the next one will.
+    """
     words = np.empty(len(ids), np.int32)
     begins = np.empty(len(ids), np.bool_)
     filled = 0
     for i in range(len(ids)):
-        word = ids[i]
+        word = end if ids[i] == begin else ids[i]
         if word == end and at_start:
             continue
         words[filled] = word
@@ -211,7 +214,7 @@ def count(
     advance: Callable[[float], None] = lambda amount: None,
     block: int = 1 << 19,
 ) -> tuple[np.ndarray, list[Counter]]:
-    """Counts of the words, and the counters of orders 2 to `order`, of a stream in which `end` follows each sentence.
+    """Counts of the words, and the counters of orders 2 to `order`, of a stream in which `end` closes each sentence, or `begin` a document's last.
 
     Order n of a block needs order n-1 of that block and order n of the block before, so the blocks move through the orders as along an
     assembly line, and the orders work at the same time.
@@ -229,7 +232,7 @@ def count(
 
     with ThreadPoolExecutor(THREADS) as pool:
         for position in range(0, len(ids) + block * max(order - 2, 0), block):
-            words, begins, at_start = sentences_of(ids[position : position + block].astype(np.int32), end, at_start)
+            words, begins, at_start = sentences_of(ids[position : position + block].astype(np.int32), begin, end, at_start)
             single += np.bincount(words, minlength=vocab_size)
             line.appendleft([words, begins, words] if len(words) else None)
             list(pool.map(work, range(len(line))))

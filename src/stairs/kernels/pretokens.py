@@ -15,7 +15,7 @@ The table is open addressing: a slot holds (upper half of the hash, number); `st
 import numpy as np
 from numba import njit
 
-SENTENCE_END, DOCUMENT_END = 0xFF, 0xFE  # bytes between sentences and after documents
+SENTENCE_END, DOCUMENT_END = 0xFF, 0xFE  # bytes between the sentences of a document and after its last one
 SENTENCE, DOCUMENT = -1, -2  # what stands for them among the numbers
 ISOLATE, CHARACTERS, GPT2, METASPACE = 0, 1, 2, 3
 UNSEEN, LETTER, SPACE, ISOLATED, DIGIT = 0, 1, 2, 3, 4  # ISOLATED is "other" to GPT2
@@ -227,12 +227,12 @@ def spliced_size(numbers, offsets):
 
 
 @njit(cache=True, nogil=True)
-def splice(numbers, offsets, ids, end, out):
-    """Write the ids of the numbers, and `end` for a sentence's or a document's end, into `out`."""
+def splice(numbers, offsets, ids, end, begin, out):
+    """Write the ids of the numbers into `out`, `end` for the end of a sentence, and for that of a document `begin`, which begins the next."""
     filled = 0
     for number in numbers:
         if number < 0:
-            out[filled] = end
+            out[filled] = end if number == SENTENCE else begin
             filled += 1
         else:
             for at in range(offsets[number], offsets[number + 1]):

@@ -17,7 +17,7 @@ from stairs.tasks.task import Task
 from stairs.text.batch import IGNORE, Batch, next_token_batch
 from stairs.text.bulk import Encoder
 from stairs.text.sentences import sentences
-from stairs.text.shards import Shards
+from stairs.text.shards import Shards, closes
 
 TOKENS_PER_BATCH = 1 << 18  # positions judged at once
 
@@ -109,19 +109,18 @@ class NextToken(Task):
     def surprise_of_sentences(self, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Bits and tokens of each sentence."""
         bits, tokens = [], []
-        for group in grouped(sentences_in(ids, self.tokenizer.end)):
+        for group in grouped(sentences_in(ids)):
             scores = self.model.log_likelihood(self.batch(group))
             bits.append(-scores.sum(1).numpy() / math.log(2))
             tokens.append(np.array([len(row) + 1 for row in group]))
         return np.concatenate(bits), np.concatenate(tokens)
 
 
-def sentences_in(ids: np.ndarray, end: int) -> Iterator[np.ndarray]:
-    """The sentences of a stream, without the `end` that follows each."""
+def sentences_in(ids: np.ndarray) -> Iterator[np.ndarray]:
+    """The sentences of a stream, without what closes each."""
     start = 0
-    for stop in np.flatnonzero(ids == end).tolist():
-        if stop > start:
-            yield ids[start:stop]
+    for stop in np.flatnonzero(closes(ids)).tolist():
+        yield ids[start:stop]
         start = stop + 1
 
 

@@ -1,7 +1,7 @@
 """A text as one long row of ids, read in rows of the model's context: how neural models learn and are judged left to right.
 
-In the shards a document ends with [SEP] [SEP]; the second is read as [CLS], which thus begins every document but the first, whose [CLS]
-is the last one of all: the stream is a ring. Nobody is asked to predict a [CLS], so that the same characters are judged as by counting.
+In the shards [CLS] closes the last sentence of a document and begins the next one; the last of all begins the first: the stream is a ring. Read,
+it is the begin of a document; asked for, it is the [SEP] that ends the sentence, so that the same tokens are judged as by counting.
 """
 
 import math
@@ -41,20 +41,14 @@ class StreamExamples:
     def batch(self, numbers: np.ndarray, epoch: int, seed: int) -> Batch:
         """The same for the same arguments, always."""
         offset = number(seed, "rows", epoch) % self.context
-        places = offset + np.asarray(numbers)[:, None] * self.context + np.arange(-1, self.context + 1)
-        found = torch.from_numpy(marked(self.ids[places % len(self.ids)].astype(np.int64)))
+        places = offset + np.asarray(numbers)[:, None] * self.context + np.arange(self.context + 1)
+        found = torch.from_numpy(self.ids[places % len(self.ids)].astype(np.int64))
         ids = found[:, :-1].contiguous()
         return Batch(ids, torch.ones_like(ids, dtype=torch.bool), asked(found[:, 1:]))
 
 
-def marked(ids: np.ndarray) -> np.ndarray:
-    """(B, T + 1) as in the shards -> (B, T): the second of two ends begins the next document."""
-    second = (ids[:, 1:] == Tokenizer.end) & (ids[:, :-1] == Tokenizer.end)
-    return np.where(second, Tokenizer.begin, ids[:, 1:])
-
-
 def asked(following: torch.Tensor) -> torch.Tensor:
-    return following.masked_fill(following == Tokenizer.begin, IGNORE)
+    return following.masked_fill(following == Tokenizer.begin, Tokenizer.end)
 
 
 @torch.no_grad()
@@ -78,13 +72,12 @@ def surprise_of_rows(model: Model, ids: np.ndarray, most: int | None = None) -> 
 
 def overlapping(ids: np.ndarray, rows: np.ndarray, context: int, half: int) -> Batch:
     """Rows of `context` ids, the first [CLS]; each after the first asks only for what the one before it did not reach."""
-    places = rows[:, None] * half + np.arange(-2, context)  # of the ids; before the first there is the end of the document before
-    outside = np.where(places < 0, Tokenizer.end, Tokenizer.pad)
+    places = rows[:, None] * half + np.arange(-1, context)  # of the ids; before the first a document begins
+    outside = np.where(places < 0, Tokenizer.begin, Tokenizer.pad)
     inside = (places >= 0) & (places < len(ids))
-    found = np.where(inside, ids[np.where(inside, places, 0)].astype(np.int64), outside)
-    stream = torch.from_numpy(marked(found))
-    real = torch.from_numpy(places[:, 1:-1] < len(ids))
-    wanted = torch.from_numpy(inside[:, 2:] & ((rows[:, None] == 0) | (np.arange(context) >= context - half)))
+    stream = torch.from_numpy(np.where(inside, ids[np.where(inside, places, 0)].astype(np.int64), outside))
+    real = torch.from_numpy(places[:, :-1] < len(ids))
+    wanted = torch.from_numpy(inside[:, 1:] & ((rows[:, None] == 0) | (np.arange(context) >= context - half)))
     return Batch(stream[:, :-1].contiguous(), real, asked(stream[:, 1:]).masked_fill(~wanted, IGNORE))
 
 

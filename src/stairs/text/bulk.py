@@ -14,7 +14,7 @@ from tokenizers import normalizers
 from stairs.errors import BadInput
 from stairs.kernels import pretokens as kernel
 from stairs.text.chinese import spaced
-from stairs.text.tokenizer_spec import END, UNKNOWN, TokenizerSpec
+from stairs.text.tokenizer_spec import BEGIN, END, UNKNOWN, TokenizerSpec
 
 RULES = {"characters": kernel.CHARACTERS, "byte-bpe": kernel.GPT2, "unigram": kernel.METASPACE}  # the others: ISOLATE
 KEPT_DISTINCT, KEPT_LETTERS = 1 << 21, 1 << 26  # an encoder that remembers more pre-tokens or letters than this starts anew
@@ -57,7 +57,7 @@ class PreTokens:
             parts = [self.bytes_of(sentences) for sentences in documents]
         except UnicodeEncodeError as fault:
             raise lone_surrogate(fault) from None
-        return b"\xff\xfe".join(parts) + b"\xff\xfe" if parts else b""
+        return b"\xfe".join(parts) + b"\xfe" if parts else b""
 
     def bytes_of(self, sentences: list[str]) -> bytes:
         raw = b"\xff".join(map(str.encode, sentences))
@@ -66,7 +66,7 @@ class PreTokens:
         return b"\xff".join([self.prepare(sentence).encode() for sentence in sentences])
 
     def number(self, block: bytes) -> np.ndarray:
-        """The number of each pre-token in order, kernel.SENTENCE after a sentence and kernel.DOCUMENT after a document."""
+        """The number of each pre-token in order, kernel.SENTENCE after a sentence, kernel.DOCUMENT after the last of a document."""
         text = np.frombuffer(block, np.uint8)
         found = np.empty(4096, np.int64)
         while count := kernel.unseen_code_points(text, self.classes, found):
@@ -126,7 +126,7 @@ class PreTokens:
 
 
 class Encoded(NamedTuple):
-    ids: np.ndarray  # uint16, or uint32 when the vocabulary is larger; each sentence closed by [SEP], each document by one more
+    ids: np.ndarray  # uint16, or uint32 when the vocabulary is larger; each sentence closed by [SEP], the last of a document by [CLS]
     unknown_words: int
     spelling_bits: float  # what it takes to spell the unknown words
 
@@ -158,7 +158,7 @@ class Encoder:
         numbers = self.pretokens.number(block)
         self.learn()
         out = np.empty(kernel.spliced_size(numbers, self.offsets), self.dtype)
-        kernel.splice(numbers, self.offsets, self.ids, END, out)
+        kernel.splice(numbers, self.offsets, self.ids, END, BEGIN, out)
         words, bits = kernel.unknown_totals(numbers, self.unknown, self.bits)
         return Encoded(out, int(words), float(bits))
 

@@ -14,7 +14,7 @@ from stairs.progress import track
 from stairs.text.bulk import Counts, Encoded, Encoder, PreTokens, id_type
 from stairs.text.sentences import sentences
 from stairs.text.tokenizer import Tokenizer
-from stairs.text.tokenizer_spec import END, SPECIAL_TOKENS, UNKNOWN, TokenizerSpec, assemble, empty_model
+from stairs.text.tokenizer_spec import BEGIN, END, SPECIAL_TOKENS, UNKNOWN, TokenizerSpec, assemble, empty_model
 from stairs.text.tokenizer_training import from_counts
 
 SPLITS = ("train", "held_out")
@@ -79,8 +79,7 @@ class Writer:
     def close(self) -> dict[str, Any]:
         """What the manifest says of this split."""
         self.file.close()
-        tokens = self.counts["tokens"] - self.counts["documents"]  # the ends of documents are not counted
-        return {**self.counts, "tokens": tokens, "spelling_bits": self.spelling_bits}
+        return {**self.counts, "spelling_bits": self.spelling_bits}
 
 
 def write_encoded(corpus: Any, tokenizer: Tokenizer, folder: Path) -> dict[str, Any]:
@@ -119,7 +118,7 @@ def write_counted(corpus: Any, spec: TokenizerSpec, folder: Path) -> tuple[Token
             while data := numbered[split].read(4 * REWRITTEN):
                 numbers = np.frombuffer(bytearray(data), np.int32)
                 out = np.empty(len(numbers), ids.dtype)
-                kernel.splice(numbers, offsets, ids, END, out)
+                kernel.splice(numbers, offsets, ids, END, BEGIN, out)
                 writers[split].write(Encoded(out, *kernel.unknown_totals(numbers, unknown, bits)))
     for split in SPLITS:
         (folder / f"{split}.numbers").unlink()

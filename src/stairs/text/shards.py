@@ -1,6 +1,7 @@
 """Token ids on disk, made once for a text and a tokenizer and memory-mapped afterwards.
 
-train.bin, held_out.bin   uint16, or uint32 when the vocabulary is larger: each sentence followed by [SEP], each document by one more
+train.bin, held_out.bin   uint16, or uint32 when the vocabulary is larger: each sentence followed by [SEP], the last of a
+                          document by [CLS], which begins the next: nothing but the tokens themselves takes room
 tokenizer.json            and tokenizer_config.json
 manifest.json             written last: counts, sizes, sha256
 """
@@ -21,9 +22,9 @@ from stairs.text.bulk import id_type
 from stairs.text.shard_writing import SPLITS, divide, held_out, write_counted, write_encoded
 from stairs.text.tokenizer import Tokenizer, TokenizerSpec
 
-__all__ = ["Shards", "build", "held_out"]
+__all__ = ["Shards", "build", "closes", "held_out"]
 
-FORMAT = 1
+FORMAT = 2
 MOST_SAID = 10  # files left out that are named one by one
 LARGEST_SAMPLE, UNIGRAM_SAMPLE = 64_000_000, 16_000_000  # bytes of text a subword vocabulary is learnt from, spread over the whole
 TOKENS_PER_CHARACTER = {"words": (0.75, 0.27), "characters": (1.1, 1.1)}  # per Chinese and per other one, with room to spare
@@ -50,22 +51,25 @@ class Shards:
 
     def sentence_starts(self, split: str) -> np.ndarray:
         """Where each sentence begins among the ids."""
-        ids, end, size = self.ids(split), Tokenizer.end, 1 << 24
-        starts = [np.zeros(1, np.int64)]
-        for at in range(1, len(ids), size):
-            block = ids[at - 1 : at + size]
-            starts.append(np.flatnonzero((block[:-1] == end) & (block[1:] != end)) + at)
-        return np.concatenate(starts)
+        ids, size = self.ids(split), 1 << 24
+        closed = [np.flatnonzero(closes(ids[at : at + size])) + at + 1 for at in range(0, len(ids), size)]
+        return np.concatenate([np.zeros(1, np.int64), *closed])[:-1]
 
     def documents(self, split: str) -> Iterator[np.ndarray]:
-        """The ids of one document after the other, its sentences closed by [SEP]."""
-        ids, end, size = self.ids(split), Tokenizer.end, 1 << 24
+        """The ids of one document after the other, each of its sentences closed by [SEP]."""
+        ids, size = self.ids(split), 1 << 24
         begin = 0
-        for at in range(1, len(ids), size):
-            block = ids[at - 1 : at + size]
-            for stop in (np.flatnonzero((block[:-1] == end) & (block[1:] == end)) + at).tolist():
-                yield ids[begin:stop]
+        for at in range(0, len(ids), size):
+            for stop in (np.flatnonzero(ids[at : at + size] == Tokenizer.begin) + at).tolist():
+                document = np.array(ids[begin : stop + 1])
+                document[-1] = Tokenizer.end
+                yield document
                 begin = stop + 1
+
+
+def closes(ids: np.ndarray) -> np.ndarray:
+    """Whether each id ends a sentence."""
+    return (ids == Tokenizer.end) | (ids == Tokenizer.begin)
 
 
 def build(corpus: Any, spec: TokenizerSpec | Tokenizer, *, cache: Path | None = None) -> Shards:
