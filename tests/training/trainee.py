@@ -95,4 +95,9 @@ def serve() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(serve() if sys.argv[1:] == ["serve"] else main(*sys.argv[1:]))
+    if sys.argv[1:] == ["serve"]:
+        serve()
+    else:
+        code = main(*sys.argv[1:])
+        sys.stdout.flush(), sys.stderr.flush()
+        os._exit(code)  # as the command does: gloo's threads may abort while the interpreter takes itself apart
