@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from stairs.models.configs import NGramConfig
+from stairs.models.configs import GPTConfig, NGramConfig
+from stairs.models.gpt import GPT
 from stairs.models.ngram import NGram
 from stairs.tasks import NextToken
 from stairs.text.corpus import Corpus
@@ -86,3 +87,11 @@ def test_bits_per_character_of_other_tokenizers_is_of_the_same_characters(shards
         measured.append(NextToken(model, cut.tokenizer).evaluate_shards(cut))
     assert len({found["characters"] for found in measured}) == 1
     assert all(np.isfinite(found["bits_per_character"]["value"]) for found in measured)
+
+
+def test_what_is_trained_again_does_not_speak_with_its_old_weights(shards):
+    task = NextToken(GPT(GPTConfig(shards.tokenizer.vocab_size, context=32, width=16, heads=2, layers=1)), shards.tokenizer)
+    before = task.answer("The old cat")["next"]
+    task.start(1)
+    after = task.answer("The old cat")["next"]
+    assert before != after and task.answer("The old cat")["next"] == after

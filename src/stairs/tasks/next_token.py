@@ -47,6 +47,10 @@ class NextToken(Task):
         prepare = getattr(self.model, "prepared_for_inference", None)
         return self.model if prepare is None else prepare()
 
+    def start(self, seed: int) -> None:
+        super().start(seed)
+        self.__dict__.pop("speaker", None)  # it spoke with the weights of before
+
     def next_tokens(self, prompt: list[int], top: int) -> list[dict[str, Any]]:
         """The likeliest ids after a prompt, with the length of the n-gram that each chance rests on, where there is one."""
         logits, state = read(self.speaker, prompt)
