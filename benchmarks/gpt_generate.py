@@ -12,6 +12,7 @@ from gpt_peer import gpt2
 from side_by_side import in_turn, load
 from stairs.models.configs import GPTConfig
 from stairs.models.gpt import GPT
+from stairs.tasks.decoding import likeliest
 
 PROMPT = 16
 
@@ -56,10 +57,10 @@ def main() -> None:
 
 def greedy(model: GPT, prompt: torch.Tensor, tokens: int) -> torch.Tensor:
     logits, state = model.read(prompt)
-    said = [logits.argmax(-1)]
+    said = [likeliest(logits)]
     while len(said) < tokens:
         logits, state = model.step(said[-1], state)
-        said.append(logits.argmax(-1))
+        said.append(likeliest(logits))
     return torch.stack(said, 1)
 
 

@@ -1,17 +1,19 @@
 """Linear layers whose weights are laid out for answering, not for training: the same numbers, read in the order the processor likes.
 
-For one vector in float32 a transposed copy of a wide matrix is read at the speed of the memory; for several, and in bfloat16, oneDNN's own
-layout is fastest. That layout is reached by a private operator of PyTorch, so it is tried once on a small matrix, and where it fails the plain
-product does the work.
+For one vector in float32 a transposed copy of a wide matrix is read at the speed of the memory, in bfloat16 the matrix as it is; for several
+vectors oneDNN's own layout is fastest. That layout is reached by a private operator of PyTorch, so it is tried once on a small matrix, and
+where it fails the plain product does the work.
 """
 
 import copy
 from functools import cache
 from typing import Literal, TypeVar
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
+from stairs.kernels.products import times_vector
 from stairs.layers.attention import Attention
 
 Precision = Literal["fp32", "bf16"]
@@ -29,11 +31,18 @@ class Packed(nn.Module):
         self.bias = None if bias is None else bias.detach()
         self.wide = weight.shape[0] > weight.shape[1]
         self.can_lay_out = weight.device.type == "cpu" and can_lay_out(weight.dtype)
+        halved = weight.dtype == torch.bfloat16 and weight.device.type == "cpu"
+        self.halves = self.weight.view(torch.int16).numpy().view(np.uint16) if halved else None
+        self.added = np.zeros(len(weight), np.float32) if bias is None else bias.detach().float().cpu().numpy()
         self.transposed: Tensor | None = None
         self.laid_out: Tensor | None = None
 
     def forward(self, x: Tensor) -> Tensor:
         rows = x.numel() // x.shape[-1]
+        if rows == 1 and self.halves is not None:
+            product = torch.empty(*x.shape[:-1], len(self.halves))
+            times_vector(self.halves, x.float().reshape(-1).numpy(), self.added, product.view(-1).numpy())
+            return product.to(x.dtype)
         if rows == 1 and x.dtype == torch.float32 and self.wide:
             if self.transposed is None:
                 self.transposed = self.weight.T.contiguous()

