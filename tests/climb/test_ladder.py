@@ -38,16 +38,21 @@ def test_a_row_for_each_step_and_runs_that_can_be_asked(shards, tmp_path, monkey
     monkeypatch.setattr(ladder, "LEARNING_SHARE", 0.01)
     report = climb(shards, labelled(), tmp_path / "out", budget=200, steps=None)
     ground = [(row["step"], row["asks"]) for row in report["rows"]]
-    assert ground == [("ngram", "next-token"), ("ngram", "classify"), ("words", "classify"), ("nnlm", "next-token"), ("gpt", "next-token")]
+    classifiers = [(step, "classify") for step in ("ngram", "words", "cbow", "skipgram", "glove")]
+    assert ground == [("ngram", "next-token"), *classifiers, ("nnlm", "next-token"), ("gpt", "next-token")]
     assert all("bits_per_character" in row for row in report["rows"] if row["asks"] == "next-token")
     assert all(row["megabytes"] >= 0 and row["seconds"] >= 0 for row in report["rows"])
     assert json.loads((tmp_path / "out" / "report.json").read_text())["rows"] == report["rows"]
     assert load(tmp_path / "out" / "classify-words").answer("a happy cat")["label"] == "good"
+    assert load(tmp_path / "out" / "classify-glove").answer("a happy cat")["label"] in ("good", "bad")
+    assert load(tmp_path / "out" / "window-glove").answer("cat")["near"]
 
 
-def test_run_again_it_does_not_train_again(shards, tmp_path):
-    first = climb(shards, labelled(), tmp_path / "out", budget=60, steps=["ngram"])
-    second = climb(shards, labelled(), tmp_path / "out", budget=60, steps=["ngram"])
+@pytest.mark.parametrize("step", ["ngram", "glove"])
+def test_run_again_it_does_not_train_again(shards, tmp_path, step):
+    first = climb(shards, labelled(), tmp_path / "out", budget=60, steps=[step])
+    second = climb(shards, labelled(), tmp_path / "out", budget=60, steps=[step])
+    assert not any("failed" in row for row in first["rows"])
     timing = ("ms_per_text",)
     for a, b in zip(first["rows"], second["rows"], strict=True):
         assert {k: v for k, v in a.items() if k not in timing} == {k: v for k, v in b.items() if k not in timing}

@@ -104,7 +104,7 @@ def test_not_text(refused, tmp_path, name):
 def test_no_file(refused, tmp_path):
     (tmp_path / "folder").mkdir()
     refused("adopt", "missing.arpa", words=("missing.arpa: no such file",))
-    refused("adopt", "folder", words=("folder: a folder",))
+    refused("adopt", "folder", words=("folder",))
     refused("adopt", "/dev/zero", words=("/dev/zero",))
 
 

@@ -19,7 +19,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 README, CHINESE = ROOT / "README.md", ROOT / "README.zh.md"
-STEPS = [ROOT / "docs" / f"{step}.md" for step in ("ngram", "nnlm", "gpt")]
+STEPS = [ROOT / "docs" / f"{step}.md" for step in ("ngram", "word2vec", "nnlm", "gpt", "bert")]
 PAGES = [README, CHINESE, ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```(sh|console|python)\n(.*?)^```$", re.M | re.S)
 LINK = re.compile(r"\]\(([^)#:]+)\)")
@@ -57,6 +57,10 @@ def is_setup(command: Command) -> bool:
 
 def needs_python_prose(command: Command) -> bool:
     return "python" in command.line
+
+
+def needs_wikipedia(command: Command) -> bool:
+    return "wiki_" in command.line
 
 
 class Shell:
@@ -105,9 +109,9 @@ def shell(tmp_path_factory) -> Iterator[Shell]:
 
 @pytest.fixture(scope="module")
 def journey(shell) -> Shell:
-    """The folder after the README's commands, those that read all of Python's documentation left out."""
+    """The folder after the README's commands, those that read all of Python's documentation or of a Wikipedia left out."""
     for command in commands(README):
-        if not is_setup(command) and not needs_python_prose(command):
+        if not is_setup(command) and not needs_python_prose(command) and not needs_wikipedia(command):
             shell.follow(command)
     return shell
 
@@ -148,6 +152,16 @@ def test_climb_on_the_embedded_default(shell):
     assert told[0].line == "make climb" and len(told) > 1
     for command in told:
         shell.follow(command._replace(line=command.line.replace("make climb", "stairs climb --budget 1m")))
+
+
+@pytest.mark.slow
+def test_word_vectors_of_wikipedia(shell, data):
+    told = [command for command in commands(README) if needs_wikipedia(command)]
+    assert told
+    for corpus in sorted({name for command in told for name in re.findall(r"wiki_\w+\.txt\.xz", command.line)}):
+        (shell.folder / corpus).symlink_to(data / "corpora" / corpus)
+    for command in told:
+        shell.follow(command)
 
 
 def test_chinese_readme_has_the_same_commands_and_output():

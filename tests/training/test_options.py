@@ -107,7 +107,7 @@ def test_a_probe_changes_no_bit_of_the_weights(text, tmp_path):
 
 def test_a_plan_tells_minutes_memory_and_disk(text, tmp_path):
     gradients, options = gradients_of(text, tmp_path, steps=None, epochs=2)
-    plan = budget.estimated(gradients, options)
+    plan = budget.estimated(gradients, options, lambda most: {"tokens": 100})
     assert plan["epochs"] == 2 and plan["steps"] == 2 * gradients.order.batches_per_epoch
     assert plan["minutes"] >= 0 and plan["memory_mb"] > 50 and plan["disk_mb"] > 0 and plan["tokens_per_second"] > 0
     json.dumps(plan)

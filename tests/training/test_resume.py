@@ -12,7 +12,7 @@ from conftest import outcome
 from stairs.errors import BadInput
 from stairs.training import checkpoint
 
-STEPS = ("ngram", "nnlm", "gpt")
+STEPS = ("ngram", "nnlm", "gpt", "bert", "toy", "skipgram")
 
 
 def killed_again_and_again(nursery, out, step: str, kills: int, seed: int, **given) -> int:
@@ -36,7 +36,8 @@ def test_three_kills_change_no_bit(nursery, alone, tmp_path, step):
 @pytest.mark.slow
 @pytest.mark.parametrize("step", STEPS)
 def test_twenty_kills_change_no_bit(nursery, alone, tmp_path, step):
-    longer = {} if step == "ngram" else {"steps": 400, "save_every": 7}
+    long = {"ngram": {}, "toy": {"epochs": 40}, "skipgram": {"epochs": 200}}.get(step, {"steps": 400})
+    longer = {**long, "save_every": 7} if long else {}
     hit = killed_again_and_again(nursery, tmp_path / "run", step, 20, seed=2, **longer)
     assert hit >= (1 if step == "ngram" else 15)
     assert outcome(tmp_path / "run") == alone(step, **longer)

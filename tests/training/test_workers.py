@@ -18,12 +18,14 @@ from stairs.training import checkpoint
 STILL = {"dropout": 0.0, "steps": 16}  # dropout is drawn by each worker for itself
 
 
-def launch(run: Path, text: Path, *, workers: int = 2, restarts: int = 0, environment: dict | None = None, **given) -> subprocess.Popen:
+def launch(
+    run: Path, text: Path, *, step: str = "gpt", workers: int = 2, restarts: int = 0, environment: dict | None = None, **given
+) -> subprocess.Popen:
     words = [f"{name}={json.dumps(value)}" for name, value in given.items()]
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(workers), "--max-restarts", str(restarts)]
     log = run.with_name(run.name + ".log").open("a")
     variables = {**os.environ, "OMP_NUM_THREADS": "1", **(environment or {})}
-    return subprocess.Popen([*command, str(TRAINEE), str(run), str(text), "gpt", *words], stdout=log, stderr=log, env=variables)
+    return subprocess.Popen([*command, str(TRAINEE), str(run), str(text), step, *words], stdout=log, stderr=log, env=variables)
 
 
 def finished(process: subprocess.Popen, run: Path, seconds: float = 200) -> int:
@@ -59,7 +61,7 @@ def wait_for_step(run: Path, step: int) -> None:
 
 
 def losses(run: Path) -> list[float]:
-    return [line["loss"] for line in map(json.loads, (run / "metrics.jsonl").read_text().splitlines()) if "loss" in line]
+    return [line["loss"] for line in map(json.loads, (run / "metrics.jsonl").read_text().splitlines()) if "bits" in line]
 
 
 def weights(run: Path) -> dict[str, torch.Tensor]:
@@ -171,3 +173,33 @@ def test_parts_and_workers_without_examples_change_nothing(text, train, tmp_path
     run = tmp_path / "run"
     assert finished(launch(run, text, workers=3, **small, accumulate=3), run) == 0, said(run)
     assert_like_alone(run, tmp_path / "alone")
+
+
+# Those who sweep over the text: each worker reads its share of every stretch
+
+
+def judged(run: Path) -> float:
+    return json.loads((run / "metrics.jsonl").read_text().splitlines()[-1])["loss"]["value"]
+
+
+def test_two_workers_sweep_as_well_as_one_and_one_can_go_on_alone(text, train, tmp_path):
+    long = {"epochs": 8, "steady": True, "patience": 0}
+    train("toy", out=tmp_path / "alone", **long)
+    run = tmp_path / "run"
+    assert finished(launch(run, text, step="toy", **long), run) == 0, said(run)
+    begun = losses(run)[0]
+    assert judged(run) == pytest.approx(judged(tmp_path / "alone"), abs=0.1 * (begun - judged(tmp_path / "alone")))
+    words = [[json.loads(line).get("words") for line in (path / "metrics.jsonl").read_text().splitlines()] for path in (run, tmp_path / "alone")]
+    assert words[0] == words[1]  # all of each stretch is read
+    assert finished(launch(run, text, step="toy", workers=1, **{**long, "epochs": 9}), run) == 0, said(run)
+    assert "same data order, not bit-exact (world size 2 -> 1)" in said(run)
+
+
+def test_a_killed_worker_that_swept_is_started_again_and_ends_with_the_same_bits(text, tmp_path):
+    whole, run, long = tmp_path / "whole", tmp_path / "run", {"step": "toy", "epochs": 12, "save_every": 10, "patience": 0}
+    assert finished(launch(whole, text, **long), whole) == 0, said(whole)
+    process = launch(run, text, restarts=3, **long)
+    wait_for_step(run, 25)
+    os.kill(worker(process, 1), signal.SIGKILL)
+    assert finished(process, run) == 0, said(run)
+    assert outcome(run) == outcome(whole)

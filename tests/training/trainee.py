@@ -13,39 +13,53 @@ import sys
 from pathlib import Path
 
 os.environ.setdefault("NUMBA_NUM_THREADS", "1")
+import numba
 import torch
+from toy import Toy, ToyConfig
 
 from stairs import progress
 from stairs.cli import complain
 from stairs.errors import StairsError
 from stairs.models import MODELS
 from stairs.models.configs import CONFIGS
-from stairs.tasks import NextToken
+from stairs.tasks import TASKS
 from stairs.text.corpus import Corpus
 from stairs.text.shards import build
 from stairs.text.tokenizer import TokenizerSpec
+from stairs.training import sweeps
 from stairs.training.fit import fit
 from stairs.training.options import TrainingOptions
 from stairs.training.run import tokenizer_of
+
+MODELS["toy"], CONFIGS["toy"] = Toy, ToyConfig
+sweeps.TOKENS, sweeps.TOGETHER = 512, 256  # in a stretch, so that an epoch of a small text has many
 
 SMALL = {
     "ngram": {"order": 3},
     "nnlm": {"order": 3, "width": 8, "hidden": 16, "context": 32, "dropout": 0.1, "softmax": "full"},
     "gpt": {"context": 32, "width": 16, "heads": 2, "layers": 2, "dropout": 0.1},
+    "bert": {"context": 32, "width": 16, "heads": 2, "layers": 2, "dropout": 0.1},
+    "toy": {},
+    "cbow": {"width": 8},
+    "skipgram": {"width": 8},
+    "glove": {"width": 8},
 }
 QUICK = {"steps": 40, "batch_tokens": 256, "precision": "fp32", "threads": 1, "save_every": 4, "evaluate_every": 10}
+SWEEPING = {"epochs": 4, "threads": 1, "save_every": 4, "deterministic": True}
 
 
 def prepared(out: str | Path, text: str | Path, step: str, **given) -> tuple:
     """What `fit` takes."""
     names = {field.name for field in dataclasses.fields(TrainingOptions)}
-    options = TrainingOptions(**{**QUICK, **{name: value for name, value in given.items() if name in names}})
+    usual = SWEEPING if MODELS[step].learns_by == "sweeping" else QUICK
+    options = TrainingOptions(**{**usual, **{name: value for name, value in given.items() if name in names}})
     settings = {**SMALL[step], **{name: value for name, value in given.items() if name not in names}}
     spec = tokenizer_of(out) if options.accept_new_corpus else TokenizerSpec("words", vocab_size=300)
     shards = build(Corpus(Path(text)), spec)
     tokenizer = shards.tokenizer
-    model = MODELS[step](CONFIGS[step](tokenizer.vocab_size, tokenizer.begin, tokenizer.end, tokenizer.unknown, **settings))
-    return NextToken(model, tokenizer), shards, out, options
+    roles = {field.name: tokenizer.roles[field.name] for field in dataclasses.fields(CONFIGS[step]) if field.name in tokenizer.roles}
+    model = MODELS[step](CONFIGS[step](**roles, **settings))
+    return TASKS[model.pretrains_with](model, tokenizer), shards, out, options
 
 
 def main(out: str, text: str, step: str, *words: str) -> int:
@@ -74,6 +88,7 @@ def serve() -> None:
     weight = torch.nn.Parameter(torch.zeros(1))
     weight.grad = torch.zeros(1)
     torch.optim.AdamW([weight], fused=True).step()  # imports more of torch, once for all
+    numba.njit(lambda: 0)()  # and what numba's first call imports: a BLAS that waits for ever where memory is short
     for line in sys.stdin:
         order = json.loads(line)
         if "wait" in order:

@@ -13,21 +13,21 @@ import numpy as np
 from stairs.errors import BadInput, StairsError
 from stairs.files import write_json
 from stairs.models import MODELS
-from stairs.models.configs import CONFIGS, SIZES
+from stairs.models.configs import SIZES, USUAL_TOKENIZER, configured
 from stairs.progress import say
-from stairs.tasks import ByNGram, ByWords, NextToken
+from stairs.tasks import TASKS, ByNGram, ByVectors, ByWords, NextToken, Task, Window
 from stairs.tasks.ground import Classifier
 from stairs.text.examples import Text
 from stairs.text.shards import Shards
 from stairs.text.tokenizer import Tokenizer, TokenizerSpec
-from stairs.training.fit import fit
-from stairs.training.folder import check_writable
+from stairs.training.fit import fit, plan
+from stairs.training.folder import RUN, check_writable
 from stairs.training.options import TrainingOptions
 from stairs.training.run import FORMAT, MODEL, Run, load, versions
 
 TEST_SHARE = 0.2
 TEXTS_TIMED = 200
-LEARNING_SHARE = 0.8  # of the budget, for the steps that learn by gradients, in equal parts
+LEARNING_SHARE = 0.9  # of the time left, for the steps that learn by gradients, in equal parts; the rest is for cutting text and for judging
 SHORTEST = 10.0  # seconds below which such a step is not worth beginning
 
 
@@ -38,7 +38,7 @@ class Job:
     step: str
     asks: str  # next-token or classify
     run: Callable[[Path, float], dict[str, Any]]  # trains into a folder within so many seconds, measures
-    learns: bool = False  # by gradients, for as long as it may; steps that count take what they take
+    learns: bool = False  # for as long as it may; steps that count take what they take
 
 
 def climb(
@@ -62,9 +62,12 @@ def climb(
     if strangers:
         raise BadInput(f"there is no step {strangers[0]!r} to climb; there are {', '.join(known)}")
     jobs = [job for job in jobs if not steps or job.step in steps]
-    learning = max(sum(job.learns for job in jobs), 1)
-    started = time.monotonic()
-    rows = [row_of(job, out, budget, budget * LEARNING_SHARE / learning if job.learns else 0.0, started) for job in jobs]
+    ends = time.monotonic() + budget
+    rows = []
+    for number, job in enumerate(jobs):
+        left = ends - time.monotonic()
+        learning = sum(waiting.learns for waiting in jobs[number:])
+        rows.append(row_of(job, out, budget, left, left * LEARNING_SHARE / learning if job.learns else 0.0))
     report = {
         "rows": rows,
         "recommendation": recommendation([row for row in rows if "accuracy" in row]),
@@ -77,10 +80,10 @@ def climb(
     return report
 
 
-def row_of(job: Job, out: Path, budget: float, share: float, started: float) -> dict[str, Any]:
+def row_of(job: Job, out: Path, budget: float, left: float, share: float) -> dict[str, Any]:
     """The row of one job: what it measured, or why it did not."""
     row: dict[str, Any] = {"step": job.step, "asks": job.asks}
-    if time.monotonic() - started >= budget:
+    if left <= 0:
         return row | {"not_tried": f"the budget of {budget:.0f} s was used up"}
     if job.learns and share < SHORTEST:
         return row | {"not_tried": f"its share of the budget, {share:.0f} s, is below the {SHORTEST:.0f} s it needs"}
@@ -95,28 +98,65 @@ def jobs_for(shards_for: Callable[[str], Shards], labelled: Sequence[Text] | Non
     def language_model(step: str) -> Callable[[Path, float], dict[str, Any]]:
         def run(folder: Path, seconds: float) -> dict[str, Any]:
             shards = shards_for(step)
-            tokenizer = shards.tokenizer
-            model = MODELS[step](CONFIGS[step](**tokenizer.roles, **({"order": order} if step == "ngram" else SIZES[step]["mini"])))
-            options = TrainingOptions(budget=f"{seconds:.3f}s" if seconds else None, seed=seed)
-            measured = fit(NextToken(model, tokenizer), shards, folder, options)
+            task = untrained(step, shards, **({"order": order} if step == "ngram" else SIZES[step]["mini"]))
+            options = TrainingOptions(**(begun(folder) or {"budget": f"{seconds:.3f}s" if seconds else None}), seed=seed)
+            measured = fit(task, shards, folder, options)
             return {name: measured[name] for name in ("bits_per_character", "perplexity", "seconds")} | {"megabytes": megabytes(folder)}
 
         return run
 
-    jobs = [Job(step, "next-token", language_model(step), MODELS[step].learns_by == "gradient") for step in CONFIGS]
+    predicting = [step for step in USUAL_TOKENIZER if MODELS[step].pretrains_with == NextToken.name]
+    jobs = [Job(step, "next-token", language_model(step), MODELS[step].learns_by == "gradient") for step in predicting]
     if labelled:
         train, test = split(labelled, seed)
         words = Tokenizer.train(TokenizerSpec(kind="words"), lambda: ([example.text] for example in train))
-        began_with = {"seed": seed, "order": order, "data": {"labelled": digest(labelled), "tokenizer": words.hash}}
+        began_with: dict[str, Any] = {"seed": seed, "order": order, "data": {"labelled": digest(labelled), "tokenizer": words.hash}}
 
         def classifier(learn: Callable[[], Classifier]) -> Callable[[Path, float], dict[str, Any]]:
             return lambda folder, seconds: judged(learn, test, folder, began_with)
 
+        def by_vectors(step: str) -> Callable[[Path, float], dict[str, Any]]:
+            def run(folder: Path, seconds: float) -> dict[str, Any]:
+                shards = shards_for(step)
+                words = folder.with_name(f"{Window.name}-{step}")  # a run of its own, for `stairs near`
+                task, asked = untrained(step, shards, **SIZES[step]["mini"]), begun(words)
+                if asked is None:  # its usual number of epochs, or as many as there is time for
+                    needed = plan(task, shards, TrainingOptions(seed=seed))["minutes"] * 60
+                    asked = {"budget": f"{seconds:.3f}s"} if needed > seconds else {}
+                measured = fit(task, shards, words, TrainingOptions(**asked, seed=seed))
+                learnt_from = {**began_with, "data": {**began_with["data"], "corpus": shards.manifest["corpus"]}}
+                row = judged(lambda: ByVectors.learned(train, vectors_in(words)), test, folder, learnt_from)
+                return row | {"seconds": round(row["seconds"] + measured["seconds"], 3)}
+
+            return run
+
+        vectors = [step for step in USUAL_TOKENIZER if MODELS[step].pretrains_with == Window.name]
         jobs[1:1] = [  # what costs little comes first, should the budget be used up
             Job("ngram", "classify", classifier(lambda: ByNGram.learned(train, words, order))),
             Job("words", "classify", classifier(lambda: ByWords.learned(train, words))),
+            *(Job(step, "classify", by_vectors(step), learns=True) for step in vectors),
         ]
     return jobs
+
+
+def untrained(step: str, shards: Shards, **settings: Any) -> Task:
+    """The task on which a step learns from plain text, with weights that know nothing."""
+    kind = MODELS[step]
+    return TASKS[kind.pretrains_with](kind(configured(step, shards.tokenizer.roles, **settings)), shards.tokenizer)
+
+
+def begun(folder: Path) -> dict[str, Any] | None:
+    """How long a run that was begun was to be trained: it goes on only with the same."""
+    if not (folder / RUN).exists():
+        return None
+    asked = Run(folder).settings.get("training", {})
+    return {name: asked.get(name) for name in ("epochs", "budget")}
+
+
+def vectors_in(folder: Path) -> Window:
+    found = load(folder)
+    assert isinstance(found, Window)
+    return found
 
 
 def judged(learn: Callable[[], Classifier], test: Sequence[Text], folder: Path, began_with: dict[str, Any]) -> dict[str, Any]:

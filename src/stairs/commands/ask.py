@@ -1,14 +1,16 @@
 """stairs ask RUN [TEXT ...]: the run's own answer."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from tyro.conf import Positional
 
 from stairs.commands.options import Common, check_seed, parse, show, texts_from
-from stairs.errors import BadInput
+from stairs.errors import BadInput, Unsupported
+from stairs.text.windows import LongText
 
-ABOUT = """The run's own answer to each text: its continuation, or its label. Texts come as arguments, with --file, or on stdin, one per line;
-with --json one object per text and line."""
+ABOUT = """The run's own answer to each text: its continuation, the words for its blanks (___ or [MASK]), its label, or the words nearest to it.
+Texts come as arguments, with --file, or on stdin, one per line; with --json one object per text and line."""
 
 
 @dataclass(frozen=True)
@@ -20,7 +22,10 @@ class Ask(Common):
     temperature: float = 0.0  # 0 takes the likeliest; 1 samples by the chances; higher is wilder
     top_k: int = 0  # sample among the k likeliest only; 0 is all
     top_p: float = 1.0  # sample among the likeliest that make up this share
-    top: int = 10  # how many next tokens to list
+    top: int = 10  # how many next tokens, words for a blank, or nearest words, to list
+    second: str | None = None  # bert: does this text follow the given one, or, of a run that only encodes, how near is it?
+    likelihood: bool = False  # bert: how well each word fits in among all others, instead of filling blanks
+    long_text: LongText | None = None  # bert: what is read of a text that is too long; a window around its blanks if not given
     seed: int = 0  # of the sampling
 
 
@@ -40,12 +45,45 @@ def main(arguments: list[str]) -> int:
         "top": options.top,
     }
     for text in texts:
-        answer = task.answer(text, **(generation if task.name == "next-token" else {}))
+        answer = of_bert(task, text, options) or task.answer(text, **(generation if task.name in ("next-token", "masked-token", "window") else {}))
         if options.json:
             show(answer)
         else:
-            print(answer["continuation"] if "continuation" in answer else answer["label"])
+            print(line(answer))
     return 0
+
+
+def of_bert(task: Any, text: str, options: Ask) -> dict[str, Any] | None:
+    """What only a step that looks in both directions can be asked; None if it is asked for its usual answer."""
+    if options.long_text is None and options.second is None and not options.likelihood:
+        return None
+    if task.name == "encode" and options.second is not None:
+        return {"first": text, "second": options.second, "cosine": task.similarity(text, options.second)}
+    if task.name != "masked-token":
+        raise Unsupported(f"--second, --likelihood and --long-text are for bert runs, and {options.run} is one of {task.step}")
+    task.long_text = options.long_text or task.long_text
+    if options.second is not None:
+        return task.sentence_pair(text, options.second)
+    return task.pseudo_log_likelihood(text) if options.likelihood else None
+
+
+def line(answer: dict[str, Any]) -> str:
+    """What a person wants to read of an answer."""
+    if "blanks" in answer:
+        blanks = [", ".join(f"{word['word']} {word['chance']:.1%}" for word in blank["words"]) for blank in answer["blanks"]]
+        return "\n  ".join([answer["filled"], *blanks])
+    if "verdict" in answer:
+        return f"{answer['verdict']} (chance that it follows {answer['chance_that_it_follows']:.1%})"
+    if "pseudo_log_likelihood" in answer:
+        tokens = " ".join(f"{token['token']} {token['log_chance']:.2f}" for token in answer["tokens"])
+        return f"pseudo-log-likelihood {answer['pseudo_log_likelihood']:.2f} nats: {tokens}"
+    if "cosine" in answer:
+        return f"cosine {answer['cosine']:.4f}"
+    if "vector" in answer:
+        return " ".join(f"{number:.6g}" for number in answer["vector"])
+    if "near" in answer:
+        return ", ".join(f"{near['word']} {near['cosine']:.2f}" for near in answer["near"])
+    return answer["continuation"] if "continuation" in answer else answer["label"]
 
 
 def check(options: Ask) -> None:

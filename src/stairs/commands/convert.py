@@ -2,46 +2,79 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from tyro.conf import Positional
 
 from stairs.commands.options import Common, parse, show
 from stairs.errors import BadInput, Unsupported
+from stairs.progress import say
 
-ABOUT = (
-    "Write a run in another tool's format. arpa: n-gram runs, for KenLM, SRILM and others; a path that ends in .gz is packed; - is stdout."
-)
-FORMATS = ("arpa",)
+ABOUT = """Write a run in another tool's format. arpa: n-gram runs, for KenLM, SRILM and others. word2vec (text, also fastText's .vec),
+word2vec-binary and glove: word vectors, for gensim, word2vec.c, fastText and others. A path that ends in .gz is packed; - is stdout. huggingface:
+bert and gpt runs, as a folder for transformers. sentence-transformers: bert runs, as a folder for sentence-transformers."""
+VECTORS = ("word2vec", "word2vec-binary", "glove")
+FOLDERS = ("huggingface", "sentence-transformers")
+FORMATS = ("arpa", *VECTORS, *FOLDERS)
 
 
 @dataclass(frozen=True)
 class Convert(Common):
     run: Positional[str]  # a run folder
-    format: Positional[str]  # arpa
-    out: str  # the file to write
+    format: Positional[str]  # arpa, word2vec, word2vec-binary, glove, huggingface or sentence-transformers
+    out: str  # the file or folder to write
 
 
 def main(arguments: list[str]) -> int:
     options = parse(Convert, arguments, "convert", ABOUT)
     if options.format not in FORMATS:
-        raise BadInput(f"there is no format {options.format!r}; there is {', '.join(FORMATS)}")
+        raise BadInput(f"there is no format {options.format!r}; there are {', '.join(FORMATS)}")
     if Path(options.out).resolve().is_relative_to(Path(options.run).resolve()):
         raise BadInput(f"--out {options.out} lies inside the run {options.run}; choose a file elsewhere")
-    from stairs.formats import arpa
-    from stairs.models.ngram import NGram
     from stairs.training.run import load
 
     task = load(options.run)
+    about, said = (vectors if options.format in VECTORS else folder if options.format in FOLDERS else ngrams)(task, options)
+    if options.out != "-":
+        show({"out": options.out, **about}) if options.json else print(f"{options.out}: {said}")
+    return 0
+
+
+def ngrams(task: Any, options: Convert) -> tuple[dict[str, Any], str]:
+    """What was written, and the same for people."""
+    from stairs.formats import arpa
+    from stairs.models.ngram import NGram
+
     model = getattr(task, "model", None)
     if not isinstance(model, NGram):
-        raise Unsupported(
-            f"{options.run} holds a {task.step} run with the task {task.name}; only n-gram language models can be written as arpa"
-        )
+        raise unfit(task, options, "n-gram language models")
     written = arpa.write(model, task.tokenizer, options.out)
-    if options.out == "-":
-        return 0
-    if options.json:
-        show({"out": options.out, "ngrams": written})
-    else:
-        print(f"{options.out}: {sum(written)} n-grams of orders 1 to {len(written)}")
-    return 0
+    return {"ngrams": written}, f"{sum(written)} n-grams of orders 1 to {len(written)}"
+
+
+def vectors(task: Any, options: Convert) -> tuple[dict[str, Any], str]:
+    from stairs.formats import word2vec
+
+    if task.name != "window":
+        raise unfit(task, options, "word vectors")
+    if getattr(task.model.config, "characters", ""):
+        say(f"{options.format} has no place for character n-grams: there, words outside the vocabulary have no vector")
+    words, width = word2vec.write(task.tokenizer.vocabulary, task.model.vectors_of(), options.out, options.format)
+    return {"words": words, "width": width}, f"{words} vectors of width {width}"
+
+
+def folder(task: Any, options: Convert) -> tuple[dict[str, Any], str]:
+    from importlib import import_module
+
+    from stairs.formats.output import new_folder
+
+    form = import_module(f"stairs.formats.{options.format.replace('-', '_')}")
+    if not task.model.can("encode") or task.name == "window":
+        raise unfit(task, options, "bert and gpt runs" if options.format == "huggingface" else "bert runs")
+    with new_folder(options.out) as aside:
+        about = form.write(task, aside)
+    return about, f"{about['architecture']}, {about['tensors']} tensors; read back, its vectors differ by at most {about['difference']:.1g}"
+
+
+def unfit(task: Any, options: Convert, fit: str) -> Unsupported:
+    return Unsupported(f"{options.run} holds a {task.step} run with the task {task.name}; only {fit} can be written as {options.format}")

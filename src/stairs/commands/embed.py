@@ -1,10 +1,13 @@
 """stairs embed RUN [TEXT ...]: vectors."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 from tyro.conf import Positional
 
 from stairs.commands.options import Common, parse, show, texts_from
+from stairs.errors import Unsupported
+from stairs.text.windows import LongText
 
 ABOUT = """Vectors of texts, or with --tokens of each of their tokens, from a run whose step encodes. Texts come as arguments, with --file, or on
 stdin, one per line. Without --json the numbers of a vector stand on a line."""
@@ -17,6 +20,8 @@ class Embed(Common):
     file: str | None = None  # read the texts from here, one per line
     tokens: bool = False  # a vector for each token
     layer: int | None = None  # of this block, counted from 0; -1 is the last; the model's own output if not given
+    long_text: LongText | None = None  # bert: what is read of a text that is too long; all of it, in windows, if not given
+    precision: Literal["fp32", "bf16", "int8"] | None = None  # compute so: bf16 and int8 are faster, and the vectors nearly the same
 
 
 def main(arguments: list[str]) -> int:
@@ -26,12 +31,18 @@ def main(arguments: list[str]) -> int:
     from stairs.training.run import load
 
     task = load(options.run)
+    if options.long_text is not None:
+        if not hasattr(task, "long_text"):
+            raise Unsupported(f"--long-text is for bert runs, and {options.run} is one of {task.step}")
+        task.long_text = options.long_text
+    if options.precision is not None:
+        task = task.quickened(options.precision)
     encode = None if options.layer is None else of_layer(task.model, options.layer)
-    found = list(task.token_vectors(texts, encode))
     if options.tokens:
+        found = task.token_vectors(texts, encode)
         rows = [{"text": text, "tokens": tokens, "vectors": vectors.tolist()} for text, (tokens, vectors) in zip(texts, found, strict=True)]
     else:
-        rows = [{"text": text, "vector": vectors.mean(0).tolist()} for text, (_, vectors) in zip(texts, found, strict=True)]
+        rows = [{"text": text, "vector": vector.tolist()} for text, vector in zip(texts, task.vectors(texts, encode), strict=True)]
     if options.json:
         show(rows)
         return 0

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO, Literal, TypeVar
 from stairs import progress
 from stairs.errors import BadInput
 from stairs.files import plain
-from stairs.models.configs import USUAL_TOKENIZER
+from stairs.models.configs import USUAL_MIN_COUNT, USUAL_TOKENIZER
 
 Kind = TypeVar("Kind")
 TokenizerKind = Literal["words", "characters", "bpe", "byte-bpe", "wordpiece", "unigram"]
@@ -47,9 +47,9 @@ class Reading:
 
 @dataclass(frozen=True, kw_only=True)
 class Cutting:
-    tokenizer: TokenizerKind | None = None  # how text is cut into tokens; if not given, words for ngram and byte-bpe for the others
+    tokenizer: TokenizerKind | None = None  # how text is cut into tokens; if not given, byte-bpe for nnlm and gpt, words for the others
     vocab_size: int | None = None  # at most so many tokens; all words, or 8192 subwords, if not given
-    min_count: int = 1  # words seen less often are unknown
+    min_count: int | None = None  # words seen less often are unknown; if not given, 5 for word vectors and 1 for the others
     chinese: Literal["characters", "words"] | None = None  # cut Chinese into characters, as BERT does, or words, as jieba does
     lowercase: bool = False  # make all letters small first
 
@@ -106,13 +106,13 @@ def spec_from(options: Cutting, step: str) -> Any:
 
     if options.vocab_size is not None and not 6 <= options.vocab_size <= 1 << 24:
         raise BadInput(f"--vocab-size {options.vocab_size} is not between 6 and {1 << 24}; 8192 to 32768 are usual")
-    if options.min_count < 1:
+    if options.min_count is not None and options.min_count < 1:
         raise BadInput(f"--min-count {options.min_count} is below 1; 1 keeps every word")
     chinese = {} if options.chinese is None else {"chinese": options.chinese}
     return TokenizerSpec(
         kind=options.tokenizer or USUAL_TOKENIZER[step],
         vocab_size=options.vocab_size,
-        min_count=options.min_count,
+        min_count=options.min_count or USUAL_MIN_COUNT.get(step, 1),
         lowercase=options.lowercase,
         **chinese,
     )

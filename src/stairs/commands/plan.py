@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from stairs.commands.options import show, spec_from
-from stairs.commands.train import Train, config_of, flags, given_corpus, training_of
+from stairs.commands.train import Train, config_of, flags, given_corpus, settled_for, untrained
 from stairs.errors import BadInput
 
 ABOUT = """The minutes, memory and disk that `stairs train` with the same words would take. A small part of the corpus is cut and counted, and what
@@ -67,22 +67,32 @@ def planned_counting(options: Any, documents: list[str], growth: float) -> dict[
 
 def planned_learning(options: Any, documents: list[str], growth: float) -> dict[str, Any]:
     """A few steps on the first part of the corpus, for real."""
-    from stairs.models import MODELS
-    from stairs.tasks import NextToken
     from stairs.text.shards import build
     from stairs.training.fit import plan
 
-    training = training_of(options)
+    training = settled_for(options)
     with TemporaryDirectory() as folder:
         shards = build(Part(documents), spec_from(options, options.step), cache=Path(folder))
-        tokenizer = shards.tokenizer
-        task = NextToken(MODELS[options.step](config_of(options, **tokenizer.roles)), tokenizer)
+        task = untrained(options, shards.tokenizer)
         found = plan(task, shards, training)
+        if training.epochs is not None and task.model.learns_by == "sweeping":
+            small = build(Part(documents[: -(-len(documents) // 4)]), spec_from(options, options.step), cache=Path(folder))
+            grow_vocabulary(found, task, [small, shards], growth, training.keep)
     longer = growth if training.epochs is not None else 1.0  # an epoch of the whole has so many more steps than one of the part
     found["tokens"] = round(found["tokens"] * growth)
     found["steps"], found["minutes"] = round(found["steps"] * longer), round(found["minutes"] * longer, 2)
     found["epochs"] = round(found["epochs"] * longer / growth, 2)
     return found
+
+
+def grow_vocabulary(found: dict[str, Any], task: Any, parts: list[Any], growth: float, keep: int) -> None:
+    """What the words take that the part has not shown yet."""
+    sizes, tokens = [part.tokenizer.vocab_size for part in parts], [part.info("train")["tokens"] for part in parts]
+    more = grown(sizes[0], sizes[1], tokens[0], tokens[1], tokens[1] * growth) - sizes[1]
+    numbers = round(more * sum(weight.numel() / len(weight) for weight in task.model.parameters() if len(weight) == sizes[1]))
+    found["parameters"] += numbers
+    found["memory_mb"] = round(found["memory_mb"] + numbers * 4 / 1e6)
+    found["disk_mb"] = round(found["disk_mb"] + numbers * 4 * (keep + 3) / 1e6, 1)
 
 
 class Part:
@@ -93,7 +103,7 @@ class Part:
     def __init__(self, texts: list[str]) -> None:
         self.texts = texts
         self.size = self.position = sum(len(text.encode()) for text in texts)
-        self.content_hash = "part"
+        self.content_hash = f"part of {len(texts)}"
 
     def documents(self) -> list[str]:
         return self.texts

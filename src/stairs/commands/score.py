@@ -1,19 +1,24 @@
 """stairs score RUN FILE: how good is it on this file?"""
 
+import os
 from dataclasses import dataclass
+from typing import Any
 
 from tyro.conf import Positional
 
-from stairs.commands.options import Common, Reading, corpus_from, parse, show
+from stairs.commands.options import Common, Reading, corpus_from, opened, parse, show
 
-ABOUT = """Judge a run on a file: bits per character and perplexity of a text, or accuracy and macro-F1 of a labelled file, each with a 95 %
-interval."""
+ABOUT = """Judge a run on a file: bits per character and perplexity of a text, the loss and accuracy of a bert on words left out of it, or
+accuracy and macro-F1 of a labelled file, each with a 95 % interval. Word vectors are judged on analogies (accuracy by section), on word
+similarities (Spearman's correlation), or on text (their loss)."""
+
+LARGEST = 1 << 26  # bytes of a file of questions
 
 
 @dataclass(frozen=True)
 class Score(Reading, Common):
     run: Positional[str]  # a run folder
-    file: Positional[str]  # text, or labelled examples; - for stdin
+    file: Positional[str]  # text, labelled examples, analogies or word similarities; - for stdin
 
 
 def main(arguments: list[str]) -> int:
@@ -21,7 +26,12 @@ def main(arguments: list[str]) -> int:
     from stairs.training.run import load
 
     task = load(options.run)
-    if task.name == "next-token":
+    asked = questions(options) if task.name == "window" else None
+    if asked is not None:
+        from stairs.tasks.words import evaluate
+
+        measured = evaluate(task, asked)
+    elif task.name in ("next-token", "masked-token", "window", "encode"):
         measured = task.evaluate_texts(corpus_from([options.file], options).documents())
     else:
         from stairs.text.labelled import read
@@ -30,9 +40,29 @@ def main(arguments: list[str]) -> int:
     if options.json:
         show(measured)
         return 0
+    sections = measured.pop("sections", {})
+    width = max(map(len, sections), default=0)
+    for name, part in sections.items():
+        print(row(f"{name:{width}}", part["accuracy"], f"{part['covered']} of {part['asked']} covered"))
     for name, value in measured.items():
-        if isinstance(value, dict) and "value" in value:
-            print(f"{name.replace('_', ' '):20} {value['value']:.4f}   ({value['low']:.4f} to {value['high']:.4f})")
-        else:
-            print(f"{name.replace('_', ' '):20} {value}")
+        print(row(f"{name.replace('_', ' '):{width}}", value))
     return 0
+
+
+def row(name: str, value: Any, also: str = "") -> str:
+    if isinstance(value, dict) and "value" in value:
+        value = f"{value['value']:.4f}   ({value['low']:.4f} to {value['high']:.4f})"
+    return f"{name:20} {'-' if value is None else value}   {also}".rstrip()
+
+
+def questions(options: Score) -> Any:
+    """Analogies or word similarities, if the file holds such."""
+    if options.file == "-" or not os.path.isfile(options.file):
+        return None
+    from stairs.tasks.words import questions_in
+    from stairs.text.encoding import decode_stream
+
+    with opened(options.file, "give a text file") as file:
+        if os.path.getsize(options.file) > LARGEST:
+            return None
+        return questions_in("".join(decode_stream(file, options.encoding, options.file)).split("\n"), options.file)

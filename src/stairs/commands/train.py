@@ -11,7 +11,7 @@ from tyro.conf import Positional, arg
 
 from stairs.commands.options import Common, Cutting, Reading, corpus_from, parse, refuse_inside, show, spec_from
 from stairs.errors import BadInput
-from stairs.models.configs import CONFIGS, FROM_TOKENIZER, SIZES
+from stairs.models.configs import CONFIGS, FROM_TOKENIZER, SIZES, USUAL_TOKENIZER
 from stairs.training.folder import RUN, check_run
 from stairs.training.options import TrainingOptions
 
@@ -24,7 +24,7 @@ class Train(TrainingOptions, Cutting, Reading, Common):
     step: Positional[str] = ""  # which step of the staircase
     corpus: Positional[tuple[str, ...]] = ()  # files or folders of text
     out: str | None = None  # run folder; runs/CORPUS-STEP if not given
-    size: Literal["mini", "small", "base", "paper"] = "mini"  # a named set of the settings below
+    size: Literal["mini", "small", "base", "large", "paper"] = "mini"  # a named set of the settings below
     dry_run: bool = False  # say what it would take, and stop
 
 
@@ -46,9 +46,10 @@ def run(options: Any) -> int:
     if options.json:
         show({"run": str(out), **measured})
     else:
-        bits, perplexity = measured["bits_per_character"], measured["perplexity"]
-        interval = f"{bits['low']:.4f} to {bits['high']:.4f}"
-        print(f"{out}: {bits['value']:.4f} bits per character on held-out text ({interval}), perplexity {perplexity['value']:.2f}")
+        found = measured[task.watched]
+        interval = f"{found['low']:.4f} to {found['high']:.4f}"
+        also = f", perplexity {measured['perplexity']['value']:.2f}" if "perplexity" in measured else ""
+        print(f"{out}: {found['value']:.4f} {task.watched.replace('_', ' ')} on held-out text ({interval}){also}")
     return 0
 
 
@@ -58,15 +59,20 @@ def prepared(options: Any) -> tuple[Any, Any, Path]:
     check_run(out)
     corpus, spec = given_corpus(options), spec_from(options, options.step)
     config_of(options, vocab_size=0)  # refuses settings the step cannot have before the corpus is read
+    settled_for(options)
     from stairs.text.shards import build
 
     shards = build(corpus, kept_tokenizer(options, out) or spec)
-    from stairs.models import MODELS
-    from stairs.tasks import NextToken
+    return untrained(options, shards.tokenizer), shards, out
 
-    tokenizer = shards.tokenizer
-    model = MODELS[options.step](config_of(options, **tokenizer.roles))
-    return NextToken(model, tokenizer), shards, out
+
+def untrained(options: Any, tokenizer: Any) -> Any:
+    """The step's own task, with weights that know nothing."""
+    from stairs.models import MODELS
+    from stairs.tasks import TASKS
+
+    kind = MODELS[options.step]
+    return TASKS[kind.pretrains_with](kind(config_of(options, **tokenizer.roles)), tokenizer)
 
 
 def kept_tokenizer(options: Any, out: Path) -> Any:
@@ -77,6 +83,14 @@ def kept_tokenizer(options: Any, out: Path) -> Any:
     from stairs.training.run import tokenizer_of
 
     return tokenizer_of(source)
+
+
+def settled_for(options: Any) -> TrainingOptions:
+    """How the step is trained; refuses what it has no use for."""
+    from stairs.models import MODELS
+    from stairs.training.sweeps import settled
+
+    return settled(MODELS[options.step], training_of(options))
 
 
 def training_of(options: Any) -> TrainingOptions:
@@ -101,14 +115,15 @@ def output(options: Any) -> Path:
 
 def flags(kind: Any, arguments: list[str], command: str, about: str) -> Any:
     """The command's own flags and those of the step it names, read together."""
-    about = about.format(steps=", ".join(CONFIGS))
-    step = next((word for word in arguments if word in CONFIGS), None)
+    about = about.format(steps=", ".join(USUAL_TOKENIZER))
+    step = next((word for word in arguments if word in USUAL_TOKENIZER), None)
     options = parse(with_settings(kind, step) if step else kind, arguments, command, about)
-    if options.step not in CONFIGS:
+    if options.step not in USUAL_TOKENIZER:
         from difflib import get_close_matches
 
-        near = get_close_matches(options.step, CONFIGS, 1)
-        raise BadInput(f"there is no step {options.step!r}; " + (f"did you mean {near[0]}?" if near else f"there are {', '.join(CONFIGS)}"))
+        near = get_close_matches(options.step, USUAL_TOKENIZER, 1)
+        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(USUAL_TOKENIZER)}"
+        raise BadInput(f"there is no step {options.step!r} to train; {hint}")
     if not options.corpus:
         raise BadInput(f"no corpus came; give a text file: stairs {command} {options.step} notes.txt")
     training_of(options).check()
@@ -136,5 +151,7 @@ def worded(kind: Any) -> list[tuple[Any, str]]:
 
 def config_of(options: Any, **told: Any) -> Any:
     kind = CONFIGS[options.step]
-    given = {field.name: getattr(options, field.name, None) for field in dataclasses.fields(kind) if field.name not in FROM_TOKENIZER}
+    names = [field.name for field in dataclasses.fields(kind)]
+    given = {name: getattr(options, name, None) for name in names if name not in FROM_TOKENIZER}
+    told = {name: value for name, value in told.items() if name in names}  # not every step has a part for each special id
     return kind(**told, **{**SIZES[options.step][options.size], **{name: value for name, value in given.items() if value is not None}})

@@ -6,21 +6,12 @@ and </s> are the begin and end of a sentence, <unk> stands for every other word;
 A token of ours may hold white space (a character model's space), which ARPA cannot say: it is written as ▁ (U+2581).
 """
 
-import gzip
-import io
-import os
 import re
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from typing import TextIO
 
 import numpy as np
 
-from stairs.errors import BadInput
-from stairs.files import flush, said_plainly
 from stairs.formats.arpa_reading import read
+from stairs.formats.output import opened
 from stairs.models.kneser_ney import NEVER
 from stairs.models.ngram import NGram
 from stairs.progress import track
@@ -39,12 +30,12 @@ def write(model: NGram, tokenizer: Tokenizer, path: str) -> list[int]:
     listed[[tokenizer.begin, tokenizer.unknown]] = True
     sizes = [int(listed.sum()), *model.sizes.tolist()[1:]]
     with opened(path) as file, track("writing", total=sum(sizes), unit="n-grams") as advance:
-        file.write("\\data\\\n" + "".join(f"ngram {n}={size}\n" for n, size in enumerate(sizes, 1)) + "\n")
+        file.write(("\\data\\\n" + "".join(f"ngram {n}={size}\n" for n, size in enumerate(sizes, 1)) + "\n").encode())
         texts = [named]  # the words of each n-gram of the order below
         start = 0
         for n, size in enumerate(model.sizes.tolist(), 1):
             places = np.arange(start, start + size) if n > 1 else np.flatnonzero(listed)
-            file.write(f"\\{n}-grams:\n")
+            file.write(f"\\{n}-grams:\n".encode())
             if n > 1:
                 below = start - len(texts[-1])
                 counts = np.diff(first[below : start + 1])
@@ -64,12 +55,12 @@ def write(model: NGram, tokenizer: Tokenizer, path: str) -> list[int]:
                     lines = [f"{p:.7g}\t{text}\t{b:.7g}\n" for p, text, b in zip(chances, said, backoffs[part].tolist(), strict=True)]
                 else:
                     lines = [f"{p:.7g}\t{text}\n" for p, text in zip(chances, said, strict=True)]
-                file.write("".join(lines))
+                file.write("".join(lines).encode())
                 advance(len(part))
-            file.write("\n")
+            file.write(b"\n")
             texts = texts[-1:]
             start += size
-        file.write("\\end\\\n")
+        file.write(b"\\end\\\n")
     return sizes
 
 
@@ -79,26 +70,3 @@ def names(tokenizer: Tokenizer) -> list[str]:
     for place, name in ((tokenizer.begin, "<s>"), (tokenizer.end, "</s>"), (tokenizer.unknown, "<unk>")):
         named[place] = name
     return named
-
-
-@contextmanager
-def opened(path: str) -> Iterator[TextIO]:
-    """A text file that is there only when all of it is."""
-    if path == "-":
-        yield sys.stdout
-        return
-    target = Path(path)
-    if target.exists() and not target.is_file():
-        raise BadInput(f"{path} is {'a folder' if target.is_dir() else 'a device or a pipe'}; give --out a file, or - for stdout")
-    aside = target.with_name(f".tmp-{os.getpid()}-{target.name}")
-    with said_plainly(target):
-        target.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            with gzip.open(aside, "wb", 6) if path.endswith(".gz") else aside.open("wb") as raw:
-                file = io.TextIOWrapper(raw, "utf-8", newline="\n")
-                yield file
-                file.flush()
-            flush(aside)
-            aside.replace(target)
-        finally:
-            aside.unlink(missing_ok=True)

@@ -16,8 +16,10 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from stairs.layers.cache import KeyValues
+from stairs.layers.dropout import dropout
 from stairs.layers.heads import check_heads
 from stairs.layers.positions import Rotary
+from stairs.layers.unpadded import Groups
 
 Score = Callable[[Tensor, Tensor], Tensor]  # (..., T, D), (..., S, D) -> (..., T, S)
 
@@ -115,12 +117,15 @@ class Attention(nn.Module):
         self,
         query: Tensor,
         key_value: Tensor | None = None,
-        mask: Tensor | None = None,
+        mask: Tensor | Groups | None = None,
         cache: KeyValues | None = None,
         places: Tensor | None = None,
     ) -> Tensor:
-        """(B, T, D) and (B, S, D) to (B, T, D). With a cache, what is read comes after what was read before."""
+        """(B, T, D) and (B, S, D) to (B, T, D). With a cache, what is read comes after what was read before. Rows without padding come as (N, D)
+        with their `Groups` for a mask."""
         read = query if key_value is None else key_value
+        if isinstance(mask, Groups):
+            return self.output(mask.attended(self.among, self.project(query, read)))
         q, k, v = map(self.split, self.project(query, read))  # (B, H, T or S, D/H)
         if self.rotary is not None and places is not None:
             q, k = self.rotary(q, places), self.rotary(k, places)
@@ -131,9 +136,19 @@ class Attention(nn.Module):
             mask = mask.unsqueeze(-3)  # the head axis: (B, 1, T, S)
         return self.output(self.mix(q, k, v, mask).transpose(1, 2).flatten(2).to(query.dtype))
 
+    def among(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
+        """(B, T, D) each, projected: the mixture, (B, T, D)."""
+        q, k, v = map(self.split, (query, key, value))
+        mixed = self.mix(q, k, v, None if mask is None else mask.unsqueeze(-3))
+        return mixed.transpose(1, 2).flatten(2)
+
     def project(self, query: Tensor, read: Tensor) -> Sequence[Tensor]:
         if self.together is not None and read is query:
             return self.together(query).chunk(3, -1)
+        if read is query and self.training:  # one product instead of three
+            three = (self.query, self.key, self.value)
+            weight, bias = torch.cat([part.weight for part in three]), torch.cat([part.bias for part in three])
+            return F.linear(query, weight, bias).chunk(3, -1)
         return self.query(query), self.key(read), self.value(read)
 
     def split(self, vectors: Tensor) -> Tensor:
@@ -141,12 +156,12 @@ class Attention(nn.Module):
 
     def mix(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
         """`attend`, by the fastest path that nobody can tell from it."""
-        dropout = self.dropout if self.training else 0.0
+        share = self.dropout if self.training else 0.0
         if self.weights._forward_hooks or self.score is not None:
             weights = self.weights(weigh(query, key, score=self.score or scaled_dot, mask=mask))
-            return F.dropout(weights, dropout) @ value
-        if dropout or slow_when_fused(query):
-            return by_products(query, key, value, mask, dropout)
+            return dropout(weights, share) @ value
+        if share or slow_when_fused(query):
+            return by_products(query, key, value, mask, share)
         return F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
 
 
@@ -155,11 +170,12 @@ def slow_when_fused(query: Tensor) -> bool:
     return query.dtype == torch.bfloat16 and query.device.type == "cpu" and query.requires_grad
 
 
-def by_products(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout: float) -> Tensor:
+def by_products(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, share: float) -> Tensor:
     """`attend` with the mask added instead of filled in, which passes over the scores once instead of three times."""
     query = query * (1 / math.sqrt(query.shape[-1]))
     if mask is None:
-        return F.dropout(dot(query, key).softmax(-1), dropout) @ value
+        return dropout(dot(query, key).softmax(-1), share) @ value
     forbidden = torch.zeros_like(mask, dtype=query.dtype).masked_fill(~mask, torch.finfo(query.dtype).min)
-    mixed = F.dropout((dot(query, key) + forbidden).softmax(-1), dropout) @ value
-    return mixed.masked_fill(~mask.any(-1, keepdim=True), 0.0)
+    mixed = dropout((dot(query, key) + forbidden).softmax(-1), share) @ value
+    looks = mask.any(-1, keepdim=True)
+    return mixed if mask.device.type == "cpu" and bool(looks.all()) else mixed.masked_fill(~looks, 0.0)

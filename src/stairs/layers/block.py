@@ -10,7 +10,9 @@ from torch import Tensor, nn
 
 from stairs.layers.attention import Attention, Score
 from stairs.layers.cache import KeyValues
+from stairs.layers.dropout import Dropout
 from stairs.layers.positions import Rotary
+from stairs.layers.unpadded import Groups
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": F.relu,
@@ -58,18 +60,18 @@ class Block(nn.Module):
             self.cross_attention = Attention(width, heads, dropout=dropout, score=score)
         self.feed_forward_norm = nn.LayerNorm(width, epsilon)
         self.feed_forward = FeedForward(width, feed_forward, activation)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def forward(
         self,
         x: Tensor,
-        mask: Tensor | None = None,
+        mask: Tensor | Groups | None = None,
         memory: Tensor | None = None,
         memory_mask: Tensor | None = None,
         cache: KeyValues | None = None,
         places: Tensor | None = None,
     ) -> Tensor:
-        """(B, T, D) to (B, T, D); `memory` (B, S, D) is what cross-attention reads."""
+        """(B, T, D), or (N, D) with `Groups`, to the same; `memory` (B, S, D) is what cross-attention reads."""
         x = self.added(x, lambda y: self.attention(y, mask=mask, cache=cache, places=places), self.attention_norm)
         if memory is not None:
             x = self.added(x, lambda y: self.cross_attention(y, memory, memory_mask), self.cross_attention_norm)

@@ -15,10 +15,12 @@ from torch import Tensor, nn
 
 from stairs.kernels.products import times_vector
 from stairs.layers.attention import Attention
+from stairs.layers.block import Block
+from stairs.layers.int8 import Int8, Int8Block, fits
 
-Precision = Literal["fp32", "bf16"]
+Precision = Literal["fp32", "bf16", "int8"]
 Kind = TypeVar("Kind", bound=nn.Module)
-DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
+DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "int8": torch.float32}
 SEVERAL = 8  # rows to lay out for; the layout serves any number
 
 
@@ -68,14 +70,22 @@ def can_lay_out(kind: torch.dtype) -> bool:
 
 
 def packed(model: Kind, precision: Precision) -> Kind:
-    """A copy for answering, in which every Linear is Packed. In float32 it shares all other weights with the model."""
-    shared = {id(p): nn.Parameter(p.detach(), requires_grad=False) for p in model.parameters()} if precision == "fp32" else {}
+    """A copy for answering, in which every Linear is Packed, or Int8. Unless in bf16 it shares all other weights with the model."""
+    shared = {id(p): nn.Parameter(p.detach(), requires_grad=False) for p in model.parameters()} if precision != "bf16" else {}
     twin = copy.deepcopy(model, shared).eval().requires_grad_(False).to(DTYPES[precision])
-    for part in list(twin.modules()):
-        for name, child in part.named_children():
-            if isinstance(child, nn.Linear):
-                setattr(part, name, Packed(child.weight, child.bias))
-        if isinstance(part, Attention) and part.key.weight.shape == part.query.weight.shape:
-            three = (part.query, part.key, part.value)
-            part.together = Packed(torch.cat([one.weight for one in three]), torch.cat([one.bias for one in three]))
+    lay_out(twin, Int8 if precision == "int8" else Packed)
     return twin
+
+
+def lay_out(part: nn.Module, kind: type[Packed] | type[Int8]) -> None:
+    """Put a `kind` in the place of every Linear inside."""
+    if isinstance(part, Attention) and part.key.weight.shape == part.query.weight.shape:
+        three = (part.query, part.key, part.value)
+        part.together = kind(torch.cat([one.weight for one in three]), torch.cat([one.bias for one in three]))
+    for name, child in part.named_children():
+        if kind is Int8 and isinstance(child, Block) and fits(child):
+            setattr(part, name, Int8Block(child))
+        elif isinstance(child, nn.Linear):
+            setattr(part, name, kind(child.weight, child.bias))
+        else:
+            lay_out(child, kind)

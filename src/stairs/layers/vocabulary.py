@@ -44,7 +44,7 @@ class TotalSurprise(torch.autograd.Function):
             return surprises(hidden, weight, bias, targets).sum()
         matrix = weight.to(hidden.dtype)
         total = hidden.new_zeros((), dtype=torch.float32)
-        by_hidden, by_weight = torch.empty_like(hidden), torch.zeros_like(weight)
+        by_hidden, by_weight = torch.empty_like(hidden), None
         by_bias = None if bias is None else torch.zeros_like(bias)
         for rows, part in parts(hidden, len(weight)):
             asked = targets[rows]
@@ -55,16 +55,19 @@ class TotalSurprise(torch.autograd.Function):
                 by_bias += slope.sum(0)
             slope = slope.to(hidden.dtype)
             torch.mm(slope, matrix, out=by_hidden[rows])
-            if by_weight.dtype == slope.dtype:
+            if by_weight is None:
+                by_weight = (slope.T @ part).to(weight.dtype)
+            elif by_weight.dtype == slope.dtype:
                 by_weight.addmm_(slope.T, part)
             else:
                 by_weight += slope.T @ part
-        ctx.save_for_backward(by_hidden, by_weight, by_bias)
+        ctx.save_for_backward(by_hidden, torch.zeros_like(weight) if by_weight is None else by_weight, by_bias)
         return total
 
     @staticmethod
     def backward(ctx: Any, *slopes: Tensor) -> tuple[Tensor | None, ...]:
-        scaled = [None if saved is None else saved * slopes[0].to(saved.dtype) for saved in ctx.saved_tensors]
+        # In place, since it is large; PyTorch notices and refuses to go back through it a second time.
+        scaled = [None if saved is None else saved.mul_(slopes[0].to(saved.dtype)) for saved in ctx.saved_tensors]
         return *scaled, None
 
 

@@ -15,9 +15,13 @@ class Model(nn.Module):
     """Ids in, vectors or chances out. A model knows nothing of text."""
 
     name = ""
-    learns_by = "gradient"  # or "counting"
+    learns_by = "gradient"  # or "counting", or "sweeping": see layers/stretch.py
     pretrains_with = "next-token"
     learning_rate = 1e-3  # the highest, unless another is asked for
+    tables_times = 1.0  # how many times as fast the tables of embeddings learn
+    schedule = "linear"  # how it falls while the model sweeps over the text; or "constant"
+    epochs = 5.0  # of a model that sweeps, unless told otherwise
+    repeatable = False  # whether its sweeps give the same bits with any number of threads, --deterministic or not
     steps_that_encode = "word2vec, elmo, gpt or bert"
 
     def __init__(self, config: Any) -> None:
@@ -61,6 +65,14 @@ class Model(nn.Module):
         """After `step`, the length of the n-gram each chance rests on, for models that have n-grams."""
         return None
 
+    def unseen(self, word: str) -> np.ndarray | None:
+        """The vector (D,) of a word outside the vocabulary, for models that know its characters."""
+        return None
+
+    def memory(self) -> dict[str, Tensor]:
+        """What sweeping remembers besides the weights, such as AdaGrad's sums."""
+        return {}
+
     @classmethod
     def can(cls, verb: str) -> bool:
         return getattr(cls, verb) is not getattr(Model, verb)
@@ -70,7 +82,12 @@ class Model(nn.Module):
         return {name: tensor.contiguous() for name, tensor in self.state_dict().items()}
 
     def restore(self, tensors: dict[str, Tensor]) -> None:
-        """Take saved tensors; BadInput says which do not fit."""
+        """Take saved tensors."""
+        self.check(tensors)
+        self.load_state_dict(tensors)
+
+    def check(self, tensors: dict[str, Tensor]) -> None:
+        """BadInput says which of the saved tensors do not fit."""
         own = self.state_dict()
         wrong = [f"{name} missing" for name in own if name not in tensors] + [f"{name} unknown" for name in tensors if name not in own]
         wrong += [
@@ -80,7 +97,6 @@ class Model(nn.Module):
         ]
         if wrong:
             raise BadInput(f"the saved tensors do not fit this {self.name}: {'; '.join(wrong[:3])} ({len(wrong)} in all)")
-        self.load_state_dict(tensors)
 
     def describe(self) -> dict[str, Any]:
         return asdict(self.config)

@@ -3,14 +3,14 @@
 It imports nothing heavy, so that `--help` answers at once.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Literal
 
-from stairs.errors import BadInput
+from stairs.errors import BadInput, preview
 from stairs.layers.heads import check_heads
 
 LARGEST = 1 << 20
-FROM_TOKENIZER = ("vocab_size", "begin", "end", "unknown", "never")  # fields nobody types: the tokenizer fills them
+FROM_TOKENIZER = ("vocab_size", "begin", "end", "unknown", "never", "parts")  # fields nobody types
 
 
 @dataclass(frozen=True)
@@ -76,15 +76,133 @@ class GPTConfig:
             raise BadInput(f"rotary positions need heads of an even width, got {self.width} / {self.heads}; change the number of heads")
 
 
+@dataclass(frozen=True)
+class BERTConfig:
+    vocab_size: int  # how many different ids the tokenizer has
+    context: int = 128  # how many tokens it can look at
+    width: int = 256  # of a token's vector
+    heads: int = 4  # attentions side by side in a block
+    layers: int = 4  # blocks on top of one another
+    feed_forward: int | None = None  # width inside a block's network; four times the width if not given
+    dropout: float = 0.1  # share of numbers switched off in training
+    activation: Literal["gelu", "gelu-tanh", "relu"] = "gelu"  # inside a block's network
+    segments: int = 2  # kinds of sentence: the first and the second of a pair
+    epsilon: float = 1e-12  # keeps the norms from dividing by zero
+    objective: Literal["next-sentence", "none", "sentence-order", "prefix", "permutation"] = "next-sentence"  # learnt with the words left out
+    masked: float = 0.15  # share of the tokens that are asked for
+    hidden: float = 0.8  # share of those that [MASK] stands for
+    swapped: float = 0.1  # share of those that another token stands for; the rest stay
+    whole_words: bool = True  # ask for all pieces of a word or for none; Chinese words as jieba cuts them
+    short: float = 0.1  # share of the examples that are shorter than the context on purpose
+    parts: tuple[str, ...] | None = None  # what stands on the blocks: pooler, words, next; None: what the objective needs
+
+    def __post_init__(self) -> None:
+        check_heads(self.width, self.heads)
+        for name in ("width", "layers", "segments"):
+            within(self, name, 1, LARGEST)
+        within(self, "context", 8, LARGEST)
+        for name, low, high in (("dropout", 0, 0.99), ("masked", 0.001, 0.99), ("hidden", 0, 1), ("swapped", 0, 1), ("short", 0, 1)):
+            within(self, name, low, high)
+        if self.feed_forward is not None:
+            within(self, "feed_forward", 1, LARGEST)
+        if self.hidden + self.swapped > 1:
+            raise BadInput(f"hidden {self.hidden} and swapped {self.swapped} are shares of the same tokens and cannot exceed 1 together")
+        if self.parts is None:
+            pairs = self.objective in ("next-sentence", "sentence-order")
+            object.__setattr__(self, "parts", ("pooler", "words", "next") if pairs else ("words",))
+
+
+@dataclass(frozen=True)
+class Word2VecConfig:
+    vocab_size: int  # how many different ids the tokenizer has
+    width: int = 100  # of a word's vector
+    window: int = 5  # words on either side that count as near; for each word fewer may be drawn
+    negatives: int = 5  # words drawn to be told apart from the right one
+    subsample: float = 1e-3  # share of the text above which a word's occurrences are thinned out; 0: none
+    softmax: Literal["negative", "hierarchical"] = "negative"  # against words drawn, or down a Huffman tree of all words
+    characters: str = ""  # lengths of the character n-grams that are parts of a word, as in 3-6; none if not given
+    buckets: int = 1 << 18  # rows for the n-grams of characters
+    power: float = 0.75  # of a word's count, when words are drawn
+
+    def __post_init__(self) -> None:
+        for name, low, high in (("width", 1, LARGEST), ("window", 1, 1000), ("negatives", 1, 1000), ("subsample", 0, 1), ("power", 0, 10)):
+            within(self, name, low, high)
+        within(self, "buckets", 1, 1 << 28)
+        self.lengths  # noqa: B018  raises if they are none
+
+    @property
+    def lengths(self) -> tuple[int, int] | None:
+        """Of the shortest and of the longest n-gram of characters."""
+        if not self.characters:
+            return None
+        shortest, dash, longest = self.characters.partition("-")
+        longest = longest if dash else shortest
+        if not (shortest.isdecimal() and longest.isdecimal() and 1 <= int(shortest) <= int(longest) <= 64):
+            raise BadInput(f"characters {preview(self.characters)} are no lengths of n-grams; give the shortest and the longest, as in 3-6")
+        return int(shortest), int(longest)
+
+
+@dataclass(frozen=True)
+class GloVeConfig:
+    vocab_size: int  # how many different ids the tokenizer has
+    width: int = 100  # of a word's vector
+    window: int = 10  # words on either side that count as near
+    most: float = 10.0  # pairs that occur as often as this, or more often, weigh 1
+    power: float = 0.75  # of the weight of rarer pairs
+
+    def __post_init__(self) -> None:
+        within(self, "width", 1, LARGEST)
+        within(self, "window", 1, 1000)
+        within(self, "most", 1e-3, 1e12)
+        within(self, "power", 0, 10)
+
+
+@dataclass(frozen=True)
+class VectorsConfig:
+    """Vectors that another tool trained: `stairs adopt` makes them a run, and nobody trains them."""
+
+    vocab_size: int  # how many different ids the tokenizer has
+    width: int = 100  # of a word's vector
+
+    def __post_init__(self) -> None:
+        within(self, "width", 1, LARGEST)
+
+
 def within(config: Any, name: str, low: float, high: float) -> None:
     value = getattr(config, name)
     if not low <= value <= high:
         raise BadInput(f"{name} {value} is not between {low} and {high}")
 
 
-CONFIGS: dict[str, Any] = {"ngram": NGramConfig, "nnlm": NNLMConfig, "gpt": GPTConfig}
+def configured(step: str, told: dict[str, Any], **chosen: Any) -> Any:
+    """The settings of a step: of what a tokenizer tells (its `roles`), what the step has a field for, and what was chosen."""
+    names = {field.name for field in fields(CONFIGS[step])}
+    return CONFIGS[step](**{name: value for name, value in told.items() if name in names}, **chosen)
 
-USUAL_TOKENIZER = {"ngram": "words", "nnlm": "byte-bpe", "gpt": "byte-bpe"}
+
+CONFIGS: dict[str, Any] = {
+    "ngram": NGramConfig,
+    "nnlm": NNLMConfig,
+    "gpt": GPTConfig,
+    "bert": BERTConfig,
+    "cbow": Word2VecConfig,
+    "skipgram": Word2VecConfig,
+    "glove": GloVeConfig,
+    "vectors": VectorsConfig,
+}
+
+# Of the steps that can be trained; `vectors` can only be adopted.
+USUAL_TOKENIZER = {
+    "ngram": "words",
+    "nnlm": "byte-bpe",
+    "gpt": "byte-bpe",
+    "bert": "wordpiece",
+    "cbow": "words",
+    "skipgram": "words",
+    "glove": "words",
+}
+
+USUAL_MIN_COUNT = {"cbow": 5, "skipgram": 5, "glove": 5}  # a word seen less often has too few neighbours to learn from; 1 for all others
 
 SIZES: dict[str, dict[str, dict[str, Any]]] = {
     "ngram": {"mini": {}, "small": {"order": 4}, "base": {"order": 5}, "paper": {"order": 5}},
@@ -100,4 +218,25 @@ SIZES: dict[str, dict[str, dict[str, Any]]] = {
         "base": {"context": 512, "width": 768, "heads": 12, "layers": 12, "dropout": 0.1},
         "paper": {"context": 512, "width": 768, "heads": 12, "layers": 12, "dropout": 0.1, "norm_first": False},
     },
+    "bert": {
+        "mini": {},
+        "small": {"width": 512, "heads": 8},
+        "base": {"context": 512, "width": 768, "heads": 12, "layers": 12},
+        "large": {"context": 512, "width": 1024, "heads": 16, "layers": 24},
+        "paper": {"context": 512, "width": 768, "heads": 12, "layers": 12},
+    },
+    "cbow": {
+        "mini": {},
+        "small": {"width": 200},
+        "base": {"width": 300, "buckets": 2_000_000},
+        "paper": {"width": 300, "window": 4, "softmax": "hierarchical", "subsample": 0.0},
+    },
+    "skipgram": {
+        "mini": {},
+        "small": {"width": 200},
+        "base": {"width": 300, "buckets": 2_000_000},
+        "paper": {"width": 300, "subsample": 1e-5},
+    },
+    "glove": {"mini": {}, "small": {"width": 200}, "base": {"width": 300}, "paper": {"width": 300, "most": 100.0}},
+    "vectors": {"mini": {}, "small": {}, "base": {}, "paper": {}},
 }

@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from stairs.errors import BadInput
 from stairs.layers.block import Block
 from stairs.layers.cache import KeyValues
+from stairs.layers.dropout import Dropout
 from stairs.layers.initial import initialize
 from stairs.layers.masks import causal, padding
 from stairs.layers.packed import Packed, Precision, packed
@@ -45,6 +46,7 @@ class GPT(Model):
 
     name = "gpt"
     config: GPTConfig
+    tables_times = 4.0
 
     def __init__(self, config: GPTConfig) -> None:
         super().__init__(config)
@@ -53,7 +55,7 @@ class GPT(Model):
         table = {"learned": Learned, "sinusoidal": Sinusoidal}.get(config.positions)
         self.tokens = nn.Embedding(config.vocab_size, config.width)
         self.positions = table(config.context, config.width) if table else None
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = Dropout(config.dropout)
         self.blocks = nn.ModuleList(
             Block(
                 config.width, config.heads, 4 * config.width,
@@ -72,6 +74,8 @@ class GPT(Model):
             for block in self.blocks:
                 for name in ("attention.output.weight", "feed_forward.outer.weight"):
                     block.get_parameter(name).div_(math.sqrt(2 * self.config.layers))
+            if isinstance(self.positions, Learned):  # at first, which token it is matters more than where
+                self.positions.weight.div_(20)
 
     def encode(self, batch: Batch) -> Tensor:
         """The last block's vector of each token, (B, T, D)."""

@@ -1,8 +1,21 @@
 """Every step by its name."""
 
 from stairs.models.base import Model
+from stairs.models.bert import BERT
+from stairs.models.glove import GloVe
 from stairs.models.gpt import GPT
 from stairs.models.ngram import NGram
 from stairs.models.nnlm import NNLM
+from stairs.models.vectors import Vectors
+from stairs.models.word2vec import CBOW, SkipGram
 
-MODELS: dict[str, type[Model]] = {"ngram": NGram, "nnlm": NNLM, "gpt": GPT}
+MODELS: dict[str, type[Model]] = {
+    "ngram": NGram,
+    "nnlm": NNLM,
+    "gpt": GPT,
+    "bert": BERT,
+    "cbow": CBOW,
+    "skipgram": SkipGram,
+    "glove": GloVe,
+    "vectors": Vectors,
+}

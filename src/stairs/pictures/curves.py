@@ -8,14 +8,17 @@ import altair as alt
 WIDTH, HEIGHT = 560, 320
 
 
-def curves(points: Sequence[dict[str, Any]], levels: Sequence[dict[str, Any]] = (), quality: str = "bits per character") -> Any:
-    """`points` are {"step", "minutes", "value"}; `levels` are {"step", "value"}, for steps that are trained in no time: a dashed line each."""
+def curves(
+    points: Sequence[dict[str, Any]], levels: Sequence[dict[str, Any]] = (), quality: str = "bits per character", along: str = "minutes"
+) -> Any:
+    """`points` are {"step", "minutes", "value"}, or what `along` says instead of minutes; `levels` are {"step", "value"}, for steps that are trained
+    in no time: a dashed line each."""
     colour = alt.Color("step:N", title=None, sort=[*dict.fromkeys(row["step"] for row in [*levels, *points])])
     scale = alt.Scale(zero=False)
     lines = (
         alt.Chart(alt.Data(values=list(points)))
         .mark_line(point=True)
-        .encode(x=alt.X("minutes:Q", title="minutes of training"), y=alt.Y("value:Q", title=quality, scale=scale), color=colour)
+        .encode(x=alt.X(f"{along}:Q", title=f"{along} of training"), y=alt.Y("value:Q", title=quality, scale=scale), color=colour)
     )
     rules = alt.Chart(alt.Data(values=list(levels))).mark_rule(strokeDash=[6, 4]).encode(y=alt.Y("value:Q", scale=scale), color=colour)
     return alt.layer(rules, lines).properties(width=WIDTH, height=HEIGHT)

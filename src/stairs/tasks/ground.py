@@ -69,6 +69,17 @@ def labels_of(examples: Sequence[Text]) -> list[str]:
     return labels
 
 
+def logistic_regression(features: Any, examples: Sequence[Text], strictness: float) -> tuple[np.ndarray, np.ndarray]:
+    """Weights (labels, features) and biases whose softmax says the label; `strictness` keeps the weights small."""
+    from sklearn.linear_model import LogisticRegression
+
+    linear = LogisticRegression(C=1 / strictness, max_iter=1000).fit(features, [example.label for example in examples])
+    weight, bias = linear.coef_.astype(np.float32), linear.intercept_.astype(np.float32)
+    if len(weight) == 1:  # scikit-learn keeps one row of weights for two labels
+        weight, bias = np.concatenate([-weight, weight]) / 2, np.concatenate([-bias, bias]) / 2
+    return weight, bias
+
+
 class ByNGram(Classifier):
     """argmax over labels of log P(label) + log P(text | label)."""
 
@@ -136,15 +147,10 @@ class ByWords(Classifier):
 
     @classmethod
     def learned(cls, examples: Sequence[Text], tokenizer: Tokenizer) -> Self:
-        from sklearn.linear_model import LogisticRegression
-
         labels = labels_of(examples)
         features = vectorizer(tokenizer)
         x = features.fit_transform([example.text for example in examples])
-        linear = LogisticRegression(C=10.0, max_iter=1000).fit(x, [example.label for example in examples])
-        weight, bias = linear.coef_.astype(np.float32), linear.intercept_.astype(np.float32)
-        if len(labels) == 2:  # scikit-learn keeps one row of weights for two labels
-            weight, bias = np.concatenate([-weight, weight]) / 2, np.concatenate([-bias, bias]) / 2
+        weight, bias = logistic_regression(x, examples, strictness=0.1)
         return cls(tokenizer, labels, features.get_feature_names_out().tolist(), features.idf_.astype(np.float32), weight, bias)
 
     def chances(self, texts: Sequence[str]) -> np.ndarray:

@@ -42,3 +42,17 @@ def labels_scored(truth: list[str], guessed: list[str]) -> dict[str, Any]:
     low, high = np.quantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     macro = {"value": float(f1_score(t, g, average="macro", zero_division=0)), "low": float(low), "high": float(high)}
     return {"accuracy": share(right, len(truth)), "macro_f1": macro, "texts": len(truth)}
+
+
+def rank_correlation(first: np.ndarray, second: np.ndarray) -> dict[str, float]:
+    """Spearman's correlation, 0 where all are alike, with an interval from pairs drawn again and again."""
+    from scipy.stats import rankdata
+
+    def correlation(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        a, b = (ranks - ranks.mean(-1, keepdims=True) for ranks in (rankdata(a, axis=-1), rankdata(b, axis=-1)))
+        below = np.sqrt((a * a).sum(-1) * (b * b).sum(-1))
+        return np.where(below > 0, (a * b).sum(-1) / np.where(below > 0, below, 1.0), 0.0)
+
+    draws = np.random.default_rng(0).integers(0, len(first), (RESAMPLES, len(first)))
+    low, high = np.quantile(correlation(first[draws], second[draws]), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return {"value": float(correlation(first, second)), "low": float(low), "high": float(high)}

@@ -9,14 +9,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from stairs.errors import BadInput
 from stairs.models.base import Model
 from stairs.tasks.decoding import continuation, read
-from stairs.tasks.stream import StreamExamples, quality, row_length, surprise_of_rows
+from stairs.tasks.stream import StreamExamples, encoded, quality, row_length, surprise_of_rows
 from stairs.tasks.task import Task
 from stairs.text.batch import IGNORE, Batch, next_token_batch
-from stairs.text.bulk import Encoder
-from stairs.text.sentences import sentences
 from stairs.text.shards import Shards, closes
 
 TOKENS_PER_BATCH = 1 << 18  # positions judged at once
@@ -34,9 +31,9 @@ class NextToken(Task):
         """The likeliest next tokens, each with the order that supplied it where the step has orders, and a continuation."""
         tokenizer = self.tokenizer
         prompt = [tokenizer.begin, *tokenizer.encode(text)]
-        never = [tokenizer.pad, tokenizer.unknown, tokenizer.begin, tokenizer.mask]
         said = continuation(
-            self.speaker, prompt, length=length, stop=tokenizer.end, forbidden=never, temperature=temperature, top_k=top_k, top_p=top_p, seed=seed
+            self.speaker, prompt, length=length, stop=tokenizer.end, forbidden=tokenizer.unsaid,
+            temperature=temperature, top_k=top_k, top_p=top_p, seed=seed,
         )  # fmt: skip
         whole = tokenizer.decode([*prompt[1:], *said])
         return {"text": text, "continuation": whole, "new": tokenizer.decode(said), "next": self.next_tokens(prompt, top)}
@@ -81,9 +78,8 @@ class NextToken(Task):
     def sample(self, seed: int) -> str:
         """Something it says of its own accord."""
         tokenizer = self.tokenizer
-        never = [tokenizer.pad, tokenizer.unknown, tokenizer.begin, tokenizer.mask]
         with torch.no_grad():
-            said = continuation(self.model, [tokenizer.begin], length=20, stop=tokenizer.end, forbidden=never, temperature=0.8, seed=seed)
+            said = continuation(self.model, [tokenizer.begin], length=20, stop=tokenizer.end, forbidden=tokenizer.unsaid, temperature=0.8, seed=seed)
         return tokenizer.decode(said)
 
     def batch(self, rows: list) -> Batch:
@@ -97,12 +93,8 @@ class NextToken(Task):
 
     def evaluate_texts(self, documents: Iterable[str]) -> dict[str, Any]:
         """Quality on any text."""
-        cut = [pieces for pieces in map(sentences, documents) if pieces]
-        if not cut:
-            raise BadInput("there is no text to score; give a file with text")
-        encoded = Encoder(self.tokenizer).encode_documents(cut)
-        characters = sum(len(sentence) + 1 for pieces in cut for sentence in pieces)
-        return self.evaluate_stream(encoded.ids, characters=characters, spelling_bits=encoded.spelling_bits, unknown_words=encoded.unknown_words)
+        found, characters = encoded(self.tokenizer, documents)
+        return self.evaluate_stream(found.ids, characters=characters, spelling_bits=found.spelling_bits, unknown_words=found.unknown_words)
 
     def evaluate_stream(self, ids: np.ndarray, most: int | None = None, **known: Any) -> dict[str, Any]:
         """A model that counts judges each sentence by itself, others read on."""

@@ -5,6 +5,7 @@ it is the begin of a document; asked for, it is the [SEP] that ends the sentence
 """
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,8 @@ from stairs.models.base import Model
 from stairs.tasks.decoding import number
 from stairs.tasks.metrics import ratio
 from stairs.text.batch import IGNORE, Batch
+from stairs.text.bulk import Encoded, Encoder
+from stairs.text.sentences import sentences
 from stairs.text.shards import Shards
 from stairs.text.tokenizer import Tokenizer
 
@@ -45,6 +48,14 @@ class StreamExamples:
         found = torch.from_numpy(self.ids[places % len(self.ids)].astype(np.int64))
         ids = found[:, :-1].contiguous()
         return Batch(ids, torch.ones_like(ids, dtype=torch.bool), asked(found[:, 1:]))
+
+
+def encoded(tokenizer: Tokenizer, documents: Iterable[str]) -> tuple[Encoded, int]:
+    """Any text as the shards would hold it, and the number of its characters."""
+    cut = [pieces for pieces in map(sentences, documents) if pieces]
+    if not cut:
+        raise BadInput("there is no text to score; give a file with text")
+    return Encoder(tokenizer).encode_documents(cut), sum(len(sentence) + 1 for pieces in cut for sentence in pieces)
 
 
 def asked(following: torch.Tensor) -> torch.Tensor:

@@ -1,5 +1,6 @@
 """A Task owns a model and a tokenizer: text -> batch -> loss, and text -> answer, which is plain data."""
 
+import copy
 import json
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -12,6 +13,7 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 
 from stairs.errors import BadInput, Unsupported, preview
+from stairs.layers.packed import Precision, packed
 from stairs.models import MODELS
 from stairs.models.base import Model
 from stairs.models.configs import CONFIGS
@@ -76,9 +78,9 @@ class Task:
         """Something it says of its own accord, for the one who waits."""
         return ""
 
-    def vectors(self, texts: list[str]) -> np.ndarray:
+    def vectors(self, texts: list[str], encode: Callable[[Batch], torch.Tensor] | None = None) -> np.ndarray:
         """(N, D), the mean of each text's token vectors, for steps that encode."""
-        return np.stack([found.mean(0) for _, found in self.token_vectors(texts)]) if texts else np.zeros((0, 0), np.float32)
+        return np.stack([found.mean(0) for _, found in self.token_vectors(texts, encode)]) if texts else np.zeros((0, 0), np.float32)
 
     def token_vectors(self, texts: list[str], encode: Callable[[Batch], torch.Tensor] | None = None) -> Iterator[tuple[list[str], np.ndarray]]:
         """The tokens of each text and their vectors (T, D); `encode` may give others than the model's last."""
@@ -90,6 +92,14 @@ class Task:
                 found = (encode or self.model.encode)(next_token_batch([ids], self.tokenizer.begin, None, self.tokenizer.pad))
             yield [self.tokenizer.token(i) for i in ids], found[0, 1:].float().numpy()  # without that of the begin
 
+    def quickened(self, precision: Precision) -> Self:
+        """The same task with a model that answers faster: its weights laid out anew and, unless in fp32, rounded."""
+        if not hasattr(self.model, "blocks"):
+            raise Unsupported(f"{self.step} has no blocks to compute in {precision}; leave --precision out")
+        twin = copy.copy(self)
+        twin.model = packed(self.model, precision)
+        return twin
+
     def log_probability(self, text: str) -> float:
         """Natural log of the probability of a sentence and its end, for steps that predict."""
         raise Unsupported(f"a {self.name} run of {self.step} gives no probability to a sentence; try a run trained on next-token")
@@ -97,9 +107,13 @@ class Task:
     def describe(self) -> dict[str, Any]:
         return {"task": self.name, "step": self.step, "config": self.model.describe()}
 
+    def findings(self) -> dict[str, Any]:
+        """What an answer needs to know of the text that was learnt from, besides the weights."""
+        return {}
+
     def save(self, folder: Path) -> None:
         """Everything an answer needs, as JSON and safetensors."""
-        (folder / CONFIG).write_text(json.dumps(self.describe(), indent=2, ensure_ascii=False) + "\n", "utf-8")
+        (folder / CONFIG).write_text(json.dumps({**self.describe(), **self.findings()}, indent=2, ensure_ascii=False) + "\n", "utf-8")
         save_file(self.model.tensors(), folder / WEIGHTS, metadata={"format": "pt"})
         self.tokenizer.save(folder)
 

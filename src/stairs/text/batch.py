@@ -18,6 +18,9 @@ class Batch:
     targets: Tensor | None = None  # what the task's loss compares with, IGNORE elsewhere
     segments: Tensor | None = None  # (B, T)
     characters: Tensor | None = None  # (B, T, C)
+    labels: Tensor | None = None  # (B,) what is asked of a row as a whole
+    places: Tensor | None = None  # (B, T) where each token stands, if not simply one after the other
+    looks: Tensor | None = None  # (B, T, T) who may look at whom, if not everyone at everyone
     source: "Batch | None" = None
 
     def to(self, device: torch.device) -> "Batch":

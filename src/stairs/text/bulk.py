@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from tokenizers import normalizers
 
-from stairs.errors import BadInput
+from stairs.errors import BadInput, Unsupported
 from stairs.kernels import pretokens as kernel
 from stairs.text.chinese import spaced
 from stairs.text.tokenizer_spec import BEGIN, END, UNKNOWN, TokenizerSpec
@@ -135,6 +135,8 @@ class Encoder:
     """The bulk path of a tokenizer: `Encoder(tokenizer).encode_documents([["One sentence.", "Another."]]).ids`."""
 
     def __init__(self, tokenizer: Any):
+        if (tokenizer.begin, tokenizer.end) != (BEGIN, END):
+            raise Unsupported("this run came from another tool, which marks sentences in its own way; ask it, or train one to score text")
         self.tokenizer = tokenizer
         self.pretokens = PreTokens(tokenizer.spec, tokenizer.library)
         self.dtype = id_type(tokenizer.vocab_size)

@@ -34,6 +34,7 @@ class Tokenizer:
     """Text to ids and back. Special tokens have the ids 0 to 4 in every kind, and no text is ever encoded as one of them but [UNK]."""
 
     pad, unknown, begin, end, mask = PAD, UNKNOWN, BEGIN, END, MASK
+    special = frozenset(range(len(SPECIAL_TOKENS)))
 
     def __init__(self, spec: TokenizerSpec, library: Any, vocabulary: list[str] | None = None):
         self.spec = spec
@@ -58,7 +59,13 @@ class Tokenizer:
 
     @classmethod
     def load(cls, folder: str | Path) -> "Tokenizer":
-        return cls(*files.load(Path(folder)))
+        if (Path(folder) / files.WORDS).is_file():
+            from stairs.text.word_table import WordTable
+
+            return WordTable.read(Path(folder))
+        from stairs.text.adopted import AdoptedTokenizer
+
+        return AdoptedTokenizer.read(folder) if AdoptedTokenizer.adopted(Path(folder)) else cls(*files.load(Path(folder)))
 
     def save(self, folder: str | Path) -> None:
         """Write tokenizer.json and tokenizer_config.json."""
@@ -92,6 +99,11 @@ class Tokenizer:
         """What a model must be told: the size of the vocabulary, and the ids that have a part to play."""
         return {"vocab_size": self.vocab_size, "begin": self.begin, "end": self.end, "unknown": self.unknown}
 
+    @property
+    def unsaid(self) -> list[int]:
+        """The ids that no continuation has."""
+        return sorted(self.special - {self.end})
+
     def token(self, number: int) -> str:
         if not 0 <= number < self.vocab_size:
             raise BadInput(f"no token has the id {number}; this vocabulary ends at {self.vocab_size - 1}")
@@ -99,7 +111,7 @@ class Tokenizer:
 
     def id(self, token: str) -> int:
         """The id of a token, that of [UNK] for one that is not in the vocabulary."""
-        return self.numbers.get(token, UNKNOWN)
+        return self.numbers.get(token, self.unknown)
 
     def prepared(self, text: str) -> str:
         return spaced(text) if self.spec.chinese == "words" else text
@@ -125,7 +137,7 @@ class Tokenizer:
 
     def decode(self, ids: list[int]) -> str:
         """The text of the ids; [PAD], [CLS] and [SEP] are left out."""
-        tokens = [self.token(int(number)) for number in ids if number not in (PAD, BEGIN, END)]
+        tokens = [self.token(int(number)) for number in ids if number not in (self.pad, self.begin, self.end)]
         if self.spec.kind == "characters":
             return "".join(tokens)
         if self.spec.kind == "byte-bpe":
@@ -166,7 +178,7 @@ class Tokenizer:
     def unknown_words(self, text: str) -> list[str]:
         """What stands in the text where the ids have [UNK]: words, or single characters for bpe, unigram and characters."""
         encoding, text = self.encoding(text), self.prepared(text)
-        return [text[start:end] for number, (start, end) in zip(encoding.ids, encoding.offsets, strict=True) if number == UNKNOWN]
+        return [text[start:end] for number, (start, end) in zip(encoding.ids, encoding.offsets, strict=True) if number == self.unknown]
 
     def spelling_bits(self, word: str) -> float:
         """What it costs to spell an unknown word: add-one frequencies of the letters, and of the end, in the vocabulary's own words."""
@@ -180,7 +192,8 @@ class Tokenizer:
     @functools.cached_property
     def letter_counts(self) -> tuple[Counter[str], int]:
         """How often each letter occurs in the vocabulary's words ("" is the end), and the sum, one added to each and for the unseen."""
-        words = [token.removeprefix("##").removesuffix("</w>").replace("▁", "") for token in self.vocabulary[len(SPECIAL_TOKENS) :]]
+        tokens = [token for number, token in enumerate(self.vocabulary) if number not in self.special]
+        words = [token.removeprefix("##").removesuffix("</w>").replace("▁", "") for token in tokens]
         counts = Counter("".join(words))
         counts[""] = len(words)
         return counts, counts.total() + len(counts) + 1
@@ -190,7 +203,7 @@ class Tokenizer:
         kind = self.spec.kind
         if kind in ("words", "characters"):
             known = self.numbers
-            return [[known.get(spelling, UNKNOWN)] for spelling in spellings]
+            return [[known.get(spelling, self.unknown)] for spelling in spellings]
         tokenize = self.library.model.tokenize
         return [[piece.id for piece in tokenize(spelling)] for spelling in map(PRETOKEN_FORMS.get(kind, str), spellings)]
 
@@ -199,7 +212,7 @@ class Tokenizer:
             return [spelling]
         form = PRETOKEN_FORMS.get(self.spec.kind, str)(spelling)
         pieces = self.library.model.tokenize(form)
-        return [piece_text(form, piece.offsets) for piece in pieces if piece.id == UNKNOWN]
+        return [piece_text(form, piece.offsets) for piece in pieces if piece.id == self.unknown]
 
 
 def encodable(text: str) -> str:

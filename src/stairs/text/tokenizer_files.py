@@ -18,7 +18,7 @@ from stairs.text.chinese import segmenter
 from stairs.text.tokenizer_spec import LARGEST, SPECIAL_TOKENS, UNKNOWN, TokenizerSpec, assemble
 
 VERSION = 1
-TOKENIZER, CONFIG = "tokenizer.json", "tokenizer_config.json"
+TOKENIZER, CONFIG, WORDS = "tokenizer.json", "tokenizer_config.json", "words.safetensors"
 NAMES = ("pad_token", "unk_token", "cls_token", "sep_token", "mask_token")
 MODELS = {"words": "WordLevel", "characters": "WordLevel", "bpe": "BPE", "byte-bpe": "BPE", "wordpiece": "WordPiece", "unigram": "Unigram"}
 LARGEST_FILE = 1 << 30
@@ -31,13 +31,21 @@ def settings(spec: TokenizerSpec) -> dict[str, Any]:
 
 
 def save(folder: Path, spec: TokenizerSpec, library: Any) -> None:
+    write(folder / TOKENIZER, library.to_str())
+    save_config(folder, spec)
+
+
+def save_config(folder: Path, spec: TokenizerSpec) -> None:
     config = {"tokenizer_class": "PreTrainedTokenizerFast", **dict(zip(NAMES, SPECIAL_TOKENS, strict=True)), "stairs": settings(spec)}
+    write(folder / CONFIG, json.dumps(config, ensure_ascii=False, indent=2) + "\n")
+
+
+def write(path: Path, text: str) -> None:
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / TOKENIZER).write_text(library.to_str(), encoding="utf-8")
-        (folder / CONFIG).write_text(json.dumps(config, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
     except OSError as fault:
-        raise EnvironmentFault(f"no tokenizer can be written to {folder}: {fault.strerror}; make room or choose another folder") from None
+        raise EnvironmentFault(f"no tokenizer can be written to {path.parent}: {fault.strerror}; make room or choose another folder") from None
 
 
 def load(folder: Path) -> tuple[TokenizerSpec, Any]:

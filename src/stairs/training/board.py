@@ -16,7 +16,8 @@ class Board:
         for name, value in measured.items():
             number = value.get("value") if isinstance(value, dict) else value
             if isinstance(number, float):
-                self.writer.add_scalar(name, number, step)
+                judged = name == "loss" and isinstance(value, dict)  # on held-out text, where the loss of the steps is another curve
+                self.writer.add_scalar("held_out_loss" if judged else name, number, step)
         self.writer.flush()
 
 

@@ -54,21 +54,15 @@ def held(learner: nn.Module) -> dict[str, Tensor]:
     return {name: tensor.detach() for name, tensor in found.values()}
 
 
-def momenta(learner: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
-    """What the optimizer remembers, by the names of the weights."""
-    names = {id(tensor): name for name, tensor in learner.named_parameters()}
-    return {f"{names[id(weight)]}:{key}": value for weight, kept in optimizer.state.items() for key, value in kept.items()}
-
-
 def whole(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     """Copies in ordinary memory, with the parts that other workers hold."""
     return {name: gathered(tensor).detach().to("cpu").contiguous() for name, tensor in tensors.items()}
 
 
-def write(folder: Path, model: dict[str, Tensor], optimizer: dict[str, Tensor], state: State) -> None:
+def write(folder: Path, model: dict[str, Tensor], memory: dict[str, Tensor], state: State) -> None:
     with new_folder(folder / name_of(state.step)) as aside:
         write_tensors(model, aside / WEIGHTS)
-        write_tensors(optimizer, aside / OPTIMIZER)
+        write_tensors(memory, aside / OPTIMIZER)
         (aside / STATE).write_text(json.dumps(asdict(state), indent=2) + "\n", "utf-8")
 
 
@@ -124,17 +118,6 @@ def restore(workers: Workers, learner: nn.Module, model: dict[str, Tensor] | Non
         fitting(own, model)
     for name, target in own.items():
         workers.spread(target, model[name] if model is not None else None)
-
-
-def restore_momenta(workers: Workers, learner: nn.Module, optimizer: torch.optim.Optimizer, found: dict[str, Tensor] | None) -> None:
-    for name, weight in learner.named_parameters():
-        if not weight.requires_grad or not workers.share(found is not None and f"{name}:step" in found):
-            continue
-        count = torch.zeros((), device=weight.device)
-        kept = {"step": count, "exp_avg": torch.zeros_like(weight), "exp_avg_sq": torch.zeros_like(weight)}
-        for key, target in kept.items():
-            workers.spread(target, found[f"{name}:{key}"] if found is not None else None)
-        optimizer.state[weight] = kept
 
 
 def fitting(own: dict[str, Tensor], found: dict[str, Tensor]) -> None:

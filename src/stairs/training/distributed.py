@@ -45,6 +45,13 @@ class Workers:
         dist.all_reduce(summed)
         return summed.tolist()
 
+    def add_up(self, tensor: Tensor) -> Tensor:
+        """The same, for a tensor."""
+        tensor = tensor.contiguous()
+        if self.count > 1:
+            dist.all_reduce(tensor)
+        return tensor
+
     def share(self, data: Any) -> Any:
         """Plain data of the first worker, for all."""
         if self.count == 1:
@@ -81,7 +88,10 @@ class Workers:
         if whole is not None:
             target.copy_(whole)
         if self.count > 1:
-            dist.broadcast(target, 0)
+            sent = target.contiguous()  # a matrix may have room between its rows
+            dist.broadcast(sent, 0)
+            if sent is not target:
+                target.copy_(sent)
 
 
 def gathered(tensor: Tensor) -> Tensor:

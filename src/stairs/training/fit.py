@@ -3,6 +3,7 @@
 import copy
 import time
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +15,16 @@ from stairs.files import manifest_of
 from stairs.progress import say, short, track
 from stairs.tasks.task import Task
 from stairs.text.shards import Shards
+from stairs.training import budget, sweeps
 from stairs.training.board import needed
-from stairs.training.budget import decided, estimated, planned_steps
 from stairs.training.distributed import Workers, joined
 from stairs.training.gradients import Gradients
 from stairs.training.leaving import watched
-from stairs.training.loop import Loop
+from stairs.training.loop import JUDGED_AT_ONCE, Loop
 from stairs.training.machine import differences, environment, find_device, is_memory_error, threads
 from stairs.training.options import TrainingOptions
 from stairs.training.run import FORMAT, MODEL, Run, versions
+from stairs.training.sweeps import Epochs, Sweeps, settled
 
 
 def fit(task: Task, examples: Shards, out: str | Path, options: TrainingOptions | None = None) -> dict[str, Any]:
@@ -31,8 +33,7 @@ def fit(task: Task, examples: Shards, out: str | Path, options: TrainingOptions 
     A run that is finished is not trained again; one that was interrupted is taken up where it stands. Under torchrun every worker calls it,
     and all but the first get an empty measurement.
     """
-    options = options or TrainingOptions()
-    options.check()
+    options = settled(task.model, options or TrainingOptions())
     if task.model.learns_by == "counting":
         return count_into(task, examples, Run(out), options.seed)
     if options.tensorboard:
@@ -42,7 +43,8 @@ def fit(task: Task, examples: Shards, out: str | Path, options: TrainingOptions 
     except (RuntimeError, MemoryError) as error:
         if not is_memory_error(error):
             raise
-        raise EnvironmentFault(f"the memory is not enough to train this {task.step}; choose a smaller --size or --batch-tokens") from error
+        advice = "--size or --vocab-size" if task.model.learns_by == "sweeping" else "--size or --batch-tokens"
+        raise EnvironmentFault(f"the memory is not enough to train this {task.step}; choose a smaller {advice}") from error
 
 
 def settings_of(task: Task, shards: Shards, seed: int) -> dict[str, Any]:
@@ -51,46 +53,50 @@ def settings_of(task: Task, shards: Shards, seed: int) -> dict[str, Any]:
 
 
 def learn_into(task: Task, shards: Shards, run: Run, options: TrainingOptions) -> dict[str, Any]:
-    """Training by gradients, step by step, from wherever the run stands."""
+    """Training step by step, from wherever the run stands."""
+    sweeping = task.model.learns_by == "sweeping"
     with ExitStack() as stack:
         stack.enter_context(threads(options.threads))
-        workers = stack.enter_context(joined(find_device(options.device)))
+        workers = stack.enter_context(joined(find_device("cpu" if sweeping else options.device)))
         if not workers.leads:
             progress.shown = progress.talkative = False
         rows = task.examples(shards, "train")
         settings = settings_of(task, shards, options.seed) | {
             "training": options.binding(),
             "adjustable": options.adjustable(),
-            "environment": environment(options, workers.device, workers.count),
+            "environment": environment(options, workers.device, workers.count, sweeping),
         }
         allowed = ("data.corpus",) if options.accept_new_corpus else ()
         workers.first(lambda: hold(stack, run, settings, allowed))
         wish = stack.enter_context(watched())
         task.start(options.seed)
         kept = copy.deepcopy(task) if options.shard else task
-        gradients = Gradients(task, rows, options, workers)
-        loop = Loop(task, shards, run, options, workers, wish, gradients)
-        steps = agreed(run, gradients, options, workers)
+        teacher = Sweeps(task, rows, options, workers) if sweeping else Gradients(task, rows, options, workers)
+        loop = (Epochs if sweeping else Loop)(task, shards, run, options, teacher, wish)
+        steps, loop.judged_at_once = agreed(run, teacher, options, partial(task.evaluate_shards, shards, "held_out"))
         if workers.share(workers.leads and finished(run, steps)):
             say(f"{run.folder} is finished; nothing to do")
             return run.metrics()[-1] if workers.leads else {}
-        if workers.count > 1:
-            gradients.rehearse(0)  # arranges the buckets in which gradients travel, so that the first step after a restart is like any other
+        if workers.count > 1 and isinstance(teacher, Gradients):
+            teacher.rehearse(0)  # arranges the buckets in which gradients travel, so that the first step after a restart is like any other
         loop.resume()
         workers.first(loop.keep_tokenizer)
         if loop.state.step:
-            say(f"{run.folder}: going on from step {loop.state.step} of {steps}")
+            say(f"{run.folder}: going on from {loop.place(steps)}")
         loop.train(steps)
         return loop.finish(steps, kept)
 
 
 def plan(task: Task, shards: Shards, options: TrainingOptions) -> dict[str, Any]:
     """The minutes, memory and disk that `fit` with the same arguments would take, from a few steps that are thrown away."""
-    options.check()
+    options = settled(task.model, options)
+    judge = partial(task.evaluate_shards, shards, "held_out")
     with threads(options.threads):
         task.start(options.seed)
         rows = task.examples(shards, "train")
-        return estimated(Gradients(task, rows, options, Workers(0, 1, find_device(options.device))), options)
+        if task.model.learns_by == "sweeping":
+            return sweeps.estimated(Sweeps(task, rows, options, Workers(0, 1, find_device("cpu"))), options, judge)
+        return budget.estimated(Gradients(task, rows, options, Workers(0, 1, find_device(options.device))), options, judge)
 
 
 def hold(stack: ExitStack, run: Run, settings: dict[str, Any], allowed: tuple[str, ...]) -> None:
@@ -102,18 +108,19 @@ def hold(stack: ExitStack, run: Run, settings: dict[str, Any], allowed: tuple[st
     run.record(**{name: settings[name] for name in ("data", "training", "adjustable", "environment")})
 
 
-def agreed(run: Run, gradients: Gradients, options: TrainingOptions, workers: Workers) -> int:
-    """The number of steps; what a probe once found stays found."""
+def agreed(run: Run, teacher: Sweeps | Gradients, options: TrainingOptions, judge: budget.Judge) -> tuple[int, int]:
+    """The number of steps, and of positions judged on the way; what a probe once found stays found."""
+    workers = teacher.workers
     known = workers.share(run.written.get("decided") if workers.leads else None)
-    asked = planned_steps(gradients, options)
     if known is None:
-        known = decided(gradients, options)
-    elif options.steps or (asked and not options.accept_new_corpus):  # with other text, an epoch has another length
-        known["steps"] = asked
+        known = sweeps.decided(teacher, options, judge) if isinstance(teacher, Sweeps) else budget.decided(teacher, options, judge)
+    teacher.agree(known)
+    asked = budget.planned_steps(teacher, options)
+    if options.steps or (asked and (isinstance(teacher, Sweeps) or not options.accept_new_corpus)):  # other text has epochs of other lengths
+        known = {**known, "steps": asked}
     if workers.leads:
         run.record(decided=known)
-    gradients.precision = known["precision"]
-    return known["steps"]
+    return known["steps"], known.get("judged", JUDGED_AT_ONCE)
 
 
 def finished(run: Run, steps: int) -> bool:

@@ -17,6 +17,7 @@ from stairs.training.distributed import Workers, divided, gathered
 from stairs.training.machine import is_memory_error, too_large
 from stairs.training.options import TrainingOptions
 from stairs.training.schedule import learning_rate
+from stairs.training.teacher import Learned
 
 BETAS = (0.9, 0.95)  # AdamW's memory of the gradient and of its square; the second short, as GPT-3 has it
 
@@ -41,6 +42,7 @@ class Gradients:
         self.order = Order(examples.lengths, options.batch_tokens, options.seed)
         self.learner = task.learner.to(workers.device).train()
         self.highest = options.learning_rate or task.model.learning_rate
+        self.tables_times = task.model.tables_times
         self.precision: str = options.precision
         if options.shard and workers.count > 1:
             divided(self.learner, workers)
@@ -53,9 +55,15 @@ class Gradients:
             self.objective = torch.compile(self.objective)  # type: ignore[assignment]
 
     def new_optimizer(self, weight_decay: float) -> torch.optim.AdamW:
-        matrices = [weight for weight in self.weights if weight.ndim > 1]
+        embedded = {id(part.weight) for part in self.learner.modules() if isinstance(part, nn.Embedding)}
+        tables = [weight for weight in self.weights if id(weight) in embedded]
+        matrices = [weight for weight in self.weights if weight.ndim > 1 and id(weight) not in embedded]
         others = [weight for weight in self.weights if weight.ndim <= 1]
-        groups = [{"params": matrices, "weight_decay": weight_decay}, {"params": others, "weight_decay": 0.0}]
+        groups = [
+            {"params": matrices, "weight_decay": weight_decay, "times": 1.0},
+            {"params": others, "weight_decay": 0.0, "times": 1.0},
+            {"params": tables, "weight_decay": 0.0, "times": self.tables_times},  # a row is seldom seen, so it learns in larger steps
+        ]
         return torch.optim.AdamW([group for group in groups if group["params"]], lr=0.0, betas=BETAS, fused=True)
 
     def gradient(self, step: int) -> tuple[float, int]:
@@ -77,8 +85,7 @@ class Gradients:
                 nats, asked = nats + float(total.detach()), asked + count
         return nats, asked
 
-    def update(self, step: int, steps: int, wishes: int = 0) -> tuple[float, int, bool]:
-        """One step: its loss in nats per target, the number of targets, and whether a worker wishes to leave."""
+    def update(self, step: int, steps: int, wishes: int = 0) -> Learned:
         self.optimizer.zero_grad()
         try:
             nats, asked = self.gradient(step)
@@ -101,9 +108,31 @@ class Gradients:
             scale *= min(1.0, self.options.clip / (length + 1e-6))
         torch._foreach_mul_(gradients, scale)
         for group in self.optimizer.param_groups:
-            group["lr"] = rate
+            group["lr"] = rate * group["times"]
         self.optimizer.step()
-        return loss, int(targets), leaving > 0
+        return Learned(loss, int(targets), leaving > 0)
+
+    @property
+    def epoch(self) -> int:
+        return self.order.batches_per_epoch
+
+    def agree(self, known: dict[str, Any]) -> None:
+        self.precision = known["precision"]
+
+    def memory(self) -> dict[str, Tensor]:
+        """What the optimizer remembers, by the names of the weights."""
+        names = {id(tensor): name for name, tensor in self.learner.named_parameters()}
+        return {f"{names[id(weight)]}:{key}": value for weight, kept in self.optimizer.state.items() for key, value in kept.items()}
+
+    def recall(self, found: dict[str, Tensor] | None) -> None:
+        for name, weight in self.learner.named_parameters():
+            if not weight.requires_grad or not self.workers.share(found is not None and f"{name}:step" in found):
+                continue
+            count = torch.zeros((), device=weight.device)
+            kept = {"step": count, "exp_avg": torch.zeros_like(weight), "exp_avg_sq": torch.zeros_like(weight)}
+            for key, target in kept.items():
+                self.workers.spread(target, found[f"{name}:{key}"] if found is not None else None)
+            self.optimizer.state[weight] = kept
 
     def rehearse(self, step: int) -> None:
         """A step that changes nothing: with a learning rate of zero and a memory that is thrown away."""

@@ -17,10 +17,10 @@ from stairs.training import checkpoint
 from stairs.training.board import Board
 from stairs.training.checkpoint import State
 from stairs.training.distributed import Workers
-from stairs.training.gradients import Gradients
 from stairs.training.leaving import Wish
 from stairs.training.options import TrainingOptions
 from stairs.training.run import MODEL, TOKENIZER, Run
+from stairs.training.teacher import Teacher
 
 EVALUATIONS = 12  # in a run, unless told otherwise
 JUDGED_AT_ONCE = 65_536  # positions of held-out text looked at while training; the finished model is judged on all
@@ -31,21 +31,33 @@ SILENCE = 30.0  # seconds without a word
 class Loop:
     """One training on one run folder. The first worker writes; the others only compute."""
 
-    def __init__(self, task: Task, shards: Shards, run: Run, options: TrainingOptions, workers: Workers, wish: Wish, gradients: Gradients) -> None:
+    def __init__(self, task: Task, shards: Shards, run: Run, options: TrainingOptions, teacher: Teacher, wish: Wish) -> None:
         self.task, self.shards, self.run, self.options = task, shards, run, options
-        self.workers, self.wish, self.gradients = workers, wish, gradients
+        self.teacher, self.workers, self.wish = teacher, teacher.workers, wish
         self.state = State()
+        self.judged_at_once = JUDGED_AT_ONCE
         self.saved: int | None = None  # the step of the newest checkpoint
         self.tried = 0  # the step of the last attempt to write one
         self.complained = False  # about metrics that cannot be written
         self.board: Board | None = None
+        self.seen = 0  # tokens, since the process began
         self.heard = self.began = time.monotonic()
+
+    @property
+    def round(self) -> int:
+        """After so many steps it judges and saves in any case; 0 if there is no such number."""
+        return 0
+
+    @property
+    def bar(self) -> tuple[float, str]:
+        """What a step moves the progress bar by."""
+        return 1, "steps"
 
     def resume(self) -> None:
         """Take up the newest checkpoint, or begin with the weights the seed gives, or those of another run."""
         found = checkpoint.newest(self.run.folder) if self.workers.leads else None
         known = self.workers.share(asdict(found[0]) if found else None)
-        learner, optimizer = self.gradients.learner, self.gradients.optimizer
+        learner = self.teacher.learner
         if known is None:
             if self.options.fork:
                 other = newest_weights(Path(self.options.fork), self.task) if self.workers.leads else None
@@ -54,50 +66,58 @@ class Loop:
         self.state = State(**known)
         self.saved = self.tried = self.state.step
         checkpoint.restore(self.workers, learner, weights(found[1] / WEIGHTS) if found else None)
-        checkpoint.restore_momenta(self.workers, learner, optimizer, weights(found[1] / checkpoint.OPTIMIZER) if found else None)
+        self.teacher.recall(weights(found[1] / checkpoint.OPTIMIZER) if found else None)
         if self.workers.leads:
             self.run.rewind(self.state.step, self.state.judged)
 
     def train(self, steps: int) -> None:
         """Until `steps` are made, or the held-out text has had enough, or somebody wishes to leave."""
         state, options, leaving = self.state, self.options, False
-        every = options.evaluate_every or max(steps // EVALUATIONS, 1)
+        every = options.evaluate_every or self.round or max(steps // EVALUATIONS, 1)
         note_every = -(-steps // LINES)
         spent = state.seconds
-        self.began, seen = time.monotonic(), 0
+        self.began = time.monotonic()
         if options.tensorboard and self.workers.leads:
             self.board = Board(self.run.folder, state.step)
-        with track("training", total=steps, unit="steps") as advance:
-            advance(state.step)
+        size, unit = self.bar
+        with track("training", total=steps * size, unit=unit) as advance:
+            advance(state.step * size)
             while True:
                 last = state.step >= steps
                 if (state.step % every == 0 or last) and state.judged < state.step and not leaving:
                     self.judge(steps)
-                    leaving = self.workers.count == 1 and self.wish.signal is not None
+                    leaving = self.wished
                 enough = 0 < options.patience <= state.waited
-                if leaving or last or enough or state.step % options.save_every == 0:
+                if leaving or last or enough or state.step % options.save_every == 0 or (self.round and state.step % self.round == 0):
                     self.save(must=leaving)
                 if leaving:
-                    say(f"saved at step {state.step} of {steps}; the same command goes on from there")
+                    say(f"saved at {self.place(steps)}; the same command goes on from there")
                     self.wish.leave()
                 if last or enough:
                     break
-                loss, asked, leaving = self.gradients.update(state.step, steps, int(self.wish.signal is not None))
+                learned = self.teacher.update(state.step, steps, int(self.wish.signal is not None))
+                leaving = learned.leaving or self.wished
                 state.step += 1
                 state.seconds = spent + time.monotonic() - self.began
                 if state.step % note_every == 0 or state.step == steps:
-                    self.note(step=state.step, loss=loss, bits=struct.pack(">d", loss).hex(), targets=asked)
-                advance(1)
-                seen += asked
-                self.tell(steps, loss, seen)
+                    bits = struct.pack(">d", learned.loss).hex()
+                    self.note(step=state.step, loss=learned.loss, bits=bits, targets=learned.targets, **learned.also)
+                advance(size)
+                self.seen += learned.targets
+                self.tell(steps, learned.loss)
         if enough:
-            say(f"step {state.step} of {steps}: {options.patience} evaluations brought nothing better than step {state.best_step}; stopping early")
+            say(f"{self.place(steps)}: {options.patience} evaluations brought nothing better than step {state.best_step}; stopping early")
+
+    @property
+    def wished(self) -> bool:
+        """Whether to leave now; many workers agree on it in a step."""
+        return self.workers.count == 1 and self.wish.signal is not None
 
     def judge(self, steps: int) -> None:
         """Look at held-out text; the best weights so far are kept aside."""
-        learner, measured = self.gradients.learner.eval(), None
+        learner, measured = self.teacher.learner.eval(), None
         with self.wish.abandoning(self.workers.count == 1):
-            measured = self.workers.share(self.task.evaluate_shards(self.shards, most=JUDGED_AT_ONCE))
+            measured = self.workers.share(self.task.evaluate_shards(self.shards, most=self.judged_at_once))
             said = printable(self.task.sample(self.state.step)) if not self.options.shard and self.workers.leads else ""
         learner.train()
         if measured is None:
@@ -111,9 +131,9 @@ class Loop:
         else:
             state.waited += 1
         self.note(step=state.step, seconds=round(state.seconds, 3), **measured)
-        left = remaining(steps - state.step, state.seconds / max(state.step, 1))
         words = self.task.watched.replace("_", " ")
-        say(f"step {state.step} of {steps}: {value:.4f} {words} on held-out text, {left} left" + (f"; it says: {said}" if said else ""))
+        ahead = f"{self.pace()}, {self.left(steps)} left" if self.round else f"{self.left(steps)} left"
+        say(f"{self.place(steps)}: {value:.4f} {words} on held-out text, {ahead}" + (f"; it says: {said}" if said else ""))
         self.heard = time.monotonic()
 
     def save(self, must: bool = False) -> None:
@@ -122,12 +142,9 @@ class Loop:
         if self.saved == state.step or (self.tried == state.step and not must) or state.step == 0:
             return
         self.tried = state.step
-        learner = self.gradients.learner
-        model = checkpoint.whole(checkpoint.held(learner))
-        optimizer = checkpoint.whole(checkpoint.momenta(learner, self.gradients.optimizer))
-
-        size = sum(tensor.nbytes for tensor in (*model.values(), *optimizer.values()))
-        if self.attempt(lambda: checkpoint.write(self.run.folder, model, optimizer, state), f"a checkpoint of about {megabytes(size)}", must):
+        model, memory = checkpoint.whole(checkpoint.held(self.teacher.learner)), checkpoint.whole(self.teacher.memory())
+        size = sum(tensor.nbytes for tensor in (*model.values(), *memory.values()))
+        if self.attempt(lambda: checkpoint.write(self.run.folder, model, memory, state), f"a checkpoint of about {megabytes(size)}", must):
             self.saved = state.step
             if self.workers.leads:
                 checkpoint.prune(self.run.folder, self.options.keep, state.best_step)
@@ -153,7 +170,7 @@ class Loop:
     def finish(self, steps: int, kept: Task) -> dict[str, Any]:
         """Judge the best weights on all held-out text and keep them as the run's model. `kept` is the task, whole again if it was divided."""
         state = self.state
-        chosen = checkpoint.whole(checkpoint.held(self.gradients.learner))
+        chosen = checkpoint.whole(checkpoint.held(self.teacher.learner))
         if not self.workers.leads:
             return {}
         if state.best_step not in (None, state.step):
@@ -192,14 +209,21 @@ class Loop:
                 say(f"{error}: training goes on without measurements")
             self.complained = True
 
-    def tell(self, steps: int, loss: float, targets: int) -> None:
+    def tell(self, steps: int, loss: float) -> None:
         now = time.monotonic()
         if now - self.heard < SILENCE:
             return
         self.heard = now
-        elapsed = max(now - self.began, 1e-9)
-        left = remaining(steps - self.state.step, self.state.seconds / self.state.step)
-        say(f"step {self.state.step} of {steps}: loss {loss:.3f}, {short(targets / elapsed)} tokens/s, {left} left")
+        say(f"{self.place(steps)}: loss {loss:.3f}, {self.pace()}, {self.left(steps)} left")
+
+    def place(self, steps: int) -> str:
+        return f"step {self.state.step} of {steps}"
+
+    def pace(self) -> str:
+        return f"{short(self.seen / max(time.monotonic() - self.began, 1e-9))} tokens/s"
+
+    def left(self, steps: int) -> str:
+        return remaining(steps - self.state.step, self.state.seconds / max(self.state.step, 1))
 
 
 def printable(text: str) -> str:

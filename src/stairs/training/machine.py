@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.metadata import version
 from typing import Any
 
 import torch
@@ -42,8 +43,11 @@ def threads(count: int | None) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def environment(options: TrainingOptions, device: torch.device, workers: int) -> dict[str, Any]:
+def environment(options: TrainingOptions, device: torch.device, workers: int, sweeping: bool = False) -> dict[str, Any]:
     """What the last bits of a result hang on."""
+    if sweeping:  # by compiled loops of our own; --deterministic makes them independent of the threads
+        free = {} if options.deterministic else {"threads": torch.get_num_threads()}
+        return {**free, "numba": version("numba"), "cpu": torch.backends.cpu.get_cpu_capability(), "workers": workers}
     return {
         "threads": torch.get_num_threads(),
         "torch": torch.__version__,

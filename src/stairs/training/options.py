@@ -19,7 +19,7 @@ class TrainingOptions:
     steps: int | None = None  # updates of the weights
     epochs: float | None = None  # passes over the corpus, instead of --steps
     budget: str | None = None  # time, as 90s, 20m or 2h, from which a short probe finds the number of steps; 10m if nothing else is said
-    batch_tokens: int = 4096  # positions per step, over all workers
+    batch_tokens: int = 2048  # positions per step, over all workers
     accumulate: int = 1  # parts each step is computed in, to save memory; the result is the same
     learning_rate: float | None = None  # the highest; the step's own if not given
     schedule: Literal["linear", "cosine", "inverse-sqrt", "constant"] = "linear"  # how the learning rate falls after the warm-up
@@ -36,6 +36,7 @@ class TrainingOptions:
     threads: int | None = None  # of the CPU; as many as PyTorch chooses if not given
     tensorboard: bool = False  # write TensorBoard's files too
     shard: bool = False  # under torchrun: divide the weights among the workers (FSDP2), for models that do not fit one of them
+    deterministic: bool = False  # cbow, skipgram and glove: the same bits with any number of threads, which is slower
     on_disk_full: Literal["go-on", "stop"] = "go-on"  # what to do when a checkpoint cannot be written
     fork: str | None = None  # a run whose weights this new run begins with
     accept_new_corpus: bool = False  # go on although the text has changed
@@ -65,8 +66,9 @@ class TrainingOptions:
         return seconds(self.budget or DEFAULT_BUDGET)
 
     def binding(self) -> dict[str, Any]:
-        """What decides the weights that come out: a run goes on only with the same."""
-        return {name: value for name, value in asdict(self).items() if name not in (*ADJUSTABLE, *NOT_KEPT)}
+        """What decides the weights that come out: a run goes on only with the same. A switch that is off is not mentioned, so that runs from
+        before there was such a switch go on, too."""
+        return {name: value for name, value in asdict(self).items() if name not in (*ADJUSTABLE, *NOT_KEPT) and value is not False}
 
     def adjustable(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in ADJUSTABLE}

@@ -133,7 +133,7 @@ class Run:
 
     def rewind(self, step: int, judged: int) -> None:
         """Drop the measurements made after a checkpoint, which will be made again."""
-        lines = [line for line in self.metrics() if line["step"] <= (step if "loss" in line else judged) and "finished" not in line]
+        lines = [line for line in self.metrics() if line["step"] <= (step if "bits" in line else judged) and "finished" not in line]
         path = self.folder / METRICS
         aside = path.with_name(f".tmp-{os.getpid()}-{METRICS}")
         with said_plainly(path):

@@ -1,0 +1,83 @@
+"""stairs near RUN WORD ...: the words nearest to a word, a sum of words or a text."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tyro.conf import Positional
+
+from stairs.commands.options import Common, parse, show
+from stairs.errors import BadInput
+
+ABOUT = """The words whose vectors are nearest, by cosine, to a word, to a sum such as "king - man + woman", or to a text of several words. Needs
+a run of word vectors: cbow, skipgram, glove, or adopted ones."""
+MOST = 1 << 24
+PICTURES = (".svg", ".png", ".html")
+
+
+@dataclass(frozen=True)
+class Near(Common):
+    run: Positional[str]  # a run folder
+    word: Positional[tuple[str, ...]] = ()  # words, sums or texts, each a question
+    top: int = 10  # how many neighbours
+    analogy: tuple[str, str, str] | None = None  # man king woman: king is to man as what is to woman?
+    among: str | None = None  # look for the neighbours in this run instead, whose vectors have the same width
+    map: str | None = None  # draw the words and their neighbours in two dimensions: a file that ends in .svg, .png or .html
+    tsne: bool = False  # of the map: by t-SNE, which keeps neighbourhoods, instead of principal components
+    strips: str | None = None  # draw the words' vectors as coloured strips: a file that ends in .svg, .png or .html
+
+
+def main(arguments: list[str]) -> int:
+    options = parse(Near, arguments, "near", ABOUT)
+    if not 1 <= options.top <= MOST:
+        raise BadInput(f"--top {options.top} is not between 1 and {MOST}")
+    for file in filter(None, (options.map, options.strips)):
+        if Path(file).suffix not in PICTURES:
+            raise BadInput(f"{file} is no name of a picture; let it end in {', '.join(PICTURES)}")
+    from stairs.inspection.neighbours import analogy, neighbours
+    from stairs.training.run import load
+
+    asked = [*options.word, *([analogy(*options.analogy)] if options.analogy else [])]
+    if options.among and (options.map or options.strips):
+        raise BadInput("pictures are of one run; leave out --among, or --map and --strips")
+    if not all(map(str.strip, asked or [""])):
+        raise BadInput('no word came; give one, as in stairs near RUN king, or a sum: "king - man + woman"')
+    task = load(options.run)
+    among = load(options.among) if options.among else None
+    found = [neighbours(task, text, options.top, among) for text in asked]
+    draw(task, found, options)
+    if options.json:
+        show(found)
+        return 0
+    for i, answer in enumerate(found):
+        if len(found) > 1:
+            print(f"{chr(10) if i else ''}{answer['question']}")
+        for near in answer["near"]:
+            print(f"{near['cosine']:.4f}  {near['word']}")
+    return 0
+
+
+def draw(task: Any, found: list[dict[str, Any]], options: Near) -> None:
+    """The pictures that were asked for: the words of each question and their neighbours, and what a sum of words comes to."""
+    if not (options.map or options.strips):
+        return
+    import numpy as np
+
+    from stairs.inspection.flat import neighbourhoods, plane, points
+    from stairs.inspection.neighbours import drawable
+    from stairs.pictures import words as pictures
+    from stairs.pictures.saving import save
+
+    shown = drawable(task, found)
+    names, vectors = list(shown), np.stack([word.vector for word in shown.values()])
+    if options.map:
+        placed = points(names, (neighbourhoods if options.tsne else plane)(vectors))
+        coloured = [{**point, "group": shown[str(point["word"])].group} for point in placed]
+        sums = [answer["words"] for answer in found]
+        if len(sums) == 1 and options.analogy and not options.tsne:
+            second, first, third = sums[0]
+            save(pictures.analogy(coloured, [(first, second), (third, found[0]["question"])]), options.map)
+        else:
+            save(pictures.words_map(coloured), options.map)
+    if options.strips:
+        save(pictures.strips(names, vectors.tolist()), options.strips)

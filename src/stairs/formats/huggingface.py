@@ -1,0 +1,164 @@
+"""Folders of Hugging Face's `transformers`: BERT and GPT-2, with their tokenizers, both ways.
+
+config.json           settings, and the architecture: what stands on top of the blocks
+model.safetensors     weights, see tensors.py; bert.py and gpt2.py have the names
+tokenizer.json        and tokenizer_config.json: text/adopted.py reads them, exported.py writes them
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import save_file
+from torch import Tensor
+
+from stairs.errors import BadInput, Unsupported, preview
+from stairs.formats import bert, exported, gpt2, tensors
+from stairs.models.bert import BERT
+from stairs.models.gpt import GPT
+from stairs.tasks import TASKS, Encode, Task
+from stairs.text.adopted import AdoptedTokenizer
+from stairs.text.batch import Batch
+from stairs.text.tokenizer import Tokenizer
+from stairs.text.tokenizer_files import CONFIG as TOKENIZER_CONFIG
+from stairs.text.tokenizer_files import read_json
+
+CONFIG = "config.json"
+SUPPORTED = "BERT (model_type bert) and GPT-2 (model_type gpt2)"
+NEEDED = {
+    "bert": ("vocab_size", "max_position_embeddings", "hidden_size", "num_attention_heads", "num_hidden_layers", "intermediate_size"),
+    "gpt2": ("vocab_size", "n_positions", "n_embd", "n_head", "n_layer"),
+}
+NUMBERS = ("layer_norm_eps", "hidden_dropout_prob", "layer_norm_epsilon", "resid_pdrop")
+PROBE_ROWS, PROBE_LENGTH = 2, 12
+
+
+def is_folder(folder: Path) -> bool:
+    return (folder / CONFIG).is_file() or (folder / "modules.json").is_file()
+
+
+def read(folder: Path) -> Task:
+    """The model of a folder, ready to answer: BERT with its layer for words fills blanks, without it gives vectors; GPT-2 continues."""
+    settings = settings_in(folder)
+    tokenizer = tokenizer_in(folder)
+    if tokenizer.vocab_size > settings["vocab_size"]:
+        raise unlike(folder, tokenizer, settings["vocab_size"])
+    found = tensors.read(folder)
+    if settings["model_type"] == "gpt2":
+        generator = gpt2_from(settings, found, tokenizer, folder)
+        return TASKS[generator.pretrains_with](generator, fitted(tokenizer, settings["vocab_size"], folder))
+    model, head = bert_from(settings, found, folder)
+    tokenizer = fitted(tokenizer, settings["vocab_size"], folder)
+    names_words = model.word_head is not None and head is None
+    return TASKS[model.pretrains_with](model, tokenizer) if names_words else Encode(model, tokenizer, head=head)
+
+
+def settings_in(folder: Path) -> dict[str, Any]:
+    """config.json, checked as far as it is needed."""
+    path = folder / CONFIG
+    if not path.is_file():
+        raise BadInput(f"{folder} has no {CONFIG}; give a folder that transformers wrote")
+    settings = read_json(path)
+    kind = settings.get("model_type")
+    if kind not in NEEDED:
+        built = settings.get("architectures") or kind or "nothing"
+        name = built[0] if isinstance(built, list) and built else built
+        raise Unsupported(f"{path} describes {preview(name)}, which has no place on these stairs; {SUPPORTED} can be adopted")
+    for name in NEEDED[kind]:
+        value = settings.get(name)
+        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+            raise BadInput(f"{path}: {name} is {preview(value)} where a count was expected; restore the file")
+    for name in NUMBERS:
+        value = settings.get(name, 0)
+        if not isinstance(value, int | float) or not 0 <= value < 1:
+            raise BadInput(f"{path}: {name} is {preview(value)} where a number from 0 to 1 was expected; restore the file")
+    return settings
+
+
+def tokenizer_in(folder: Path) -> Tokenizer:
+    """The tokenizer, one of ours if we wrote the folder."""
+    ours = (folder / TOKENIZER_CONFIG).is_file() and "stairs" in read_json(folder / TOKENIZER_CONFIG)
+    return Tokenizer.load(folder) if ours else AdoptedTokenizer.read(folder)
+
+
+def fitted(tokenizer: Tokenizer, rows: int, folder: Path) -> Tokenizer:
+    """With a token for every row of the weights; some tools add rows for speed."""
+    if tokenizer.vocab_size == rows:
+        return tokenizer
+    if not isinstance(tokenizer, AdoptedTokenizer):
+        raise unlike(folder, tokenizer, rows)
+    return tokenizer.filled(rows)
+
+
+def unlike(folder: Path, tokenizer: Tokenizer, rows: int) -> BadInput:
+    came = f"the tokenizer in {folder} has {tokenizer.vocab_size} tokens and the weights have vectors for {rows}"
+    return BadInput(f"{came}; they belong to different models, so give a folder in which they fit")
+
+
+def gpt2_from(settings: dict[str, Any], found: dict[str, Tensor], tokenizer: Tokenizer, folder: Path) -> GPT:
+    found = gpt2.prefixed(found)
+    config = made(gpt2.config_of, settings, found, folder)
+    config = type(config)(**{**vars(config), "begin": tokenizer.begin, "end": tokenizer.end, "unknown": tokenizer.unknown})
+    return filled(GPT, config, found, gpt2.same, folder)
+
+
+def bert_from(settings: dict[str, Any], found: dict[str, Tensor], folder: Path) -> tuple[BERT, dict[str, Any] | None]:
+    found = bert.prefixed(found, str(folder))
+    head = bert.head_of(settings, found, str(folder))
+    config = made(bert.config_of, settings, found, folder)
+    return filled(BERT, config, found, bert.same, folder), head
+
+
+def made(config_of: Any, settings: dict[str, Any], found: dict[str, Tensor], folder: Path) -> Any:
+    where = str(folder / CONFIG)
+    try:
+        return config_of(settings, found, where)
+    except TypeError as error:
+        raise BadInput(f"{where}: a setting is not of its kind ({preview(str(error), 80)}); restore the file") from None
+    except BadInput as error:
+        raise error if where in str(error) else BadInput(f"{where}: {error}") from None
+
+
+
+def filled(kind: type[Any], config: Any, found: dict[str, Tensor], same: Any, folder: Path) -> Any:
+    """A model with their weights. It is made only when they fit, so that no config can ask for more memory than its weights have."""
+    if config.layers > len(found):
+        raise BadInput(f"{folder / CONFIG} says {config.layers} layers and there are {len(found)} tensors in all; give a whole folder")
+    with torch.device("meta"):
+        shapes = {name: tensor.shape for name, tensor in kind(config).state_dict().items()}
+    renamed = tensors.renamed(found, same(config), shapes, folder)
+    model = kind(config)
+    model.restore(renamed)
+    return model.eval()
+
+
+def write(task: Task, folder: Path) -> dict[str, Any]:
+    """Write config.json, weights and tokenizer into an empty folder, read them back, and say what was written."""
+    model, tokenizer = task.model, task.tokenizer
+    ids = {role: getattr(tokenizer, role) for role in ("pad", "begin", "end")}
+    head = getattr(task, "head", None)
+    if isinstance(model, BERT):
+        settings = bert.settings_of(model.config, ids, head)
+        found = tensors.given_back(model.tensors(), bert.same(model.config)) | (head["tensors"] if head else {})
+        if settings["architectures"] == ["BertModel"]:
+            found = {name.removeprefix("bert."): tensor for name, tensor in found.items()}
+    elif isinstance(model, GPT):
+        settings = gpt2.settings_of(model.config, ids)
+        table = {} if model.config.positions == "learned" else {"positions.weight": model.get_buffer("positions.table")}
+        found = tensors.given_back(model.tensors() | table, gpt2.same(model.config))
+    else:
+        raise Unsupported(f"{task.step} has no form in transformers; bert and gpt runs can be written as huggingface")
+    (folder / CONFIG).write_text(json.dumps(settings, indent=2, ensure_ascii=False) + "\n", "utf-8")
+    save_file(found, folder / tensors.WEIGHTS, metadata={"format": "pt"})
+    exported.write(tokenizer, folder, longest=model.config.context, pairs=isinstance(model, BERT))
+    return {"architecture": settings["architectures"][0], "tensors": len(found), "difference": difference(model, read(folder).model)}
+
+
+@torch.no_grad()
+def difference(model: Any, again: Any) -> float:
+    """The largest between the vectors of the model and of what was written, on some ids."""
+    length = min(PROBE_LENGTH, model.config.context)
+    ids = torch.arange(PROBE_ROWS * length).view(PROBE_ROWS, length) * 7919 % model.config.vocab_size
+    batch = Batch(ids, torch.ones_like(ids, dtype=torch.bool))
+    return float((model.eval().encode(batch) - again.encode(batch)).abs().max())

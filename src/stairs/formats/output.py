@@ -1,0 +1,56 @@
+"""A file or a folder for another tool, there only when all of it is."""
+
+import gzip
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from stairs.errors import BadInput
+from stairs.files import flush, said_plainly
+
+
+@contextmanager
+def opened(path: str) -> Iterator[Any]:
+    """A binary file, packed if its name ends in .gz; - is stdout."""
+    if path == "-":
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    target = Path(path)
+    if target.exists() and not target.is_file():
+        raise BadInput(f"{path} is {'a folder' if target.is_dir() else 'a device or a pipe'}; give --out a file, or - for stdout")
+    aside = target.with_name(f".tmp-{os.getpid()}-{target.name}")
+    with said_plainly(target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with gzip.open(aside, "wb", 6) if path.endswith(".gz") else aside.open("wb") as file:
+                yield file
+            flush(aside)
+            aside.replace(target)
+        finally:
+            aside.unlink(missing_ok=True)
+
+
+@contextmanager
+def new_folder(path: str) -> Iterator[Path]:
+    """An empty folder to fill, which stands at `path` afterwards."""
+    target = Path(path)
+    if path == "-" or (target.exists() and (not target.is_dir() or any(target.iterdir()))):
+        raise BadInput(f"{path} is {'stdout' if path == '-' else 'there already'}; give --out a new folder")
+    aside = target.with_name(f".tmp-{os.getpid()}-{target.name}")
+    with said_plainly(target):
+        try:
+            aside.mkdir(parents=True)
+            yield aside
+            for file in sorted(aside.rglob("*")):
+                flush(file)
+            if target.exists():
+                target.rmdir()
+            aside.rename(target)
+            flush(target.parent)
+        finally:
+            shutil.rmtree(aside, ignore_errors=True)

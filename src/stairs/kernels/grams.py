@@ -1,0 +1,60 @@
+"""The character n-grams of many words at once, as numbers of buckets."""
+
+import numpy as np
+from numba import njit
+
+OFFSET, PRIME = np.uint32(2166136261), np.uint32(16777619)  # FNV-1a, 32 bits
+CHINESE = ((0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x323AF))
+
+
+@njit(nogil=True, cache=True)
+def character_at(text, at):
+    """The code point at a place of UTF-8, and its length in bytes."""
+    byte = np.int64(text[at])
+    if byte < 0x80:
+        return byte, 1
+    length = 2 if byte < 0xE0 else 3 if byte < 0xF0 else 4
+    code = byte & (0x7F >> length)
+    for i in range(1, length):
+        code = code << 6 | (np.int64(text[at + i]) & 0x3F)
+    return code, length
+
+
+@njit(nogil=True, cache=True)
+def is_chinese(code):
+    found = False
+    for low, high in CHINESE:
+        found |= low <= code <= high
+    return found
+
+
+@njit(nogil=True, cache=True)
+def bucket_ids(text, starts, shortest, longest, buckets):
+    """Buckets of the n-grams of each word, word by word, and where those of each begin. `text` is UTF-8: all words, each as <word>.
+
+    An n-gram has `shortest` to `longest` characters, but one of Chinese characters alone may be shorter. A mark by itself is none.
+    """
+    first = np.zeros(len(starts), np.int64)
+    found = np.empty(max(len(text) * 4, 16), np.int32)
+    filled = 0
+    for word in range(len(starts) - 1):
+        begin, stop = starts[word], starts[word + 1]
+        at = begin
+        while at < stop:
+            hashed, end, chinese = OFFSET, at, True
+            for n in range(1, longest + 1):
+                if end >= stop:
+                    break
+                code, length = character_at(text, end)
+                chinese = chinese and is_chinese(code)
+                for i in range(end, end + length):
+                    hashed = np.uint32((hashed ^ np.uint32(np.int8(text[i]))) * PRIME)  # bytes have a sign, as fastText's do
+                end += length
+                if (n >= shortest or chinese) and not (n == 1 and (at == begin or end == stop)):
+                    if filled == len(found):
+                        found = np.concatenate((found, np.empty(len(found), np.int32)))
+                    found[filled] = hashed % np.uint32(buckets)
+                    filled += 1
+            at += character_at(text, at)[1]
+        first[word + 1] = filled
+    return first, found[:filled].copy()

@@ -1,0 +1,246 @@
+"""Sixteen float32 side by side, which a compiled loop holds in one register where the machine has such, in several elsewhere.
+
+A compiler given plain loops keeps the sums of a small matrix product in memory; with `Lanes` they stay in registers:
+
+    sums = nothing()
+    for i in range(0, width, LANES):
+        sums += load(x, i) * load(y, i)
+
+Only what `kernels/word2vec.py` needs is here. Arrays are flat, and places in them are counted in numbers, not in bytes.
+"""
+
+import operator
+
+from llvmlite import ir
+from numba import njit, types
+from numba.core import cgutils
+from numba.extending import intrinsic, models, overload, register_model
+
+LANES = 16
+FLOATS = ir.VectorType(ir.FloatType(), LANES)
+INTEGERS = ir.VectorType(ir.IntType(32), LANES)
+ONE_EXPONENT = 127 << 23  # the bits of 1.0: exponent 127, nothing behind the point
+BEHIND_THE_POINT = (1 << 23) - 1
+
+
+class LanesType(types.Type):
+    def __init__(self):
+        super().__init__("Lanes")
+
+
+lanes = LanesType()
+
+
+@register_model(LanesType)
+class LanesModel(models.PrimitiveModel):
+    def __init__(self, manager, kind):
+        super().__init__(manager, kind, FLOATS)
+
+
+def filled(kind, number):
+    return ir.Constant(kind, [number] * LANES)
+
+
+def address(context, builder, kind, array, place):
+    """Where a number of a flat array stands."""
+    data = context.make_array(kind)(context, builder, array).data
+    return builder.gep(data, [place], inbounds=True)
+
+
+@intrinsic
+def load(typing, array, place):
+    def code(context, builder, signature, values):
+        where = address(context, builder, signature.args[0], *values)
+        return builder.load(builder.bitcast(where, FLOATS.as_pointer()), align=4)
+
+    return lanes(array, types.intp), code
+
+
+@intrinsic
+def store(typing, array, place, value):
+    def code(context, builder, signature, values):
+        where = address(context, builder, signature.args[0], *values[:2])
+        builder.store(values[2], builder.bitcast(where, FLOATS.as_pointer()), align=4)
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp, lanes), code
+
+
+@intrinsic
+def prefetch(typing, array, place):
+    """Ask for the memory at a place, which will be read and written soon."""
+
+    def code(context, builder, signature, values):
+        where = builder.bitcast(address(context, builder, signature.args[0], *values), cgutils.voidptr_t)
+        number = ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t, number, number, number])
+        ask = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8" if not where.type.is_opaque else "llvm.prefetch.p0")
+        builder.call(ask, [where, number(1), number(3), number(1)])
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp), code
+
+
+@intrinsic
+def spread(typing, number):
+    """One number in every lane."""
+
+    def code(context, builder, signature, values):
+        first = builder.insert_element(ir.Constant(FLOATS, ir.Undefined), values[0], ir.IntType(32)(0))
+        return builder.shuffle_vector(first, first, filled(INTEGERS, 0))
+
+    return lanes(types.float32), code
+
+
+@intrinsic
+def nothing(typing):
+    return lanes(), lambda context, builder, signature, values: filled(FLOATS, 0.0)
+
+
+def arithmetic(operation, instruction):
+    """`operation` on two Lanes; a product and a sum that meet may become one instruction."""
+
+    @intrinsic
+    def lanewise(typing, one, other):
+        def code(context, builder, signature, values):
+            return getattr(builder, instruction)(*values, flags=("contract", "reassoc", "nsz"))
+
+        return lanes(lanes, lanes), code
+
+    @overload(operation, inline="always")
+    def overloaded(one, other):
+        if one is lanes and other is lanes:
+            return lambda one, other: lanewise(one, other)
+
+
+arithmetic(operator.add, "fadd")
+arithmetic(operator.iadd, "fadd")
+arithmetic(operator.sub, "fsub")
+arithmetic(operator.mul, "fmul")
+arithmetic(operator.truediv, "fdiv")
+
+
+def named(builder, name, *values):
+    """A function of LLVM's own on Lanes."""
+    kind = ir.FunctionType(FLOATS, [FLOATS] * len(values))
+    return builder.call(cgutils.get_or_insert_function(builder.module, kind, f"llvm.{name}.v{LANES}f32"), values)
+
+
+@intrinsic
+def without_sign(typing, one):
+    return lanes(lanes), lambda context, builder, signature, values: named(builder, "fabs", *values)
+
+
+@intrinsic
+def rounded(typing, one):
+    return lanes(lanes), lambda context, builder, signature, values: named(builder, "rint", *values)
+
+
+@intrinsic
+def between(typing, low, one, high):
+    def code(context, builder, signature, values):
+        return named(builder, "minnum", named(builder, "maxnum", values[1], values[0]), values[2])
+
+    return lanes(lanes, lanes, lanes), code
+
+
+@intrinsic
+def power_of_two(typing, whole):
+    """2 to the power of whole numbers."""
+
+    def code(context, builder, signature, values):
+        whole = builder.fptosi(values[0], INTEGERS)
+        return builder.bitcast(builder.add(builder.shl(whole, filled(INTEGERS, 23)), filled(INTEGERS, ONE_EXPONENT)), FLOATS)
+
+    return lanes(lanes), code
+
+
+@intrinsic
+def exponent(typing, one):
+    """n of m 2^n with m between 1 and 2."""
+
+    def code(context, builder, signature, values):
+        bits = builder.sub(builder.bitcast(values[0], INTEGERS), filled(INTEGERS, ONE_EXPONENT))
+        return builder.sitofp(builder.ashr(bits, filled(INTEGERS, 23)), FLOATS)
+
+    return lanes(lanes), code
+
+
+@intrinsic
+def mantissa(typing, one):
+    """m of m 2^n with m between 1 and 2."""
+
+    def code(context, builder, signature, values):
+        behind = builder.and_(builder.bitcast(values[0], INTEGERS), filled(INTEGERS, BEHIND_THE_POINT))
+        return builder.bitcast(builder.or_(behind, filled(INTEGERS, ONE_EXPONENT)), FLOATS)
+
+    return lanes(lanes), code
+
+
+def pick(builder, one, other, places):
+    return builder.shuffle_vector(one, other, ir.Constant(ir.VectorType(ir.IntType(32), len(places)), places))
+
+
+def eight_sums(builder, values):
+    """The sum over the lanes of each of eight, in eight lanes: pairs are interleaved and added, again and again."""
+    quarters = range(0, LANES, 4)
+
+    def interleaved(one, other, first, second):
+        """From every four lanes of both, the places `first` and the places `second`, added."""
+        halves = [[q + place if place < 4 else LANES + q + place - 4 for q in quarters for place in places] for places in (first, second)]
+        return builder.fadd(pick(builder, one, other, halves[0]), pick(builder, one, other, halves[1]))
+
+    twos = [interleaved(values[i], values[i + 1], (0, 4, 1, 5), (2, 6, 3, 7)) for i in (0, 2, 4, 6)]  # abab of each quarter, and so on
+    fours = [interleaved(twos[i], twos[i + 1], (0, 1, 4, 5), (2, 3, 6, 7)) for i in (0, 2)]  # abcd of each quarter, and efgh
+    low = pick(builder, fours[0], fours[1], [0, 1, 2, 3, 16, 17, 18, 19, 4, 5, 6, 7, 20, 21, 22, 23])  # abcdefgh of the first two quarters
+    high = pick(builder, fours[0], fours[1], [8, 9, 10, 11, 24, 25, 26, 27, 12, 13, 14, 15, 28, 29, 30, 31])
+    both = builder.fadd(low, high)
+    return builder.fadd(pick(builder, both, both, list(range(8))), pick(builder, both, both, list(range(8, 16))))
+
+
+@intrinsic
+def sums(typing, a, b, c, d, e, f):
+    """The sum over the lanes of each, in the first six lanes."""
+
+    def code(context, builder, signature, values):
+        eight = eight_sums(builder, [*values, values[5], values[5]])
+        return pick(builder, eight, eight, list(range(LANES)))
+
+    return lanes(lanes, lanes, lanes, lanes, lanes, lanes), code
+
+
+@intrinsic
+def sums_of_two(typing, a, b, c, d, e, f, g, aa, bb, cc, dd, ee, ff, gg):
+    """The same for twice seven, in the first seven lanes of either half."""
+
+    def code(context, builder, signature, values):
+        halves = [eight_sums(builder, [*half, half[6]]) for half in (values[:7], values[7:])]
+        return pick(builder, halves[0], halves[1], list(range(LANES)))
+
+    return lanes(*[lanes] * 14), code
+
+
+@intrinsic
+def first_half(typing, one):
+    """The first eight lanes, and zeros."""
+
+    def code(context, builder, signature, values):
+        return pick(builder, values[0], filled(FLOATS, 0.0), [*range(LANES // 2), *range(LANES, LANES + LANES // 2)])
+
+    return lanes(lanes), code
+
+
+@njit(inline="always")
+def exponential(x):
+    """e^x to the last bits of a float32, for x between -87 and 87: 2^n times a polynomial (Cephes' expf)."""
+    whole = rounded(x * spread(1.44269504))
+    rest = x - whole * spread(0.693359375) + whole * spread(2.12194440e-4)
+    series = spread(1.9875691500e-4)
+    for factor in (1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1, 1.0, 1.0):
+        series = series * rest + spread(factor)
+    return series * power_of_two(whole)
+
+
+@njit(inline="always")
+def sigmoid(x):
+    return spread(1.0) / (spread(1.0) + exponential(spread(0.0) - x))

@@ -1,0 +1,95 @@
+"""The compiled part of finding nearest neighbours: lengths, scans by cosine, the best of many scores, and their exact order.
+
+A scan may be rounded; whoever asks knows by how much at most (`slack`). If a_k is the k-th best rounded score, a row that belongs among the true
+best k has a rounded score of at least a_k - 2 slack: every such row is kept, and `ranked` puts them in order with exact numbers. Nothing is missed.
+"""
+
+import numpy as np
+from numba import njit
+
+GLANCE = 64  # scores looked at together: most groups hold none that is good enough
+
+
+@njit(nogil=True, cache=True, fastmath=True)
+def lengths_of(vectors, out):
+    for row in range(vectors.shape[0]):
+        total = 0.0
+        for column in range(vectors.shape[1]):
+            total += np.float64(vectors[row, column]) * np.float64(vectors[row, column])
+        out[row] = np.sqrt(total)
+
+
+@njit(nogil=True, cache=True, fastmath=True)
+def cosines(vectors, lengths, unit, out):
+    """Of every row with a vector of length 1, in float32; 0 for a row of zeros."""
+    for row in range(vectors.shape[0]):
+        total = np.float32(0)
+        for column in range(vectors.shape[1]):
+            total += vectors[row, column] * unit[column]
+        out[row] = total / lengths[row] if lengths[row] > 0 else np.float32(0)
+
+
+@njit(nogil=True, cache=True)
+def sift_down(scores, rows, count):
+    """Repair a heap whose least element, at the top, was replaced."""
+    at, score, row = 0, scores[0], rows[0]
+    while True:
+        child = 2 * at + 1
+        if child >= count:
+            break
+        if child + 1 < count and scores[child + 1] < scores[child]:
+            child += 1
+        if scores[child] >= score:
+            break
+        scores[at], rows[at] = scores[child], rows[child]
+        at = child
+    scores[at], rows[at] = score, row
+
+
+@njit(nogil=True, cache=True)
+def keep_best(block, first, scores, rows):
+    """Let the scores of rows `first`, `first` + 1, ... (Q, R) into the heaps of the best so far, (Q, K) with the least on top."""
+    most = scores.shape[1]
+    for query in range(block.shape[0]):
+        own, heap, places = block[query], scores[query], rows[query]
+        for begin in range(0, len(own), GLANCE):
+            end = min(begin + GLANCE, len(own))
+            best = own[begin]
+            for i in range(begin + 1, end):
+                best = max(best, own[i])
+            if best > heap[0]:
+                for i in range(begin, end):
+                    if own[i] > heap[0]:
+                        heap[0], places[0] = own[i], first + i
+                        sift_down(heap, places, most)
+
+
+@njit(nogil=True, cache=True)
+def at_least(scores, bound):
+    """The rows whose score reaches the bound."""
+    count = 0
+    for row in range(len(scores)):
+        count += scores[row] >= bound
+    found = np.empty(count, np.int64)
+    count = 0
+    for row in range(len(scores)):
+        if scores[row] >= bound:
+            found[count] = row
+            count += 1
+    return found
+
+
+@njit(nogil=True, cache=True)
+def ranked(vectors, unit, rows, top):
+    """The `top` best of some rows by their exact cosine, in float64; of equals the first row comes first."""
+    exact = np.empty(len(rows))
+    for i in range(len(rows)):
+        product = length = 0.0
+        for column in range(vectors.shape[1]):
+            value = np.float64(vectors[rows[i], column])
+            product += value * unit[column]
+            length += value * value
+        exact[i] = product / np.sqrt(length) if length > 0 else 0.0
+    by_row = np.argsort(rows)
+    order = by_row[np.argsort(-exact[by_row], kind="mergesort")[:top]]
+    return rows[order], exact[order]

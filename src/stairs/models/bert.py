@@ -1,0 +1,138 @@
+"""BERT: a word left out, from all words around it, by attention in both directions.
+
+Devlin et al. 2018, "BERT: Pre-training of Deep Bidirectional Transformers for Language Understanding":
+
+    h_0 = norm(tokens(w) + segments(s) + positions)
+    h_l = norm(h + attention(h)), then norm(h + feed_forward(h))          each position looks at all others
+    p(word left out) = softmax(norm(gelu(h_L W)) tokens^T + bias)
+    p(second sentence follows the first) = softmax(tanh(h_L[CLS] P) N)
+
+Departures: none. Where few positions are asked for, only theirs are compared with the vocabulary, and padding is not computed
+(`layers/unpadded.py`).
+"""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy, linear
+
+from stairs.errors import BadInput, Unsupported
+from stairs.layers.block import ACTIVATIONS, Block
+from stairs.layers.dropout import Dropout
+from stairs.layers.initial import initialize
+from stairs.layers.masks import padding
+from stairs.layers.positions import Learned
+from stairs.layers.unpadded import unpadded
+from stairs.layers.vocabulary import surprises, total_surprise
+from stairs.models.base import Model
+from stairs.models.configs import BERTConfig
+from stairs.text.batch import IGNORE, Batch
+
+
+class WordHead(nn.Module):
+    """From a position's vector to the one that is compared with each word's: norm(gelu(dense(h))); `bias` is each word's own."""
+
+    def __init__(self, config: BERTConfig) -> None:
+        super().__init__()
+        self.dense = nn.Linear(config.width, config.width)
+        self.norm = nn.LayerNorm(config.width, config.epsilon)
+        self.activation = ACTIVATIONS[config.activation]
+        self.bias = nn.Parameter(torch.zeros(config.vocab_size))
+
+    def forward(self, hidden: Tensor) -> Tensor:
+        return self.norm(self.activation(self.dense(hidden)))
+
+
+class BERT(Model):
+    """Blocks of attention in both directions."""
+
+    name = "bert"
+    pretrains_with = "masked-token"
+    learning_rate = 5e-4  # norms after the sum want smaller steps than norms before the sublayer
+    config: BERTConfig
+
+    def __init__(self, config: BERTConfig) -> None:
+        super().__init__(config)
+        self.learning_rate *= min(1.0, 256 / config.width)  # wide models learn in smaller steps
+        self.tokens = nn.Embedding(config.vocab_size, config.width)
+        self.segments = nn.Embedding(config.segments, config.width)
+        self.positions = Learned(config.context, config.width)
+        self.norm = nn.LayerNorm(config.width, config.epsilon)
+        self.dropout = Dropout(config.dropout)
+        self.blocks = nn.ModuleList(
+            Block(
+                config.width, config.heads, config.feed_forward or 4 * config.width,
+                dropout=config.dropout, norm_first=False, activation=config.activation, epsilon=config.epsilon,
+            )
+            for _ in range(config.layers)
+        )  # fmt: skip
+        parts = config.parts or ()
+        self.pooler = nn.Linear(config.width, config.width) if "pooler" in parts else None
+        self.word_head = WordHead(config) if "words" in parts else None
+        self.next_head = nn.Linear(config.width, 2) if "next" in parts else None
+        self.initialize(0)
+
+    def initialize(self, seed: int) -> None:
+        initialize(self, seed)
+        if self.word_head is not None:
+            nn.init.zeros_(self.word_head.bias)
+
+    def encode(self, batch: Batch) -> Tensor:
+        """The last block's vector of each token, (B, T, D)."""
+        self.check_length(batch)
+        mask = padding(batch.real) if batch.looks is None else batch.looks & padding(batch.real)
+        rows = unpadded(self, batch.real, mask)
+        segments = torch.zeros_like(batch.ids) if batch.segments is None else batch.segments
+        places = torch.arange(batch.ids.shape[1], device=batch.ids.device).expand_as(batch.ids) if batch.places is None else batch.places
+        x = self.tokens(rows.packed(batch.ids)) + self.segments(rows.packed(segments)) + self.positions(rows.packed(places))
+        x = self.dropout(self.norm(x))
+        for block in self.blocks:
+            x = block(x, rows.mask)
+        return rows.padded(x)
+
+    def predict(self, batch: Batch) -> Tensor:
+        """Log-chances of the word at each position, (B, T, V), up to a constant."""
+        head = self.needed_word_head
+        return linear(head(self.encode(batch)), self.tokens.weight, head.bias)
+
+    def loss(self, batch: Batch) -> Tensor:
+        """Mean surprise of the words left out, and that of what `labels` says of each pair of sentences added to it."""
+        assert batch.targets is not None
+        asked, head, hidden = batch.targets != IGNORE, self.needed_word_head, self.encode(batch)
+        loss = total_surprise(head(hidden[asked]), self.tokens.weight, head.bias, batch.targets[asked]) / asked.sum().clamp(min=1)
+        return loss if batch.labels is None else loss + cross_entropy(self.judged(hidden).float(), batch.labels)
+
+    @torch.no_grad()
+    def log_likelihood(self, batch: Batch) -> Tensor:
+        assert batch.targets is not None
+        asked, head = batch.targets != IGNORE, self.needed_word_head
+        found = surprises(head(self.encode(batch)[asked]), self.tokens.weight, head.bias, batch.targets[asked])
+        return torch.zeros(asked.shape, device=asked.device).masked_scatter(asked, -found)
+
+    def step(self, ids: Tensor, state: Any = None) -> tuple[Tensor, Any]:
+        raise Unsupported("bert looks at a text as a whole and does not read on from its begin; try ngram or gpt")
+
+    def pooled(self, hidden: Tensor) -> Tensor:
+        """A vector for the whole of each row, (B, D), from that of its [CLS]."""
+        if self.pooler is None:
+            raise Unsupported("this bert has no pooler; take the mean of its token vectors")
+        return torch.tanh(self.pooler(hidden[:, 0]))
+
+    def judged(self, hidden: Tensor) -> Tensor:
+        """Log-chances, up to a constant, that the second sentence of each row is the next one, and that it is not, (B, 2)."""
+        if self.next_head is None:
+            raise Unsupported("this bert has not learnt to judge pairs of sentences; train one with --objective next-sentence")
+        return self.next_head(self.pooled(hidden))
+
+    @property
+    def needed_word_head(self) -> WordHead:
+        if self.word_head is None:
+            raise Unsupported("this bert came without the layer that names words; it gives vectors only")
+        return self.word_head
+
+    def check_length(self, batch: Batch) -> None:
+        length = batch.ids.shape[1] if batch.places is None else 0  # given places are within the context
+        if length > self.config.context:
+            most, enough = self.config.context, 1 << (length - 1).bit_length()
+            raise BadInput(f"BERT reads at most {most} tokens, got {length}; shorten the text or train with --context {enough}")

@@ -1,0 +1,61 @@
+"""Word vectors that another tool has trained: a table to look up, no more. There is no context matrix, so they cannot be trained on.
+
+encode(w) = vectors[w]
+
+How often each word occurred is not in such files; they list words by falling frequency, so the counts follow Zipf's law: the word of rank r occurs
+in proportion to 1 / r (Zipf 1949).
+"""
+
+import functools
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from stairs.errors import BadInput, Unsupported
+from stairs.models.base import Model, as_array
+from stairs.models.configs import VectorsConfig
+from stairs.text.batch import Batch
+
+SPECIAL = 5  # ids without a word
+MOST = 1 << 30  # occurrences of the first word, to which the others are in proportion
+
+
+class Vectors(Model):
+    """One vector per word, from another tool's file. Rows stay in the mapped file until they are asked for."""
+
+    name = "vectors"
+    learns_by = "adoption"
+    pretrains_with = "window"
+
+    def __init__(self, config: VectorsConfig) -> None:
+        super().__init__(config)
+        nothing = torch.zeros(1)  # millions of rows take no memory until there are some
+        self.vectors = nn.Parameter(nothing.expand(config.vocab_size, config.width), requires_grad=False)
+        self.register_buffer("lengths", nothing.expand(config.vocab_size))
+
+    def encode(self, batch: Batch) -> Tensor:
+        return self.vectors[batch.ids]  # (B, T, D)
+
+    def vectors_of(self) -> np.ndarray:
+        """All vectors (V, D), not copied."""
+        return as_array(self.vectors)
+
+    @functools.cached_property
+    def counts(self) -> Tensor:
+        """How often each word occurs, by Zipf's law; special ids never do."""
+        ranks = torch.arange(1 - SPECIAL, self.config.vocab_size - SPECIAL + 1)
+        return torch.where(ranks > 0, MOST // ranks.clamp(min=1), 0)
+
+    def restore(self, tensors: dict[str, Tensor]) -> None:
+        self.check(tensors)
+        other = [f"{name} is {tensor.dtype}" for name, tensor in tensors.items() if tensor.dtype != torch.float32]
+        if other:
+            raise BadInput(f"the saved tensors do not fit this {self.name}: {other[0]}, not float32; adopt the vectors again")
+        self.load_state_dict(tensors, assign=True)  # the mapped file itself
+
+    def prepare(self, *_: object) -> None:
+        raise Unsupported("adopted vectors have no context matrix, so they cannot be trained on; train cbow, skipgram or glove on your text")
+
+    def judge(self, *_: object) -> tuple[np.ndarray, np.ndarray]:
+        raise Unsupported("adopted vectors have no context matrix, so they have no loss on a text; score them on analogies or word similarities")

@@ -1,0 +1,249 @@
+"""word2vec: vectors of words from the words around them.
+
+Mikolov, Chen, Corrado & Dean 2013, "Efficient Estimation of Word Representations in Vector Space"; Mikolov, Sutskever, Chen, Corrado & Dean 2013,
+"Distributed Representations of Words and Phrases and their Compositionality"; with `characters`, Bojanowski et al. 2017. There are two
+matrices, the embedding matrix `vectors` and the context matrix `contexts`. A vector x is compared with some rows c of the context matrix:
+
+    skip-gram    x is the vector of a neighbour                     CBOW    x is the mean of all neighbours' vectors
+    target       1 for the row of the word in the middle, 0 for those of `negatives` words drawn by count^power
+                 or, along the middle word's way down a Huffman tree, 1 where it turns to the rarer side and 0 elsewhere
+    error        = target - sigmoid(x c)          x += rate sum of error c          c += rate error x
+
+With characters a word's vector is the mean of its own and those of its n-grams; skip-gram then takes x from the middle and c from the neighbours,
+which is the same pairs, but only one x to put together.
+
+Departures: a centre's negatives are shared by its neighbours, and in CBOW by two centres, which costs no quality and saves most of the time, except
+in skip-gram with characters; as in the authors' programs, each part of a mean takes the whole change, not its share, and the window's reach is
+drawn for each centre. Vectors begin within 2 / width of 0, four times as far as there, which learns faster at first.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from stairs.kernels import word2vec as kernel
+from stairs.kernels.comparison import Outputs
+from stairs.kernels.huffman import ways
+from stairs.kernels.sampling import alias_table, keep_limits, stream
+from stairs.layers.attention import attend, uniform
+from stairs.layers.initial import named
+from stairs.layers.stretch import Stretch
+from stairs.layers.word_vectors import SPECIAL, Surprise, near, occurrences, roomy, whole
+from stairs.models.base import Model, as_array
+from stairs.models.configs import Word2VecConfig
+from stairs.text.batch import Batch
+from stairs.text.grams import grams_of
+
+SLICES = 100  # of held-out text
+AT_A_TIME = 1 << 13  # words put together
+
+
+class Word2Vec(Model):
+    """An embedding matrix and a context matrix."""
+
+    learns_by = "sweeping"
+    pretrains_with = "window"
+    learning_rate = 0.05
+    schedule = "linear"
+    config: Word2VecConfig
+    counts: Tensor
+    first: Tensor
+    parts: Tensor
+
+    def __init__(self, config: Word2VecConfig) -> None:
+        super().__init__(config)
+        size = config.vocab_size
+        self.vectors = nn.Parameter(torch.zeros(size, config.width))
+        self.contexts = nn.Parameter(torch.zeros(size, config.width))
+        if config.characters:
+            self.grams = nn.Parameter(torch.zeros(config.buckets, config.width))
+        self.register_buffer("counts", torch.zeros(size, dtype=torch.int64))
+        self.register_buffer("first", torch.arange(size + 1), persistent=False)
+        self.register_buffer("parts", torch.arange(size, dtype=torch.int32), persistent=False)
+        self.ids: np.ndarray = np.zeros(0, np.uint16)  # the text that is swept over
+        self.laid_out: list[np.ndarray] = []
+        self.initialize(0)
+
+    @torch.no_grad()
+    def initialize(self, seed: int) -> None:
+        for name in ("vectors", "grams") if self.config.characters else ("vectors",):
+            getattr(self, name).uniform_(-2 / self.config.width, 2 / self.config.width, generator=named(seed, name))
+        self.vectors[:SPECIAL] = 0
+        self.contexts.zero_()
+
+    def spell(self, words: Sequence[str]) -> None:
+        """Find the n-grams of the vocabulary: the parts of a word are its own row and theirs, which are counted on from the rows of `vectors`."""
+        if self.config.lengths is not None:
+            size = self.config.vocab_size
+            first, grams = grams_of(["", "", "", "", "", *words[SPECIAL:]], self.config.lengths, self.config.buckets)
+            self.parts = torch.from_numpy(np.insert(grams + np.int32(size), first[:-1], np.arange(size, dtype=np.int32)))
+            self.first = torch.from_numpy(first + np.arange(size + 1))
+
+    def compose(self, ids: Tensor) -> Tensor:
+        """The vectors of words: the mean of their parts, (..., D)."""
+        if not self.config.characters:
+            return self.vectors[ids]
+        assert len(self.parts) > self.config.vocab_size, "spell(words) comes first"
+        flat = ids.flatten()
+        own, count = self.first[flat], self.first[flat + 1] - self.first[flat]
+        begin = (count - 1).cumsum(0) - (count - 1)  # of each word's n-grams among all of them
+        places = torch.repeat_interleave(own + 1 - begin, count - 1) + torch.arange(int((count - 1).sum()))
+        sums = nn.functional.embedding_bag(self.parts[places].long() - self.config.vocab_size, self.grams, begin, mode="sum")
+        return ((self.vectors[flat] + sums) / count[:, None]).reshape(*ids.shape, -1)
+
+    def encode(self, batch: Batch) -> Tensor:
+        return self.compose(batch.ids)
+
+    @torch.no_grad()
+    def vectors_of(self) -> np.ndarray:
+        """(V, D), put together from their parts."""
+        return np.concatenate([as_array(self.compose(ids)) for ids in torch.arange(self.config.vocab_size).split(AT_A_TIME)])
+
+    def unseen(self, word: str) -> np.ndarray | None:
+        """The mean of its n-grams."""
+        if self.config.lengths is None:
+            return None
+        _, grams = grams_of([word], self.config.lengths, self.config.buckets)
+        return as_array(self.grams[grams].mean(0)) if len(grams) else None
+
+    def compared(self, words: Tensor, negatives: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """The rows of the context matrix each word stands for, their targets, and which of them count, each (..., N)."""
+        if self.config.softmax == "hierarchical":
+            first, nodes, turns = (torch.as_tensor(array) for array in self.tree())
+            steps = torch.arange(int((first[1:] - first[:-1]).max()))
+            counts = first[words, None] + steps < first[words + 1, None]
+            places = (first[words, None] + steps).where(counts, 0)
+            return nodes[places].long(), turns[places], counts
+        rows = torch.cat([words[..., None], negatives.expand(*words.shape, -1)], -1)
+        targets = torch.zeros(rows.shape)
+        targets[..., 0] = 1
+        counts = rows != words[..., None]
+        counts[..., 0] = True
+        return rows, targets, counts
+
+    def surprise(self, x: Tensor, words: Tensor, negatives: Tensor) -> Tensor:
+        """What it costs each x (..., D) to tell a word from its negatives, in nats, (...)."""
+        rows, targets, counts = self.compared(words, negatives)
+        scores = (x[..., None, :] * self.contexts[rows]).sum(-1)
+        return (Surprise.apply(scores, targets) * counts).sum(-1)
+
+    def drawn(self, *shape: int) -> Tensor:
+        """Negatives, the same ones each time."""
+        weights = torch.from_numpy(self.weights())
+        return weights.multinomial(math.prod(shape) * self.config.negatives, True, generator=named(0, "negatives")).view(*shape, -1)
+
+    def weights(self) -> np.ndarray:
+        """How often a word is drawn: count^power; if nothing was counted, all words alike."""
+        counts = as_array(self.counts).astype(np.float64)
+        counts[:SPECIAL] = 0
+        if not counts.any():
+            counts[SPECIAL:] = 1
+        return np.where(counts > 0, counts**self.config.power, 0)
+
+    def tree(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        counts = as_array(self.counts)
+        return ways(counts, np.argsort(counts[SPECIAL:], kind="stable") + SPECIAL)
+
+    def prepare(self, ids: np.ndarray, words: Sequence[str], seed: int) -> None:
+        self.ids = ids
+        self.counts.copy_(torch.from_numpy(occurrences(ids, self.config.vocab_size)))
+        self.spell(words)
+        self.tools = self.new_tools()
+
+    def new_tools(self) -> tuple[np.ndarray, Outputs]:
+        """What the kernel must know of the counts."""
+        config, counts = self.config, as_array(self.counts).copy()
+        counts[:SPECIAL] = 0
+        limits = keep_limits(counts, config.subsample)
+        if config.softmax == "hierarchical":
+            way = self.tree()
+            return limits, Outputs(np.zeros((1, 2), np.uint32), 0, *way, int(np.diff(way[0]).max()))
+        nowhere = np.zeros(1, np.int64), np.zeros(1, np.int32), np.zeros(1, np.float32)
+        return limits, Outputs(alias_table(self.weights()), config.negatives, *nowhere, config.negatives + 1)
+
+    def matrices(self) -> list[np.ndarray]:
+        """Embedding and context matrix as the kernel takes them; the parameters are views of them from then on."""
+        if not self.laid_out or self.laid_out[0].ctypes.data != self.vectors.data_ptr() or self.laid_out[1].ctypes.data != self.contexts.data_ptr():
+            size, width = self.vectors.shape
+            self.laid_out = [roomy(size + (self.config.buckets if self.config.characters else 0), width), roomy(size, width)]
+            inputs, contexts = (torch.from_numpy(matrix)[:, :width] for matrix in self.laid_out)
+            for name, place in [("vectors", inputs[:size]), ("contexts", contexts), ("grams", inputs[size:])][: 3 if self.config.characters else 2]:
+                place.copy_(getattr(self, name).detach())
+                getattr(self, name).data = place
+        return self.laid_out
+
+    def run(self, ids: np.ndarray, edges: np.ndarray, rates: tuple[float, float], seed: int, threads: int, tools: Any) -> np.ndarray:
+        """Loss in nats, pairs and words of each part of a text, (parts, 3)."""
+        limits, outputs = tools
+        inputs, contexts = self.matrices()
+        arguments = (inputs.ravel(), contexts.ravel(), inputs.shape[1], outputs, self.config.window)
+        parts = (as_array(self.first), as_array(self.parts)) if self.composes else ()
+        return kernel.sweep(self.kernel, ids, edges, limits, rates, seed, threads, *arguments, *parts)
+
+    def sweep(self, stretch: Stretch) -> tuple[float, int, int]:
+        edges = kernel.edges(self.ids, *stretch.bounds(len(self.ids)))
+        seed = int(stream(stretch.seed, stretch.epoch))
+        threads = 1 if stretch.deterministic else stretch.threads
+        loss, pairs, words = self.run(self.ids, edges, (stretch.rate_from, stretch.rate_to), seed, threads, self.tools).sum(0)
+        return float(loss), int(pairs), int(words)
+
+    def judge(self, ids: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
+        """With a rate of 0 nothing is learnt."""
+        edges = np.unique([kernel.border(ids, int(at)) for at in np.linspace(0, len(ids), SLICES + 1)])  # between sentences
+        found = self.run(ids, edges, (0.0, 0.0), seed, torch.get_num_threads(), self.new_tools())
+        return found[:, 0], found[:, 1].astype(np.int64)
+
+    def memory(self) -> dict[str, Tensor]:
+        """Nothing but the weights."""
+        return {}
+
+
+class CBOW(Word2Vec):
+    """Predict each word from the average of its neighbours: attention with equal weights."""
+
+    name = "cbow"
+    kernel = staticmethod(kernel.cbow)
+    composes = True
+
+    def loss(self, batch: Batch, negatives: Tensor | None = None, reach: Tensor | None = None) -> Tensor:
+        """Nats per word that has neighbours. `negatives` (B, T, k) of each word and `reach` (B, T) of its window, if somebody has drawn them."""
+        ids, may = batch.ids, near(batch.ids, batch.real, self.config.window if reach is None else reach)
+        amount = (self.first[ids + 1] - self.first[ids]).float()  # parts of each word: all of them weigh the same
+        x = self.compose(ids)
+        mean, _ = attend(x, x, x, score=lambda query, key: uniform(query, key) + amount.log()[:, None, :], mask=may)
+        x = whole(mean, (may * amount[:, None, :]).sum(-1))
+        surprise = self.surprise(x, ids, self.drawn(*ids.shape) if negatives is None else negatives)
+        asked = may.any(-1)
+        return (surprise * asked).sum() / asked.sum().clamp(min=1)
+
+
+class SkipGram(Word2Vec):
+    """Predict each word from one neighbour at a time."""
+
+    name = "skipgram"
+
+    @property
+    def composes(self) -> bool:
+        return bool(self.config.characters)
+
+    @property
+    def kernel(self) -> Any:
+        return kernel.skipgram_by_parts if self.composes else kernel.skipgram
+
+    def loss(self, batch: Batch, negatives: Tensor | None = None, reach: Tensor | None = None) -> Tensor:
+        """Nats per pair. `negatives` (B, T, 1, k) of each centre, or with characters (B, T, T, k) of each pair, and `reach` (B, T) of each window."""
+        ids, may = batch.ids, near(batch.ids, batch.real, self.config.window if reach is None else reach)
+        x = self.compose(ids)
+        length = ids.shape[1]
+        if self.composes:
+            x = whole(x, self.first[ids + 1] - self.first[ids])[:, :, None].expand(-1, -1, length, -1)
+            words = ids[:, None].expand_as(may)
+        else:
+            x = x[:, None].expand(-1, length, -1, -1)
+            words = ids[:, :, None].expand_as(may)
+        surprise = self.surprise(x, words, self.drawn(*ids.shape, length if self.composes else 1) if negatives is None else negatives)
+        return (surprise * may).sum() / may.sum().clamp(min=1)

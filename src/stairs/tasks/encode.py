@@ -1,0 +1,151 @@
+"""Encode: a vector for a text, from a model that reads it in both directions.
+
+Reimers & Gurevych 2019, "Sentence-BERT": the mean of the token vectors, or that of [CLS], and if asked for of length 1. Texts are read in order
+of length, in batches of about as many tokens each, so that hardly any work is done for padding.
+"""
+
+import copy
+import functools
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import numpy as np
+import torch
+from safetensors.torch import save_file
+from torch import Tensor
+
+from stairs.errors import BadInput, Unsupported, preview
+from stairs.layers.packed import Precision, packed
+from stairs.models.base import Model
+from stairs.progress import say, track
+from stairs.tasks.task import Task, weights
+from stairs.text.batch import Batch, padded
+from stairs.text.tokenizer import Tokenizer
+from stairs.text.windows import LongText, kept
+
+Pooling = Literal["mean", "cls"]
+TOKENS_AT_ONCE = 2048  # positions in a batch; more leave the caches
+HEAD = "head.safetensors"
+
+
+class Encode(Task):
+    """Text to vector. `head` is what another tool put on top for labelled data: what it asks, its labels, and its tensors by name."""
+
+    name = "encode"
+    precision: Precision = "fp32"
+    long_text: LongText = "head"  # what is read of a text that is longer than the model's context
+
+    def __init__(
+        self, model: Model, tokenizer: Tokenizer, *, pooling: Pooling = "mean", normalize: bool = False, longest: int | None = None,
+        head: dict[str, Any] | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(model, tokenizer)
+        self.pooling, self.normalize, self.head = pooling, normalize, head
+        self.longest = min(longest or model.config.context, model.config.context)  # tokens of a text that are read, the two marks counted
+
+    def answer(self, text: str, *arguments: Any, **options: Any) -> dict[str, Any]:
+        return {"text": text, "vector": self.vectors([text])[0].tolist()}
+
+    def similarity(self, first: str, second: str) -> float:
+        """The cosine between two texts."""
+        a, b = self.vectors([first, second]).astype(np.float64)
+        return float(a @ b / max(np.linalg.norm(a) * np.linalg.norm(b), 1e-12))
+
+    def vectors(self, texts: list[str], encode: Callable[[Batch], Tensor] | None = None) -> np.ndarray:
+        """(N, D) in the order of the texts."""
+        rows = self.rows(texts)
+        found = np.zeros((len(rows), self.model.config.width), np.float32)
+        encode = encode or self.laid_out.encode
+
+        def put(numbers: list[int]) -> int:
+            ids, real = padded([rows[number] for number in numbers], self.tokenizer.pad)
+            with torch.inference_mode():
+                found[numbers] = self.pooled(encode(Batch(ids, real)).float(), real).numpy()
+            return len(numbers)
+
+        with track("encoding", total=len(rows), unit="texts") as advance:
+            for done in side_by_side(put, list(batches([len(row) for row in rows]))):
+                advance(done)
+        return found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-12) if self.normalize else found
+
+    def evaluate_texts(self, documents: Iterable[str]) -> dict[str, Any]:
+        raise Unsupported("vectors of texts are good or bad for a purpose; judge them by what is made of them, such as labels")
+
+    def pooled(self, hidden: Tensor, real: Tensor) -> Tensor:
+        """(B, T, D) to (B, D)."""
+        return hidden[:, 0] if self.pooling == "cls" else (hidden * real[..., None]).sum(1) / real.sum(1, keepdim=True)
+
+    def token_vectors(self, texts: list[str], encode: Callable[[Batch], Tensor] | None = None) -> Iterator[tuple[list[str], np.ndarray]]:
+        for row in self.rows(texts):
+            ids, real = padded([row], self.tokenizer.pad)
+            with torch.no_grad():
+                found = (encode or self.model.encode)(Batch(ids, real))
+            yield [self.tokenizer.token(number) for number in row[1:-1]], found[0, 1:-1].float().numpy()  # without those of the two marks
+
+    def rows(self, texts: list[str]) -> list[list[int]]:
+        """The ids of each text between [CLS] and [SEP]."""
+        found, room, cut = self.tokenizer.encode_batch(texts), self.longest - 2, 0
+        for text, ids in zip(texts, found, strict=True):
+            if not ids:
+                raise BadInput(f"there are no tokens in {preview(text)}; give a text with words")
+            cut += len(ids) > room
+        if self.long_text == "window":
+            raise Unsupported("a vector for a text is made from one reading of it; choose --long-text head, tail or head+tail")
+        if cut:
+            say(f"{cut} of {len(texts)} texts are longer than {room} tokens; the {self.long_text} of each was read")
+        read = [ids if len(ids) <= room else [ids[place] for place in kept(len(ids), room, self.long_text)] for ids in found]
+        return [[self.tokenizer.begin, *ids, self.tokenizer.end] for ids in read]
+
+    @functools.cached_property
+    def laid_out(self) -> Model:
+        """The model, laid out for answering."""
+        return packed(self.model, self.precision)
+
+    def quickened(self, precision: Precision) -> Self:
+        twin = copy.copy(self)
+        twin.precision = precision
+        twin.__dict__.pop("laid_out", None)
+        return twin
+
+    def describe(self) -> dict[str, Any]:
+        head = None if self.head is None else {"asks": self.head["asks"], "labels": self.head["labels"]}
+        return {**super().describe(), "pooling": self.pooling, "normalize": self.normalize, "longest": self.longest, "head": head}
+
+    def save(self, folder: Path) -> None:
+        super().save(folder)
+        if self.head is not None:
+            save_file(self.head["tensors"], folder / HEAD, metadata={"format": "pt"})
+
+    @classmethod
+    def open(cls, folder: Path, described: dict[str, Any]) -> Self:
+        task = super().open(folder, described)
+        head = described["head"] and {**described["head"], "tensors": weights(folder / HEAD)}
+        settings = {name: described[name] for name in ("pooling", "normalize", "longest")}
+        return cls(task.model, task.tokenizer, head=head, **settings)
+
+
+def side_by_side(work: Callable[[list[int]], int], jobs: list[list[int]]) -> Iterator[int]:
+    """Each thread its own batches, rather than all threads the same one: nobody waits for the others after every product."""
+    threads = torch.get_num_threads()
+    if threads == 1 or len(jobs) < 2:
+        yield from map(work, jobs)
+        return
+    try:
+        with ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
+            yield from pool.map(work, reversed(jobs))  # the longest first, so that all end at about the same time
+    finally:
+        torch.set_num_threads(threads)
+
+
+def batches(lengths: list[int]) -> Iterator[list[int]]:
+    """The numbers of all rows, shortest first, cut where a batch would have more than TOKENS_AT_ONCE positions."""
+    waiting: list[int] = []
+    for number in sorted(range(len(lengths)), key=lengths.__getitem__):
+        if waiting and (len(waiting) + 1) * lengths[number] > TOKENS_AT_ONCE:
+            yield waiting
+            waiting = []
+        waiting.append(number)
+    if waiting:
+        yield waiting

@@ -1,0 +1,243 @@
+"""MaskedToken: which words were left out? What BERT is pretrained on, and, asked, how a blank is filled.
+
+    loss = mean of -ln p(word left out | all words around it)  +  mean of -ln p(does the second sentence follow the first?)
+"""
+
+import functools
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.functional import cross_entropy, linear
+
+from stairs.errors import BadInput, preview
+from stairs.layers.vocabulary import parts
+from stairs.models.base import Model
+from stairs.progress import say
+from stairs.tasks.blanks import Filling
+from stairs.tasks.decoding import number
+from stairs.tasks.metrics import ratio, share
+from stairs.tasks.sentence_pairs import NEXT, SentencePairs, of_split
+from stairs.tasks.stream import encoded
+from stairs.tasks.task import Task
+from stairs.text.batch import IGNORE, Batch
+from stairs.text.shards import Shards, closes
+from stairs.text.tokenizer import Tokenizer
+from stairs.text.whole_words import WholeWords
+from stairs.text.windows import LongText, kept, owned, windows
+
+JUDGED = 8192  # positions judged at once
+JUDGING_SEED = 0  # of the words left out of held-out text: always the same, so that two runs can be compared
+COUNTED = 50_000  # tokens from which it is learnt into how many pieces words are cut
+MOST_PIECES = 3  # of a word that fills a blank
+SHOWN = 12  # tokens beside a blank, for the one who waits
+
+
+class MaskedToken(Task):
+    """Any word from those around it."""
+
+    name = "masked-token"
+    watched = "loss"
+    long_text: LongText = "window"  # what is read of a text that is longer than the model's context
+
+    def __init__(self, model: Model, tokenizer: Tokenizer, pieces: list[float] | None = None) -> None:
+        super().__init__(model, tokenizer)
+        self.pieces = pieces or [1.0]  # the share of words cut into one piece, two, three
+        self.seen: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None  # ids, targets and guesses of rows of held-out text
+
+    # Learning
+
+    def examples(self, shards: Shards, split: str = "train") -> SentencePairs:
+        found = of_split(shards, split, self.model.config)
+        if split == "train":
+            self.pieces = words_by_pieces(found.ids[:COUNTED], self.whole)
+        return found
+
+    def training_loss(self, batch: Batch) -> tuple[Tensor, int]:
+        """Nats of all words left out together, with those of the pairs' labels in proportion, and how many words there are."""
+        assert batch.targets is not None
+        count = int((batch.targets != IGNORE).sum())
+        return self.model.loss(batch) * count, count
+
+    def evaluate_shards(self, shards: Shards, split: str = "held_out", most: int | None = None) -> dict[str, Any]:
+        return self.judged(of_split(shards, split, self.model.config), most)
+
+    def evaluate_texts(self, documents: Iterable[str]) -> dict[str, Any]:
+        """Words left out of any text."""
+        return self.judged(SentencePairs(encoded(self.tokenizer, documents)[0].ids, self.model.config, self.tokenizer, where="given"))
+
+    @torch.no_grad()
+    def judged(self, examples: SentencePairs, most: int | None = None) -> dict[str, Any]:
+        """How surprising the words left out were, how many were guessed, and how many pairs; on all examples or on about `most` positions."""
+        numbers = np.arange(len(examples.lengths))
+        tokens = int(examples.lengths.sum())
+        if most is not None and tokens > most:
+            numbers = np.unique(np.linspace(0, len(numbers) - 1, max(int(most / examples.lengths.mean()), 1)).astype(np.int64))
+        numbers = numbers[np.argsort(examples.lengths[numbers], kind="stable")]
+        device = next(self.model.parameters()).device
+        nats, right, asked, pairs = [], [], [], []
+        for group in np.array_split(numbers, -(-int(examples.lengths[numbers].sum()) // JUDGED)):
+            if not len(group):
+                continue
+            batch = examples.batch(group, 0, JUDGING_SEED).to(device)
+            found, guesses, verdicts = self.looked(batch)
+            assert batch.targets is not None
+            wanted = batch.targets != IGNORE
+            nats.append(found.sum(1).double().cpu().numpy())
+            right.append(((guesses == batch.targets) & wanted).sum(1).cpu().numpy())
+            asked.append(wanted.sum(1).cpu().numpy())
+            if verdicts is not None and batch.labels is not None:
+                pairs.append((verdicts == batch.labels).cpu().numpy())
+            self.seen = tuple(part.cpu().numpy() for part in (batch.ids, batch.targets, guesses))  # type: ignore[assignment]
+        words = np.concatenate(asked)
+        loss = ratio(np.concatenate(nats), words)
+        measured = {
+            "loss": loss,
+            "perplexity": {bound: float(np.exp(value)) for bound, value in loss.items()},
+            "masked_accuracy": ratio(np.concatenate(right), words),
+        }
+        if pairs:
+            name = self.model.config.objective.replace("-", "_") + "_accuracy"
+            measured[name] = share(int(np.concatenate(pairs).sum()), len(np.concatenate(pairs)))
+        return {**measured, "words": int(words.sum()), "tokens": tokens}
+
+    def looked(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor | None]:
+        """-ln p of each word left out and the likeliest word in its place, (B, T), and a verdict on each pair, (B,)."""
+        assert batch.targets is not None
+        model: Any = self.model
+        hidden, wanted = model.encode(batch), batch.targets != IGNORE
+        nats, guesses = hidden.new_zeros(wanted.shape, dtype=torch.float32), torch.full_like(batch.targets, IGNORE)
+        targets, places = batch.targets[wanted], wanted.nonzero()
+        for rows, part in parts(model.needed_word_head(hidden[wanted]), len(model.tokens.weight)):
+            logits = linear(part, model.tokens.weight, model.word_head.bias).float()
+            at = tuple(places[rows].T)
+            nats[at] = cross_entropy(logits, targets[rows], reduction="none")
+            guesses[at] = logits.argmax(-1)
+        return nats, guesses, None if batch.labels is None else model.judged(hidden).argmax(-1)
+
+    def sample(self, seed: int) -> str:
+        """A word of held-out text that was left out, and what it guesses."""
+        if self.seen is None:
+            return ""
+        ids, targets, guesses = self.seen
+        rows, places = np.nonzero(targets != IGNORE)
+        if not len(rows):
+            return ""
+        at = number(seed, "sample") % len(rows)
+        row, place = int(rows[at]), int(places[at])
+        truth = np.where(targets[row] == IGNORE, ids[row], targets[row])
+        before, after = truth[max(place - SHOWN, 0) : place], truth[place + 1 : place + 1 + SHOWN]
+        word = self.tokenizer.decode([int(guesses[row, place])]) or self.tokenizer.token(int(guesses[row, place]))
+        return f"{self.tokenizer.decode(before.tolist())} [{word}?] {self.tokenizer.decode(after.tolist())}"
+
+    # Answering
+
+    def answer(self, text: str, *, top: int = 10, pieces: int = MOST_PIECES, **options: Any) -> dict[str, Any]:
+        """The words that fit each blank of a text, ranked, and the text with the blanks filled. A blank is `[MASK]`, `[BLANK]` or `___`."""
+        return Filling(self, min(pieces, MOST_PIECES)).answer(text, top)
+
+    @torch.no_grad()
+    def sentence_pair(self, first: str, second: str) -> dict[str, Any]:
+        """Whether the second text follows the first: the chance of it, and for a model of sentence order that of the two being exchanged."""
+        model: Any = self.model
+        a, b = self.ids_of(first), self.ids_of(second)
+        room = model.config.context - 3
+        said = None
+        if len(a) + len(b) > room:
+            half = max(room // 2, room - len(b))
+            said = self.cut_short(len(a) + len(b), room, "the end of the first and the begin of the second text")
+            a, b = a[-half:], b[: room - min(len(a), half)]
+        tokenizer = self.tokenizer
+        ids = torch.tensor([[tokenizer.begin, *a, tokenizer.end, *b, tokenizer.end]])
+        segments = torch.tensor([[0] * (len(a) + 2) + [1] * (len(b) + 1)])
+        chances = model.judged(model.encode(Batch(ids, torch.ones_like(ids, dtype=torch.bool), segments=segments))).float().softmax(-1)[0]
+        verdict = "follows" if float(chances[NEXT]) >= 0.5 else {"sentence-order": "exchanged"}.get(model.config.objective, "does not follow")
+        found = {"first": first, "second": second, "verdict": verdict, "chance_that_it_follows": float(chances[NEXT])}
+        return found if said is None else {**found, "read": said}
+
+    @torch.no_grad()
+    def pseudo_log_likelihood(self, text: str) -> dict[str, Any]:
+        """Each token's log-chance when it alone is left out, and their sum (Salazar et al. 2020). It is no probability of the text, since every
+        token is told all the others: it cannot be compared with what a model says that reads from left to right."""
+        ids = self.ids_of(text)
+        room = self.room
+        if len(ids) > room:
+            raise BadInput(f"{preview(text)} has {len(ids)} tokens and this bert reads {room}; give a shorter text")
+        row = torch.tensor([self.tokenizer.begin, *ids, self.tokenizer.end])
+        found: list[float] = []
+        for places in torch.arange(1, len(ids) + 1).split(max(JUDGED // len(row), 1)):
+            batch = row.repeat(len(places), 1)
+            targets = torch.full_like(batch, IGNORE)
+            index = torch.arange(len(places))
+            targets[index, places] = batch[index, places]
+            batch[index, places] = self.tokenizer.mask
+            found += self.model.log_likelihood(Batch(batch, torch.ones_like(batch, dtype=torch.bool), targets)).sum(1).tolist()
+        tokens = [{"token": self.tokenizer.token(i), "log_chance": chance} for i, chance in zip(ids, found, strict=True)]
+        said = "a pseudo-likelihood, not the probability of the text"
+        return {"text": text, "pseudo_log_likelihood": sum(found), "tokens": tokens, "measured_as": said}
+
+    # Vectors
+
+    @torch.no_grad()
+    def token_vectors(self, texts: list[str], encode: Callable[[Batch], Tensor] | None = None) -> Iterator[tuple[list[str], np.ndarray]]:
+        """Of a longer text than can be read at once, windows or the part that `long_text` says."""
+        room, cut = self.room, 0
+        for text in texts:
+            ids = np.array(self.ids_of(text))
+            if len(ids) > room and self.long_text != "window":
+                cut += 1
+                ids = ids[kept(len(ids), room, self.long_text)]
+            pieces = zip(windows(len(ids), room), owned(len(ids), room), strict=True)
+            found = [self.row_of(ids[start:stop], encode)[a - start : b - start] for (start, stop), (a, b) in pieces]
+            yield [self.tokenizer.token(int(i)) for i in ids], np.concatenate(found)
+        if cut:
+            say(f"{cut} of {len(texts)} texts have more than {room} tokens; of those the {self.long_text} was read")
+
+    def row_of(self, ids: np.ndarray, encode: Callable[[Batch], Tensor] | None) -> np.ndarray:
+        """The vectors (T, D) of a row, without those of [CLS] and [SEP]."""
+        row = torch.from_numpy(np.concatenate([[self.tokenizer.begin], ids, [self.tokenizer.end]]))[None]
+        return (encode or self.model.encode)(Batch(row, torch.ones_like(row, dtype=torch.bool)))[0, 1:-1].float().numpy()
+
+    # What all of them need
+
+    @functools.cached_property
+    def whole(self) -> WholeWords:
+        return WholeWords(self.tokenizer)
+
+    @property
+    def room(self) -> int:
+        """Tokens of a text that fit between [CLS] and [SEP]."""
+        return self.model.config.context - 2
+
+    def ids_of(self, text: str) -> list[int]:
+        ids = self.tokenizer.encode(text)
+        if not ids:
+            raise BadInput(f"there are no tokens in {preview(text)}; give a text with words")
+        return ids
+
+    def cut_short(self, length: int, room: int, what: str) -> str:
+        said = f"{length} tokens are more than the {room} that fit; {what} was read"
+        say(said)
+        return said
+
+    def findings(self) -> dict[str, Any]:
+        return {"pieces": self.pieces}
+
+    @classmethod
+    def open(cls, folder: Path, described: dict[str, Any]) -> Self:
+        task = super().open(folder, described)
+        task.pieces = described.get("pieces") or task.pieces
+        return task
+
+
+def words_by_pieces(ids: np.ndarray, whole: WholeWords) -> list[float]:
+    """The share of words that are cut into one token, two, three, of the words that are."""
+    counts = np.zeros(MOST_PIECES)
+    for sentence in np.split(np.asarray(ids), np.flatnonzero(closes(ids))):
+        inside = sentence[~closes(sentence)].astype(np.int64)
+        sizes = np.diff(np.flatnonzero(np.append(whole.starts(inside), True)))
+        counts += np.bincount(sizes[sizes <= MOST_PIECES], minlength=MOST_PIECES + 1)[1:]
+    return [round(float(count), 4) for count in counts / max(counts.sum(), 1)]

@@ -1,0 +1,166 @@
+"""The examples BERT is pretrained on, from the shards of a corpus: stretches of whole sentences of a document, each cut in two at a sentence's end.
+
+next-sentence    Devlin et al. 2018: half of the second parts come from another document
+sentence-order   Lan et al. 2019 (ALBERT): half of the pairs are exchanged
+prefix           Dong et al. 2019 (UniLM): the second part is read from left to right
+none             Liu et al. 2019 (RoBERTa): one part
+permutation      Yang et al. 2019 (XLNet): one part, in a random order
+
+A stretch is filled until it has as many tokens as fit into the context, or for a share of `short` fewer; what is too much is taken away from the
+begin and the end of the longer part. Which sentences make a stretch is the same in every epoch, so that all epochs are equally long; where it is
+cut, what follows and which words are left out follows from (seed, epoch, example).
+
+Departures: a stretch of one sentence always gets a second part from another document in the paper, so that more than half of all would have one;
+the others get one so much more seldom. A second part from elsewhere has as many tokens as the one it stands for.
+"""
+
+import numpy as np
+import torch
+
+from stairs.errors import BadInput
+from stairs.kernels.stretches import gathered
+from stairs.models.configs import BERTConfig
+from stairs.tasks.decoding import number
+from stairs.tasks.masking import Masks, Row, prefix_looks
+from stairs.text.batch import IGNORE, Batch, padded
+from stairs.text.shards import Shards, closes
+from stairs.text.tokenizer import Tokenizer
+
+NEXT, OTHER = 0, 1  # labels: the second part follows the first, or it does not
+TRIES = 10  # to find a sentence of another document
+LAYOUT = 0  # the seed of which stretches are short
+
+
+class SentencePairs:
+    """Examples of a split: `lengths`, and `batch(numbers, epoch, seed)`."""
+
+    def __init__(self, ids: np.ndarray, config: BERTConfig, tokenizer: Tokenizer, *, where: str = "train") -> None:
+        self.ids, self.config, self.tokenizer = ids, config, tokenizer
+        self.masks = Masks(config, tokenizer)
+        self.pairs = config.objective in ("next-sentence", "sentence-order", "prefix")
+        closed, closing = closings(ids)
+        self.begins = np.concatenate([[0], closed + 1])[:-1]
+        self.sizes = closed - self.begins
+        self.document = np.cumsum(closing) - closing
+        room = config.context - (3 if self.pairs else 2)
+        starts, wanted = gathered(self.sizes, closing, room, config.short, LAYOUT)
+        totals = np.add.reduceat(self.sizes, starts[:-1]) if len(starts) > 1 else np.zeros(0, np.int64)
+        filled = totals > 0
+        self.first, self.last, self.wanted, totals = starts[:-1][filled], starts[1:][filled], wanted[filled], totals[filled]
+        if not len(self.first):
+            raise BadInput(f"the {where.replace('_', '-')} part of the corpus has no tokens; give a longer text")
+        alone = self.last - self.first == 1
+        self.elsewhere = max(0.5 - alone.mean(), 0.0) / max(1 - alone.mean(), 1e-9)  # how often the second part is from another document
+        aims = np.where(alone & (config.objective == "next-sentence"), self.wanted, np.minimum(totals, self.wanted))
+        self.lengths = np.array([self.masks.longest(length) for length in range(config.context + 1)])[aims + config.context - room]
+
+    def batch(self, numbers: np.ndarray, epoch: int, seed: int) -> Batch:
+        """The same for the same arguments, always."""
+        return collated([self.example(int(n), np.random.default_rng(number(seed, "pairs", epoch, int(n)))) for n in numbers], self.tokenizer.pad)
+
+    def example(self, n: int, random: np.random.Generator) -> Row:
+        parts, label = self.parts(n, random)
+        row = self.masks.row(parts, label)
+        if self.config.objective == "permutation":
+            return self.masks.permuted(row, random)
+        if self.config.objective == "prefix":
+            row.looks = prefix_looks(row)
+        return self.masks.masked(row, random)
+
+    def parts(self, n: int, random: np.random.Generator) -> tuple[list[np.ndarray], int | None]:
+        """The sentences of an example, in one part or two, and whether the second follows."""
+        first, last, wanted = int(self.first[n]), int(self.last[n]), int(self.wanted[n])
+        if not self.pairs:
+            whole = self.sentences(first, last)
+            return [shorter(whole, len(whole) - wanted, random)], None
+        a, b = self.cut(first, last, random)
+        label: int | None = NEXT
+        if self.config.objective == "next-sentence":
+            if not len(b) or random.random() < self.elsewhere:
+                b, label = self.other(first, last, len(b) or max(wanted - len(a), 1), random), OTHER
+        else:
+            if not len(b):
+                a, b = a[: len(a) // 2], a[len(a) // 2 :]
+            if self.config.objective == "prefix":
+                label = None
+            elif random.random() < 0.5:
+                a, b, label = b, a, OTHER
+        return shortened(a, b, wanted, random), label
+
+    def cut(self, first: int, last: int, random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """A stretch in two at the end of one of its sentences; nothing in the second part if it has only one."""
+        middle = first + int(random.integers(1, last - first)) if last - first > 1 else last
+        a, b = self.sentences(first, middle), self.sentences(middle, last)
+        return (a, b) if len(a) else (b, a)
+
+    def other(self, first: int, last: int, size: int, random: np.random.Generator) -> np.ndarray:
+        """Sentences of another document, about `size` tokens; of elsewhere in this one if there is no other."""
+        for _ in range(TRIES):
+            start = int(random.integers(len(self.sizes)))
+            if self.document[start] != self.document[first] and self.sizes[start]:
+                break
+        else:
+            outside = len(self.sizes) - (last - first)
+            start = int(random.integers(outside)) if outside else first
+            start += (last - first) * (outside > 0 and start >= first)
+        stop, tokens = start, 0
+        while stop < len(self.sizes) and tokens < size and self.document[stop] == self.document[start]:
+            tokens += int(self.sizes[stop])
+            stop += 1
+        return self.sentences(start, stop)[:size]
+
+    def sentences(self, first: int, last: int) -> np.ndarray:
+        """The ids of some sentences, without what closes them."""
+        found = np.asarray(self.ids[self.begins[first] : self.begins[last - 1] + self.sizes[last - 1]] if last > first else self.ids[:0])
+        return found[~closes(found)].astype(np.int64)
+
+
+def closings(ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Where each sentence is closed, and whether its document ends there."""
+    size = 1 << 24
+    found = [np.flatnonzero(closes(ids[at : at + size])) + at for at in range(0, len(ids), size)]
+    closed = np.concatenate(found) if found else np.zeros(0, np.int64)
+    return closed, ids[closed] == Tokenizer.begin
+
+
+def shortened(a: np.ndarray, b: np.ndarray, most: int, random: np.random.Generator) -> list[np.ndarray]:
+    """Two parts of at most `most` tokens together: the longer loses first, then both alike."""
+    excess = len(a) + len(b) - most
+    if excess <= 0:
+        return [a, b]
+    apart = min(abs(len(a) - len(b)), excess)
+    less = (excess - apart) // 2
+    from_a = less + (apart if len(a) > len(b) else 0)
+    return [shorter(a, from_a, random), shorter(b, excess - from_a, random)]
+
+
+def shorter(part: np.ndarray, by: int, random: np.random.Generator) -> np.ndarray:
+    """Without so many tokens, some of them of the begin, the others of the end."""
+    if by <= 0:
+        return part
+    front = int(random.binomial(by, 0.5))
+    return part[front : len(part) - (by - front)]
+
+
+def collated(rows: list[Row], pad: int) -> Batch:
+    ids, real = padded([row.ids for row in rows], pad)
+    targets, _ = padded([row.targets for row in rows if row.targets is not None], IGNORE)
+    segments, _ = padded([row.segments for row in rows], 0)
+    labels = None if rows[0].label is None else torch.tensor([row.label for row in rows])
+    places = None if rows[0].places is None else padded([row.places for row in rows if row.places is not None], 0)[0]
+    return Batch(ids, real, targets, segments, labels=labels, places=places, looks=square(rows, ids.shape[1]))
+
+
+def square(rows: list[Row], width: int) -> torch.Tensor | None:
+    """Who may look at whom, (B, T, T)."""
+    if rows[0].looks is None:
+        return None
+    found = np.zeros((len(rows), width, width), bool)
+    for place, row in zip(found, rows, strict=True):
+        if row.looks is not None:
+            place[: len(row.looks), : len(row.looks)] = row.looks
+    return torch.from_numpy(found)
+
+
+def of_split(shards: Shards, split: str, config: BERTConfig) -> SentencePairs:
+    return SentencePairs(shards.ids(split), config, shards.tokenizer, where=split)

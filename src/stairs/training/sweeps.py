@@ -1,0 +1,243 @@
+"""Learning by sweeping: the text is read from end to end, stretch by stretch, by compiled loops that change the weights as they go.
+
+A step is one stretch; an epoch has a fixed number of them, which follows from the length of the text alone, so that a run can be stopped between any
+two and the same seed gives the same training. The learning rate falls along a straight line over all steps. By default threads write into one
+another's work ("Hogwild", Niu et al. 2011), which no run repeats bit for bit; with --deterministic every run does.
+
+Among many workers each reads its share of every piece of a stretch, and after each piece what they learnt is put together:
+
+    weights = weights before + sum over workers of (weights of the worker - weights before)
+
+A mean would learn the less the more workers there are. A sum overshoots where all of them move a row far and to the same place, so a row that would
+move farther than it is long moves by the sum as far as the changes are at right angles to one another, and by the mean as far as they agree.
+"""
+
+import dataclasses
+import math
+import resource
+import time
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from stairs.errors import BadInput, Diverged, Unsupported
+from stairs.layers.stretch import Stretch, Sweeping
+from stairs.models.base import Model
+from stairs.progress import say, short
+from stairs.tasks.task import Task
+from stairs.training import checkpoint
+from stairs.training.budget import RESERVE, Judge, planned_steps, seconds_per_position, steps_within
+from stairs.training.distributed import Workers
+from stairs.training.loop import Loop
+from stairs.training.options import TrainingOptions, flag
+from stairs.training.snapshots import keep_snapshot
+from stairs.training.teacher import Learned
+
+TOKENS = 1 << 20  # in a stretch: a second of work, or a few
+TOGETHER = 1 << 17  # tokens after which many workers put together what they learnt
+LOWEST = 1e-4  # share of the learning rate that is left at the end
+JUDGED_AT_ONCE = 1 << 20  # tokens of held-out text looked at after an epoch; the finished vectors are judged on all
+PROBE = 250_000  # tokens on which the speed is measured
+OTHERS = ("steps", "batch_tokens", "accumulate", "schedule", "warmup", "weight_decay", "clip", "precision", "compile", "shard")  # not for sweeping
+
+
+def settled(model: Model | type[Model], options: TrainingOptions) -> TrainingOptions:
+    """The options as this step understands them; those that mean nothing to it are refused."""
+    options.check()
+    step = model.name
+    if model.learns_by == "adoption":
+        raise Unsupported(f"{step} are adopted, not trained; train cbow, skipgram or glove")
+    if model.learns_by != "sweeping":
+        if options.deterministic:
+            raise BadInput(f"--deterministic is for steps that sweep over the text; {step} gives the same bits without it while --threads stays")
+        return options
+    for field in dataclasses.fields(options):
+        if field.name in OTHERS and getattr(options, field.name) != field.default:
+            instead = "give --epochs or --budget" if field.name == "steps" else "leave it out"
+            raise BadInput(f"{flag(field.name)} means nothing to {step}, which learns by sweeping over the text; {instead}")
+    if options.device.startswith("cuda"):
+        raise BadInput(f"--device {options.device}: {step} is trained on the CPU; leave it out")
+    if options.epochs is None and options.budget is None:
+        options = dataclasses.replace(options, epochs=model.epochs)
+    return options
+
+
+class Sweeps:
+    """The weights, the text, and the workers that sweep over it."""
+
+    def __init__(self, task: Task, ids: np.ndarray, options: TrainingOptions, workers: Workers) -> None:
+        self.task, self.ids, self.options, self.workers = task, ids, options, workers
+        self.learner = task.learner
+        self.model: Sweeping = task.model  # type: ignore[assignment]
+        self.highest = options.learning_rate or self.model.learning_rate
+        self.epoch = -(-len(ids) // TOKENS)
+        self.prepared = False
+        self.words, self.seconds = 0, 0.0  # read, and in what time
+
+    def prepare(self, again: bool = False) -> None:
+        if again or not self.prepared:
+            self.model.prepare(self.ids, self.task.tokenizer.vocabulary, self.options.seed)
+        self.prepared = True
+
+    def rate(self, done: float) -> float:
+        return self.highest * (1.0 if self.model.schedule == "constant" else 1 - (1 - LOWEST) * done)
+
+    def stretch(self, number: int, stretches: int, epoch: int, rate_from: float, rate_to: float) -> Stretch:
+        return Stretch(
+            number, stretches, epoch, rate_from, rate_to,
+            seed=self.options.seed, threads=torch.get_num_threads(), deterministic=self.options.deterministic,
+            rank=self.workers.rank, world=self.workers.count,
+        )  # fmt: skip
+
+    def update(self, step: int, steps: int, wishes: int = 0) -> Learned:
+        epoch, number = divmod(step, self.epoch)
+        pieces = max(TOKENS // TOGETHER, 1) if self.workers.count > 1 else 1
+        rates = [self.rate((step + piece / pieces) / steps) for piece in range(pieces + 1)]
+        began = time.monotonic()
+        found = np.zeros(3)
+        for piece in range(pieces):
+            before = self.copies()
+            found += self.model.sweep(self.stretch(number * pieces + piece, self.epoch * pieces, epoch, rates[piece], rates[piece + 1]))
+            self.put_together(before)
+        nats, pairs, words, leaving = self.workers.total(*found.tolist(), wishes)
+        loss = nats / max(pairs, 1)
+        length = sum(float(torch.linalg.vector_norm(tensor)) for tensor in self.moved())  # the loss alone may not show it: a sigmoid has an end
+        if not (math.isfinite(loss) and math.isfinite(length)):
+            what = f"the loss became {loss}" if not math.isfinite(loss) else "the vectors grew beyond all bounds"
+            raise Diverged(f"{what} at step {step + 1}; try --learning-rate {self.highest / 10:.1g} elsewhere")
+        seconds = max(time.monotonic() - began, 1e-9)
+        self.words, self.seconds = self.words + int(words), self.seconds + seconds
+        return Learned(loss, int(pairs), leaving > 0, {"words": int(words), "words_per_second": round(words / seconds)})
+
+    def moved(self) -> list[Tensor]:
+        """All that a sweep changes."""
+        return [*(weight.detach() for weight in self.learner.parameters()), *self.model.memory().values()]
+
+    def copies(self) -> list[Tensor]:
+        return [tensor.clone() for tensor in self.moved()] if self.workers.count > 1 else []
+
+    def put_together(self, before: list[Tensor]) -> None:
+        """What all workers learnt since `before`."""
+        remembered = len(self.memory())
+        for place, (tensor, was) in enumerate(zip(self.moved(), before, strict=False)):
+            own = tensor - was
+            squares, change = self.workers.add_up(rows(own).square().sum(1)), self.workers.add_up(own)
+            if place < len(before) - remembered:  # what is remembered are sums, and stays one
+                change *= calmed(change, squares, was, self.workers.count)
+            torch.add(was, change, out=tensor)
+
+    def agree(self, known: dict[str, Any]) -> None:
+        self.epoch = known["stretches"]
+
+    def memory(self) -> dict[str, Tensor]:
+        return self.model.memory()
+
+    def recall(self, found: dict[str, Tensor] | None) -> None:
+        own = self.memory()
+        if found is not None:
+            checkpoint.fitting(own, found)
+        for name, tensor in own.items():
+            self.workers.spread(tensor, found[name] if found is not None else None)
+
+    def rehearse(self, deterministic: bool) -> float:
+        """Words per second of a sweep that changes nothing: with a rate of zero, and a memory that is put back."""
+        self.prepare()
+        remembered = {name: tensor.clone() for name, tensor in self.memory().items()}
+        parts = max(len(self.ids) // PROBE, 1)
+        try:
+            for piece in (max(len(self.ids) // 1000, 1), parts):  # the first finds its kernels and does not count
+                stretch = dataclasses.replace(self.stretch(0, piece, 0, 0.0, 0.0), deterministic=deterministic)
+                began = time.monotonic()
+                words = self.model.sweep(stretch)[2]
+                seconds = max(time.monotonic() - began, 1e-9)
+        finally:
+            for name, tensor in self.memory().items():
+                tensor.copy_(remembered[name])
+        return self.workers.total(words)[0] / self.workers.share(seconds)
+
+
+def rows(tensor: Tensor) -> Tensor:
+    return tensor.reshape(len(tensor), -1)
+
+
+def calmed(change: Tensor, squares: Tensor, was: Tensor, workers: int) -> Tensor:
+    """By what the summed change of each row is multiplied; `squares` are the squared lengths of the workers' own changes, summed."""
+    length = rows(change).square().sum(1)
+    agreed = (squares / length.clamp(min=torch.finfo(length.dtype).tiny)).clamp(1 / workers, 1)  # 1 / workers if all went the same way
+    return torch.where(length <= rows(was).square().sum(1), 1.0, agreed).reshape(-1, *[1] * (change.ndim - 1))
+
+
+class Epochs(Loop):
+    """The loop, with a look at held-out text, a checkpoint and a snapshot after every epoch."""
+
+    teacher: Sweeps
+
+    @property
+    def round(self) -> int:
+        return self.teacher.epoch
+
+    @property
+    def bar(self) -> tuple[float, str]:
+        return len(self.teacher.ids) / self.teacher.epoch, "words"
+
+    def resume(self) -> None:
+        super().resume()
+        self.teacher.prepare(again=bool(self.options.fork or self.options.accept_new_corpus))  # since the counts that came are of other text
+        repeatable = self.options.deterministic or self.task.model.repeatable
+        if self.state.step and not repeatable and torch.get_num_threads() * self.workers.count > 1:
+            say("not bit-exact: without --deterministic no two runs are the same")
+
+    def save(self, must: bool = False) -> None:
+        super().save(must)
+        epoch, rest = divmod(self.state.step, self.teacher.epoch)
+        if not rest:
+            self.attempt(lambda: keep_snapshot(self.task, self.run.folder, epoch), "a snapshot")
+
+    def place(self, steps: int) -> str:
+        epoch = self.teacher.epoch
+        return f"epoch {self.state.step / epoch:.3g} of {steps / epoch:.3g} (step {self.state.step} of {steps})"
+
+    def pace(self) -> str:
+        return f"{short(self.teacher.words / max(self.teacher.seconds, 1e-9))} words/s"
+
+
+def decided(sweeps: Sweeps, options: TrainingOptions, judge: Judge) -> dict[str, Any]:
+    """How many stretches an epoch has and how many are made: found once and kept in run.json."""
+    began = time.monotonic()
+    steps = planned_steps(sweeps, options)
+    if options.deterministic:
+        slow, fast = sweeps.rehearse(True), sweeps.rehearse(False)
+        say(f"--deterministic reads {short(slow)} words/s here, where {short(fast)} words/s would be read without it")
+    if steps is None:
+        step = stretch_seconds(sweeps)
+        judging = sweeps.workers.share(seconds_per_position(judge, sweeps))
+        left = options.budget_seconds * (1 - RESERVE) - (time.monotonic() - began) - judging["all"]
+        every = dataclasses.replace(options, evaluate_every=options.evaluate_every or sweeps.epoch)
+        steps = int(sweeps.workers.share(steps_within(left, step, judging["one"] * JUDGED_AT_ONCE, every)))
+        say(f"{steps / sweeps.epoch:.3g} epochs ({steps} steps of {step:.3f} s) fit into {options.budget_seconds:.0f} s")
+    return {"stretches": sweeps.epoch, "steps": steps, "judged": JUDGED_AT_ONCE}
+
+
+def stretch_seconds(sweeps: Sweeps) -> float:
+    return len(sweeps.ids) / sweeps.epoch / max(sweeps.rehearse(sweeps.options.deterministic), 1e-9)
+
+
+def estimated(sweeps: Sweeps, options: TrainingOptions, judge: Judge) -> dict[str, Any]:
+    """What `stairs plan` prints: minutes, memory and disk of a training that is not made."""
+    found = decided(sweeps, options, judge)
+    step, judging = stretch_seconds(sweeps), seconds_per_position(judge, sweeps)
+    evaluations = found["steps"] // (options.evaluate_every or sweeps.epoch)
+    one = min(judging["one"] * JUDGED_AT_ONCE, judging["all"])
+    held = sum(tensor.nbytes for tensor in sweeps.moved())
+    return {
+        "parameters": sum(weight.numel() for weight in sweeps.learner.parameters()),
+        "tokens": len(sweeps.ids),
+        "steps": found["steps"],
+        "epochs": round(found["steps"] / sweeps.epoch, 2),
+        "words_per_second": round(len(sweeps.ids) / sweeps.epoch / step),
+        "minutes": round((found["steps"] * step + evaluations * one + judging["all"]) / 60, 2),
+        "memory_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
+        "disk_mb": round(held * (options.keep + 3) / 1e6, 1),
+    }

@@ -1,0 +1,74 @@
+"""cbow, skipgram and glove by the command line: train, go on, ask, embed, score, plan."""
+
+import json
+import signal
+from types import SimpleNamespace
+
+import pytest
+
+from stairs import cli, progress
+from stairs.models import MODELS
+from stairs.training import sweeps
+
+TEXT = "\n\n".join(f"the {a} saw the {b} . the {b} saw a {a} ." for a in ("cat", "dog", "cow") for b in ("king", "queen", "duke")) * 30
+
+
+@pytest.fixture
+def stairs(tmp_path, monkeypatch, capsys):
+    """The command line within this process."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sweeps, "TOKENS", 1 << 20)  # whatever other tests have made of it: an epoch of this text is one stretch
+    before, shown = signal.getsignal(signal.SIGTERM), (progress.talkative, progress.shown)
+
+    def run(*arguments: str) -> SimpleNamespace:
+        capsys.readouterr()
+        code = cli.main(list(arguments))
+        said = capsys.readouterr()
+        return SimpleNamespace(returncode=code, stdout=said.out, stderr=said.err)
+
+    yield run
+    signal.signal(signal.SIGTERM, before)
+    progress.talkative, progress.shown = shown
+
+
+@pytest.fixture
+def notes(tmp_path):
+    (tmp_path / "notes.txt").write_text(TEXT)
+    return "notes.txt"
+
+
+@pytest.mark.parametrize("step", ["cbow", "skipgram", "glove"])
+def test_from_a_text_to_an_answer(stairs, notes, tmp_path, step):
+    own = int(MODELS[step].epochs)
+    words = ("train", step, notes, "--out", "run", "--width", "12", "--deterministic", "--patience", "0")
+    trained = stairs(*words, "--json")
+    assert trained.returncode == 0, trained.stderr
+    measured = json.loads(trained.stdout)
+    assert measured["loss"]["value"] > 0 and measured["step"] == measured["finished"] == own
+    assert f"epoch {own} of {own} (step {own} of {own})" in trained.stderr and "words/s" in trained.stderr
+    assert "--deterministic reads" in trained.stderr
+    longer = stairs(*words, "--epochs", str(own + 1))
+    assert longer.returncode == 0 and f"going on from epoch {own} of {own + 1}" in longer.stderr, longer.stderr
+    assert longer.stdout.startswith("run: ") and "loss on held-out text (" in longer.stdout
+    asked = stairs("ask", "run", "king", "--top", "2", "--json")
+    assert [len(json.loads(asked.stdout)["near"]), json.loads(asked.stdout)["words"]] == [2, ["king"]], asked.stderr
+    said = stairs("ask", "run", "the cat").stdout
+    assert len(said.split(", ")) > 3 and said.split()[1].removesuffix(",").count(".") == 1
+    embedded = stairs("embed", "run", "the king", "--json")
+    assert len(json.loads(embedded.stdout)[0]["vector"]) == 12, embedded.stderr
+    scored = stairs("score", "run", notes, "--json")
+    assert json.loads(scored.stdout)["loss"]["value"] > 0, scored.stderr
+
+
+def test_a_plan(stairs, notes, tmp_path):
+    planned = stairs("plan", "cbow", notes, "--width", "12", "--json")
+    found = json.loads(planned.stdout)
+    assert found["epochs"] == 5 and found["words_per_second"] > 0 and found["parameters"] > 0 and not (tmp_path / "runs").exists()
+
+
+def test_rare_words_are_left_out_unless_asked_for(stairs, tmp_path):
+    (tmp_path / "few.txt").write_text("\n\n".join(["red blue green , green blue red"] * 3))
+    refused = stairs("train", "cbow", "few.txt")
+    assert refused.returncode == 2 and "lower --min-count" in refused.stderr, refused.stderr
+    trained = stairs("train", "cbow", "few.txt", "--min-count", "1", "--width", "4", "--subsample", "0")
+    assert trained.returncode == 0, trained.stderr
