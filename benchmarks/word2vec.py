@@ -20,6 +20,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import torch
 
 from side_by_side import data, load
 from stairs.layers.stretch import Stretch
@@ -86,11 +87,11 @@ class Text:
 
     def judged_table(self, words: list[str], vectors: np.ndarray) -> dict[str, float]:
         """The same for a peer's vectors."""
-        table = MODELS["vectors"](VectorsConfig(self.tokenizer.vocab_size, vectors.shape[1]))
         known = self.tokenizer.numbers
-        rows = [known[word] for word in words if word in known]
-        table.vectors.data.numpy()[rows] = vectors[[word in known for word in words]]
-        table.lengths = table.vectors.detach().norm(dim=1)
+        rows = np.zeros((self.tokenizer.vocab_size, vectors.shape[1]), np.float32)
+        rows[[known[word] for word in words if word in known]] = vectors[[word in known for word in words]]
+        table = MODELS["vectors"](VectorsConfig(*rows.shape))
+        table.restore({"vectors": torch.from_numpy(rows), "lengths": torch.from_numpy(np.linalg.norm(rows, axis=1))})
         return self.judged(table)
 
 

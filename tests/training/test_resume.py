@@ -36,8 +36,8 @@ def test_three_kills_change_no_bit(nursery, alone, tmp_path, step):
 @pytest.mark.slow
 @pytest.mark.parametrize("step", STEPS)
 def test_twenty_kills_change_no_bit(nursery, alone, tmp_path, step):
-    long = {"ngram": {}, "toy": {"epochs": 40}, "skipgram": {"epochs": 200}}.get(step, {"steps": 400})
-    longer = {**long, "save_every": 7} if long else {}
+    long = {"ngram": {}, "nnlm": {"steps": 800}, "toy": {"epochs": 40}, "skipgram": {"epochs": 120}}.get(step, {"steps": 400})
+    longer = {**long, "save_every": 7, "patience": 0} if long else {}
     hit = killed_again_and_again(nursery, tmp_path / "run", step, 20, seed=2, **longer)
     assert hit >= (1 if step == "ngram" else 15)
     assert outcome(tmp_path / "run") == alone(step, **longer)
