@@ -43,6 +43,15 @@ def draw(table, bits):
 
 
 @njit(nogil=True, cache=True)
+def scatter(matrix, width, bound, seed):
+    """Fill the first `width` columns with numbers between -bound and bound, each a function of the seed and of its place."""
+    for row in range(len(matrix)):
+        for column in range(width):
+            bits = stream(seed, row * width + column) >> np.uint64(40)
+            matrix[row, column] = bound * (np.float32(np.int64(bits)) * np.float32(2.0**-23) - np.float32(1))
+
+
+@njit(nogil=True, cache=True)
 def alias_table(weights):
     """(n, 2) uint32: below which of 2^32 a place stands for itself, and for which word it stands otherwise. A weight of 0 is never drawn."""
     size = len(weights)

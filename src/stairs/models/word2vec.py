@@ -28,7 +28,7 @@ from torch import Tensor, nn
 from stairs.kernels import word2vec as kernel
 from stairs.kernels.comparison import Outputs
 from stairs.kernels.huffman import ways
-from stairs.kernels.sampling import alias_table, keep_limits, stream
+from stairs.kernels.sampling import alias_table, keep_limits, scatter, stream
 from stairs.layers.attention import attend, uniform
 from stairs.layers.initial import named
 from stairs.layers.stretch import Stretch
@@ -57,23 +57,25 @@ class Word2Vec(Model):
     def __init__(self, config: Word2VecConfig) -> None:
         super().__init__(config)
         size = config.vocab_size
-        self.vectors = nn.Parameter(torch.zeros(size, config.width))
-        self.contexts = nn.Parameter(torch.zeros(size, config.width))
+        self.laid_out = self.new_layout()
+        inputs, self.contexts = (nn.Parameter(torch.from_numpy(matrix)[:, : config.width]) for matrix in self.laid_out)
+        self.vectors = nn.Parameter(inputs[:size].detach())
         if config.characters:
-            self.grams = nn.Parameter(torch.zeros(config.buckets, config.width))
+            self.grams = nn.Parameter(inputs[size:].detach())
         self.register_buffer("counts", torch.zeros(size, dtype=torch.int64))
         self.register_buffer("first", torch.arange(size + 1), persistent=False)
         self.register_buffer("parts", torch.arange(size, dtype=torch.int32), persistent=False)
         self.ids: np.ndarray = np.zeros(0, np.uint16)  # the text that is swept over
-        self.laid_out: list[np.ndarray] = []
         self.initialize(0)
 
     @torch.no_grad()
     def initialize(self, seed: int) -> None:
-        for name in ("vectors", "grams") if self.config.characters else ("vectors",):
-            getattr(self, name).uniform_(-2 / self.config.width, 2 / self.config.width, generator=named(seed, name))
-        self.vectors[:SPECIAL] = 0
-        self.contexts.zero_()
+        inputs, contexts = self.matrices()
+        size, width = self.vectors.shape
+        for name, rows in (("vectors", inputs[:size]), ("grams", inputs[size:])):
+            scatter(rows, width, np.float32(2 / width), np.uint64(named(seed, name).initial_seed()))
+        inputs[:SPECIAL] = 0
+        contexts[:] = 0
 
     def spell(self, words: Sequence[str]) -> None:
         """Find the n-grams of the vocabulary: the parts of a word are its own row and theirs, which are counted on from the rows of `vectors`."""
@@ -92,8 +94,9 @@ class Word2Vec(Model):
         own, count = self.first[flat], self.first[flat + 1] - self.first[flat]
         begin = (count - 1).cumsum(0) - (count - 1)  # of each word's n-grams among all of them
         places = torch.repeat_interleave(own + 1 - begin, count - 1) + torch.arange(int((count - 1).sum()))
-        sums = nn.functional.embedding_bag(self.parts[places].long() - self.config.vocab_size, self.grams, begin, mode="sum")
-        return ((self.vectors[flat] + sums) / count[:, None]).reshape(*ids.shape, -1)
+        grams = self.grams[self.parts[places].long() - self.config.vocab_size]
+        sums = self.vectors[flat].index_add(0, torch.repeat_interleave(count - 1), grams)
+        return (sums / count[:, None]).reshape(*ids.shape, -1)
 
     def encode(self, batch: Batch) -> Tensor:
         return self.compose(batch.ids)
@@ -165,11 +168,15 @@ class Word2Vec(Model):
         nowhere = np.zeros(1, np.int64), np.zeros(1, np.int32), np.zeros(1, np.float32)
         return limits, Outputs(alias_table(self.weights()), config.negatives, *nowhere, config.negatives + 1)
 
+    def new_layout(self) -> list[np.ndarray]:
+        config = self.config
+        return [roomy(config.vocab_size + (config.buckets if config.characters else 0), config.width), roomy(config.vocab_size, config.width)]
+
     def matrices(self) -> list[np.ndarray]:
         """Embedding and context matrix as the kernel takes them; the parameters are views of them from then on."""
-        if not self.laid_out or self.laid_out[0].ctypes.data != self.vectors.data_ptr() or self.laid_out[1].ctypes.data != self.contexts.data_ptr():
+        if self.laid_out[0].ctypes.data != self.vectors.data_ptr() or self.laid_out[1].ctypes.data != self.contexts.data_ptr():
             size, width = self.vectors.shape
-            self.laid_out = [roomy(size + (self.config.buckets if self.config.characters else 0), width), roomy(size, width)]
+            self.laid_out = self.new_layout()
             inputs, contexts = (torch.from_numpy(matrix)[:, :width] for matrix in self.laid_out)
             for name, place in [("vectors", inputs[:size]), ("contexts", contexts), ("grams", inputs[size:])][: 3 if self.config.characters else 2]:
                 place.copy_(getattr(self, name).detach())
