@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numba import njit
 
-from stairs.kernels.sampling import WHOLE, alias_table, below, draw, keep_limits, scrambled, stream
+from stairs.kernels.sampling import WHOLE, alias_table, below, draw, keep_limits, scatter, scrambled, stream
 
 
 @njit
@@ -56,3 +56,13 @@ def test_frequent_words_are_thinned_out_as_word2vec_does_it():
     assert kept[0] == 0 and kept[3] == pytest.approx(1, abs=1e-6)
     assert kept[1] == pytest.approx((np.sqrt(0.9 / 1e-3) + 1) * 1e-3 / 0.9, rel=1e-6)
     assert np.allclose(keep_limits(counts, 0.0)[1:] / WHOLE, 1)
+
+
+def test_first_weights_are_even_and_leave_the_margin_alone():
+    matrix, again = np.zeros((400, 32), np.float32), np.zeros((400, 32), np.float32)
+    scatter(matrix, 20, np.float32(0.1), np.uint64(5))
+    scatter(again, 20, np.float32(0.1), np.uint64(6))
+    inside = matrix[:, :20]
+    assert (matrix[:, 20:] == 0).all() and not np.array_equal(matrix, again)
+    assert np.abs(inside).max() <= 0.1 and abs(inside.mean()) < 0.003
+    assert inside.std() == pytest.approx(0.1 / np.sqrt(3), rel=0.02)

@@ -44,9 +44,10 @@ def drawn_by_the_kernel(model, ids, seed):
         bits = np.uint64(stream(seed, i))
         reach[0, i] = 1 + below(bits, model.config.window)
         shared[0, i, 0] = negatives(table, bits, k)
-        for other in range(*neighbours(words, i, int(reach[0, i]))):
+        others = [j for j in range(*neighbours(words, i, int(reach[0, i]))) if j != i]
+        for pair in range(0, len(others), 2):
             bits = np.uint64(scrambled(bits))
-            own[0, i, other] = negatives(table, bits, k)
+            own[0, i, others[pair : pair + 2]] = negatives(table, bits, k)
     if model.name == "cbow":  # two centres share the negatives of the first
         centres = with_neighbours(words)
         for one, other in zip(centres[::2], centres[1::2], strict=False):

@@ -130,6 +130,14 @@ def choose_for_two(outputs, word, other, bits, contexts, width, lists, half):
 
 
 @njit(nogil=True, cache=True, forceinline=True)
+def choose_some(outputs, step, word, other, bits, contexts, width, lists, half):
+    """For one word or, if `step` is 2, for two."""
+    if step == 2:
+        return choose_for_two(outputs, word, other, bits, contexts, width, lists, half)
+    return choose(outputs, word, bits, contexts, width, lists, half)
+
+
+@njit(nogil=True, cache=True, forceinline=True)
 def note_errors(scores, real, lists, h, rate):
     error = real * (load(lists.targets, h) - sigmoid(between(spread(-CLEAR), scores, spread(CLEAR))))
     store(lists.errors, 0, error * spread(rate))
@@ -231,3 +239,12 @@ def learn_two(inputs, at, also, contexts, width, lists, half, groups, rate, seve
                 store(contexts, g + i, row + gg * x + ggg * y)
             store(inputs, at + i, load(inputs, at + i) + moved)
             store(inputs, also + i, load(inputs, also + i) + other)  # loaded again: it may be the same row
+
+
+@njit(nogil=True, cache=True, forceinline=True)
+def learn_some(inputs, step, also, contexts, width, lists, half, groups, rate):
+    """For the input vector at 0 or, if `step` is 2, for that and the one at `also`, which may be the same."""
+    if step == 2:
+        learn_two(inputs, 0, also, contexts, width, lists, half, groups, rate, True)
+    else:
+        learn(inputs, 0, contexts, width, lists, half, groups, rate)

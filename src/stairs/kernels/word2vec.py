@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from numba import njit
 
-from stairs.kernels.comparison import ask_for, choose, choose_for_two, learn, learn_two, nats, new_lists, slots_of
+from stairs.kernels.comparison import ask_for, choose, choose_some, learn, learn_some, learn_two, nats, new_lists, slots_of
 from stairs.kernels.cooccurrence import BEGIN, END, SPECIAL
 from stairs.kernels.lanes import LANES, load, nothing, spread, store
 from stairs.kernels.sampling import LOWER, below, scrambled, stream
@@ -100,11 +100,8 @@ def cbow(words, place, inputs, contexts, width, outputs, window, rate_from, rate
         if p + step < size:
             i = centres[p + step]
             bits, half = stream(seed, place + i), (p // step + 1 & 1) * slots
-            if step == 2:
-                other = np.int64(words[centres[p + 3]]) if p + 3 < size else np.int64(-1)
-                ahead = choose_for_two(outputs, np.int64(words[i]), other, bits, contexts, width, lists, half)
-            else:
-                ahead = choose(outputs, np.int64(words[i]), bits, contexts, width, lists, half)
+            other = np.int64(words[centres[p + step + 1]]) if p + step + 1 < size else np.int64(-1)
+            ahead = choose_some(outputs, step, np.int64(words[i]), other, bits, contexts, width, lists, half)
             for j in range(i + window, min(i + window + step, len(words))):
                 if words[j] != BORDER:
                     for part in range(first[words[j]], first[words[j] + 1]):
@@ -114,16 +111,12 @@ def cbow(words, place, inputs, contexts, width, outputs, window, rate_from, rate
         middle = end = neighbours_parts(words, centres[p], place, window, seed, first, parts, width, sources, 0)
         mean_of(inputs, sources, 0, middle, width, mean, moved, 0)
         rate = np.float32(rate_from + (rate_to - rate_from) * (p / size))
-        half = (p // step & 1) * slots
-        if step == 2:
-            if p + 1 < size:
-                end = neighbours_parts(words, centres[p + 1], place, window, seed, first, parts, width, sources, middle)
-                mean_of(inputs, sources, middle, end, width, mean, moved, width)
-            learn_two(moved, 0, width, contexts, width, lists, half, groups, rate, True)
-            pass_on(inputs, sources, middle, end, width, mean, moved, width)
-        else:
-            learn(moved, 0, contexts, width, lists, half, groups, rate)
+        if p + 1 < min(p + step, size):
+            end = neighbours_parts(words, centres[p + 1], place, window, seed, first, parts, width, sources, middle)
+            mean_of(inputs, sources, middle, end, width, mean, moved, width)
+        learn_some(moved, step, width, contexts, width, lists, (p // step & 1) * slots, groups, rate)
         pass_on(inputs, sources, 0, middle, width, mean, moved, 0)
+        pass_on(inputs, sources, middle, end, width, mean, moved, width)
     return nats(lists.luck), size
 
 
@@ -174,14 +167,16 @@ def pass_on(inputs, sources, start, stop, width, mean, moved, at):
 
 @njit(nogil=True, cache=True)
 def skipgram_by_parts(words, place, inputs, contexts, width, outputs, window, rate_from, rate_to, seed, first, parts):
-    """The centre's vector, made up of its parts, learns to match the row of each neighbour in turn, against negatives of its own: loss in nats, and
+    """The centre's vector, made up of its parts, learns to match the rows of its neighbours, two of which share their negatives: loss in nats, and
     pairs."""
     lists, slots = new_lists(outputs), slots_of(outputs)
     seed = np.uint64(seed) ^ ANOTHER
     pairs, size = 0, len(words)
     mean, moved = np.empty(width, np.float32), np.empty(width, np.float32)
     sources = np.empty(np.max(first[1:] - first[:-1]), np.int64)
+    near = np.empty(2 * window + 2, np.int64)
     groups, ahead = np.int64(0), np.int64(0)
+    step = 2 if outputs.negatives else 1
     for i in range(size):
         if words[i] == BORDER:
             continue
@@ -190,21 +185,35 @@ def skipgram_by_parts(words, place, inputs, contexts, width, outputs, window, ra
                 ask_for(inputs, np.int64(parts[part]) * width, width)
         bits = stream(seed, place + i)
         low, high = neighbours(words, i, 1 + below(bits, window))
-        count = first[words[i] + 1] - first[words[i]]
-        for part in range(count):
+        count = high - low - 1
+        for j in range(count):
+            near[j] = words[low + j + (low + j >= i)]
+        near[count] = -1
+        end = first[words[i] + 1] - first[words[i]]
+        for part in range(end):
             sources[part] = np.int64(parts[first[words[i]] + part]) * width
-        mean_of(inputs, sources, 0, count, width, mean, moved, 0)
+        mean_of(inputs, sources, 0, end, width, mean, moved, 0)
         rate = np.float32(rate_from + (rate_to - rate_from) * (i / size))
-        for j in range(low - 1, high):
+        for p in range(-step, count, step):
             groups = ahead
-            if j + 1 < high:
-                bits = scrambled(bits)
-                ahead = choose(outputs, np.int64(words[j + 1]), bits, contexts, width, lists, (j + 1 & 1) * slots)
-            if j >= low and j != i:
-                learn(moved, 0, contexts, width, lists, (j & 1) * slots, groups, rate)
-        pass_on(inputs, sources, 0, count, width, mean, moved, 0)
-        pairs += high - low - 1
+            if p + step < count:
+                bits, half = scrambled(bits), (p // step + 1 & 1) * slots
+                ahead = choose_some(outputs, step, near[p + step], near[p + step + 1], bits, contexts, width, lists, half)
+            if p >= 0:
+                learn_some(moved, step, 0, contexts, width, lists, (p // step & 1) * slots, groups, rate)
+        pass_on(inputs, sources, 0, end, width, mean, moved, 0)
+        pairs += count
     return nats(lists.luck), pairs
+
+
+@njit(nogil=True, cache=True)
+def put_together(inputs, first, parts, found):
+    """The mean of each word's parts."""
+    for word in range(len(found)):
+        found[word] = 0
+        for part in range(first[word], first[word + 1]):
+            found[word] += inputs[parts[part], : found.shape[1]]
+        found[word] /= first[word + 1] - first[word]
 
 
 def sweep(kernel, ids, edges, limits, rates, seed, threads, *arguments) -> np.ndarray:

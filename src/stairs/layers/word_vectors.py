@@ -8,6 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from stairs.kernels.cooccurrence import BEGIN, END, SPECIAL
+from stairs.kernels.huffman import ways
 from stairs.layers.masks import padding
 
 AT_A_TIME = 1 << 24
@@ -51,6 +52,20 @@ def occurrences(ids: np.ndarray, size: int) -> np.ndarray:
     for at in range(0, len(ids), AT_A_TIME):
         counts += np.bincount(ids[at : at + AT_A_TIME], minlength=size)
     return counts
+
+
+def weights_of(counts: np.ndarray, power: float) -> np.ndarray:
+    """How often a word is drawn: count^power; if nothing was counted, all words alike."""
+    counted = counts.astype(np.float64)
+    counted[:SPECIAL] = 0
+    if not counted.any():
+        counted[SPECIAL:] = 1
+    return np.where(counted > 0, counted**power, 0)
+
+
+def tree(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Every word's way down the Huffman tree of all words: where it begins, its nodes, and the target at each."""
+    return ways(counts, np.argsort(counts[SPECIAL:], kind="stable") + SPECIAL)
 
 
 def roomy(rows: int, width: int) -> np.ndarray:

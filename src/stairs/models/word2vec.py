@@ -12,8 +12,8 @@ matrices, the embedding matrix `vectors` and the context matrix `contexts`. A ve
 With characters a word's vector is the mean of its own and those of its n-grams; skip-gram then takes x from the middle and c from the neighbours,
 which is the same pairs, but only one x to put together.
 
-Departures: a centre's negatives are shared by its neighbours, and in CBOW by two centres, which costs no quality and saves most of the time, except
-in skip-gram with characters; as in the authors' programs, each part of a mean takes the whole change, not its share, and the window's reach is
+Departures: a centre's negatives are shared by its neighbours (with characters by two of them), and in CBOW by two centres, which costs no quality
+and saves most of the time; as in the authors' programs, each part of a mean takes the whole change, not its share, and the window's reach is
 drawn for each centre. Vectors begin within 2 / width of 0, four times as far as there, which learns faster at first.
 """
 
@@ -27,19 +27,17 @@ from torch import Tensor, nn
 
 from stairs.kernels import word2vec as kernel
 from stairs.kernels.comparison import Outputs
-from stairs.kernels.huffman import ways
 from stairs.kernels.sampling import alias_table, keep_limits, scatter, stream
 from stairs.layers.attention import attend, uniform
 from stairs.layers.initial import named
 from stairs.layers.stretch import Stretch
-from stairs.layers.word_vectors import SPECIAL, Surprise, near, occurrences, roomy, whole
+from stairs.layers.word_vectors import SPECIAL, Surprise, near, occurrences, roomy, tree, weights_of, whole
 from stairs.models.base import Model, as_array
 from stairs.models.configs import Word2VecConfig
 from stairs.text.batch import Batch
 from stairs.text.grams import grams_of
 
 SLICES = 100  # of held-out text
-AT_A_TIME = 1 << 13  # words put together
 
 
 class Word2Vec(Model):
@@ -50,6 +48,9 @@ class Word2Vec(Model):
     learning_rate = 0.05
     schedule = "linear"
     config: Word2VecConfig
+    vectors: nn.Parameter  # (V, D)
+    contexts: nn.Parameter  # (V, D)
+    grams: nn.Parameter  # (buckets, D), with characters
     counts: Tensor
     first: Tensor
     parts: Tensor
@@ -58,10 +59,8 @@ class Word2Vec(Model):
         super().__init__(config)
         size = config.vocab_size
         self.laid_out = self.new_layout()
-        inputs, self.contexts = (nn.Parameter(torch.from_numpy(matrix)[:, : config.width]) for matrix in self.laid_out)
-        self.vectors = nn.Parameter(inputs[:size].detach())
-        if config.characters:
-            self.grams = nn.Parameter(inputs[size:].detach())
+        for name, place in self.places().items():
+            self.register_parameter(name, nn.Parameter(place))
         self.register_buffer("counts", torch.zeros(size, dtype=torch.int64))
         self.register_buffer("first", torch.arange(size + 1), persistent=False)
         self.register_buffer("parts", torch.arange(size, dtype=torch.int32), persistent=False)
@@ -91,20 +90,20 @@ class Word2Vec(Model):
             return self.vectors[ids]
         assert len(self.parts) > self.config.vocab_size, "spell(words) comes first"
         flat = ids.flatten()
-        own, count = self.first[flat], self.first[flat + 1] - self.first[flat]
-        begin = (count - 1).cumsum(0) - (count - 1)  # of each word's n-grams among all of them
-        places = torch.repeat_interleave(own + 1 - begin, count - 1) + torch.arange(int((count - 1).sum()))
-        grams = self.grams[self.parts[places].long() - self.config.vocab_size]
-        sums = self.vectors[flat].index_add(0, torch.repeat_interleave(count - 1), grams)
-        return (sums / count[:, None]).reshape(*ids.shape, -1)
+        grams = self.first[flat + 1] - self.first[flat] - 1  # how many each word has
+        places = torch.repeat_interleave(self.first[flat] + 1 + grams - grams.cumsum(0), grams) + torch.arange(int(grams.sum()))
+        rows = self.grams[self.parts[places].long() - self.config.vocab_size]
+        sums = self.vectors[flat].index_add(0, torch.repeat_interleave(grams), rows)
+        return (sums / (grams + 1)[:, None]).reshape(*ids.shape, -1)
 
     def encode(self, batch: Batch) -> Tensor:
         return self.compose(batch.ids)
 
-    @torch.no_grad()
     def vectors_of(self) -> np.ndarray:
-        """(V, D), put together from their parts."""
-        return np.concatenate([as_array(self.compose(ids)) for ids in torch.arange(self.config.vocab_size).split(AT_A_TIME)])
+        """What `compose` gives for every word, (V, D)."""
+        found = np.empty(self.vectors.shape, np.float32)
+        kernel.put_together(self.matrices()[0], as_array(self.first), as_array(self.parts), found)
+        return found
 
     def unseen(self, word: str) -> np.ndarray | None:
         """The mean of its n-grams."""
@@ -116,7 +115,7 @@ class Word2Vec(Model):
     def compared(self, words: Tensor, negatives: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """The rows of the context matrix each word stands for, their targets, and which of them count, each (..., N)."""
         if self.config.softmax == "hierarchical":
-            first, nodes, turns = (torch.as_tensor(array) for array in self.tree())
+            first, nodes, turns = (torch.as_tensor(array) for array in tree(as_array(self.counts)))
             steps = torch.arange(int((first[1:] - first[:-1]).max()))
             counts = first[words, None] + steps < first[words + 1, None]
             places = (first[words, None] + steps).where(counts, 0)
@@ -136,20 +135,8 @@ class Word2Vec(Model):
 
     def drawn(self, *shape: int) -> Tensor:
         """Negatives, the same ones each time."""
-        weights = torch.from_numpy(self.weights())
+        weights = torch.from_numpy(weights_of(as_array(self.counts), self.config.power))
         return weights.multinomial(math.prod(shape) * self.config.negatives, True, generator=named(0, "negatives")).view(*shape, -1)
-
-    def weights(self) -> np.ndarray:
-        """How often a word is drawn: count^power; if nothing was counted, all words alike."""
-        counts = as_array(self.counts).astype(np.float64)
-        counts[:SPECIAL] = 0
-        if not counts.any():
-            counts[SPECIAL:] = 1
-        return np.where(counts > 0, counts**self.config.power, 0)
-
-    def tree(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        counts = as_array(self.counts)
-        return ways(counts, np.argsort(counts[SPECIAL:], kind="stable") + SPECIAL)
 
     def prepare(self, ids: np.ndarray, words: Sequence[str], seed: int) -> None:
         self.ids = ids
@@ -163,22 +150,27 @@ class Word2Vec(Model):
         counts[:SPECIAL] = 0
         limits = keep_limits(counts, config.subsample)
         if config.softmax == "hierarchical":
-            way = self.tree()
+            way = tree(as_array(self.counts))
             return limits, Outputs(np.zeros((1, 2), np.uint32), 0, *way, int(np.diff(way[0]).max()))
         nowhere = np.zeros(1, np.int64), np.zeros(1, np.int32), np.zeros(1, np.float32)
-        return limits, Outputs(alias_table(self.weights()), config.negatives, *nowhere, config.negatives + 1)
+        return limits, Outputs(alias_table(weights_of(counts, config.power)), config.negatives, *nowhere, config.negatives + 1)
 
     def new_layout(self) -> list[np.ndarray]:
-        config = self.config
-        return [roomy(config.vocab_size + (config.buckets if config.characters else 0), config.width), roomy(config.vocab_size, config.width)]
+        """Room for both matrices; the rows of the n-grams follow those of the words."""
+        size, width, grams = self.config.vocab_size, self.config.width, self.config.buckets if self.config.characters else 0
+        return [roomy(size + grams, width), roomy(size, width)]
+
+    def places(self) -> dict[str, Tensor]:
+        """The part of them that each parameter is a view of."""
+        inputs, contexts = (torch.from_numpy(matrix)[:, : self.config.width] for matrix in self.laid_out)
+        found = {"vectors": inputs[: len(contexts)], "contexts": contexts, "grams": inputs[len(contexts) :]}
+        return {name: place for name, place in found.items() if len(place)}
 
     def matrices(self) -> list[np.ndarray]:
-        """Embedding and context matrix as the kernel takes them; the parameters are views of them from then on."""
-        if self.laid_out[0].ctypes.data != self.vectors.data_ptr() or self.laid_out[1].ctypes.data != self.contexts.data_ptr():
-            size, width = self.vectors.shape
+        """As the kernel takes them. Parameters that have moved elsewhere are fetched back."""
+        if any(getattr(self, name).data_ptr() != place.data_ptr() for name, place in self.places().items()):
             self.laid_out = self.new_layout()
-            inputs, contexts = (torch.from_numpy(matrix)[:, :width] for matrix in self.laid_out)
-            for name, place in [("vectors", inputs[:size]), ("contexts", contexts), ("grams", inputs[size:])][: 3 if self.config.characters else 2]:
+            for name, place in self.places().items():
                 place.copy_(getattr(self, name).detach())
                 getattr(self, name).data = place
         return self.laid_out
