@@ -22,7 +22,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from tokenizers import models
 
-from stairs.errors import BadInput
+from stairs.errors import BadInput, Unsupported
 from stairs.text import tokenizer_files as files
 from stairs.text.chinese import has_han
 from stairs.text.tokenizer import Tokenizer, encodable
@@ -150,4 +150,4 @@ class WordTable(Tokenizer):
         return list(range(len(self.words(text))))
 
     def encoding(self, text: str) -> Any:
-        raise NotImplementedError("a table of words has no encoding of the library's")
+        raise Unsupported("adopted word vectors cut text at words alone, so there are no places of subwords; train a step of your own for those")
