@@ -14,7 +14,7 @@ which is the same pairs, but only one x to put together.
 
 Departures: a centre's negatives are shared by its neighbours (with characters by two of them), and in CBOW by two centres, which costs no quality
 and saves most of the time; as in the authors' programs, each part of a mean takes the whole change, not its share, and the window's reach is
-drawn for each centre. Vectors begin within 2 / width of 0, four times as far as there, which learns faster at first.
+drawn for each centre. Vectors begin within 2 / width of 0, four times as far as there: of three distances, this had the lowest loss on held-out text.
 """
 
 import math

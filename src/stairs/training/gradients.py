@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
 from stairs.errors import Diverged
+from stairs.kernels.memory import keep_freed_memory
 from stairs.tasks.decoding import number
 from stairs.tasks.task import Task
 from stairs.text.batch import Batch
@@ -39,6 +40,7 @@ class Gradients:
 
     def __init__(self, task: Task, examples: Any, options: TrainingOptions, workers: Workers) -> None:
         self.examples, self.options, self.workers = examples, options, workers
+        keep_freed_memory()
         self.order = Order(examples.lengths, options.batch_tokens, options.seed)
         self.learner = task.learner.to(workers.device).train()
         self.highest = options.learning_rate or task.model.learning_rate
