@@ -6,7 +6,7 @@ import torch
 
 from stairs.errors import BadInput
 from stairs.kernels.sampling import STEP, below, draw, scrambled, stream
-from stairs.kernels.word2vec import ANOTHER, BORDER, neighbours, with_neighbours
+from stairs.kernels.word2vec import ANOTHER, BORDER, far_apart, neighbours, with_neighbours
 from stairs.layers.stretch import Stretch
 from stairs.models.configs import Word2VecConfig
 from stairs.models.word2vec import CBOW, SkipGram
@@ -49,7 +49,7 @@ def drawn_by_the_kernel(model, ids, seed):
             bits = np.uint64(scrambled(bits))
             own[0, i, others[pair : pair + 2]] = negatives(table, bits, k)
     if model.name == "cbow":  # two centres share the negatives of the first
-        centres = with_neighbours(words)
+        centres = far_apart(with_neighbours(words))
         for one, other in zip(centres[::2], centres[1::2], strict=False):
             shared[0, other] = shared[0, one]
     return reach, own if model.config.characters and model.name == "skipgram" else shared

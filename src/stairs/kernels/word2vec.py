@@ -87,10 +87,10 @@ def skipgram(words, place, inputs, contexts, width, outputs, window, rate_from, 
 @njit(nogil=True, cache=True)
 def cbow(words, place, inputs, contexts, width, outputs, window, rate_from, rate_to, seed, first, parts):
     """The mean of the neighbours' vectors learns to match the centre's row: loss in nats, and centres. `parts` are the rows that make up a word's
-    vector, from `first` of it on: its own and those of its n-grams. With negatives, two centres learn at once and share them."""
+    vector, from `first` of it on: its own and those of its n-grams. With negatives, two centres that stand far apart learn at once and share them."""
     lists, slots = new_lists(outputs), slots_of(outputs)
     seed = np.uint64(seed) ^ ANOTHER
-    centres = with_neighbours(words)
+    centres = far_apart(with_neighbours(words))
     mean, moved = np.zeros(2 * width, np.float32), np.zeros(2 * width, np.float32)
     sources = np.empty(4 * window * np.max(first[1:] - first[:-1]), np.int64)
     groups, ahead = np.int64(0), np.int64(0)
@@ -102,7 +102,8 @@ def cbow(words, place, inputs, contexts, width, outputs, window, rate_from, rate
             bits, half = stream(seed, place + i), (p // step + 1 & 1) * slots
             other = np.int64(words[centres[p + step + 1]]) if p + step + 1 < size else np.int64(-1)
             ahead = choose_some(outputs, step, np.int64(words[i]), other, bits, contexts, width, lists, half)
-            for j in range(i + window, min(i + window + step, len(words))):
+            for q in range(p + step, min(p + 2 * step, size)):
+                j = min(centres[q] + window, len(words) - 1)
                 if words[j] != BORDER:
                     for part in range(first[words[j]], first[words[j] + 1]):
                         ask_for(inputs, np.int64(parts[part]) * width, width)
@@ -130,6 +131,15 @@ def with_neighbours(words):
         found[filled] = i
         filled += words[i] != BORDER and not alone
     return found[:filled]
+
+
+@njit(nogil=True, cache=True)
+def far_apart(places):
+    """Every other one from the second half, so that two which follow one another have no neighbours in common."""
+    found = np.empty_like(places)
+    half = len(places) - len(places) // 2
+    found[::2], found[1::2] = places[:half], places[half:]
+    return found
 
 
 @njit(nogil=True, cache=True, forceinline=True)

@@ -112,7 +112,8 @@ class Gradients:
         for group in self.optimizer.param_groups:
             group["lr"] = rate * group["times"]
         self.optimizer.step()
-        return Learned(loss, int(targets), leaving > 0)
+        tokens = int(self.examples.lengths[self.order.at(step)[1]].sum())
+        return Learned(loss, int(targets), tokens, leaving > 0)
 
     @property
     def epoch(self) -> int:

@@ -103,7 +103,7 @@ class Loop:
                     bits = struct.pack(">d", learned.loss).hex()
                     self.note(step=state.step, loss=learned.loss, bits=bits, targets=learned.targets, **learned.also)
                 advance(size)
-                self.seen += learned.targets
+                self.seen += learned.tokens
                 self.tell(steps, learned.loss)
         if enough:
             say(f"{self.place(steps)}: {options.patience} evaluations brought nothing better than step {state.best_step}; stopping early")

@@ -109,7 +109,7 @@ class Sweeps:
             raise Diverged(f"{what} at step {step + 1}; try --learning-rate {self.highest / 10:.1g} elsewhere")
         seconds = max(time.monotonic() - began, 1e-9)
         self.words, self.seconds = self.words + int(words), self.seconds + seconds
-        return Learned(loss, int(pairs), leaving > 0, {"words": int(words), "words_per_second": round(words / seconds)})
+        return Learned(loss, int(pairs), int(words), leaving > 0, {"words": int(words), "words_per_second": round(words / seconds)})
 
     def moved(self) -> list[Tensor]:
         """All that a sweep changes."""

@@ -13,6 +13,7 @@ class Learned(NamedTuple):
 
     loss: float  # nats per target
     targets: int  # over all workers
+    tokens: int  # read by all of them
     leaving: bool  # whether a worker wishes to leave
     also: Mapping[str, float] = {}  # for the metrics
 
