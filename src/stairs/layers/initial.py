@@ -5,6 +5,8 @@ import hashlib
 import torch
 from torch import nn
 
+FAINT = 20
+
 
 @torch.no_grad()
 def initialize(module: nn.Module, seed: int, deviation: float = 0.02) -> None:
@@ -17,6 +19,14 @@ def initialize(module: nn.Module, seed: int, deviation: float = 0.02) -> None:
             nn.init.normal_(part.weight, 0.0, deviation, generator=named(seed, f"{place}.weight"))
             if isinstance(part, nn.Linear) and part.bias is not None:
                 nn.init.zeros_(part.bias)
+
+
+@torch.no_grad()
+def faint(*tables: nn.Module | None) -> None:
+    """What is added to the vectors of tokens is small at first: which token it is matters more than where it stands."""
+    for table in tables:
+        if isinstance(table, nn.Embedding):
+            table.weight.div_(FAINT)
 
 
 def named(seed: int, name: str) -> torch.Generator:

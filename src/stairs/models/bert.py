@@ -20,7 +20,7 @@ from torch.nn.functional import cross_entropy, linear
 from stairs.errors import BadInput, Unsupported
 from stairs.layers.block import ACTIVATIONS, Block
 from stairs.layers.dropout import Dropout
-from stairs.layers.initial import initialize
+from stairs.layers.initial import faint, initialize
 from stairs.layers.masks import padding
 from stairs.layers.positions import Learned
 from stairs.layers.unpadded import unpadded
@@ -50,6 +50,7 @@ class BERT(Model):
     name = "bert"
     pretrains_with = "masked-token"
     learning_rate = 5e-4  # norms after the sum want smaller steps than norms before the sublayer
+    tables_times = 4.0
     config: BERTConfig
 
     def __init__(self, config: BERTConfig) -> None:
@@ -75,6 +76,7 @@ class BERT(Model):
 
     def initialize(self, seed: int) -> None:
         initialize(self, seed)
+        faint(self.positions, self.segments)
         if self.word_head is not None:
             nn.init.zeros_(self.word_head.bias)
 

@@ -20,7 +20,7 @@ from stairs.errors import BadInput
 from stairs.layers.block import Block
 from stairs.layers.cache import KeyValues
 from stairs.layers.dropout import Dropout
-from stairs.layers.initial import initialize
+from stairs.layers.initial import faint, initialize
 from stairs.layers.masks import causal, padding
 from stairs.layers.packed import Packed, Precision, packed
 from stairs.layers.positions import Learned, Rotary, Sinusoidal
@@ -74,8 +74,7 @@ class GPT(Model):
             for block in self.blocks:
                 for name in ("attention.output.weight", "feed_forward.outer.weight"):
                     block.get_parameter(name).div_(math.sqrt(2 * self.config.layers))
-            if isinstance(self.positions, Learned):  # at first, which token it is matters more than where
-                self.positions.weight.div_(20)
+        faint(self.positions)
 
     def encode(self, batch: Batch) -> Tensor:
         """The last block's vector of each token, (B, T, D)."""
