@@ -1,6 +1,7 @@
 """One torch thread, a seed, and caches of their own, so that tests neither disturb one another nor depend on the machine."""
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 os.environ.setdefault("NUMBA_NUM_THREADS", "2")
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job begun in the background would ignore Ctrl-C, and so would all it starts
 
 
 @pytest.fixture(autouse=True, scope="session")
