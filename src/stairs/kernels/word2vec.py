@@ -135,7 +135,7 @@ def with_neighbours(words):
 
 @njit(nogil=True, cache=True)
 def far_apart(places):
-    """Every other one from the second half, so that two which follow one another have no neighbours in common."""
+    """Every other one from the second half, so that two which follow one another have hardly a neighbour in common."""
     found = np.empty_like(places)
     half = len(places) - len(places) // 2
     found[::2], found[1::2] = places[:half], places[half:]

@@ -40,7 +40,7 @@ class Gradients:
 
     def __init__(self, task: Task, examples: Any, options: TrainingOptions, workers: Workers) -> None:
         self.examples, self.options, self.workers = examples, options, workers
-        keep_freed_memory()
+        keep_freed_memory()  # every step asks for the same blocks again
         self.order = Order(examples.lengths, options.batch_tokens, options.seed)
         self.learner = task.learner.to(workers.device).train()
         self.highest = options.learning_rate or task.model.learning_rate
