@@ -7,9 +7,9 @@ Devlin et al. 2018, "BERT: Pre-training of Deep Bidirectional Transformers for L
     p(word left out) = softmax(norm(gelu(h_L W)) tokens^T + bias)
     p(second sentence follows the first) = softmax(tanh(h_L[CLS] P) N)
 
-Departures: positions and segments begin fainter than in the paper, and the tables of embeddings learn faster than the rest (`tables_times`), since a
-short training would otherwise learn which words there are for most of its time. Where few positions are asked for, only theirs are compared with the
-vocabulary, and padding is not computed (`layers/unpadded.py`).
+Departures: heads begin by looking at neighbours (`layers/neighbours.py`), segments begin fainter than in the paper, and the tables of embeddings learn
+faster than the rest (`tables_times`), since a short training would otherwise learn which words there are for most of its time. Where few positions
+are asked for, only theirs are compared with the vocabulary, and padding is not computed (`layers/unpadded.py`).
 """
 
 from typing import Any
@@ -23,6 +23,7 @@ from stairs.layers.block import ACTIVATIONS, Block
 from stairs.layers.dropout import Dropout
 from stairs.layers.initial import faint, initialize
 from stairs.layers.masks import padding
+from stairs.layers.neighbours import look_at_neighbours
 from stairs.layers.positions import Learned
 from stairs.layers.unpadded import unpadded
 from stairs.layers.vocabulary import surprises, total_surprise
@@ -77,7 +78,8 @@ class BERT(Model):
 
     def initialize(self, seed: int) -> None:
         initialize(self, seed)
-        faint(self.positions, self.segments)
+        faint(self.segments)
+        look_at_neighbours(self.positions, [block.attention for block in self.blocks], seed)
         if self.word_head is not None:
             nn.init.zeros_(self.word_head.bias)
 

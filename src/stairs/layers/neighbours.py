@@ -1,0 +1,56 @@
+"""Heads that begin by looking at the tokens beside them.
+
+Clark et al. 2019, "What Does BERT Look At?", find that many heads of a trained BERT look at the token before, or at the one behind. A head that begins
+at random looks at all tokens alike, and a short training is over before it has found out that neighbours matter. So it is told. Positions begin as
+waves in a part of the width as wide as a head, which U picks out; turning the waves of p by d gives those of p + d:
+
+    positions[p] = u(p) U,   u(p) = (cos wp, sin wp) for each frequency w,   u(p + d) = turn(d) u(p)
+    query = turn(d) U,   key = U:   the product of query p and key q is the sum of cos w(p + d - q), largest where q = p + d
+
+All of it is learnt on from there. Departures: the paper observes; to begin so is ours.
+"""
+
+import math
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from stairs.layers.attention import Attention
+from stairs.layers.initial import named
+
+FASTEST, SLOWEST = 2.0, 1 / 40  # frequencies: a neighbour is told from the next one, and a near token from a far one
+LOUD = 0.05  # how large the waves are: seldom louder than what a token's own vector becomes
+SHARP = 1.1  # how strongly queries and keys read the waves
+
+
+@torch.no_grad()
+def look_at_neighbours(positions: nn.Embedding, attentions: Sequence[Attention], seed: int) -> None:
+    """Positions become waves; head 0 of each attention looks one token back, head 1 one ahead, head 2 two back, and so on."""
+    length, width = positions.weight.shape
+    head_width = width // attentions[0].heads
+    frequencies = torch.logspace(math.log10(FASTEST), math.log10(SLOWEST), head_width // 2)
+    part = torch.linalg.qr(torch.randn(width, 2 * len(frequencies), generator=named(seed, "neighbours")))[0].T
+    positions.weight.copy_(LOUD * waves(torch.arange(length), frequencies) @ part)
+    for attention in attentions:
+        for head in range(attention.heads):
+            rows = slice(head * head_width, head * head_width + len(part))
+            attention.query.weight[rows] = SHARP * turn(offset(head), frequencies) @ part
+            attention.key.weight[rows] = SHARP * part
+
+
+def offset(head: int) -> int:
+    """-1, 1, -2, 2, ..."""
+    return (head // 2 + 1) * (1 if head % 2 else -1)
+
+
+def waves(places: Tensor, frequencies: Tensor) -> Tensor:
+    """(T, 2F): cosines, then sines."""
+    angles = places[:, None] * frequencies
+    return torch.cat([angles.cos(), angles.sin()], -1)
+
+
+def turn(distance: int, frequencies: Tensor) -> Tensor:
+    """(2F, 2F): it turns the waves of p into those of p + distance."""
+    cosines, sines = (distance * frequencies).cos().diag(), (distance * frequencies).sin().diag()
+    return torch.cat([torch.cat([cosines, -sines], -1), torch.cat([sines, cosines], -1)])
