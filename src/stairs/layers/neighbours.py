@@ -1,8 +1,8 @@
 """Heads that begin by looking at the tokens beside them.
 
-Clark et al. 2019, "What Does BERT Look At?", find that many heads of a trained BERT look at the token before, or at the one behind. A head that begins
-at random looks at all tokens alike, and a short training is over before it has found out that neighbours matter. So it is told. Positions begin as
-waves in a part of the width as wide as a head, which U picks out; turning the waves of p by d gives those of p + d:
+Clark et al. 2019, "What Does BERT Look At?", find that many heads of a trained BERT look at the token before, or the one behind. A head that begins at
+random looks at all tokens alike, and a short training is over before it has found out that neighbours matter. So it is told. Positions begin as waves
+in a part of the width as wide as a head, which U picks out; turning the waves of p by d gives those of p + d:
 
     positions[p] = u(p) U,   u(p) = (cos wp, sin wp) for each frequency w,   u(p + d) = turn(d) u(p)
     query = turn(d) U,   key = U:   the product of query p and key q is the sum of cos w(p + d - q), largest where q = p + d

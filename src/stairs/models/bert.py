@@ -7,9 +7,9 @@ Devlin et al. 2018, "BERT: Pre-training of Deep Bidirectional Transformers for L
     p(word left out) = softmax(norm(gelu(h_L W)) tokens^T + bias)
     p(second sentence follows the first) = softmax(tanh(h_L[CLS] P) N)
 
-Departures: heads begin by looking at neighbours (`layers/neighbours.py`), segments begin fainter than in the paper, and the tables of embeddings learn
-faster than the rest (`tables_times`), since a short training would otherwise learn which words there are for most of its time. Where few positions
-are asked for, only theirs are compared with the vocabulary, and padding is not computed (`layers/unpadded.py`).
+Departures: heads begin by looking at neighbours (`layers/neighbours.py`), segments begin fainter than in the paper, and the tables of embeddings
+learn faster than the rest (`tables_times`), since a short training would otherwise learn which words there are for most of its time. Where few
+positions are asked for, only theirs are compared with the vocabulary, and padding is not computed (`layers/unpadded.py`).
 """
 
 from typing import Any
