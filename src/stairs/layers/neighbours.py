@@ -1,6 +1,6 @@
 """Heads that begin by looking at the tokens beside them.
 
-Clark et al. 2019, "What Does BERT Look At?", find that many heads of a trained BERT look at the token before, or the one behind. A head that begins at
+Clark et al. 2019, "What Does BERT Look At?", find that many heads of a trained BERT look at the token before, or the one behind. One that begins at
 random looks at all tokens alike, and a short training is over before it has found out that neighbours matter. So it is told. Positions begin as waves
 in a part of the width as wide as a head, which U picks out; turning the waves of p by d gives those of p + d:
 
