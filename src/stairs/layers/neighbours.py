@@ -11,7 +11,6 @@ All of it is learnt on from there. Departures: the paper observes; to begin so i
 """
 
 import math
-from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
@@ -25,8 +24,9 @@ SHARP = 1.1  # how strongly queries and keys read the waves
 
 
 @torch.no_grad()
-def look_at_neighbours(positions: nn.Embedding, attentions: Sequence[Attention], seed: int) -> None:
-    """Positions become waves; head 0 of each attention looks one token back, head 1 one ahead, head 2 two back, and so on."""
+def look_at_neighbours(positions: nn.Embedding, blocks: nn.Module, seed: int) -> None:
+    """Positions become waves; in all blocks head 0 looks one token back, head 1 one ahead, head 2 two back, and so on."""
+    attentions = [part for part in blocks.modules() if isinstance(part, Attention)]
     length, width = positions.weight.shape
     head_width = width // attentions[0].heads
     frequencies = torch.logspace(math.log10(FASTEST), math.log10(SLOWEST), head_width // 2)

@@ -79,7 +79,7 @@ class BERT(Model):
     def initialize(self, seed: int) -> None:
         initialize(self, seed)
         faint(self.segments)
-        look_at_neighbours(self.positions, [block.attention for block in self.blocks], seed)
+        look_at_neighbours(self.positions, self.blocks, seed)
         if self.word_head is not None:
             nn.init.zeros_(self.word_head.bias)
 
