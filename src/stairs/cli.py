@@ -14,6 +14,7 @@ from stairs.version import __version__
 COMMANDS = {
     "climb": "train the steps on your text and labels, and say which one is worth it",
     "train": "train a step on text:  stairs train ngram notes.txt",
+    "tune": "teach a run a task from labelled examples:  stairs tune runs/notes-bert reviews.csv",
     "ask": 'a run\'s own answer:  stairs ask runs/notes-ngram "once upon"',
     "embed": "vectors of texts or of their tokens:  stairs embed runs/notes-gpt \"a text\"",
     "near": 'the nearest words:  stairs near runs/notes-skipgram "king - man + woman"',

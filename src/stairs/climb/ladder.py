@@ -20,10 +20,11 @@ from stairs.tasks.ground import Classifier
 from stairs.text.examples import Text
 from stairs.text.shards import Shards
 from stairs.text.tokenizer import Tokenizer, TokenizerSpec
+from stairs.training.at_once import learn_at_once
 from stairs.training.fit import fit, plan
 from stairs.training.folder import RUN, check_writable
 from stairs.training.options import TrainingOptions
-from stairs.training.run import FORMAT, MODEL, Run, load, versions
+from stairs.training.run import MODEL, Run, load, versions
 
 TEST_SHARE = 0.2
 TEXTS_TIMED = 200
@@ -161,18 +162,9 @@ def vectors_in(folder: Path) -> Window:
 
 def judged(learn: Callable[[], Classifier], test: Sequence[Text], folder: Path, began_with: dict[str, Any]) -> dict[str, Any]:
     """Train a classifier into a run folder and measure what it is worth and what it costs."""
-    run = Run(folder)
-    with run.writing({"format": FORMAT, **began_with, "versions": versions()}):
-        if not run.finished or run.damage():
-            run.forget()
-            started = time.monotonic()
-            task = learn()
-            seconds = time.monotonic() - started
-            run.log(step=1, seconds=round(seconds, 3), **task.evaluate(test))
-            run.keep(task)
+    measured = learn_at_once(folder, began_with, learn, lambda task: task.evaluate(test))
     opened = load(folder)
     assert isinstance(opened, Classifier)
-    measured = run.metrics()[-1]
     timed = [example.text for example in test[:TEXTS_TIMED]]
     started = time.monotonic()
     opened.guesses(timed)

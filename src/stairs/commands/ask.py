@@ -45,7 +45,7 @@ def main(arguments: list[str]) -> int:
         "top": options.top,
     }
     for text in texts:
-        answer = of_bert(task, text, options) or task.answer(text, **(generation if task.name in ("next-token", "masked-token", "window") else {}))
+        answer = of_bert(task, text, options) or task.answer(text, **(generation if task.name in ("next-token", "masked-token", "window", "similar") else {}))
         if options.json:
             show(answer)
         else:
@@ -57,6 +57,8 @@ def of_bert(task: Any, text: str, options: Ask) -> dict[str, Any] | None:
     """What only a step that looks in both directions can be asked; None if it is asked for its usual answer."""
     if options.long_text is None and options.second is None and not options.likelihood:
         return None
+    if task.name in ("compare", "find-span", "similar") and options.second is not None:
+        return task.answer(text, second=options.second)
     if task.name == "encode" and options.second is not None:
         return {"first": text, "second": options.second, "cosine": task.similarity(text, options.second)}
     if task.name != "masked-token":
@@ -82,8 +84,13 @@ def line(answer: dict[str, Any]) -> str:
     if "vector" in answer:
         return " ".join(f"{number:.6g}" for number in answer["vector"])
     if "near" in answer:
-        return ", ".join(f"{near['word']} {near['cosine']:.2f}" for near in answer["near"])
-    return answer["continuation"] if "continuation" in answer else answer["label"]
+        between = ", " if "word" in answer["near"][0] else "\n"
+        return between.join(f"{near['word']} {near['cosine']:.2f}" if "word" in near else f"{near['cosine']:.2f}  {near['text']}" for near in answer["near"])
+    if "tags" in answer:
+        return " ".join(f"{word}/{tag}" for word, tag in zip(answer["words"], answer["tags"], strict=True))
+    if "score" in answer:
+        return f"{answer['score']:.4f}"
+    return answer["continuation"] if "continuation" in answer else answer["answer"] if "answer" in answer else answer["label"]
 
 
 def check(options: Ask) -> None:

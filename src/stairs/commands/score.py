@@ -10,8 +10,9 @@ from stairs.commands.options import Common, Reading, corpus_from, opened, parse,
 
 ABOUT = """Judge a run on a file: bits per character and perplexity of a text, the loss and accuracy of a bert on words left out of it, or
 accuracy and macro-F1 of a labelled file, each with a 95 % interval. Word vectors are judged on analogies (accuracy by section), on word
-similarities (Spearman's correlation), or on text (their loss)."""
+similarities (Spearman's correlation), or on text (their loss). A table of pairs of texts with scores tells how well cosines follow the scores."""
 
+TABLES = (".csv", ".tsv", ".jsonl", ".parquet")
 LARGEST = 1 << 26  # bytes of a file of questions
 
 
@@ -19,6 +20,7 @@ LARGEST = 1 << 26  # bytes of a file of questions
 class Score(Reading, Common):
     run: Positional[str]  # a run folder
     file: Positional[str]  # text, labelled examples, analogies or word similarities; - for stdin
+    columns: str | None = None  # of labelled examples: which are meant, as text=review,label=stars
 
 
 def main(arguments: list[str]) -> int:
@@ -31,12 +33,17 @@ def main(arguments: list[str]) -> int:
         from stairs.tasks.words import evaluate
 
         measured = evaluate(task, asked)
-    elif task.name in ("next-token", "masked-token", "window", "encode"):
-        measured = task.evaluate_texts(corpus_from([options.file], options).documents())
-    else:
+    elif task.asks:
         from stairs.text.labelled import read
 
-        measured = task.evaluate(read(options.file, "classify", encoding=options.encoding).examples)
+        measured = task.evaluate(read(options.file, task.asks, columns=options.columns, encoding=options.encoding).examples)
+    elif task.name == "encode" or is_pairs(options):
+        from stairs.tasks import Similar
+        from stairs.text.labelled import read
+
+        measured = Similar(task).evaluate(read(options.file, "compare", columns=options.columns, encoding=options.encoding).examples)
+    else:
+        measured = task.evaluate_texts(corpus_from([options.file], options).documents())
     if options.json:
         show(measured)
         return 0
@@ -47,6 +54,19 @@ def main(arguments: list[str]) -> int:
     for name, value in measured.items():
         print(row(f"{name.replace('_', ' '):{width}}", value))
     return 0
+
+
+def is_pairs(options: Score) -> bool:
+    """Whether the file is a table of pairs of texts with a score."""
+    if os.path.splitext(options.file)[1].lower() not in TABLES:
+        return False
+    from stairs.errors import BadInput
+    from stairs.text.labelled import guess_task
+
+    try:
+        return guess_task(options.file, options.encoding) == "compare"
+    except BadInput:
+        return False
 
 
 def row(name: str, value: Any, also: str = "") -> str:

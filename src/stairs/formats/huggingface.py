@@ -14,7 +14,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from stairs.errors import BadInput, Unsupported, preview
-from stairs.formats import bert, exported, gpt2, tensors
+from stairs.formats import bert, exported, gpt2, heads, tensors
 from stairs.models.bert import BERT
 from stairs.models.gpt import GPT
 from stairs.tasks import TASKS, Encode, Task
@@ -50,8 +50,9 @@ def read(folder: Path) -> Task:
         return TASKS[generator.pretrains_with](generator, fitted(tokenizer, settings["vocab_size"], folder))
     model, head = bert_from(settings, found, folder)
     tokenizer = fitted(tokenizer, settings["vocab_size"], folder)
-    names_words = model.word_head is not None and head is None
-    return TASKS[model.pretrains_with](model, tokenizer) if names_words else Encode(model, tokenizer, head=head)
+    if head is not None:
+        return heads.task_of(model, tokenizer, head)
+    return Encode(model, tokenizer) if model.word_head is None else TASKS[model.pretrains_with](model, tokenizer)
 
 
 def settings_in(folder: Path) -> dict[str, Any]:
@@ -137,7 +138,7 @@ def write(task: Task, folder: Path) -> dict[str, Any]:
     """Write config.json, weights and tokenizer into an empty folder, read them back, and say what was written."""
     model, tokenizer = task.model, task.tokenizer
     ids = {role: getattr(tokenizer, role) for role in ("pad", "begin", "end")}
-    head = getattr(task, "head", None)
+    head = heads.head_of(task) if isinstance(model, BERT) else None
     if isinstance(model, BERT):
         settings = bert.settings_of(model.config, ids, head)
         found = tensors.given_back(model.tensors(), bert.same(model.config)) | (head["tensors"] if head else {})

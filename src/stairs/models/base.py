@@ -23,6 +23,8 @@ class Model(nn.Module):
     epochs = 5.0  # of a model that sweeps, unless told otherwise
     repeatable = False  # whether its sweeps give the same bits with any number of threads, --deterministic or not
     steps_that_encode = "word2vec, elmo, gpt or bert"
+    pools = "mean"  # which token vectors stand for a text when a task is learnt: "mean", "cls" or "last"
+    reads_pairs = False  # whether its vectors tell how two texts in one row relate
 
     def __init__(self, config: Any) -> None:
         super().__init__()

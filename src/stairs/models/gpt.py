@@ -47,6 +47,8 @@ class GPT(Model):
     name = "gpt"
     config: GPTConfig
     tables_times = 4.0
+    pools = "last"
+    reads_pairs = True
 
     def __init__(self, config: GPTConfig) -> None:
         super().__init__(config)

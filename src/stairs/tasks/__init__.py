@@ -1,11 +1,19 @@
 """What one asks of a model. A run names its task by these names."""
 
 from stairs.tasks.by_vectors import ByVectors
+from stairs.tasks.classify import Classify
+from stairs.tasks.compare import Compare
 from stairs.tasks.encode import Encode
+from stairs.tasks.find_span import FindSpan
 from stairs.tasks.ground import ByNGram, ByWords
 from stairs.tasks.masked_token import MaskedToken
 from stairs.tasks.next_token import NextToken
+from stairs.tasks.sense import Sense
+from stairs.tasks.similar import Similar
+from stairs.tasks.tag import Tag
 from stairs.tasks.task import Task
 from stairs.tasks.window import Window
 
-TASKS: dict[str, type[Task]] = {task.name: task for task in (NextToken, MaskedToken, Window, ByNGram, ByWords, ByVectors, Encode)}
+LEARNT_FROM_TEXT = (NextToken, MaskedToken, Window, Encode)
+LEARNT_FROM_LABELS = (ByNGram, ByWords, ByVectors, Classify, Compare, Tag, FindSpan, Similar, Sense)
+TASKS: dict[str, type[Task]] = {task.name: task for task in (*LEARNT_FROM_TEXT, *LEARNT_FROM_LABELS)}

@@ -13,36 +13,33 @@ from typing import Any, Literal, Self
 
 import numpy as np
 import torch
-from safetensors.torch import save_file
 from torch import Tensor
 
 from stairs.errors import BadInput, Unsupported, preview
 from stairs.layers.packed import Precision, packed
 from stairs.models.base import Model
 from stairs.progress import say, track
-from stairs.tasks.task import Task, weights
+from stairs.tasks.task import Task
 from stairs.text.batch import Batch, padded
 from stairs.text.tokenizer import Tokenizer
 from stairs.text.windows import LongText, kept
 
 Pooling = Literal["mean", "cls"]
 TOKENS_AT_ONCE = 2048  # positions in a batch; more leave the caches
-HEAD = "head.safetensors"
 
 
 class Encode(Task):
-    """Text to vector. `head` is what another tool put on top for labelled data: what it asks, its labels, and its tensors by name."""
+    """Text to vector."""
 
     name = "encode"
     precision: Precision = "fp32"
     long_text: LongText = "head"  # what is read of a text that is longer than the model's context
 
     def __init__(
-        self, model: Model, tokenizer: Tokenizer, *, pooling: Pooling = "mean", normalize: bool = False, longest: int | None = None,
-        head: dict[str, Any] | None = None,
-    ) -> None:  # fmt: skip
+        self, model: Model, tokenizer: Tokenizer, *, pooling: Pooling = "mean", normalize: bool = False, longest: int | None = None
+    ) -> None:
         super().__init__(model, tokenizer)
-        self.pooling, self.normalize, self.head = pooling, normalize, head
+        self.pooling, self.normalize = pooling, normalize
         self.longest = min(longest or model.config.context, model.config.context)  # tokens of a text that are read, the two marks counted
 
     def answer(self, text: str, *arguments: Any, **options: Any) -> dict[str, Any]:
@@ -110,20 +107,12 @@ class Encode(Task):
         return twin
 
     def describe(self) -> dict[str, Any]:
-        head = None if self.head is None else {"asks": self.head["asks"], "labels": self.head["labels"]}
-        return {**super().describe(), "pooling": self.pooling, "normalize": self.normalize, "longest": self.longest, "head": head}
-
-    def save(self, folder: Path) -> None:
-        super().save(folder)
-        if self.head is not None:
-            save_file(self.head["tensors"], folder / HEAD, metadata={"format": "pt"})
+        return {**super().describe(), "pooling": self.pooling, "normalize": self.normalize, "longest": self.longest}
 
     @classmethod
     def open(cls, folder: Path, described: dict[str, Any]) -> Self:
         task = super().open(folder, described)
-        head = described["head"] and {**described["head"], "tensors": weights(folder / HEAD)}
-        settings = {name: described[name] for name in ("pooling", "normalize", "longest")}
-        return cls(task.model, task.tokenizer, head=head, **settings)
+        return cls(task.model, task.tokenizer, **{name: described[name] for name in ("pooling", "normalize", "longest")})
 
 
 def side_by_side(work: Callable[[list[int]], int], jobs: list[list[int]]) -> Iterator[int]:

@@ -19,6 +19,7 @@ from stairs.errors import BadInput
 from stairs.models.configs import NGramConfig
 from stairs.models.ngram import NGram
 from stairs.tasks.metrics import labels_scored
+from stairs.tasks.report import report
 from stairs.tasks.task import CONFIG, WEIGHTS, Task, config_from, weights
 from stairs.text.batch import next_token_batch
 from stairs.text.examples import Text
@@ -30,6 +31,7 @@ TEXTS_AT_ONCE = 256
 class Classifier(Task):
     """One label for a text."""
 
+    asks = "classify"
     labels: list[str]
     tokenizer: Tokenizer
 
@@ -57,6 +59,9 @@ class Classifier(Task):
                 f"{where}: the label {strangers[0]!r} was not in the training file, which had {', '.join(self.labels[:8])}; correct it"
             )
         return labels_scored([example.label for example in examples], self.guesses([example.text for example in examples]))
+
+    def detailed(self, examples: Sequence[Text]) -> dict[str, Any]:
+        return report([example.label for example in examples], self.chances([example.text for example in examples]), self.labels)
 
     def describe(self) -> dict[str, Any]:
         return {"task": self.name, "step": self.step, "labels": self.labels}

@@ -1,6 +1,10 @@
 """Numbers that say how good an answer is, each with a 95 % confidence interval."""
 
 import math
+import re
+import string
+from collections import Counter
+from collections.abc import Callable
 from statistics import NormalDist
 from typing import Any
 
@@ -48,11 +52,76 @@ def rank_correlation(first: np.ndarray, second: np.ndarray) -> dict[str, float]:
     """Spearman's correlation, 0 where all are alike, with an interval from pairs drawn again and again."""
     from scipy.stats import rankdata
 
+    return correlated(first, second, lambda values: rankdata(values, axis=-1))
+
+
+def linear_correlation(first: np.ndarray, second: np.ndarray) -> dict[str, float]:
+    """Pearson's correlation, likewise."""
+    return correlated(first, second, lambda values: values)
+
+
+def correlated(first: np.ndarray, second: np.ndarray, of: Callable[[np.ndarray], np.ndarray]) -> dict[str, float]:
     def correlation(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        a, b = (ranks - ranks.mean(-1, keepdims=True) for ranks in (rankdata(a, axis=-1), rankdata(b, axis=-1)))
+        a, b = (values - values.mean(-1, keepdims=True) for values in (of(a), of(b)))
         below = np.sqrt((a * a).sum(-1) * (b * b).sum(-1))
         return np.where(below > 0, (a * b).sum(-1) / np.where(below > 0, below, 1.0), 0.0)
 
     draws = np.random.default_rng(0).integers(0, len(first), (RESAMPLES, len(first)))
     low, high = np.quantile(correlation(first[draws], second[draws]), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return {"value": float(correlation(first, second)), "low": float(low), "high": float(high)}
+
+
+def tags_scored(truth: list[list[str]], guessed: list[list[str]]) -> dict[str, Any]:
+    """The share of words with the right tag, and where tags mark spans (B-X, I-X) the F1 of whole spans, as seqeval counts them."""
+    right = [sum(a == b for a, b in zip(*pair, strict=True)) for pair in zip(truth, guessed, strict=True)]
+    measured: dict[str, Any] = {"accuracy": ratio(np.array(right), np.array([len(tags) for tags in truth]))}
+    if any(re.match(r"[BI]-", tag) for tags in truth for tag in tags):
+        from seqeval.metrics.sequence_labeling import get_entities
+
+        found = [(set(get_entities(a)), set(get_entities(b))) for a, b in zip(truth, guessed, strict=True)]
+        both, there, said = (np.array([len(part(*pair)) for pair in found]) for part in (set.intersection, lambda a, b: a, lambda a, b: b))
+        measured["f1"] = ratio(2 * both, there + said)
+        measured["precision"], measured["recall"] = (float(both.sum() / max(of.sum(), 1)) for of in (said, there))
+        measured["spans"] = int(there.sum())
+    return {**measured, "words": sum(map(len, truth)), "sentences": len(truth)}
+
+
+def answers_scored(truth: list[list[str]], guessed: list[str]) -> dict[str, Any]:
+    """Exact match and F1 of answers, each against the best of the right ones; no right answer means that "" is right. As published with SQuAD
+    (Rajpurkar et al. 2016), and for Chinese with CMRC 2018 (Cui et al. 2019)."""
+    exact = np.array([max(normal(answer) == normal(guess) for answer in answers or [""]) for answers, guess in zip(truth, guessed, strict=True)])
+    f1 = np.array([max(overlap(answer, guess) for answer in answers or [""]) for answers, guess in zip(truth, guessed, strict=True)])
+    ones = np.ones(len(truth))
+    return {"exact": ratio(exact.astype(np.float64), ones), "f1": ratio(f1, ones), "questions": len(truth)}
+
+
+HAN = r"[\u3400-\u9fff]"
+MARKS = re.compile(f"[{re.escape(string.punctuation)}，。：？！“”‘’；·（）《》、…—～「」『』〈〉]")
+
+
+def normal(answer: str) -> list[str]:
+    """What two answers must share to be the same: words in small letters without marks and articles, Chinese by character."""
+    plain = re.sub(r"\b(a|an|the)\b", " ", MARKS.sub("", answer.lower()))
+    return re.findall(f"{HAN}|(?:(?!{HAN})\\S)+", plain)
+
+
+def overlap(answer: str, guess: str) -> float:
+    """F1 of the words two answers share; of Chinese ones, of the longest run they share."""
+    a, b = normal(answer), normal(guess)
+    if not a or not b:
+        return float(a == b)
+    same = longest_run(a, b) if re.search(HAN, answer) else sum((Counter(a) & Counter(b)).values())
+    return 2 * same / (len(a) + len(b))
+
+
+def longest_run(a: list[str], b: list[str]) -> int:
+    """Of equal items one after the other."""
+    best, before = 0, [0] * (len(b) + 1)
+    for item in a:
+        now = [0] * (len(b) + 1)
+        for j, other in enumerate(b):
+            if item == other:
+                now[j + 1] = before[j] + 1
+                best = max(best, now[j + 1])
+        before = now
+    return best

@@ -29,6 +29,7 @@ class Task:
     """One model, one tokenizer, one question."""
 
     name = ""
+    asks = ""  # the kind of labelled examples it is judged by, if by such, as `text.labelled.read` calls it
 
     def __init__(self, model: Model, tokenizer: Tokenizer) -> None:
         self.model = model
@@ -42,6 +43,23 @@ class Task:
     def start(self, seed: int) -> None:
         """New weights, decided by the seed alone."""
         self.model.initialize(seed)
+
+    @property
+    def learns_by(self) -> str:
+        """How `fit` trains it, see `Model.learns_by`."""
+        return self.model.learns_by
+
+    @property
+    def learning_rate(self) -> float:
+        """The highest, unless another is asked for."""
+        return self.model.learning_rate
+
+    usual: dict[str, Any] | None = None  # epochs and examples of a step, for tasks that are learnt from labelled examples
+
+    def paces(self) -> dict[str, float]:
+        """How many times as fast as the others some weights of the learner learn, by their names."""
+        tables = [f"{place}.weight" for place, part in self.learner.named_modules() if isinstance(part, nn.Embedding)]
+        return dict.fromkeys(tables, self.model.tables_times)
 
     @property
     def step(self) -> str:
@@ -59,6 +77,10 @@ class Task:
     def evaluate(self, examples: Any) -> dict[str, Any]:
         """Quality on labelled examples."""
         raise Unsupported(f"a {self.name} run of {self.step} is judged on plain text, not on labelled examples")
+
+    def detailed(self, examples: Any) -> dict[str, Any]:
+        """More about the quality, for a report."""
+        return {}
 
     watched = ""  # the measurement that training makes smaller
 

@@ -19,6 +19,7 @@ class Batch:
     segments: Tensor | None = None  # (B, T)
     characters: Tensor | None = None  # (B, T, C)
     labels: Tensor | None = None  # (B,) what is asked of a row as a whole
+    vectors: Tensor | None = None  # (B, D) or (B, T, D): what an encoder said of the rows before
     places: Tensor | None = None  # (B, T) where each token stands, if not simply one after the other
     looks: Tensor | None = None  # (B, T, T) who may look at whom, if not everyone at everyone
     source: "Batch | None" = None

@@ -45,6 +45,16 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
+class Sensed:
+    """The words of a sentence, their lemmas (with the part of speech), and the places of those that have a sense, with it."""
+
+    words: tuple[str, ...]
+    lemmas: tuple[str, ...]
+    tagged: tuple[tuple[int, str], ...]
+    where: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Translation:
     """A sentence and the same in another language."""
 
@@ -53,14 +63,14 @@ class Translation:
     where: str = ""
 
 
-Example = Text | Pair | Tagged | Span | Translation
+Example = Text | Pair | Tagged | Span | Sensed | Translation
 
 
 @dataclass(frozen=True)
 class Labelled:
     """What a file of examples holds: `columns` says in words how it was read, `notes` what deserves a look."""
 
-    task: str  # classify, compare, tag, span or translate
+    task: str  # classify, compare, tag, span, sense or translate
     examples: Sequence[Example]
     columns: str = ""
     source: str = ""

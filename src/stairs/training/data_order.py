@@ -22,6 +22,12 @@ def batches(lengths: np.ndarray, batch_tokens: int, seed: int, epoch: int) -> li
     return [found[i] for i in random.permutation(len(found))]
 
 
+def drawn(count: int, batch_examples: int, seed: int, epoch: int) -> list[np.ndarray]:
+    """Equally many examples for each batch, whatever their lengths: labelled examples are few, and short ones shall not stand together."""
+    order = np.random.default_rng(number(seed, "order", epoch)).permutation(count)
+    return np.split(order, range(batch_examples, count, batch_examples))
+
+
 def roughly(lengths: np.ndarray) -> np.ndarray:
     """Lengths rounded up to one of a few; the longest are not made longer."""
     lengths = np.maximum(lengths, 1)
@@ -45,11 +51,15 @@ def borders(ascending: np.ndarray, batch_tokens: int) -> list[int]:
 class Order:
     """The batches of one training, by step."""
 
-    def __init__(self, lengths: np.ndarray, batch_tokens: int, seed: int) -> None:
+    def __init__(self, lengths: np.ndarray, batch_tokens: int, seed: int, batch_examples: int | None = None) -> None:
+        """A step has `batch_tokens` positions, or `batch_examples` examples if that is said."""
         self.lengths, self.batch_tokens, self.seed = lengths, batch_tokens, seed
-        rough = roughly(np.asarray(lengths))
-        self.batches_per_epoch = len(borders(np.sort(rough), batch_tokens)) + 1
-        self.epoch = lru_cache(2)(lambda epoch: batches(lengths, batch_tokens, seed, epoch))
+        if batch_examples is None:
+            self.batches_per_epoch = len(borders(np.sort(roughly(np.asarray(lengths))), batch_tokens)) + 1
+            self.epoch = lru_cache(2)(lambda epoch: batches(lengths, batch_tokens, seed, epoch))
+        else:
+            self.batches_per_epoch = -(-len(lengths) // batch_examples)
+            self.epoch = lru_cache(2)(lambda epoch: drawn(len(lengths), batch_examples, seed, epoch))
 
     def position(self, step: int) -> tuple[int, int]:
         """The epoch a step falls in, and which of its batches it learns from."""

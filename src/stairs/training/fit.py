@@ -1,6 +1,7 @@
 """fit: one way to train, whatever the step. It writes a run folder; `load` gives the trained task back."""
 
 import copy
+import dataclasses
 import time
 from contextlib import ExitStack
 from functools import partial
@@ -33,8 +34,8 @@ def fit(task: Task, examples: Shards, out: str | Path, options: TrainingOptions 
     A run that is finished is not trained again; one that was interrupted is taken up where it stands. Under torchrun every worker calls it,
     and all but the first get an empty measurement.
     """
-    options = settled(task.model, options or TrainingOptions())
-    if task.model.learns_by == "counting":
+    options = settled_for(task, options or TrainingOptions())
+    if task.learns_by == "counting":
         return count_into(task, examples, Run(out), options.seed)
     if options.tensorboard:
         needed()
@@ -43,8 +44,20 @@ def fit(task: Task, examples: Shards, out: str | Path, options: TrainingOptions 
     except (RuntimeError, MemoryError) as error:
         if not is_memory_error(error):
             raise
-        advice = "--size or --vocab-size" if task.model.learns_by == "sweeping" else "--size or --batch-tokens"
+        advice = "--size or --vocab-size" if task.learns_by == "sweeping" else "--size or --batch-tokens"
         raise EnvironmentFault(f"the memory is not enough to train this {task.step}; choose a smaller {advice}") from error
+
+
+def settled_for(task: Task, options: TrainingOptions) -> TrainingOptions:
+    """The options as the task and its step understand them."""
+    if task.usual is None:
+        return settled(task.model, options)
+    options.check()
+    if options.steps is None and options.epochs is None and options.budget is None:
+        options = dataclasses.replace(options, epochs=task.usual["epochs"])
+    if options.batch_examples is None:
+        options = dataclasses.replace(options, batch_examples=task.usual["batch_examples"])
+    return options
 
 
 def settings_of(task: Task, shards: Shards, seed: int) -> dict[str, Any]:
@@ -54,7 +67,7 @@ def settings_of(task: Task, shards: Shards, seed: int) -> dict[str, Any]:
 
 def learn_into(task: Task, shards: Shards, run: Run, options: TrainingOptions) -> dict[str, Any]:
     """Training step by step, from wherever the run stands."""
-    sweeping = task.model.learns_by == "sweeping"
+    sweeping = task.learns_by == "sweeping"
     with ExitStack() as stack:
         stack.enter_context(threads(options.threads))
         workers = stack.enter_context(joined(find_device("cpu" if sweeping else options.device)))
@@ -89,12 +102,12 @@ def learn_into(task: Task, shards: Shards, run: Run, options: TrainingOptions) -
 
 def plan(task: Task, shards: Shards, options: TrainingOptions) -> dict[str, Any]:
     """The minutes, memory and disk that `fit` with the same arguments would take, from a few steps that are thrown away."""
-    options = settled(task.model, options)
+    options = settled_for(task, options)
     judge = partial(task.evaluate_shards, shards, "held_out")
     with threads(options.threads):
         task.start(options.seed)
         rows = task.examples(shards, "train")
-        if task.model.learns_by == "sweeping":
+        if task.learns_by == "sweeping":
             return sweeps.estimated(Sweeps(task, rows, options, Workers(0, 1, find_device("cpu"))), options, judge)
         return budget.estimated(Gradients(task, rows, options, Workers(0, 1, find_device(options.device))), options, judge)
 

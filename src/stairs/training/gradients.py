@@ -41,10 +41,10 @@ class Gradients:
     def __init__(self, task: Task, examples: Any, options: TrainingOptions, workers: Workers) -> None:
         self.examples, self.options, self.workers = examples, options, workers
         keep_freed_memory()  # every step asks for the same blocks again
-        self.order = Order(examples.lengths, options.batch_tokens, options.seed)
+        self.order = Order(examples.lengths, options.batch_tokens, options.seed, options.batch_examples)
         self.learner = task.learner.to(workers.device).train()
-        self.highest = options.learning_rate or task.model.learning_rate
-        self.tables_times = task.model.tables_times
+        self.highest = options.learning_rate or task.learning_rate
+        self.paces = task.paces()
         self.precision: str = options.precision
         if options.shard and workers.count > 1:
             divided(self.learner, workers)
@@ -57,16 +57,14 @@ class Gradients:
             self.objective = torch.compile(self.objective)  # type: ignore[assignment]
 
     def new_optimizer(self, weight_decay: float) -> torch.optim.AdamW:
-        embedded = {id(part.weight) for part in self.learner.modules() if isinstance(part, nn.Embedding)}
-        tables = [weight for weight in self.weights if id(weight) in embedded]
-        matrices = [weight for weight in self.weights if weight.ndim > 1 and id(weight) not in embedded]
-        others = [weight for weight in self.weights if weight.ndim <= 1]
-        groups = [
-            {"params": matrices, "weight_decay": weight_decay, "times": 1.0},
-            {"params": others, "weight_decay": 0.0, "times": 1.0},
-            {"params": tables, "weight_decay": 0.0, "times": self.tables_times},  # a row is seldom seen, so it learns in larger steps
-        ]
-        return torch.optim.AdamW([group for group in groups if group["params"]], lr=0.0, betas=BETAS, fused=True)
+        tables = {id(part.weight) for part in self.learner.modules() if isinstance(part, nn.Embedding)}
+        groups: dict[tuple[float, float], list[Tensor]] = {}
+        for name, weight in self.learner.named_parameters():
+            if weight.requires_grad:
+                pulled = weight.ndim > 1 and id(weight) not in tables  # rows of a table that are not seen stay as they are
+                groups.setdefault((weight_decay if pulled else 0.0, self.paces.get(name, 1.0)), []).append(weight)
+        found = [{"params": weights, "weight_decay": decay, "times": times} for (decay, times), weights in groups.items()]
+        return torch.optim.AdamW(found, lr=0.0, betas=BETAS, fused=True)
 
     def gradient(self, step: int) -> tuple[float, int]:
         """Put the gradient of this worker's share of a batch beside the weights: nats of its targets, and their number."""

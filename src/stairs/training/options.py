@@ -20,6 +20,7 @@ class TrainingOptions:
     epochs: float | None = None  # passes over the corpus, instead of --steps
     budget: str | None = None  # time, as 90s, 20m or 2h, from which a short probe finds the number of steps; 10m if nothing else is said
     batch_tokens: int = 2048  # positions per step, over all workers
+    batch_examples: int | None = None  # labelled examples per step, drawn at random, instead
     accumulate: int = 1  # parts each step is computed in, to save memory; the result is the same
     learning_rate: float | None = None  # the highest; the step's own if not given
     schedule: Literal["linear", "cosine", "inverse-sqrt", "constant"] = "linear"  # how the learning rate falls after the warm-up
@@ -48,7 +49,7 @@ class TrainingOptions:
         if len(given) > 1:
             raise BadInput(f"--{given[0]} and --{given[1]} both say how long to train; give one of them")
         for name, low, high in (
-            ("steps", 1, 10**9), ("batch_tokens", 1, 1 << 30), ("accumulate", 1, 1 << 20), ("evaluate_every", 1, 10**9),
+            ("steps", 1, 10**9), ("batch_tokens", 1, 1 << 30), ("batch_examples", 1, 1 << 20), ("accumulate", 1, 1 << 20), ("evaluate_every", 1, 10**9),
             ("save_every", 1, 10**9), ("keep", 1, 1000), ("patience", 0, 10**6), ("threads", 1, 10**6), ("seed", 0, (1 << 63) - 1),
             ("epochs", 0, 1e6), ("learning_rate", 0, math.inf), ("warmup", 0, 1), ("weight_decay", 0, 100), ("clip", 0, 1e9),
         ):  # fmt: skip

@@ -4,6 +4,7 @@ classify   CSV, TSV, JSONL, parquet with a text and a label; fastText lines
 compare    the same with two texts and a label or a score
 tag        CoNLL columns in BIO, IOB1 or BIOES; CoNLL-U
 span       SQuAD 1.1 and 2.0
+sense      token, lemma, part of speech and sense of each word
 translate  two aligned files, or a table with two columns
 """
 
@@ -20,6 +21,7 @@ from stairs.text.labelled.columns import ROLES, Columns
 from stairs.text.labelled.guess import guess_task
 from stairs.text.labelled.notes import Notes, unseen_labels
 from stairs.text.labelled.schemes import Converted, Scheme
+from stairs.text.labelled.senses import read_senses
 from stairs.text.labelled.spans import read_spans
 from stairs.text.labelled.spool import keep
 from stairs.text.labelled.tags import read_tags
@@ -33,7 +35,7 @@ Paths = str | Path | Sequence[str | Path]
 def read(path: Paths, task: str, *, columns: Columns = None, encoding: str | None = None) -> Labelled:
     """All examples of a file, checked; `columns` names them by role ('text=review,label=stars') where guessing would not do."""
     if task not in ROLES:
-        raise BadInput(f"no task {preview(task)}; choose classify, compare, tag, span or translate")
+        raise BadInput(f"no task {preview(task)}; choose classify, compare, tag, span, sense or translate")
     paths = [path] if isinstance(path, str | Path) else list(path)
     if task == "translate" and len(paths) == 1 and (other := sibling(paths[0])):
         paths.append(other)
@@ -61,6 +63,9 @@ def gather(paths: list, task: str, columns: Columns, encoding: str | None, notes
         examples = keep(found)
         conversion = scheme.conversion(notes)
         return described, Converted(examples, conversion) if conversion else examples
+    if task == "sense":
+        described, sensed = read_senses(path, encoding)
+        return described, keep(sensed)
     if task == "span":
         described, spans = read_spans(path, encoding, notes)
         return described, keep(spans)

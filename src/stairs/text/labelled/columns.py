@@ -38,6 +38,7 @@ ROLES = {
     "tag": ("word", "tag"),
     "translate": ("source", "target"),
     "span": (),
+    "sense": (),
 }
 LISTED = 6  # columns that an error names
 ALSO = {"compare": ("score",)}  # a role that may stand for the last one

@@ -1,0 +1,157 @@
+"""stairs tune RUN LABELS: from a labelled file to an answer."""
+
+import dataclasses
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from tyro.conf import Positional
+
+from stairs.commands.options import Common, parse, show
+from stairs.errors import BadInput, Unsupported
+from stairs.files import write_json
+from stairs.models.transfer import Transfer
+from stairs.training.folder import check_run
+from stairs.training.options import TrainingOptions
+
+ABOUT = """Teach a run a task from labelled examples: classify (a label for a text), compare (a label or a score for two), tag (a tag for each word), span
+(where a passage answers a question), sense (the meaning of a word), or similar (the nearest of the texts of a file). In place of a run, `words` and
+`ngram` learn to classify from the examples alone. Columns and labels are found out and printed. A tenth of the examples is held out to judge by,
+unless --dev names a file for that; --test names one to report on at the end."""
+NAMES = {"classify": "classify", "compare": "compare", "tag": "tag", "span": "find-span", "sense": "sense", "similar": "similar"}
+WITHOUT_A_RUN = ("words", "ngram")
+HELD_OUT = 0.1
+
+
+@dataclass(frozen=True)
+class Tune(TrainingOptions, Transfer, Common):
+    run: Positional[str] = ""  # a run folder whose step encodes; or words, or ngram
+    labels: Positional[str] = ""  # a file of labelled examples
+    task: Literal["classify", "compare", "tag", "span", "sense", "similar"] | None = None  # found out if not given
+    columns: str | None = None  # which are meant, as text=review,label=stars
+    dev: str | None = None  # examples to judge by while training; a tenth of the others if not given
+    test: str | None = None  # examples to report on at the end
+    most: int | None = None  # learn from at most so many examples
+    encoding: str | None = None  # of the files
+    out: str | None = None  # run folder; runs/LABELS-TASK-STEP if not given
+
+
+def main(arguments: list[str]) -> int:
+    options = parse(Tune, arguments, "tune", ABOUT)
+    check(options)
+    asks = options.task or found_out(options)
+    given = {name: list(examples(path, asks, options)) for name, path in files_of(options)}
+    train, dev = divided(given, options)
+    task, out, measured = (counted if options.run in WITHOUT_A_RUN or asks == "sense" else learned)(asks, train, dev, options)
+    if not measured:  # a worker that only computed
+        return 0
+    judged = {"dev": {**measured, **task.detailed(dev)}}
+    if "test" in given:
+        judged["test"] = {**task.evaluate(given["test"]), **task.detailed(given["test"])}
+    write_json(out / "report.json", judged)
+    if options.json:
+        show({"run": str(out), **judged})
+        return 0
+    for name, found in judged.items():
+        print(f"{out}: {told(found)} on {'held-out examples' if name == 'dev' else options.test}")
+    return 0
+
+
+def check(options: Tune) -> None:
+    if not options.run or not options.labels:
+        raise BadInput("a run and a file of labelled examples are needed: stairs tune runs/wiki-bert reviews.csv")
+    if options.most is not None and options.most < 1:
+        raise BadInput(f"--most {options.most} is below 1")
+    training_of(options).check()
+
+
+def found_out(options: Tune) -> str:
+    from stairs.text.labelled import guess_task
+
+    asks = guess_task(options.labels, options.encoding)
+    if asks not in NAMES:
+        raise BadInput(f"{options.labels} holds examples for {asks}, which stairs tune does not teach; there are {', '.join(NAMES)}")
+    return asks
+
+
+def files_of(options: Tune) -> list[tuple[str, str]]:
+    return [(name, path) for name, path in (("train", options.labels), ("dev", options.dev), ("test", options.test)) if path]
+
+
+def examples(path: str, asks: str, options: Tune) -> Any:
+    from stairs.text.labelled import read
+
+    return read(path, asks, columns=options.columns, encoding=options.encoding).examples
+
+
+def divided(given: dict[str, list[Any]], options: Tune) -> tuple[list[Any], list[Any]]:
+    """Examples to learn from and to judge by; the same ones for the same seed."""
+    import numpy as np
+
+    train, order = given["train"], np.random.default_rng(options.seed).permutation(len(given["train"]))
+    if "dev" in given:
+        dev = given["dev"]
+    else:
+        held = max(int(len(train) * HELD_OUT), 1)
+        if len(train) <= held:
+            raise BadInput(f"{options.labels} has {len(train)} examples, too few to hold some back; give more, or --dev FILE")
+        dev, order = [train[i] for i in sorted(order[:held])], order[held:]
+    return [train[i] for i in sorted(order[: options.most])], dev
+
+
+def learned(asks: str, train: list[Any], dev: list[Any], options: Tune) -> tuple[Any, Path, dict[str, Any]]:
+    """By `fit`, on top of a run."""
+    from stairs.tasks import TASKS
+    from stairs.tasks.supervised import Examples
+    from stairs.training.fit import fit
+    from stairs.training.run import load
+
+    source = load(options.run)
+    kind: Any = TASKS[NAMES[asks]]
+    transfer = Transfer(**{field.name: getattr(options, field.name) for field in dataclasses.fields(Transfer)})
+    task = kind(source.model, source.tokenizer, transfer, **kind.learned_from(train))
+    out = folder_of(task, options)
+    return task, out, fit(task, Examples(train, dev), out, training_of(options))
+
+
+def counted(asks: str, train: list[Any], dev: list[Any], options: Tune) -> tuple[Any, Path, dict[str, Any]]:
+    """At once: what needs no gradients."""
+    from stairs.tasks import ByNGram, ByWords, Sense
+    from stairs.tasks.supervised import Examples
+    from stairs.text.tokenizer import Tokenizer, TokenizerSpec
+    from stairs.training.at_once import learn_at_once
+    from stairs.training.run import load
+
+    if options.run in WITHOUT_A_RUN and asks != "classify":
+        raise Unsupported(f"{options.run} learns to classify alone; for {asks} give a run whose step encodes")
+    settings = {"seed": options.seed, "data": Examples(train, dev).manifest, "task": asks, "source": options.run}
+
+    def learn() -> Any:
+        if asks == "sense":
+            return Sense.learned(train, load(options.run))
+        words = Tokenizer.train(TokenizerSpec(kind="words"), lambda: ([example.text] for example in train))
+        return ByWords.learned(train, words) if options.run == "words" else ByNGram.learned(train, words)
+
+    name = re.sub(r"[^\w.-]+", "-", Path(options.labels).name.split(".")[0])
+    out = Path(options.out) if options.out else Path("runs") / f"{name}-{asks}-{Path(options.run).name}"
+    check_run(out)
+    measured = learn_at_once(out, settings, learn, lambda task: task.evaluate(dev))
+    return load(str(out)), out, measured
+
+
+def folder_of(task: Any, options: Tune) -> Path:
+    name = re.sub(r"[^\w.-]+", "-", Path(options.labels).name.split(".")[0])
+    out = Path(options.out) if options.out else Path("runs") / f"{name}-{task.name}-{task.step}"
+    check_run(out)
+    return out
+
+
+def training_of(options: Tune) -> TrainingOptions:
+    return TrainingOptions(**{field.name: getattr(options, field.name) for field in dataclasses.fields(TrainingOptions)})
+
+
+def told(found: dict[str, Any]) -> str:
+    """The measurements for a person."""
+    shown = {name: value for name, value in found.items() if isinstance(value, dict) and "value" in value and name != "error"}
+    return ", ".join(f"{name.replace('_', ' ')} {value['value']:.4f} ({value['low']:.4f} to {value['high']:.4f})" for name, value in shown.items())

@@ -1,0 +1,50 @@
+"""The layers that tasks put on top of BERT, both ways: `classifier` and `qa_outputs` of transformers are our Classify, Compare, Tag and FindSpan."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from stairs.errors import Unsupported
+from stairs.models.bert import BERT
+from stairs.models.transfer import Transfer
+from stairs.tasks import TASKS, Classify, Compare, FindSpan, Tag, Task
+from stairs.tasks.supervised import Supervised
+from stairs.text.tokenizer import Tokenizer
+
+PREFIX = {"classify": "classifier", "tag": "classifier", "find-span": "qa_outputs"}
+
+
+@torch.no_grad()
+def task_of(model: BERT, tokenizer: Tokenizer, head: dict[str, Any]) -> Task:
+    """What a folder with such a layer asks; one number for a text is a score of two."""
+    asks, labels = head["asks"], head["labels"]
+    scores = asks == "classify" and len(labels) == 1
+    settings: dict[str, Any] = {"labels": [], "low": 0.0, "high": 1.0} if scores else {"labels": labels}
+    if asks == "classify" and not scores:
+        settings["counts"] = [1] * len(labels)
+    kind: Any = Compare if scores else TASKS[asks]
+    task = kind(model, tokenizer, Transfer(pooling="cls"), **({"may_be_unanswered": False} if asks == "find-span" else settings))
+    for name in ("weight", "bias"):
+        getattr(task.head.linear, name).copy_(head["tensors"][f"{PREFIX[asks]}.{name}"])
+    task.learner.eval()
+    return task
+
+
+def head_of(task: Task) -> dict[str, Any] | None:
+    """The layer of a task, by the names of transformers; None for a task without one."""
+    if not isinstance(task, Supervised):
+        return None
+    whole = task.transfer.trains_encoder
+    if isinstance(task, Classify) and (task.pooling != "cls" or (isinstance(task, Compare) and not whole)):
+        raise Unsupported(
+            f"this {task.name} reads the {task.pooling} of the token vectors, and transformers reads that of [CLS]; tune it with --transfer full"
+        )
+    linear: Any = task.head.get_submodule("linear")
+    weight, bias = linear.weight.detach().clone(), linear.bias.detach().clone()
+    if isinstance(task, Compare) and not task.labels:
+        low, high = task.settings["low"], task.settings["high"]
+        weight, bias = weight * (high - low), bias * (high - low) + low
+    asks = "tag" if isinstance(task, Tag) else "find-span" if isinstance(task, FindSpan) else "classify"
+    tensors: dict[str, Tensor] = {f"{PREFIX[asks]}.weight": weight, f"{PREFIX[asks]}.bias": bias}
+    return {"asks": asks, "labels": task.settings.get("labels") or ["score"], "tensors": tensors}

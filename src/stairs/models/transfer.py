@@ -1,0 +1,31 @@
+"""How much of a pretrained encoder learns together with the head on top of it.
+
+full       all of it (Devlin et al. 2018)
+top        its last blocks only
+frozen     nothing of it: the head learns on vectors that are computed anew at every step
+features   nothing of it: every text is encoded once, and the head learns on the vectors that were kept, in seconds
+
+With `decay` below 1 a block learns more slowly the further down it stands (Howard & Ruder 2018, "discriminative fine-tuning").
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+Way = Literal["full", "top", "frozen", "features"]
+Pooling = Literal["cls", "last", "mean"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Transfer:
+    transfer: Way = "full"  # what learns: everything, the top blocks and the head, or the head alone (frozen, features)
+    top_layers: int = 2  # blocks that learn with --transfer top
+    layer_decay: float = 1.0  # learning rate of each block as a share of the one above it
+    pooling: Pooling | None = None  # the vector of a text: that of its first token, of its last, or their mean; the step's own if not given
+    auxiliary: float = 0.5  # gpt: weight of its own loss on the same texts
+    class_weights: Literal["none", "balanced"] = "none"  # balanced: a rare label counts as much as a frequent one
+    head_dropout: float = 0.1  # before the head
+    longest: int | None = None  # tokens that are read at once; as many as the encoder can if not given
+
+    @property
+    def trains_encoder(self) -> bool:
+        return self.transfer in ("full", "top")

@@ -1,0 +1,105 @@
+"""Compare: how two texts relate, as a label or as a score.
+
+    BERT and GPT read both at once:       P(label | first, second) = softmax(W v + b)
+    the others read them one by one:      the same of (u, v, |u - v|, u v), as Conneau et al. 2017 ("InferSent")
+
+A score is learnt by least squares, on the scale of the training file.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import mse_loss
+
+from stairs.errors import BadInput
+from stairs.tasks.classify import Classify, softmax
+from stairs.tasks.metrics import linear_correlation, rank_correlation
+from stairs.tasks.rows import Row
+from stairs.tasks.supervised import pooled
+from stairs.tasks.transfer import Linear
+from stairs.text.batch import Batch
+from stairs.text.examples import Pair
+
+
+class Compare(Classify):
+    """`labels` are names, or empty if the examples have scores; `low` and `high` then are the ends of the scale."""
+
+    name = "compare"
+    asks = "compare"
+
+    @classmethod
+    def learned_from(cls, examples: Sequence[Any]) -> dict[str, Any]:
+        if examples[0].score is None:
+            return super().learned_from(examples)
+        scores = [example.score for example in examples]
+        if min(scores) == max(scores):
+            raise BadInput(f"{examples[0].where}: all {len(scores)} pairs have the score {scores[0]:g}; there is nothing to learn")
+        return {"labels": [], "low": min(scores), "high": max(scores)}
+
+    @property
+    def at_once(self) -> bool:
+        """Whether the encoder looks from one text to the other."""
+        return self.model.reads_pairs and self.transfer.trains_encoder
+
+    def new_head(self) -> nn.Module:
+        return Linear(self.width * (1 if self.at_once else 4), len(self.labels) or 1, self.transfer.head_dropout)
+
+    def rows(self, examples: Sequence[Pair]) -> list[Row]:
+        form = self.form
+        where = [example.where for example in examples]
+        first = self.encoded([example.first for example in examples], where)
+        second = self.encoded([example.second for example in examples], where)
+        put = form.two if self.at_once else form.apart
+        found = [put(a, b, number) for number, (a, b) in enumerate(zip(first, second, strict=True))]
+        self.tell(form, len(found))
+        return self.targeted(found, examples)
+
+    def targeted(self, rows: list[Row], examples: Sequence[Any]) -> list[Row]:
+        if self.labels:
+            return super().targeted(rows, examples)
+        low, high = self.settings["low"], self.settings["high"]
+        for row in rows:
+            score = examples[row.example].score
+            row.target = 0.0 if score is None else (score - low) / (high - low)
+        return rows
+
+    def read(self, hidden: Tensor, batch: Batch) -> Tensor:
+        u = super().read(hidden, batch)
+        if batch.source is None:
+            return u
+        v = pooled(self.model.encode(batch.source), batch.source, self.model, self.pooling, self.tokenizer.special)
+        return torch.cat([u, v, (u - v).abs(), u * v], -1)
+
+    def surprise(self, said: Tensor, batch: Batch) -> tuple[Tensor, int]:
+        if self.labels:
+            return super().surprise(said, batch)
+        assert batch.labels is not None
+        return mse_loss(said[:, 0], batch.labels.float(), reduction="sum"), len(batch.labels)
+
+    def scored(self, examples: Sequence[Any], rows: list[Row], said: list[np.ndarray]) -> dict[str, Any]:
+        if self.labels:
+            return super().scored(examples, rows, said)
+        truth = np.array([examples[row.example].score for row in rows])
+        guessed = np.stack(said)[:, 0].astype(np.float64)
+        spearman, pearson = rank_correlation(truth, guessed), linear_correlation(truth, guessed)
+        error = {"value": 1 - spearman["value"], "low": 1 - spearman["high"], "high": 1 - spearman["low"]}
+        return {"error": error, "spearman": spearman, "pearson": pearson, "pairs": len(truth)}
+
+    def detailed(self, examples: Sequence[Any]) -> dict[str, Any]:
+        return super().detailed(examples) if self.labels else {}
+
+    def answer(self, text: str, *arguments: Any, second: str | None = None, **options: Any) -> dict[str, Any]:
+        """Of two texts; in one, a tab stands between them."""
+        first, tab, after = text.partition("\t")
+        if second is None and not tab:
+            raise BadInput("only one text came and two are compared; give the other with --second, or after a tab")
+        pair = Pair(first, second if second is not None else after)
+        said = self.said(self.rows([pair]))[0]
+        found: dict[str, Any] = {"first": pair.first, "second": pair.second}
+        if self.labels:
+            return {**found, **self.named(softmax(said))}
+        low, high = self.settings["low"], self.settings["high"]
+        return {**found, "score": float(low + (high - low) * said[0])}

@@ -1,0 +1,157 @@
+"""Sense: which meaning of a word is meant here?
+
+Peters et al. 2018 ("ELMo") and Loureiro & Jorge 2019: the vector of a sense is the mean of the vectors of the words that were tagged with it; a word
+has the sense, of those its lemma was seen with, whose vector is nearest to its own. A lemma that was never seen has no answer.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import torch
+from safetensors.torch import save_file
+
+from stairs.errors import BadInput
+from stairs.progress import say, track
+from stairs.tasks.metrics import ratio
+from stairs.tasks.task import Task, weights
+from stairs.text.batch import Batch, padded
+from stairs.text.examples import Sensed
+
+SENSES, VECTORS = "senses.json", "senses.safetensors"
+POSITIONS = 4096  # read at once
+LAST = 4  # blocks whose vectors are summed
+
+
+class Sense(Task):
+    """Senses by name, each with its vector and how often it was seen."""
+
+    name = "sense"
+    asks = "sense"
+
+    def __init__(self, encoder: Task, senses: list[str], lemmas: dict[str, list[int]], counts: list[int], vectors: np.ndarray) -> None:
+        super().__init__(encoder.model, encoder.tokenizer)
+        self.encoder, self.senses, self.lemmas, self.counts, self.known = encoder, senses, lemmas, counts, vectors
+
+    @classmethod
+    def learned(cls, examples: Sequence[Sensed], encoder: Task) -> Self:
+        task = cls(encoder, [], {}, [], np.zeros((0, 0), np.float32))
+        numbers: dict[str, int] = {}
+        sums: list[np.ndarray] = []
+        counts: Counter[int] = Counter()
+        for example, vectors in zip(examples, task.word_vectors(examples), strict=True):
+            for (place, sense), vector in zip(example.tagged, vectors, strict=True):
+                number = numbers.setdefault(sense, len(numbers))
+                if number == len(sums):
+                    sums.append(np.zeros_like(vector, np.float64))
+                    task.lemmas.setdefault(example.lemmas[place], []).append(number)
+                elif number not in task.lemmas.setdefault(example.lemmas[place], []):
+                    task.lemmas[example.lemmas[place]].append(number)
+                sums[number] += vector
+                counts[number] += 1
+        if not sums:
+            raise BadInput(f"{examples[0].where}: no word of the file has a sense; the fourth column should name them")
+        found = np.stack(sums)
+        task.senses, task.counts = list(numbers), [counts[number] for number in range(len(numbers))]
+        task.known = (found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-12)).astype(np.float32)
+        return task
+
+    def word_vectors(self, examples: Sequence[Sensed]) -> Iterator[np.ndarray]:
+        """The vectors (N, D) of the words of each sentence that have a sense: the mean of their pieces."""
+        model, tokenizer = self.model.eval(), self.tokenizer
+        room = getattr(model.config, "context", 1 << 20) - 2
+        order = sorted(range(len(examples)), key=lambda number: len(examples[number].words))
+        found: list[np.ndarray] = [np.zeros((0, 0))] * len(examples)
+        with track("reading", total=len(examples), unit="sentences") as advance:
+            for group in grouped(order, examples):
+                pieces = [[ids or [tokenizer.unknown] for ids in tokenizer.encode_batch(list(examples[number].words))] for number in group]
+                rows = [[tokenizer.begin, *[i for ids in own for i in ids][:room], tokenizer.end] for own in pieces]
+                ids, real = padded(rows, tokenizer.pad)
+                with torch.inference_mode():
+                    hidden = summed_layers(model, Batch(ids, real)).float().numpy()
+                for number, own, row in zip(group, pieces, hidden, strict=True):
+                    ends = np.minimum(np.cumsum([0, *map(len, own)]), room - 1) + 1
+                    places = [place for place, _ in examples[number].tagged]
+                    found[number] = np.array([row[ends[place] : max(ends[place + 1], ends[place] + 1)].mean(0) for place in places])
+                advance(len(group))
+        return iter(found)
+
+    def guesses(self, examples: Sequence[Sensed]) -> list[list[str | None]]:
+        """A sense for every word that asks for one; None where the lemma is new."""
+        return [
+            [self.nearest(example.lemmas[place], vector) for (place, _), vector in zip(example.tagged, vectors, strict=True)]
+            for example, vectors in zip(examples, self.word_vectors(examples), strict=True)
+        ]
+
+    def nearest(self, lemma: str, vector: np.ndarray) -> str | None:
+        candidates = self.lemmas.get(lemma)
+        return None if not candidates else self.senses[candidates[int((self.known[candidates] @ vector).argmax())]]
+
+    def most_frequent(self, lemma: str) -> str | None:
+        candidates = self.lemmas.get(lemma)
+        return None if not candidates else self.senses[max(candidates, key=self.counts.__getitem__)]
+
+    def evaluate(self, examples: Sequence[Sensed]) -> dict[str, Any]:
+        """F1 over all words that ask for a sense, and what always taking the most frequent one would give."""
+        rows = list(zip(examples, self.guesses(examples), strict=True))
+        truth = [[set(sense.split(";")) for _, sense in example.tagged] for example, _ in rows]
+        asked = np.array([len(own) for own in truth])
+        right = [sum(guess in own for guess, own in zip(guesses, wanted, strict=True)) for (_, guesses), wanted in zip(rows, truth, strict=True)]
+        said = np.array([sum(guess is not None for guess in guesses) for _, guesses in rows])
+        usual = [
+            sum(self.most_frequent(example.lemmas[place]) in own for (place, _), own in zip(example.tagged, wanted, strict=True))
+            for (example, _), wanted in zip(rows, truth, strict=True)
+        ]
+        return {
+            "f1": ratio(2 * np.array(right), asked + said),
+            "most_frequent_f1": ratio(2 * np.array(usual), asked + said),
+            "words": int(asked.sum()),
+            "known_words": int(said.sum()),
+        }
+
+    def describe(self) -> dict[str, Any]:
+        return {**super().describe(), "encoder": self.encoder.describe()}
+
+    def save(self, folder: Path) -> None:
+        self.encoder.save(folder)
+        config = folder / "config.json"
+        config.write_text(json.dumps({**self.describe(), "encoder": json.loads(config.read_text("utf-8"))}, indent=2, ensure_ascii=False) + "\n", "utf-8")
+        (folder / SENSES).write_text(json.dumps({"senses": self.senses, "lemmas": self.lemmas, "counts": self.counts}, ensure_ascii=False), "utf-8")
+        save_file({"vectors": torch.from_numpy(self.known)}, folder / VECTORS, metadata={"format": "pt"})
+
+    @classmethod
+    def open(cls, folder: Path, described: dict[str, Any]) -> Self:
+        from stairs.tasks import TASKS
+
+        encoder = TASKS[described["encoder"]["task"]].open(folder, described["encoder"])
+        kept = json.loads((folder / SENSES).read_text("utf-8"))
+        return cls(encoder, kept["senses"], kept["lemmas"], kept["counts"], weights(folder / VECTORS)["vectors"].numpy())
+
+
+def grouped(order: list[int], examples: Sequence[Sensed]) -> Iterator[list[int]]:
+    waiting: list[int] = []
+    for number in order:
+        if waiting and (len(waiting) + 1) * (2 * len(examples[number].words)) > POSITIONS:
+            yield waiting
+            waiting = []
+        waiting.append(number)
+    if waiting:
+        yield waiting
+
+
+def summed_layers(model: Any, batch: Batch) -> torch.Tensor:
+    """The sum of the last blocks' vectors, which tell senses apart better than the last alone; for others, their only ones."""
+    blocks = getattr(model, "blocks", None)
+    if not blocks:
+        return model.encode(batch)
+    kept: list[torch.Tensor] = []
+    hooks = [block.register_forward_hook(lambda _, __, output: kept.append(output)) for block in blocks[-LAST:]]
+    try:
+        last = model.encode(batch)
+    finally:
+        for hook in hooks:
+            hook.remove()
+    return last if not kept else sum(kept[1:], kept[0])

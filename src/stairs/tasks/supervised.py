@@ -1,0 +1,261 @@
+"""Supervised: what labelled examples teach. A pretrained encoder, a small head on top, and as much of the encoder as the transfer lets learn.
+
+    features = read(encode(rows))            what the head sees: a vector for a text, or one for each token
+    loss     = sum over what is asked of -ln P(what the label says), with P = softmax(head(features))
+
+A gpt learns its own language on the same rows besides, `auxiliary` times as much (Radford et al. 2018).
+"""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import torch
+from safetensors.torch import save_file
+from torch import Tensor, nn
+
+from stairs.errors import BadInput, preview
+from stairs.layers.initial import initialize
+from stairs.models.base import Model
+from stairs.progress import say, track
+from stairs.tasks.rows import Form, LabelledRows, Row, collated
+from stairs.tasks.task import Task, weights
+from stairs.tasks.transfer import Learner, check, paces, usual_rate
+from stairs.models.transfer import Pooling, Transfer
+from stairs.text.batch import IGNORE, Batch
+from stairs.text.examples import Example
+from stairs.text.tokenizer import Tokenizer
+from stairs.text.windows import LongText
+
+HEAD = "head.safetensors"
+POSITIONS = 4096  # judged at once
+EPOCHS = {"full": 3.0, "top": 3.0, "frozen": 10.0, "features": 40.0}
+BATCH = 32  # examples of a step
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Labelled examples to learn from and to judge by: what `fit` is given instead of the shards of a text."""
+
+    train: Sequence[Example]
+    held_out: Sequence[Example]
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """What a run remembers of them, wherever they came from."""
+        digest = hashlib.sha256()
+        for example in (*self.train, None, *self.held_out):
+            digest.update(repr(example and replace(example, where="")).encode())
+        return {"corpus": digest.hexdigest()}
+
+
+class Supervised(Task):
+    """An encoder and a head. Each task says which rows it reads, what the head sees, what is asked, and how it is judged."""
+
+    watched = "error"
+    learns_by = "gradient"
+    head: nn.Module
+    long_text: LongText = "head+tail"
+
+    def __init__(self, model: Model, tokenizer: Tokenizer, transfer: Transfer | None = None, **settings: Any) -> None:
+        super().__init__(model, tokenizer)
+        self.transfer = transfer or Transfer()
+        check(self.transfer, model)
+        self.settings = settings  # what the labels decided, such as their names: kept with the run
+        if self.transfer.trains_encoder and model.learns_by == "adoption":
+            model.vectors = nn.Parameter(model.vectors.detach().clone())  # the table lies in a file that is not to be written
+        self.width = width_of(model)
+        self.head = self.new_head()
+        self.whole = Learner(model, self.head, self.transfer)
+
+    # What each task says for itself
+
+    def new_head(self) -> nn.Module:
+        raise AssertionError("each task has its own")
+
+    def rows(self, examples: Sequence[Any]) -> list[Row]:
+        """All that is read for the examples, with targets where they have labels."""
+        raise AssertionError("each task has its own")
+
+    def read(self, hidden: Tensor, batch: Batch) -> Tensor:
+        """What the head sees of the token vectors (B, T, D)."""
+        return hidden
+
+    def targets(self, rows: Sequence[Row], length: int) -> dict[str, Tensor]:
+        """What is asked of rows, as fields of a batch."""
+        raise AssertionError("each task has its own")
+
+    def surprise(self, said: Tensor, batch: Batch) -> tuple[Tensor, int]:
+        """Nats of all that is asked, and how much that is."""
+        raise AssertionError("each task has its own")
+
+    def scored(self, examples: Sequence[Any], rows: list[Row], said: list[np.ndarray]) -> dict[str, Any]:
+        """How good it is, by what the head said of each row; "error" is what training makes smaller."""
+        raise AssertionError("each task has its own")
+
+    # Learning
+
+    @property
+    def learner(self) -> nn.Module:
+        return self.whole
+
+    @property
+    def learning_rate(self) -> float:
+        return usual_rate(self.model, self.transfer)
+
+    @property
+    def usual(self) -> dict[str, Any]:  # type: ignore[override]
+        return {"epochs": EPOCHS[self.transfer.transfer], "batch_examples": BATCH}
+
+    def paces(self) -> dict[str, float]:
+        return paces(self.model, self.transfer)
+
+    def start(self, seed: int) -> None:
+        """A new head; the encoder is what pretraining made it."""
+        initialize(self.head, seed)
+
+    def features(self, batch: Batch) -> Tensor:
+        """What the head sees, computed now or before."""
+        return self.read(self.model.encode(batch), batch) if batch.vectors is None else batch.vectors
+
+    def training_loss(self, batch: Batch) -> tuple[Tensor, int]:
+        nats, count = self.surprise(self.head(self.features(batch)).float(), batch)
+        if self.model.name == "gpt" and self.transfer.trains_encoder and self.transfer.auxiliary:
+            nats = nats + self.transfer.auxiliary * count * self.model.loss(next_tokens(batch))
+        return nats, count
+
+    def examples(self, shards: Any, split: str = "train") -> LabelledRows:
+        found = LabelledRows(self.rows(shards.train if split == "train" else shards.held_out), self.tokenizer.pad, self.targets)
+        if self.transfer.transfer == "features":
+            found.vectors = list(self.computed(found.rows))
+        return found
+
+    @torch.no_grad()
+    def computed(self, rows: list[Row]) -> Iterator[np.ndarray]:
+        """The features of every row, in order, each without padding."""
+        self.model.eval()
+        found: list[np.ndarray] = [np.zeros(0)] * len(rows)
+        with track("encoding", total=len(rows), unit="texts") as advance:
+            for numbers in batches(rows):
+                batch = collated([rows[number] for number in numbers], self.tokenizer.pad)
+                features = self.read(self.model.encode(batch), batch).float().numpy()
+                for number, own, real in zip(numbers, features, batch.real.sum(1).tolist(), strict=True):
+                    found[number] = own if own.ndim == 1 else own[:real]
+                advance(len(numbers))
+        return iter(found)
+
+    # Judging and answering
+
+    def evaluate_shards(self, shards: Any, split: str = "held_out", most: int | None = None) -> dict[str, Any]:
+        if self.transfer.transfer != "features":
+            return self.evaluate(shards.held_out if split == "held_out" else shards.train)
+        kept = self.__dict__.setdefault("remembered", {})  # the encoder does not change, so neither does what it says
+        if split not in kept:
+            kept[split] = self.examples(shards, split)
+        return self.scored(shards.held_out if split == "held_out" else shards.train, kept[split].rows, self.said_of(kept[split].vectors))
+
+    def evaluate(self, examples: Sequence[Any]) -> dict[str, Any]:
+        rows = self.rows(examples)
+        return self.scored(examples, rows, self.said(rows))
+
+    @torch.no_grad()
+    def said(self, rows: list[Row]) -> list[np.ndarray]:
+        """What the head says of each row, without padding."""
+        was, device = self.learner.training, next(self.head.parameters()).device
+        self.learner.eval(), self.model.eval()
+        found: list[np.ndarray] = [np.zeros(0)] * len(rows)
+        for numbers in batches(rows):
+            batch = collated([rows[number] for number in numbers], self.tokenizer.pad).to(device)
+            said = self.head(self.read(self.model.encode(batch), batch)).float().cpu().numpy()
+            for number, own, real in zip(numbers, said, batch.real.sum(1).tolist(), strict=True):
+                found[number] = own if own.ndim == 1 else own[:real]
+        self.learner.train(was)
+        return found
+
+    @torch.no_grad()
+    def said_of(self, vectors: list[np.ndarray] | None) -> list[np.ndarray]:
+        """The same from features that were kept."""
+        assert vectors is not None
+        self.head.eval()
+        found = [self.head(torch.from_numpy(own)).numpy() for own in vectors]
+        self.head.train()
+        return found
+
+    @property
+    def room(self) -> int | None:
+        """Tokens of a row; None for any number."""
+        most = [length for length in (getattr(self.model.config, "context", None), self.transfer.longest) if length]
+        return min(most, default=None)
+
+    @property
+    def form(self) -> Form:
+        return Form(self.tokenizer, self.room, self.long_text)
+
+    def encoded(self, texts: Sequence[str], where: Sequence[str]) -> list[list[int]]:
+        """The ids of each text; one without any is named by where it stands."""
+        found = self.tokenizer.encode_batch(list(texts))
+        for ids, text, place in zip(found, texts, where, strict=True):
+            if not ids:
+                raise BadInput(f"{place + ': ' if place else ''}there are no tokens in {preview(text)}; give a text with words")
+        return found
+
+    def tell(self, form: Form, texts: int) -> None:
+        if form.cut:
+            say(f"{form.cut} of {texts} texts are longer than {form.room} tokens; the {self.long_text} of each was read")
+
+    # Keeping
+
+    def describe(self) -> dict[str, Any]:
+        return {**super().describe(), "transfer": asdict(self.transfer), "settings": self.settings}
+
+    def save(self, folder: Path) -> None:
+        super().save(folder)
+        save_file({name: tensor.contiguous() for name, tensor in self.head.state_dict().items()}, folder / HEAD, metadata={"format": "pt"})
+
+    @classmethod
+    def open(cls, folder: Path, described: dict[str, Any]) -> Self:
+        plain = Task.open.__func__(Task, folder, described)  # type: ignore[attr-defined]
+        task = cls(plain.model, plain.tokenizer, Transfer(**described["transfer"]), **described["settings"])
+        task.head.load_state_dict(weights(folder / HEAD))
+        task.learner.eval(), task.model.eval()
+        return task
+
+
+def batches(rows: list[Row]) -> Iterator[list[int]]:
+    """The numbers of all rows, shortest first, in batches of about POSITIONS."""
+    waiting: list[int] = []
+    for number in sorted(range(len(rows)), key=lambda number: len(rows[number].ids)):
+        if waiting and (len(waiting) + 1) * len(rows[number].ids) > POSITIONS:
+            yield waiting
+            waiting = []
+        waiting.append(number)
+    if waiting:
+        yield waiting
+
+
+def next_tokens(batch: Batch) -> Batch:
+    """The same rows, asked for the token that follows each."""
+    following = torch.cat([batch.ids[:, 1:], batch.ids[:, :1]], 1)
+    real = torch.cat([batch.real[:, 1:], torch.zeros_like(batch.real[:, :1])], 1)
+    return replace(batch, targets=following.masked_fill(~real, IGNORE))
+
+
+@torch.no_grad()
+def width_of(model: Model) -> int:
+    """Of a token vector."""
+    ids = torch.zeros(1, 2, dtype=torch.int64)
+    return model.encode(Batch(ids, torch.ones_like(ids, dtype=torch.bool))).shape[-1]
+
+
+def pooled(hidden: Tensor, batch: Batch, model: Model, how: Pooling, special: frozenset[int]) -> Tensor:
+    """One vector for each row, (B, D)."""
+    if how == "cls":
+        return model.pooled(hidden) if getattr(model, "pooler", None) is not None else hidden[:, 0]  # type: ignore[operator]
+    if how == "last":
+        return hidden[torch.arange(len(hidden)), batch.real.sum(1) - 1]
+    marks = torch.isin(batch.ids, torch.tensor(sorted(special), device=batch.ids.device))
+    counted = batch.real & ~(marks & (batch.real & ~marks).any(1, keepdim=True))  # the marks count only where there is nothing else
+    return (hidden * counted[..., None]).sum(1) / counted.sum(1, keepdim=True).clamp(min=1)

@@ -1,0 +1,187 @@
+"""Tag: a tag for every word of a sentence.
+
+    P(tag | word in its sentence) = softmax(W h + b),   h the vector of the word's first piece (of its last, for a GPT, which only then has read it)
+
+The tags of a sentence are the likeliest that fit together: I-PER stands only behind B-PER or I-PER (found as Viterbi 1967 does). Encoders that know a
+word alone see its two neighbours on either side as well (Collobert et al. 2011).
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy, pad
+
+from stairs.errors import BadInput
+from stairs.tasks.metrics import tags_scored
+from stairs.tasks.rows import Row
+from stairs.tasks.supervised import Supervised
+from stairs.tasks.transfer import Linear
+from stairs.text.batch import IGNORE, Batch
+from stairs.text.examples import Tagged
+from stairs.text.windows import owned, windows
+
+RADIUS = 2  # neighbours on either side, for encoders that know a word alone
+NEVER = -1e4
+
+
+class Tag(Supervised):
+    """Token vectors, then a linear layer at the piece that stands for each word."""
+
+    name = "tag"
+    asks = "tag"
+
+    @classmethod
+    def learned_from(cls, examples: Sequence[Any]) -> dict[str, Any]:
+        labels = sorted({tag for example in examples for tag in example.tags})
+        if len(labels) < 2:
+            raise BadInput(f"{examples[0].where}: every word has the tag {labels[0]!r}; at least two are needed")
+        return {"labels": labels}
+
+    @property
+    def labels(self) -> list[str]:
+        return self.settings["labels"]
+
+    def new_head(self) -> nn.Module:
+        neighbours = 1 if self.model.reads_pairs else 2 * RADIUS + 1
+        return Linear(self.width * neighbours, len(self.labels), self.transfer.head_dropout)
+
+    def rows(self, examples: Sequence[Tagged]) -> list[Row]:
+        """One row for each sentence, or for each window of a sentence that is too long; `places` of the words it tells the tags of."""
+        known = {label: number for number, label in enumerate(self.labels)}
+        found = []
+        for number, example in enumerate(examples):
+            strange = next((tag for tag in example.tags if tag not in known), None)
+            if strange is not None:
+                raise BadInput(f"{example.where}: the tag {strange!r} was not in the training file, which had {', '.join(self.labels[:8])}; correct it")
+            pieces = self.pieces(example.words)
+            for words, (start, stop) in self.parts([len(piece) for piece in pieces]):
+                ids = [i for piece in pieces[start:stop] for i in piece]
+                ends = np.cumsum([0, *(len(piece) for piece in pieces[start:stop])])
+                stands = ends[1:] if self.model.pools == "last" else ends[:-1] + 1  # counted from [CLS]
+                row = self.form.one(ids, number)
+                row.about = {"words": words, "places": [int(stands[word - start]) for word in words]}
+                row.target = [known[example.tags[word]] for word in words] if example.tags else None
+                found.append(row)
+        return found
+
+    def pieces(self, words: Sequence[str]) -> list[list[int]]:
+        """The ids of each word; one of which nothing is left is unknown."""
+        spaced = [f" {word}" if number and self.tokenizer.spec.kind == "byte-bpe" else word for number, word in enumerate(words)]
+        return [ids or [self.tokenizer.unknown] for ids in self.tokenizer.encode_batch(spaced)]
+
+    def parts(self, sizes: list[int]) -> list[tuple[range, tuple[int, int]]]:
+        """The words each row tells of, and from where to where it reads."""
+        room = self.room
+        if room is None or sum(sizes) <= room - 2:
+            return [(range(len(sizes)), (0, len(sizes)))]
+        most = max(1, (room - 2) // max(sizes))  # words that fit in any case
+        pairs = zip(windows(len(sizes), most), owned(len(sizes), most), strict=True)
+        return [(range(*own), window) for window, own in pairs]
+
+    def read(self, hidden: Tensor, batch: Batch) -> Tensor:
+        if self.model.reads_pairs:
+            return hidden
+        inside = hidden * batch.real[..., None]
+        moved = [pad(inside, (0, 0, RADIUS, RADIUS))[:, step : step + hidden.shape[1]] for step in range(2 * RADIUS + 1)]
+        return torch.cat(moved, -1)
+
+    def targets(self, rows: Sequence[Row], length: int) -> dict[str, Tensor]:
+        found = np.full((len(rows), length), IGNORE, np.int64)
+        for place, row in zip(found, rows, strict=True):
+            place[row.about["places"]] = row.target
+        return {"targets": torch.from_numpy(found)}
+
+    def surprise(self, said: Tensor, batch: Batch) -> tuple[Tensor, int]:
+        assert batch.targets is not None
+        asked = batch.targets != IGNORE
+        return cross_entropy(said[asked], batch.targets[asked], reduction="sum"), int(asked.sum())
+
+    def tags(self, count: int, rows: list[Row], said: list[np.ndarray]) -> list[list[str]]:
+        """The tags of each of `count` sentences."""
+        scores: list[list[np.ndarray]] = [[] for _ in range(count)]
+        for row, own in zip(rows, said, strict=True):
+            scores[row.example] += list(own[row.about["places"]])
+        return [[self.labels[i] for i in likeliest(np.stack(own), self.follows)] if own else [] for own in scores]
+
+    @property
+    def follows(self) -> np.ndarray:
+        """What it costs that a tag (column) follows another (row); the last row is the begin of the sentence."""
+        return transitions(self.labels)
+
+    def scored(self, examples: Sequence[Any], rows: list[Row], said: list[np.ndarray]) -> dict[str, Any]:
+        measured = tags_scored([list(example.tags) for example in examples], self.tags(len(examples), rows, said))
+        best = measured.get("f1", measured["accuracy"])
+        return {"error": {"value": 1 - best["value"], "low": 1 - best["high"], "high": 1 - best["low"]}, **measured}
+
+    def answer(self, text: str, *arguments: Any, **options: Any) -> dict[str, Any]:
+        """The words of a text with their tags, and for tags such as B-PER the spans they make, with their places in code points."""
+        words, places = spelled(text, self.tokenizer)
+        if not words:
+            raise BadInput("there are no words in the text; give a text with words")
+        rows = self.rows([Tagged(tuple(words), ())])
+        tags = self.tags(1, rows, self.said(rows))[0]
+        found: dict[str, Any] = {"text": text, "words": words, "tags": tags}
+        if any(tag.startswith("B-") for tag in self.labels):
+            found["spans"] = [
+                {"label": label, "text": text[places[a][0] : places[b - 1][1]], "start": places[a][0], "end": places[b - 1][1]}
+                for label, a, b in spans(tags)
+            ]
+        return found
+
+
+def transitions(labels: list[str]) -> np.ndarray:
+    """0 where one tag may follow another, NEVER where not. Only tags of the kind I-X depend on what stands before them."""
+    costs = np.zeros((len(labels) + 1, len(labels)), np.float32)
+    for column, tag in enumerate(labels):
+        if tag.startswith("I-"):
+            costs[:, column] = NEVER
+            for row, before in enumerate(labels):
+                if before in (f"B-{tag[2:]}", tag):
+                    costs[row, column] = 0.0
+            if f"B-{tag[2:]}" not in labels:  # it never begins otherwise
+                costs[:, column] = 0.0
+    return costs
+
+
+def likeliest(scores: np.ndarray, follows: np.ndarray) -> list[int]:
+    """The best way through (T, labels)."""
+    if not follows.any():
+        return scores.argmax(1).tolist()
+    logs = scores - np.log(np.exp(scores - scores.max(1, keepdims=True)).sum(1, keepdims=True)) - scores.max(1, keepdims=True)
+    best, ways = logs[0] + follows[-1], []
+    for own in logs[1:]:
+        step = best[:, None] + follows[:-1]
+        ways.append(step.argmax(0))
+        best = step.max(0) + own
+    found = [int(best.argmax())]
+    for way in reversed(ways):
+        found.append(int(way[found[-1]]))
+    return found[::-1]
+
+
+def spans(tags: Sequence[str]) -> list[tuple[str, int, int]]:
+    """(label, first word, word behind the last) of B-X I-X I-X."""
+    found: list[tuple[str, int, int]] = []
+    for number, tag in enumerate(tags):
+        if tag.startswith("I-") and found and found[-1][0] == tag[2:] and found[-1][2] == number:
+            found[-1] = (found[-1][0], found[-1][1], number + 1)
+        elif tag.startswith(("B-", "I-")):
+            found.append((tag[2:], number, number + 1))
+    return found
+
+
+def spelled(text: str, tokenizer: Any) -> tuple[list[str], list[tuple[int, int]]]:
+    """The words of a text, as labelled data have them: parted at spaces, marks and Chinese characters, with their places."""
+    from tokenizers.pre_tokenizers import BertPreTokenizer
+
+    words, places = [], []
+    for _, (start, end) in BertPreTokenizer().pre_tokenize_str(text):
+        cuts = [start]
+        cuts += [at for at in range(start, end) if "一" <= text[at] <= "鿿" or (at > start and "一" <= text[at - 1] <= "鿿")]
+        for a, b in zip(sorted(set(cuts)), [*sorted(set(cuts))[1:], end], strict=True):
+            words.append(text[a:b])
+            places.append((a, b))
+    return words, places

@@ -1,0 +1,96 @@
+"""What a transfer means for an encoder: which of its weights learn, and how fast. `models/transfer.py` says which ways there are."""
+
+import re
+
+from torch import Tensor, nn
+
+from stairs.errors import BadInput, Unsupported
+from stairs.layers.dropout import Dropout
+from stairs.models.base import Model
+from stairs.models.transfer import Transfer
+
+WORDS_ONLY = ("word_head.", "next_head.", "output.", "contexts")  # parts that name words and take no part in encoding
+SHORTEST = 8  # tokens of a row
+REFERENCE_WIDTH = 768  # of the model that the rates below were found for
+FULL_RATE, TABLE_RATE, HEAD_RATE = 5e-5, 1e-3, 2e-3
+
+
+def check(transfer: Transfer, model: Model) -> None:
+    """Refuse what cannot be."""
+    if not model.can("encode"):
+        raise Unsupported(f"{model.name} has no token vectors to learn a task from; try {model.steps_that_encode}")
+    for name, low, high in (("layer_decay", 0, 1), ("auxiliary", 0, 100), ("head_dropout", 0, 0.99)):
+        if not low <= getattr(transfer, name) <= high:
+            raise BadInput(f"--{name.replace('_', '-')} {getattr(transfer, name)} is not between {low} and {high}")
+    if transfer.longest is not None and transfer.longest < SHORTEST:
+        raise BadInput(f"--longest {transfer.longest} is below {SHORTEST}")
+    blocks = len(getattr(model, "blocks", ()))
+    if transfer.transfer == "top" and not 1 <= transfer.top_layers <= blocks:
+        has = f"it has {blocks} blocks" if blocks else "it has no blocks; use --transfer full or features"
+        raise BadInput(f"--top-layers {transfer.top_layers} of {model.name}: {has}")
+
+
+class Learner(nn.Module):
+    """All that may learn, under the names in which checkpoints keep it. An encoder that does not learn does not drop out either."""
+
+    def __init__(self, model: Model, head: nn.Module, transfer: Transfer) -> None:
+        super().__init__()
+        self.head = head
+        self.still = not transfer.trains_encoder
+        if transfer.transfer != "features":
+            self.model = model
+        for name, weight in model.named_parameters():
+            weight.requires_grad_(learns(name, model, transfer))
+
+    def train(self, mode: bool = True) -> "Learner":
+        super().train(mode)
+        if self.still and hasattr(self, "model"):
+            self.model.eval()
+        return self
+
+
+def learns(name: str, model: Model, transfer: Transfer) -> bool:
+    if not transfer.trains_encoder or (name.startswith(WORDS_ONLY) and not (model.name == "gpt" and transfer.auxiliary)):
+        return False
+    depth, deepest = depth_of(name, model)
+    return transfer.transfer == "full" or depth > deepest - transfer.top_layers
+
+
+def depth_of(name: str, model: Model) -> tuple[int, int]:
+    """How far above the table of tokens a weight stands, and how far the last block does; what comes after the blocks stands with it."""
+    deepest = len(getattr(model, "blocks", ()))
+    block = re.match(r"blocks\.(\d+)\.", name)
+    if block:
+        return int(block[1]) + 1, deepest
+    below = name.startswith(("tokens.", "positions.", "segments.", "vectors", "grams")) or (model.name == "bert" and name.startswith("norm."))
+    return 0 if below else deepest, deepest
+
+
+def paces(model: Model, transfer: Transfer) -> dict[str, float]:
+    """How many times as fast as the head each weight of the encoder learns, by its name in the learner."""
+    found = {}
+    for name, _ in model.named_parameters():
+        depth, deepest = depth_of(name, model)
+        found[f"model.{name}"] = transfer.layer_decay ** (deepest - depth + 1)
+    return found
+
+
+def usual_rate(model: Model, transfer: Transfer) -> float:
+    """The highest learning rate: the paper's for an encoder as wide as the paper's, larger for a narrower one."""
+    if not transfer.trains_encoder:
+        return HEAD_RATE
+    if not getattr(model, "blocks", None):
+        return TABLE_RATE
+    return FULL_RATE * REFERENCE_WIDTH / model.config.width
+
+
+class Linear(nn.Module):
+    """The usual head: dropout, then one linear layer."""
+
+    def __init__(self, width: int, outputs: int, dropout: float) -> None:
+        super().__init__()
+        self.dropout = Dropout(dropout)
+        self.linear = nn.Linear(width, outputs)
+
+    def forward(self, features: Tensor) -> Tensor:
+        return self.linear(self.dropout(features))

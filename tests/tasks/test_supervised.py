@@ -1,0 +1,244 @@
+"""Tasks that are learnt from labelled examples: every encoder carries every task, and what they learn is right."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+import torch
+
+from stairs.errors import BadInput, Unsupported
+from stairs.models import MODELS
+from stairs.models.configs import CONFIGS
+from stairs.models.transfer import Transfer
+from stairs.tasks import TASKS
+from stairs.tasks.find_span import aim, likeliest
+from stairs.tasks.supervised import Examples
+from stairs.tasks.tag import likeliest as likeliest_tags
+from stairs.tasks.tag import spans, spelled, transitions
+from stairs.text.examples import Pair, Span, Tagged, Text
+from stairs.text.tokenizer import Tokenizer, TokenizerSpec
+from stairs.training.fit import fit
+from stairs.training.options import TrainingOptions
+from stairs.training.run import load
+
+FOOD, WEATHER = ("soup", "bread", "rice", "beans", "cheese"), ("rain", "wind", "snow", "sun", "hail")
+PLACES = ("Rome", "Paris", "Kyoto")
+SENTENCES = [f"{a} and {b} in {place} today ." for a in FOOD + WEATHER for b in FOOD + WEATHER for place in PLACES]
+SMALL = {
+    "bert": {"context": 32, "width": 32, "heads": 2, "layers": 2},
+    "gpt": {"context": 32, "width": 32, "heads": 2, "layers": 2},
+    "nnlm": {"width": 16, "hidden": 16, "order": 3},
+    "cbow": {"width": 16},
+    "skipgram": {"width": 16},
+    "glove": {"width": 16},
+    "vectors": {"width": 16},
+}
+ENCODERS = sorted(SMALL)
+
+
+def examples(asks, count=60):
+    random = np.random.default_rng(0)
+    found = []
+    for number in range(count):
+        kind = number % 2
+        a, b = random.choice(FOOD if kind else WEATHER, 2)
+        other = random.choice(FOOD if random.random() < 0.5 else WEATHER)
+        place = random.choice(PLACES)
+        sentence = f"{a} and {b} in {place} today ."
+        if asks == "classify":
+            found.append(Text(sentence, "food" if kind else "weather", f"file:{number}"))
+        elif asks == "compare":
+            found.append(Pair(f"{a} today", f"{other} today", "same" if (other in FOOD) == bool(kind) else "other", None, f"file:{number}"))
+        elif asks == "tag":
+            words = tuple(sentence.split())
+            found.append(Tagged(words, tuple("B-place" if word in PLACES else "O" for word in words), f"file:{number}"))
+        else:
+            found.append(Span("where is it ?", sentence, ((sentence.index(place), place),), where=f"file:{number}"))
+    return found
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return Tokenizer.train(TokenizerSpec("wordpiece", vocab_size=200), lambda: [[*SENTENCES, "where is it ?"]])
+
+
+@pytest.fixture(scope="module")
+def words():
+    return Tokenizer.train(TokenizerSpec("words"), lambda: [[*SENTENCES, "where is it ?"]])
+
+
+def encoder(step, tokenizer):
+    names = {field.name for field in dataclasses.fields(CONFIGS[step])}
+    model = MODELS[step](CONFIGS[step](**{name: value for name, value in tokenizer.roles.items() if name in names}, **SMALL[step]))
+    if step == "vectors":
+        shape = (tokenizer.vocab_size, 16)
+        found = torch.randn(shape, generator=torch.Generator().manual_seed(0))
+        model.restore({"vectors": found, "lengths": found.norm(dim=1)})
+    elif step in ("cbow", "skipgram", "glove"):
+        model.initialize(1)
+    return model.eval()
+
+
+def new_task(asks, model, tokenizer, train, **transfer):
+    kind = TASKS[{"span": "find-span"}.get(asks, asks)]
+    return kind(model, tokenizer, Transfer(**transfer), **kind.learned_from(train))
+
+
+@pytest.mark.parametrize("asks", ["classify", "compare", "tag", "span"])
+@pytest.mark.parametrize("step", ENCODERS)
+def test_every_encoder_carries_every_task(step, asks, tokenizer, words, tmp_path):
+    train = examples(asks)
+    cutter = words if step in ("cbow", "skipgram", "glove", "vectors", "nnlm") else tokenizer
+    task = new_task(asks, encoder(step, cutter), cutter, train)
+    before = task.model.tensors()
+    before = {name: tensor.clone() for name, tensor in before.items()}
+    options = TrainingOptions(steps=6, batch_examples=8, learning_rate=0.01, precision="fp32", patience=0)
+    measured = fit(task, Examples(train[:40], train[40:]), tmp_path / "run", options)
+    assert 0 <= measured["error"]["value"] <= 1.5
+    assert any(not torch.equal(tensor, before[name]) for name, tensor in task.model.tensors().items())
+    again = load(tmp_path / "run")
+    given = {"classify": "soup today", "compare": "soup\train", "tag": "soup in Rome .", "span": "where is it ?\tsoup in Rome today ."}[asks]
+    assert json.loads(json.dumps(again.answer(given))) == again.answer(given)
+    assert again.evaluate(train[40:])["error"] == measured["error"]
+
+
+@pytest.mark.parametrize(("asks", "main"), [("classify", "accuracy"), ("tag", "f1"), ("span", "f1")])
+def test_bert_learns_it(asks, main, tokenizer, tmp_path):
+    train = examples(asks, 200)
+    torch.manual_seed(0)
+    task = new_task(asks, encoder("bert", tokenizer), tokenizer, train)
+    options = TrainingOptions(epochs=12, batch_examples=16, learning_rate=3e-3, precision="fp32", patience=0)
+    assert fit(task, Examples(train[:150], train[150:]), tmp_path / "run", options)[main]["value"] > 0.9
+
+
+def test_frozen_and_features_leave_the_encoder_alone_and_agree(tokenizer, tmp_path):
+    train = examples("classify")
+    found = {}
+    for way in ("frozen", "features"):
+        model = encoder("bert", tokenizer)
+        before = {name: tensor.clone() for name, tensor in model.tensors().items()}
+        task = new_task("classify", model, tokenizer, train, transfer=way, head_dropout=0.0)
+        fit(task, Examples(train[:40], train[40:]), tmp_path / way, TrainingOptions(steps=10, batch_examples=8, precision="fp32"))
+        assert all(torch.equal(tensor, before[name]) for name, tensor in model.tensors().items())
+        found[way] = load(tmp_path / way).chances([example.text for example in train[40:]])
+    np.testing.assert_allclose(found["frozen"], found["features"], atol=1e-4)
+
+
+def test_top_layers_only(tokenizer, tmp_path):
+    train = examples("classify")
+    model = encoder("bert", tokenizer)
+    before = {name: tensor.clone() for name, tensor in model.tensors().items()}
+    task = new_task("classify", model, tokenizer, train, transfer="top", top_layers=1)
+    fit(task, Examples(train[:40], train[40:]), tmp_path / "run", TrainingOptions(steps=4, batch_examples=8, precision="fp32"))
+    moved = {name.split(".")[0] + "." + name.split(".")[1] for name, tensor in model.tensors().items() if not torch.equal(tensor, before[name])}
+    assert moved <= {"blocks.1", "pooler.weight", "pooler.bias"} and "blocks.1" in moved
+
+
+def test_lower_blocks_learn_more_slowly(tokenizer):
+    task = new_task("classify", encoder("bert", tokenizer), tokenizer, examples("classify"), layer_decay=0.5)
+    paces = task.paces()
+    assert paces["model.blocks.1.attention.query.weight"] == 0.5 and paces["model.blocks.0.attention.query.weight"] == 0.25
+    assert paces["model.tokens.weight"] == 0.125
+
+
+def test_scores_are_learnt_on_their_own_scale(tokenizer, tmp_path):
+    pairs = [Pair(f"{a} today", f"{b} today", None, 2.0 * (a in FOOD) + (b in FOOD) + 1) for a in FOOD + WEATHER for b in FOOD + WEATHER]
+    task = new_task("compare", encoder("bert", tokenizer), tokenizer, pairs)
+    options = TrainingOptions(epochs=20, batch_examples=16, learning_rate=3e-3, precision="fp32", patience=0)
+    measured = fit(task, Examples(pairs, pairs[::7]), tmp_path / "run", options)
+    assert measured["spearman"]["value"] > 0.8
+    high, low = (load(tmp_path / "run").answer(a, second=b)["score"] for a, b in (("soup today", "bread today"), ("rain today", "wind today")))
+    assert low < 2.5 < high and abs(high - 4) < 1.5
+
+
+def test_a_gpt_learns_its_language_besides(tokenizer):
+    train = examples("classify")
+    batch = new_task("classify", encoder("gpt", tokenizer), tokenizer, train).examples(Examples(train, train)).batch(np.arange(4), 0, 0)
+    with_it, without = (new_task("classify", encoder("gpt", tokenizer), tokenizer, train, auxiliary=weight, head_dropout=0.0) for weight in (0.5, 0.0))
+    for task in (with_it, without):
+        task.start(0)
+        task.learner.eval()
+    assert with_it.training_loss(batch)[0] > without.training_loss(batch)[0] + 4 * 0.5 * 2
+
+
+def test_rare_labels_count_as_much(tokenizer):
+    train = [Text("soup", "food")] * 9 + [Text("rain", "weather")]
+    task = new_task("classify", encoder("bert", tokenizer), tokenizer, train, class_weights="balanced")
+    torch.testing.assert_close(task.weights(torch.zeros(1)), torch.tensor([10 / 18, 5.0]))
+
+
+def test_tags_fit_together():
+    labels = ["B-A", "B-B", "I-A", "I-B", "O"]
+    costs = transitions(labels)
+    said = np.array([[0.0, 0, 3, 0, 1], [0.0, 0, 3, 0, 1], [0.0, 2.0, 0, 0, 1], [0.0, 0, 0, 3, 2.5]], np.float32)
+    tags = [labels[i] for i in likeliest_tags(said, costs)]
+    assert tags == ["B-A", "I-A", "B-B", "I-B"]
+    assert spans(tags) == [("A", 0, 2), ("B", 2, 4)]
+
+
+def test_words_of_a_text_and_where_they_stand():
+    text = "Ann's 北京, now"
+    words, places = spelled(text, None)
+    assert words == ["Ann", "'", "s", "北", "京", ",", "now"] and [text[a:b] for a, b in places] == words
+
+
+def test_long_sentences_are_tagged_in_windows(tokenizer):
+    words = tuple(["soup"] * 70 + ["Rome"])
+    task = new_task("tag", encoder("bert", tokenizer), tokenizer, [Tagged(words, tuple(["O"] * 70 + ["B-place"]))])
+    rows = task.rows([Tagged(words, ())])
+    assert len(rows) > 1 and sorted(word for row in rows for word in row.about["words"]) == list(range(71))
+    assert len(task.answer(" ".join(words))["tags"]) == 71
+
+
+def test_where_an_answer_stands_in_a_window():
+    example = Span("q", "the cat sat", ((4, "cat"),))
+    assert aim(example, [(0, 3), (4, 7), (8, 11)], 5) == (6, 6)
+    assert aim(example, [(8, 11)], 5) == (0, 0)
+    assert likeliest(np.array([0.0, 3, 1]), np.array([5.0, 1, 2])) == (5.0, 0, 0) or likeliest(np.array([0.0, 3, 1]), np.array([4.0, 1, 2])) == (5.0, 1, 2)
+
+
+def test_long_passages_are_read_in_windows(tokenizer):
+    passage = " ".join(["rain"] * 60 + ["Rome"])
+    train = [Span("where is it ?", passage, ((passage.index("Rome"), "Rome"),))]
+    task = new_task("span", encoder("bert", tokenizer), tokenizer, train)
+    rows = task.rows(train)
+    assert len(rows) > 2 and sum(row.target != (0, 0) for row in rows) >= 1
+    assert max(len(row.ids) for row in rows) <= 32
+
+
+@pytest.mark.parametrize(
+    ("asks", "given", "says"),
+    [
+        ("classify", [Text("a", "x", "file:1"), Text("b", "x", "file:2")], "all 2 examples have the label 'x'"),
+        ("compare", [Pair("a", "b", None, 1.0, "file:1"), Pair("c", "d", None, 1.0, "file:2")], "all 2 pairs have the score 1"),
+        ("tag", [Tagged(("a",), ("O",), "file:1")], "every word has the tag 'O'"),
+        ("span", [Span("q", "p", (), where="file:1")], "none of the 1 questions has an answer"),
+    ],
+)
+def test_nothing_to_learn(asks, given, says, tokenizer):
+    with pytest.raises(BadInput, match=says):
+        TASKS[{"span": "find-span"}.get(asks, asks)].learned_from(given)
+
+
+def test_a_label_of_the_test_file_alone(tokenizer):
+    task = new_task("classify", encoder("bert", tokenizer), tokenizer, examples("classify"))
+    with pytest.raises(BadInput, match=r"test:3: the label 'news' was not in the training file, which had food, weather"):
+        task.evaluate([Text("soup", "news", "test:3")])
+
+
+def test_a_step_without_vectors(words):
+    from stairs.models.configs import NGramConfig
+    from stairs.models.ngram import NGram
+
+    with pytest.raises(Unsupported, match="ngram has no token vectors"):
+        new_task("classify", NGram(NGramConfig(**words.roles)), words, examples("classify"))
+
+
+def test_texts_that_are_missing(tokenizer):
+    task = new_task("compare", encoder("bert", tokenizer), tokenizer, examples("compare"))
+    with pytest.raises(BadInput, match="only one text came"):
+        task.answer("soup")
+    task = new_task("span", encoder("bert", tokenizer), tokenizer, examples("span"))
+    with pytest.raises(BadInput, match="without a passage"):
+        task.answer("where?")
