@@ -6,6 +6,7 @@ python benchmarks/task_peer.py JOB.json    prints what it measured, as JSON
 import json
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from stairs.text.labelled import read
 
 KINDS = {"classify": "SequenceClassification", "compare": "SequenceClassification", "tag": "TokenClassification", "span": "QuestionAnswering"}
 STRIDE = 128
+ASKED = ("labels", "start_positions", "end_positions")
 
 
 class Peer:
@@ -118,8 +120,8 @@ class Peer:
         said: list[Any] = [None] * len(entries)
         for start in range(0, len(order), 32):
             numbers = order[start : start + 32]
-            given = {name: value for name, value in self.batch([entries[i] for i in numbers]).items() if name not in ("labels", "start_positions", "end_positions")}
-            output = self.model(**given)
+            given = self.batch([entries[i] for i in numbers])
+            output = self.model(**{name: value for name, value in given.items() if name not in ASKED})
             logits = torch.stack([output.start_logits, output.end_logits], -1) if self.asks == "span" else output.logits
             for i, own in zip(numbers, logits.numpy(), strict=True):
                 said[i] = own
@@ -136,7 +138,8 @@ class Peer:
         values = np.stack(said)
         if self.scores:
             truth = np.array([example.score for example in examples])
-            return {"spearman": rank_correlation(truth, values[:, 0].astype(np.float64)), "pearson": linear_correlation(truth, values[:, 0].astype(np.float64))}
+            guessed = values[:, 0].astype(np.float64)
+            return {"spearman": rank_correlation(truth, guessed), "pearson": linear_correlation(truth, guessed)}
         return labels_scored([example.label for example in examples], [self.labels[i] for i in values.argmax(1)])
 
     def answered(self, examples: list[Any], entries: list[dict[str, Any]], said: list[Any]) -> dict[str, Any]:
@@ -150,10 +153,9 @@ class Peer:
 
 
 def main() -> None:
-    job = json.loads(open(sys.argv[1]).read())
+    job = json.loads(Path(sys.argv[1]).read_text("utf-8"))
     torch.set_num_threads(job["threads"])
-    train = [read(job["train"], job["task"]).examples[i] for i in job["learnt"]] if job.get("learnt") else list(read(job["train"], job["task"]).examples)
-    test = list(read(job["test"], job["task"]).examples)
+    train, test = (list(read(job[part], job["task"]).examples) for part in ("train", "test"))
     peer = Peer(job, train)
     began = time.perf_counter()
     peer.train(train)

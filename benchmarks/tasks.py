@@ -60,7 +60,8 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         there = Path(folder)
-        adopted = {chinese: adopt(name, there, chinese) for chinese, name in ((False, options.weights), (True, options.chinese)) if wanted(options, chinese)}
+        given = {False: options.weights, True: options.chinese}
+        adopted = {chinese: adopt(name, there, chinese) for chinese, name in given.items() if wanted(options, chinese)}
         print(f"{'data':14}{'measure':10}{'ours':>9}{'peer':>9}{'ours s':>9}{'peer s':>9}{'ratio':>8}   {load()}")
         for name in options.data:
             compare(name, JOBS[name], adopted[JOBS[name].chinese], there, options)
@@ -92,10 +93,13 @@ def compare(name: str, job: Job, adopted: tuple[Path, Path], there: Path, option
     said = stairs("tune", run, files["train"], *flags, "--out", there / name, "--json", "--quiet", cache=there)
     taken = time.perf_counter() - began
     ours = json.loads(said)
-    peer = json.loads(subprocess.run([sys.executable, Path(__file__).with_name("task_peer.py"), there / "job.json"], stdout=subprocess.PIPE, check=True).stdout)
+    command = [sys.executable, Path(__file__).with_name("task_peer.py"), there / "job.json"]
+    peer = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
     mine, theirs = ours["test"][job.measure]["value"], peer["measured"][job.measure]["value"]
     seconds = ours["dev"]["seconds"]
-    print(f"{name:14}{job.measure:10}{mine:9.4f}{theirs:9.4f}{seconds:9.1f}{peer['seconds']:9.1f}{peer['seconds'] / seconds:7.2f}x   (all of ours {taken:.0f} s)", flush=True)
+    ratio = peer["seconds"] / seconds
+    times = f"{seconds:9.1f}{peer['seconds']:9.1f}{ratio:7.2f}x   (all of ours {taken:.0f} s)"
+    print(f"{name:14}{job.measure:10}{mine:9.4f}{theirs:9.4f}{times}", flush=True)
 
 
 def parted(job: Job, most: int) -> dict[str, list[Any]]:
@@ -127,10 +131,10 @@ def write_tags(path: Path, examples: list[Any]) -> None:
 
 
 def write_spans(path: Path, examples: list[Any]) -> None:
-    asked = [
-        {"context": e.passage, "qas": [{"id": str(i), "question": e.question, "answers": [{"answer_start": a, "text": text} for a, text in e.answers]}]}
-        for i, e in enumerate(examples)
-    ]
+    def answers(example: Any) -> list[dict[str, Any]]:
+        return [{"answer_start": start, "text": text} for start, text in example.answers]
+
+    asked = [{"context": e.passage, "qas": [{"id": str(i), "question": e.question, "answers": answers(e)}]} for i, e in enumerate(examples)]
     path.write_text(json.dumps({"version": "1.1", "data": [{"title": "", "paragraphs": asked}]}, ensure_ascii=False), "utf-8")
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import torch
 from safetensors.torch import load_file, save_file
 
-from stairs.formats import huggingface
+from stairs.formats import heads, huggingface
 from stairs.models.bert import BERT
 from stairs.models.configs import BERTConfig, GPTConfig
 from stairs.models.gpt import GPT
@@ -32,12 +32,12 @@ def far(model):
     return model.eval()
 
 
-def bert(folder: Path, parts=("pooler",), head=None, width=24) -> Encode:
-    """A folder of BERT with word pieces."""
+def bert(folder: Path, parts=("pooler",), head=None, width=24):
+    """A folder of BERT with word pieces; `head` is a layer on top, as transformers names it."""
     folder.mkdir(parents=True, exist_ok=True)
     tokenizer = Tokenizer.train(TokenizerSpec("wordpiece", vocab_size=90), lambda: [TEXTS * 9])
     model = far(BERT(BERTConfig(tokenizer.vocab_size, context=40, width=width, heads=3, layers=2, objective="none", parts=parts)))
-    task = Encode(model, tokenizer, head=head)
+    task = Encode(model, tokenizer) if head is None else heads.task_of(model, tokenizer, head)
     huggingface.write(task, folder)
     return task
 

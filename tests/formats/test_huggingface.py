@@ -11,7 +11,7 @@ from safetensors.torch import load_file, save_file
 from stairs.errors import BadInput, Unsupported
 from stairs.formats import huggingface, sentence_transformers
 from stairs.formats.output import new_folder
-from stairs.tasks import Encode
+from stairs.tasks import TASKS, Encode
 
 
 def test_bert_comes_back(tmp_path):
@@ -47,9 +47,9 @@ def test_heads_are_kept_through_a_run(tmp_path, asks, prefix):
     for_run = huggingface.read(tmp_path / "folder")
     (tmp_path / "run").mkdir()
     for_run.save(tmp_path / "run")
-    again = Encode.open(tmp_path / "run", json.loads((tmp_path / "run" / "config.json").read_text()))
-    assert (again.head["asks"], again.head["labels"]) == (asks, labels)
-    assert torch.equal(again.head["tensors"][f"{prefix}.weight"], task.head["tensors"][f"{prefix}.weight"])
+    again = TASKS[asks].open(tmp_path / "run", json.loads((tmp_path / "run" / "config.json").read_text()))
+    assert again.name == task.name == asks and again.settings.get("labels", labels) == labels
+    assert torch.equal(again.head.linear.weight, head["tensors"][f"{prefix}.weight"])
 
 
 def test_several_files_of_weights(tmp_path):

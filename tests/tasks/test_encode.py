@@ -99,7 +99,7 @@ def test_save_and_open(task, tmp_path):
     first = Encode(task.model, task.tokenizer, pooling="cls", normalize=True, longest=20)
     first.save(tmp_path)
     again = Encode.open(tmp_path, json.loads((tmp_path / "config.json").read_text()))
-    assert (again.pooling, again.normalize, again.longest, again.head) == ("cls", True, 20, None)
+    assert (again.pooling, again.normalize, again.longest) == ("cls", True, 20)
     assert np.array_equal(again.vectors(TEXTS), first.vectors(TEXTS))
 
 

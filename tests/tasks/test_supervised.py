@@ -1,16 +1,13 @@
 """Tasks that are learnt from labelled examples: every encoder carries every task, and what they learn is right."""
 
-import dataclasses
 import json
 
 import numpy as np
 import pytest
 import torch
+from small import FOOD, QUESTION, SENTENCES, SMALL, WEATHER, encoder, examples, new_task
 
 from stairs.errors import BadInput, Unsupported
-from stairs.models import MODELS
-from stairs.models.configs import CONFIGS
-from stairs.models.transfer import Transfer
 from stairs.tasks import TASKS
 from stairs.tasks.find_span import aim, likeliest
 from stairs.tasks.supervised import Examples
@@ -22,67 +19,17 @@ from stairs.training.fit import fit
 from stairs.training.options import TrainingOptions
 from stairs.training.run import load
 
-FOOD, WEATHER = ("soup", "bread", "rice", "beans", "cheese"), ("rain", "wind", "snow", "sun", "hail")
-PLACES = ("Rome", "Paris", "Kyoto")
-SENTENCES = [f"{a} and {b} in {place} today ." for a in FOOD + WEATHER for b in FOOD + WEATHER for place in PLACES]
-SMALL = {
-    "bert": {"context": 32, "width": 32, "heads": 2, "layers": 2},
-    "gpt": {"context": 32, "width": 32, "heads": 2, "layers": 2},
-    "nnlm": {"width": 16, "hidden": 16, "order": 3},
-    "cbow": {"width": 16},
-    "skipgram": {"width": 16},
-    "glove": {"width": 16},
-    "vectors": {"width": 16},
-}
 ENCODERS = sorted(SMALL)
-
-
-def examples(asks, count=60):
-    random = np.random.default_rng(0)
-    found = []
-    for number in range(count):
-        kind = number % 2
-        a, b = random.choice(FOOD if kind else WEATHER, 2)
-        other = random.choice(FOOD if random.random() < 0.5 else WEATHER)
-        place = random.choice(PLACES)
-        sentence = f"{a} and {b} in {place} today ."
-        if asks == "classify":
-            found.append(Text(sentence, "food" if kind else "weather", f"file:{number}"))
-        elif asks == "compare":
-            found.append(Pair(f"{a} today", f"{other} today", "same" if (other in FOOD) == bool(kind) else "other", None, f"file:{number}"))
-        elif asks == "tag":
-            words = tuple(sentence.split())
-            found.append(Tagged(words, tuple("B-place" if word in PLACES else "O" for word in words), f"file:{number}"))
-        else:
-            found.append(Span("where is it ?", sentence, ((sentence.index(place), place),), where=f"file:{number}"))
-    return found
 
 
 @pytest.fixture(scope="module")
 def tokenizer():
-    return Tokenizer.train(TokenizerSpec("wordpiece", vocab_size=200), lambda: [[*SENTENCES, "where is it ?"]])
+    return Tokenizer.train(TokenizerSpec("wordpiece", vocab_size=200), lambda: [[*SENTENCES, QUESTION]])
 
 
 @pytest.fixture(scope="module")
 def words():
-    return Tokenizer.train(TokenizerSpec("words"), lambda: [[*SENTENCES, "where is it ?"]])
-
-
-def encoder(step, tokenizer):
-    names = {field.name for field in dataclasses.fields(CONFIGS[step])}
-    model = MODELS[step](CONFIGS[step](**{name: value for name, value in tokenizer.roles.items() if name in names}, **SMALL[step]))
-    if step == "vectors":
-        shape = (tokenizer.vocab_size, 16)
-        found = torch.randn(shape, generator=torch.Generator().manual_seed(0))
-        model.restore({"vectors": found, "lengths": found.norm(dim=1)})
-    elif step in ("cbow", "skipgram", "glove"):
-        model.initialize(1)
-    return model.eval()
-
-
-def new_task(asks, model, tokenizer, train, **transfer):
-    kind = TASKS[{"span": "find-span"}.get(asks, asks)]
-    return kind(model, tokenizer, Transfer(**transfer), **kind.learned_from(train))
+    return Tokenizer.train(TokenizerSpec("words"), lambda: [[*SENTENCES, QUESTION]])
 
 
 @pytest.mark.parametrize("asks", ["classify", "compare", "tag", "span"])
@@ -155,7 +102,8 @@ def test_scores_are_learnt_on_their_own_scale(tokenizer, tmp_path):
 def test_a_gpt_learns_its_language_besides(tokenizer):
     train = examples("classify")
     batch = new_task("classify", encoder("gpt", tokenizer), tokenizer, train).examples(Examples(train, train)).batch(np.arange(4), 0, 0)
-    with_it, without = (new_task("classify", encoder("gpt", tokenizer), tokenizer, train, auxiliary=weight, head_dropout=0.0) for weight in (0.5, 0.0))
+    settings = ({"auxiliary": weight, "head_dropout": 0.0} for weight in (0.5, 0.0))
+    with_it, without = (new_task("classify", encoder("gpt", tokenizer), tokenizer, train, **given) for given in settings)
     for task in (with_it, without):
         task.start(0)
         task.learner.eval()
@@ -195,7 +143,8 @@ def test_where_an_answer_stands_in_a_window():
     example = Span("q", "the cat sat", ((4, "cat"),))
     assert aim(example, [(0, 3), (4, 7), (8, 11)], 5) == (6, 6)
     assert aim(example, [(8, 11)], 5) == (0, 0)
-    assert likeliest(np.array([0.0, 3, 1]), np.array([5.0, 1, 2])) == (5.0, 0, 0) or likeliest(np.array([0.0, 3, 1]), np.array([4.0, 1, 2])) == (5.0, 1, 2)
+    assert likeliest(np.array([0.0, 3, 1]), np.array([4.0, 1, 2])) == (5.0, 1, 2)
+    assert likeliest(np.array([0.0, 3, 1]), np.array([6.0, 1, 2])) == (6.0, 0, 0)
 
 
 def test_long_passages_are_read_in_windows(tokenizer):

@@ -9,8 +9,10 @@ from stairs.commands.options import Common, check_seed, parse, show, texts_from
 from stairs.errors import BadInput, Unsupported
 from stairs.text.windows import LongText
 
-ABOUT = """The run's own answer to each text: its continuation, the words for its blanks (___ or [MASK]), its label, or the words nearest to it.
-Texts come as arguments, with --file, or on stdin, one per line; with --json one object per text and line."""
+ABOUT = """The run's own answer to each text: its continuation, the words for its blanks (___ or [MASK]), its label, its tags,
+the answer to a question in a passage, or what is nearest to it. Texts come as arguments, with --file, or on stdin, one per line; with --json one
+object per text and line."""
+RANKING = ("next-token", "masked-token", "window", "similar")  # tasks that are told how many answers to list
 
 
 @dataclass(frozen=True)
@@ -23,7 +25,7 @@ class Ask(Common):
     top_k: int = 0  # sample among the k likeliest only; 0 is all
     top_p: float = 1.0  # sample among the likeliest that make up this share
     top: int = 10  # how many next tokens, words for a blank, or nearest words, to list
-    second: str | None = None  # bert: does this text follow the given one, or, of a run that only encodes, how near is it?
+    second: str | None = None  # the other text: to compare with, the passage of a question, or, for a bert, what may follow
     likelihood: bool = False  # bert: how well each word fits in among all others, instead of filling blanks
     long_text: LongText | None = None  # bert: what is read of a text that is too long; a window around its blanks if not given
     seed: int = 0  # of the sampling
@@ -45,7 +47,7 @@ def main(arguments: list[str]) -> int:
         "top": options.top,
     }
     for text in texts:
-        answer = of_bert(task, text, options) or task.answer(text, **(generation if task.name in ("next-token", "masked-token", "window", "similar") else {}))
+        answer = of_bert(task, text, options) or task.answer(text, **(generation if task.name in RANKING else {}))
         if options.json:
             show(answer)
         else:
@@ -84,8 +86,9 @@ def line(answer: dict[str, Any]) -> str:
     if "vector" in answer:
         return " ".join(f"{number:.6g}" for number in answer["vector"])
     if "near" in answer:
-        between = ", " if "word" in answer["near"][0] else "\n"
-        return between.join(f"{near['word']} {near['cosine']:.2f}" if "word" in near else f"{near['cosine']:.2f}  {near['text']}" for near in answer["near"])
+        if "text" in answer["near"][0]:
+            return "\n".join(f"{near['cosine']:.2f}  {near['text']}" for near in answer["near"])
+        return ", ".join(f"{near['word']} {near['cosine']:.2f}" for near in answer["near"])
     if "tags" in answer:
         return " ".join(f"{word}/{tag}" for word, tag in zip(answer["words"], answer["tags"], strict=True))
     if "score" in answer:

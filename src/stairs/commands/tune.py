@@ -1,6 +1,7 @@
 """stairs tune RUN LABELS: from a labelled file to an answer."""
 
 import dataclasses
+import hashlib
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,13 +16,16 @@ from stairs.models.transfer import Transfer
 from stairs.training.folder import check_run
 from stairs.training.options import TrainingOptions
 
-ABOUT = """Teach a run a task from labelled examples: classify (a label for a text), compare (a label or a score for two), tag (a tag for each word), span
-(where a passage answers a question), sense (the meaning of a word), or similar (the nearest of the texts of a file). In place of a run, `words` and
-`ngram` learn to classify from the examples alone. Columns and labels are found out and printed. A tenth of the examples is held out to judge by,
-unless --dev names a file for that; --test names one to report on at the end."""
+ABOUT = """Teach a run a task from labelled examples: classify (a label for a text), compare (a label or a score for two), tag (a tag for each word),
+span (where a passage answers a question), sense (the meaning of a word), or similar (the nearest of the texts of a file, one a line, or of those
+of a labelled file). In place of a run, `words` and `ngram` learn to classify from the examples alone. Columns and labels are found out and printed. A
+tenth of the examples is held out to judge by, unless --dev names a file for that; --test names one to report on at the end."""
 NAMES = {"classify": "classify", "compare": "compare", "tag": "tag", "span": "find-span", "sense": "sense", "similar": "similar"}
 WITHOUT_A_RUN = ("words", "ngram")
+TABLES = (".csv", ".tsv", ".jsonl", ".parquet")
 HELD_OUT = 0.1
+MOST_PASSES = 10_000
+MOST_LABELS = 24  # in a table for people
 
 
 @dataclass(frozen=True)
@@ -33,6 +37,7 @@ class Tune(TrainingOptions, Transfer, Common):
     dev: str | None = None  # examples to judge by while training; a tenth of the others if not given
     test: str | None = None  # examples to report on at the end
     most: int | None = None  # learn from at most so many examples
+    adapt: float = 0.0  # passes of pretraining over the examples' own texts before the task is learnt; 10 are usual
     encoding: str | None = None  # of the files
     out: str | None = None  # run folder; runs/LABELS-TASK-STEP if not given
 
@@ -41,6 +46,8 @@ def main(arguments: list[str]) -> int:
     options = parse(Tune, arguments, "tune", ABOUT)
     check(options)
     asks = options.task or found_out(options)
+    if asks == "similar":
+        return remember(options)
     given = {name: list(examples(path, asks, options)) for name, path in files_of(options)}
     train, dev = divided(given, options)
     task, out, measured = (counted if options.run in WITHOUT_A_RUN or asks == "sense" else learned)(asks, train, dev, options)
@@ -49,12 +56,18 @@ def main(arguments: list[str]) -> int:
     judged = {"dev": {**measured, **task.detailed(dev)}}
     if "test" in given:
         judged["test"] = {**task.evaluate(given["test"]), **task.detailed(given["test"])}
+    return reported(out, judged, options)
+
+
+def reported(out: Path, judged: dict[str, Any], options: Tune) -> int:
     write_json(out / "report.json", judged)
     if options.json:
         show({"run": str(out), **judged})
         return 0
     for name, found in judged.items():
         print(f"{out}: {told(found)} on {'held-out examples' if name == 'dev' else options.test}")
+    for line in table(list(judged.values())[-1]):
+        print(line)
     return 0
 
 
@@ -63,6 +76,8 @@ def check(options: Tune) -> None:
         raise BadInput("a run and a file of labelled examples are needed: stairs tune runs/wiki-bert reviews.csv")
     if options.most is not None and options.most < 1:
         raise BadInput(f"--most {options.most} is below 1")
+    if not 0 <= options.adapt <= MOST_PASSES:
+        raise BadInput(f"--adapt {options.adapt} is not between 0 and {MOST_PASSES}")
     training_of(options).check()
 
 
@@ -103,16 +118,37 @@ def divided(given: dict[str, list[Any]], options: Tune) -> tuple[list[Any], list
 def learned(asks: str, train: list[Any], dev: list[Any], options: Tune) -> tuple[Any, Path, dict[str, Any]]:
     """By `fit`, on top of a run."""
     from stairs.tasks import TASKS
+    from stairs.tasks.feature_cache import weights_hash
     from stairs.tasks.supervised import Examples
     from stairs.training.fit import fit
     from stairs.training.run import load
 
     source = load(options.run)
     kind: Any = TASKS[NAMES[asks]]
+    settings = kind.learned_from(train)
+    out = folder_of(NAMES[asks], source.step, options)
+    if options.adapt:
+        source = adapted(source, Examples(train, dev, weights_hash(source.model)), out, options)
+        if source is None:
+            return None, out, {}
     transfer = Transfer(**{field.name: getattr(options, field.name) for field in dataclasses.fields(Transfer)})
-    task = kind(source.model, source.tokenizer, transfer, **kind.learned_from(train))
-    out = folder_of(task, options)
-    return task, out, fit(task, Examples(train, dev), out, training_of(options))
+    began_with = weights_hash(source.model)
+    task = kind(source.model, source.tokenizer, transfer, **settings)
+    measured = fit(task, Examples(train, dev, began_with), out, training_of(options))
+    return load(out) if measured else None, out, measured  # the best of it, not the last
+
+
+def adapted(source: Any, examples: Any, out: Path, options: Tune) -> Any:
+    """The run after some more pretraining on the texts of the examples, kept beside `out`; None for a worker that only computes."""
+    from stairs.tasks.adapt import adapting
+    from stairs.training.fit import fit
+    from stairs.training.run import load
+
+    beside = out.with_name(f"{out.name}-adapted")
+    check_run(beside)
+    changes: dict[str, Any] = {"epochs": options.adapt, "steps": None, "budget": None, "learning_rate": None, "patience": 0}
+    measured = fit(adapting(source), examples, beside, dataclasses.replace(training_of(options), **changes))
+    return load(beside) if measured else None
 
 
 def counted(asks: str, train: list[Any], dev: list[Any], options: Tune) -> tuple[Any, Path, dict[str, Any]]:
@@ -133,16 +169,35 @@ def counted(asks: str, train: list[Any], dev: list[Any], options: Tune) -> tuple
         words = Tokenizer.train(TokenizerSpec(kind="words"), lambda: ([example.text] for example in train))
         return ByWords.learned(train, words) if options.run == "words" else ByNGram.learned(train, words)
 
-    name = re.sub(r"[^\w.-]+", "-", Path(options.labels).name.split(".")[0])
-    out = Path(options.out) if options.out else Path("runs") / f"{name}-{asks}-{Path(options.run).name}"
-    check_run(out)
+    out = folder_of(asks, Path(options.run).name, options)
     measured = learn_at_once(out, settings, learn, lambda task: task.evaluate(dev))
     return load(str(out)), out, measured
 
 
-def folder_of(task: Any, options: Tune) -> Path:
+def remember(options: Tune) -> int:
+    """The vectors of all texts of a file, to look in."""
+    from stairs.commands.options import texts_from
+    from stairs.tasks import Similar
+    from stairs.tasks.adapt import texts_of
+    from stairs.training.at_once import learn_at_once
+    from stairs.training.run import load
+
+    table = Path(options.labels).suffix.lower() in TABLES
+    texts = texts_of(list(examples(options.labels, "classify", options))) if table else list(dict.fromkeys(texts_from((), options.labels)))
+    texts = texts[: options.most]
+    out = folder_of("similar", Path(options.run).name, options)
+    corpus = hashlib.sha256("\n".join(texts).encode()).hexdigest()
+    settings = {"seed": options.seed, "data": {"corpus": corpus}, "task": "similar", "source": options.run}
+    learn_at_once(out, settings, lambda: Similar(load(options.run), texts), lambda task: {"texts": len(texts)})
+    judged: dict[str, Any] = {"dev": {"texts": len(texts)}}
+    if options.test:
+        judged["test"] = load(out).evaluate(list(examples(options.test, "compare", options)))
+    return reported(out, judged, options)
+
+
+def folder_of(task: str, step: str, options: Tune) -> Path:
     name = re.sub(r"[^\w.-]+", "-", Path(options.labels).name.split(".")[0])
-    out = Path(options.out) if options.out else Path("runs") / f"{name}-{task.name}-{task.step}"
+    out = Path(options.out) if options.out else Path("runs") / f"{name}-{task}-{step}"
     check_run(out)
     return out
 
@@ -154,4 +209,18 @@ def training_of(options: Tune) -> TrainingOptions:
 def told(found: dict[str, Any]) -> str:
     """The measurements for a person."""
     shown = {name: value for name, value in found.items() if isinstance(value, dict) and "value" in value and name != "error"}
-    return ", ".join(f"{name.replace('_', ' ')} {value['value']:.4f} ({value['low']:.4f} to {value['high']:.4f})" for name, value in shown.items())
+    said = [f"{name.replace('_', ' ')} {value['value']:.4f} ({value['low']:.4f} to {value['high']:.4f})" for name, value in shown.items()]
+    return ", ".join(said) or f"{found['texts']} texts"
+
+
+def table(found: dict[str, Any]) -> list[str]:
+    """Each label by itself and what it was taken for, if there are labels and not too many."""
+    labels = found.get("labels")
+    if not isinstance(labels, dict) or len(labels) > MOST_LABELS:
+        return []
+    width = max(map(len, (*labels, "label")))
+    rows = [f"{'label':{width}}  precision  recall      f1   texts  taken for"]
+    for (label, own), said in zip(labels.items(), found["confusion"], strict=True):
+        others = ", ".join(f"{other} {count}" for other, count in zip(labels, said, strict=True) if count and other != label)
+        rows.append(f"{label:{width}}  {own['precision']:9.4f}  {own['recall']:6.4f}  {own['f1']:6.4f}  {own['texts']:6d}  {others}".rstrip())
+    return [*rows, f"its chances are off by {found['calibration']['error']:.4f} on average"]

@@ -40,6 +40,8 @@ def head_of(task: Task) -> dict[str, Any] | None:
         raise Unsupported(
             f"this {task.name} reads the {task.pooling} of the token vectors, and transformers reads that of [CLS]; tune it with --transfer full"
         )
+    if isinstance(task, Classify) and getattr(task.model, "pooler", None) is None:
+        raise Unsupported("this bert has no pooler, which transformers puts before the labels; it cannot be written as huggingface")
     linear: Any = task.head.get_submodule("linear")
     weight, bias = linear.weight.detach().clone(), linear.bias.detach().clone()
     if isinstance(task, Compare) and not task.labels:

@@ -141,7 +141,10 @@ def write(task: Task, folder: Path) -> dict[str, Any]:
     head = heads.head_of(task) if isinstance(model, BERT) else None
     if isinstance(model, BERT):
         settings = bert.settings_of(model.config, ids, head)
-        found = tensors.given_back(model.tensors(), bert.same(model.config)) | (head["tensors"] if head else {})
+        found = tensors.given_back(model.tensors(), bert.same(model.config))
+        if head is not None:  # in place of the other layers
+            others = ("cls.", "bert.pooler.") if head["asks"] in ("tag", "find-span") else ("cls.",)
+            found = {name: tensor for name, tensor in found.items() if not name.startswith(others)} | head["tensors"]
         if settings["architectures"] == ["BertModel"]:
             found = {name.removeprefix("bert."): tensor for name, tensor in found.items()}
     elif isinstance(model, GPT):

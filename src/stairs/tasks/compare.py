@@ -47,7 +47,7 @@ class Compare(Classify):
     def new_head(self) -> nn.Module:
         return Linear(self.width * (1 if self.at_once else 4), len(self.labels) or 1, self.transfer.head_dropout)
 
-    def rows(self, examples: Sequence[Pair]) -> list[Row]:
+    def rows(self, examples: Sequence[Any]) -> list[Row]:
         form = self.form
         where = [example.where for example in examples]
         first = self.encoded([example.first for example in examples], where)

@@ -52,9 +52,11 @@ class FindSpan(Supervised):
             question = self.tokenizer.encode(example.question)
             passage = self.tokenizer.encoding(example.passage)
             if not question or not passage.ids:
-                raise BadInput(f"{example.where}: there are no tokens in {preview(example.question if not question else example.passage)}; give words")
+                empty = preview(example.passage if question else example.question)
+                raise BadInput(f"{example.where}: there are no tokens in {empty}; give words")
             if self.tokenizer.prepared(example.passage) != example.passage:
-                raise BadInput(f"{self.step} cuts Chinese into words by adding spaces, so places in a passage are lost; train it with --chinese characters")
+                lost = f"{self.step} cuts Chinese into words by adding spaces, so places in a passage are lost"
+                raise BadInput(f"{lost}; train it with --chinese characters")
             found += self.windowed(number, example, question, passage.ids, passage.offsets)
         return found
 
@@ -119,7 +121,7 @@ class FindSpan(Supervised):
 
     def answer(self, text: str, *arguments: Any, second: str | None = None, **options: Any) -> dict[str, Any]:
         """The question, and behind a tab or as `second` the passage."""
-        question, tab, after = text.partition("\t")
+        question, _, after = text.partition("\t")
         passage = second if second is not None else after
         if not passage:
             raise BadInput("a question came without a passage; give the passage with --second, or after a tab")

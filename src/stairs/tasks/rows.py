@@ -10,7 +10,7 @@ Departures: GPT's three tokens are new ones in the paper; ours has seen [CLS] an
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -94,8 +94,6 @@ class LabelledRows:
         batch = collated([self.rows[number] for number in numbers], self.pad, self.targets)
         if self.vectors is None:
             return batch
-        from dataclasses import replace
-
         return replace(batch, vectors=stacked([self.vectors[number] for number in numbers], batch.ids.shape[1]))
 
 

@@ -4,37 +4,39 @@ Peters et al. 2018 ("ELMo") and Loureiro & Jorge 2019: the vector of a sense is 
 has the sense, of those its lemma was seen with, whose vector is nearest to its own. A lemma that was never seen has no answer.
 """
 
-import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 import torch
-from safetensors.torch import save_file
 
-from stairs.errors import BadInput
-from stairs.progress import say, track
+from stairs.errors import BadInput, Unsupported, preview
+from stairs.progress import track
+from stairs.tasks.beside import Beside
 from stairs.tasks.metrics import ratio
-from stairs.tasks.task import Task, weights
+from stairs.tasks.task import Task
 from stairs.text.batch import Batch, padded
 from stairs.text.examples import Sensed
 
-SENSES, VECTORS = "senses.json", "senses.safetensors"
 POSITIONS = 4096  # read at once
 LAST = 4  # blocks whose vectors are summed
+MARKED = re.compile(r"\*([^*=]+)(?:=([^*]+))?\*")  # *banks* or *banks=bank*
+KINDS = "nvar"  # parts of speech, as WordNet has them
 
 
-class Sense(Task):
+class Sense(Beside):
     """Senses by name, each with its vector and how often it was seen."""
 
     name = "sense"
     asks = "sense"
 
     def __init__(self, encoder: Task, senses: list[str], lemmas: dict[str, list[int]], counts: list[int], vectors: np.ndarray) -> None:
-        super().__init__(encoder.model, encoder.tokenizer)
-        self.encoder, self.senses, self.lemmas, self.counts, self.known = encoder, senses, lemmas, counts, vectors
+        super().__init__(encoder, vectors)
+        if not encoder.model.can("encode"):
+            raise Unsupported(f"{encoder.step} has no token vectors to tell senses by; try {encoder.model.steps_that_encode}")
+        self.senses, self.lemmas, self.counts = senses, lemmas, counts
 
     @classmethod
     def learned(cls, examples: Sequence[Sensed], encoder: Task) -> Self:
@@ -112,23 +114,28 @@ class Sense(Task):
             "known_words": int(said.sum()),
         }
 
-    def describe(self) -> dict[str, Any]:
-        return {**super().describe(), "encoder": self.encoder.describe()}
+    def answer(self, text: str, *arguments: Any, **options: Any) -> dict[str, Any]:
+        """The senses of a word that stands between stars, nearest first; behind = its lemma, if that is another: *banks=bank*."""
+        marked = MARKED.search(text)
+        if marked is None:
+            raise BadInput(f"no word is marked in {preview(text)}; put stars around one, as in the *bank* or the *banks=bank*")
+        word, lemma = marked[1], (marked[2] or marked[1]).lower()
+        candidates = [number for kind in KINDS for number in self.lemmas.get(f"{lemma}.{kind}", [])]
+        if not candidates:
+            raise BadInput(f"the training file had no sense of {preview(lemma)}; mark a word it had, with its lemma as in *banks=bank*")
+        before, after = text[: marked.start()].split(), text[marked.end() :].split()
+        words = (*before, word, *after)
+        vector = next(self.word_vectors([Sensed(words, words, ((len(before), ""),))]))[0]
+        near = self.known[candidates] @ (vector / max(float(np.linalg.norm(vector)), 1e-12))
+        found = [{"sense": self.senses[candidates[i]], "cosine": float(near[i])} for i in np.argsort(-near, kind="stable")]
+        return {"text": text, "word": word, "label": found[0]["sense"], "senses": found}
 
-    def save(self, folder: Path) -> None:
-        self.encoder.save(folder)
-        config = folder / "config.json"
-        config.write_text(json.dumps({**self.describe(), "encoder": json.loads(config.read_text("utf-8"))}, indent=2, ensure_ascii=False) + "\n", "utf-8")
-        (folder / SENSES).write_text(json.dumps({"senses": self.senses, "lemmas": self.lemmas, "counts": self.counts}, ensure_ascii=False), "utf-8")
-        save_file({"vectors": torch.from_numpy(self.known)}, folder / VECTORS, metadata={"format": "pt"})
+    def kept(self) -> dict[str, Any]:
+        return {"senses": self.senses, "lemmas": self.lemmas, "counts": self.counts}
 
     @classmethod
-    def open(cls, folder: Path, described: dict[str, Any]) -> Self:
-        from stairs.tasks import TASKS
-
-        encoder = TASKS[described["encoder"]["task"]].open(folder, described["encoder"])
-        kept = json.loads((folder / SENSES).read_text("utf-8"))
-        return cls(encoder, kept["senses"], kept["lemmas"], kept["counts"], weights(folder / VECTORS)["vectors"].numpy())
+    def remade(cls, encoder: Task, kept: Any, known: np.ndarray) -> Self:
+        return cls(encoder, kept["senses"], kept["lemmas"], kept["counts"], known)
 
 
 def grouped(order: list[int], examples: Sequence[Sensed]) -> Iterator[list[int]]:

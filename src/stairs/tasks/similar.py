@@ -5,36 +5,29 @@ with scores, it is the rank correlation between their cosines and the scores, as
 """
 
 import functools
-import json
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-import torch
-from safetensors.torch import save_file
 from torch import Tensor
 
 from stairs.errors import BadInput
 from stairs.layers.nearest import Nearest
+from stairs.tasks.beside import Beside
 from stairs.tasks.metrics import linear_correlation, rank_correlation
-from stairs.tasks.task import Task, weights
+from stairs.tasks.task import Task
 from stairs.text.batch import Batch
-from stairs.text.examples import Pair
-
-TEXTS, VECTORS = "texts.json", "texts.safetensors"
 
 
-class Similar(Task):
-    """Texts in order of their cosine. `encoder` is the run's own task, which makes the vectors."""
+class Similar(Beside):
+    """Texts in order of their cosine."""
 
     name = "similar"
     asks = "compare"
 
     def __init__(self, encoder: Task, texts: Sequence[str] = (), vectors: np.ndarray | None = None) -> None:
-        super().__init__(encoder.model, encoder.tokenizer)
-        self.encoder, self.texts = encoder, list(texts)
-        self.known = encoder.vectors(self.texts) if vectors is None else vectors
+        super().__init__(encoder, encoder.vectors(list(texts)) if vectors is None else vectors)
+        self.texts = list(texts)
 
     def vectors(self, texts: list[str], encode: Callable[[Batch], Tensor] | None = None) -> np.ndarray:
         return self.encoder.vectors(texts, encode)
@@ -53,30 +46,21 @@ class Similar(Task):
         found = zip(places[0].tolist(), near[0].tolist(), strict=True)
         return {"text": text, "near": [{"text": self.texts[place], "cosine": cosine} for place, cosine in found]}
 
-    def evaluate(self, examples: Sequence[Pair]) -> dict[str, Any]:
+    def evaluate(self, examples: Sequence[Any]) -> dict[str, Any]:
         unscored = next((example for example in examples if example.score is None), None)
         if unscored is not None:
-            raise BadInput(f"{unscored.where}: this pair has a label and no score; cosines are judged by scores, labels by stairs tune --task compare")
+            came = f"{unscored.where}: this pair has a label and no score"
+            raise BadInput(f"{came}; cosines are judged by scores, labels by stairs tune --task compare")
         first, second = (self.vectors([getattr(example, side) for example in examples]) for side in ("first", "second"))
         truth, near = np.array([example.score for example in examples]), cosines(first, second)
         return {"spearman": rank_correlation(truth, near), "pearson": linear_correlation(truth, near), "pairs": len(examples)}
 
-    def describe(self) -> dict[str, Any]:
-        return {**super().describe(), "encoder": self.encoder.describe()}
-
-    def save(self, folder: Path) -> None:
-        self.encoder.save(folder)
-        config = folder / "config.json"
-        config.write_text(json.dumps({**self.describe(), "encoder": json.loads(config.read_text("utf-8"))}, indent=2, ensure_ascii=False) + "\n", "utf-8")
-        (folder / TEXTS).write_text(json.dumps(self.texts, ensure_ascii=False), "utf-8")
-        save_file({"vectors": torch.from_numpy(np.ascontiguousarray(self.known))}, folder / VECTORS, metadata={"format": "pt"})
+    def kept(self) -> list[str]:
+        return self.texts
 
     @classmethod
-    def open(cls, folder: Path, described: dict[str, Any]) -> Self:
-        from stairs.tasks import TASKS
-
-        encoder = TASKS[described["encoder"]["task"]].open(folder, described["encoder"])
-        return cls(encoder, json.loads((folder / TEXTS).read_text("utf-8")), weights(folder / VECTORS)["vectors"].numpy())
+    def remade(cls, encoder: Task, kept: Any, known: np.ndarray) -> Self:
+        return cls(encoder, kept, known)
 
 
 def cosines(first: np.ndarray, second: np.ndarray) -> np.ndarray:

@@ -20,11 +20,12 @@ from torch import Tensor, nn
 from stairs.errors import BadInput, preview
 from stairs.layers.initial import initialize
 from stairs.models.base import Model
+from stairs.models.transfer import Pooling, Transfer
 from stairs.progress import say, track
+from stairs.tasks.feature_cache import kept
 from stairs.tasks.rows import Form, LabelledRows, Row, collated
 from stairs.tasks.task import Task, weights
 from stairs.tasks.transfer import Learner, check, paces, usual_rate
-from stairs.models.transfer import Pooling, Transfer
 from stairs.text.batch import IGNORE, Batch
 from stairs.text.examples import Example
 from stairs.text.tokenizer import Tokenizer
@@ -42,11 +43,12 @@ class Examples:
 
     train: Sequence[Example]
     held_out: Sequence[Example]
+    encoder: str = ""  # the hash of the weights that training begins with
 
     @property
     def manifest(self) -> dict[str, Any]:
         """What a run remembers of them, wherever they came from."""
-        digest = hashlib.sha256()
+        digest = hashlib.sha256(self.encoder.encode())
         for example in (*self.train, None, *self.held_out):
             digest.update(repr(example and replace(example, where="")).encode())
         return {"corpus": digest.hexdigest()}
@@ -66,10 +68,11 @@ class Supervised(Task):
         check(self.transfer, model)
         self.settings = settings  # what the labels decided, such as their names: kept with the run
         if self.transfer.trains_encoder and model.learns_by == "adoption":
-            model.vectors = nn.Parameter(model.vectors.detach().clone())  # the table lies in a file that is not to be written
+            model.vectors = nn.Parameter(model.tensors()["vectors"].clone())  # the table lies in a file that is not to be written
         self.width = width_of(model)
         self.head = self.new_head()
         self.whole = Learner(model, self.head, self.transfer)
+        self.remembered: dict[str, LabelledRows] = {}
 
     # What each task says for itself
 
@@ -130,11 +133,11 @@ class Supervised(Task):
     def examples(self, shards: Any, split: str = "train") -> LabelledRows:
         found = LabelledRows(self.rows(shards.train if split == "train" else shards.held_out), self.tokenizer.pad, self.targets)
         if self.transfer.transfer == "features":
-            found.vectors = list(self.computed(found.rows))
+            found.vectors = kept(self.model, found.rows, f"{self.name} {self.transfer.pooling}", lambda: self.computed(found.rows))
         return found
 
     @torch.no_grad()
-    def computed(self, rows: list[Row]) -> Iterator[np.ndarray]:
+    def computed(self, rows: list[Row]) -> list[np.ndarray]:
         """The features of every row, in order, each without padding."""
         self.model.eval()
         found: list[np.ndarray] = [np.zeros(0)] * len(rows)
@@ -145,17 +148,17 @@ class Supervised(Task):
                 for number, own, real in zip(numbers, features, batch.real.sum(1).tolist(), strict=True):
                     found[number] = own if own.ndim == 1 else own[:real]
                 advance(len(numbers))
-        return iter(found)
+        return found
 
     # Judging and answering
 
     def evaluate_shards(self, shards: Any, split: str = "held_out", most: int | None = None) -> dict[str, Any]:
         if self.transfer.transfer != "features":
             return self.evaluate(shards.held_out if split == "held_out" else shards.train)
-        kept = self.__dict__.setdefault("remembered", {})  # the encoder does not change, so neither does what it says
-        if split not in kept:
-            kept[split] = self.examples(shards, split)
-        return self.scored(shards.held_out if split == "held_out" else shards.train, kept[split].rows, self.said_of(kept[split].vectors))
+        if split not in self.remembered:  # the encoder does not change, so neither does what it says
+            self.remembered[split] = self.examples(shards, split)
+        given = self.remembered[split]
+        return self.scored(shards.held_out if split == "held_out" else shards.train, given.rows, self.said_of(given.vectors))
 
     def evaluate(self, examples: Sequence[Any]) -> dict[str, Any]:
         rows = self.rows(examples)

@@ -55,7 +55,8 @@ class Tag(Supervised):
         for number, example in enumerate(examples):
             strange = next((tag for tag in example.tags if tag not in known), None)
             if strange is not None:
-                raise BadInput(f"{example.where}: the tag {strange!r} was not in the training file, which had {', '.join(self.labels[:8])}; correct it")
+                had = ", ".join(self.labels[:8])
+                raise BadInput(f"{example.where}: the tag {strange!r} was not in the training file, which had {had}; correct it")
             pieces = self.pieces(example.words)
             for words, (start, stop) in self.parts([len(piece) for piece in pieces]):
                 ids = [i for piece in pieces[start:stop] for i in piece]

@@ -28,8 +28,9 @@ from stairs.training.run import FORMAT, MODEL, Run, versions
 from stairs.training.sweeps import Epochs, Sweeps, settled
 
 
-def fit(task: Task, examples: Shards, out: str | Path, options: TrainingOptions | None = None) -> dict[str, Any]:
-    """Train `task` on the train split, judge it on the held-out one, and keep both in `out`. Returns the last measurement.
+def fit(task: Task, examples: Any, out: str | Path, options: TrainingOptions | None = None) -> dict[str, Any]:
+    """Train `task` on the train split, judge it on the held-out one, and keep both in `out`. Returns the last measurement. `examples` are the shards
+    of a text, or labelled ones, `Examples`.
 
     A run that is finished is not trained again; one that was interrupted is taken up where it stands. Under torchrun every worker calls it,
     and all but the first get an empty measurement.

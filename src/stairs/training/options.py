@@ -49,8 +49,9 @@ class TrainingOptions:
         if len(given) > 1:
             raise BadInput(f"--{given[0]} and --{given[1]} both say how long to train; give one of them")
         for name, low, high in (
-            ("steps", 1, 10**9), ("batch_tokens", 1, 1 << 30), ("batch_examples", 1, 1 << 20), ("accumulate", 1, 1 << 20), ("evaluate_every", 1, 10**9),
-            ("save_every", 1, 10**9), ("keep", 1, 1000), ("patience", 0, 10**6), ("threads", 1, 10**6), ("seed", 0, (1 << 63) - 1),
+            ("steps", 1, 10**9), ("batch_tokens", 1, 1 << 30), ("batch_examples", 1, 1 << 20), ("accumulate", 1, 1 << 20),
+            ("evaluate_every", 1, 10**9), ("save_every", 1, 10**9), ("keep", 1, 1000), ("patience", 0, 10**6), ("threads", 1, 10**6),
+            ("seed", 0, (1 << 63) - 1),
             ("epochs", 0, 1e6), ("learning_rate", 0, math.inf), ("warmup", 0, 1), ("weight_decay", 0, 100), ("clip", 0, 1e9),
         ):  # fmt: skip
             within(name, getattr(self, name), low, high)

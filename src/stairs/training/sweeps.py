@@ -40,7 +40,8 @@ TOGETHER = 1 << 17  # tokens after which many workers put together what they lea
 LOWEST = 1e-4  # share of the learning rate that is left at the end
 JUDGED_AT_ONCE = 1 << 20  # tokens of held-out text looked at after an epoch; the finished vectors are judged on all
 PROBE = 250_000  # tokens on which the speed is measured
-OTHERS = ("steps", "batch_tokens", "batch_examples", "accumulate", "schedule", "warmup", "weight_decay", "clip", "precision", "compile", "shard")  # not for sweeping
+# not for sweeping
+OTHERS = ("steps", "batch_tokens", "batch_examples", "accumulate", "schedule", "warmup", "weight_decay", "clip", "precision", "compile", "shard")
 
 
 def settled(model: Model | type[Model], options: TrainingOptions) -> TrainingOptions:

@@ -1,5 +1,5 @@
-"""Words with their senses: token, lemma, part of speech and sense on each line, tabs between them; `_` for a word without a sense, `;` between several
-that fit alike; sentences are parted by blank lines or by lines that begin with #."""
+"""Words with their senses: token, lemma, part of speech and sense on each line, tabs between them; `_` for a word without a sense, `;` between
+several that fit alike; sentences are parted by blank lines or by lines that begin with #."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,0 +1,45 @@
+"""Features are computed once, and again only for other weights, other rows, or a damaged file."""
+
+import numpy as np
+import pytest
+from small import QUESTION, SENTENCES, encoder
+
+from stairs.files import cache_folder
+from stairs.tasks.feature_cache import kept, weights_hash
+from stairs.tasks.rows import Row
+from stairs.text.tokenizer import Tokenizer, TokenizerSpec
+
+
+@pytest.fixture
+def model():
+    return encoder("bert", Tokenizer.train(TokenizerSpec("wordpiece", vocab_size=200), lambda: [[*SENTENCES, QUESTION]]))
+
+
+@pytest.mark.parametrize("vectors", [[np.ones(3, np.float32), np.zeros(3, np.float32)], [np.ones((2, 3), np.float32), np.zeros((4, 3), np.float32)]])
+def test_computed_once(model, vectors, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    rows, calls = [Row([2, 7, 3], [0, 0, 0], 0), Row([2, 8, 3], [0, 0, 0], 1)], []
+
+    def compute():
+        calls.append(1)
+        return vectors
+
+    for again in range(2):
+        found = kept(model, rows, "classify", compute)
+        assert len(calls) == 1 and all(np.array_equal(a, b) for a, b in zip(found, vectors, strict=True)), again
+    kept(model, rows[:1], "classify", lambda: compute()[:1])
+    kept(model, rows, "tag", compute)
+    model.initialize(3)
+    kept(model, rows, "classify", compute)
+    assert len(calls) == 4
+    for folder in cache_folder().glob("features-*"):
+        (folder / "features.safetensors").write_bytes(b"damaged")
+    kept(model, rows, "classify", compute)
+    assert len(calls) == 5
+
+
+def test_the_hash_is_of_all_weights(model):
+    before = weights_hash(model)
+    assert weights_hash(model) == before
+    model.blocks[1].attention.query.bias.data[0] += 1
+    assert weights_hash(model) != before

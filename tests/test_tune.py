@@ -1,0 +1,159 @@
+"""stairs tune: from a labelled file to an answer, as a user types it."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent / "tasks"))
+from small import QUESTION, SENTENCES, encoder, examples
+
+from stairs.cli import main
+from stairs.tasks import Encode
+from stairs.text.tokenizer import Tokenizer, TokenizerSpec
+from stairs.training.at_once import learn_at_once
+
+QUICK = ("--epochs", "6", "--batch-examples", "8", "--learning-rate", "0.003", "--precision", "fp32", "--threads", "1")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    tokenizer = Tokenizer.train(TokenizerSpec("wordpiece", vocab_size=200), lambda: [[*SENTENCES, QUESTION]])
+    learn_at_once(tmp_path / "bert", {"seed": 0}, lambda: Encode(encoder("bert", tokenizer), tokenizer), lambda task: {})
+    return tmp_path
+
+
+def write(folder, asks, count=80):
+    given = examples(asks, count)
+    if asks in ("classify", "compare"):
+        columns = {"classify": ("text", "label"), "compare": ("first", "second", "label")}[asks]
+        rows = [columns, *([getattr(example, column) for column in columns] for example in given)]
+        (folder / "labels.tsv").write_text("".join("\t".join(row) + "\n" for row in rows))
+        return "labels.tsv"
+    if asks == "tag":
+        (folder / "labels.tsv").write_text("\n".join("".join(f"{a}\t{b}\n" for a, b in zip(e.words, e.tags, strict=True)) for e in given))
+        return "labels.tsv"
+    asked = [
+        {"context": e.passage, "qas": [{"id": str(i), "question": e.question, "answers": [{"text": t, "answer_start": a} for a, t in e.answers]}]}
+        for i, e in enumerate(given)
+    ]
+    (folder / "labels.json").write_text(json.dumps({"version": "1.1", "data": [{"title": "", "paragraphs": asked}]}))
+    return "labels.json"
+
+
+@pytest.mark.parametrize(
+    ("asks", "given", "expected"),
+    [
+        ("classify", ["soup and rice in Rome today ."], "food"),
+        ("compare", ["soup today", "--second", "rice today"], "same"),
+        ("tag", ["rice and soup in Rome today ."], "rice/O and/O soup/O in/O Rome/B-place today/O ./O"),
+        ("span", [QUESTION, "--second", "soup and rice in Kyoto today ."], "Kyoto"),
+    ],
+)
+def test_from_a_file_to_an_answer(asks, given, expected, folder, capsys):
+    file = write(folder, asks, 200)
+    assert main(["tune", "bert", file, "--task", asks, "--out", "run", *QUICK, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["run"] == "run" and 0 <= told["dev"]["error"]["value"] <= 1
+    assert json.loads((folder / "run" / "report.json").read_text())["dev"] == told["dev"]
+    assert main(["ask", "run", *given]) == 0
+    said = capsys.readouterr().out.strip()
+    if asks == "compare":  # a hard one for so small a model
+        assert said in ("same", "other")
+    else:
+        assert said == expected
+    assert main(["score", "run", file, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["error"]["value"] <= (0.8 if asks == "compare" else 0.3)
+
+
+def test_the_report_for_people(folder, capsys):
+    assert main(["tune", "bert", write(folder, "classify"), *QUICK]) == 0
+    shown = capsys.readouterr().out
+    assert "runs/labels-classify-bert: accuracy" in shown and "macro f1" in shown and "precision  recall" in shown and "chances are off by" in shown
+
+
+@pytest.mark.parametrize("transfer", ["features", "frozen", "top"])
+def test_other_transfers(transfer, folder, capsys):
+    flags = ["--transfer", transfer, "--epochs", "2", "--batch-examples", "8", "--precision", "fp32", "--threads", "1", "--json"]
+    assert main(["tune", "bert", write(folder, "classify"), *flags]) == 0
+    assert json.loads(capsys.readouterr().out)["dev"]["texts"] == 8
+
+
+@pytest.mark.parametrize("step", ["words", "ngram"])
+def test_steps_that_need_no_run(step, folder, capsys):
+    file = write(folder, "classify")
+    assert main(["tune", step, file, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["dev"]["accuracy"]["value"] > 0.8
+    assert main(["tune", step, write(folder, "compare"), "--task", "compare"]) == 2
+    assert f"{step} learns to classify alone; for compare give a run" in capsys.readouterr().err
+
+
+def test_it_reads_the_texts_first(folder, capsys):
+    file = write(folder, "classify")
+    assert main(["tune", "bert", file, "--adapt", "2", "--out", "run", *QUICK, "--json"]) == 0
+    capsys.readouterr()
+    assert (folder / "run-adapted" / "model").is_dir() and (folder / "run" / "model").is_dir()
+    assert main(["ask", "run-adapted", "soup and ___ in Rome today ."]) == 0
+
+
+def test_the_nearest_of_the_texts_of_a_file(folder, capsys):
+    (folder / "texts.txt").write_text("\n".join(SENTENCES[:20]))
+    assert main(["tune", "bert", "texts.txt", "--task", "similar", "--out", "near"]) == 0
+    assert "near: 20 texts" in capsys.readouterr().out
+    assert main(["ask", "near", SENTENCES[3], "--top", "2"]) == 0
+    assert capsys.readouterr().out.splitlines()[0] == f"1.00  {SENTENCES[3]}"
+
+
+def test_a_finished_run_is_not_trained_again_and_other_data_is_refused(folder, capsys):
+    file = write(folder, "classify")
+    for _ in range(2):
+        assert main(["tune", "bert", file, "--out", "run", *QUICK, "--json"]) == 0
+    first, second = (json.loads(line) for line in capsys.readouterr().out.splitlines())
+    assert first == second
+    write(folder, "classify", 60)
+    assert main(["tune", "bert", file, "--out", "run", *QUICK]) == 2
+    assert "was begun with data.corpus" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ([], "a run and a file of labelled examples are needed"),
+        (["bert"], "a run and a file of labelled examples are needed"),
+        (["bert", "labels.tsv", "--most", "0"], "--most 0 is below 1"),
+        (["bert", "labels.tsv", "--adapt", "-1"], "--adapt -1.0 is not between"),
+        (["bert", "labels.tsv", "--transfer", "top", "--top-layers", "9"], "--top-layers 9 of bert: it has 2 blocks"),
+        (["bert", "labels.tsv", "--layer-decay", "2"], "--layer-decay 2.0 is not between 0 and 1"),
+        (["nowhere", "labels.tsv"], "nowhere"),
+        (["bert", "nowhere.tsv"], "nowhere.tsv"),
+    ],
+)
+def test_what_cannot_be(arguments, says, folder, capsys):
+    write(folder, "classify")
+    assert main(["tune", *arguments]) == 2
+    said = capsys.readouterr().err
+    assert says in said and said.count("\n") <= 3
+
+
+@pytest.mark.parametrize(
+    ("rows", "says"),
+    [
+        ("text\tlabel\nsoup\tfood\nrice\tfood\n" * 1, "have the label 'food'; at least two are needed"),
+        ("text\n" + "soup\n" * 5, "no column for label"),
+        ("first\nsoup\nrice\n", "no column"),
+    ],
+)
+def test_files_that_cannot_be_learnt_from(rows, says, folder, capsys):
+    (folder / "labels.tsv").write_text(rows)
+    (folder / "dev.tsv").write_text("text\tlabel\nsoup\tfood\nrain\tweather\n")
+    assert main(["tune", "bert", "labels.tsv", "--task", "classify", "--dev", "dev.tsv"]) == 2
+    assert says in capsys.readouterr().err
+
+
+def test_a_label_of_the_test_file_alone(folder, capsys):
+    file = write(folder, "classify")
+    (folder / "test.tsv").write_text("text\tlabel\nsoup\tfood\nrain\tnews\n")
+    assert main(["tune", "bert", file, "--test", "test.tsv", *QUICK]) == 2
+    assert "test.tsv:3: the label 'news' was not in the training file" in capsys.readouterr().err
