@@ -1,12 +1,8 @@
 """stairs tune: from a labelled file to an answer, as a user types it."""
 
 import json
-import sys
-from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent / "tasks"))
 from small import QUESTION, SENTENCES, encoder, examples
 
 from stairs.cli import main

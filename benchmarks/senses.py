@@ -1,0 +1,32 @@
+"""Word senses: learnt from SemCor by `stairs tune --task sense`, judged on the five evaluation sets, beside the most frequent sense.
+
+python benchmarks/senses.py RUN [--most 37000]
+"""
+
+import argparse
+import json
+import tempfile
+from pathlib import Path
+
+from side_by_side import data, load, stairs
+
+SETS = ("senseval2", "senseval3", "semeval2007", "semeval2013", "semeval2015")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("run")
+    parser.add_argument("--most", type=int, default=1_000_000)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        out, dev = Path(folder) / "senses", data("senses/semeval2007.tsv")
+        flags = ["--task", "sense", "--dev", dev, "--most", options.most, "--out", out, "--quiet"]
+        stairs("tune", options.run, data("senses/semcor3.tsv.xz"), *flags, cache=Path(folder))
+        print(f"{'set':14}{'F1':>9}{'most frequent':>15}{'words':>8}   {load()}")
+        for name in SETS:
+            told = json.loads(stairs("score", out, data(f"senses/{name}.tsv"), "--json", "--quiet", cache=Path(folder)))
+            print(f"{name:14}{told['f1']['value']:9.4f}{told['most_frequent_f1']['value']:15.4f}{told['words']:8d}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

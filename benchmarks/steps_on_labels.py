@@ -1,0 +1,58 @@
+"""Every step on one labelled file: what it is worth, what it costs to teach, and to ask.
+
+python benchmarks/steps_on_labels.py [NAME=RUN ...] [--train FILE] [--test FILE] [--dev FILE] [--most 5000] [--transfer full features]
+
+Without runs: the n-gram classifier and TF-IDF, which need none. A run is one of `stairs train` or `stairs adopt`; its pretraining is not counted.
+"""
+
+import argparse
+import json
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from side_by_side import data, load, stairs
+from stairs.text.labelled import read
+from stairs.training.run import load as open_run
+
+TIMED = 200  # texts, asked one by one
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("runs", nargs="*")
+    parser.add_argument("--train")
+    parser.add_argument("--dev")
+    parser.add_argument("--test")
+    parser.add_argument("--most", type=int, default=5000)
+    parser.add_argument("--transfer", nargs="+", default=["full"])
+    options = parser.parse_args()
+    files = {part: options.__dict__[part] or data(f"classify/sst2/{part}.tsv") for part in ("train", "dev", "test")}
+    texts = [example.text for example in list(read(files["test"], "classify").examples)[:TIMED]]
+    named = [("n-gram", "ngram"), ("TF-IDF", "words"), *(tuple(run.split("=", 1)) for run in options.runs)]
+    print(f"{'step':12}{'transfer':10}{'accuracy':>10}{'macro-F1':>10}{'train s':>9}{'ms/text':>9}   {load()}")
+    with tempfile.TemporaryDirectory() as folder:
+        for name, run in named:
+            for transfer in options.transfer if run not in ("ngram", "words") else [""]:
+                judge(name, run, transfer, files, texts, Path(folder), options.most)
+
+
+def judge(name: str, run: str, transfer: str, files: dict[str, Any], texts: list[str], folder: Path, most: int) -> None:
+    out = folder / f"{name}-{transfer}"
+    how = ["--transfer", transfer] if transfer else []
+    flags = ["--task", "classify", "--dev", files["dev"], "--test", files["test"], "--most", most, "--out", out, "--json", "--quiet"]
+    told = json.loads(stairs("tune", run, files["train"], *flags, *how, cache=folder))
+    task = open_run(out)
+    task.answer(texts[0])
+    began = time.perf_counter()
+    for text in texts:
+        task.answer(text)
+    each = (time.perf_counter() - began) * 1000 / len(texts)
+    test = told["test"]
+    scores = f"{test['accuracy']['value']:10.4f}{test['macro_f1']['value']:10.4f}"
+    print(f"{name:12}{transfer or '-':10}{scores}{told['dev']['seconds']:9.1f}{each:9.2f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
