@@ -16,7 +16,7 @@ def report(truth: Sequence[str], chances: np.ndarray, labels: Sequence[str]) -> 
     precision, recall, f1, support = precision_recall_fscore_support(truth, guessed, labels=list(labels), zero_division=0)
     columns = zip(labels, precision.tolist(), recall.tolist(), f1.tolist(), support.tolist(), strict=True)
     return {
-        "labels": {label: {"precision": p, "recall": r, "f1": f, "texts": n} for label, p, r, f, n in columns},
+        "labels": {label: {"precision": p, "recall": r, "f1": f, "texts": int(n)} for label, p, r, f, n in columns},
         "confusion": confusion_matrix(truth, guessed, labels=list(labels)).tolist(),
         "calibration": calibration(np.array([a == b for a, b in zip(truth, guessed, strict=True)]), chances.max(1)),
     }
