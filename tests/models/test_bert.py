@@ -113,3 +113,20 @@ def test_too_many_tokens_are_refused():
 def test_settings_that_cannot_be(wrong, words):
     with pytest.raises(BadInput, match=words):
         BERTConfig(**{**SMALL, **wrong})
+
+
+def test_the_first_position_alone_is_the_same():
+    model, batch = BERT(BERTConfig(**SMALL)), batch_of(labels=False)
+    found = {}
+    for name, encode in (("first", model.encode_first), ("whole", lambda batch: model.encode(batch)[:, :1])):
+        model.zero_grad()
+        vectors = encode(batch)
+        vectors.square().sum().backward()
+        found[name] = vectors.detach(), {place: weight.grad.clone() for place, weight in model.named_parameters() if weight.grad is not None}
+    assert torch.allclose(found["first"][0], found["whole"][0], atol=1e-5)
+    assert found["first"][1].keys() == found["whole"][1].keys()
+    for place, slope in found["first"][1].items():
+        assert torch.allclose(slope, found["whole"][1][place], atol=1e-4), place
+    with capture(model) as seen:
+        assert torch.allclose(model.encode_first(batch), found["whole"][0], atol=1e-5)
+    assert seen["blocks.1.attention"].shape == (5, 2, 20, 20)  # who looks is shown everything

@@ -91,7 +91,7 @@ def test_lower_blocks_learn_more_slowly(tokenizer):
 
 def test_scores_are_learnt_on_their_own_scale(tokenizer, tmp_path):
     pairs = [Pair(f"{a} today", f"{b} today", None, 2.0 * (a in FOOD) + (b in FOOD) + 1) for a in FOOD + WEATHER for b in FOOD + WEATHER]
-    task = new_task("compare", encoder("bert", tokenizer), tokenizer, pairs)
+    task = new_task("compare", encoder("bert", tokenizer), tokenizer, pairs, pooling="mean")
     options = TrainingOptions(epochs=20, batch_examples=16, learning_rate=3e-3, precision="fp32", patience=0)
     measured = fit(task, Examples(pairs, pairs[::7]), tmp_path / "run", options)
     assert measured["spearman"]["value"] > 0.8

@@ -77,5 +77,11 @@ class Block(nn.Module):
             x = self.added(x, lambda y: self.cross_attention(y, memory, memory_mask), self.cross_attention_norm)
         return self.added(x, self.feed_forward, self.feed_forward_norm)
 
+    def first(self, x: Tensor, mask: Tensor) -> Tensor:
+        """What `forward` gives for the first position alone, (B, 1, D): it looks at all of (B, T, D), and nothing is computed for the others."""
+        read = self.attention_norm(x) if self.norm_first else x
+        y = self.added(x[:, :1], lambda y: self.attention(y, read, mask), self.attention_norm)
+        return self.added(y, self.feed_forward, self.feed_forward_norm)
+
     def added(self, x: Tensor, sublayer: Callable[[Tensor], Tensor], norm: nn.LayerNorm) -> Tensor:
         return x + self.dropout(sublayer(norm(x))) if self.norm_first else norm(x + self.dropout(sublayer(x)))

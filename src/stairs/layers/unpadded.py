@@ -86,9 +86,14 @@ class Groups:
 def unpadded(model: nn.Module, real: Tensor, mask: Tensor) -> Padded | Groups:
     """The layout that costs least; the plain one where somebody looks into the model, since what they see is in rows, and on a GPU or in a
     compiled model, which would wait for the lengths."""
-    if real.device.type != "cpu" or torch.compiler.is_compiling() or any(part._forward_hooks for part in model.modules()):
+    if real.device.type != "cpu" or torch.compiler.is_compiling() or looked_at(model):
         return Padded(mask)
     return Groups(real, mask)
+
+
+def looked_at(model: nn.Module) -> bool:
+    """Whether somebody looks into the model, by hooks on its parts."""
+    return any(part._forward_hooks for part in model.modules())
 
 
 def cut(mask: Tensor, rows: Tensor, places: Tensor) -> Tensor:

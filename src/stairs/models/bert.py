@@ -25,7 +25,7 @@ from stairs.layers.initial import faint, initialize
 from stairs.layers.masks import padding
 from stairs.layers.neighbours import look_at_neighbours
 from stairs.layers.positions import Learned
-from stairs.layers.unpadded import unpadded
+from stairs.layers.unpadded import looked_at, unpadded
 from stairs.layers.vocabulary import surprises, total_surprise
 from stairs.models.base import Model
 from stairs.models.configs import BERTConfig
@@ -57,6 +57,8 @@ class BERT(Model):
     tables_times = 4.0
     config: BERTConfig
 
+    blocks: Any
+
     def __init__(self, config: BERTConfig) -> None:
         super().__init__(config)
         self.learning_rate *= min(1.0, 256 / config.width)  # wide models learn in smaller steps
@@ -87,6 +89,18 @@ class BERT(Model):
 
     def encode(self, batch: Batch) -> Tensor:
         """The last block's vector of each token, (B, T, D)."""
+        x, rows = self.through(self.blocks, batch)
+        return rows.padded(x)
+
+    def encode_first(self, batch: Batch) -> Tensor:
+        """`encode(batch)[:, :1]`, for tasks that read [CLS] alone: in the last block only that position is computed."""
+        if batch.looks is not None or self.blocks[-1].attention.together is not None or looked_at(self):
+            return self.encode(batch)[:, :1]
+        x, rows = self.through(self.blocks[:-1], batch)
+        return self.blocks[-1].first(rows.padded(x), padding(batch.real))
+
+    def through(self, blocks: Any, batch: Batch) -> tuple[Tensor, Any]:
+        """What some blocks make of the tokens, and how it is laid out."""
         self.check_length(batch)
         mask = padding(batch.real) if batch.looks is None else batch.looks & padding(batch.real)
         rows = unpadded(self, batch.real, mask)
@@ -94,9 +108,9 @@ class BERT(Model):
         places = torch.arange(batch.ids.shape[1], device=batch.ids.device).expand_as(batch.ids) if batch.places is None else batch.places
         x = self.tokens(rows.packed(batch.ids)) + self.segments(rows.packed(segments)) + self.positions(rows.packed(places))
         x = self.dropout(self.norm(x))
-        for block in self.blocks:
+        for block in blocks:
             x = block(x, rows.mask)
-        return rows.padded(x)
+        return x, rows
 
     def predict(self, batch: Batch) -> Tensor:
         """Log-chances of the word at each position, (B, T, V), up to a constant."""

@@ -66,6 +66,10 @@ class Classify(Supervised):
             row.target = known.get(label, 0)
         return rows
 
+    def encode(self, batch: Batch) -> Tensor:
+        first = getattr(self.model, "encode_first", None)
+        return super().encode(batch) if first is None or self.pooling != "cls" else first(batch)
+
     def read(self, hidden: Tensor, batch: Batch) -> Tensor:
         return pooled(hidden, batch, self.model, self.pooling, self.tokenizer.special)
 

@@ -83,8 +83,12 @@ class Supervised(Task):
         """All that is read for the examples, with targets where they have labels."""
         raise AssertionError("each task has its own")
 
+    def encode(self, batch: Batch) -> Tensor:
+        """The token vectors (B, T, D), or those of them that `read` needs."""
+        return self.model.encode(batch)
+
     def read(self, hidden: Tensor, batch: Batch) -> Tensor:
-        """What the head sees of the token vectors (B, T, D)."""
+        """What the head sees of the token vectors."""
         return hidden
 
     def targets(self, rows: Sequence[Row], length: int) -> dict[str, Tensor]:
@@ -122,7 +126,7 @@ class Supervised(Task):
 
     def features(self, batch: Batch) -> Tensor:
         """What the head sees, computed now or before."""
-        return self.read(self.model.encode(batch), batch) if batch.vectors is None else batch.vectors
+        return self.read(self.encode(batch), batch) if batch.vectors is None else batch.vectors
 
     def training_loss(self, batch: Batch) -> tuple[Tensor, int]:
         nats, count = self.surprise(self.head(self.features(batch)).float(), batch)
@@ -144,7 +148,7 @@ class Supervised(Task):
         with track("encoding", total=len(rows), unit="texts") as advance:
             for numbers in batches(rows):
                 batch = collated([rows[number] for number in numbers], self.tokenizer.pad)
-                features = self.read(self.model.encode(batch), batch).float().numpy()
+                features = self.features(batch).float().numpy()
                 for number, own, real in zip(numbers, features, batch.real.sum(1).tolist(), strict=True):
                     found[number] = own if own.ndim == 1 else own[:real]
                 advance(len(numbers))
@@ -172,7 +176,7 @@ class Supervised(Task):
         found: list[np.ndarray] = [np.zeros(0)] * len(rows)
         for numbers in batches(rows):
             batch = collated([rows[number] for number in numbers], self.tokenizer.pad).to(device)
-            said = self.head(self.read(self.model.encode(batch), batch)).float().cpu().numpy()
+            said = self.head(self.features(batch)).float().cpu().numpy()
             for number, own, real in zip(numbers, said, batch.real.sum(1).tolist(), strict=True):
                 found[number] = own if own.ndim == 1 else own[:real]
         self.learner.train(was)
