@@ -141,7 +141,7 @@ def write_spans(path: Path, examples: list[Any]) -> None:
 
 ENDINGS = {"classify": ".jsonl", "compare": ".jsonl", "tag": ".tsv", "span": ".json"}
 WRITERS = {"classify": write_texts, "compare": write_texts, "tag": write_tags, "span": write_spans}
-DEV = 300
+DEV = 100
 
 
 if __name__ == "__main__":
