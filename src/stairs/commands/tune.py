@@ -53,9 +53,9 @@ def main(arguments: list[str]) -> int:
     task, out, measured = (counted if options.run in WITHOUT_A_RUN or asks == "sense" else learned)(asks, train, dev, options)
     if not measured:  # a worker that only computed
         return 0
-    judged = {"dev": {**measured, **task.detailed(dev)}}
+    judged = {"dev": {**measured, **task.reported(dev)}}
     if "test" in given:
-        judged["test"] = {**task.evaluate(given["test"]), **task.detailed(given["test"])}
+        judged["test"] = task.reported(given["test"])
     return reported(out, judged, options)
 
 

@@ -98,10 +98,8 @@ class Classify(Supervised):
             "surprise": float(-np.log(np.maximum(right, 1e-12)).mean()),
         }
 
-    def detailed(self, examples: Sequence[Any]) -> dict[str, Any]:
-        """What `stairs tune` writes into report.json besides the measurements."""
-        rows = self.rows(examples)
-        return report([examples[row.example].label for row in rows], softmax(np.stack(self.said(rows))), self.labels)
+    def details(self, examples: Sequence[Any], rows: list[Row], said: list[np.ndarray]) -> dict[str, Any]:
+        return report([examples[row.example].label for row in rows], softmax(np.stack(said)), self.labels)
 
     def chances(self, texts: Sequence[str]) -> np.ndarray:
         """P(label | text), (N, labels)."""

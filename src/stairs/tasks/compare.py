@@ -88,8 +88,8 @@ class Compare(Classify):
         error = {"value": 1 - spearman["value"], "low": 1 - spearman["high"], "high": 1 - spearman["low"]}
         return {"error": error, "spearman": spearman, "pearson": pearson, "pairs": len(truth)}
 
-    def detailed(self, examples: Sequence[Any]) -> dict[str, Any]:
-        return super().detailed(examples) if self.labels else {}
+    def details(self, examples: Sequence[Any], rows: list[Row], said: list[np.ndarray]) -> dict[str, Any]:
+        return super().details(examples, rows, said) if self.labels else {}
 
     def answer(self, text: str, *arguments: Any, second: str | None = None, **options: Any) -> dict[str, Any]:
         """Of two texts; in one, a tab stands between them."""

@@ -168,6 +168,15 @@ class Supervised(Task):
         rows = self.rows(examples)
         return self.scored(examples, rows, self.said(rows))
 
+    def reported(self, examples: Sequence[Any]) -> dict[str, Any]:
+        rows = self.rows(examples)
+        said = self.said(rows)
+        return self.scored(examples, rows, said) | self.details(examples, rows, said)
+
+    def details(self, examples: Sequence[Any], rows: list[Row], said: list[np.ndarray]) -> dict[str, Any]:
+        """What a report says besides the score."""
+        return {}
+
     @torch.no_grad()
     def said(self, rows: list[Row]) -> list[np.ndarray]:
         """What the head says of each row, without padding."""

@@ -78,9 +78,9 @@ class Task:
         """Quality on labelled examples."""
         raise Unsupported(f"a {self.name} run of {self.step} is judged on plain text, not on labelled examples")
 
-    def detailed(self, examples: Any) -> dict[str, Any]:
-        """More about the quality, for a report."""
-        return {}
+    def reported(self, examples: Any) -> dict[str, Any]:
+        """`evaluate`, and more about the quality where there is more to say."""
+        return self.evaluate(examples)
 
     watched = ""  # the measurement that training makes smaller
 
