@@ -61,7 +61,8 @@ class Classifier(Task):
         return labels_scored([example.label for example in examples], self.guesses([example.text for example in examples]))
 
     def reported(self, examples: Sequence[Text]) -> dict[str, Any]:
-        return self.evaluate(examples) | report([example.label for example in examples], self.chances([example.text for example in examples]), self.labels)
+        chances = self.chances([example.text for example in examples])
+        return self.evaluate(examples) | report([example.label for example in examples], chances, self.labels)
 
     def describe(self) -> dict[str, Any]:
         return {"task": self.name, "step": self.step, "labels": self.labels}
