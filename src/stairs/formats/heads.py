@@ -42,8 +42,8 @@ def head_of(task: Task) -> dict[str, Any] | None:
         )
     if isinstance(task, Classify) and getattr(task.model, "pooler", None) is None:
         raise Unsupported("this bert has no pooler, which transformers puts before the labels; it cannot be written as huggingface")
-    linear: Any = task.head.get_submodule("linear")
-    weight, bias = linear.weight.detach().clone(), linear.bias.detach().clone()
+    head: Any = task.head
+    weight, bias = head.folded()
     if isinstance(task, Compare) and not task.labels:
         low, high = task.settings["low"], task.settings["high"]
         weight, bias = weight * (high - low), bias * (high - low) + low

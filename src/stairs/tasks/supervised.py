@@ -33,7 +33,8 @@ from stairs.text.windows import LongText
 
 HEAD = "head.safetensors"
 POSITIONS = 4096  # judged at once
-EPOCHS = {"full": 3.0, "top": 3.0, "frozen": 10.0, "features": 40.0}
+SCALED_BY = 500  # rows, about, by which features are brought to scale
+EPOCHS = {"full": 3.0, "top": 3.0, "table": 10.0, "frozen": 10.0, "features": 40.0}
 BATCH = 32  # examples of a step
 
 
@@ -115,7 +116,8 @@ class Supervised(Task):
 
     @property
     def usual(self) -> dict[str, Any]:  # type: ignore[override]
-        return {"epochs": EPOCHS[self.transfer.transfer], "batch_examples": BATCH}
+        way = self.transfer.transfer if hasattr(self.model, "blocks") or not self.transfer.trains_encoder else "table"
+        return {"epochs": EPOCHS[way], "batch_examples": BATCH}
 
     def paces(self) -> dict[str, float]:
         return paces(self.model, self.transfer)
@@ -136,9 +138,17 @@ class Supervised(Task):
 
     def examples(self, shards: Any, split: str = "train") -> LabelledRows:
         found = LabelledRows(self.rows(shards.train if split == "train" else shards.held_out), self.tokenizer.pad, self.targets)
+        if split == "train" and (not self.transfer.trains_encoder or not hasattr(self.model, "blocks")):
+            self.scale(found.rows[:: max(len(found.rows) // SCALED_BY, 1)])
         if self.transfer.transfer == "features":
             found.vectors = kept(self.model, found.rows, f"{self.name} {self.transfer.pooling}", lambda: self.computed(found.rows))
         return found
+
+    @torch.no_grad()
+    def scale(self, rows: list[Row]) -> None:
+        """Bring the features to the scale that the head expects, by those of some rows."""
+        features = [torch.from_numpy(own).reshape(-1, own.shape[-1]) for own in self.computed(rows)]
+        self.head.fit_to(torch.cat(features))  # type: ignore[operator]
 
     @torch.no_grad()
     def computed(self, rows: list[Row]) -> list[np.ndarray]:

@@ -2,6 +2,7 @@
 
 import re
 
+import torch
 from torch import Tensor, nn
 
 from stairs.errors import BadInput, Unsupported
@@ -12,6 +13,7 @@ from stairs.models.transfer import Transfer
 WORDS_ONLY = ("word_head.", "next_head.", "output.", "contexts")  # parts that name words and take no part in encoding
 SHORTEST = 8  # tokens of a row
 REFERENCE_WIDTH = 768  # of the model that the rates below were found for
+SMALLEST = 1e-6  # deviation of a feature
 FULL_RATE, TABLE_RATE, HEAD_RATE = 5e-5, 1e-3, 2e-3
 
 
@@ -85,12 +87,28 @@ def usual_rate(model: Model, transfer: Transfer) -> float:
 
 
 class Linear(nn.Module):
-    """The usual head: dropout, then one linear layer."""
+    """The usual head: dropout, then one linear layer. Features of an encoder that does not learn, or is but a table, come in any size; `fit_to`
+    brings them to mean 0 and deviation 1 first, so that one learning rate fits all."""
+
+    middle: Tensor
+    spread: Tensor
 
     def __init__(self, width: int, outputs: int, dropout: float) -> None:
         super().__init__()
         self.dropout = Dropout(dropout)
         self.linear = nn.Linear(width, outputs)
+        self.register_buffer("middle", torch.zeros(width))
+        self.register_buffer("spread", torch.ones(width))
 
     def forward(self, features: Tensor) -> Tensor:
-        return self.linear(self.dropout(features))
+        return self.linear(self.dropout((features - self.middle) / self.spread))
+
+    def fit_to(self, features: Tensor) -> None:
+        """`features` (N, D)."""
+        self.middle.copy_(features.mean(0))
+        self.spread.copy_(features.std(0).clamp(min=SMALLEST))
+
+    def folded(self) -> tuple[Tensor, Tensor]:
+        """Weight and bias that do the same to features as they come."""
+        weight = (self.linear.weight / self.spread).detach()
+        return weight, (self.linear.bias - weight @ self.middle).detach()
