@@ -28,6 +28,7 @@ from stairs.text.examples import Span
 
 LONGEST = 30  # tokens of an answer
 BEST = 20  # candidates for the first and the last token
+OVERLAP = 128  # tokens that two windows share, if a window has twice as many
 QUESTION_SHARE = 0.25  # of the room, at most
 
 
@@ -64,7 +65,8 @@ class FindSpan(Supervised):
         room = self.room or len(question) + len(ids) + 3
         question = question[: max(int((room - 3) * QUESTION_SHARE), 1)] if len(question) + len(ids) + 3 > room else question
         size = room - 3 - len(question)
-        starts = range(0, max(len(ids) - size, 0) + max(size // 2, 1), max(size // 2, 1)) if len(ids) > size else [0]
+        step = max(size - min(OVERLAP, size // 2), 1)
+        starts = range(0, len(ids) - size + step, step) if len(ids) > size else [0]
         found = []
         for start in starts:
             part = ids[start : start + size]
