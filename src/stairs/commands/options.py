@@ -18,6 +18,7 @@ from stairs.models.configs import USUAL_MIN_COUNT, USUAL_TOKENIZER
 
 Kind = TypeVar("Kind")
 TokenizerKind = Literal["words", "characters", "bpe", "byte-bpe", "wordpiece", "unigram"]
+TABLES = (".csv", ".tsv", ".jsonl", ".parquet")
 WORDING = (  # the parser's words, and ours
     (r"^Error parsing (--[\w-]+): (?:no type matching|Could not).*? from \[(.*?)\].*", r"\1 cannot be \2"),
     (r"^Error parsing (--[\w-]+): invalid literal for int\(\) with base 10: (.*)", r"\1 must be a whole number, not \2"),
@@ -135,6 +136,11 @@ def texts_from(texts: Sequence[str], file: str | None) -> list[str]:
     if not found:
         raise BadInput("no text came; give it as an argument, with --file, or on stdin, one per line")
     return found
+
+
+def run_name(path: str) -> str:
+    """A part of a run's name that tells of a file."""
+    return re.sub(r"[^\w.-]+", "-", Path(path).name.split(".")[0])
 
 
 def opened(file: str, advice: str) -> BinaryIO:

@@ -6,14 +6,13 @@ from typing import Any
 
 from tyro.conf import Positional
 
-from stairs.commands.options import Common, Reading, corpus_from, opened, parse, show
+from stairs.commands.options import TABLES, Common, Reading, corpus_from, opened, parse, show
 
 ABOUT = """Judge a run on a file: bits per character and perplexity of a text, the loss and accuracy of a bert on words left out of it, or
 what a task that was learnt is worth on a labelled file (accuracy and macro-F1, F1 of spans, exact match and F1 of answers, correlation), each with a
 95 % interval. Word vectors are judged on analogies (accuracy by section), on word
 similarities (Spearman's correlation), or on text (their loss). A table of pairs of texts with scores tells how well cosines follow the scores."""
 
-TABLES = (".csv", ".tsv", ".jsonl", ".parquet")
 LARGEST = 1 << 26  # bytes of a file of questions
 
 

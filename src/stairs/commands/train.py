@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from tyro.conf import Positional, arg
 
-from stairs.commands.options import Common, Cutting, Reading, corpus_from, parse, refuse_inside, show, spec_from
+from stairs.commands.options import Common, Cutting, Reading, corpus_from, parse, refuse_inside, run_name, show, spec_from
 from stairs.errors import BadInput
 from stairs.models.configs import CONFIGS, FROM_TOKENIZER, SIZES, USUAL_TOKENIZER
 from stairs.training.folder import RUN, check_run
@@ -107,7 +107,7 @@ def given_corpus(options: Any) -> Any:
 
 def output(options: Any) -> Path:
     """The run folder, refused early when it would lie in the corpus."""
-    name = re.sub(r"[^\w.-]+", "-", Path(options.corpus[0]).name.split(".")[0]) if options.corpus[0] != "-" else "stdin"
+    name = run_name(options.corpus[0]) if options.corpus[0] != "-" else "stdin"
     out = Path(options.out) if options.out else Path("runs") / f"{name}-{options.step}"
     refuse_inside(out, options.corpus)
     return out

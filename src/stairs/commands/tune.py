@@ -2,14 +2,14 @@
 
 import dataclasses
 import hashlib
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from tyro.conf import Positional
 
-from stairs.commands.options import Common, parse, show
+from stairs.commands.options import TABLES, Common, parse, run_name, show
+from stairs.commands.train import training_of
 from stairs.errors import BadInput, Unsupported
 from stairs.files import write_json
 from stairs.models.transfer import Transfer
@@ -22,7 +22,6 @@ of a labelled file). In place of a run, `words` and `ngram` learn to classify fr
 tenth of the examples is held out to judge by, unless --dev names a file for that; --test names one to report on at the end."""
 NAMES = {"classify": "classify", "compare": "compare", "tag": "tag", "span": "find-span", "sense": "sense", "similar": "similar"}
 WITHOUT_A_RUN = ("words", "ngram")
-TABLES = (".csv", ".tsv", ".jsonl", ".parquet")
 HELD_OUT = 0.1
 MOST_PASSES = 10_000
 MOST_LABELS = 24  # in a table for people
@@ -196,14 +195,9 @@ def remember(options: Tune) -> int:
 
 
 def folder_of(task: str, step: str, options: Tune) -> Path:
-    name = re.sub(r"[^\w.-]+", "-", Path(options.labels).name.split(".")[0])
-    out = Path(options.out) if options.out else Path("runs") / f"{name}-{task}-{step}"
+    out = Path(options.out) if options.out else Path("runs") / f"{run_name(options.labels)}-{task}-{step}"
     check_run(out)
     return out
-
-
-def training_of(options: Tune) -> TrainingOptions:
-    return TrainingOptions(**{field.name: getattr(options, field.name) for field in dataclasses.fields(TrainingOptions)})
 
 
 def told(found: dict[str, Any]) -> str:

@@ -20,7 +20,7 @@ from stairs.layers.packed import Precision, packed
 from stairs.models.base import Model
 from stairs.progress import say, track
 from stairs.tasks.task import Task
-from stairs.text.batch import Batch, padded
+from stairs.text.batch import Batch, by_length, padded
 from stairs.text.tokenizer import Tokenizer
 from stairs.text.windows import LongText, kept
 
@@ -63,7 +63,7 @@ class Encode(Task):
             return len(numbers)
 
         with track("encoding", total=len(rows), unit="texts") as advance:
-            for done in side_by_side(put, list(batches([len(row) for row in rows]))):
+            for done in side_by_side(put, list(by_length([len(row) for row in rows], TOKENS_AT_ONCE))):
                 advance(done)
         return found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-12) if self.normalize else found
 
@@ -126,15 +126,3 @@ def side_by_side(work: Callable[[list[int]], int], jobs: list[list[int]]) -> Ite
             yield from pool.map(work, reversed(jobs))  # the longest first, so that all end at about the same time
     finally:
         torch.set_num_threads(threads)
-
-
-def batches(lengths: list[int]) -> Iterator[list[int]]:
-    """The numbers of all rows, shortest first, cut where a batch would have more than TOKENS_AT_ONCE positions."""
-    waiting: list[int] = []
-    for number in sorted(range(len(lengths)), key=lengths.__getitem__):
-        if waiting and (len(waiting) + 1) * lengths[number] > TOKENS_AT_ONCE:
-            yield waiting
-            waiting = []
-        waiting.append(number)
-    if waiting:
-        yield waiting

@@ -21,8 +21,6 @@ from stairs.text.batch import Batch, padded
 from stairs.text.tokenizer import Tokenizer
 from stairs.text.windows import LongText, kept
 
-SHORTEST_FIRST = 16  # tokens of a first text that are kept, if it has as many, however long the second is
-
 
 @dataclass
 class Row:

@@ -17,10 +17,11 @@ from stairs.progress import track
 from stairs.tasks.beside import Beside
 from stairs.tasks.metrics import ratio
 from stairs.tasks.task import Task
-from stairs.text.batch import Batch, padded
+from stairs.text.batch import Batch, by_length, padded
 from stairs.text.examples import Sensed
 
 POSITIONS = 4096  # read at once
+PIECES = 2  # of a word, about
 LAST = 4  # blocks whose vectors are summed
 MARKED = re.compile(r"\*([^*=]+)(?:=([^*]+))?\*")  # *banks* or *banks=bank*
 KINDS = "nvar"  # parts of speech, as WordNet has them
@@ -65,10 +66,9 @@ class Sense(Beside):
         """The vectors (N, D) of the words of each sentence that have a sense: the mean of their pieces."""
         model, tokenizer = self.model.eval(), self.tokenizer
         room = getattr(model.config, "context", 1 << 20) - 2
-        order = sorted(range(len(examples)), key=lambda number: len(examples[number].words))
         found: list[np.ndarray] = [np.zeros((0, 0))] * len(examples)
         with track("reading", total=len(examples), unit="sentences") as advance:
-            for group in grouped(order, examples):
+            for group in by_length([PIECES * len(example.words) for example in examples], POSITIONS):
                 pieces = [[ids or [tokenizer.unknown] for ids in tokenizer.encode_batch(list(examples[number].words))] for number in group]
                 rows = [[tokenizer.begin, *[i for ids in own for i in ids][:room], tokenizer.end] for own in pieces]
                 ids, real = padded(rows, tokenizer.pad)
@@ -136,17 +136,6 @@ class Sense(Beside):
     @classmethod
     def remade(cls, encoder: Task, kept: Any, known: np.ndarray) -> Self:
         return cls(encoder, kept["senses"], kept["lemmas"], kept["counts"], known)
-
-
-def grouped(order: list[int], examples: Sequence[Sensed]) -> Iterator[list[int]]:
-    waiting: list[int] = []
-    for number in order:
-        if waiting and (len(waiting) + 1) * (2 * len(examples[number].words)) > POSITIONS:
-            yield waiting
-            waiting = []
-        waiting.append(number)
-    if waiting:
-        yield waiting
 
 
 def summed_layers(model: Any, batch: Batch) -> torch.Tensor:

@@ -7,7 +7,7 @@ A gpt learns its own language on the same rows besides, `auxiliary` times as muc
 """
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Self
@@ -26,7 +26,7 @@ from stairs.tasks.feature_cache import kept
 from stairs.tasks.rows import Form, LabelledRows, Row, collated
 from stairs.tasks.task import Task, weights
 from stairs.tasks.transfer import Learner, check, paces, usual_rate
-from stairs.text.batch import IGNORE, Batch
+from stairs.text.batch import IGNORE, Batch, by_length
 from stairs.text.examples import Example
 from stairs.text.tokenizer import Tokenizer
 from stairs.text.windows import LongText
@@ -138,31 +138,21 @@ class Supervised(Task):
 
     def examples(self, shards: Any, split: str = "train") -> LabelledRows:
         found = LabelledRows(self.rows(shards.train if split == "train" else shards.held_out), self.tokenizer.pad, self.targets)
-        if split == "train" and (not self.transfer.trains_encoder or not hasattr(self.model, "blocks")):
-            self.scale(found.rows[:: max(len(found.rows) // SCALED_BY, 1)])
         if self.transfer.transfer == "features":
             found.vectors = kept(self.model, found.rows, f"{self.name} {self.transfer.pooling}", lambda: self.computed(found.rows))
+        if split == "train" and (not self.transfer.trains_encoder or not hasattr(self.model, "blocks")):
+            step = max(len(found.rows) // SCALED_BY, 1)
+            self.scale(self.computed(found.rows[::step]) if found.vectors is None else found.vectors[::step])
         return found
 
-    @torch.no_grad()
-    def scale(self, rows: list[Row]) -> None:
+    def scale(self, features: list[np.ndarray]) -> None:
         """Bring the features to the scale that the head expects, by those of some rows."""
-        features = [torch.from_numpy(own).reshape(-1, own.shape[-1]) for own in self.computed(rows)]
-        self.head.fit_to(torch.cat(features))  # type: ignore[operator]
+        self.head.fit_to(torch.from_numpy(np.concatenate([own.reshape(-1, own.shape[-1]) for own in features])))  # type: ignore[operator]
 
-    @torch.no_grad()
     def computed(self, rows: list[Row]) -> list[np.ndarray]:
-        """The features of every row, in order, each without padding."""
-        self.model.eval()
-        found: list[np.ndarray] = [np.zeros(0)] * len(rows)
+        """The features of every row."""
         with track("encoding", total=len(rows), unit="texts") as advance:
-            for numbers in batches(rows):
-                batch = collated([rows[number] for number in numbers], self.tokenizer.pad)
-                features = self.features(batch).float().numpy()
-                for number, own, real in zip(numbers, features, batch.real.sum(1).tolist(), strict=True):
-                    found[number] = own if own.ndim == 1 else own[:real]
-                advance(len(numbers))
-        return found
+            return self.of_each(rows, self.features, advance)
 
     # Judging and answering
 
@@ -187,17 +177,22 @@ class Supervised(Task):
         """What a report says besides the score."""
         return {}
 
-    @torch.no_grad()
     def said(self, rows: list[Row]) -> list[np.ndarray]:
-        """What the head says of each row, without padding."""
+        """What the head says of each row."""
+        return self.of_each(rows, lambda batch: self.head(self.features(batch)))
+
+    @torch.no_grad()
+    def of_each(self, rows: list[Row], compute: Callable[[Batch], Tensor], advance: Callable[[int], None] = lambda count: None) -> list[np.ndarray]:
+        """What `compute` gives for each row, in their order and without padding; nothing drops out meanwhile."""
         was, device = self.learner.training, next(self.head.parameters()).device
         self.learner.eval(), self.model.eval()
         found: list[np.ndarray] = [np.zeros(0)] * len(rows)
-        for numbers in batches(rows):
+        for numbers in by_length([len(row.ids) for row in rows], POSITIONS):
             batch = collated([rows[number] for number in numbers], self.tokenizer.pad).to(device)
-            said = self.head(self.features(batch)).float().cpu().numpy()
-            for number, own, real in zip(numbers, said, batch.real.sum(1).tolist(), strict=True):
+            computed = compute(batch).float().cpu().numpy()
+            for number, own, real in zip(numbers, computed, batch.real.sum(1).tolist(), strict=True):
                 found[number] = own if own.ndim == 1 else own[:real]
+            advance(len(numbers))
         self.learner.train(was)
         return found
 
@@ -248,18 +243,6 @@ class Supervised(Task):
         task.head.load_state_dict(weights(folder / HEAD))
         task.learner.eval(), task.model.eval()
         return task
-
-
-def batches(rows: list[Row]) -> Iterator[list[int]]:
-    """The numbers of all rows, shortest first, in batches of about POSITIONS."""
-    waiting: list[int] = []
-    for number in sorted(range(len(rows)), key=lambda number: len(rows[number].ids)):
-        if waiting and (len(waiting) + 1) * len(rows[number].ids) > POSITIONS:
-            yield waiting
-            waiting = []
-        waiting.append(number)
-    if waiting:
-        yield waiting
 
 
 def next_tokens(batch: Batch) -> Batch:

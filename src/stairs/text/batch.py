@@ -1,6 +1,6 @@
 """A Batch: ids, what is real in them, and what is asked. B batch, T positions, S source positions, C characters."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -38,6 +38,18 @@ def padded(rows: Sequence[Sequence[int] | np.ndarray], filler: int) -> tuple[Ten
     if len(rows):
         ids[real] = np.concatenate([np.asarray(row, np.int64) for row in rows])
     return torch.from_numpy(ids), torch.from_numpy(real)
+
+
+def by_length(lengths: Sequence[int], positions: int) -> Iterator[list[int]]:
+    """The numbers of all rows, shortest first, cut where a batch would have more than so many positions: hardly any of them is padding."""
+    waiting: list[int] = []
+    for number in sorted(range(len(lengths)), key=lengths.__getitem__):
+        if waiting and (len(waiting) + 1) * lengths[number] > positions:
+            yield waiting
+            waiting = []
+        waiting.append(number)
+    if waiting:
+        yield waiting
 
 
 def next_token_batch(rows: Sequence[Sequence[int] | np.ndarray], begin: int, end: int | None, pad: int) -> Batch:
