@@ -1,5 +1,7 @@
 """What every model promises, whatever its paper. A new step joins by its line in `SMALL`."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -9,7 +11,7 @@ from stairs.inspection.capture import capture
 from stairs.layers.stretch import Stretch
 from stairs.models import MODELS
 from stairs.models.configs import CONFIGS, SIZES
-from stairs.text.batch import IGNORE, Batch, next_token_batch
+from stairs.text.batch import IGNORE, Batch, next_token_batch, padded
 
 BEGIN, END, PAD, VOCABULARY = 2, 3, 0, 30
 SMALL = {
@@ -17,12 +19,22 @@ SMALL = {
     "nnlm": {"order": 3, "width": 8, "hidden": 12},
     "gpt": {"context": 16, "width": 16, "heads": 2, "layers": 2},
     "bert": {"context": 16, "width": 16, "heads": 2, "layers": 2, "dropout": 0.0},
+    "seq2seq": {"context": 16, "width": 8, "hidden": 12, "attention": "additive", "dropout": 0.0, "smoothing": 0.0},
+    "cove": {"context": 16, "width": 8, "hidden": 12, "layers": 2, "dropout": 0.0, "smoothing": 0.0},
+    "transformer": {"context": 16, "width": 16, "heads": 2, "layers": 2, "dropout": 0.0, "smoothing": 0.0},
     "cbow": {"width": 8, "window": 2},
     "skipgram": {"width": 8, "window": 2},
     "glove": {"width": 8, "window": 2},
     "vectors": {"width": 8},
 }
 ROWS = [[5, 6, 7, 8], [9, 5], [6, 7, 20, 21, 22, 5]]
+
+
+def batch_of(name, rows=ROWS):
+    """What comes next, after a source for those that translate: the same rows from the last to the first."""
+    batch = next_token_batch(rows, BEGIN, END, PAD)
+    translates = MODELS[name].pretrains_with == "translate"
+    return replace(batch, source=Batch(*padded([[BEGIN, *row[::-1], END] for row in rows], PAD))) if translates else batch
 
 
 def trained(name):
@@ -52,7 +64,7 @@ def test_every_step_is_listed_with_its_settings_and_sizes(name):
 
 def test_a_model_has_a_verb_or_says_which_steps_have_it(name):
     model = trained(name)
-    batch = next_token_batch(ROWS, BEGIN, END, PAD)
+    batch = batch_of(name)
     for verb in ("encode", "predict", "loss"):
         if model.can(verb):
             getattr(model, verb)(batch)
@@ -68,9 +80,9 @@ def predicting():
 @pytest.mark.parametrize("name", predicting())
 def test_padding_changes_nothing(name):
     model = trained(name)
-    together = model.log_likelihood(next_token_batch(ROWS, BEGIN, END, PAD))
+    together = model.log_likelihood(batch_of(name))
     for row, scores in zip(ROWS, together, strict=True):
-        alone = model.log_likelihood(next_token_batch([row], BEGIN, END, PAD))[0]
+        alone = model.log_likelihood(batch_of(name, [row]))[0]
         assert torch.allclose(scores[: len(alone)], alone, atol=1e-6)
         assert (scores[len(alone) :] == 0).all()
 
@@ -80,11 +92,28 @@ def reading():
     return [name for name in predicting() if MODELS[name].pretrains_with == "next-token"]
 
 
+@pytest.mark.parametrize("name", [name for name in MODELS if MODELS[name].pretrains_with == "translate"])
+def test_those_that_translate_say_step_by_step_what_they_say_at_once(name):
+    model, batch = trained(name), batch_of(name)
+    predicted = model.predict(batch).detach()
+    state = model.opened(batch.source, 2)
+    for position in range(min(map(len, ROWS)) + 1):
+        stepped, state = model.step(batch.ids[:, position].repeat_interleave(2), state)
+        assert torch.allclose(stepped[::2], predicted[:, position], atol=1e-5) and torch.allclose(stepped[::2], stepped[1::2], atol=1e-6)
+    chosen = model.chosen(state, torch.tensor([5, 4, 0, 0]))  # the last source and the first
+    after, _ = model.step(torch.tensor([7, 7, 8, 8]), chosen)
+    for row, words in ((2, 7), (0, 8)):
+        alone = batch_of(name, [ROWS[row]])
+        ids = torch.cat([alone.ids[:, : position + 1], torch.tensor([[words]])], 1)
+        told = model.predict(replace(alone, ids=ids, real=torch.ones_like(ids, dtype=torch.bool)))[0, -1]
+        assert torch.allclose(after[0 if row == 2 else 2], told, atol=1e-5)
+
+
 @pytest.mark.parametrize("name", reading())
 def test_the_causal_ones_do_not_peek(name):
     model = trained(name)
     changed = [[*row[:-1], 11] for row in ROWS]
-    before, after = (model.predict(next_token_batch(rows, BEGIN, END, PAD)) for rows in (ROWS, changed))
+    before, after = (model.predict(batch_of(name, rows)) for rows in (ROWS, changed))
     for i, row in enumerate(ROWS):
         assert torch.equal(before[i, : len(row)], after[i, : len(row)])
 
@@ -92,7 +121,7 @@ def test_the_causal_ones_do_not_peek(name):
 @pytest.mark.parametrize("name", reading())
 def test_predict_step_and_log_likelihood_tell_the_same(name):
     model = trained(name)
-    batch = next_token_batch([ROWS[2]], BEGIN, END, PAD)
+    batch = batch_of(name, [ROWS[2]])
     predicted = model.predict(batch).detach().log_softmax(-1)[0]
     state = None
     for i, (word, target) in enumerate(zip(batch.ids[0], batch.targets[0], strict=True)):
@@ -104,7 +133,7 @@ def test_predict_step_and_log_likelihood_tell_the_same(name):
 @pytest.mark.parametrize("name", predicting())
 def test_loss_is_the_mean_surprise_of_the_targets(name):
     model = trained(name)
-    batch = next_token_batch(ROWS, BEGIN, END, PAD)
+    batch = batch_of(name)
     asked = batch.targets != IGNORE
     assert float(model.loss(batch).detach()) == pytest.approx(-float(model.log_likelihood(batch).sum() / asked.sum()), rel=1e-6)
 
@@ -112,10 +141,10 @@ def test_loss_is_the_mean_surprise_of_the_targets(name):
 @pytest.mark.parametrize("name", predicting())
 def test_only_what_is_asked_is_scored(name):
     model = trained(name)
-    full = next_token_batch(ROWS, BEGIN, END, PAD)
+    full = batch_of(name)
     targets = full.targets.clone()
     targets[:, 0] = IGNORE
-    partly = model.log_likelihood(Batch(full.ids, full.real, targets))
+    partly = model.log_likelihood(replace(full, targets=targets))
     assert (partly[:, 0] == 0).all()
     assert torch.allclose(partly[:, 1:], model.log_likelihood(full)[:, 1:], atol=1e-6)
 
@@ -124,7 +153,7 @@ def test_saved_tensors_give_equal_outputs(name):
     model = trained(name)
     again = MODELS[name](model.config)
     again.restore({key: tensor.clone() for key, tensor in model.tensors().items()})
-    batch = next_token_batch(ROWS, BEGIN, END, PAD)
+    batch = batch_of(name)
     verb = "loss" if model.can("loss") else "encode"
     assert torch.equal(getattr(model, verb)(batch), getattr(again, verb)(batch))
 
@@ -142,13 +171,13 @@ def encoding():
 @pytest.mark.parametrize("name", encoding())
 def test_padding_changes_no_vector(name):
     model = trained(name)
-    batch = next_token_batch(ROWS, BEGIN, END, PAD)
+    batch = batch_of(name)
     together = model.encode(batch)
     filled = model.encode(Batch(batch.ids.masked_fill(~batch.real, 17), batch.real))
     assert together.shape[:2] == batch.ids.shape
     for i, row in enumerate(ROWS):
         length = len(row) + 1
-        alone = model.encode(next_token_batch([row], BEGIN, END, PAD))[0]
+        alone = model.encode(batch_of(name, [row]))[0]
         assert torch.allclose(together[i, :length], alone, atol=1e-6)
         assert torch.equal(together[i, :length], filled[i, :length])
 
@@ -156,7 +185,7 @@ def test_padding_changes_no_vector(name):
 @pytest.mark.parametrize("name", encoding())
 def test_looking_inside_changes_nothing_and_leaves_nothing(name):
     model = trained(name)
-    batch = next_token_batch(ROWS, BEGIN, END, PAD)
+    batch = batch_of(name)
     before = model.encode(batch)
     with capture(model) as seen:
         watched = model.encode(batch)
@@ -185,7 +214,7 @@ def test_the_seed_decides_the_first_weights_and_training_lowers_the_loss(name):
     assert not all(torch.equal(a, b) for a, b in zip(model.parameters(), other.parameters(), strict=True))
     other.initialize(0)
     assert all(torch.equal(a, b) for a, b in zip(model.parameters(), other.parameters(), strict=True))
-    batch = next_token_batch(ROWS, BEGIN, END, PAD)
+    batch = batch_of(name)
     optimizer = torch.optim.AdamW(model.train().parameters(), lr=0.02)
     first = float(model.loss(batch).detach())
     for _ in range(40):
@@ -193,5 +222,5 @@ def test_the_seed_decides_the_first_weights_and_training_lowers_the_loss(name):
         loss = model.loss(batch)
         loss.backward()
         optimizer.step()
-    assert first == pytest.approx(np.log(VOCABULARY), rel=0.05)
+    assert first == pytest.approx(np.log(VOCABULARY), rel=0.3 if "smoothing" in SMALL[name] else 0.05)  # translators begin with larger tables
     assert float(loss.detach()) < first / 3

@@ -9,7 +9,7 @@ from stairs.commands.options import Common, check_seed, parse, show, texts_from
 from stairs.errors import BadInput, Unsupported
 from stairs.text.windows import LongText
 
-ABOUT = """The run's own answer to each text: its continuation, the words for its blanks (___ or [MASK]), its label, its tags,
+ABOUT = """The run's own answer to each text: its translation, its continuation, the words for its blanks (___ or [MASK]), its label, its tags,
 the answer to a question in a passage, or what is nearest to it. Texts come as arguments, with --file, or on stdin, one per line; with --json one
 object per text and line."""
 RANKING = ("next-token", "masked-token", "window", "similar")  # tasks that are told how many answers to list
@@ -28,6 +28,11 @@ class Ask(Common):
     second: str | None = None  # the other text: to compare with, the passage of a question, or, for a bert, what may follow
     likelihood: bool = False  # bert: how well each word fits in among all others, instead of filling blanks
     long_text: LongText | None = None  # bert: what is read of a text that is too long; a window around its blanks if not given
+    beams: int | None = None  # translations: beginnings that are followed at once; 4 if not given, 1 always takes the likeliest next token
+    top_beams: int = 1  # translations: how many of them to give, the best first
+    length_penalty: float = 1.0  # translations: the sum of the log-chances is divided by this power of the length
+    alignment: str | None = None  # translations: a picture of which token looked at which, as SVG, PNG or HTML
+    tree: str | None = None  # translations: a picture of the beginnings that were tried
     seed: int = 0  # of the sampling
 
 
@@ -38,6 +43,10 @@ def main(arguments: list[str]) -> int:
     from stairs.training.run import load
 
     task = load(options.run)
+    if task.name == "translate":
+        return translate(task, texts, options)
+    if options.beams is not None or options.alignment or options.tree:
+        raise Unsupported(f"{options.run} is a {task.name} run of {task.step} and does not translate; train seq2seq or transformer with --pairs")
     generation = {
         "length": options.length,
         "temperature": options.temperature,
@@ -53,6 +62,37 @@ def main(arguments: list[str]) -> int:
         else:
             print(line(answer))
     return 0
+
+
+def translate(task: Any, texts: list[str], options: Ask) -> int:
+    """One line for each text, or one object with all that is known of how it came about."""
+    chosen = {name: getattr(options, name) for name in ("top_beams", "length_penalty", "temperature", "top_k", "top_p", "seed")}
+    inside = options.json or bool(options.alignment or options.tree)
+    if not inside and options.top_beams == 1 and options.length_penalty == 1 and not options.temperature:
+        for line in task.translated(texts, beams=4 if options.beams is None else options.beams):
+            print(line)
+        return 0
+    for text in texts:
+        answer = task.answer(text, beams=max(4, options.top_beams) if options.beams is None else options.beams, inside=inside, **chosen)
+        draw(answer, options)
+        if options.json:
+            show(answer)
+        else:
+            print("\n  ".join(one["translation"] for one in answer.get("beams", [answer])))
+    return 0
+
+
+def draw(answer: dict[str, Any], options: Ask) -> None:
+    """The pictures that were asked for."""
+    from stairs.pictures.saving import save
+    from stairs.pictures.translation import alignment, beam_tree
+
+    if options.alignment and answer["alignment"] is None:
+        raise Unsupported(f"{options.run} looks at one vector of the whole sentence, so there is no alignment; train with --attention additive")
+    if options.alignment:
+        save(alignment(**answer["alignment"]), options.alignment)
+    if options.tree:
+        save(beam_tree(answer.get("tree", [])), options.tree)
 
 
 def of_bert(task: Any, text: str, options: Ask) -> dict[str, Any] | None:
@@ -107,4 +147,6 @@ def check(options: Ask) -> None:
         raise BadInput(f"--top-p {options.top_p} is not above 0 and at most 1")
     if not 1 <= options.top <= 1 << 24:
         raise BadInput(f"--top {options.top} is not between 1 and {1 << 24}")
+    if not -10 <= options.length_penalty <= 10:
+        raise BadInput(f"--length-penalty {options.length_penalty} is not between -10 and 10; 1 takes the mean, 0 the sum")
     check_seed(options.seed)

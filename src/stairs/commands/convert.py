@@ -12,7 +12,7 @@ from stairs.progress import say
 
 ABOUT = """Write a run in another tool's format. arpa: n-gram runs, for KenLM, SRILM and others. word2vec (text, also fastText's .vec),
 word2vec-binary and glove: word vectors, for gensim, word2vec.c, fastText and others. A path that ends in .gz is packed; - is stdout. huggingface:
-bert and gpt runs, as a folder for transformers. sentence-transformers: bert runs, as a folder for sentence-transformers."""
+bert, gpt and transformer runs, as a folder for transformers. sentence-transformers: bert runs, as a folder for sentence-transformers."""
 VECTORS = ("word2vec", "word2vec-binary", "glove")
 FOLDERS = ("huggingface", "sentence-transformers")
 FORMATS = ("arpa", *VECTORS, *FOLDERS)
@@ -70,7 +70,7 @@ def folder(task: Any, options: Convert) -> tuple[dict[str, Any], str]:
 
     form = import_module(f"stairs.formats.{options.format.replace('-', '_')}")
     if not task.model.can("encode") or task.name == "window":
-        raise unfit(task, options, "bert and gpt runs" if options.format == "huggingface" else "bert runs")
+        raise unfit(task, options, "bert, gpt and transformer runs" if options.format == "huggingface" else "bert runs")
     with new_folder(options.out) as aside:
         about = form.write(task, aside)
     return about, f"{about['architecture']}, {about['tensors']} tensors; read back, its vectors differ by at most {about['difference']:.1g}"

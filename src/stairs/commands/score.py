@@ -8,10 +8,10 @@ from tyro.conf import Positional
 
 from stairs.commands.options import TABLES, Common, Reading, corpus_from, opened, parse, show
 
-ABOUT = """Judge a run on a file: bits per character and perplexity of a text, the loss and accuracy of a bert on words left out of it, or
-what a task that was learnt is worth on a labelled file (accuracy and macro-F1, F1 of spans, exact match and F1 of answers, correlation), each with a
-95 % interval. Word vectors are judged on analogies (accuracy by section), on word
-similarities (Spearman's correlation), or on text (their loss). A table of pairs of texts with scores tells how well cosines follow the scores."""
+ABOUT = """Judge a run on a file: bits per character and perplexity of a text, the loss and accuracy of a bert on words left out of it, BLEU
+of translations, or what a task that was learnt is worth on a labelled file (accuracy and macro-F1, F1 of spans, exact match and F1 of answers,
+correlation), each with a 95 % interval. Word vectors are judged on analogies (accuracy by section), on word similarities (Spearman's correlation), or
+on text (their loss). A table of pairs of texts with scores tells how well cosines follow the scores."""
 
 LARGEST = 1 << 26  # bytes of a file of questions
 
@@ -20,6 +20,8 @@ LARGEST = 1 << 26  # bytes of a file of questions
 class Score(Reading, Common):
     run: Positional[str]  # a run folder
     file: Positional[str]  # text, labelled examples, analogies or word similarities; - for stdin
+    second: Positional[tuple[str, ...]] = ()  # of pairs in two files, the other one
+    beams: int = 4  # of runs that translate: how many beginnings are followed at once
     columns: str | None = None  # of labelled examples: which are meant, as text=review,label=stars
 
 
@@ -27,12 +29,16 @@ def main(arguments: list[str]) -> int:
     options = parse(Score, arguments, "score", ABOUT)
     from stairs.training.run import load
 
-    task = load(options.run)
+    task: Any = load(options.run)
     asked = questions(options) if task.name == "window" else None
     if asked is not None:
         from stairs.tasks.words import evaluate
 
         measured = evaluate(task, asked)
+    elif task.asks == "translate":
+        from stairs.commands.pairs import read_pairs
+
+        measured = task.evaluate(read_pairs((options.file, *options.second), options.columns, options.encoding), beams=options.beams)
     elif task.asks:
         from stairs.text.labelled import read
 

@@ -9,20 +9,24 @@ from typing import Annotated, Any, Literal
 
 from tyro.conf import Positional, arg
 
+from stairs.commands import pairs
 from stairs.commands.options import Common, Cutting, Reading, corpus_from, parse, refuse_inside, run_name, show, spec_from
 from stairs.errors import BadInput
-from stairs.models.configs import CONFIGS, FROM_TOKENIZER, SIZES, USUAL_TOKENIZER
+from stairs.models.configs import CONFIGS, FROM_TOKENIZER, SIZES, TRANSLATING, USUAL_TOKENIZER
 from stairs.training.folder import RUN, check_run
 from stairs.training.options import TrainingOptions
 
 ABOUT = """Train a step on text. The corpus is txt, jsonl, csv, tsv or parquet, plain or packed as gz, xz or zst, a folder of those, or - for
-stdin; `python` is the prose of the Python installation itself. Steps: {steps}."""
+stdin; `python` is the prose of the Python installation itself. Steps that translate learn from --pairs instead. Steps: {steps}."""
 
 
 @dataclass(frozen=True)
 class Train(TrainingOptions, Cutting, Reading, Common):
     step: Positional[str] = ""  # which step of the staircase
     corpus: Positional[tuple[str, ...]] = ()  # files or folders of text
+    pairs: tuple[str, ...] = ()  # steps that translate: two files whose lines say the same, or a table with two columns; numbers: number names
+    dev: tuple[str, ...] = ()  # pairs to judge by while training; a few of the others if not given
+    backwards: bool = False  # translate from the second language into the first
     out: str | None = None  # run folder; runs/CORPUS-STEP if not given
     size: Literal["mini", "small", "base", "large", "paper"] = "mini"  # a named set of the settings below
     dry_run: bool = False  # say what it would take, and stop
@@ -49,6 +53,7 @@ def run(options: Any) -> int:
         found = measured[task.watched]
         interval = f"{found['low']:.4f} to {found['high']:.4f}"
         also = f", perplexity {measured['perplexity']['value']:.2f}" if "perplexity" in measured else ""
+        also += f", BLEU {measured['bleu']['value']:.2f}, {measured['exact']['value']:.1%} exact" if "bleu" in measured else ""
         print(f"{out}: {found['value']:.4f} {task.watched.replace('_', ' ')} on held-out text ({interval}){also}")
     return 0
 
@@ -57,6 +62,8 @@ def prepared(options: Any) -> tuple[Any, Any, Path]:
     """The untrained task, its data, and where the run will stand."""
     out = output(options)
     check_run(out)
+    if options.pairs:
+        return prepared_pairs(options, out)
     corpus, spec = given_corpus(options), spec_from(options, options.step)
     config_of(options, vocab_size=0)  # refuses settings the step cannot have before the corpus is read
     settled_for(options)
@@ -64,6 +71,21 @@ def prepared(options: Any) -> tuple[Any, Any, Path]:
 
     shards = build(corpus, kept_tokenizer(options, out) or spec)
     return untrained(options, shards.tokenizer), shards, out
+
+
+def prepared_pairs(options: Any, out: Path) -> tuple[Any, Any, Path]:
+    """The same for a step that translates."""
+    spec = pairs.spec_of(options)
+    config_of(options, vocab_size=0)
+    settled_for(options)
+    train, held_out = pairs.divided(options)
+    from stairs.tasks.supervised import Examples
+    from stairs.text.tokenizer import Tokenizer
+
+    tokenizer = kept_tokenizer(options, out) or Tokenizer.train(spec, lambda: ([pair.source, pair.target] for pair in train))
+    task = untrained(options, tokenizer)
+    task.backwards = options.backwards
+    return task, Examples(train, held_out), out
 
 
 def untrained(options: Any, tokenizer: Any) -> Any:
@@ -107,6 +129,8 @@ def given_corpus(options: Any) -> Any:
 
 def output(options: Any) -> Path:
     """The run folder, refused early when it would lie in the corpus."""
+    if options.pairs:
+        return Path(options.out) if options.out else Path("runs") / f"{pairs.name_of(options)}-{options.step}"
     name = run_name(options.corpus[0]) if options.corpus[0] != "-" else "stdin"
     out = Path(options.out) if options.out else Path("runs") / f"{name}-{options.step}"
     refuse_inside(out, options.corpus)
@@ -124,7 +148,13 @@ def flags(kind: Any, arguments: list[str], command: str, about: str) -> Any:
         near = get_close_matches(options.step, USUAL_TOKENIZER, 1)
         hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(USUAL_TOKENIZER)}"
         raise BadInput(f"there is no step {options.step!r} to train; {hint}")
-    if not options.corpus:
+    translating = options.step in TRANSLATING
+    if translating and (options.corpus or not options.pairs):
+        raise BadInput(f"{options.step} learns from pairs of sentences; give them as in: stairs {command} {options.step} --pairs train.en train.fr")
+    if options.pairs and not translating:
+        instead = f"{options.step} learns from text: stairs {command} {options.step} notes.txt"
+        raise BadInput(f"--pairs is for steps that translate ({', '.join(TRANSLATING)}); {instead}")
+    if not translating and not options.corpus:
         raise BadInput(f"no corpus came; give a text file: stairs {command} {options.step} notes.txt")
     training_of(options).check()
     return options

@@ -13,14 +13,15 @@ from stairs.text.adopted import ROLES
 from stairs.text.tokenizer import Tokenizer
 
 
-def write(tokenizer: Tokenizer, folder: Path, *, longest: int, pairs: bool) -> None:
-    """tokenizer.json, tokenizer_config.json, and vocab.txt, or vocab.json and merges.txt. `pairs`: texts are marked as BERT marks them."""
+def write(tokenizer: Tokenizer, folder: Path, *, longest: int, marked: bool, pairs: bool) -> None:
+    """tokenizer.json, tokenizer_config.json, and vocab.txt, or vocab.json and merges.txt. `marked`: a text begins and ends with a mark; `pairs`: its
+    tokens are told apart from those of a second one."""
     if tokenizer.spec.chinese == "words":
         say("the exported tokenizer does not know Chinese words: cut Chinese text with jieba, spaces between, before you give it to other tools")
     tokenizer.save(folder)
     library = Library.from_str(tokenizer.library.to_str())
     begin, end = tokenizer.token(tokenizer.begin), tokenizer.token(tokenizer.end)
-    if pairs:
+    if marked:
         library.post_processor = processors.TemplateProcessing(
             single=f"{begin} $A {end}", pair=f"{begin} $A {end} $B:1 {end}:1", special_tokens=[(begin, tokenizer.begin), (end, tokenizer.end)]
         )

@@ -1,11 +1,12 @@
-"""Folders of Hugging Face's `transformers`: BERT and GPT-2, with their tokenizers, both ways.
+"""Folders of Hugging Face's `transformers`: BERT, GPT-2, Marian and Pegasus, with their tokenizers, both ways.
 
 config.json           settings, and the architecture: what stands on top of the blocks
-model.safetensors     weights, see tensors.py; bert.py and gpt2.py have the names
+model.safetensors     weights, see tensors.py; bert.py, gpt2.py and marian.py have the names
 tokenizer.json        and tokenizer_config.json: text/adopted.py reads them, exported.py writes them
 """
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,11 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from stairs.errors import BadInput, Unsupported, preview
-from stairs.formats import bert, exported, gpt2, heads, tensors
+from stairs.formats import bert, exported, gpt2, heads, marian, tensors
+from stairs.layers.positions import sinusoidal
 from stairs.models.bert import BERT
 from stairs.models.gpt import GPT
+from stairs.models.transformer import Transformer
 from stairs.tasks import TASKS, Encode, Task
 from stairs.text.adopted import AdoptedTokenizer
 from stairs.text.batch import Batch
@@ -24,11 +27,14 @@ from stairs.text.tokenizer import Tokenizer
 from stairs.text.tokenizer_files import CONFIG as TOKENIZER_CONFIG
 from stairs.text.tokenizer_files import read_json
 
-CONFIG = "config.json"
-SUPPORTED = "BERT (model_type bert) and GPT-2 (model_type gpt2)"
+CONFIG, GENERATION = "config.json", "generation_config.json"
+SUPPORTED = "BERT (model_type bert), GPT-2 (gpt2), Marian (marian) and Pegasus (pegasus)"
+TRANSLATORS = ("marian", "pegasus")
+SIDES = ("encoder_attention_heads", "encoder_layers", "encoder_ffn_dim")
 NEEDED = {
     "bert": ("vocab_size", "max_position_embeddings", "hidden_size", "num_attention_heads", "num_hidden_layers", "intermediate_size"),
     "gpt2": ("vocab_size", "n_positions", "n_embd", "n_head", "n_layer"),
+    **dict.fromkeys(TRANSLATORS, ("vocab_size", "max_position_embeddings", "d_model", *SIDES)),
 }
 NUMBERS = ("layer_norm_eps", "hidden_dropout_prob", "layer_norm_epsilon", "resid_pdrop")
 PROBE_ROWS, PROBE_LENGTH = 2, 12
@@ -39,7 +45,8 @@ def is_folder(folder: Path) -> bool:
 
 
 def read(folder: Path) -> Task:
-    """The model of a folder, ready to answer: BERT with its layer for words fills blanks, without it gives vectors; GPT-2 continues."""
+    """The model of a folder, ready to answer: BERT with its layer for words fills blanks, without it gives vectors; GPT-2 continues; Marian
+    and Pegasus translate."""
     settings = settings_in(folder)
     tokenizer = tokenizer_in(folder)
     if tokenizer.vocab_size > settings["vocab_size"]:
@@ -48,6 +55,9 @@ def read(folder: Path) -> Task:
     if settings["model_type"] == "gpt2":
         generator = gpt2_from(settings, found, tokenizer, folder)
         return TASKS[generator.pretrains_with](generator, fitted(tokenizer, settings["vocab_size"], folder))
+    if settings["model_type"] in TRANSLATORS:
+        translator = marian_from(settings, found, tokenizer, folder)
+        return TASKS[translator.pretrains_with](translator, fitted(tokenizer, settings["vocab_size"], folder))
     model, head = bert_from(settings, found, folder)
     tokenizer = fitted(tokenizer, settings["vocab_size"], folder)
     if head is not None:
@@ -104,6 +114,12 @@ def gpt2_from(settings: dict[str, Any], found: dict[str, Tensor], tokenizer: Tok
     return filled(GPT, config, found, gpt2.same, folder)
 
 
+def marian_from(settings: dict[str, Any], found: dict[str, Tensor], tokenizer: Tokenizer, folder: Path) -> Transformer:
+    config = made(marian.config_of, settings, found, folder)
+    config = replace(config, begin=tokenizer.begin, end=tokenizer.end)
+    return filled(Transformer, config, marian.own(found, config, sinusoidal(config.context, config.width), str(folder)), marian.same, folder)
+
+
 def bert_from(settings: dict[str, Any], found: dict[str, Tensor], folder: Path) -> tuple[BERT, dict[str, Any] | None]:
     found = bert.prefixed(found, str(folder))
     head = bert.head_of(settings, found, str(folder))
@@ -151,11 +167,17 @@ def write(task: Task, folder: Path) -> dict[str, Any]:
         settings = gpt2.settings_of(model.config, ids)
         table = {} if model.config.positions == "learned" else {"positions.weight": model.get_buffer("positions.table")}
         found = tensors.given_back(model.tensors() | table, gpt2.same(model.config))
+    elif isinstance(model, Transformer):
+        settings = marian.settings_of(model.config, ids)
+        waves = sinusoidal(model.config.context, model.config.width)
+        found = tensors.given_back(model.tensors(), marian.same(model.config)) | {name: waves.clone() for name in marian.WAVES}
+        generation = marian.generation_of(model.config, ids, tokenizer.unsaid)
+        (folder / GENERATION).write_text(json.dumps(generation, indent=2) + "\n", "utf-8")
     else:
-        raise Unsupported(f"{task.step} has no form in transformers; bert and gpt runs can be written as huggingface")
+        raise Unsupported(f"{task.step} has no form in transformers; bert, gpt and transformer runs can be written as huggingface")
     (folder / CONFIG).write_text(json.dumps(settings, indent=2, ensure_ascii=False) + "\n", "utf-8")
     save_file(found, folder / tensors.WEIGHTS, metadata={"format": "pt"})
-    exported.write(tokenizer, folder, longest=model.config.context, pairs=isinstance(model, BERT))
+    exported.write(tokenizer, folder, longest=model.config.context, marked=not isinstance(model, GPT), pairs=isinstance(model, BERT))
     return {"architecture": settings["architectures"][0], "tensors": len(found), "difference": difference(model, read(folder).model)}
 
 

@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from stairs.layers.attention import Attention, Score
-from stairs.layers.cache import KeyValues
+from stairs.layers.cache import KeyValues, Memory
 from stairs.layers.dropout import Dropout
 from stairs.layers.positions import Rotary
 from stairs.layers.unpadded import Groups
@@ -66,12 +66,12 @@ class Block(nn.Module):
         self,
         x: Tensor,
         mask: Tensor | Groups | None = None,
-        memory: Tensor | None = None,
+        memory: Tensor | Memory | None = None,
         memory_mask: Tensor | None = None,
         cache: KeyValues | None = None,
         places: Tensor | None = None,
     ) -> Tensor:
-        """(B, T, D), or (N, D) with `Groups`, to the same; `memory` (B, S, D) is what cross-attention reads."""
+        """(B, T, D), or (N, D) with `Groups`, to the same; `memory` (B, S, D) is what cross-attention reads, or what it kept of that."""
         x = self.added(x, lambda y: self.attention(y, mask=mask, cache=cache, places=places), self.attention_norm)
         if memory is not None:
             x = self.added(x, lambda y: self.cross_attention(y, memory, memory_mask), self.cross_attention_norm)

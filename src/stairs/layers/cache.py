@@ -1,5 +1,7 @@
 """What a model that goes left to right keeps of what it has read, so that each new token costs one position and not all of them."""
 
+from typing import NamedTuple
+
 import torch
 from torch import Tensor
 
@@ -25,4 +27,18 @@ class KeyValues:
 
     def choose(self, rows: Tensor) -> None:
         """Go on with these rows, in this order, as a beam does."""
-        self.keys, self.values = self.keys[rows], self.values[rows]
+        for name in ("keys", "values"):
+            old = getattr(self, name)
+            new = old.new_empty(len(rows), *old.shape[1:])
+            new[:, :, : self.length] = old[:, :, : self.length].index_select(0, rows)
+            setattr(self, name, new)
+
+
+class Memory(NamedTuple):
+    """Keys and values of a text that is looked at again and again and does not change, (B, H, S, D/H) each."""
+
+    keys: Tensor
+    values: Tensor
+
+    def chosen(self, rows: Tensor) -> "Memory":
+        return Memory(self.keys.index_select(0, rows), self.values.index_select(0, rows))

@@ -9,14 +9,16 @@ FAINT = 20
 
 
 @torch.no_grad()
-def initialize(module: nn.Module, seed: int, deviation: float = 0.02) -> None:
-    """Weights from a normal distribution as GPT and BERT have it, biases 0, norms 1."""
+def initialize(module: nn.Module, seed: int, deviation: float | None = 0.02) -> None:
+    """Weights from a normal distribution as GPT and BERT have it, biases 0, norms 1. Without a deviation, that of each matrix is such that what it
+    makes of a vector is about as long as the vector."""
     for place, part in module.named_modules():
         if isinstance(part, nn.LayerNorm):
             nn.init.ones_(part.weight)
             nn.init.zeros_(part.bias)
         elif isinstance(part, nn.Linear | nn.Embedding) and part.weight.numel():
-            nn.init.normal_(part.weight, 0.0, deviation, generator=named(seed, f"{place}.weight"))
+            spread = part.weight.shape[1] ** -0.5 if deviation is None else deviation
+            nn.init.normal_(part.weight, 0.0, spread, generator=named(seed, f"{place}.weight"))
             if isinstance(part, nn.Linear) and part.bias is not None:
                 nn.init.zeros_(part.bias)
 

@@ -7,16 +7,20 @@ in a part of the width as wide as a head, which U picks out; turning the waves o
     positions[p] = u(p) U,   u(p) = (cos wp, sin wp) for each frequency w,   u(p + d) = turn(d) u(p)
     query = turn(d) U,   key = U:   the product of query p and key q is the sum of cos w(p + d - q), largest where q = p + d
 
-All of it is learnt on from there. Departures: the paper observes; to begin so is ours.
+The waves of Vaswani et al. 2017 are such already, and U only has to pick some of them. A decoder that begins by looking at the same place of its
+source, and at those beside it, finds sooner where it should look. All of it is learnt on from there. Departures: the paper observes; to begin so is
+ours.
 """
 
 import math
+from collections.abc import Callable, Iterable
 
 import torch
 from torch import Tensor, nn
 
 from stairs.layers.attention import Attention
 from stairs.layers.initial import named
+from stairs.layers.positions import BASE
 
 FASTEST, SLOWEST = 2.0, 1 / 40  # frequencies: a neighbour is told from the next one, and a near token from a far one
 LOUD = 0.05  # how large the waves are: seldom louder than what a token's own vector becomes
@@ -28,13 +32,28 @@ def look_at_neighbours(positions: nn.Embedding, blocks: nn.Module, seed: int) ->
     """Positions become waves; in all blocks head 0 looks one token back, head 1 one ahead, head 2 two back, and so on."""
     attentions = [part for part in blocks.modules() if isinstance(part, Attention)]
     length, width = positions.weight.shape
-    head_width = width // attentions[0].heads
-    frequencies = torch.logspace(math.log10(FASTEST), math.log10(SLOWEST), head_width // 2)
+    frequencies = torch.logspace(math.log10(FASTEST), math.log10(SLOWEST), width // attentions[0].heads // 2)
     part = torch.linalg.qr(torch.randn(width, 2 * len(frequencies), generator=named(seed, "neighbours")))[0].T
     positions.weight.copy_(LOUD * waves(torch.arange(length), frequencies) @ part)
+    look(attentions, offset, frequencies, part)
+
+
+@torch.no_grad()
+def look_by_waves(attentions: Iterable[Attention], offset: Callable[[int], int]) -> None:
+    """The same where positions are `sinusoidal` already: each head looks as far as its `offset` says."""
+    attentions = list(attentions)
+    width = attentions[0].query.weight.shape[1]
+    pairs = math.log(1 / SLOWEST) / math.log(BASE) * width / 2  # so many of them are fast enough
+    chosen = torch.linspace(0, min(pairs, width // 2 - 1), width // attentions[0].heads // 2).round().long().unique()
+    part = torch.eye(width)[torch.cat([2 * chosen + 1, 2 * chosen])]  # cosines, then sines
+    look(attentions, offset, BASE ** (-2 * chosen / width), part)
+
+
+def look(attentions: Iterable[Attention], offset: Callable[[int], int], frequencies: Tensor, part: Tensor) -> None:
     for attention in attentions:
+        size = len(attention.query.weight) // attention.heads
         for head in range(attention.heads):
-            rows = slice(head * head_width, head * head_width + len(part))
+            rows = slice(head * size, head * size + len(part))
             attention.query.weight[rows] = SHARP * turn(offset(head), frequencies) @ part
             attention.key.weight[rows] = SHARP * part
 
@@ -42,6 +61,16 @@ def look_at_neighbours(positions: nn.Embedding, blocks: nn.Module, seed: int) ->
 def offset(head: int) -> int:
     """-1, 1, -2, 2, ..."""
     return (head // 2 + 1) * (1 if head % 2 else -1)
+
+
+def back(head: int) -> int:
+    """-1, 0, -2, -3, ..., for who cannot look ahead."""
+    return 0 if head == 1 else -max(head, 1)
+
+
+def across(head: int) -> int:
+    """0, 1, -1, 2, ..., in another text."""
+    return (head + 1) // 2 * (1 if head % 2 else -1)
 
 
 def waves(places: Tensor, frequencies: Tensor) -> Tensor:

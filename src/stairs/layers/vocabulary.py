@@ -20,11 +20,12 @@ LOGITS_AT_ONCE = 1 << 22  # numbers; more leave the caches
 ROWS_AT_LEAST = 256  # fewer leave the matrix product hungry
 
 
-def total_surprise(hidden: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor) -> Tensor:
-    """Sum of -ln p(target) over positions: hidden (N, D), weight (V, D), bias (V,), targets (N,)."""
+def total_surprise(hidden: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor, smoothing: float = 0.0) -> Tensor:
+    """Sum of -ln p(target) over positions: hidden (N, D), weight (V, D), bias (V,), targets (N,). With `smoothing`, so much of what is wanted is
+    any word of the vocabulary, each as much as the others (Szegedy et al. 2016): nobody is to be too sure."""
     if torch.is_autocast_enabled(hidden.device.type):
         hidden = hidden.to(torch.get_autocast_dtype(hidden.device.type))
-    return TotalSurprise.apply(hidden, weight, bias, targets)
+    return TotalSurprise.apply(hidden, weight, bias, targets, smoothing)
 
 
 @torch.no_grad()
@@ -39,8 +40,8 @@ class TotalSurprise(torch.autograd.Function):
     """The gradient of a chunk is made while its chances are at hand; `backward` only scales it."""
 
     @staticmethod
-    def forward(ctx: Any, hidden: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor) -> Tensor:
-        if not any(ctx.needs_input_grad):
+    def forward(ctx: Any, hidden: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor, smoothing: float) -> Tensor:
+        if not any(ctx.needs_input_grad) and not smoothing:
             return surprises(hidden, weight, bias, targets).sum()
         matrix = weight.to(hidden.dtype)
         total = hidden.new_zeros((), dtype=torch.float32)
@@ -48,9 +49,11 @@ class TotalSurprise(torch.autograd.Function):
         by_bias = None if bias is None else torch.zeros_like(bias)
         for rows, part in parts(hidden, len(weight)):
             asked = targets[rows]
-            found, slope = surprise_and_chances(part, matrix, bias, asked)
+            found, slope = surprise_and_chances(part, matrix, bias, asked, smoothing)
             total += found.sum()
-            slope[torch.arange(len(asked), device=asked.device), asked] -= 1  # d surprise / d logits = p - [word is the target]
+            slope[torch.arange(len(asked), device=asked.device), asked] -= 1 - smoothing  # d surprise / d logits = p - [word is the target]
+            if smoothing:
+                slope -= smoothing / len(weight)
             if by_bias is not None:
                 by_bias += slope.sum(0)
             slope = slope.to(hidden.dtype)
@@ -68,7 +71,7 @@ class TotalSurprise(torch.autograd.Function):
     def backward(ctx: Any, *slopes: Tensor) -> tuple[Tensor | None, ...]:
         # In place, since it is large; PyTorch notices and refuses to go back through it a second time.
         scaled = [None if saved is None else saved.mul_(slopes[0].to(saved.dtype)) for saved in ctx.saved_tensors]
-        return *scaled, None
+        return *scaled, None, None
 
 
 def parts(hidden: Tensor, vocabulary: int) -> Iterator[tuple[slice, Tensor]]:
@@ -78,12 +81,16 @@ def parts(hidden: Tensor, vocabulary: int) -> Iterator[tuple[slice, Tensor]]:
         yield chunk, hidden[chunk]
 
 
-def surprise_and_chances(hidden: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor) -> tuple[Tensor, Tensor]:
-    """-ln p(target) (N,), and p of all words (N, V)."""
+def surprise_and_chances(
+    hidden: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor, smoothing: float = 0.0
+) -> tuple[Tensor, Tensor]:
+    """-ln p(target) (N,), or the mean of -ln p over what is wanted, and p of all words (N, V)."""
     logits = linear(hidden, weight, None if bias is None else bias.to(hidden.dtype)).float()
     wanted, top = logits.gather(-1, targets[:, None])[:, 0], logits.amax(-1)
     chances = logits.softmax(-1)
     everything = top - chances.amax(-1).log()  # ln of the sum of exp(logits), in half the time of logsumexp
+    if smoothing:
+        wanted = (1 - smoothing) * wanted + smoothing * logits.mean(-1)
     return everything - wanted, chances
 
 

@@ -1,13 +1,16 @@
 """What every step is: a model with up to three verbs, which says itself which of them it has."""
 
+from collections.abc import Callable
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Self, cast
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from stairs.errors import BadInput, Unsupported
+from stairs.layers.packed import Packed, Precision, packed
+from stairs.layers.vocabulary import surprises, total_surprise
 from stairs.text.batch import IGNORE, Batch
 
 
@@ -63,6 +66,10 @@ class Model(nn.Module):
             logits, state = self.step(column, state)
         return logits, state
 
+    def chosen(self, state: Any, rows: Tensor) -> Any:
+        """The state to go on from with these rows, in this order, as a beam does. Rows may come more than once, or not at all."""
+        return state[rows] if isinstance(state, Tensor) else [state[row] for row in rows.tolist()]
+
     def evidence(self, state: Any) -> np.ndarray | None:
         """After `step`, the length of the n-gram each chance rests on, for models that have n-grams."""
         return None
@@ -102,6 +109,73 @@ class Model(nn.Module):
 
     def describe(self) -> dict[str, Any]:
         return asdict(self.config)
+
+
+class Speaker(Model):
+    """A model that ends in a softmax over the vocabulary: it has a hidden vector for each position, and an output layer that may be the table of
+    token vectors."""
+
+    tokens: nn.Embedding
+    output: nn.Module | None  # None: the table of token vectors
+    smoothing = 0.0  # see `total_surprise`; in training only
+
+    def hidden(self, batch: Batch) -> Tensor:
+        """What the output layer reads, (B, T, D)."""
+        raise AssertionError("each speaker has its own")
+
+    def logits(self, hidden: Tensor) -> Tensor:
+        return nn.functional.linear(hidden, self.tokens.weight) if self.output is None else self.output(hidden)
+
+    @property
+    def output_weight(self) -> Tensor:
+        return self.tokens.weight if self.output is None else cast(Tensor, self.output.weight)
+
+    def predict(self, batch: Batch) -> Tensor:
+        return self.logits(self.hidden(batch))
+
+    def loss(self, batch: Batch) -> Tensor:
+        assert batch.targets is not None
+        asked = batch.targets != IGNORE
+        smoothing = self.smoothing if self.training else 0.0
+        return total_surprise(self.hidden(batch)[asked], self.output_weight, None, batch.targets[asked], smoothing) / asked.sum()
+
+    @torch.no_grad()
+    def log_likelihood(self, batch: Batch) -> Tensor:
+        assert batch.targets is not None
+        asked = batch.targets != IGNORE
+        found = surprises(self.hidden(batch)[asked], self.output_weight, None, batch.targets[asked])
+        return torch.zeros(asked.shape, device=asked.device).masked_scatter(asked, -found)
+
+    def prepared_for_inference(self, precision: Precision = "fp32") -> Self:
+        """A copy that says the same faster: weights laid out anew, and in bf16 rounded. The output layer, most of the work, gains most."""
+        twin = packed(self, precision)
+        if self.output is None:
+            twin.output = Packed(twin.tokens.weight)
+        return twin
+
+
+class Translator(Speaker):
+    """A speaker that has read a source before it begins: `batch.source`."""
+
+    pretrains_with = "translate"
+
+    def opened(self, source: Batch, rows: int = 1) -> Any:
+        """The state before the first token is said; with `rows`, so many rows for each source, one after the other."""
+        raise AssertionError("each translator has its own")
+
+    def alignment(self, batch: Batch) -> Tensor | None:
+        """How much each step looked at each token of the source, (B, T, S); None where there is but one vector to look at."""
+        return None
+
+
+def looked_at(place: nn.Module, look: Callable[[], Any]) -> Tensor | None:
+    """What passes through a place while `look` is at work, the last time."""
+    found: list[Tensor] = []
+    hook = place.register_forward_hook(lambda module, given, gave: found.append(gave))
+    with torch.no_grad():
+        look()
+    hook.remove()
+    return found[-1] if found else None
 
 
 def as_array(tensor: Tensor) -> np.ndarray:

@@ -113,6 +113,54 @@ class BERTConfig:
 
 
 @dataclass(frozen=True)
+class Seq2SeqConfig:
+    vocab_size: int  # how many different ids the tokenizer has
+    begin: int = 2  # the id before every text
+    end: int = 3  # the id after every text
+    context: int = 256  # tokens of a sentence, at most
+    width: int = 256  # of a token's vector
+    hidden: int = 512  # width of the state; half of it reads the source from either end
+    layers: int = 1  # cells on top of one another, in the encoder and in the decoder
+    cell: Literal["rnn", "lstm", "gru"] = "lstm"  # what carries the state along
+    attention: Literal["none", "dot", "scaled", "additive", "bilinear", "projected"] = "none"  # score of the context of each step; none: one vector
+    dropout: float = 0.2  # share of numbers switched off in training
+    smoothing: float = 0.1  # how much of what is wanted is any word, so that nobody is too sure
+
+    def __post_init__(self) -> None:
+        for name in ("width", "hidden", "layers"):
+            within(self, name, 1, LARGEST)
+        within(self, "context", 2, LARGEST)
+        for name in ("dropout", "smoothing"):
+            within(self, name, 0, 0.99)
+        if self.hidden % 2:
+            raise BadInput(f"hidden {self.hidden} is read half from the left and half from the right; give an even number")
+
+
+@dataclass(frozen=True)
+class TransformerConfig:
+    vocab_size: int  # how many different ids the tokenizer has
+    begin: int = 2  # the id before every text
+    end: int = 3  # the id after every text
+    context: int = 256  # tokens of a sentence, at most
+    width: int = 256  # of a token's vector
+    heads: int = 4  # attentions side by side in a block
+    layers: int = 3  # blocks on top of one another, in the encoder and in the decoder
+    feed_forward: int | None = None  # width inside a block's network; four times the width if not given
+    dropout: float = 0.1  # share of numbers switched off in training
+    norm_first: bool = True  # norm before each sublayer, which learns faster, or after the sum, as the paper has it
+    smoothing: float = 0.1  # how much of what is wanted is any word, so that nobody is too sure
+
+    def __post_init__(self) -> None:
+        check_heads(self.width, self.heads)
+        within(self, "layers", 1, LARGEST)
+        within(self, "context", 2, LARGEST)
+        for name in ("dropout", "smoothing"):
+            within(self, name, 0, 0.99)
+        if self.feed_forward is not None:
+            within(self, "feed_forward", 1, LARGEST)
+
+
+@dataclass(frozen=True)
 class Word2VecConfig:
     vocab_size: int  # how many different ids the tokenizer has
     width: int = 100  # of a word's vector
@@ -185,6 +233,9 @@ CONFIGS: dict[str, Any] = {
     "nnlm": NNLMConfig,
     "gpt": GPTConfig,
     "bert": BERTConfig,
+    "seq2seq": Seq2SeqConfig,
+    "cove": Seq2SeqConfig,
+    "transformer": TransformerConfig,
     "cbow": Word2VecConfig,
     "skipgram": Word2VecConfig,
     "glove": GloVeConfig,
@@ -200,7 +251,12 @@ USUAL_TOKENIZER = {
     "cbow": "words",
     "skipgram": "words",
     "glove": "words",
+    "seq2seq": "byte-bpe",
+    "cove": "byte-bpe",
+    "transformer": "byte-bpe",
 }
+
+TRANSLATING = ("seq2seq", "cove", "transformer")  # steps that learn from pairs of sentences
 
 USUAL_MIN_COUNT = {"cbow": 5, "skipgram": 5, "glove": 5}  # a word seen less often has too few neighbours to learn from; 1 for all others
 
@@ -236,6 +292,25 @@ SIZES: dict[str, dict[str, dict[str, Any]]] = {
         "small": {"width": 200},
         "base": {"width": 300, "buckets": 2_000_000},
         "paper": {"width": 300, "subsample": 1e-5},
+    },
+    "seq2seq": {
+        "mini": {},
+        "small": {"width": 512, "layers": 2},
+        "base": {"width": 512, "hidden": 1024, "layers": 2},
+        "paper": {"width": 620, "hidden": 2000, "cell": "gru", "attention": "additive", "smoothing": 0.0},
+    },
+    "cove": {
+        "mini": {"layers": 2, "attention": "bilinear"},
+        "small": {"width": 300, "layers": 2, "attention": "bilinear"},
+        "base": {"width": 300, "hidden": 600, "layers": 2, "attention": "bilinear"},
+        "paper": {"width": 300, "hidden": 600, "layers": 2, "attention": "bilinear"},
+    },
+    "transformer": {
+        "mini": {},
+        "small": {"width": 512, "heads": 8},
+        "base": {"context": 512, "width": 512, "heads": 8, "layers": 6},
+        "large": {"context": 512, "width": 1024, "heads": 16, "layers": 6, "dropout": 0.3},
+        "paper": {"context": 512, "width": 512, "heads": 8, "layers": 6, "norm_first": False},
     },
     "glove": {"mini": {}, "small": {"width": 200}, "base": {"width": 300}, "paper": {"width": 300, "most": 100.0}},
     "vectors": {"mini": {}, "small": {}, "base": {}, "paper": {}},

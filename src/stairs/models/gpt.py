@@ -11,7 +11,6 @@ Departures: positions may also be waves or turns (`layers/positions.py`).
 
 import math
 from dataclasses import dataclass
-from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -22,12 +21,10 @@ from stairs.layers.cache import KeyValues
 from stairs.layers.dropout import Dropout
 from stairs.layers.initial import faint, initialize
 from stairs.layers.masks import causal, padding
-from stairs.layers.packed import Packed, Precision, packed
 from stairs.layers.positions import Learned, Rotary, Sinusoidal
-from stairs.layers.vocabulary import surprises, total_surprise
-from stairs.models.base import Model
+from stairs.models.base import Speaker
 from stairs.models.configs import GPTConfig
-from stairs.text.batch import IGNORE, Batch
+from stairs.text.batch import Batch
 
 
 @dataclass
@@ -41,7 +38,7 @@ class Reading:
     whole: bool = True  # every id so far is real
 
 
-class GPT(Model):
+class GPT(Speaker):
     """Blocks of causal attention."""
 
     name = "gpt"
@@ -66,7 +63,7 @@ class GPT(Model):
             for _ in range(config.layers)
         )  # fmt: skip
         self.norm = nn.LayerNorm(config.width) if config.norm_first else nn.Identity()
-        self.output: nn.Module | None = None if config.tied else nn.Linear(config.width, config.vocab_size, bias=False)
+        self.output = None if config.tied else nn.Linear(config.width, config.vocab_size, bias=False)
         self.initialize(0)
 
     def initialize(self, seed: int) -> None:
@@ -85,20 +82,8 @@ class GPT(Model):
         mask = causal(length, batch.ids.device) & padding(batch.real)
         return self.stream(batch.ids, torch.arange(length, device=batch.ids.device), mask)
 
-    def predict(self, batch: Batch) -> Tensor:
-        return self.logits(self.encode(batch))
-
-    def loss(self, batch: Batch) -> Tensor:
-        assert batch.targets is not None
-        asked = batch.targets != IGNORE
-        return total_surprise(self.encode(batch)[asked], self.output_weight, None, batch.targets[asked]) / asked.sum()
-
-    @torch.no_grad()
-    def log_likelihood(self, batch: Batch) -> Tensor:
-        assert batch.targets is not None
-        asked = batch.targets != IGNORE
-        found = surprises(self.encode(batch)[asked], self.output_weight, None, batch.targets[asked])
-        return torch.zeros(asked.shape, device=asked.device).masked_scatter(asked, -found)
+    def hidden(self, batch: Batch) -> Tensor:
+        return self.encode(batch)
 
     def step(self, ids: Tensor, state: Reading | None = None) -> tuple[Tensor, Reading]:
         return self.read(ids[:, None], state)
@@ -146,19 +131,10 @@ class GPT(Model):
             x = block(x, mask, cache=caches[number] if caches else None, places=places)
         return self.norm(x)
 
-    def logits(self, hidden: Tensor) -> Tensor:
-        return nn.functional.linear(hidden, self.tokens.weight) if self.output is None else self.output(hidden)
-
-    @property
-    def output_weight(self) -> Tensor:
-        return self.tokens.weight if self.config.tied else cast(Tensor, self.get_submodule("output").weight)
-
-    def prepared_for_inference(self, precision: Precision = "fp32") -> "GPT":
-        """A copy that says the same faster: weights laid out anew, and in bf16 rounded. The output layer, most of the work, gains most."""
-        twin = packed(self, precision)
-        if self.config.tied:
-            twin.output = Packed(twin.tokens.weight)
-        return twin
+    def chosen(self, state: Reading, rows: Tensor) -> Reading:
+        for cache in state.caches:
+            cache.choose(rows)
+        return Reading(state.ids[rows], state.real[rows], state.caches, state.length, state.whole)
 
     def opened(self, rows: int) -> Reading:
         config, like = self.config, self.tokens.weight

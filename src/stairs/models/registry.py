@@ -6,6 +6,8 @@ from stairs.models.glove import GloVe
 from stairs.models.gpt import GPT
 from stairs.models.ngram import NGram
 from stairs.models.nnlm import NNLM
+from stairs.models.seq2seq import CoVe, Seq2Seq
+from stairs.models.transformer import Transformer
 from stairs.models.vectors import Vectors
 from stairs.models.word2vec import CBOW, SkipGram
 
@@ -14,6 +16,9 @@ MODELS: dict[str, type[Model]] = {
     "nnlm": NNLM,
     "gpt": GPT,
     "bert": BERT,
+    "seq2seq": Seq2Seq,
+    "cove": CoVe,
+    "transformer": Transformer,
     "cbow": CBOW,
     "skipgram": SkipGram,
     "glove": GloVe,

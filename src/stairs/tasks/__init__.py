@@ -12,8 +12,9 @@ from stairs.tasks.sense import Sense
 from stairs.tasks.similar import Similar
 from stairs.tasks.tag import Tag
 from stairs.tasks.task import Task
+from stairs.tasks.translate import Translate
 from stairs.tasks.window import Window
 
-LEARNT_FROM_TEXT = (NextToken, MaskedToken, Window, Encode)
+LEARNT_FROM_TEXT = (NextToken, MaskedToken, Window, Encode, Translate)
 LEARNT_FROM_LABELS = (ByNGram, ByWords, ByVectors, Classify, Compare, Tag, FindSpan, Similar, Sense)
 TASKS: dict[str, type[Task]] = {task.name: task for task in (*LEARNT_FROM_TEXT, *LEARNT_FROM_LABELS)}

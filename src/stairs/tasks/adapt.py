@@ -117,7 +117,7 @@ def adapting(source: Task) -> Task:
     model = source.model
     if isinstance(model, BERT):
         return AdaptMasked(with_words(model), source.tokenizer)
-    if model.learns_by == "gradient" and model.can("predict"):
+    if model.learns_by == "gradient" and model.pretrains_with == NextToken.name:
         return AdaptNext(model, source.tokenizer)
     raise Unsupported(f"{model.name} cannot go on learning from single texts; leave --adapt out, or train it on more text with stairs train --fork")
 

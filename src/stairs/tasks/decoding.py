@@ -1,13 +1,24 @@
-"""Choosing what to say next, for any model that predicts."""
+"""Choosing what to say next, for any model that predicts: always the likeliest, drawn by chance, or by looking ahead along several ways at once.
+
+Beam search keeps the `beam_size` likeliest beginnings of a sentence; each is continued in every way, and the likeliest of all those are kept. An
+ended sentence of length n is worth (sum of ln p) / n^length_penalty, or else short ones would always win; the search of a sentence is over when
+`beam_size` have ended and no beginning is worth more than the worst of them.
+"""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
+from stairs.errors import BadInput
+from stairs.kernels.nearest import keep_best
 from stairs.models.base import Model
+
+LEAVE = 0.15  # share of the sources whose search is over at which they leave the batch
 
 
 def continuation(model: Model, prompt: Sequence[int], **options: Any) -> list[int]:
@@ -26,17 +37,18 @@ def continuations(
     top_k: int = 0,
     top_p: float = 1.0,
     seed: int = 0,
+    opened: Callable[[list[int]], Any] = lambda rows: None,
 ) -> list[list[int]]:
     """Up to `length` ids after each prompt, until `stop`; prompts of one length go through the model together.
 
-    Temperature 0 is greedy: always the likeliest.
+    Temperature 0 is greedy: always the likeliest. `opened` is the state to begin with for the prompts of some numbers.
     """
     said: list[list[int]] = [[] for _ in prompts]
     for size in sorted(set(map(len, prompts))):
         rows = [i for i, prompt in enumerate(prompts) if len(prompt) == size]
         going = set(rows)
         with torch.no_grad():
-            logits, state = model.read(torch.tensor([list(prompts[i]) for i in rows]))
+            logits, state = model.read(torch.tensor([list(prompts[i]) for i in rows]), opened(rows))
         for position in range(length):
             logits[:, list(forbidden)] = -torch.inf
             chosen = [int(choose(row, temperature, top_k, top_p, seed, position)) for row in logits]
@@ -49,6 +61,119 @@ def continuations(
             with torch.no_grad():
                 logits, state = model.step(torch.tensor(chosen), state)
     return said
+
+
+@dataclass(frozen=True)
+class Said:
+    """A sentence that beam search found, without its end."""
+
+    ids: list[int]
+    score: float
+    log_probability: float
+    ended: bool  # by itself, not by the limit
+
+
+@dataclass
+class Searched:
+    """A source and what was found for it; `steps` is the tree, if it was asked for: of each step all that was looked at, the likeliest first."""
+
+    number: int
+    found: list[Said] = field(default_factory=list)
+    steps: list[list[dict[str, Any]]] = field(default_factory=list)
+
+    def add(self, said: Said, most: int) -> None:
+        self.found = sorted([*self.found, said], key=lambda one: -one.score)[:most]
+
+
+def check_beams(beam_size: int, top_beams: int) -> None:
+    if not 1 <= beam_size <= 1000:
+        raise BadInput(f"a beam of {beam_size} is not between 1 and 1000")
+    if not 1 <= top_beams <= beam_size:
+        raise BadInput(f"{top_beams} top beams of a beam of {beam_size}: give a number from 1 to {beam_size}, or a larger beam")
+
+
+@torch.no_grad()
+def beam_search(
+    model: Model,
+    state: Any,
+    first: Tensor,
+    *,
+    beam_size: int,
+    length: int,
+    stop: int,
+    forbidden: Sequence[int] = (),
+    length_penalty: float = 1.0,
+    tree: bool = False,
+) -> list[Searched]:
+    """The `beam_size` best sentences after each of the `first` ids, (B,), the best first; `state` has `beam_size` rows for each of them. A source
+    whose search is over leaves the batch, together with a few others."""
+    size = beam_size
+    logits, state = model.read(first.repeat_interleave(size)[:, None], state)
+    all_searched = searched = [Searched(number) for number in range(len(first))]
+    scores = np.full((len(first), size), -np.inf)
+    scores[:, 0] = 0.0  # all rows begin alike: one of them is enough
+    said = np.zeros((len(first), size, length), np.int64)
+    over = np.zeros(len(first), bool)
+    for position in range(length):
+        values, rows, words = candidates(logits, scores, forbidden)
+        last = position + 1 == length
+        ends = (words == stop) & np.isfinite(values)
+        worth = (position + 1) ** length_penalty
+        for source, place in np.argwhere((ends | last)[:, :size] & np.isfinite(values)[:, :size] & ~over[:, None]):
+            ended = bool(ends[source, place])
+            ids = [*said[source, rows[source, place], :position].tolist(), *([] if ended else [int(words[source, place])])]
+            value = float(values[source, place])
+            searched[source].add(Said(ids, value / worth, value, ended), size)
+        going = np.argsort(ends, 1, kind="stable")[:, :size]  # the likeliest that have not ended
+        if tree:
+            record(searched, over, values, rows, words, ends, going, size)
+        values, rows, words = (np.take_along_axis(found, going, 1) for found in (values, rows, words))
+        values = np.where(words == stop, -np.inf, values)
+        over |= np.array([len(one.found) == size and best / worth <= one.found[-1].score for one, best in zip(searched, values[:, 0], strict=True)])
+        if last or over.all():
+            break
+        said = np.take_along_axis(said, rows[..., None], 1)
+        said[:, :, position] = words
+        stays = ~over if over.sum() > LEAVE * len(over) else np.ones_like(over)
+        flat = (np.arange(len(rows))[:, None] * size + rows)[stays].ravel()
+        searched = [one for one, left in zip(searched, stays, strict=True) if left]
+        scores, said, over = values[stays], said[stays], over[stays]
+        logits, state = model.step(torch.from_numpy(words[stays].ravel()), model.chosen(state, torch.from_numpy(flat)))
+    return all_searched
+
+
+def candidates(logits: Tensor, scores: np.ndarray, forbidden: Sequence[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Of all continuations of the rows of each source the likeliest, twice as many as rows, since half of them may be ends: (B, 2K) log-chances of
+    the whole, which row each continues, and by which id. `scores` (B, K) are the rows' own, `logits` (B K, V) say what may follow."""
+    sources, size = scores.shape
+    everything = logits.logsumexp(-1).numpy().astype(np.float64).reshape(sources, size)
+    if len(forbidden):
+        logits[:, list(forbidden)] = -torch.inf
+    count = min(2 * size, logits.shape[1])
+    best, words = np.full((len(logits), count), -np.inf, np.float32), np.zeros((len(logits), count), np.int64)
+    keep_best(logits.numpy(), 0, best, words)
+    values = (best.reshape(sources, size, count) - everything[..., None] + scores[..., None]).reshape(sources, -1)
+    words = words.reshape(sources, -1)
+    order = np.lexsort((words, -values))[:, : 2 * size]  # of equally likely ones the first of the vocabulary, as everywhere
+    return np.take_along_axis(values, order, 1), order // count, np.take_along_axis(words, order, 1)
+
+
+def record(
+    searched: list[Searched], over: np.ndarray, values: np.ndarray, rows: np.ndarray, words: np.ndarray,
+    ends: np.ndarray, going: np.ndarray, size: int,
+) -> None:  # fmt: skip
+    """A step of the tree of each source: what was looked at, which beginning it continues, and its place among those that go on."""
+    for source, one in enumerate(searched):
+        if over[source]:
+            continue
+        places = {int(place): number for number, place in enumerate(going[source])}
+        step = []
+        for place, value in enumerate(values[source]):
+            if np.isfinite(value):
+                kept = None if ends[source, place] else places.get(place)
+                ended = bool(ends[source, place]) and place < size
+                step.append({"after": int(rows[source, place]), "id": int(words[source, place]), "value": float(value), "kept": kept, "ended": ended})
+        one.steps.append(step)
 
 
 def read(model: Model, ids: Sequence[int], state: Any = None) -> tuple[Tensor, Any]:

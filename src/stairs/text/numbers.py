@@ -9,6 +9,8 @@ import random
 from stairs.errors import BadInput, preview
 from stairs.text.examples import Translation
 
+TRAINED, LONGER = 10**8, 10**12  # numbers to learn from are below the first, those that are longer than any of them below the second
+COUNTS = {"numbers": 20_000, "numbers-test": 1_000, "longer-numbers": 1_000}
 LIMIT = 10**16  # 亿亿 is not a word that anybody reads with ease
 SMALL = (
     "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen",
@@ -74,6 +76,18 @@ def chinese_below_ten_thousand(number: int) -> str:
             name += ("零" if gap else "") + DIGITS[int(digit)] + place
             gap = False
     return name
+
+
+def number_pairs(name: str) -> list[Translation]:
+    """The sets by name: `numbers` to learn from, `numbers-test` with others of the same lengths, `longer-numbers`, each longer than all of those."""
+    if name == "longer-numbers":
+        return number_names(COUNTS[name], 0, TRAINED, LONGER - 1)
+    known = number_names(COUNTS["numbers"], 0, 0, TRAINED - 1)
+    if name == "numbers":
+        return known
+    learnt = {example.where for example in known}
+    others = [example for example in number_names(4 * COUNTS[name], 1, 0, TRAINED - 1) if example.where not in learnt]
+    return others[: COUNTS[name]]
 
 
 def number_names(count: int, seed: int = 0, lowest: int = 0, highest: int = 10**12) -> list[Translation]:

@@ -1,0 +1,135 @@
+"""Translating with a beam beside `transformers` (Marian, or Pegasus where norms stand first) and CTranslate2, on the same weights: sentences/s,
+ratios, how many translations are the same, and BLEU of each.
+
+python benchmarks/translate.py [--run RUN] [--sentences 200] [--beams 4] [--batch 32] [--threads 1] [--repeats 3]
+
+RUN is a transformer that was trained on pairs of Multi30k; without one, a small one is trained for five minutes first. All systems get the same
+batches, of sentences of about the same length.
+"""
+
+import argparse
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from side_by_side import data, in_turn, load, stairs
+from stairs.tasks.metrics import translations_scored
+from stairs.training.run import load as load_run
+
+PAIRS = "translate/multi30k_en_fr"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--run")
+    parser.add_argument("--sentences", type=int, default=200)
+    parser.add_argument("--beams", type=int, default=4)
+    parser.add_argument("--batch", type=int, default=32)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--repeats", type=int, default=3)
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    sources, truth = (data(f"{PAIRS}/test_2016_flickr.{side}").read_text("utf-8").splitlines()[: options.sentences] for side in ("en", "fr"))
+    with tempfile.TemporaryDirectory() as folder:
+        there = Path(folder)
+        run = options.run or trained(there)
+        stairs("convert", run, "huggingface", "--out", there / "marian", cache=there)
+        task: Any = load_run(run)
+        ids = task.encoded(sources)
+        order = sorted(range(len(ids)), key=lambda n: len(ids[n]))
+        batches = [order[at : at + options.batch] for at in range(0, len(order), options.batch)]
+        said: dict[str, dict[int, str]] = {}
+        systems = peers(there, task, options) | {f"ours {kind}": ours(task, kind, options) for kind in ("fp32", "bf16")}
+
+        def job(name: str) -> None:
+            for numbers in batches:
+                said.setdefault(name, {}).update(zip(numbers, systems[name]([ids[n] for n in numbers]), strict=True))
+
+        jobs = {name: lambda name=name: job(name) for name in systems}
+        in_turn(jobs, 1)  # lays weights out, compiles
+        taken = in_turn(jobs, options.repeats)
+        config = task.model.config
+        shape = f"{config.layers} + {config.layers} blocks x {config.width}, vocabulary {config.vocab_size}"
+        print(f"{shape}; {len(sources)} sentences, beam {options.beams}, batches of {options.batch}, {options.threads} threads; {load()}")
+        base = taken["transformers fp32"]
+        for name, seconds in taken.items():
+            same = sum(said[name][n] == said["transformers fp32"][n] for n in order) / len(order)
+            bleu = translations_scored(truth, [said[name][n] for n in range(len(order))])["bleu"]["value"]
+            print(
+                f"  {name:20} {len(order) / seconds['wall']:7.1f} sentences/s   {base['wall'] / seconds['wall']:5.2f}x wall"
+                f"   {base['cpu'] / seconds['cpu']:5.2f}x CPU   {100 * same:5.1f} % the same   BLEU {bleu:.2f}"
+            )
+
+
+def trained(there: Path) -> Path:
+    pairs, dev = data(f"{PAIRS}/train.en"), data(f"{PAIRS}/val.en")
+    how = ("--norm-first", "False", "--budget", "5m", "--quiet")
+    stairs("train", "transformer", "--pairs", pairs, "--dev", dev, "--out", there / "run", *how, cache=there)
+    return there / "run"
+
+
+def ours(task: Any, precision: str, options: argparse.Namespace) -> Any:
+    speaker = task.model.prepared_for_inference(precision)
+    return lambda sources: [task.tokenizer.decode(one.found[0].ids) for one in task.searched(sources, options.beams, speaker)]
+
+
+def peers(there: Path, task: Any, options: argparse.Namespace) -> dict[str, Any]:
+    import ctranslate2
+    import transformers
+
+    tokenizer = task.tokenizer
+    found: dict[str, Any] = {}
+    for name, kind in (("fp32", torch.float32), ("bf16", torch.bfloat16)):
+        model = transformers.AutoModelForSeq2SeqLM.from_pretrained(there / "marian", dtype=kind).eval()
+
+        def marian(sources: list[list[int]], model: Any = model) -> list[str]:
+            rows = [[tokenizer.begin, *ids, tokenizer.end] for ids in sources]
+            width = max(map(len, rows))
+            given = torch.tensor([row + [tokenizer.pad] * (width - len(row)) for row in rows])
+            mask = torch.tensor([[1] * len(row) + [0] * (width - len(row)) for row in rows])
+            with torch.no_grad():
+                said = model.generate(given, attention_mask=mask, num_beams=options.beams, max_length=task.room(sources) + 1, do_sample=False)
+            return [tokenizer.decode(cut(row[1:], tokenizer.end)) for row in said.tolist()]
+
+        found[f"transformers {name}"] = marian
+    unsaid = [[tokenizer.token(i)] for i in tokenizer.unsaid]
+    for kind in ("float32", "int8"):
+        written(there / "marian", there / kind, kind)
+        translator = ctranslate2.Translator(str(there / kind), device="cpu", inter_threads=1, intra_threads=options.threads)
+
+        def translate(sources: list[list[int]], translator: Any = translator) -> list[str]:
+            rows = [[tokenizer.token(i) for i in (tokenizer.begin, *ids, tokenizer.end)] for ids in sources]
+            said = translator.translate_batch(rows, beam_size=options.beams, max_decoding_length=task.room(sources), suppress_sequences=unsaid)
+            return [tokenizer.decode([tokenizer.id(token) for token in one.hypotheses[0]]) for one in said]
+
+        found[f"CTranslate2 {kind}"] = translate
+    return found
+
+
+def written(marian: Path, folder: Path, kind: str) -> None:
+    """The weights as CTranslate2 has them. Its converter takes every Marian for one that begins with a vector of zeros; ours begins with [CLS]."""
+    import transformers
+    from ctranslate2.converters import transformers as converters
+
+    model = transformers.AutoModelForSeq2SeqLM.from_pretrained(marian)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(marian)
+    model.config.normalize_before, model.config.normalize_embedding = model.config.model_type == "pegasus", False
+    loader = converters.BartLoader()
+    spec = loader.get_model_spec(model)
+    loader.set_config(spec.config, model, tokenizer)
+    loader.set_vocabulary(spec, loader.get_vocabulary(model, tokenizer))
+    spec.config.add_source_bos = spec.config.add_source_eos = False
+    spec.validate()
+    spec.optimize(quantization=kind)
+    folder.mkdir()
+    spec.save(str(folder))
+
+
+def cut(ids: list[int], end: int) -> list[int]:
+    return ids[: ids.index(end)] if end in ids else ids
+
+
+if __name__ == "__main__":
+    main()

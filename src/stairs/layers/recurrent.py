@@ -1,0 +1,105 @@
+"""Cells that read one token after the other and carry a state along.
+
+RNN    h' = tanh(W x + b + U h + d)                                        Elman 1990
+
+LSTM   i, f, o = sigmoid(W x + b + U h + d), each with its own W, U, b, d  Hochreiter & Schmidhuber 1997, with the forget gate of Gers et al. 2000
+       g       = tanh(W x + b + U h + d)
+       c'      = f * c + i * g                                             what is remembered
+       h'      = o * tanh(c')                                              what is told of it
+
+GRU    r, z = sigmoid(W x + b + U h + d)                                   Cho et al. 2014
+       n    = tanh(W x + b + r * (U h + d))
+       h'   = (1 - z) * n + z * h
+
+`unrolled` is these equations, one position after the other; `Recurrent` computes the same in PyTorch's fused loops.
+
+Departures: in the GRU r is taken of U h + d instead of h, as in PyTorch and cuDNN, which makes one product of three.
+"""
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from stairs.layers.initial import named
+
+State = tuple[Tensor, ...]  # (B, D) each: h, and the LSTM's c
+
+
+def rnn(x: Tensor, hidden: Tensor, state: State) -> State:
+    """`x` is W x + b and `hidden` U h + d, of all gates side by side, as in the two cells below."""
+    return (torch.tanh(x + hidden),)
+
+
+def lstm(x: Tensor, hidden: Tensor, state: State) -> State:
+    admit, keep, new, tell = (x + hidden).chunk(4, -1)
+    remembered = keep.sigmoid() * state[1] + admit.sigmoid() * new.tanh()
+    return tell.sigmoid() * remembered.tanh(), remembered
+
+
+def gru(x: Tensor, hidden: Tensor, state: State) -> State:
+    (reset, stay, new), (reset_by, stay_by, new_by) = x.chunk(3, -1), hidden.chunk(3, -1)
+    stays = (stay + stay_by).sigmoid()
+    return ((1 - stays) * torch.tanh(new + (reset + reset_by).sigmoid() * new_by) + stays * state[0],)
+
+
+CELLS = {"rnn": rnn, "lstm": lstm, "gru": gru}
+PARTS = {"rnn": 1, "lstm": 2, "gru": 1}  # of a state
+FUSED: dict[str, Any] = {"rnn": nn.RNN, "lstm": nn.LSTM, "gru": nn.GRU}
+
+
+def unrolled(layer: "Recurrent", x: Tensor, state: State | None = None) -> tuple[Tensor, State]:
+    """What `Recurrent` gives for (B, T, D), by the equations."""
+    fused: Any = layer.fused
+    given = torch.nn.functional.linear(x, fused.weight_ih_l0, fused.bias_ih_l0)
+    state = state or tuple(x.new_zeros(len(x), layer.width) for _ in range(PARTS[layer.cell]))
+    told = []
+    for now in given.unbind(1):
+        state = CELLS[layer.cell](now, torch.nn.functional.linear(state[0], fused.weight_hh_l0, fused.bias_hh_l0), state)
+        told.append(state[0])
+    return torch.stack(told, 1), state
+
+
+class Recurrent(nn.Module):
+    """One layer in one direction: (B, T, D) to the h of each position, and the state after the last."""
+
+    def __init__(self, cell: str, read: int, width: int) -> None:
+        super().__init__()
+        self.cell, self.width = cell, width
+        self.fused = FUSED[cell](read, width, batch_first=True)
+
+    def forward(self, x: Tensor, state: State | None = None) -> tuple[Tensor, State]:
+        begin = None if state is None else tuple(part[None].contiguous() for part in state)
+        told, after = self.fused(x, begin if begin is None or self.cell == "lstm" else begin[0])
+        return told, tuple(part[0] for part in (after if self.cell == "lstm" else (after,)))
+
+
+class BothWays(nn.Module):
+    """One layer that reads from the left and one that reads from the right: (B, T, D) to both side by side."""
+
+    def __init__(self, cell: str, read: int, width: int) -> None:
+        super().__init__()
+        self.forwards, self.backwards = (Recurrent(cell, read, width // 2) for _ in range(2))
+
+    def forward(self, x: Tensor, real: Tensor) -> Tensor:
+        return torch.cat([self.forwards(x)[0], reversed_rows(self.backwards(reversed_rows(x, real))[0], real)], -1)
+
+
+def reversed_rows(x: Tensor, real: Tensor) -> Tensor:
+    """The real positions of each row in the opposite order, padding where it was: what reads from the right begins with the last token."""
+    lengths, places = real.sum(1, keepdim=True), torch.arange(real.shape[1], device=real.device)
+    turned = torch.where(places < lengths, lengths - 1 - places, places)
+    return x.gather(1, turned[..., None].expand_as(x))
+
+
+@torch.no_grad()
+def initialize_recurrent(module: nn.Module, seed: int) -> None:
+    """As PyTorch does: all between -1 / sqrt(D) and 1 / sqrt(D); what is remembered is kept at first."""
+    for place, part in module.named_modules():
+        if isinstance(part, nn.RNNBase):
+            bound = 1 / math.sqrt(part.hidden_size)
+            for name, weight in part.named_parameters():
+                weight.uniform_(-bound, bound, generator=named(seed, f"{place}.{name}"))
+                if isinstance(part, nn.LSTM) and name.startswith("bias_ih"):
+                    weight[part.hidden_size : 2 * part.hidden_size] += 1.0

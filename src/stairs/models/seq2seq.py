@@ -1,0 +1,176 @@
+"""Seq2Seq: one network reads a sentence, another says it in other words.
+
+Sutskever et al. 2014 and Cho et al. 2014: all that the second knows of the sentence is one vector C, which it is told at every step.
+
+    h_j = cell(x_j), from the left and from the right            C = [last from the left, last from the right]
+    s_i = cell([y_{i-1}, C], s_{i-1}),  s_0 = tanh(W C)
+    p(y_i) = softmax(tanh(V [s_i, C]) tokens^T)
+
+With attention (Bahdanau et al. 2015, Luong et al. 2015) a context of its own stands in the place of C at every step:
+
+    C_i = sum_j softmax(score(s_i, h))_j h_j                     see `layers/attention.py` for the scores
+
+CoVe (McCann et al. 2017): what the first network has learnt for the second, used for other tasks: the vector of a token is [x_j, h_j].
+
+Departures: with attention the cell reads y_{i-1} alone and C_i enters after it, as in Luong et al., whatever the score, so that all steps of a
+sentence are computed in one fused loop; encoder, decoder and output share one table of tokens; paper is Bahdanau's size, but with a decoder as wide
+as both directions of the encoder together.
+"""
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from stairs.errors import BadInput
+from stairs.layers.attention import Additive, Bilinear, Projected, Score, attend, dot, scaled_dot
+from stairs.layers.dropout import Dropout
+from stairs.layers.initial import initialize
+from stairs.layers.masks import padding
+from stairs.layers.recurrent import PARTS, BothWays, Recurrent, State, initialize_recurrent
+from stairs.models.base import Translator, looked_at
+from stairs.models.configs import Seq2SeqConfig
+from stairs.text.batch import Batch
+
+
+@dataclass(frozen=True)
+class Saying:
+    """A sentence that is being said: the states of the decoder's layers, what the encoder made of the source, and C. One source may have
+    several rows, one after the other, as a beam does."""
+
+    states: list[State]
+    memory: Tensor
+    mask: Tensor
+    whole: Tensor
+
+    @property
+    def rows(self) -> int:
+        """For each source."""
+        return len(self.states[0][0]) // len(self.memory)
+
+
+class Seq2Seq(Translator):
+    """Recurrent encoder and decoder."""
+
+    name = "seq2seq"
+    config: Seq2SeqConfig
+
+    def __init__(self, config: Seq2SeqConfig) -> None:
+        super().__init__(config)
+        width, hidden = config.width, config.hidden
+        self.smoothing = config.smoothing
+        self.tokens = nn.Embedding(config.vocab_size, width)
+        self.dropout = Dropout(config.dropout)
+        self.encoder = nn.ModuleList(BothWays(config.cell, width if n == 0 else hidden, hidden) for n in range(config.layers))
+        self.decoder_start = nn.Linear(hidden, config.layers * PARTS[config.cell] * hidden)
+        told = width if self.attends else width + hidden
+        self.decoder = nn.ModuleList(Recurrent(config.cell, told if n == 0 else hidden, hidden) for n in range(config.layers))
+        self.decoder_score = score(config)
+        self.decoder_readout = nn.Linear(2 * hidden, width)
+        self.weights = nn.Identity()  # the weights of attention pass through here, for who looks
+        self.output = None
+        self.initialize(0)
+
+    @property
+    def attends(self) -> bool:
+        return self.config.attention != "none"
+
+    def initialize(self, seed: int) -> None:
+        initialize(self, seed, None)
+        initialize_recurrent(self, seed)
+
+    def encode(self, batch: Batch) -> Tensor:
+        """What the encoder makes of each token, (B, S, D)."""
+        return self.read_source(batch)[1]
+
+    def embedded(self, ids: Tensor) -> Tensor:
+        """The table is small enough for the output layer, and too small for the cells."""
+        return self.dropout(self.tokens(ids) * math.sqrt(self.config.width))
+
+    def read_source(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """The vectors of the tokens, (B, S, W), and what the encoder makes of them."""
+        if batch.ids.shape[1] > self.config.context:
+            came = f"{self.name} reads at most {self.config.context} tokens, got {batch.ids.shape[1]}"
+            raise BadInput(f"{came}; shorten the text or train with a larger --context")
+        embedded = x = self.embedded(batch.ids)
+        for number, layer in enumerate(self.encoder):
+            x = layer(x if number == 0 else self.dropout(x), batch.real)
+        return embedded, x
+
+    def opened(self, source: Batch, rows: int = 1) -> Saying:
+        """Before the first token is said; with `rows`, so many times for each source."""
+        memory = self.read_source(source)[1]
+        half = self.config.hidden // 2
+        last = memory[torch.arange(len(memory)), source.real.sum(1) - 1, :half]
+        whole = torch.cat([last, memory[:, 0, half:]], 1)
+        begin = torch.tanh(self.decoder_start(whole)).repeat_interleave(rows, 0)
+        parts = begin.chunk(self.config.layers * PARTS[self.config.cell], -1)
+        size = PARTS[self.config.cell]
+        states = [tuple(parts[n * size : (n + 1) * size]) for n in range(self.config.layers)]
+        return Saying(states, memory, padding(source.real), whole)
+
+    def hidden(self, batch: Batch) -> Tensor:
+        assert batch.source is not None
+        return self.follow(batch.ids, self.opened(batch.source))[0]
+
+    def follow(self, ids: Tensor, saying: Saying) -> tuple[Tensor, Saying]:
+        """Say (B, T) more: what the output layer reads, (B, T, W), and where it stands then."""
+        x = self.embedded(ids)
+        whole = saying.whole.repeat_interleave(saying.rows, 0)[:, None].expand(-1, x.shape[1], -1)
+        x = x if self.attends else torch.cat([x, whole], -1)
+        states = []
+        for number, (layer, state) in enumerate(zip(self.decoder, saying.states, strict=True)):
+            x, state = layer(x if number == 0 else self.dropout(x), state)
+            states.append(state)
+        context = self.context(x, saying) if self.attends else whole
+        told = torch.tanh(self.decoder_readout(self.dropout(torch.cat([x, context], -1))))
+        return self.dropout(told), replace(saying, states=states)
+
+    def context(self, query: Tensor, saying: Saying) -> Tensor:
+        """C_i for each step; rows of one source look at it together."""
+        beside = query.reshape(len(saying.memory), -1, query.shape[-1])
+        mixed, weights = attend(beside, saying.memory, saying.memory, score=self.decoder_score, mask=saying.mask)
+        self.weights(weights)
+        return mixed.view(query.shape)
+
+    def alignment(self, batch: Batch) -> Tensor | None:
+        return looked_at(self.weights, lambda: self.hidden(batch))
+
+    def step(self, ids: Tensor, state: Any = None) -> tuple[Tensor, Saying]:
+        return self.read(ids[:, None], state)
+
+    @torch.no_grad()
+    def read(self, ids: Tensor, state: Any = None) -> tuple[Tensor, Saying]:
+        told, state = self.follow(ids, state)
+        return self.logits(told[:, -1]).float(), state
+
+    def chosen(self, state: Saying, rows: Tensor) -> Saying:
+        sources = rows[:: state.rows] // state.rows
+        states = [tuple(part[rows] for part in parts) for parts in state.states]
+        if len(sources) == len(state.memory):
+            return replace(state, states=states)
+        return Saying(states, state.memory[sources], state.mask[sources], state.whole[sources])
+
+
+class CoVe(Seq2Seq):
+    """A Seq2Seq whose token vectors are for other tasks."""
+
+    name = "cove"
+
+    def encode(self, batch: Batch) -> Tensor:
+        """[x_j, h_j], (B, S, W + D)."""
+        return torch.cat(self.read_source(batch), -1)
+
+
+def score(config: Seq2SeqConfig) -> Score:
+    """Of a query and the keys."""
+    width = config.hidden
+    if config.attention == "additive":
+        return Additive(width, width, width)
+    if config.attention == "bilinear":
+        return Bilinear(width, width)
+    if config.attention == "projected":
+        return Projected(width, width, width)
+    return scaled_dot if config.attention == "scaled" else dot

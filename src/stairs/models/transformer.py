@@ -1,0 +1,148 @@
+"""Transformer: a sentence in, its translation out, by attention alone.
+
+Vaswani et al. 2017, "Attention Is All You Need":
+
+    encoder   x = sqrt(D) tokens(source) + waves;  x = norm(x + attention(x)), norm(x + feed_forward(x))
+    decoder   y = sqrt(D) tokens(said) + waves;    y = norm(y + attention(y)), each position looks only back;
+                                                   y = norm(y + attention(y, x)), at all of the source; norm(y + feed_forward(y))
+    p(next) = softmax(y tokens^T)                  one table of tokens for all three; learnt with smoothed labels
+
+Departures: heads begin by looking at neighbours (`layers/neighbours.py`); the norm stands before each sublayer, with one more at the end, except in
+the size of the paper or with `--norm-first False`; the rate falls to zero along a straight line unless `--schedule inverse-sqrt` is given, since a
+training here knows when it will end; attention drops out weights, too, as most code does.
+"""
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import torch
+from torch import Tensor, nn
+
+from stairs.errors import BadInput
+from stairs.layers.block import Block
+from stairs.layers.cache import KeyValues, Memory
+from stairs.layers.dropout import Dropout
+from stairs.layers.initial import initialize
+from stairs.layers.masks import causal, padding
+from stairs.layers.neighbours import across, back, look_by_waves, offset
+from stairs.layers.positions import Sinusoidal
+from stairs.models.base import Translator, looked_at
+from stairs.models.configs import TransformerConfig
+from stairs.text.batch import Batch
+
+
+@dataclass
+class Saying:
+    """A sentence that is being said, perhaps in several ways at once, as a beam does. The ways are positions of one row: at each step all of them are
+    added to the keys and values, which are never moved, and each way may look at those of its own past alone. `read` fills it further, so it is
+    used once."""
+
+    caches: list[KeyValues]
+    memories: list[Memory]  # the source, as each block of the decoder keeps it
+    mask: Tensor | None  # (B, 1, S): what of the source is real; None if all is
+    past: Tensor  # (B, K, T): which way each of the K had taken at each step so far
+
+    @property
+    def looks(self) -> Tensor | None:
+        """Who may look at whom, (B, K, T K)."""
+        ways = self.past.shape[1]
+        return None if ways == 1 else (self.past[..., None] == torch.arange(ways, device=self.past.device)).flatten(2)
+
+
+class Transformer(Translator):
+    """Blocks of attention that read, and blocks that say."""
+
+    name = "transformer"
+    config: TransformerConfig
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__(config)
+        self.learning_rate *= min(1.0, 256 / config.width)  # wide models learn in smaller steps
+        self.smoothing = config.smoothing
+        self.tokens = nn.Embedding(config.vocab_size, config.width)
+        self.positions = Sinusoidal(config.context, config.width)
+        self.dropout = Dropout(config.dropout)
+        self.blocks = nn.ModuleList(self.block(crosses=False) for _ in range(config.layers))
+        self.norm = nn.LayerNorm(config.width) if config.norm_first else nn.Identity()
+        self.decoder_blocks = nn.ModuleList(self.block(crosses=True) for _ in range(config.layers))
+        self.decoder_norm = nn.LayerNorm(config.width) if config.norm_first else nn.Identity()
+        self.output = None
+        self.initialize(0)
+
+    def block(self, crosses: bool) -> Block:
+        config = self.config
+        inner = config.feed_forward or 4 * config.width
+        return Block(
+            config.width, config.heads, inner, dropout=config.dropout, norm_first=config.norm_first, activation="relu", crosses=crosses
+        )  # fmt: skip
+
+    def initialize(self, seed: int) -> None:
+        initialize(self, seed, None)
+        look_by_waves((cast(Block, block).attention for block in self.blocks), offset)
+        look_by_waves((cast(Block, block).attention for block in self.decoder_blocks), back)
+        look_by_waves((cast(Block, block).cross_attention for block in self.decoder_blocks), across)
+
+    def embedded(self, ids: Tensor, begin: int = 0, same_place: bool = False) -> Tensor:
+        """Tokens at their places, the first of them at `begin`, or all of them."""
+        length = begin + (1 if same_place else ids.shape[1])
+        if length > self.config.context:
+            enough = 1 << (length - 1).bit_length()
+            raise BadInput(f"transformer reads at most {self.config.context} tokens, got {length}; shorten the text or train with --context {enough}")
+        places = torch.arange(begin, length, device=ids.device)
+        return self.dropout(self.tokens(ids) * math.sqrt(self.config.width) + self.positions(places))
+
+    def encode(self, batch: Batch) -> Tensor:
+        """What the encoder makes of each token, (B, S, D)."""
+        x, mask = self.embedded(batch.ids), padding(batch.real)
+        for block in self.blocks:
+            x = block(x, mask)
+        return self.norm(x)
+
+    def hidden(self, batch: Batch) -> Tensor:
+        assert batch.source is not None
+        memory, seen = self.encode(batch.source), padding(batch.source.real)
+        y, mask = self.embedded(batch.ids), causal(batch.ids.shape[1], batch.ids.device)
+        for block in self.decoder_blocks:
+            y = block(y, mask, memory, seen)
+        return self.decoder_norm(y)
+
+    def opened(self, source: Batch, rows: int = 1) -> Saying:
+        config, read = self.config, self.encode(source)
+        size = rows * config.context
+        caches = [KeyValues(len(read), config.heads, size, config.width // config.heads, read) for _ in self.decoder_blocks]
+        memories = [cast(Block, block).cross_attention.memory(read) for block in self.decoder_blocks]
+        past = torch.zeros(len(read), rows, 0, dtype=torch.int64, device=read.device)
+        return Saying(caches, memories, None if bool(source.real.all()) else padding(source.real), past)
+
+    def step(self, ids: Tensor, state: Any = None) -> tuple[Tensor, Saying]:
+        sources, ways, length = state.past.shape
+        now = torch.arange(ways, device=ids.device).expand(sources, ways)[..., None]
+        state.past = torch.cat([state.past, now], 2)
+        y, looks = self.embedded(ids.view(sources, ways), length, same_place=True), state.looks
+        for block, cache, memory in zip(self.decoder_blocks, state.caches, state.memories, strict=True):
+            y = block(y, looks, memory, state.mask, cache)
+        return self.logits(self.decoder_norm(y).flatten(0, 1)).float(), state
+
+    @torch.no_grad()
+    def read(self, ids: Tensor, state: Any = None) -> tuple[Tensor, Saying]:
+        for column in ids.unbind(1):
+            logits, state = self.step(column, state)
+        return logits, state
+
+    def chosen(self, state: Saying, rows: Tensor) -> Saying:
+        ways = state.past.shape[1]
+        sources = rows[::ways] // ways
+        past = state.past.flatten(0, 1)[rows].unflatten(0, (-1, ways))
+        if len(sources) == len(state.past):
+            return replace(state, past=past)
+        for cache in state.caches:
+            cache.choose(sources)
+        memories = [memory.chosen(sources) for memory in state.memories]
+        return Saying(state.caches, memories, None if state.mask is None else state.mask[sources], past)
+
+    def alignment(self, batch: Batch) -> Tensor | None:
+        """How much each step looked at each token of the source, (B, T, S): the mean of all heads in the last block but one, where it shows best."""
+        block = cast(Block, self.decoder_blocks[max(len(self.decoder_blocks) - 2, 0)])
+        weights = looked_at(block.cross_attention.weights, lambda: self.hidden(batch))
+        return None if weights is None else weights.mean(1)

@@ -1,0 +1,64 @@
+"""Translations to look at: which token looked at which, and the beginnings that beam search tried."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import altair as alt
+
+from stairs.pictures.words import FONT, LETTERS
+
+CELL = 26  # pixels
+APART = 92, 30  # pixels between the steps of a tree, and between its beginnings
+LONGEST_NAME = 12  # letters of a token in a tree
+MARKS = {"Ġ": "␣", "▁": "␣"}  # how tokenizers write the space before a word, and how it is shown
+
+
+def alignment(source: Sequence[str], target: Sequence[str], weights: Sequence[Sequence[float]], title: str = "") -> Any:
+    """A row for each token that was said, a column for each of the source; the darker, the more it was looked at."""
+    across, down = ([f"{n} {shown(token)}" for n, token in enumerate(tokens)] for tokens in (source, target))
+    cells = [
+        {"source": across[j], "target": down[i], "weight": float(weight)} for i, row in enumerate(weights) for j, weight in enumerate(row)
+    ]  # fmt: skip
+    plain = "substring(datum.label, indexof(datum.label, ' ') + 1)"  # the numbers only keep equal tokens apart
+    axis: dict[str, Any] = {"labelExpr": plain, "labelFont": FONT, "labelFontSize": LETTERS, "ticks": False, "domain": False, "labelOverlap": False}
+    chart = (
+        alt.Chart(alt.Data(values=cells))
+        .mark_rect()
+        .encode(
+            x=alt.X("source:N", sort=across, title=None, axis=alt.Axis(orient="top", labelAngle=-60, **axis)),
+            y=alt.Y("target:N", sort=down, title=None, axis=alt.Axis(**axis)),
+            color=alt.Color("weight:Q", scale=alt.Scale(scheme="blues", domain=[0, 1]), legend=None),
+            tooltip=["source:N", "target:N", alt.Tooltip("weight:Q", format=".3f")],
+        )
+    )
+    return chart.properties(width=CELL * len(across), height=CELL * len(down), title=title).configure_view(stroke=None)
+
+
+def beam_tree(steps: Sequence[Sequence[dict[str, Any]]], title: str = "") -> Any:
+    """The steps of a search, from the left: what was kept is joined to what it continues, ended sentences are dark, what was dropped is pale."""
+    nodes: list[dict[str, Any]] = [{"x": 0, "y": 0, "token": "", "value": 0.0, "fate": "kept"}]
+    lines: list[dict[str, Any]] = []
+    before = {0: 0}  # the row of each beginning that goes on
+    for number, step in enumerate(steps, 1):
+        now = {}
+        for row, node in enumerate(step):
+            fate = "ended" if node["ended"] else "kept" if node["kept"] is not None else "dropped"
+            nodes.append({"x": number, "y": row, "token": shown(node["token"])[:LONGEST_NAME], "value": node["value"], "fate": fate})
+            lines.append({"x": number - 1, "y": before[node["after"]], "x2": number, "y2": row, "fate": fate})
+            if node["kept"] is not None:
+                now[node["kept"]] = row
+        before = now
+    size = {"width": APART[0] * (len(steps) + 1), "height": APART[1] * (max((node["y"] for node in nodes), default=0) + 1)}
+    colour = alt.Color("fate:N", scale=alt.Scale(domain=["kept", "ended", "dropped"], range=["#4c78a8", "#1b2a41", "#c9ced6"]), title=None)
+    x, y = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[-0.5, len(steps) + 0.7])), alt.Y("y:Q", axis=None, scale=alt.Scale(reverse=True))
+    joined = alt.Chart(alt.Data(values=lines)).mark_rule().encode(x=x, y=y, x2="x2:Q", y2="y2:Q", color=colour)
+    base = alt.Chart(alt.Data(values=nodes)).encode(x=x, y=y, color=colour, tooltip=["token:N", alt.Tooltip("value:Q", format=".3f"), "fate:N"])
+    names = base.mark_text(align="left", dx=6, dy=-7, font=FONT, fontSize=LETTERS).encode(text="token:N")
+    return (joined + base.mark_circle(size=40, opacity=1) + names).properties(**size, title=title).configure_view(stroke=None)
+
+
+def shown(token: str) -> str:
+    """A token as people read it."""
+    for mark, sign in MARKS.items():
+        token = token.replace(mark, sign)
+    return token

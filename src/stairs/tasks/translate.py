@@ -1,0 +1,240 @@
+"""Translate: a sentence in, the same in another language out; or any other text to text.
+
+In training the decoder reads the true sentence, whatever it would have said itself ("teacher forcing"); in use it reads what it has said so far:
+
+    reads [CLS]           says What
+    reads [CLS] What      says is
+    reads [CLS] What is   says the ...                                     until it says [SEP]
+"""
+
+import functools
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from stairs.errors import BadInput, preview
+from stairs.models.base import Model, Translator
+from stairs.progress import say, track
+from stairs.tasks.decoding import Searched, beam_search, check_beams, continuations
+from stairs.tasks.metrics import translations_scored
+from stairs.tasks.stream import quality
+from stairs.tasks.task import Task
+from stairs.text.batch import IGNORE, Batch, by_length, next_token_batch, padded
+from stairs.text.bulk import Encoder
+from stairs.text.examples import Translation
+from stairs.text.tokenizer import Tokenizer
+
+BEAM = 4
+POSITIONS = 4096  # judged at once
+SOURCE_POSITIONS = 1024  # translated at once; each has a beam
+JUDGED = 500  # sentences of the held-out part that a finished run translates
+LONGER, MORE = 2, 20  # how long a translation may become: so many times its source, and so many tokens more
+
+
+class Pairs:
+    """What training goes through: `lengths`, and `batch(numbers, epoch, seed)`."""
+
+    def __init__(self, examples: Sequence[Translation], tokenizer: Tokenizer, context: int) -> None:
+        self.tokenizer = tokenizer
+        sources, targets = (tokenizer.encode_batch([getattr(example, side) for example in examples]) for side in ("source", "target"))
+        fits = [i for i, (one, other) in enumerate(zip(sources, targets, strict=True)) if len(one) + 2 <= context and len(other) + 1 <= context]
+        if len(fits) < len(examples):
+            left_out = f"{len(examples) - len(fits)} of {len(examples)} pairs are longer than {context} tokens and left out"
+            say(f"{left_out}; --context {2 * context} reads more")
+        if not fits:
+            raise BadInput(f"all {len(examples)} pairs are longer than {context} tokens; give shorter ones, or a larger --context")
+        self.examples = [examples[i] for i in fits]
+        self.rows = [(sources[i], targets[i]) for i in fits]
+        self.lengths = np.array([len(source) + len(target) + 3 for source, target in self.rows], np.int64)
+
+    def batch(self, numbers: Sequence[int] | np.ndarray, epoch: int = 0, seed: int = 0) -> Batch:
+        tokenizer = self.tokenizer
+        asked = next_token_batch([self.rows[n][1] for n in numbers], tokenizer.begin, tokenizer.end, tokenizer.pad)
+        return replace(asked, source=source_batch([self.rows[n][0] for n in numbers], tokenizer))
+
+
+def source_batch(sources: Sequence[Sequence[int]], tokenizer: Tokenizer) -> Batch:
+    """[CLS] source [SEP], as every task reads a text."""
+    return Batch(*padded([[tokenizer.begin, *ids, tokenizer.end] for ids in sources], tokenizer.pad))
+
+
+class Translate(Task):
+    """An encoder, a decoder, and one tokenizer for both languages."""
+
+    name = "translate"
+    asks = "translate"
+    watched = "bits_per_character"
+    model: Translator
+    backwards = False  # from the second sentence of a pair into the first
+    shown = ""  # a source that is translated now and then during training, for the one who waits
+
+    def describe(self) -> dict[str, Any]:
+        return super().describe() | {"backwards": self.backwards}
+
+    @classmethod
+    def open(cls, folder: Path, described: dict[str, Any]) -> Self:
+        task = super().open(folder, described)
+        task.backwards = bool(described.get("backwards"))
+        return task
+
+    def given(self, shards: Any, split: str) -> list[Translation]:
+        return self.turned(shards.train if split == "train" else shards.held_out)
+
+    def turned(self, examples: Sequence[Translation]) -> list[Translation]:
+        """In the direction of this run."""
+        return [Translation(one.target, one.source, one.where) for one in examples] if self.backwards else list(examples)
+
+    def examples(self, shards: Any, split: str = "train") -> Pairs:
+        self.shown = self.given(shards, "held_out")[0].source
+        return Pairs(self.given(shards, split), self.tokenizer, self.model.config.context)
+
+    def training_loss(self, batch: Batch) -> tuple[Tensor, int]:
+        assert batch.targets is not None
+        count = int((batch.targets != IGNORE).sum())
+        return self.model.loss(batch) * count, count
+
+    def sample(self, seed: int) -> str:
+        return f"{self.shown} -> {self.translated([self.shown], beams=1, speaker=self.model)[0]}" if self.shown else ""
+
+    # Judging
+
+    def evaluate_shards(self, shards: Any, split: str = "held_out", most: int | None = None) -> dict[str, Any]:
+        """On the way only how surprising the true translations are; at the end also what it says itself, for some of them."""
+        given = self.given(shards, split)
+        measured = self.surprise_of(Pairs(given, self.tokenizer, self.model.config.context), most)
+        return measured if most is not None else measured | self.scored(given[:JUDGED])
+
+    def evaluate(self, examples: Sequence[Translation], beams: int = BEAM) -> dict[str, Any]:
+        examples = self.turned(examples)
+        return self.surprise_of(Pairs(examples, self.tokenizer, self.model.config.context), None) | self.scored(examples, beams)
+
+    def scored(self, examples: Sequence[Translation], beams: int = BEAM) -> dict[str, Any]:
+        speaker = self.model.prepared_for_inference() if next(self.model.parameters()).device.type == "cpu" else self.model
+        with track("translating", total=len(examples), unit="sentences") as advance:
+            said = self.translated([example.source for example in examples], beams=beams, speaker=speaker, advance=advance)
+        return translations_scored([example.target for example in examples], said)
+
+    @torch.no_grad()
+    def surprise_of(self, pairs: Pairs, most: int | None) -> dict[str, Any]:
+        numbers = np.arange(len(pairs.rows))
+        positions = int(pairs.lengths.sum())
+        if most is not None and positions > most:
+            numbers = np.unique(np.linspace(0, len(numbers) - 1, max(most * len(numbers) // positions, 1)).astype(np.int64))
+        device = next(self.model.parameters()).device
+        bits = np.zeros(len(numbers))
+        for group in by_length(pairs.lengths[numbers].tolist(), POSITIONS):
+            scores = self.model.log_likelihood(pairs.batch(numbers[group]).to(device))
+            bits[group] = -scores.double().sum(1).cpu().numpy() / math.log(2)
+        targets = [example.target for example in pairs.examples]
+        spelt = Encoder(self.tokenizer).encode_documents([[target] for target in targets])
+        known: dict[str, Any] = {"spelling_bits": spelt.spelling_bits, "unknown_words": spelt.unknown_words}
+        tokens = np.array([len(target) + 1 for _, target in pairs.rows])
+        return quality(bits, tokens[numbers], characters=sum(len(target) + 1 for target in targets), all_tokens=int(tokens.sum()), **known)
+
+    # Translating
+
+    @functools.cached_property
+    def speaker(self) -> Model:
+        """The model, laid out for speaking."""
+        return self.model.prepared_for_inference()
+
+    def start(self, seed: int) -> None:
+        super().start(seed)
+        self.__dict__.pop("speaker", None)  # it spoke with the weights of before
+
+    def encoded(self, texts: Sequence[str]) -> list[list[int]]:
+        most = self.model.config.context - 2
+        found = self.tokenizer.encode_batch(list(texts))
+        for ids, text in zip(found, texts, strict=True):
+            if not ids:
+                raise BadInput(f"there are no tokens in {preview(text)}; give a text with words")
+            if len(ids) > most:
+                came = f"{preview(text)} has {len(ids)} tokens, and this {self.step} reads at most {most}"
+                raise BadInput(f"{came}; cut it into sentences, or train with --context {2 * most + 4}")
+        return found
+
+    def translated(self, texts: Sequence[str], *, beams: int = BEAM, speaker: Model | None = None, advance: Any = lambda count: None) -> list[str]:
+        """The best translation of each."""
+        check_beams(beams, 1)
+        sources, found = self.encoded(texts), [""] * len(texts)
+        for numbers in by_length([len(ids) for ids in sources], SOURCE_POSITIONS):
+            searched = self.searched([sources[n] for n in numbers], beams, speaker)
+            for number, one in zip(numbers, searched, strict=True):
+                found[number] = self.tokenizer.decode(one.found[0].ids)
+            advance(len(numbers))
+        return found
+
+    @torch.no_grad()
+    def searched(self, sources: list[list[int]], beams: int, speaker: Any = None, length_penalty: float = 1.0, tree: bool = False) -> list[Searched]:
+        """All that beam search found for sources of about one length."""
+        speaker, tokenizer = speaker or self.speaker, self.tokenizer
+        device = next(self.model.parameters()).device
+        batch = source_batch(sources, tokenizer).to(device)
+        first = torch.full((len(sources),), tokenizer.begin, device=device)
+        return beam_search(
+            speaker, speaker.opened(batch, beams), first,
+            beam_size=beams, length=self.room(sources), stop=tokenizer.end, forbidden=tokenizer.unsaid, length_penalty=length_penalty, tree=tree,
+        )  # fmt: skip
+
+    def room(self, sources: Sequence[Sequence[int]]) -> int:
+        """Tokens that a translation may have."""
+        return min(LONGER * max(map(len, sources)) + MORE, self.model.config.context)
+
+    def answer(
+        self,
+        text: str,
+        *,
+        beams: int = BEAM,
+        top_beams: int = 1,
+        length_penalty: float = 1.0,
+        temperature: float = 0.0,
+        top_k: int = 0,
+        top_p: float = 1.0,
+        seed: int = 0,
+        inside: bool = True,
+    ) -> dict[str, Any]:
+        """The best translations; with `inside` also how they came about: what was read and said at each step, who looked at what, and the tree
+        of beginnings that were tried. With a temperature one translation is drawn by chance instead."""
+        check_beams(beams, top_beams)
+        (source,), tokenizer = self.encoded([text]), self.tokenizer
+        if temperature:
+            state: Any = self.speaker
+            chance: dict[str, Any] = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed}
+            drawn = continuations(
+                self.speaker, [[tokenizer.begin]], length=self.room([source]), stop=tokenizer.end, forbidden=tokenizer.unsaid,
+                opened=lambda rows: state.opened(source_batch([source], tokenizer)), **chance,
+            )  # fmt: skip
+            best, found, searched = drawn[0], [], None
+        else:
+            searched = self.searched([source], beams, length_penalty=length_penalty, tree=inside)[0]
+            best, found = searched.found[0].ids, searched.found[:top_beams]
+        answer: dict[str, Any] = {"text": text, "translation": tokenizer.decode(best)}
+        if found:
+            answer["beams"] = [{"translation": tokenizer.decode(one.ids), "score": one.score, "log_chance": one.log_probability} for one in found]
+        if inside:
+            answer["trace"] = self.trace(best)
+            answer["alignment"] = self.alignment(source, best)
+            if searched is not None:
+                answer["tree"] = [[{**node, "token": tokenizer.token(node["id"])} for node in step] for step in searched.steps]
+        return answer
+
+    def trace(self, said: list[int]) -> list[dict[str, str]]:
+        """What the decoder reads at each step, and what it says then."""
+        names = [self.tokenizer.token(i) for i in (self.tokenizer.begin, *said, self.tokenizer.end)]
+        return [{"reads": " ".join(names[:step]), "says": names[step]} for step in range(1, len(names))]
+
+    def alignment(self, source: list[int], said: list[int]) -> dict[str, Any] | None:
+        """How much each token that was said looked at each of the source; None for a model that looks at the whole only."""
+        tokenizer = self.tokenizer
+        asked = replace(next_token_batch([said], tokenizer.begin, tokenizer.end, tokenizer.pad), source=source_batch([source], tokenizer))
+        weights = self.model.alignment(asked)
+        if weights is None:
+            return None
+        names = [[tokenizer.token(i) for i in ids] for ids in ((tokenizer.begin, *source, tokenizer.end), (*said, tokenizer.end))]
+        return {"source": names[0], "target": names[1], "weights": weights[0].tolist()}

@@ -1,0 +1,66 @@
+"""Recurrent cells: the equations, PyTorch's own, and reading from both ends."""
+
+import pytest
+import torch
+from torch import nn
+
+from stairs.layers.recurrent import CELLS, FUSED, PARTS, BothWays, Recurrent, initialize_recurrent, reversed_rows, unrolled
+
+
+def layer_of(cell):
+    torch.manual_seed(1)
+    return Recurrent(cell, 5, 6)
+
+
+@pytest.mark.parametrize("cell", CELLS)
+def test_the_equations_are_what_the_fused_loop_computes(cell):
+    layer, x = layer_of(cell), torch.randn(3, 7, 5)
+    begin = tuple(torch.randn(3, 6) for _ in range(PARTS[cell]))
+    for state in (None, begin):
+        fused, fused_state = layer(x, state)
+        plain, plain_state = unrolled(layer, x, state)
+        assert torch.allclose(fused, plain, atol=1e-6)
+        assert all(torch.allclose(one, other, atol=1e-6) for one, other in zip(fused_state, plain_state, strict=True))
+    fused[:, -1].sum().backward()
+    own = layer.fused.weight_hh_l0.grad.clone()
+    layer.zero_grad()
+    plain[:, -1].sum().backward()
+    assert torch.allclose(own, layer.fused.weight_hh_l0.grad, atol=1e-5)
+
+
+@pytest.mark.parametrize(("cell", "kind"), [("rnn", nn.RNNCell), ("lstm", nn.LSTMCell), ("gru", nn.GRUCell)])
+def test_one_step_is_pytorchs_cell(cell, kind):
+    layer, theirs, x = layer_of(cell), kind(5, 6), torch.randn(3, 5)
+    theirs.load_state_dict({name.removesuffix("_l0"): weight for name, weight in layer.fused.state_dict().items()})
+    begin = tuple(torch.randn(3, 6) for _ in range(PARTS[cell]))
+    said = theirs(x, begin if cell == "lstm" else begin[0])
+    ours = unrolled(layer, x[:, None], begin)[1]
+    assert all(torch.allclose(one, other, atol=1e-6) for one, other in zip(said if cell == "lstm" else (said,), ours, strict=True))
+
+
+def test_what_reads_from_the_right_begins_with_the_last_real_token():
+    real = torch.tensor([[True, True, True], [True, False, False]])
+    x = torch.arange(6.0).view(2, 3, 1)
+    assert reversed_rows(x, real)[..., 0].tolist() == [[2, 1, 0], [3, 4, 5]]
+
+
+@pytest.mark.parametrize("cell", CELLS)
+def test_both_ways_is_pytorchs_bidirectional_layer_and_padding_changes_nothing(cell):
+    torch.manual_seed(2)
+    both, theirs, x = BothWays(cell, 5, 8), FUSED[cell](5, 4, batch_first=True, bidirectional=True), torch.randn(2, 6, 5)
+    weights = dict(both.forwards.fused.named_parameters())
+    weights |= {f"{name}_reverse": weight for name, weight in both.backwards.fused.named_parameters()}
+    theirs.load_state_dict(weights)
+    real = torch.ones(2, 6, dtype=torch.bool)
+    assert torch.allclose(both(x, real), theirs(x)[0], atol=1e-6)
+    real[1, 4:] = False
+    assert torch.allclose(both(x, real)[1, :4], both(x[1:, :4], real[1:, :4])[0], atol=1e-6)
+
+
+def test_the_first_weights_follow_from_the_seed_and_the_name():
+    first, second = (BothWays("lstm", 5, 8) for _ in range(2))
+    initialize_recurrent(first, 3), initialize_recurrent(second, 3)
+    assert all(torch.equal(one, other) for one, other in zip(first.parameters(), second.parameters(), strict=True))
+    assert not torch.equal(first.forwards.fused.weight_ih_l0, first.backwards.fused.weight_ih_l0)
+    keep = first.forwards.fused.bias_ih_l0[4:8] + first.forwards.fused.bias_hh_l0[4:8]
+    assert (keep >= 0).all()

@@ -1,0 +1,66 @@
+"""A Transformer is a Marian, or a Pegasus where its norms stand first: the same weights in `transformers` give the same logits and translations."""
+
+import pytest
+import torch
+
+from stairs.errors import Unsupported
+from stairs.formats import huggingface
+from stairs.models.configs import TransformerConfig
+from stairs.models.transformer import Transformer
+from stairs.tasks.translate import Pairs, Translate
+from stairs.text.examples import Translation
+from stairs.text.tokenizer import Tokenizer, TokenizerSpec
+
+transformers = pytest.importorskip("transformers")
+pytestmark = pytest.mark.reference
+SENTENCES = ["a dog runs after the red ball", "the ball", "two men and a dog wait", "red"]
+
+
+@pytest.fixture(params=[False, True], ids=["marian", "pegasus"])
+def task(request):
+    tokenizer = Tokenizer.train(TokenizerSpec("byte-bpe", vocab_size=300), lambda: [SENTENCES])
+    config = TransformerConfig(vocab_size=tokenizer.vocab_size, context=48, width=32, heads=4, layers=2, norm_first=request.param)
+    model = Transformer(config).eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(torch.randn(parameter.shape, generator=torch.Generator().manual_seed(1)) * 0.1)
+    return Translate(model, tokenizer)
+
+
+@pytest.fixture
+def theirs(task, tmp_path):
+    (tmp_path / "marian").mkdir()
+    assert huggingface.write(task, tmp_path / "marian")["difference"] == 0
+    model = transformers.AutoModelForSeq2SeqLM.from_pretrained(tmp_path / "marian").eval()
+    assert type(model).__name__ == ("PegasusForConditionalGeneration" if task.model.config.norm_first else "MarianMTModel")
+    return model, tmp_path / "marian"
+
+
+def test_logits_are_equal(task, theirs):
+    batch = Pairs([Translation(a, b) for a, b in zip(SENTENCES, SENTENCES[::-1], strict=True)], task.tokenizer, 48).batch(range(4))
+    with torch.no_grad():
+        said = theirs[0](input_ids=batch.source.ids, attention_mask=batch.source.real.long(), decoder_input_ids=batch.ids).logits
+        ours = task.model.predict(batch)
+    assert (ours - said)[batch.real].abs().max() < 1e-4
+
+
+@pytest.mark.parametrize("beams", [1, 4])
+def test_translations_are_equal(task, theirs, beams):
+    model, folder = theirs
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    given = tokenizer(SENTENCES, return_tensors="pt", padding=True)
+    said = model.generate(**given, num_beams=beams, max_length=31)
+    found = task.searched(task.encoded(SENTENCES), beams, task.model)
+    for row, one in zip(said.tolist(), found, strict=True):
+        words = row[1:]
+        words = words[: words.index(task.tokenizer.end)] if task.tokenizer.end in words else words
+        assert one.found[0].ids[:30] == words[:30]
+
+
+def test_the_folder_comes_back_and_only_the_papers_form_has_a_place(task, theirs):
+    again = huggingface.read(theirs[1])
+    assert isinstance(again, Translate) and again.translated(SENTENCES) == task.translated(SENTENCES)
+    path = theirs[1] / "config.json"
+    path.write_text(path.read_text().replace('"relu"', '"swish"'))
+    with pytest.raises(Unsupported, match="activation_function is 'swish'"):
+        huggingface.read(theirs[1])

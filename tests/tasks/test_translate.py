@@ -1,0 +1,151 @@
+"""Translate: learning from pairs, being judged, and telling how a translation came about."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from stairs.errors import BadInput
+from stairs.models import MODELS
+from stairs.models.configs import CONFIGS
+from stairs.tasks import TASKS
+from stairs.tasks.metrics import translations_scored
+from stairs.tasks.supervised import Examples
+from stairs.tasks.translate import Pairs, Translate
+from stairs.text.examples import Translation
+from stairs.text.tokenizer import Tokenizer, TokenizerSpec
+from stairs.training.fit import fit
+from stairs.training.options import TrainingOptions
+from stairs.training.run import load
+
+WORDS = dict(zip("1234567", ["one", "two", "three", "four", "five", "six", "seven"], strict=True))
+SMALL = {
+    "seq2seq": {"context": 32, "width": 32, "hidden": 64, "attention": "additive", "dropout": 0.0},
+    "cove": {"context": 32, "width": 32, "hidden": 64, "attention": "dot", "dropout": 0.0},
+    "transformer": {"context": 32, "width": 32, "heads": 2, "layers": 2, "dropout": 0.0},
+}
+QUICK = TrainingOptions(steps=160, batch_tokens=512, learning_rate=5e-3, precision="fp32", threads=1, evaluate_every=80)
+
+
+def pairs(count, seed=0, longest=5):
+    random = np.random.default_rng(seed)
+    rows = [random.choice(list(WORDS), random.integers(1, longest + 1)) for _ in range(count)]
+    return [Translation(" ".join(row), " ".join(WORDS[word] for word in row), f"pairs:{n}") for n, row in enumerate(rows)]
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return Tokenizer.train(TokenizerSpec("words"), lambda: [[pair.source, pair.target] for pair in pairs(50)])
+
+
+def untrained(step, tokenizer, **settings):
+    roles = {"vocab_size": tokenizer.vocab_size, "begin": tokenizer.begin, "end": tokenizer.end}
+    return Translate(MODELS[step](CONFIGS[step](**roles, **{**SMALL[step], **settings})), tokenizer)
+
+
+@pytest.fixture(scope="module", params=SMALL)
+def trained(request, tokenizer, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs") / request.param
+    measured = fit(untrained(request.param, tokenizer), Examples(pairs(600), pairs(60, seed=1)), folder, QUICK)
+    return load(folder), measured
+
+
+def test_it_learns_is_judged_and_kept(trained):
+    task, measured = trained
+    assert isinstance(task, TASKS["translate"]) and measured["bleu"]["low"] <= measured["bleu"]["value"] <= measured["bleu"]["high"]
+    assert measured["exact"]["value"] > 0.8 and measured["bits_per_character"]["value"] < 0.5
+    assert task.translated(["3 1 2", "7"]) == ["three one two", "seven"]
+    again = task.evaluate(pairs(60, seed=1))
+    assert again["exact"] == measured["exact"] and again["perplexity"] == measured["perplexity"]
+
+
+def test_an_answer_tells_how_it_came_about(trained):
+    task, _ = trained
+    answer = task.answer("4 5 6", beams=3, top_beams=2)
+    assert answer["translation"] == "four five six" == answer["beams"][0]["translation"] and len(answer["beams"]) == 2
+    assert answer["beams"][0]["score"] >= answer["beams"][1]["score"]
+    assert answer["trace"][0] == {"reads": "[CLS]", "says": "four"} and answer["trace"][2] == {"reads": "[CLS] four five", "says": "six"}
+    assert answer["trace"][-1]["says"] == "[SEP]"
+    weights = np.array(answer["alignment"]["weights"])
+    assert weights.shape == (len(answer["alignment"]["target"]), len(answer["alignment"]["source"])) == (4, 5)
+    assert np.allclose(weights.sum(1), 1, atol=1e-5)
+    assert all(node["token"] for step in answer["tree"] for node in step)
+    json.dumps(answer)
+
+
+def test_drawn_by_chance_the_same_seed_says_the_same(trained):
+    task, _ = trained
+    one, two = (task.answer("4 5 6", temperature=1.5, seed=3, inside=False) for _ in range(2))
+    assert one == two and "beams" not in one
+    assert len({task.answer("4 5 6", temperature=5.0, seed=seed, inside=False)["translation"] for seed in range(6)}) > 1
+
+
+def test_backwards_is_the_other_direction(tokenizer, tmp_path):
+    task = untrained("transformer", tokenizer)
+    task.backwards = True
+    fit(task, Examples(pairs(600), pairs(30, seed=1)), tmp_path / "run", QUICK)
+    task = load(tmp_path / "run")
+    assert task.backwards and task.translated(["three one"]) == ["3 1"]
+    assert task.evaluate(pairs(30, seed=1))["exact"]["value"] > 0.7
+
+
+def test_without_attention_there_is_no_alignment(tokenizer):
+    task = untrained("seq2seq", tokenizer, attention="none")
+    assert task.answer("1 2")["alignment"] is None
+
+
+@pytest.mark.parametrize("attention", ["dot", "scaled", "additive", "bilinear", "projected"])
+@pytest.mark.parametrize("cell", ["rnn", "lstm", "gru"])
+def test_every_score_and_cell_has_gradients_everywhere(attention, cell, tokenizer):
+    task = untrained("seq2seq", tokenizer, attention=attention, cell=cell, layers=2)
+    given = Pairs(pairs(8), tokenizer, 32)
+    loss, count = task.training_loss(given.batch(range(8)))
+    loss.backward()
+    assert count == int(sum(len(target) + 1 for _, target in given.rows))
+    assert all(weight.grad is not None and torch.isfinite(weight.grad).all() for weight in task.model.parameters())
+
+
+def test_smoothing_is_what_pytorch_computes(tokenizer):
+    task = untrained("transformer", tokenizer, smoothing=0.2)
+    batch = Pairs(pairs(8), tokenizer, 32).batch(range(8))
+    logits = task.model.train().predict(batch)
+    expected = torch.nn.functional.cross_entropy(logits.flatten(0, 1), batch.targets.flatten(), label_smoothing=0.2)
+    assert float(task.model.loss(batch).detach()) == pytest.approx(float(expected.detach()), rel=1e-5)
+    expected.backward()
+    wanted = {name: weight.grad.clone() for name, weight in task.model.named_parameters()}
+    task.model.zero_grad()
+    task.model.loss(batch).backward()
+    assert all(torch.allclose(weight.grad, wanted[name], atol=1e-5) for name, weight in task.model.named_parameters())
+
+
+def test_pairs_that_are_too_long_are_left_out_and_texts_refused(tokenizer, capsys):
+    given = [*pairs(5), Translation(" ".join("1" * 40), "one", "pairs:6")]
+    assert len(Pairs(given, tokenizer, 32).rows) == 5
+    with pytest.raises(BadInput, match="all 1 pairs are longer than 32 tokens"):
+        Pairs(given[-1:], tokenizer, 32)
+    task = untrained("transformer", tokenizer)
+    with pytest.raises(BadInput, match="has 40 tokens, and this transformer reads at most 30"):
+        task.answer(" ".join("1" * 40))
+    with pytest.raises(BadInput, match="no tokens"):
+        task.answer(" ")
+    with pytest.raises(BadInput, match="5 top beams of a beam of 4"):
+        task.answer("1", beams=4, top_beams=5)
+
+
+def test_bleu_is_sacrebleus_and_chinese_is_counted_by_characters():
+    sacrebleu = pytest.importorskip("sacrebleu")
+    truth = ["the cat sat on the mat .", "a dog barked at the moon"]
+    said = ["the cat sat on a mat .", "a dog barked"]
+    found = translations_scored(truth, said)
+    assert found["bleu"]["value"] == pytest.approx(sacrebleu.corpus_bleu(said, [truth]).score)
+    assert found["exact"]["value"] == 0 and "tok:13a" in found["signature"]
+    assert "tok:zh" in translations_scored(["一百零五"], ["一百零五"])["signature"]
+
+
+def test_real_pairs_have_a_place(data: Path):
+    from stairs.text.labelled import read
+
+    lines = read(data / "translate" / "multi30k_en_fr" / "val.en", "translate").examples
+    assert len(lines) == 1014 and lines[0].source.startswith("A group of men") and lines[0].target.startswith("Un groupe")
