@@ -23,9 +23,11 @@ from stairs.errors import StairsError
 from stairs.models import MODELS
 from stairs.models.configs import CONFIGS
 from stairs.tasks import TASKS
+from stairs.tasks.supervised import Examples
 from stairs.text.corpus import Corpus
+from stairs.text.examples import Text, Translation
 from stairs.text.shards import build
-from stairs.text.tokenizer import TokenizerSpec
+from stairs.text.tokenizer import Tokenizer, TokenizerSpec
 from stairs.training import sweeps
 from stairs.training.fit import fit
 from stairs.training.options import TrainingOptions
@@ -39,6 +41,9 @@ SMALL = {
     "nnlm": {"order": 3, "width": 8, "hidden": 16, "context": 32, "dropout": 0.1, "softmax": "full"},
     "gpt": {"context": 32, "width": 16, "heads": 2, "layers": 2, "dropout": 0.1},
     "bert": {"context": 32, "width": 16, "heads": 2, "layers": 2, "dropout": 0.1},
+    "seq2seq": {"context": 32, "width": 8, "hidden": 16, "attention": "additive"},
+    "transformer": {"context": 32, "width": 16, "heads": 2, "layers": 1},
+    "tuned": {"context": 32, "width": 16, "heads": 2, "layers": 2, "dropout": 0.1},
     "toy": {},
     "cbow": {"width": 8},
     "skipgram": {"width": 8},
@@ -51,6 +56,8 @@ SWEEPING = {"epochs": 4, "threads": 1, "save_every": 4, "deterministic": True}
 def prepared(out: str | Path, text: str | Path, step: str, **given) -> tuple:
     """What `fit` takes."""
     names = {field.name for field in dataclasses.fields(TrainingOptions)}
+    if step in ("seq2seq", "transformer", "tuned"):
+        return from_examples(out, text, step, names, given)
     usual = SWEEPING if MODELS[step].learns_by == "sweeping" else QUICK
     options = TrainingOptions(**{**usual, **{name: value for name, value in given.items() if name in names}})
     settings = {**SMALL[step], **{name: value for name, value in given.items() if name not in names}}
@@ -60,6 +67,21 @@ def prepared(out: str | Path, text: str | Path, step: str, **given) -> tuple:
     roles = {field.name: tokenizer.roles[field.name] for field in dataclasses.fields(CONFIGS[step]) if field.name in tokenizer.roles}
     model = MODELS[step](CONFIGS[step](**roles, **settings))
     return TASKS[model.pretrains_with](model, tokenizer), shards, out, options
+
+
+def from_examples(out: str | Path, text: str | Path, step: str, names: set[str], given: dict) -> tuple:
+    """The same for what learns from labelled examples: each line and itself from the last word to the first, or whether its words are many."""
+    lines = [line for line in Path(text).read_text().split("\n") if line]
+    options = TrainingOptions(**{**QUICK, **{name: value for name, value in given.items() if name in names}})
+    tokenizer = Tokenizer.train(TokenizerSpec("words"), lambda: [lines])
+    if step == "tuned":
+        model = MODELS["bert"](CONFIGS["bert"](vocab_size=tokenizer.vocab_size, **SMALL[step]))
+        labelled = [Text(line, "long" if len(line.split()) > 9 else "short") for line in lines]
+        task = TASKS["classify"](model, tokenizer, **TASKS["classify"].learned_from(labelled))
+        return task, Examples(labelled[40:], labelled[:40]), out, options
+    model = MODELS[step](CONFIGS[step](vocab_size=tokenizer.vocab_size, **SMALL[step]))
+    pairs = [Translation(line, " ".join(line.split()[::-1])) for line in lines]
+    return TASKS["translate"](model, tokenizer), Examples(pairs[20:], pairs[:20]), out, options
 
 
 def main(out: str, text: str, step: str, *words: str) -> int:

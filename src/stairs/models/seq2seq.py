@@ -60,6 +60,7 @@ class Seq2Seq(Translator):
     def __init__(self, config: Seq2SeqConfig) -> None:
         super().__init__(config)
         width, hidden = config.width, config.hidden
+        self.learning_rate = 2e-3 * min(1.0, 512 / hidden)  # wide models learn in smaller steps
         self.smoothing = config.smoothing
         self.tokens = nn.Embedding(config.vocab_size, width)
         self.dropout = Dropout(config.dropout)

@@ -58,7 +58,8 @@ class Transformer(Translator):
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__(config)
-        self.learning_rate *= min(1.0, 256 / config.width)  # wide models learn in smaller steps
+        fastest = 2e-3 if config.norm_first else 1e-3
+        self.learning_rate = fastest * min(1.0, 256 / config.width)  # wide models learn in smaller steps
         self.smoothing = config.smoothing
         self.tokens = nn.Embedding(config.vocab_size, config.width)
         self.positions = Sinusoidal(config.context, config.width)
