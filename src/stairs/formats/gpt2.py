@@ -4,8 +4,8 @@ from typing import Any
 
 from torch import Tensor
 
-from stairs.errors import Unsupported, preview
-from stairs.formats.tensors import Same, linear
+from stairs.errors import Unsupported
+from stairs.formats.tensors import Same, linear, refuse_unlike
 from stairs.models.configs import GPTConfig
 
 EPSILON = 1e-5  # of our norms
@@ -32,9 +32,7 @@ def config_of(settings: dict[str, Any], tensors: dict[str, Tensor], where: str) 
         "scale_attn_by_inverse_layer_idx": (settings.get("scale_attn_by_inverse_layer_idx", False), (False,)),
         "add_cross_attention": (settings.get("add_cross_attention", False), (False,)),
     }
-    for name, (came, fits) in usual.items():
-        if came not in fits:
-            raise Unsupported(f"{where}: {name} is {preview(came)} where GPT-2 has {fits[0]}; only GPT-2 as in the paper can be adopted")
+    refuse_unlike(usual, where, "GPT-2")
     return GPTConfig(
         vocab_size=settings["vocab_size"],
         context=settings["n_positions"],

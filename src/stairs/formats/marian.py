@@ -6,14 +6,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from stairs.errors import Unsupported, preview
-from stairs.formats.tensors import Same, linear
+from stairs.errors import Unsupported
+from stairs.formats.tensors import Same, linear, refuse_unlike
 from stairs.models.configs import TransformerConfig
 
 WAVES = ("model.encoder.embed_positions.weight", "model.decoder.embed_positions.weight")
 COPIES = ("model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight", "lm_head.weight")  # of the one table
 BIAS = "final_logits_bias"  # of the output layer, which ours does not have
 KINDS = {False: ("marian", "MarianMTModel"), True: ("pegasus", "PegasusForConditionalGeneration")}  # by where the norm stands
+SIDES = ("layers", "attention_heads", "ffn_dim")
 ROLES = (("q_proj", "query"), ("k_proj", "key"), ("v_proj", "value"), ("out_proj", "output"))
 
 
@@ -29,16 +30,12 @@ def own(tensors: dict[str, Tensor], config: TransformerConfig, waves: Tensor, wh
 
 def config_of(settings: dict[str, Any], tensors: dict[str, Tensor], where: str) -> TransformerConfig:
     usual = {
-        "activation_function": (settings.get("activation_function", "gelu"), "relu"),
-        "scale_embedding": (settings.get("scale_embedding", False), True),
-        "decoder_layers": (settings.get("decoder_layers"), settings["encoder_layers"]),
-        "decoder_attention_heads": (settings.get("decoder_attention_heads"), settings["encoder_attention_heads"]),
-        "decoder_ffn_dim": (settings.get("decoder_ffn_dim"), settings["encoder_ffn_dim"]),
-        "share_encoder_decoder_embeddings": (settings.get("share_encoder_decoder_embeddings", True), True),
+        "activation_function": (settings.get("activation_function", "gelu"), ("relu",)),
+        "scale_embedding": (settings.get("scale_embedding", False), (True,)),
+        "share_encoder_decoder_embeddings": (settings.get("share_encoder_decoder_embeddings", True), (True,)),
+        **{f"decoder_{name}": (settings.get(f"decoder_{name}"), (settings[f"encoder_{name}"],)) for name in SIDES},
     }
-    for name, (came, fits) in usual.items():
-        if came != fits:
-            raise Unsupported(f"{where}: {name} is {preview(came)} where the paper's transformer has {fits}; only such a model can be adopted")
+    refuse_unlike(usual, where, "a transformer")
     return TransformerConfig(
         vocab_size=settings["vocab_size"],
         context=settings["max_position_embeddings"],
@@ -73,7 +70,8 @@ def settings_of(config: TransformerConfig, ids: dict[str, int]) -> dict[str, Any
     """config.json."""
     kind, architecture = KINDS[config.norm_first]
     inner = config.feed_forward or 4 * config.width
-    sides = {f"{side}_{name}": value for side in ("encoder", "decoder") for name, value in sides_of(config, inner).items()}
+    sizes = dict(zip(SIDES, (config.layers, config.heads, inner), strict=True))
+    sides = {f"{side}_{name}": value for side in ("encoder", "decoder") for name, value in sizes.items()}
     return {
         "architectures": [architecture],
         "model_type": kind,
@@ -93,10 +91,6 @@ def settings_of(config: TransformerConfig, ids: dict[str, int]) -> dict[str, Any
         "decoder_start_token_id": ids["begin"],
         "forced_eos_token_id": None,
     }
-
-
-def sides_of(config: TransformerConfig, inner: int) -> dict[str, int]:
-    return {"layers": config.layers, "attention_heads": config.heads, "ffn_dim": inner}
 
 
 def generation_of(config: TransformerConfig, ids: dict[str, int], unsaid: list[int]) -> dict[str, Any]:

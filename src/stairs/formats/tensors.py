@@ -5,14 +5,14 @@ model.safetensors, or several files with model.safetensors.index.json, or, guard
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor
 
-from stairs.errors import BadInput, preview
+from stairs.errors import BadInput, Unsupported, preview
 from stairs.formats import pickled
 from stairs.text.tokenizer_files import read_json
 
@@ -68,6 +68,13 @@ def modern(name: str) -> str:
     for old, new in OLD_NAMES:
         name = name.removesuffix(old) + new if name.endswith(old) else name
     return name
+
+
+def refuse_unlike(usual: dict[str, tuple[Any, tuple[Any, ...]]], where: str, what: str) -> None:
+    """Settings that came and those that fit; `what` is the model they should describe."""
+    for name, (came, fits) in usual.items():
+        if came not in fits:
+            raise Unsupported(f"{where}: {name} is {preview(came)} where {what} has {fits[0]}; only {what} as in the paper can be adopted")
 
 
 def files_of(folder: Path) -> list[Path]:

@@ -10,7 +10,7 @@ from stairs.pictures.words import FONT, LETTERS
 CELL = 26  # pixels
 APART = 92, 30  # pixels between the steps of a tree, and between its beginnings
 LONGEST_NAME = 12  # letters of a token in a tree
-MARKS = {"Ġ": "␣", "▁": "␣"}  # how tokenizers write the space before a word, and how it is shown
+SPACES, SPACE = (" ", "▁"), "␣"  # how tokenizers write the space before a word, and how it is shown
 
 
 def alignment(source: Sequence[str], target: Sequence[str], weights: Sequence[Sequence[float]], title: str = "") -> Any:
@@ -23,11 +23,11 @@ def alignment(source: Sequence[str], target: Sequence[str], weights: Sequence[Se
     axis: dict[str, Any] = {"labelExpr": plain, "labelFont": FONT, "labelFontSize": LETTERS, "ticks": False, "domain": False, "labelOverlap": False}
     chart = (
         alt.Chart(alt.Data(values=cells))
-        .mark_rect()
+        .mark_rect(stroke="#eeeeee")
         .encode(
             x=alt.X("source:N", sort=across, title=None, axis=alt.Axis(orient="top", labelAngle=-60, **axis)),
             y=alt.Y("target:N", sort=down, title=None, axis=alt.Axis(**axis)),
-            color=alt.Color("weight:Q", scale=alt.Scale(scheme="blues", domain=[0, 1]), legend=None),
+            color=alt.Color("weight:Q", scale=alt.Scale(range=["#ffffff", "#08519c"], domain=[0, 1]), legend=None),
             tooltip=["source:N", "target:N", alt.Tooltip("weight:Q", format=".3f")],
         )
     )
@@ -57,8 +57,15 @@ def beam_tree(steps: Sequence[Sequence[dict[str, Any]]], title: str = "") -> Any
     return (joined + base.mark_circle(size=40, opacity=1) + names).properties(**size, title=title).configure_view(stroke=None)
 
 
+def against_length(points: Sequence[dict[str, Any]], quality: str, unit: str, title: str = "") -> Any:
+    """How good each run is for sources of each length: `points` are {"run", "length", "quality", "low", "high"}."""
+    base = alt.Chart(alt.Data(values=list(points))).encode(x=alt.X("length:Q", title=f"length of the source, {unit}", scale=alt.Scale(zero=False)))
+    colour = alt.Color("run:N", title=None)
+    band = base.mark_area(opacity=0.15).encode(y=alt.Y("low:Q", title=quality), y2="high:Q", color=colour)
+    line = base.mark_line(point=True).encode(y=alt.Y("quality:Q", title=quality), color=colour)
+    return (band + line).properties(width=480, height=300, title=title)
+
+
 def shown(token: str) -> str:
     """A token as people read it."""
-    for mark, sign in MARKS.items():
-        token = token.replace(mark, sign)
-    return token
+    return SPACE + token[1:] if token.startswith(SPACES) else token

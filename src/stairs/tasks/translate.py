@@ -221,12 +221,12 @@ class Translate(Task):
             answer["trace"] = self.trace(best)
             answer["alignment"] = self.alignment(source, best)
             if searched is not None:
-                answer["tree"] = [[{**node, "token": tokenizer.token(node["id"])} for node in step] for step in searched.steps]
+                answer["tree"] = [[{**node, "token": tokenizer.shown(node["id"])} for node in step] for step in searched.steps]
         return answer
 
     def trace(self, said: list[int]) -> list[dict[str, str]]:
         """What the decoder reads at each step, and what it says then."""
-        names = [self.tokenizer.token(i) for i in (self.tokenizer.begin, *said, self.tokenizer.end)]
+        names = [self.tokenizer.shown(i).strip() for i in (self.tokenizer.begin, *said, self.tokenizer.end)]
         return [{"reads": " ".join(names[:step]), "says": names[step]} for step in range(1, len(names))]
 
     def alignment(self, source: list[int], said: list[int]) -> dict[str, Any] | None:
@@ -236,5 +236,5 @@ class Translate(Task):
         weights = self.model.alignment(asked)
         if weights is None:
             return None
-        names = [[tokenizer.token(i) for i in ids] for ids in ((tokenizer.begin, *source, tokenizer.end), (*said, tokenizer.end))]
+        names = [[tokenizer.shown(i) for i in ids] for ids in ((tokenizer.begin, *source, tokenizer.end), (*said, tokenizer.end))]
         return {"source": names[0], "target": names[1], "weights": weights[0].tolist()}

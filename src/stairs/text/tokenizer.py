@@ -109,6 +109,11 @@ class Tokenizer:
             raise BadInput(f"no token has the id {number}; this vocabulary ends at {self.vocab_size - 1}")
         return self.vocabulary[number]
 
+    def shown(self, number: int) -> str:
+        """A token as people read it: letters in place of bytes, with the space before a word."""
+        token = self.token(number)
+        return decoders.ByteLevel().decode([token]) if self.spec.kind == "byte-bpe" and number not in self.special else token
+
     def id(self, token: str) -> int:
         """The id of a token, that of [UNK] for one that is not in the vocabulary."""
         return self.numbers.get(token, self.unknown)

@@ -1,0 +1,80 @@
+"""How good translations are: BLEU with and without a beam, and against the length of the source.
+
+python benchmarks/translation_quality.py RUN ... --pairs test.en [test.fr] [--beams 4] [--picture lengths.svg]
+python benchmarks/translation_quality.py RUN ... --numbers [--picture lengths.svg]     exact matches of number names, by digits
+"""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from side_by_side import load
+from stairs.pictures.saving import save
+from stairs.pictures.translation import against_length
+from stairs.tasks.metrics import translations_scored
+from stairs.text.labelled import read
+from stairs.text.numbers import number_pairs
+from stairs.training.run import load as load_run
+
+BORDERS = (8, 10, 12, 14, 17, 1_000_000)  # words of a source
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("runs", nargs="+")
+    parser.add_argument("--pairs", nargs="+", default=[])
+    parser.add_argument("--numbers", action="store_true")
+    parser.add_argument("--beams", type=int, default=4)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--picture")
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    points: list[dict[str, Any]] = []
+    print(load())
+    for path in options.runs:
+        task: Any = load_run(path)
+        points += (numbers if options.numbers else pairs)(task, Path(path).name, options)
+    if options.picture:
+        save(against_length(points, "exact matches" if options.numbers else "BLEU", "digits" if options.numbers else "words"), options.picture)
+
+
+def pairs(task: Any, name: str, options: argparse.Namespace) -> list[dict[str, Any]]:
+    examples = task.turned(read(options.pairs, "translate").examples)
+    sources, truth = [one.source for one in examples], [one.target for one in examples]
+    said = {beams: task.translated(sources, beams=beams) for beams in (1, options.beams)}
+    for beams, found in said.items():
+        scored = translations_scored(truth, found)
+        bleu = scored["bleu"]
+        print(f"{name:20} beam {beams}: BLEU {bleu['value']:.2f} ({bleu['low']:.2f} to {bleu['high']:.2f}), chrF {scored['chrf']:.2f}", flush=True)
+    points, shortest = [], 1
+    for longest in BORDERS:
+        own = [n for n, source in enumerate(sources) if shortest <= len(source.split()) <= longest]
+        if own:
+            bleu = translations_scored([truth[n] for n in own], [said[options.beams][n] for n in own])["bleu"]
+            mean = sum(len(sources[n].split()) for n in own) / len(own)
+            print(f"{name:20} {shortest:3d} words and more, {len(own):4d} sentences: BLEU {bleu['value']:.2f}")
+            points.append({"run": name, "length": mean, "quality": bleu["value"], "low": bleu["low"], "high": bleu["high"]})
+        shortest = longest + 1
+    return points
+
+
+def numbers(task: Any, name: str, options: argparse.Namespace) -> list[dict[str, Any]]:
+    points = []
+    for given in ("numbers-test", "longer-numbers"):
+        examples = task.turned(number_pairs(given))
+        said = task.translated([one.source for one in examples], beams=options.beams)
+        digits = [len(one.where.split()[-1]) for one in examples]
+        for length in sorted(set(digits)):
+            own = [n for n, own in enumerate(digits) if own == length]
+            exact = translations_scored([examples[n].target for n in own], [said[n] for n in own])["exact"]
+            points.append({"run": name, "length": length, "quality": exact["value"], "low": exact["low"], "high": exact["high"]})
+        exact = translations_scored([one.target for one in examples], said)["exact"]
+        by_length = ", ".join(f"{point['length']}: {point['quality']:.2f}" for point in points)
+        print(f"{name:20} {given:15} {exact['value']:.3f} exact ({exact['low']:.3f} to {exact['high']:.3f}); by digits {by_length}", flush=True)
+    return points
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,31 @@
+"""Pictures of translations: every token has its place, equal ones too."""
+
+from stairs.pictures.translation import against_length, alignment, beam_tree, shown
+
+STEP = {"value": -1.0, "ended": False}
+
+
+def test_equal_tokens_have_rows_of_their_own():
+    chart = alignment(["a", " man", "a"], ["un", "un"], [[0.2, 0.3, 0.5], [1, 0, 0]]).to_dict()
+    cells = chart["data"]["values"]
+    assert len(cells) == 6 and len({cell["source"] for cell in cells}) == 3 and len({cell["target"] for cell in cells}) == 2
+    assert chart["encoding"]["x"]["sort"] == ["0 a", "1 ␣man", "2 a"]
+
+
+def test_a_tree_joins_each_beginning_to_what_it_continues():
+    steps = [
+        [{**STEP, "after": 0, "token": "un", "kept": 0}, {**STEP, "after": 0, "token": "une", "kept": 1}],
+        [{**STEP, "after": 1, "token": "femme", "kept": 0}, {**STEP, "after": 0, "token": "[SEP]", "kept": None, "ended": True}],
+        [{**STEP, "after": 0, "token": "x", "kept": None}],
+    ]
+    chart = beam_tree(steps).to_dict()
+    lines = chart["layer"][0]["data"]["values"]
+    assert [(line["x"], line["y"], line["x2"], line["y2"]) for line in lines] == [(0, 0, 1, 0), (0, 0, 1, 1), (1, 1, 2, 0), (1, 0, 2, 1), (2, 0, 3, 0)]
+    assert [line["fate"] for line in lines] == ["kept", "kept", "kept", "ended", "dropped"]
+    assert beam_tree([]).to_dict()
+
+
+def test_spaces_are_shown_and_lengths_drawn():
+    assert (shown(" man"), shown("▁man"), shown("man"), shown("人")) == ("␣man", "␣man", "man", "人")
+    point = {"run": "a", "length": 3, "quality": 1.0, "low": 0.5, "high": 1.0}
+    assert len(against_length([point], "BLEU", "words").to_dict()["layer"]) == 2
