@@ -41,7 +41,7 @@ def main() -> None:
         order = sorted(range(len(ids)), key=lambda n: len(ids[n]))
         batches = [order[at : at + options.batch] for at in range(0, len(order), options.batch)]
         said: dict[str, dict[int, str]] = {}
-        systems = peers(there, task, options) | {f"ours {kind}": ours(task, kind, options) for kind in ("fp32", "bf16")}
+        systems = peers(there, task, options) | {f"ours {kind}": ours(task, kind, options) for kind in ("fp32", "bf16", "int8")}
 
         def job(name: str) -> None:
             for numbers in batches:

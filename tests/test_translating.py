@@ -37,6 +37,9 @@ def test_from_pairs_to_a_translation(step, folder, capsys):
     assert main(["score", f"runs/{step}", "pairs.en", "pairs.zh", "--json"]) == 0
     judged = json.loads(capsys.readouterr().out)
     assert judged["sentences"] == 147 and {"bleu", "chrf", "exact", "bits_per_character"} <= judged.keys()
+    for precision in ("bf16", "int8"):
+        assert main(["ask", f"runs/{step}", "one two", "--precision", precision]) == 0
+        assert capsys.readouterr().out.strip()
     assert main(["score", f"runs/{step}", "pairs.en", "--beams", "1"]) == 0
     assert "bleu" in capsys.readouterr().out
 

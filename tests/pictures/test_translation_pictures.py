@@ -20,7 +20,8 @@ def test_a_tree_joins_each_beginning_to_what_it_continues():
     ]
     chart = beam_tree(steps).to_dict()
     lines = chart["layer"][0]["data"]["values"]
-    assert [(line["x"], line["y"], line["x2"], line["y2"]) for line in lines] == [(0, 0, 1, 0), (0, 0, 1, 1), (1, 1, 2, 0), (1, 0, 2, 1), (2, 0, 3, 0)]
+    joined = [(line["x"], line["y"], line["x2"], line["y2"]) for line in lines]
+    assert joined == [(0, 0, 1, 0), (0, 0, 1, 1), (1, 1, 2, 0), (1, 0, 2, 1), (2, 0, 3, 0)]
     assert [line["fate"] for line in lines] == ["kept", "kept", "kept", "ended", "dropped"]
     assert beam_tree([]).to_dict()
 

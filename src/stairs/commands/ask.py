@@ -1,7 +1,7 @@
 """stairs ask RUN [TEXT ...]: the run's own answer."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from tyro.conf import Positional
 
@@ -33,6 +33,7 @@ class Ask(Common):
     length_penalty: float = 1.0  # translations: the sum of the log-chances is divided by this power of the length
     alignment: str | None = None  # translations: a picture of which token looked at which, as SVG, PNG or HTML
     tree: str | None = None  # translations: a picture of the beginnings that were tried
+    precision: Literal["fp32", "bf16", "int8"] = "fp32"  # of continuations and translations: the last two are faster and almost the same
     seed: int = 0  # of the sampling
 
 
@@ -42,7 +43,11 @@ def main(arguments: list[str]) -> int:
     texts = texts_from(options.text, options.file)
     from stairs.training.run import load
 
-    task = load(options.run)
+    task: Any = load(options.run)
+    if options.precision != "fp32":
+        if task.name not in ("next-token", "translate"):
+            raise Unsupported(f"--precision is for continuations and translations, and {options.run} is a {task.name} run")
+        task.speak_in(options.precision)
     if task.name == "translate":
         return translate(task, texts, options)
     if options.beams is not None or options.alignment or options.tree:

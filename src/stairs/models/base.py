@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from stairs.errors import BadInput, Unsupported
+from stairs.layers.int8 import Int8
 from stairs.layers.packed import Packed, Precision, packed
 from stairs.layers.vocabulary import surprises, total_surprise
 from stairs.text.batch import IGNORE, Batch
@@ -147,10 +148,10 @@ class Speaker(Model):
         return torch.zeros(asked.shape, device=asked.device).masked_scatter(asked, -found)
 
     def prepared_for_inference(self, precision: Precision = "fp32") -> Self:
-        """A copy that says the same faster: weights laid out anew, and in bf16 rounded. The output layer, most of the work, gains most."""
+        """A copy that says the same faster: weights laid out anew, and in bf16 or int8 rounded. The output layer, most of the work, gains most."""
         twin = packed(self, precision)
         if self.output is None:
-            twin.output = Packed(twin.tokens.weight)
+            twin.output = (Int8 if precision == "int8" else Packed)(twin.tokens.weight)
         return twin
 
 

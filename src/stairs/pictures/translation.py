@@ -27,7 +27,7 @@ def alignment(source: Sequence[str], target: Sequence[str], weights: Sequence[Se
         .encode(
             x=alt.X("source:N", sort=across, title=None, axis=alt.Axis(orient="top", labelAngle=-60, **axis)),
             y=alt.Y("target:N", sort=down, title=None, axis=alt.Axis(**axis)),
-            color=alt.Color("weight:Q", scale=alt.Scale(range=["#ffffff", "#08519c"], domain=[0, 1]), legend=None),
+            color=alt.Color("weight:Q", scale=alt.Scale(range=["#ffffff", "#08519c"], interpolate="rgb", domain=[0, 1]), legend=None),
             tooltip=["source:N", "target:N", alt.Tooltip("weight:Q", format=".3f")],
         )
     )

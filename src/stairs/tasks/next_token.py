@@ -1,6 +1,5 @@
 """NextToken: what comes next? Continuing a text, scoring a sentence, and bits per character of held-out text."""
 
-import functools
 import math
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -9,17 +8,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from stairs.models.base import Model
 from stairs.tasks.decoding import continuation, read
+from stairs.tasks.speaking import Speaking
 from stairs.tasks.stream import StreamExamples, encoded, quality, row_length, surprise_of_rows
-from stairs.tasks.task import Task
 from stairs.text.batch import IGNORE, Batch, next_token_batch
 from stairs.text.shards import Shards, closes
 
 TOKENS_PER_BATCH = 1 << 18  # positions judged at once
 
 
-class NextToken(Task):
+class NextToken(Speaking):
     """Left to right, one token at a time."""
 
     name = "next-token"
@@ -37,16 +35,6 @@ class NextToken(Task):
         )  # fmt: skip
         whole = tokenizer.decode([*prompt[1:], *said])
         return {"text": text, "continuation": whole, "new": tokenizer.decode(said), "next": self.next_tokens(prompt, top)}
-
-    @functools.cached_property
-    def speaker(self) -> Model:
-        """The model, laid out for speaking where that is faster."""
-        prepare = getattr(self.model, "prepared_for_inference", None)
-        return self.model if prepare is None else prepare()
-
-    def start(self, seed: int) -> None:
-        super().start(seed)
-        self.__dict__.pop("speaker", None)  # it spoke with the weights of before
 
     def next_tokens(self, prompt: list[int], top: int) -> list[dict[str, Any]]:
         """The likeliest ids after a prompt, with the length of the n-gram that each chance rests on, where there is one."""

@@ -7,7 +7,6 @@ In training the decoder reads the true sentence, whatever it would have said its
     reads [CLS] What is   says the ...                                     until it says [SEP]
 """
 
-import functools
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -23,8 +22,8 @@ from stairs.models.base import Model, Translator
 from stairs.progress import say, track
 from stairs.tasks.decoding import Searched, beam_search, check_beams, continuations
 from stairs.tasks.metrics import translations_scored
+from stairs.tasks.speaking import Speaking
 from stairs.tasks.stream import quality
-from stairs.tasks.task import Task
 from stairs.text.batch import IGNORE, Batch, by_length, next_token_batch, padded
 from stairs.text.bulk import Encoder
 from stairs.text.examples import Translation
@@ -64,7 +63,7 @@ def source_batch(sources: Sequence[Sequence[int]], tokenizer: Tokenizer) -> Batc
     return Batch(*padded([[tokenizer.begin, *ids, tokenizer.end] for ids in sources], tokenizer.pad))
 
 
-class Translate(Task):
+class Translate(Speaking):
     """An encoder, a decoder, and one tokenizer for both languages."""
 
     name = "translate"
@@ -115,7 +114,8 @@ class Translate(Task):
         return self.surprise_of(Pairs(examples, self.tokenizer, self.model.config.context), None) | self.scored(examples, beams)
 
     def scored(self, examples: Sequence[Translation], beams: int = BEAM) -> dict[str, Any]:
-        speaker = self.model.prepared_for_inference() if next(self.model.parameters()).device.type == "cpu" else self.model
+        on_cpu = next(self.model.parameters()).device.type == "cpu"
+        speaker = self.model.prepared_for_inference(self.precision) if on_cpu else self.model  # a new one: the weights may have changed
         with track("translating", total=len(examples), unit="sentences") as advance:
             said = self.translated([example.source for example in examples], beams=beams, speaker=speaker, advance=advance)
         return translations_scored([example.target for example in examples], said)
@@ -138,15 +138,6 @@ class Translate(Task):
         return quality(bits, tokens[numbers], characters=sum(len(target) + 1 for target in targets), all_tokens=int(tokens.sum()), **known)
 
     # Translating
-
-    @functools.cached_property
-    def speaker(self) -> Model:
-        """The model, laid out for speaking."""
-        return self.model.prepared_for_inference()
-
-    def start(self, seed: int) -> None:
-        super().start(seed)
-        self.__dict__.pop("speaker", None)  # it spoke with the weights of before
 
     def encoded(self, texts: Sequence[str]) -> list[list[int]]:
         most = self.model.config.context - 2
@@ -204,11 +195,10 @@ class Translate(Task):
         check_beams(beams, top_beams)
         (source,), tokenizer = self.encoded([text]), self.tokenizer
         if temperature:
-            state: Any = self.speaker
             chance: dict[str, Any] = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed}
             drawn = continuations(
                 self.speaker, [[tokenizer.begin]], length=self.room([source]), stop=tokenizer.end, forbidden=tokenizer.unsaid,
-                opened=lambda rows: state.opened(source_batch([source], tokenizer)), **chance,
+                opened=lambda rows: self.speaker.opened(source_batch([source], tokenizer)), **chance,
             )  # fmt: skip
             best, found, searched = drawn[0], [], None
         else:

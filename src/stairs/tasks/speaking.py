@@ -1,0 +1,30 @@
+"""Tasks that answer with new text say it through a copy of the model that is laid out for speaking."""
+
+import functools
+from typing import Any
+
+from stairs.errors import Unsupported
+from stairs.layers.packed import Precision
+from stairs.tasks.task import Task
+
+
+class Speaking(Task):
+    """A task with a `speaker`."""
+
+    precision: Precision = "fp32"  # of what is said; bf16 and int8 are faster and almost the same
+
+    @functools.cached_property
+    def speaker(self) -> Any:
+        """The model, laid out for speaking where that is faster."""
+        prepare = getattr(self.model, "prepared_for_inference", None)
+        return self.model if prepare is None else prepare(self.precision)
+
+    def speak_in(self, precision: Precision) -> None:
+        if precision != "fp32" and not hasattr(self.model, "prepared_for_inference"):
+            raise Unsupported(f"{self.step} speaks in fp32 only; leave --precision out")
+        self.precision = precision
+        self.__dict__.pop("speaker", None)
+
+    def start(self, seed: int) -> None:
+        super().start(seed)
+        self.__dict__.pop("speaker", None)  # it spoke with the weights of before
