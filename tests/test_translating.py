@@ -63,6 +63,12 @@ def test_the_encoder_of_a_translation_serves_other_tasks(folder, capsys):
     assert capsys.readouterr().out.splitlines()[-1] in ("odd", "even")
 
 
+def test_what_it_would_take(capsys):
+    assert main(["plan", "transformer", "--pairs", "pairs.en", *QUICK, *SIZES["transformer"], "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["steps"] == 40 and found["minutes"] >= 0 and found["memory_mb"] > 0
+
+
 def test_numbers_are_there_without_a_file(capsys):
     assert main(["train", "transformer", "--pairs", "numbers", "--out", "runs/n", *QUICK, *SIZES["transformer"], "--steps", "2"]) == 0
     assert main(["score", "runs/n", "longer-numbers", "--beams", "1", "--json"]) == 0

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from stairs.commands.options import show, spec_from
-from stairs.commands.train import Train, config_of, flags, given_corpus, settled_for, untrained
+from stairs.commands.train import Train, config_of, flags, given_corpus, prepared, settled_for, untrained
 from stairs.errors import BadInput
 
 ABOUT = """The minutes, memory and disk that `stairs train` with the same words would take. A small part of the corpus is cut and counted, and what
@@ -35,6 +35,8 @@ def run(options: Any) -> int:
 
 
 def planned(options: Any) -> dict[str, float]:
+    if options.pairs:
+        return planned_pairs(options)
     corpus = given_corpus(options)
     documents: list[str] = []
     characters = 0
@@ -48,6 +50,14 @@ def planned(options: Any) -> dict[str, float]:
     if not documents:
         raise BadInput(f"no text in {corpus.name}; give a file with text")
     return planned_counting(options, documents, growth) if options.step == "ngram" else planned_learning(options, documents, growth)
+
+
+def planned_pairs(options: Any) -> dict[str, Any]:
+    """A few steps on the pairs themselves, which are never many."""
+    from stairs.training.fit import plan
+
+    task, examples, _ = prepared(options)
+    return plan(task, examples, settled_for(options))
 
 
 def planned_counting(options: Any, documents: list[str], growth: float) -> dict[str, float]:
