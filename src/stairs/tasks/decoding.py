@@ -138,7 +138,8 @@ def beam_search(
         flat = (np.arange(len(rows))[:, None] * size + rows)[stays].ravel()
         searched = [one for one, left in zip(searched, stays, strict=True) if left]
         scores, said, over = values[stays], said[stays], over[stays]
-        logits, state = model.step(torch.from_numpy(words[stays].ravel()), model.chosen(state, torch.from_numpy(flat)))
+        said_now, kept = (torch.from_numpy(numbers).to(first.device) for numbers in (words[stays].ravel(), flat))
+        logits, state = model.step(said_now, model.chosen(state, kept))
     return all_searched
 
 
@@ -146,6 +147,7 @@ def candidates(logits: Tensor, scores: np.ndarray, forbidden: Sequence[int]) -> 
     """Of all continuations of the rows of each source the likeliest, twice as many as rows, since half of them may be ends: (B, 2K) log-chances of
     the whole, which row each continues, and by which id. `scores` (B, K) are the rows' own, `logits` (B K, V) say what may follow."""
     sources, size = scores.shape
+    logits = logits.cpu()
     everything = logits.logsumexp(-1).numpy().astype(np.float64).reshape(sources, size)
     if len(forbidden):
         logits[:, list(forbidden)] = -torch.inf
