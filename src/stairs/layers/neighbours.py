@@ -43,8 +43,9 @@ def look_by_waves(attentions: Iterable[Attention], offset: Callable[[int], int])
     """The same where positions are `sinusoidal` already: each head looks as far as its `offset` says."""
     attentions = list(attentions)
     width = attentions[0].query.weight.shape[1]
-    pairs = math.log(1 / SLOWEST) / math.log(BASE) * width / 2  # so many of them are fast enough
-    chosen = torch.linspace(0, min(pairs, width // 2 - 1), width // attentions[0].heads // 2).round().long().unique()
+    fast = min(math.log(1 / SLOWEST) / math.log(BASE) * width / 2, width // 2 - 1)  # so many of them are fast enough
+    wanted = max(width // attentions[0].heads // 2, 1)
+    chosen = torch.tensor(sorted({round(number * fast / max(wanted - 1, 1)) for number in range(wanted)}))
     part = torch.eye(width)[torch.cat([2 * chosen + 1, 2 * chosen])]  # cosines, then sines
     look(attentions, offset, BASE ** (-2 * chosen / width), part)
 
