@@ -25,6 +25,12 @@ class KeyValues:
         self.values[:, :, start : self.length] = values
         return self.keys[:, :, : self.length], self.values[:, :, : self.length]
 
+    def spread(self, times: int) -> None:
+        """What was read so far, so many times, each position beside itself."""
+        for part in (self.keys, self.values):
+            part[:, :, : self.length * times] = part[:, :, : self.length].repeat_interleave(times, 2)
+        self.length *= times
+
     def choose(self, rows: Tensor) -> None:
         """Go on with these rows, in this order, as a beam does."""
         for name in ("keys", "values"):

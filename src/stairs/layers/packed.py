@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from stairs.kernels.memory import keep_freed_memory
 from stairs.kernels.products import times_vector
 from stairs.layers.attention import Attention
 from stairs.layers.block import Block
@@ -71,6 +72,7 @@ def can_lay_out(kind: torch.dtype) -> bool:
 
 def packed(model: Kind, precision: Precision) -> Kind:
     """A copy for answering, in which every Linear is Packed, or Int8. Unless in bf16 it shares all other weights with the model."""
+    keep_freed_memory()  # every step of an answer asks for the same blocks again
     shared = {id(p): nn.Parameter(p.detach(), requires_grad=False) for p in model.parameters()} if precision != "bf16" else {}
     twin = copy.deepcopy(model, shared).eval().requires_grad_(False).to(DTYPES[precision])
     lay_out(twin, Int8 if precision == "int8" else Packed)

@@ -100,13 +100,12 @@ class Seq2Seq(Translator):
             x = layer(x if number == 0 else self.dropout(x), batch.real)
         return embedded, x
 
-    def opened(self, source: Batch, rows: int = 1) -> Saying:
-        """Before the first token is said; with `rows`, so many times for each source."""
+    def opened(self, source: Batch, rows: int = 1, length: int | None = None) -> Saying:
         memory = self.read_source(source)[1]
         half = self.config.hidden // 2
         last = memory[torch.arange(len(memory)), source.real.sum(1) - 1, :half]
         whole = torch.cat([last, memory[:, 0, half:]], 1)
-        begin = torch.tanh(self.decoder_start(whole)).repeat_interleave(rows, 0)
+        begin = torch.tanh(self.decoder_start(whole))
         parts = begin.chunk(self.config.layers * PARTS[self.config.cell], -1)
         size = PARTS[self.config.cell]
         states = [tuple(parts[n * size : (n + 1) * size]) for n in range(self.config.layers)]
@@ -148,7 +147,8 @@ class Seq2Seq(Translator):
         return self.logits(told[:, -1]).float(), state
 
     def chosen(self, state: Saying, rows: Tensor) -> Saying:
-        sources = rows[:: state.rows] // state.rows
+        now = max(state.rows, len(rows) // len(state.memory))  # more rows of each source than before, or as many
+        sources = rows[::now] // state.rows
         states = [tuple(part[rows] for part in parts) for parts in state.states]
         if len(sources) == len(state.memory):
             return replace(state, states=states)

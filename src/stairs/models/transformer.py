@@ -34,9 +34,9 @@ from stairs.text.batch import Batch
 
 @dataclass
 class Saying:
-    """A sentence that is being said, perhaps in several ways at once, as a beam does. The ways are positions of one row: at each step all of them are
-    added to the keys and values, which are never moved, and each way may look at those of its own past alone. `read` fills it further, so it is
-    used once."""
+    """A sentence that is being said, after a while in several ways at once, as a beam does. The ways are positions of one row: at each step all of
+    them are added to the keys and values, which are never moved, and each way may look at those of its own past alone. `read` fills it further, so
+    it is used once."""
 
     caches: list[KeyValues]
     memories: list[Memory]  # the source, as each block of the decoder keeps it
@@ -108,12 +108,12 @@ class Transformer(Translator):
             y = block(y, mask, memory, seen)
         return self.decoder_norm(y)
 
-    def opened(self, source: Batch, rows: int = 1) -> Saying:
+    def opened(self, source: Batch, rows: int = 1, length: int | None = None) -> Saying:
         config, read = self.config, self.encode(source)
-        size = rows * config.context
+        size = rows * (length or config.context)
         caches = [KeyValues(len(read), config.heads, size, config.width // config.heads, read) for _ in self.decoder_blocks]
         memories = [cast(Block, block).cross_attention.memory(read) for block in self.decoder_blocks]
-        past = torch.zeros(len(read), rows, 0, dtype=torch.int64, device=read.device)
+        past = torch.zeros(len(read), 1, 0, dtype=torch.int64, device=read.device)
         return Saying(caches, memories, None if bool(source.real.all()) else padding(source.real), past)
 
     def step(self, ids: Tensor, state: Any = None) -> tuple[Tensor, Saying]:
@@ -132,13 +132,17 @@ class Transformer(Translator):
         return logits, state
 
     def chosen(self, state: Saying, rows: Tensor) -> Saying:
-        ways = state.past.shape[1]
-        sources = rows[::ways] // ways
-        past = state.past.flatten(0, 1)[rows].unflatten(0, (-1, ways))
-        if len(sources) == len(state.past):
-            return replace(state, past=past)
+        before, ways, _ = state.past.shape
+        now = max(ways, len(rows) // before)  # more ways than before, or as many
+        past = state.past.flatten(0, 1)[rows].unflatten(0, (-1, now))
+        sources = rows[::now] // ways
         for cache in state.caches:
-            cache.choose(sources)
+            if now > ways:
+                cache.spread(now // ways)
+            if len(sources) < before:
+                cache.choose(sources)
+        if len(sources) == before:
+            return replace(state, past=past)
         memories = [memory.chosen(sources) for memory in state.memories]
         return Saying(state.caches, memories, None if state.mask is None else state.mask[sources], past)
 

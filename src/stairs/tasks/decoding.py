@@ -18,8 +18,6 @@ from stairs.errors import BadInput
 from stairs.kernels.nearest import keep_best
 from stairs.models.base import Model
 
-LEAVE = 0.15  # share of the sources whose search is over at which they leave the batch
-
 
 def continuation(model: Model, prompt: Sequence[int], **options: Any) -> list[int]:
     """`continuations` of one prompt."""
@@ -92,7 +90,7 @@ def check_beams(beam_size: int, top_beams: int) -> None:
         raise BadInput(f"{top_beams} top beams of a beam of {beam_size}: give a number from 1 to {beam_size}, or a larger beam")
 
 
-@torch.no_grad()
+@torch.inference_mode()
 def beam_search(
     model: Model,
     state: Any,
@@ -105,76 +103,69 @@ def beam_search(
     length_penalty: float = 1.0,
     tree: bool = False,
 ) -> list[Searched]:
-    """The `beam_size` best sentences after each of the `first` ids, (B,), the best first; `state` has `beam_size` rows for each of them. A source
-    whose search is over leaves the batch, together with a few others."""
-    size = beam_size
-    logits, state = model.read(first.repeat_interleave(size)[:, None], state)
+    """The `beam_size` best sentences after each of the `first` ids, (B,), the best first. A source whose search is over leaves the batch."""
+    logits, state = model.read(first[:, None], state)
     all_searched = searched = [Searched(number) for number in range(len(first))]
-    scores = np.full((len(first), size), -np.inf)
-    scores[:, 0] = 0.0  # all rows begin alike: one of them is enough
-    said = np.zeros((len(first), size, length), np.int64)
-    over = np.zeros(len(first), bool)
+    scores = np.zeros((len(first), 1))  # of each beginning; at first there is one
+    said = np.zeros((len(first), 1, length), np.int64)
     for position in range(length):
-        values, rows, words = candidates(logits, scores, forbidden)
-        last = position + 1 == length
-        ends = (words == stop) & np.isfinite(values)
-        worth = (position + 1) ** length_penalty
-        for source, place in np.argwhere((ends | last)[:, :size] & np.isfinite(values)[:, :size] & ~over[:, None]):
+        values, rows, words = candidates(logits, scores, forbidden, 2 * beam_size)  # as many again, since half of them may be ends
+        last, worth = position + 1 == length, (position + 1) ** length_penalty
+        ends = words == stop
+        for source, place in np.argwhere((ends | last)[:, :beam_size] & np.isfinite(values)[:, :beam_size]):
             ended = bool(ends[source, place])
             ids = [*said[source, rows[source, place], :position].tolist(), *([] if ended else [int(words[source, place])])]
             value = float(values[source, place])
-            searched[source].add(Said(ids, value / worth, value, ended), size)
-        going = np.argsort(ends, 1, kind="stable")[:, :size]  # the likeliest that have not ended
+            searched[source].add(Said(ids, value / worth, value, ended), beam_size)
+        going = np.argsort(ends, 1, kind="stable")[:, :beam_size]  # the likeliest that have not ended
         if tree:
-            record(searched, over, values, rows, words, ends, going, size)
+            record(searched, values, rows, words, ends, going)
+        values = np.where(ends, -np.inf, values)
         values, rows, words = (np.take_along_axis(found, going, 1) for found in (values, rows, words))
-        values = np.where(words == stop, -np.inf, values)
-        over |= np.array([len(one.found) == size and best / worth <= one.found[-1].score for one, best in zip(searched, values[:, 0], strict=True)])
+        best = values[:, 0] / worth
+        over = np.array([len(one.found) == beam_size and most <= one.found[-1].score for one, most in zip(searched, best, strict=True)])
         if last or over.all():
             break
+        parents = np.arange(len(rows))[:, None] * scores.shape[1] + rows
         said = np.take_along_axis(said, rows[..., None], 1)
         said[:, :, position] = words
-        stays = ~over if over.sum() > LEAVE * len(over) else np.ones_like(over)
-        flat = (np.arange(len(rows))[:, None] * size + rows)[stays].ravel()
-        searched = [one for one, left in zip(searched, stays, strict=True) if left]
-        scores, said, over = values[stays], said[stays], over[stays]
-        said_now, kept = (torch.from_numpy(numbers).to(first.device) for numbers in (words[stays].ravel(), flat))
-        logits, state = model.step(said_now, model.chosen(state, kept))
+        searched = [one for one, left in zip(searched, over, strict=True) if not left]
+        scores, said, words, parents = (part[~over] for part in (values, said, words, parents))
+        read, kept = (torch.from_numpy(numbers.ravel()).to(first.device) for numbers in (words, parents))
+        logits, state = model.step(read, model.chosen(state, kept))
     return all_searched
 
 
-def candidates(logits: Tensor, scores: np.ndarray, forbidden: Sequence[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Of all continuations of the rows of each source the likeliest, twice as many as rows, since half of them may be ends: (B, 2K) log-chances of
-    the whole, which row each continues, and by which id. `scores` (B, K) are the rows' own, `logits` (B K, V) say what may follow."""
+def candidates(logits: Tensor, scores: np.ndarray, forbidden: Sequence[int], count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Of all continuations of the rows of each source the `count` likeliest, (B, count): log-chances of the whole, which row each continues, and by
+    which id. `scores` (B, K) are the rows' own, `logits` (B K, V) say what may follow. Where there are too few, some are impossible."""
     sources, size = scores.shape
     logits = logits.cpu()
-    everything = logits.logsumexp(-1).numpy().astype(np.float64).reshape(sources, size)
+    chances = logits.softmax(-1).numpy()
     if len(forbidden):
         logits[:, list(forbidden)] = -torch.inf
-    count = min(2 * size, logits.shape[1])
     best, words = np.full((len(logits), count), -np.inf, np.float32), np.zeros((len(logits), count), np.int64)
     keep_best(logits.numpy(), 0, best, words)
-    values = (best.reshape(sources, size, count) - everything[..., None] + scores[..., None]).reshape(sources, -1)
+    likely = best.argmax(1)[:, None]
+    known = np.take_along_axis(chances, np.take_along_axis(words, likely, 1), 1)  # of one word each chance and logit are known, hence their distance
+    everything = np.take_along_axis(best, likely, 1) - np.log(np.maximum(known, np.finfo(np.float32).tiny), dtype=np.float64)
+    values = ((best - everything).reshape(sources, size, count) + scores[..., None]).reshape(sources, -1)
     words = words.reshape(sources, -1)
-    order = np.lexsort((words, -values))[:, : 2 * size]  # of equally likely ones the first of the vocabulary, as everywhere
+    order = np.lexsort((words, -values))[:, :count]  # of equally likely ones the first of the vocabulary, as everywhere
     return np.take_along_axis(values, order, 1), order // count, np.take_along_axis(words, order, 1)
 
 
-def record(
-    searched: list[Searched], over: np.ndarray, values: np.ndarray, rows: np.ndarray, words: np.ndarray,
-    ends: np.ndarray, going: np.ndarray, size: int,
-) -> None:  # fmt: skip
+def record(searched: list[Searched], values: np.ndarray, rows: np.ndarray, words: np.ndarray, ends: np.ndarray, going: np.ndarray) -> None:
     """A step of the tree of each source: what was looked at, which beginning it continues, and its place among those that go on."""
     for source, one in enumerate(searched):
-        if over[source]:
-            continue
         places = {int(place): number for number, place in enumerate(going[source])}
         step = []
         for place, value in enumerate(values[source]):
             if np.isfinite(value):
-                kept = None if ends[source, place] else places.get(place)
-                ended = bool(ends[source, place]) and place < size
-                step.append({"after": int(rows[source, place]), "id": int(words[source, place]), "value": float(value), "kept": kept, "ended": ended})
+                ended = bool(ends[source, place])
+                kept = None if ended else places.get(place)
+                node = {"after": int(rows[source, place]), "id": int(words[source, place]), "value": float(value), "kept": kept}
+                step.append(node | {"ended": ended and place < going.shape[1]})
         one.steps.append(step)
 
 

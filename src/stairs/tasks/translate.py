@@ -168,9 +168,10 @@ class Translate(Speaking):
         device = next(self.model.parameters()).device
         batch = source_batch(sources, tokenizer).to(device)
         first = torch.full((len(sources),), tokenizer.begin, device=device)
+        length = self.room(sources)
         return beam_search(
-            speaker, speaker.opened(batch, beams), first,
-            beam_size=beams, length=self.room(sources), stop=tokenizer.end, forbidden=tokenizer.unsaid, length_penalty=length_penalty, tree=tree,
+            speaker, speaker.opened(batch, beams, length), first,
+            beam_size=beams, length=length, stop=tokenizer.end, forbidden=tokenizer.unsaid, length_penalty=length_penalty, tree=tree,
         )  # fmt: skip
 
     def room(self, sources: Sequence[Sequence[int]]) -> int:
