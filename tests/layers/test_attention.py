@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from stairs.errors import BadInput
 from stairs.inspection.capture import capture
 from stairs.layers.attention import Additive, Attention, Bilinear, Projected, attend, by_products, dot, scaled_dot, uniform
-from stairs.layers.cache import KeyValues
+from stairs.layers.cache import KeyValues, Ways
 from stairs.layers.masks import causal, padding, prefix, window
 
 B, H, T, S, D = 2, 3, 5, 7, 8
@@ -157,3 +157,41 @@ def test_masks_by_hand():
 def test_heads_that_do_not_divide_the_width_are_refused_with_a_number_that_does(width, heads, better):
     with pytest.raises(BadInput, match=rf"{heads} heads .* width of {width}.*try {better} heads"):
         Attention(width, heads)
+
+
+def test_ways_that_look_back_see_their_own_past_alone():
+    torch.manual_seed(0)
+    attention, sources, ways = Attention(16, 4).eval(), 3, 2
+    past = torch.zeros(sources, 1, 0, dtype=torch.int64)
+    seen = torch.randn(sources, 1, 1, 16)  # (B, K, T, D): what each way has read
+    cache, plain = Ways(sources, 20, 16, 4, seen), Ways(sources, 20, 16, 4, seen)
+    for step in range(4):
+        now = torch.arange(past.shape[1]).expand(sources, -1)[..., None]
+        cache.past = plain.past = past = torch.cat([past, now], 2)
+        with torch.no_grad():
+            told = attention(seen[:, :, -1], cache=cache)
+            parts = attention.project(seen[:, :, -1], seen[:, :, -1])
+            plain.keys[:, plain.length : plain.length + past.shape[1]], plain.values[:, plain.length : plain.length + past.shape[1]] = parts[1:]
+            plain.length += past.shape[1]
+            assert torch.allclose(attention.output(plain.looked(parts[0])), told, atol=1e-5)
+            for way in range(past.shape[1]):
+                whole = attention(seen[:, way, -1:], seen[:, way])
+                assert torch.allclose(told[:, way], whole[:, 0], atol=1e-5)
+        if step == 0:
+            cache.spread(ways), plain.spread(ways)
+        chosen = torch.zeros(sources, ways, dtype=torch.int64) if step == 0 else torch.tensor([[1, 0], [1, 1], [0, 0]])
+        rows = torch.arange(sources)[:, None]
+        past, seen = past[rows, chosen], torch.cat([seen[rows, chosen], torch.randn(sources, ways, 1, 16)], 2)
+    cache.choose(torch.tensor([0, 2]))
+    assert len(cache.keys) == 2 and torch.equal(cache.keys[1, : cache.length], plain.keys[2, : plain.length])
+
+
+def test_a_memory_is_what_attention_would_read_each_time():
+    torch.manual_seed(0)
+    attention, read, query = Attention(16, 4).eval(), torch.randn(3, 6, 16), torch.randn(3, 2, 16)
+    real = torch.arange(6) < torch.tensor([[6], [2], [4]])
+    with torch.no_grad():
+        memory, whole = attention.memory(read, real), attention(query, read, padding(real))
+        assert torch.allclose(attention(query, memory), whole, atol=1e-5)
+        assert torch.allclose(attention.output(memory.looked(attention.query(query))), whole, atol=1e-5)
+        assert torch.allclose(attention(query[1:2], memory.chosen(torch.tensor([1]))), whole[1:2], atol=1e-5)

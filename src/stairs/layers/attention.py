@@ -10,13 +10,12 @@ Departures: none.
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from stairs.layers.cache import KeyValues, Memory
+from stairs.layers.cache import KeyValues, Memory, Ways
 from stairs.layers.dropout import dropout
 from stairs.layers.heads import check_heads
 from stairs.layers.positions import Rotary
@@ -119,16 +118,18 @@ class Attention(nn.Module):
         query: Tensor,
         key_value: Tensor | Memory | None = None,
         mask: Tensor | Groups | None = None,
-        cache: KeyValues | None = None,
+        cache: KeyValues | Ways | None = None,
         places: Tensor | None = None,
     ) -> Tensor:
         """(B, T, D) and (B, S, D) to (B, T, D). With a cache, what is read comes after what was read before. Rows without padding come as (N, D)
         with their `Groups` for a mask."""
         if isinstance(key_value, Memory):
-            return self.recalled(query, key_value, mask)
+            return self.output(key_value.look(self.query(query)))
         read = query if key_value is None else key_value
         if isinstance(mask, Groups):
             return self.output(mask.attended(self.among, self.project(query, read)))
+        if isinstance(cache, Ways):
+            return self.output(cache.look(*self.project(query, read)))
         q, k, v = map(self.split, self.project(query, read))  # (B, H, T or S, D/H)
         if self.rotary is not None and places is not None:
             q, k = self.rotary(q, places), self.rotary(k, places)
@@ -139,16 +140,10 @@ class Attention(nn.Module):
             mask = mask.unsqueeze(-3)  # the head axis: (B, 1, T, S)
         return self.output(self.mix(q, k, v, mask).transpose(1, 2).flatten(2).to(query.dtype))
 
-    def memory(self, read: Tensor) -> Memory:
-        """What `forward` would compute of `read` (B, S, D) each time, once; on a CPU in float32, see `KeyValues`."""
+    def memory(self, read: Tensor, real: Tensor) -> Memory:
+        """What `forward` would compute of `read` (B, S, D) each time, once; on a CPU in float32, see `KeyValues`. In each row `real` comes first."""
         kind = torch.float32 if read.device.type == "cpu" else read.dtype
-        return Memory(*(self.split(part(read)).to(kind).contiguous() for part in (self.key, self.value)))
-
-    def recalled(self, query: Tensor, memory: Memory, mask: Any) -> Tensor:
-        """`forward` with a memory."""
-        q = self.split(self.query(query)).to(memory.keys.dtype)
-        mixed = self.mix(q, *memory, None if mask is None else mask.unsqueeze(-3))
-        return self.output(mixed.transpose(1, 2).flatten(2).to(query.dtype))
+        return Memory(self.key(read).to(kind), self.value(read).to(kind), real.sum(1), self.heads)
 
     def among(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
         """(B, T, D) each, projected: the mixture, (B, T, D)."""

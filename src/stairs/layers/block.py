@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from stairs.layers.attention import Attention, Score
-from stairs.layers.cache import KeyValues, Memory
+from stairs.layers.cache import KeyValues, Memory, Ways
 from stairs.layers.dropout import Dropout
 from stairs.layers.positions import Rotary
 from stairs.layers.unpadded import Groups
@@ -68,7 +68,7 @@ class Block(nn.Module):
         mask: Tensor | Groups | None = None,
         memory: Tensor | Memory | None = None,
         memory_mask: Tensor | None = None,
-        cache: KeyValues | None = None,
+        cache: KeyValues | Ways | None = None,
         places: Tensor | None = None,
     ) -> Tensor:
         """(B, T, D), or (N, D) with `Groups`, to the same; `memory` (B, S, D) is what cross-attention reads, or what it kept of that."""

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 
 from stairs.errors import BadInput
 from stairs.layers.block import Block
-from stairs.layers.cache import KeyValues, Memory
+from stairs.layers.cache import Memory, Ways
 from stairs.layers.dropout import Dropout
 from stairs.layers.initial import initialize
 from stairs.layers.masks import causal, padding
@@ -34,20 +34,12 @@ from stairs.text.batch import Batch
 
 @dataclass
 class Saying:
-    """A sentence that is being said, after a while in several ways at once, as a beam does. The ways are positions of one row: at each step all of
-    them are added to the keys and values, which are never moved, and each way may look at those of its own past alone. `read` fills it further, so
-    it is used once."""
+    """A sentence that is being said, after a while in several ways at once, as a beam does; the ways are positions of one row. `read` fills it
+    further, so it is used once."""
 
-    caches: list[KeyValues]
-    memories: list[Memory]  # the source, as each block of the decoder keeps it
-    mask: Tensor | None  # (B, 1, S): what of the source is real; None if all is
+    caches: list[Ways]  # of each block of the decoder
+    memories: list[Memory]  # the source, as each of them keeps it
     past: Tensor  # (B, K, T): which way each of the K had taken at each step so far
-
-    @property
-    def looks(self) -> Tensor | None:
-        """Who may look at whom, (B, K, T K)."""
-        ways = self.past.shape[1]
-        return None if ways == 1 else (self.past[..., None] == torch.arange(ways, device=self.past.device)).flatten(2)
 
 
 class Transformer(Translator):
@@ -111,21 +103,22 @@ class Transformer(Translator):
     def opened(self, source: Batch, rows: int = 1, length: int | None = None) -> Saying:
         config, read = self.config, self.encode(source)
         size = rows * (length or config.context)
-        caches = [KeyValues(len(read), config.heads, size, config.width // config.heads, read) for _ in self.decoder_blocks]
-        memories = [cast(Block, block).cross_attention.memory(read) for block in self.decoder_blocks]
+        caches = [Ways(len(read), size, config.width, config.heads, read) for _ in self.decoder_blocks]
+        memories = [cast(Block, block).cross_attention.memory(read, source.real) for block in self.decoder_blocks]
         past = torch.zeros(len(read), 1, 0, dtype=torch.int64, device=read.device)
-        return Saying(caches, memories, None if bool(source.real.all()) else padding(source.real), past)
+        return Saying(caches, memories, past)
 
+    @torch.no_grad()
     def step(self, ids: Tensor, state: Any = None) -> tuple[Tensor, Saying]:
         sources, ways, length = state.past.shape
         now = torch.arange(ways, device=ids.device).expand(sources, ways)[..., None]
         state.past = torch.cat([state.past, now], 2)
-        y, looks = self.embedded(ids.view(sources, ways), length, same_place=True), state.looks
+        y = self.embedded(ids.view(sources, ways), length, same_place=True)
         for block, cache, memory in zip(self.decoder_blocks, state.caches, state.memories, strict=True):
-            y = block(y, looks, memory, state.mask, cache)
+            cache.past = state.past
+            y = block(y, memory=memory, cache=cache)
         return self.logits(self.decoder_norm(y).flatten(0, 1)).float(), state
 
-    @torch.no_grad()
     def read(self, ids: Tensor, state: Any = None) -> tuple[Tensor, Saying]:
         for column in ids.unbind(1):
             logits, state = self.step(column, state)
@@ -143,8 +136,7 @@ class Transformer(Translator):
                 cache.choose(sources)
         if len(sources) == before:
             return replace(state, past=past)
-        memories = [memory.chosen(sources) for memory in state.memories]
-        return Saying(state.caches, memories, None if state.mask is None else state.mask[sources], past)
+        return Saying(state.caches, [memory.chosen(sources) for memory in state.memories], past)
 
     def alignment(self, batch: Batch) -> Tensor | None:
         """How much each step looked at each token of the source, (B, T, S): the mean of all heads in the last block but one, where it shows best."""
