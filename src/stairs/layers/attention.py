@@ -46,7 +46,10 @@ class Additive(nn.Module):
         self.value = nn.Linear(width, 1, bias=False)
 
     def forward(self, query: Tensor, key: Tensor) -> Tensor:
-        return self.value(torch.tanh(self.query(query)[..., :, None, :] + self.key(key)[..., None, :, :]))[..., 0]
+        return self.compare(query, self.key(key))
+
+    def compare(self, query: Tensor, projected: Tensor) -> Tensor:
+        return self.value(torch.tanh(self.query(query)[..., :, None, :] + projected[..., None, :, :]))[..., 0]
 
 
 class Bilinear(nn.Module):
@@ -69,7 +72,15 @@ class Projected(nn.Module):
         self.key = nn.Linear(key_width, width, bias=False)
 
     def forward(self, query: Tensor, key: Tensor) -> Tensor:
-        return dot(self.query(query), self.key(key))
+        return self.compare(query, self.key(key))
+
+    def compare(self, query: Tensor, projected: Tensor) -> Tensor:
+        return dot(self.query(query), projected)
+
+
+def prepared(score: Score, key: Tensor) -> Tensor:
+    """What a score makes of keys alone, once for keys that are looked at again and again; `compare` does the rest."""
+    return score.key(key) if isinstance(score, Additive | Projected) else key
 
 
 def weigh(query: Tensor, key: Tensor, *, score: Score = scaled_dot, mask: Tensor | None = None) -> Tensor:

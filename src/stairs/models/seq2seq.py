@@ -25,7 +25,7 @@ import torch
 from torch import Tensor, nn
 
 from stairs.errors import BadInput
-from stairs.layers.attention import Additive, Bilinear, Projected, Score, attend, dot, scaled_dot
+from stairs.layers.attention import Additive, Bilinear, Projected, Score, attend, dot, prepared, scaled_dot
 from stairs.layers.dropout import Dropout
 from stairs.layers.initial import initialize
 from stairs.layers.masks import padding
@@ -41,7 +41,8 @@ class Saying:
     several rows, one after the other, as a beam does."""
 
     states: list[State]
-    memory: Tensor
+    memory: Tensor  # (B, S, D)
+    keys: Tensor  # what the score makes of it
     mask: Tensor
     whole: Tensor
 
@@ -109,7 +110,7 @@ class Seq2Seq(Translator):
         parts = begin.chunk(self.config.layers * PARTS[self.config.cell], -1)
         size = PARTS[self.config.cell]
         states = [tuple(parts[n * size : (n + 1) * size]) for n in range(self.config.layers)]
-        return Saying(states, memory, padding(source.real), whole)
+        return Saying(states, memory, prepared(self.decoder_score, memory), padding(source.real), whole)
 
     def hidden(self, batch: Batch) -> Tensor:
         assert batch.source is not None
@@ -131,7 +132,8 @@ class Seq2Seq(Translator):
     def context(self, query: Tensor, saying: Saying) -> Tensor:
         """C_i for each step; rows of one source look at it together."""
         beside = query.reshape(len(saying.memory), -1, query.shape[-1])
-        mixed, weights = attend(beside, saying.memory, saying.memory, score=self.decoder_score, mask=saying.mask)
+        compare = getattr(self.decoder_score, "compare", self.decoder_score)
+        mixed, weights = attend(beside, saying.keys, saying.memory, score=compare, mask=saying.mask)
         self.weights(weights)
         return mixed.view(query.shape)
 
@@ -152,7 +154,7 @@ class Seq2Seq(Translator):
         states = [tuple(part[rows] for part in parts) for parts in state.states]
         if len(sources) == len(state.memory):
             return replace(state, states=states)
-        return Saying(states, state.memory[sources], state.mask[sources], state.whole[sources])
+        return Saying(states, *(part[sources] for part in (state.memory, state.keys, state.mask, state.whole)))
 
 
 class CoVe(Seq2Seq):
