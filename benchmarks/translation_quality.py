@@ -1,7 +1,7 @@
 """How good translations are: BLEU with and without a beam, and against the length of the source.
 
 python benchmarks/translation_quality.py RUN ... --pairs test.en [test.fr] [--beams 4] [--picture lengths.svg]
-python benchmarks/translation_quality.py RUN ... --numbers [--picture lengths.svg]     exact matches of number names, by digits
+python benchmarks/translation_quality.py RUN ... --numbers [--picture lengths.svg]     exact matches of number names, by their words
 """
 
 import argparse
@@ -37,7 +37,7 @@ def main() -> None:
         task: Any = load_run(path)
         points += (numbers if options.numbers else pairs)(task, Path(path).name, options)
     if options.picture:
-        save(against_length(points, "exact matches" if options.numbers else "BLEU", "digits" if options.numbers else "words"), options.picture)
+        save(against_length(points, "exact matches" if options.numbers else "BLEU", "words"), options.picture)
 
 
 def pairs(task: Any, name: str, options: argparse.Namespace) -> list[dict[str, Any]]:
@@ -65,14 +65,14 @@ def numbers(task: Any, name: str, options: argparse.Namespace) -> list[dict[str,
     for given in ("numbers-test", "longer-numbers"):
         examples = task.turned(number_pairs(given))
         said = task.translated([one.source for one in examples], beams=options.beams)
-        digits = [len(one.where.split()[-1]) for one in examples]
-        for length in sorted(set(digits)):
-            own = [n for n, own in enumerate(digits) if own == length]
+        lengths = [len((one.target if task.backwards else one.source).split()) for one in examples]
+        for length in sorted(set(lengths)):
+            own = [n for n, own in enumerate(lengths) if own == length]
             exact = translations_scored([examples[n].target for n in own], [said[n] for n in own])["exact"]
             points.append({"run": name, "length": length, "quality": exact["value"], "low": exact["low"], "high": exact["high"]})
         exact = translations_scored([one.target for one in examples], said)["exact"]
         by_length = ", ".join(f"{point['length']}: {point['quality']:.2f}" for point in points)
-        print(f"{name:20} {given:15} {exact['value']:.3f} exact ({exact['low']:.3f} to {exact['high']:.3f}); by digits {by_length}", flush=True)
+        print(f"{name:20} {given:15} {exact['value']:.3f} exact ({exact['low']:.3f} to {exact['high']:.3f}); by words {by_length}", flush=True)
     return points
 
 

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stairs.errors import BadInput
-from stairs.text.numbers import LIMIT, SMALL, TENS, chinese, english, number_names
+from stairs.text.numbers import COUNTS, LIMIT, SMALL, SPOKEN, TENS, chinese, english, number_names, number_pairs, spoken
 
 KNOWN = {
     0: ("zero", "零"),
@@ -101,3 +101,15 @@ def test_a_number_without_a_name_is_refused(number):
 def test_more_than_there_are_is_refused():
     with pytest.raises(BadInput, match="11 different numbers asked for between 0 and 9; ask for fewer"):
         number_names(11, lowest=0, highest=9)
+
+
+def test_the_sets_share_no_number_and_longer_ones_need_no_new_word():
+    sets = {name: number_pairs(name) for name in COUNTS}
+    assert {name: len(found) for name, found in sets.items()} == COUNTS
+    known, *others = ({example.where for example in found} for found in sets.values())
+    assert not any(known & other for other in others)
+    assert max(map(spoken, sets["numbers"])) == SPOKEN < min(map(spoken, sets["longer-numbers"]))
+    words = {word for example in sets["numbers"] for word in example.source.replace("-", " ").split()}
+    letters = {letter for example in sets["numbers"] for letter in example.target}
+    for example in sets["longer-numbers"]:
+        assert set(example.source.replace("-", " ").split()) <= words and set(example.target) <= letters

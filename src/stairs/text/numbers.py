@@ -9,7 +9,8 @@ import random
 from stairs.errors import BadInput, preview
 from stairs.text.examples import Translation
 
-TRAINED, LONGER = 10**8, 10**12  # numbers to learn from are below the first, those that are longer than any of them below the second
+SPOKEN = 10  # words of the longest English name to learn from: numbers of eight digits, and larger ones that are round
+HIGHEST = 10**12 - 1
 COUNTS = {"numbers": 20_000, "numbers-test": 1_000, "longer-numbers": 1_000}
 LIMIT = 10**16  # 亿亿 is not a word that anybody reads with ease
 SMALL = (
@@ -81,13 +82,18 @@ def chinese_below_ten_thousand(number: int) -> str:
 def number_pairs(name: str) -> list[Translation]:
     """The sets by name: `numbers` to learn from, `numbers-test` with others of the same lengths, `longer-numbers`, each longer than all of those."""
     if name == "longer-numbers":
-        return number_names(COUNTS[name], 0, TRAINED, LONGER - 1)
-    known = number_names(COUNTS["numbers"], 0, 0, TRAINED - 1)
+        return [example for example in number_names(5 * COUNTS[name], 1, 0, HIGHEST) if spoken(example) > SPOKEN][: COUNTS[name]]
+    known = [example for example in number_names(3 * COUNTS["numbers"], 0, 0, HIGHEST) if spoken(example) <= SPOKEN][: COUNTS["numbers"]]
     if name == "numbers":
         return known
     learnt = {example.where for example in known}
-    others = [example for example in number_names(4 * COUNTS[name], 1, 0, TRAINED - 1) if example.where not in learnt]
-    return others[: COUNTS[name]]
+    others = (example for example in number_names(9 * COUNTS[name], 1, 0, HIGHEST) if spoken(example) <= SPOKEN and example.where not in learnt)
+    return list(others)[: COUNTS[name]]
+
+
+def spoken(example: Translation) -> int:
+    """Words of the English name."""
+    return len(example.source.split())
 
 
 def number_names(count: int, seed: int = 0, lowest: int = 0, highest: int = 10**12) -> list[Translation]:
