@@ -29,7 +29,8 @@ from bert_peer import bert
 from side_by_side import data, load
 from stairs.kernels.memory import keep_freed_memory
 from stairs.models.bert import BERT
-from stairs.models.configs import SIZES, BERTConfig
+from stairs.models.configs import BERTConfig
+from stairs.models.sizes import SIZES
 from stairs.tasks.masking import Masks
 from stairs.tasks.sentence_pairs import NEXT, OTHER, SentencePairs, collated, shortened
 from stairs.text.batch import Batch

@@ -20,8 +20,9 @@ from torch import Tensor, nn
 
 from gpt_peer import gpt2
 from side_by_side import data, in_turn, load
-from stairs.models.configs import SIZES, GPTConfig
+from stairs.models.configs import GPTConfig
 from stairs.models.gpt import GPT
+from stairs.models.sizes import SIZES
 from stairs.text.batch import Batch
 from stairs.text.corpus import Corpus
 from stairs.text.shards import build

@@ -86,7 +86,7 @@ def test_what_cannot_be_is_one_sentence(folder, capsys):
     assert "has 3 lines and short.zh has 2" in refused(["train", "transformer", "--pairs", "short.en", "short.zh"], capsys)
     assert "learns from pairs of sentences" in refused(["train", "transformer", "pairs.en"], capsys)
     assert "learns from pairs of sentences" in refused(["train", "seq2seq"], capsys)
-    assert "--pairs is for steps that translate" in refused(["train", "gpt", "--pairs", "pairs.en"], capsys)
+    assert "are for steps that translate" in refused(["train", "gpt", "--pairs", "pairs.en"], capsys)
     train("transformer")
     assert "5 top beams of a beam of 4" in refused(["ask", "runs/transformer", "one", "--beams", "4", "--top-beams", "5"], capsys)
     assert "a beam of 0" in refused(["ask", "runs/transformer", "one", "--beams", "0"], capsys)
@@ -100,7 +100,21 @@ def test_an_empty_line_on_one_side_is_left_out_and_told(folder, capsys):
     assert "146 examples" in capsys.readouterr().err
 
 
+def test_pairs_that_are_too_long_are_told_of_once_and_spoil_nothing(folder, capsys):
+    long = " ".join(["one"] * 40)
+    for side in ("en", "zh"):
+        lines = (folder / f"pairs.{side}").read_text()
+        (folder / f"dev.{side}").write_text(f"{long}\n{lines}")
+        (folder / f"pairs.{side}").write_text(f"{lines}{long}\n")
+    assert train("transformer", "--dev", "dev.en", "--evaluate-every", "10") == 0
+    assert capsys.readouterr().err.count("1 of 148 pairs are longer than 32 tokens, or empty, and left out") == 2  # of each part
+    assert main(["score", "runs/transformer", "dev.en", "--beams", "1", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["sentences"] == 147
+
+
 def test_who_does_not_translate_says_so(folder, capsys):
     (folder / "notes.txt").write_text("the cat sat on the mat .\n" * 30)
     assert main(["train", "ngram", "notes.txt", "--out", "runs/ngram"]) == 0
     assert "does not translate; train seq2seq or transformer" in refused(["ask", "runs/ngram", "the cat", "--beams", "4"], capsys)
+    assert "does not translate, so it takes one file" in refused(["score", "runs/ngram", "notes.txt", "pairs.en"], capsys)
+    assert "are for steps that translate" in refused(["train", "ngram", "notes.txt", "--backwards"], capsys)

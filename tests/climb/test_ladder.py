@@ -7,7 +7,7 @@ import pytest
 from stairs.climb import ladder
 from stairs.climb.ladder import climb, recommendation, split
 from stairs.errors import BadInput
-from stairs.models.configs import USUAL_TOKENIZER
+from stairs.models.sizes import USUAL_TOKENIZER
 from stairs.text.corpus import Corpus
 from stairs.text.examples import Text
 from stairs.text.shards import build

@@ -10,7 +10,8 @@ from stairs.errors import Unsupported
 from stairs.inspection.capture import capture
 from stairs.layers.stretch import Stretch
 from stairs.models import MODELS
-from stairs.models.configs import CONFIGS, SIZES
+from stairs.models.configs import CONFIGS
+from stairs.models.sizes import SIZES
 from stairs.text.batch import IGNORE, Batch, next_token_batch, padded
 
 BEGIN, END, PAD, VOCABULARY = 2, 3, 0, 30

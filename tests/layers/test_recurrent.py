@@ -4,7 +4,8 @@ import pytest
 import torch
 from torch import nn
 
-from stairs.layers.recurrent import CELLS, FUSED, PARTS, BothWays, Recurrent, initialize_recurrent, reversed_rows, unrolled
+from stairs.layers.initial import initialize
+from stairs.layers.recurrent import CELLS, FUSED, PARTS, BothWays, Recurrent, reversed_rows, unrolled
 
 
 def layer_of(cell):
@@ -59,7 +60,7 @@ def test_both_ways_is_pytorchs_bidirectional_layer_and_padding_changes_nothing(c
 
 def test_the_first_weights_follow_from_the_seed_and_the_name():
     first, second = (BothWays("lstm", 5, 8) for _ in range(2))
-    initialize_recurrent(first, 3), initialize_recurrent(second, 3)
+    initialize(first, 3), initialize(second, 3)
     assert all(torch.equal(one, other) for one, other in zip(first.parameters(), second.parameters(), strict=True))
     assert not torch.equal(first.forwards.fused.weight_ih_l0, first.backwards.fused.weight_ih_l0)
     keep = first.forwards.fused.bias_ih_l0[4:8] + first.forwards.fused.bias_hh_l0[4:8]

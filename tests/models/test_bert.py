@@ -8,7 +8,8 @@ import torch
 from stairs.errors import BadInput, Unsupported
 from stairs.inspection.capture import capture
 from stairs.models.bert import BERT
-from stairs.models.configs import SIZES, BERTConfig
+from stairs.models.configs import BERTConfig
+from stairs.models.sizes import SIZES
 from stairs.text.batch import IGNORE, Batch
 
 SMALL = {"vocab_size": 40, "context": 24, "width": 16, "heads": 2, "layers": 2, "dropout": 0.0}

@@ -4,8 +4,9 @@ import pytest
 import torch
 
 from stairs.errors import BadInput
-from stairs.models.configs import SIZES, GPTConfig
+from stairs.models.configs import GPTConfig
 from stairs.models.gpt import GPT
+from stairs.models.sizes import SIZES
 from stairs.text.batch import Batch, next_token_batch
 
 SMALL = {"vocab_size": 40, "context": 12, "width": 16, "heads": 2, "layers": 2}

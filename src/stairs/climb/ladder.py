@@ -13,7 +13,8 @@ import numpy as np
 from stairs.errors import BadInput, StairsError
 from stairs.files import write_json
 from stairs.models import MODELS
-from stairs.models.configs import SIZES, USUAL_TOKENIZER, configured
+from stairs.models.configs import configured
+from stairs.models.sizes import SIZES, USUAL_TOKENIZER
 from stairs.progress import say
 from stairs.tasks import TASKS, ByNGram, ByVectors, ByWords, NextToken, Task, Window
 from stairs.tasks.ground import Classifier

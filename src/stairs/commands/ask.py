@@ -50,7 +50,7 @@ def main(arguments: list[str]) -> int:
         task.speak_in(options.precision)
     if task.name == "translate":
         return translate(task, texts, options)
-    if options.beams is not None or options.alignment or options.tree:
+    if options.beams is not None or options.top_beams != 1 or options.length_penalty != 1 or options.alignment or options.tree:
         raise Unsupported(f"{options.run} is a {task.name} run of {task.step} and does not translate; train seq2seq or transformer with --pairs")
     generation = {
         "length": options.length,
@@ -74,12 +74,13 @@ def translate(task: Any, texts: list[str], options: Ask) -> int:
     chosen = {name: getattr(options, name) for name in ("top_beams", "length_penalty", "temperature", "top_k", "top_p", "seed")}
     inside = options.json or bool(options.alignment or options.tree)
     if not inside and options.top_beams == 1 and options.length_penalty == 1 and not options.temperature:
-        for line in task.translated(texts, beams=4 if options.beams is None else options.beams):
+        for line in task.translated(texts, **({} if options.beams is None else {"beams": options.beams})):
             print(line)
         return 0
     for text in texts:
-        answer = task.answer(text, beams=max(4, options.top_beams) if options.beams is None else options.beams, inside=inside, **chosen)
-        draw(answer, options)
+        answer = task.answer(text, beams=options.beams, inside=inside, **chosen)
+        if options.alignment or options.tree:
+            draw(answer, options)
         if options.json:
             show(answer)
         else:

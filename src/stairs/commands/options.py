@@ -14,7 +14,7 @@ from typing import Any, BinaryIO, Literal, TypeVar
 from stairs import progress
 from stairs.errors import BadInput
 from stairs.files import plain
-from stairs.models.configs import USUAL_MIN_COUNT, USUAL_TOKENIZER
+from stairs.models.sizes import USUAL_MIN_COUNT, USUAL_TOKENIZER
 
 Kind = TypeVar("Kind")
 TokenizerKind = Literal["words", "characters", "bpe", "byte-bpe", "wordpiece", "unigram"]

@@ -7,6 +7,7 @@ from typing import Any
 from tyro.conf import Positional
 
 from stairs.commands.options import TABLES, Common, Reading, corpus_from, opened, parse, show
+from stairs.errors import BadInput
 
 ABOUT = """Judge a run on a file: bits per character and perplexity of a text, the loss and accuracy of a bert on words left out of it, BLEU
 of translations, or what a task that was learnt is worth on a labelled file (accuracy and macro-F1, F1 of spans, exact match and F1 of answers,
@@ -21,7 +22,7 @@ class Score(Reading, Common):
     run: Positional[str]  # a run folder
     file: Positional[str]  # text, labelled examples, analogies or word similarities; - for stdin
     second: Positional[tuple[str, ...]] = ()  # of pairs in two files, the other one
-    beams: int = 4  # of runs that translate: how many beginnings are followed at once
+    beams: int | None = None  # of runs that translate: how many beginnings are followed at once; 4 if not given
     columns: str | None = None  # of labelled examples: which are meant, as text=review,label=stars
 
 
@@ -30,6 +31,8 @@ def main(arguments: list[str]) -> int:
     from stairs.training.run import load
 
     task: Any = load(options.run)
+    if task.asks != "translate" and (options.second or options.beams is not None):
+        raise BadInput(f"{options.run} does not translate, so it takes one file and no --beams")
     asked = questions(options) if task.name == "window" else None
     if asked is not None:
         from stairs.tasks.words import evaluate
@@ -38,7 +41,8 @@ def main(arguments: list[str]) -> int:
     elif task.asks == "translate":
         from stairs.commands.pairs import read_pairs
 
-        measured = task.evaluate(read_pairs((options.file, *options.second), options.columns, options.encoding), beams=options.beams)
+        how = {} if options.beams is None else {"beams": options.beams}
+        measured = task.evaluate(read_pairs((options.file, *options.second), options.columns, options.encoding), **how)
     elif task.asks:
         from stairs.text.labelled import read
 
@@ -66,7 +70,6 @@ def is_pairs(options: Score) -> bool:
     """Whether the file is a table of pairs of texts with a score."""
     if os.path.splitext(options.file)[1].lower() not in TABLES:
         return False
-    from stairs.errors import BadInput
     from stairs.text.labelled import guess_task
 
     try:

@@ -12,7 +12,8 @@ from tyro.conf import Positional, arg
 from stairs.commands import pairs
 from stairs.commands.options import Common, Cutting, Reading, corpus_from, parse, refuse_inside, run_name, show, spec_from
 from stairs.errors import BadInput
-from stairs.models.configs import CONFIGS, FROM_TOKENIZER, SIZES, TRANSLATING, USUAL_TOKENIZER
+from stairs.models.configs import CONFIGS, FROM_TOKENIZER
+from stairs.models.sizes import SIZES, TRANSLATING, USUAL_TOKENIZER
 from stairs.training.folder import RUN, check_run
 from stairs.training.options import TrainingOptions
 
@@ -129,9 +130,8 @@ def given_corpus(options: Any) -> Any:
 
 def output(options: Any) -> Path:
     """The run folder, refused early when it would lie in the corpus."""
-    if options.pairs:
-        return Path(options.out) if options.out else Path("runs") / f"{pairs.name_of(options)}-{options.step}"
-    name = run_name(options.corpus[0]) if options.corpus[0] != "-" else "stdin"
+    first = (options.pairs or options.corpus)[0]
+    name = run_name(first) if first != "-" else "stdin"
     out = Path(options.out) if options.out else Path("runs") / f"{name}-{options.step}"
     refuse_inside(out, options.corpus)
     return out
@@ -151,9 +151,9 @@ def flags(kind: Any, arguments: list[str], command: str, about: str) -> Any:
     translating = options.step in TRANSLATING
     if translating and (options.corpus or not options.pairs):
         raise BadInput(f"{options.step} learns from pairs of sentences; give them as in: stairs {command} {options.step} --pairs train.en train.fr")
-    if options.pairs and not translating:
+    if (options.pairs or options.dev or options.backwards) and not translating:
         instead = f"{options.step} learns from text: stairs {command} {options.step} notes.txt"
-        raise BadInput(f"--pairs is for steps that translate ({', '.join(TRANSLATING)}); {instead}")
+        raise BadInput(f"--pairs, --dev and --backwards are for steps that translate ({', '.join(TRANSLATING)}); {instead}")
     if not translating and not options.corpus:
         raise BadInput(f"no corpus came; give a text file: stairs {command} {options.step} notes.txt")
     training_of(options).check()

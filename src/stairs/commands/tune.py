@@ -101,17 +101,11 @@ def examples(path: str, asks: str, options: Tune) -> Any:
 
 def divided(given: dict[str, list[Any]], options: Tune) -> tuple[list[Any], list[Any]]:
     """Examples to learn from and to judge by; the same ones for the same seed."""
-    import numpy as np
+    from stairs.text.examples import held_back
 
-    train, order = given["train"], np.random.default_rng(options.seed).permutation(len(given["train"]))
-    if "dev" in given:
-        dev = given["dev"]
-    else:
-        held = max(int(len(train) * HELD_OUT), 1)
-        if len(train) <= held:
-            raise BadInput(f"{options.labels} has {len(train)} examples, too few to hold some back; give more, or --dev FILE")
-        dev, order = [train[i] for i in sorted(order[:held])], order[held:]
-    return [train[i] for i in sorted(order[: options.most])], dev
+    held = 0 if "dev" in given else max(int(len(given["train"]) * HELD_OUT), 1)
+    train, dev = held_back(given["train"], held, options.seed, options.labels, options.most)
+    return train, given.get("dev", dev)
 
 
 def learned(asks: str, train: list[Any], dev: list[Any], options: Tune) -> tuple[Any, Path, dict[str, Any]]:

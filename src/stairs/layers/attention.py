@@ -15,7 +15,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from stairs.layers.cache import KeyValues, Memory, Ways
+from stairs.layers.cache import KeyValues, Memory, Ways, kept_in
 from stairs.layers.dropout import dropout
 from stairs.layers.heads import check_heads
 from stairs.layers.positions import Rotary
@@ -152,9 +152,8 @@ class Attention(nn.Module):
         return self.output(self.mix(q, k, v, mask).transpose(1, 2).flatten(2).to(query.dtype))
 
     def memory(self, read: Tensor, real: Tensor) -> Memory:
-        """What `forward` would compute of `read` (B, S, D) each time, once; on a CPU in float32, see `KeyValues`. In each row `real` comes first."""
-        kind = torch.float32 if read.device.type == "cpu" else read.dtype
-        return Memory(self.key(read).to(kind), self.value(read).to(kind), real.sum(1), self.heads)
+        """What `forward` would compute of `read` (B, S, D) each time, once. In each row `real` comes first."""
+        return Memory(self.key(read).to(kept_in(read)), self.value(read).to(kept_in(read)), real.sum(1), self.heads)
 
     def among(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
         """(B, T, D) each, projected: the mixture, (B, T, D)."""

@@ -1,8 +1,8 @@
 """What a model that goes left to right keeps of what it has read, so that each new token costs one position and not all of them."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
-import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
@@ -11,14 +11,10 @@ from stairs.kernels.looking import look_across, look_back
 
 
 class KeyValues:
-    """Keys and values of one attention, (B, H, capacity, D/H), allocated once and filled from the left.
-
-    On a CPU they are in float32 whatever the model is in: attention with one query is several times slower in bfloat16.
-    """
+    """Keys and values of one attention, (B, H, capacity, D/H), allocated once and filled from the left."""
 
     def __init__(self, batch: int, heads: int, capacity: int, width: int, like: Tensor) -> None:
-        kind = torch.float32 if like.device.type == "cpu" else like.dtype
-        self.keys = torch.empty(batch, heads, capacity, width, dtype=kind, device=like.device)
+        self.keys = torch.empty(batch, heads, capacity, width, dtype=kept_in(like), device=like.device)
         self.values = torch.empty_like(self.keys)
         self.length = 0
 
@@ -31,11 +27,7 @@ class KeyValues:
 
     def choose(self, rows: Tensor) -> None:
         """Go on with these rows, in this order, as a beam does."""
-        for name in ("keys", "values"):
-            old = getattr(self, name)
-            new = old.new_empty(len(rows), *old.shape[1:])
-            new[:, :, : self.length] = old[:, :, : self.length].index_select(0, rows)
-            setattr(self, name, new)
+        self.keys, self.values = (picked(part, rows, 2, self.length) for part in (self.keys, self.values))
 
 
 class Ways:
@@ -45,8 +37,7 @@ class Ways:
     past: Tensor
 
     def __init__(self, batch: int, capacity: int, width: int, heads: int, like: Tensor) -> None:
-        kind = torch.float32 if like.device.type == "cpu" else like.dtype
-        self.keys = torch.empty(batch, capacity, width, dtype=kind, device=like.device)
+        self.keys = torch.empty(batch, capacity, width, dtype=kept_in(like), device=like.device)
         self.values = torch.empty_like(self.keys)
         self.heads, self.length = heads, 0
 
@@ -54,11 +45,7 @@ class Ways:
         """What each way takes from its past, these keys and values included, (B, K, D)."""
         start, self.length = self.length, self.length + keys.shape[1]
         self.keys[:, start : self.length], self.values[:, start : self.length] = keys, values
-        if query.device.type != "cpu":
-            return self.looked(query)
-        mixed = torch.empty(query.shape)
-        look_back(plain(query), self.keys.numpy(), self.values.numpy(), self.past.numpy(), self.heads, mixed.numpy())
-        return mixed.to(query.dtype)
+        return compiled(look_back, query, self, self.past) if query.device.type == "cpu" else self.looked(query)
 
     def looked(self, query: Tensor) -> Tensor:
         """The same, by gathering the past of each way."""
@@ -76,11 +63,7 @@ class Ways:
         self.length *= ways
 
     def choose(self, rows: Tensor) -> None:
-        for name in ("keys", "values"):
-            old = getattr(self, name)
-            new = old.new_empty(len(rows), *old.shape[1:])
-            new[:, : self.length] = old[:, : self.length].index_select(0, rows)
-            setattr(self, name, new)
+        self.keys, self.values = (picked(part, rows, 1, self.length) for part in (self.keys, self.values))
 
 
 class Memory(NamedTuple):
@@ -93,11 +76,7 @@ class Memory(NamedTuple):
 
     def look(self, query: Tensor) -> Tensor:
         """What queries (B, T, D) take from their text."""
-        if query.device.type != "cpu":
-            return self.looked(query)
-        mixed = torch.empty(query.shape)
-        look_across(plain(query), self.keys.numpy(), self.values.numpy(), self.lengths.numpy(), self.heads, mixed.numpy())
-        return mixed.to(query.dtype)
+        return compiled(look_across, query, self, self.lengths) if query.device.type == "cpu" else self.looked(query)
 
     def looked(self, query: Tensor) -> Tensor:
         """The same, by PyTorch's kernel."""
@@ -110,6 +89,20 @@ class Memory(NamedTuple):
         return Memory(self.keys[rows], self.values[rows], self.lengths[rows], self.heads)
 
 
-def plain(tensor: Tensor) -> np.ndarray:
-    """As the compiled loops take it."""
-    return tensor.float().contiguous().numpy()
+def compiled(look: Callable[..., None], query: Tensor, kept: Ways | Memory, seen: Tensor) -> Tensor:
+    """What the compiled loop `look` lets a query take from what is kept; `seen` says how much of it."""
+    mixed = torch.empty(query.shape)
+    look(query.float().contiguous().numpy(), kept.keys.numpy(), kept.values.numpy(), seen.numpy(), kept.heads, mixed.numpy())
+    return mixed.to(query.dtype)
+
+
+def kept_in(like: Tensor) -> torch.dtype:
+    """On a CPU float32 whatever the model is in: attention with few queries is several times slower in bfloat16."""
+    return torch.float32 if like.device.type == "cpu" else like.dtype
+
+
+def picked(part: Tensor, rows: Tensor, axis: int, length: int) -> Tensor:
+    """Some rows, of which so much is filled along an axis; the rest is not copied."""
+    new = part.new_empty(len(rows), *part.shape[1:])
+    new.narrow(axis, 0, length).copy_(part.narrow(axis, 0, length).index_select(0, rows))
+    return new

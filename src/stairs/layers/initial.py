@@ -11,16 +11,26 @@ FAINT = 20
 @torch.no_grad()
 def initialize(module: nn.Module, seed: int, deviation: float | None = 0.02) -> None:
     """Weights from a normal distribution as GPT and BERT have it, biases 0, norms 1. Without a deviation, that of each matrix is such that what it
-    makes of a vector is about as long as the vector."""
+    makes of a vector is about as long as the vector. Recurrent cells begin as PyTorch's do, but an LSTM keeps at first what it remembers."""
     for place, part in module.named_modules():
         if isinstance(part, nn.LayerNorm):
             nn.init.ones_(part.weight)
             nn.init.zeros_(part.bias)
+        elif isinstance(part, nn.RNNBase):
+            initialize_cell(part, place, seed)
         elif isinstance(part, nn.Linear | nn.Embedding) and part.weight.numel():
             spread = part.weight.shape[1] ** -0.5 if deviation is None else deviation
             nn.init.normal_(part.weight, 0.0, spread, generator=named(seed, f"{place}.weight"))
             if isinstance(part, nn.Linear) and part.bias is not None:
                 nn.init.zeros_(part.bias)
+
+
+def initialize_cell(cell: nn.RNNBase, place: str, seed: int) -> None:
+    bound = cell.hidden_size**-0.5
+    for name, weight in cell.named_parameters():
+        weight.uniform_(-bound, bound, generator=named(seed, f"{place}.{name}"))
+        if isinstance(cell, nn.LSTM) and name.startswith("bias_ih"):
+            weight[cell.hidden_size : 2 * cell.hidden_size] += 1.0
 
 
 @torch.no_grad()

@@ -16,13 +16,10 @@ GRU    r, z = sigmoid(W x + b + U h + d)                                   Cho e
 Departures: in the GRU r is taken of U h + d instead of h, as in PyTorch and cuDNN, which makes one product of three.
 """
 
-import math
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-
-from stairs.layers.initial import named
 
 State = tuple[Tensor, ...]  # (B, D) each: h, and the LSTM's c
 
@@ -91,15 +88,3 @@ def reversed_rows(x: Tensor, real: Tensor) -> Tensor:
     lengths, places = real.sum(1, keepdim=True), torch.arange(real.shape[1], device=real.device)
     turned = torch.where(places < lengths, lengths - 1 - places, places)
     return x.gather(1, turned[..., None].expand_as(x))
-
-
-@torch.no_grad()
-def initialize_recurrent(module: nn.Module, seed: int) -> None:
-    """As PyTorch does: all between -1 / sqrt(D) and 1 / sqrt(D); what is remembered is kept at first."""
-    for place, part in module.named_modules():
-        if isinstance(part, nn.RNNBase):
-            bound = 1 / math.sqrt(part.hidden_size)
-            for name, weight in part.named_parameters():
-                weight.uniform_(-bound, bound, generator=named(seed, f"{place}.{name}"))
-                if isinstance(part, nn.LSTM) and name.startswith("bias_ih"):
-                    weight[part.hidden_size : 2 * part.hidden_size] += 1.0

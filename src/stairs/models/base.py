@@ -67,6 +67,12 @@ class Model(nn.Module):
             logits, state = self.step(column, state)
         return logits, state
 
+    def check_length(self, length: int) -> None:
+        """Refuse a row that is longer than the context, for models that have one."""
+        most, enough = self.config.context, 1 << (length - 1).bit_length()
+        if length > most:
+            raise BadInput(f"{type(self).__name__} reads at most {most} tokens, got {length}; shorten the text or train with --context {enough}")
+
     def chosen(self, state: Any, rows: Tensor) -> Any:
         """The state to go on from with these rows, in this order, as a beam does. Rows may come more than once, or not at all."""
         return state[rows] if isinstance(state, Tensor) else [state[row] for row in rows.tolist()]
@@ -170,13 +176,11 @@ class Translator(Speaker):
         return None
 
 
-def looked_at(place: nn.Module, look: Callable[[], Any]) -> Tensor | None:
-    """What passes through a place while `look` is at work, the last time."""
+def passing(place: nn.Module, work: Callable[[], Any]) -> Tensor | None:
+    """What passed through a place while `work` was done, the last time."""
     found: list[Tensor] = []
-    hook = place.register_forward_hook(lambda module, given, gave: found.append(gave))
-    with torch.no_grad():
-        look()
-    hook.remove()
+    with torch.no_grad(), place.register_forward_hook(lambda module, given, gave: found.append(gave)):
+        work()
     return found[-1] if found else None
 
 

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, linear
 
-from stairs.errors import BadInput, Unsupported
+from stairs.errors import Unsupported
 from stairs.layers.block import ACTIVATIONS, Block
 from stairs.layers.dropout import Dropout
 from stairs.layers.initial import faint, initialize
@@ -101,7 +101,8 @@ class BERT(Model):
 
     def through(self, blocks: Any, batch: Batch) -> tuple[Tensor, Any]:
         """What some blocks make of the tokens, and how it is laid out."""
-        self.check_length(batch)
+        if batch.places is None:  # given ones are within the context
+            self.check_length(batch.ids.shape[1])
         mask = padding(batch.real) if batch.looks is None else batch.looks & padding(batch.real)
         rows = unpadded(self, batch.real, mask)
         segments = torch.zeros_like(batch.ids) if batch.segments is None else batch.segments
@@ -151,9 +152,3 @@ class BERT(Model):
         if self.word_head is None:
             raise Unsupported("this bert came without the layer that names words; it gives vectors only")
         return self.word_head
-
-    def check_length(self, batch: Batch) -> None:
-        length = batch.ids.shape[1] if batch.places is None else 0  # given places are within the context
-        if length > self.config.context:
-            most, enough = self.config.context, 1 << (length - 1).bit_length()
-            raise BadInput(f"BERT reads at most {most} tokens, got {length}; shorten the text or train with --context {enough}")

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from stairs.errors import BadInput
 from stairs.layers.block import Block
 from stairs.layers.cache import KeyValues
 from stairs.layers.dropout import Dropout
@@ -149,8 +148,3 @@ class GPT(Speaker):
             columns = slice(state.length - kept, state.length)
             self.follow(state.ids[:, columns], again, None if state.whole else state.real[:, columns])
         return again
-
-    def check_length(self, length: int) -> None:
-        if length > self.config.context:
-            most, enough = self.config.context, 1 << (length - 1).bit_length()
-            raise BadInput(f"GPT reads at most {most} tokens, got {length}; shorten the text or train with --context {enough}")

@@ -24,13 +24,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from stairs.errors import BadInput
 from stairs.layers.attention import Additive, Bilinear, Projected, Score, attend, dot, prepared, scaled_dot
 from stairs.layers.dropout import Dropout
 from stairs.layers.initial import initialize
 from stairs.layers.masks import padding
-from stairs.layers.recurrent import PARTS, BothWays, Recurrent, State, initialize_recurrent
-from stairs.models.base import Translator, looked_at
+from stairs.layers.recurrent import PARTS, BothWays, Recurrent, State
+from stairs.models.base import Translator, passing
 from stairs.models.configs import Seq2SeqConfig
 from stairs.text.batch import Batch
 
@@ -81,7 +80,6 @@ class Seq2Seq(Translator):
 
     def initialize(self, seed: int) -> None:
         initialize(self, seed, None)
-        initialize_recurrent(self, seed)
 
     def encode(self, batch: Batch) -> Tensor:
         """What the encoder makes of each token, (B, S, D)."""
@@ -93,9 +91,7 @@ class Seq2Seq(Translator):
 
     def read_source(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """The vectors of the tokens, (B, S, W), and what the encoder makes of them."""
-        if batch.ids.shape[1] > self.config.context:
-            came = f"{self.name} reads at most {self.config.context} tokens, got {batch.ids.shape[1]}"
-            raise BadInput(f"{came}; shorten the text or train with a larger --context")
+        self.check_length(batch.ids.shape[1])
         embedded = x = self.embedded(batch.ids)
         for number, layer in enumerate(self.encoder):
             x = layer(x if number == 0 else self.dropout(x), batch.real)
@@ -138,7 +134,7 @@ class Seq2Seq(Translator):
         return mixed.view(query.shape)
 
     def alignment(self, batch: Batch) -> Tensor | None:
-        return looked_at(self.weights, lambda: self.hidden(batch))
+        return passing(self.weights, lambda: self.hidden(batch))
 
     def step(self, ids: Tensor, state: Any = None) -> tuple[Tensor, Saying]:
         return self.read(ids[:, None], state)

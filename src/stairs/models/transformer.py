@@ -19,7 +19,6 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 
-from stairs.errors import BadInput
 from stairs.layers.block import Block
 from stairs.layers.cache import Memory, Ways
 from stairs.layers.dropout import Dropout
@@ -27,7 +26,7 @@ from stairs.layers.initial import initialize
 from stairs.layers.masks import causal, padding
 from stairs.layers.neighbours import across, back, look_by_waves, offset
 from stairs.layers.positions import Sinusoidal
-from stairs.models.base import Translator, looked_at
+from stairs.models.base import Translator, passing
 from stairs.models.configs import TransformerConfig
 from stairs.text.batch import Batch
 
@@ -76,18 +75,15 @@ class Transformer(Translator):
         look_by_waves((cast(Block, block).attention for block in self.decoder_blocks), back)
         look_by_waves((cast(Block, block).cross_attention for block in self.decoder_blocks), across)
 
-    def embedded(self, ids: Tensor, begin: int = 0, same_place: bool = False) -> Tensor:
-        """Tokens at their places, the first of them at `begin`, or all of them."""
-        length = begin + (1 if same_place else ids.shape[1])
-        if length > self.config.context:
-            enough = 1 << (length - 1).bit_length()
-            raise BadInput(f"transformer reads at most {self.config.context} tokens, got {length}; shorten the text or train with --context {enough}")
-        places = torch.arange(begin, length, device=ids.device)
+    def embedded(self, ids: Tensor, begin: int, end: int) -> Tensor:
+        """Tokens at the places from `begin` to `end`; if that is one place, all of them stand there."""
+        self.check_length(end)
+        places = torch.arange(begin, end, device=ids.device)
         return self.dropout(self.tokens(ids) * math.sqrt(self.config.width) + self.positions(places))
 
     def encode(self, batch: Batch) -> Tensor:
         """What the encoder makes of each token, (B, S, D)."""
-        x, mask = self.embedded(batch.ids), padding(batch.real)
+        x, mask = self.embedded(batch.ids, 0, batch.ids.shape[1]), padding(batch.real)
         for block in self.blocks:
             x = block(x, mask)
         return self.norm(x)
@@ -95,7 +91,8 @@ class Transformer(Translator):
     def hidden(self, batch: Batch) -> Tensor:
         assert batch.source is not None
         memory, seen = self.encode(batch.source), padding(batch.source.real)
-        y, mask = self.embedded(batch.ids), causal(batch.ids.shape[1], batch.ids.device)
+        length = batch.ids.shape[1]
+        y, mask = self.embedded(batch.ids, 0, length), causal(length, batch.ids.device)
         for block in self.decoder_blocks:
             y = block(y, mask, memory, seen)
         return self.decoder_norm(y)
@@ -113,7 +110,7 @@ class Transformer(Translator):
         sources, ways, length = state.past.shape
         now = torch.arange(ways, device=ids.device).expand(sources, ways)[..., None]
         state.past = torch.cat([state.past, now], 2)
-        y = self.embedded(ids.view(sources, ways), length, same_place=True)
+        y = self.embedded(ids.view(sources, ways), length, length + 1)
         for block, cache, memory in zip(self.decoder_blocks, state.caches, state.memories, strict=True):
             cache.past = state.past
             y = block(y, memory=memory, cache=cache)
@@ -141,5 +138,5 @@ class Transformer(Translator):
     def alignment(self, batch: Batch) -> Tensor | None:
         """How much each step looked at each token of the source, (B, T, S): the mean of all heads in the last block but one, where it shows best."""
         block = cast(Block, self.decoder_blocks[max(len(self.decoder_blocks) - 2, 0)])
-        weights = looked_at(block.cross_attention.weights, lambda: self.hidden(batch))
+        weights = passing(block.cross_attention.weights, lambda: self.hidden(batch))
         return None if weights is None else weights.mean(1)

@@ -75,7 +75,6 @@ class Said:
 class Searched:
     """A source and what was found for it; `steps` is the tree, if it was asked for: of each step all that was looked at, the likeliest first."""
 
-    number: int
     found: list[Said] = field(default_factory=list)
     steps: list[list[dict[str, Any]]] = field(default_factory=list)
 
@@ -105,7 +104,7 @@ def beam_search(
 ) -> list[Searched]:
     """The `beam_size` best sentences after each of the `first` ids, (B,), the best first. A source whose search is over leaves the batch."""
     logits, state = model.read(first[:, None], state)
-    all_searched = searched = [Searched(number) for number in range(len(first))]
+    all_searched = searched = [Searched() for _ in first]
     scores = np.zeros((len(first), 1))  # of each beginning; at first there is one
     said = np.zeros((len(first), 1, length), np.int64)
     for position in range(length):

@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from stairs.tasks.decoding import continuation, read
 from stairs.tasks.speaking import Speaking
 from stairs.tasks.stream import StreamExamples, encoded, quality, row_length, surprise_of_rows
-from stairs.text.batch import IGNORE, Batch, next_token_batch
+from stairs.text.batch import Batch, next_token_batch
 from stairs.text.shards import Shards, closes
 
 TOKENS_PER_BATCH = 1 << 18  # positions judged at once
@@ -56,12 +55,6 @@ class NextToken(Speaking):
 
     def examples(self, shards: Shards, split: str = "train") -> StreamExamples:
         return StreamExamples(shards, split, row_length(self.model))
-
-    def training_loss(self, batch: Batch) -> tuple[Tensor, int]:
-        """Nats of all targets together, and how many there are."""
-        assert batch.targets is not None
-        count = int((batch.targets != IGNORE).sum())
-        return self.model.loss(batch) * count, count
 
     def sample(self, seed: int) -> str:
         """Something it says of its own accord."""

@@ -3,9 +3,12 @@
 import functools
 from typing import Any
 
+from torch import Tensor
+
 from stairs.errors import Unsupported
 from stairs.layers.packed import Precision
 from stairs.tasks.task import Task
+from stairs.text.batch import IGNORE, Batch
 
 
 class Speaking(Task):
@@ -24,6 +27,12 @@ class Speaking(Task):
             raise Unsupported(f"{self.step} speaks in fp32 only; leave --precision out")
         self.precision = precision
         self.__dict__.pop("speaker", None)
+
+    def training_loss(self, batch: Batch) -> tuple[Tensor, int]:
+        """Nats of all targets together, and how many there are."""
+        assert batch.targets is not None
+        count = int((batch.targets != IGNORE).sum())
+        return self.model.loss(batch) * count, count
 
     def start(self, seed: int) -> None:
         super().start(seed)

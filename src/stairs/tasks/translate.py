@@ -7,6 +7,7 @@ In training the decoder reads the true sentence, whatever it would have said its
     reads [CLS] What is   says the ...                                     until it says [SEP]
 """
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,7 +16,6 @@ from typing import Any, Self
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from stairs.errors import BadInput, preview
 from stairs.models.base import Model, Translator
@@ -24,7 +24,7 @@ from stairs.tasks.decoding import Searched, beam_search, check_beams, continuati
 from stairs.tasks.metrics import translations_scored
 from stairs.tasks.speaking import Speaking
 from stairs.tasks.stream import quality
-from stairs.text.batch import IGNORE, Batch, by_length, next_token_batch, padded
+from stairs.text.batch import Batch, by_length, next_token_batch, padded
 from stairs.text.bulk import Encoder
 from stairs.text.examples import Translation
 from stairs.text.tokenizer import Tokenizer
@@ -42,15 +42,25 @@ class Pairs:
     def __init__(self, examples: Sequence[Translation], tokenizer: Tokenizer, context: int) -> None:
         self.tokenizer = tokenizer
         sources, targets = (tokenizer.encode_batch([getattr(example, side) for example in examples]) for side in ("source", "target"))
-        fits = [i for i, (one, other) in enumerate(zip(sources, targets, strict=True)) if len(one) + 2 <= context and len(other) + 1 <= context]
+        fits = [i for i, (one, other) in enumerate(zip(sources, targets, strict=True)) if 0 < len(one) <= context - 2 and len(other) < context]
         if len(fits) < len(examples):
-            left_out = f"{len(examples) - len(fits)} of {len(examples)} pairs are longer than {context} tokens and left out"
-            say(f"{left_out}; --context {2 * context} reads more")
+            say(f"{len(examples) - len(fits)} of {len(examples)} pairs are longer than {context} tokens, or empty, and left out")
         if not fits:
-            raise BadInput(f"all {len(examples)} pairs are longer than {context} tokens; give shorter ones, or a larger --context")
+            raise BadInput(f"all {len(examples)} pairs are longer than {context} tokens, or empty; give shorter ones, or a larger --context")
         self.examples = [examples[i] for i in fits]
         self.rows = [(sources[i], targets[i]) for i in fits]
         self.lengths = np.array([len(source) + len(target) + 3 for source, target in self.rows], np.int64)
+
+    @functools.cached_property
+    def about(self) -> dict[str, Any]:
+        """What bits per character need to know of the targets."""
+        targets = [example.target for example in self.examples]
+        spelt = Encoder(self.tokenizer).encode_documents([[target] for target in targets])
+        return {
+            "characters": sum(len(target) + 1 for target in targets),
+            "spelling_bits": spelt.spelling_bits,
+            "unknown_words": spelt.unknown_words,
+        }
 
     def batch(self, numbers: Sequence[int] | np.ndarray, epoch: int = 0, seed: int = 0) -> Batch:
         tokenizer = self.tokenizer
@@ -71,7 +81,7 @@ class Translate(Speaking):
     watched = "bits_per_character"
     model: Translator
     backwards = False  # from the second sentence of a pair into the first
-    shown = ""  # a source that is translated now and then during training, for the one who waits
+    judged_by: Pairs | None = None  # the held-out ones of a training
 
     def describe(self) -> dict[str, Any]:
         return super().describe() | {"backwards": self.backwards}
@@ -82,36 +92,37 @@ class Translate(Speaking):
         task.backwards = bool(described.get("backwards"))
         return task
 
-    def given(self, shards: Any, split: str) -> list[Translation]:
-        return self.turned(shards.train if split == "train" else shards.held_out)
-
     def turned(self, examples: Sequence[Translation]) -> list[Translation]:
         """In the direction of this run."""
         return [Translation(one.target, one.source, one.where) for one in examples] if self.backwards else list(examples)
 
-    def examples(self, shards: Any, split: str = "train") -> Pairs:
-        self.shown = self.given(shards, "held_out")[0].source
-        return Pairs(self.given(shards, split), self.tokenizer, self.model.config.context)
+    def pairs(self, examples: Sequence[Translation]) -> Pairs:
+        return Pairs(self.turned(examples), self.tokenizer, self.model.config.context)
 
-    def training_loss(self, batch: Batch) -> tuple[Tensor, int]:
-        assert batch.targets is not None
-        count = int((batch.targets != IGNORE).sum())
-        return self.model.loss(batch) * count, count
+    def examples(self, shards: Any, split: str = "train") -> Pairs:
+        if split == "train":
+            return self.pairs(shards.train)
+        if self.judged_by is None:
+            self.judged_by = self.pairs(shards.held_out)
+        return self.judged_by
 
     def sample(self, seed: int) -> str:
-        return f"{self.shown} -> {self.translated([self.shown], beams=1, speaker=self.model)[0]}" if self.shown else ""
+        if self.judged_by is None:
+            return ""
+        source = self.judged_by.examples[0].source
+        return f"{source} -> {self.translated([source], beams=1, speaker=self.model)[0]}"
 
     # Judging
 
     def evaluate_shards(self, shards: Any, split: str = "held_out", most: int | None = None) -> dict[str, Any]:
         """On the way only how surprising the true translations are; at the end also what it says itself, for some of them."""
-        given = self.given(shards, split)
-        measured = self.surprise_of(Pairs(given, self.tokenizer, self.model.config.context), most)
-        return measured if most is not None else measured | self.scored(given[:JUDGED])
+        pairs = self.examples(shards, split)
+        measured = self.surprise_of(pairs, most)
+        return measured if most is not None else measured | self.scored(pairs.examples[:JUDGED])
 
     def evaluate(self, examples: Sequence[Translation], beams: int = BEAM) -> dict[str, Any]:
-        examples = self.turned(examples)
-        return self.surprise_of(Pairs(examples, self.tokenizer, self.model.config.context), None) | self.scored(examples, beams)
+        pairs = self.pairs(examples)
+        return self.surprise_of(pairs, None) | self.scored(pairs.examples, beams)
 
     def scored(self, examples: Sequence[Translation], beams: int = BEAM) -> dict[str, Any]:
         on_cpu = next(self.model.parameters()).device.type == "cpu"
@@ -131,11 +142,8 @@ class Translate(Speaking):
         for group in by_length(pairs.lengths[numbers].tolist(), POSITIONS):
             scores = self.model.log_likelihood(pairs.batch(numbers[group]).to(device))
             bits[group] = -scores.double().sum(1).cpu().numpy() / math.log(2)
-        targets = [example.target for example in pairs.examples]
-        spelt = Encoder(self.tokenizer).encode_documents([[target] for target in targets])
-        known: dict[str, Any] = {"spelling_bits": spelt.spelling_bits, "unknown_words": spelt.unknown_words}
         tokens = np.array([len(target) + 1 for _, target in pairs.rows])
-        return quality(bits, tokens[numbers], characters=sum(len(target) + 1 for target in targets), all_tokens=int(tokens.sum()), **known)
+        return quality(bits, tokens[numbers], all_tokens=int(tokens.sum()), **pairs.about)
 
     # Translating
 
@@ -182,7 +190,7 @@ class Translate(Speaking):
         self,
         text: str,
         *,
-        beams: int = BEAM,
+        beams: int | None = None,
         top_beams: int = 1,
         length_penalty: float = 1.0,
         temperature: float = 0.0,
@@ -193,6 +201,7 @@ class Translate(Speaking):
     ) -> dict[str, Any]:
         """The best translations; with `inside` also how they came about: what was read and said at each step, who looked at what, and the tree
         of beginnings that were tried. With a temperature one translation is drawn by chance instead."""
+        beams = max(BEAM, top_beams) if beams is None else beams
         check_beams(beams, top_beams)
         (source,), tokenizer = self.encoded([text]), self.tokenizer
         if temperature:
