@@ -19,7 +19,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 README, CHINESE = ROOT / "README.md", ROOT / "README.zh.md"
-STEPS = [ROOT / "docs" / f"{step}.md" for step in ("ngram", "word2vec", "nnlm", "gpt", "bert")]
+STEPS = [ROOT / "docs" / f"{step}.md" for step in ("ngram", "word2vec", "nnlm", "elmo", "gpt", "bert")]
 PAGES = [README, CHINESE, ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```(sh|console|python)\n(.*?)^```$", re.M | re.S)
 LINK = re.compile(r"\]\(([^)#:]+)\)")

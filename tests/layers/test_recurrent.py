@@ -29,6 +29,15 @@ def test_the_equations_are_what_the_fused_loop_computes(cell):
     assert torch.allclose(own, layer.fused.weight_hh_l0.grad, atol=1e-5)
 
 
+def test_a_projection_tells_less_than_is_remembered():
+    torch.manual_seed(1)
+    layer, x = Recurrent("lstm", 5, 6, projection=4), torch.randn(3, 7, 5)
+    for state in (None, (torch.randn(3, 4), torch.randn(3, 6))):
+        (fused, fused_state), (plain, plain_state) = layer(x, state), unrolled(layer, x, state)
+        assert fused.shape == (3, 7, 4) and [part.shape[1] for part in fused_state] == [4, 6]
+        assert torch.allclose(fused, plain, atol=1e-6) and torch.allclose(fused_state[1], plain_state[1], atol=1e-6)
+
+
 @pytest.mark.parametrize(("cell", "kind"), [("rnn", nn.RNNCell), ("lstm", nn.LSTMCell), ("gru", nn.GRUCell)])
 def test_one_step_is_pytorchs_cell(cell, kind):
     layer, theirs, x = layer_of(cell), kind(5, 6), torch.randn(3, 5)

@@ -21,6 +21,7 @@ SMALL = {
     "nnlm": {"width": 16, "hidden": 16, "order": 3},
     "seq2seq": {"width": 16, "hidden": 32},
     "cove": {"width": 16, "hidden": 32, "layers": 2},
+    "elmo": {"context": 16, "width": 16, "hidden": 32, "filters": (8, 8, 8)},
     "transformer": {"context": 32, "width": 32, "heads": 2, "layers": 2},
     "cbow": {"width": 16},
     "skipgram": {"width": 16},

@@ -12,7 +12,7 @@ from conftest import outcome
 from stairs.errors import BadInput
 from stairs.training import checkpoint
 
-STEPS = ("ngram", "nnlm", "gpt", "bert", "seq2seq", "transformer", "tuned", "toy", "skipgram")
+STEPS = ("ngram", "nnlm", "gpt", "bert", "elmo", "seq2seq", "transformer", "tuned", "toy", "skipgram")
 
 
 def killed_again_and_again(nursery, out, step: str, kills: int, seed: int, **given) -> int:

@@ -126,9 +126,35 @@ def learned(asks: str, train: list[Any], dev: list[Any], options: Tune) -> tuple
             return None, out, {}
     transfer = Transfer(**{field.name: getattr(options, field.name) for field in dataclasses.fields(Transfer)})
     began_with = weights_hash(source.model)
+    known = None
+    if transfer.place != "head":
+        settings, transfer, known = with_words(settings, transfer, train, source.tokenizer)
     task = kind(source.model, source.tokenizer, transfer, **settings)
+    task.word_vectors = known
     measured = fit(task, Examples(train, dev, began_with), out, training_of(options))
     return load(out) if measured else None, out, measured  # the best of it, not the last
+
+
+def with_words(settings: dict[str, Any], transfer: Transfer, train: list[Any], tokenizer: Any) -> tuple[dict[str, Any], Transfer, Any]:
+    """The words of the examples for a reader of words, and the vectors it begins with if they come from a run."""
+    from stairs.tasks.adapt import texts_of
+    from stairs.training.run import load
+
+    words = sorted({tokenizer.token(number) for ids in tokenizer.encode_batch(texts_of(train)) for number in ids})
+    settings = {**settings, "words": words}
+    if transfer.word_vectors is None:
+        return settings, transfer, None
+    import numpy as np
+
+    source: Any = load(transfer.word_vectors)
+    if source.name != "window":
+        raise BadInput(
+            f"--word-vectors {transfer.word_vectors} is a run of {source.step}, which has no vectors of words alone; give cbow, glove, ..."
+        )
+    known = [source.tokenizer.id(word) for word in ("", *words)]
+    known = [source.tokenizer.id(word.lower()) if i == source.tokenizer.unknown else i for i, word in zip(known, ("", *words), strict=True)]
+    found = source.rows(np.array(known)) * (np.array(known) != source.tokenizer.unknown)[:, None]
+    return settings, dataclasses.replace(transfer, word_width=found.shape[1]), found.astype(np.float32)
 
 
 def adapted(source: Any, examples: Any, out: Path, options: Tune) -> Any:
@@ -154,11 +180,11 @@ def counted(asks: str, train: list[Any], dev: list[Any], options: Tune) -> tuple
 
     if options.run in WITHOUT_A_RUN and asks != "classify":
         raise Unsupported(f"{options.run} learns to classify alone; for {asks} give a run whose step encodes")
-    settings = {"seed": options.seed, "data": Examples(train, dev).manifest, "task": asks, "source": options.run}
+    settings = {"seed": options.seed, "data": Examples(train, dev).manifest, "task": asks, "source": options.run, "layers": options.layers}
 
     def learn() -> Any:
         if asks == "sense":
-            return Sense.learned(train, load(options.run))
+            return Sense.learned(train, load(options.run), options.layers)
         words = Tokenizer.train(TokenizerSpec(kind="words"), lambda: ([example.text] for example in train))
         return ByWords.learned(train, words) if options.run == "words" else ByNGram.learned(train, words)
 

@@ -6,6 +6,7 @@ LSTM   i, f, o = sigmoid(W x + b + U h + d), each with its own W, U, b, d  Hochr
        g       = tanh(W x + b + U h + d)
        c'      = f * c + i * g                                             what is remembered
        h'      = o * tanh(c')                                              what is told of it
+       h'      = R (o * tanh(c')), with a projection                       Sak et al. 2014: much is remembered, less is told
 
 GRU    r, z = sigmoid(W x + b + U h + d)                                   Cho et al. 2014
        n    = tanh(W x + b + r * (U h + d))
@@ -16,10 +17,13 @@ GRU    r, z = sigmoid(W x + b + U h + d)                                   Cho e
 Departures: in the GRU r is taken of U h + d instead of h, as in PyTorch and cuDNN, which makes one product of three.
 """
 
+import warnings
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+
+warnings.filterwarnings("ignore", "LSTM with projections is not supported with oneDNN")  # PyTorch's own loop is as fast
 
 State = tuple[Tensor, ...]  # (B, D) each: h, and the LSTM's c
 
@@ -50,21 +54,24 @@ def unrolled(layer: "Recurrent", x: Tensor, state: State | None = None) -> tuple
     """What `Recurrent` gives for (B, T, D), by the equations."""
     fused: Any = layer.fused
     given = torch.nn.functional.linear(x, fused.weight_ih_l0, fused.bias_ih_l0)
-    state = state or tuple(x.new_zeros(len(x), layer.width) for _ in range(PARTS[layer.cell]))
+    state = state or tuple(x.new_zeros(len(x), size) for size in (layer.told, layer.width)[: PARTS[layer.cell]])
     told = []
     for now in given.unbind(1):
         state = CELLS[layer.cell](now, torch.nn.functional.linear(state[0], fused.weight_hh_l0, fused.bias_hh_l0), state)
+        if layer.projection:
+            state = torch.nn.functional.linear(state[0], fused.weight_hr_l0), *state[1:]
         told.append(state[0])
     return torch.stack(told, 1), state
 
 
 class Recurrent(nn.Module):
-    """One layer in one direction: (B, T, D) to the h of each position, and the state after the last."""
+    """One layer in one direction: (B, T, D) to the h of each position, and the state after the last. An LSTM may have a projection."""
 
-    def __init__(self, cell: str, read: int, width: int) -> None:
+    def __init__(self, cell: str, read: int, width: int, projection: int = 0) -> None:
         super().__init__()
-        self.cell, self.width = cell, width
-        self.fused = FUSED[cell](read, width, batch_first=True)
+        self.cell, self.width, self.projection = cell, width, projection
+        self.told = projection or width
+        self.fused = FUSED[cell](read, width, batch_first=True, **({"proj_size": projection} if projection else {}))
 
     def forward(self, x: Tensor, state: State | None = None) -> tuple[Tensor, State]:
         begin = None if state is None else tuple(part[None].contiguous() for part in state)

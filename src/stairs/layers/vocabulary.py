@@ -9,12 +9,12 @@ so they are drawn by Zipf's law.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn.functional import embedding, linear
+from torch.nn.functional import linear
 
 LOGITS_AT_ONCE = 1 << 22  # numbers; more leave the caches
 ROWS_AT_LEAST = 256  # fewer leave the matrix product hungry
@@ -81,9 +81,7 @@ def parts(hidden: Tensor, vocabulary: int) -> Iterator[tuple[slice, Tensor]]:
         yield chunk, hidden[chunk]
 
 
-def surprise_and_chances(
-    hidden: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor, smoothing: float = 0.0
-) -> tuple[Tensor, Tensor]:
+def surprise_and_chances(hidden: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor, smoothing: float = 0.0) -> tuple[Tensor, Tensor]:
     """-ln p(target) (N,), or the mean of -ln p over what is wanted, and p of all words (N, V)."""
     logits = linear(hidden, weight, None if bias is None else bias.to(hidden.dtype)).float()
     wanted, top = logits.gather(-1, targets[:, None])[:, 0], logits.amax(-1)
@@ -95,17 +93,18 @@ def surprise_and_chances(
 
 
 def sampled_surprise(
-    hidden: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor, samples: int, random: torch.Generator | None = None
+    hidden: Tensor, vectors: Callable[[Tensor], Tensor], bias: Tensor, targets: Tensor, samples: int, random: torch.Generator | None = None
 ) -> Tensor:
-    """`total_surprise` estimated: in the sum over all words stand the target and `samples` drawn words, the same for all positions."""
-    size = len(weight)
-    drawn = zipf(size, samples, hidden.device, random)
-    wanted = (hidden * embedding(targets, weight)).sum(-1)
-    others = hidden @ embedding(drawn, weight).to(hidden.dtype).T - (samples * zipf_chance(drawn, size)).log()
-    if bias is not None:
-        wanted, others = wanted + bias[targets], others + bias[drawn]
-    others = others.float().masked_fill(drawn == targets[:, None], -torch.inf)  # the target itself is there already
-    return (torch.cat([wanted.float()[:, None], others], 1).logsumexp(1) - wanted.float()).sum()
+    """`total_surprise` estimated: in the sum over all words stand the target and `samples` drawn words, the same for all positions. `vectors` gives
+    the rows of the weight for some ids."""
+    size = len(bias)
+    drawn = zipf(size, samples, hidden.device, random).unique()  # a frequent word is drawn many times, and one row tells as much
+    rows = vectors(torch.cat([targets, drawn])).to(hidden.dtype)
+    wanted = ((hidden * rows[: len(targets)]).sum(-1) + bias[targets]).float()
+    there = -torch.expm1(samples * torch.log1p(-zipf_chance(drawn, size)))  # how often it is among the drawn, in the long run
+    others = (hidden @ rows[len(targets) :].T).float() + (bias[drawn] - there.log())
+    others = others.masked_fill(drawn == targets[:, None], -torch.inf)  # the target itself is there already
+    return (torch.logaddexp(wanted, others.logsumexp(1)) - wanted).sum()
 
 
 def zipf(size: int, count: int, device: torch.device, random: torch.Generator | None = None) -> Tensor:

@@ -1,6 +1,7 @@
 """What every step is: a model with up to three verbs, which says itself which of them it has."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
 from dataclasses import asdict
 from typing import Any, Self, cast
 
@@ -28,6 +29,10 @@ class Model(nn.Module):
     repeatable = False  # whether its sweeps give the same bits with any number of threads, --deterministic or not
     steps_that_encode = "word2vec, elmo, gpt or bert"
     pools = "mean"  # which token vectors stand for a text when a task is learnt: "mean", "cls" or "last"
+    reads_letters = False  # whether words come to it as their letters, which `letters_of` gives for ids
+    letters_of: Callable[[Tensor], Tensor]
+    reads_context = False  # whether the vector of a token knows the others
+    mixes: str | None = None  # the layers that a task mixes unless it is told others, see tasks/mix.py
     reads_pairs = False  # whether its vectors tell how two texts in one row relate
 
     def __init__(self, config: Any) -> None:
@@ -37,6 +42,21 @@ class Model(nn.Module):
     def encode(self, batch: Batch) -> Tensor:
         """A vector per token, (B, T, D)."""
         raise Unsupported(f"{self.name} has no token vectors; try {self.steps_that_encode}")
+
+    @property
+    def reads_at_most(self) -> int | None:
+        """Tokens of a row; None for any number."""
+        return getattr(self.config, "context", None)
+
+    @property
+    def depth(self) -> int:
+        """How many layers `layers_of` gives; 0 if there is but one vector for each token."""
+        return len(getattr(self, "blocks", ()))
+
+    def layers_of(self, batch: Batch) -> list[Tensor]:
+        """A vector per token from every layer, the lowest first, (B, T, D) each."""
+        blocks = getattr(self, "blocks", ())
+        return passing(blocks, lambda: self.encode(batch)) if blocks else [self.encode(batch)]
 
     def predict(self, batch: Batch) -> Tensor:
         """Log-chances of what follows each position, (B, T, V), up to a constant."""
@@ -165,6 +185,7 @@ class Translator(Speaker):
     """A speaker that has read a source before it begins: `batch.source`."""
 
     pretrains_with = "translate"
+    reads_context = True
 
     def opened(self, source: Batch, rows: int = 1, length: int | None = None) -> Any:
         """The state before the first token is said, with room for so many `rows` for each source, one after the other, of so many tokens each;
@@ -176,12 +197,14 @@ class Translator(Speaker):
         return None
 
 
-def passing(place: nn.Module, work: Callable[[], Any]) -> Tensor | None:
-    """What passed through a place while `work` was done, the last time."""
+def passing(places: Iterable[nn.Module], work: Callable[[], Any]) -> list[Tensor]:
+    """What passed through some places while `work` was done."""
     found: list[Tensor] = []
-    with torch.no_grad(), place.register_forward_hook(lambda module, given, gave: found.append(gave)):
+    with ExitStack() as hooks:
+        for place in places:
+            hooks.callback(place.register_forward_hook(lambda module, given, gave: found.append(gave)).remove)
         work()
-    return found[-1] if found else None
+    return found
 
 
 def as_array(tensor: Tensor) -> np.ndarray:

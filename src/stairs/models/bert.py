@@ -52,6 +52,7 @@ class BERT(Model):
     name = "bert"
     pretrains_with = "masked-token"
     pools = "cls"
+    reads_context = True
     reads_pairs = True
     learning_rate = 5e-4  # norms after the sum want smaller steps than norms before the sublayer
     tables_times = 4.0

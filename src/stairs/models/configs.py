@@ -161,6 +161,42 @@ class TransformerConfig:
 
 
 @dataclass(frozen=True)
+class ELMoConfig:
+    vocab_size: int  # how many different ids the tokenizer has
+    begin: int = 2  # the id before every text
+    end: int = 3  # the id after every sentence
+    unknown: int = 1  # the id of what cannot be said
+    context: int = 64  # words in a row of training text
+    carry: int = 0  # words before each row, and behind it, that are read first and not learnt from
+    letters: Literal["unicode", "bytes"] = "unicode"  # what a word is spelt in
+    longest: int = 20  # letters of a word that are read
+    code_width: int = 16  # of a letter's vector
+    filters: tuple[int, ...] = (32, 32, 64, 128, 128)  # that look at one letter, at two, at three, ...
+    highways: int = 1  # layers on top of the filters
+    width: int = 128  # of a word's vector, and of what each LSTM tells
+    hidden: int = 512  # what each LSTM remembers
+    layers: int = 2  # LSTMs on top of one another, in each direction
+    outputs: int = 32768  # words that can be said, the most frequent; the others are unknown
+    softmax: Literal["auto", "full", "sampled", "cnn"] = "auto"  # train against all words, a sample, or a sample spelt; auto: a sample above 8192
+    samples: int = 2048  # words drawn for the sampled softmax
+    correction: int = 128  # width of what is added to a spelt word, with --softmax cnn
+    dropout: float = 0.1  # share of numbers switched off in training
+
+    def __post_init__(self) -> None:
+        for name in ("longest", "code_width", "width", "hidden", "layers", "samples", "correction"):
+            within(self, name, 1, LARGEST)
+        within(self, "context", 2, LARGEST)
+        for name in ("carry", "highways"):
+            within(self, name, 0, LARGEST)
+        within(self, "outputs", 6, 1 << 24)
+        within(self, "dropout", 0, 0.99)
+        if not self.filters or min(self.filters) < 1:
+            raise BadInput(f"filters {' '.join(map(str, self.filters))} must be at least 1 of each width, as in --filters 32 32 64")
+        if self.width >= self.hidden:
+            raise BadInput(f"an LSTM that remembers {self.hidden} numbers can tell fewer, not {self.width}; give a smaller width or a larger hidden")
+
+
+@dataclass(frozen=True)
 class Word2VecConfig:
     vocab_size: int  # how many different ids the tokenizer has
     width: int = 100  # of a word's vector
@@ -235,6 +271,7 @@ CONFIGS: dict[str, Any] = {
     "bert": BERTConfig,
     "seq2seq": Seq2SeqConfig,
     "cove": Seq2SeqConfig,
+    "elmo": ELMoConfig,
     "transformer": TransformerConfig,
     "cbow": Word2VecConfig,
     "skipgram": Word2VecConfig,

@@ -44,6 +44,7 @@ class GPT(Speaker):
     config: GPTConfig
     tables_times = 4.0
     pools = "last"
+    reads_context = True
     reads_pairs = True
 
     def __init__(self, config: GPTConfig) -> None:

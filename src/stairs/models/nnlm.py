@@ -54,10 +54,14 @@ class NNLM(Model):
         asked = batch.targets != IGNORE
         features, targets = self.features(self.contexts(batch)[asked]), batch.targets[asked]
         if self.training and self.samples_words:
-            total = sampled_surprise(features, self.output.weight, self.output.bias, targets, self.config.samples)
+            total = sampled_surprise(features, self.rows, self.output.bias, targets, self.config.samples)
         else:
             total = total_surprise(features, self.output.weight, self.output.bias, targets)
         return total / len(targets)
+
+    def rows(self, ids: Tensor) -> Tensor:
+        """Of the output layer."""
+        return nn.functional.embedding(ids, self.output.weight)
 
     @torch.no_grad()
     def log_likelihood(self, batch: Batch) -> Tensor:

@@ -2,6 +2,7 @@
 
 from stairs.models.base import Model
 from stairs.models.bert import BERT
+from stairs.models.elmo import ELMo
 from stairs.models.glove import GloVe
 from stairs.models.gpt import GPT
 from stairs.models.ngram import NGram
@@ -18,6 +19,7 @@ MODELS: dict[str, type[Model]] = {
     "bert": BERT,
     "seq2seq": Seq2Seq,
     "cove": CoVe,
+    "elmo": ELMo,
     "transformer": Transformer,
     "cbow": CBOW,
     "skipgram": SkipGram,

@@ -134,7 +134,9 @@ class Seq2Seq(Translator):
         return mixed.view(query.shape)
 
     def alignment(self, batch: Batch) -> Tensor | None:
-        return passing(self.weights, lambda: self.hidden(batch))
+        with torch.no_grad():
+            weights = passing([self.weights], lambda: self.hidden(batch))
+        return weights[-1] if weights else None
 
     def step(self, ids: Tensor, state: Any = None) -> tuple[Tensor, Saying]:
         return self.read(ids[:, None], state)
@@ -161,6 +163,14 @@ class CoVe(Seq2Seq):
     def encode(self, batch: Batch) -> Tensor:
         """[x_j, h_j], (B, S, W + D)."""
         return torch.cat(self.read_source(batch), -1)
+
+    @property
+    def depth(self) -> int:
+        return self.config.layers
+
+    def layers_of(self, batch: Batch) -> list[Tensor]:
+        """What each layer of the encoder makes of the tokens, without the tokens' own vectors, which are of another width."""
+        return passing(self.encoder, lambda: self.read_source(batch))
 
 
 def score(config: Seq2SeqConfig) -> Score:

@@ -13,6 +13,7 @@ USUAL_TOKENIZER = {
     "glove": "words",
     "seq2seq": "byte-bpe",
     "cove": "byte-bpe",
+    "elmo": "words",
     "transformer": "byte-bpe",
 }
 
@@ -64,6 +65,24 @@ SIZES: dict[str, dict[str, dict[str, Any]]] = {
         "small": {"width": 300, "layers": 2, "attention": "bilinear"},
         "base": {"width": 300, "hidden": 600, "layers": 2, "attention": "bilinear"},
         "paper": {"width": 300, "hidden": 600, "layers": 2, "attention": "bilinear"},
+    },
+    "elmo": {
+        "mini": {},
+        "small": {"width": 256, "hidden": 1024, "filters": (32, 32, 64, 128, 256)},
+        "base": {"width": 512, "hidden": 2048, "filters": (32, 32, 64, 128, 256, 512), "longest": 30, "highways": 2},
+        "paper": {
+            "width": 512,
+            "hidden": 4096,
+            "filters": (32, 32, 64, 128, 256, 512, 1024),
+            "highways": 2,
+            "letters": "bytes",
+            "longest": 48,
+            "softmax": "sampled",
+            "samples": 8192,
+            "outputs": 793471,
+            "context": 20,
+            "carry": 20,
+        },
     },
     "transformer": {
         "mini": {},

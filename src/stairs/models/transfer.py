@@ -13,6 +13,7 @@ from typing import Literal
 
 Way = Literal["full", "top", "frozen", "features"]
 Pooling = Literal["cls", "last", "mean"]
+Place = Literal["head", "input", "output", "both", "none"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,6 +25,12 @@ class Transfer:
     auxiliary: float = 0.5  # gpt: weight of its own loss on the same texts
     class_weights: Literal["none", "balanced"] = "none"  # balanced: a rare label counts as much as a frequent one
     head_dropout: float = 0.1  # before the head
+    layers: str | None = None  # which are read: last, all (mixed as the task learns), or numbers as 1 or 0,2; elmo: all, others: the step's own
+    mix_penalty: float = 0.001  # weight of what pulls the layers of a mix towards equal shares
+    place: Place = "head"  # where the encoder's vectors go: to the head, or to a BiLSTM over word vectors, at its input, its output, both, or none
+    reader: int = 256  # width of that BiLSTM
+    word_vectors: str | None = None  # a run whose vectors of words the BiLSTM begins with; new ones if not given
+    word_width: int | None = None  # of its vectors of words, if they are new; 100 if not given
     longest: int | None = None  # tokens that are read at once; as many as the encoder can if not given
 
     @property

@@ -138,5 +138,5 @@ class Transformer(Translator):
     def alignment(self, batch: Batch) -> Tensor | None:
         """How much each step looked at each token of the source, (B, T, S): the mean of all heads in the last block but one, where it shows best."""
         block = cast(Block, self.decoder_blocks[max(len(self.decoder_blocks) - 2, 0)])
-        weights = passing(block.cross_attention.weights, lambda: self.hidden(batch))
-        return None if weights is None else weights.mean(1)
+        with torch.no_grad():
+            return passing([block.cross_attention.weights], lambda: self.hidden(batch))[-1].mean(1)

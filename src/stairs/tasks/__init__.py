@@ -1,5 +1,6 @@
 """What one asks of a model. A run names its task by these names."""
 
+from stairs.tasks.both_ways import BothWays
 from stairs.tasks.by_vectors import ByVectors
 from stairs.tasks.classify import Classify
 from stairs.tasks.compare import Compare
@@ -15,6 +16,6 @@ from stairs.tasks.task import Task
 from stairs.tasks.translate import Translate
 from stairs.tasks.window import Window
 
-LEARNT_FROM_TEXT = (NextToken, MaskedToken, Window, Encode, Translate)
+LEARNT_FROM_TEXT = (NextToken, BothWays, MaskedToken, Window, Encode, Translate)
 LEARNT_FROM_LABELS = (ByNGram, ByWords, ByVectors, Classify, Compare, Tag, FindSpan, Similar, Sense)
 TASKS: dict[str, type[Task]] = {task.name: task for task in (*LEARNT_FROM_TEXT, *LEARNT_FROM_LABELS)}

@@ -18,6 +18,7 @@ from stairs.errors import Unsupported
 from stairs.models.base import Model
 from stairs.models.bert import BERT
 from stairs.models.transfer import Transfer
+from stairs.tasks.both_ways import BothWays
 from stairs.tasks.decoding import number
 from stairs.tasks.masked_token import MaskedToken
 from stairs.tasks.masking import Masks
@@ -56,7 +57,7 @@ class Texts:
 
     def __init__(self, texts: Sequence[str], model: Model, tokenizer: Tokenizer) -> None:
         self.tokenizer = tokenizer
-        room = getattr(model.config, "context", 512) - 2
+        room = (model.reads_at_most or 512) - 2
         cut = (ids[at : at + room] for ids in tokenizer.encode_batch(list(texts)) for at in range(0, len(ids), room))
         self.rows = [np.array(ids, np.int64) for ids in cut]
         self.lengths = np.array([len(row) + 2 for row in self.rows], np.int64)
@@ -112,6 +113,10 @@ class AdaptNext(Adapting, NextToken):
         return {"bits_per_character": bits, "perplexity": {bound: 2.0**value for bound, value in per_token.items()}, "tokens": int(tokens.sum())}
 
 
+class AdaptBothWays(AdaptNext, BothWays):
+    """By what comes next and what came before."""
+
+
 def adapting(source: Task) -> Task:
     """A run's model and tokenizer, to be trained further by `fit`."""
     model = source.model
@@ -119,6 +124,8 @@ def adapting(source: Task) -> Task:
         return AdaptMasked(with_words(model), source.tokenizer)
     if model.learns_by == "gradient" and model.pretrains_with == NextToken.name:
         return AdaptNext(model, source.tokenizer)
+    if model.pretrains_with == BothWays.name:
+        return AdaptBothWays(model, source.tokenizer)
     raise Unsupported(f"{model.name} cannot go on learning from single texts; leave --adapt out, or train it on more text with stairs train --fork")
 
 

@@ -1,6 +1,6 @@
 """Classify: one label for a text.
 
-    P(label | text) = softmax(W v + b),   v the vector of the text: BERT's pooler of [CLS], a GPT's last token, the mean for the others
+P(label | text) = softmax(W v + b),   v the vector of the text: BERT's pooler of [CLS], a GPT's last token, the mean for the others
 """
 
 from collections import Counter
@@ -43,7 +43,7 @@ class Classify(Supervised):
 
     @property
     def pooling(self) -> Pooling:
-        usual = self.model.pools if self.transfer.trains_encoder else "mean"
+        usual = self.model.pools if self.transfer.trains_encoder and self.transfer.place == "head" else "mean"
         return self.transfer.pooling or usual  # type: ignore[return-value]
 
     def new_head(self) -> nn.Module:
@@ -68,9 +68,12 @@ class Classify(Supervised):
 
     def encode(self, batch: Batch) -> Tensor:
         first = getattr(self.model, "encode_first", None)
-        return super().encode(batch) if first is None or self.pooling != "cls" else first(batch)
+        alone = self.pooling == "cls" and self.transfer.place == "head" and self.reading.layers is None
+        return first(batch) if first is not None and alone else super().encode(batch)
 
     def read(self, hidden: Tensor, batch: Batch) -> Tensor:
+        if self.pooling == "cls" and self.transfer.place != "head":
+            return hidden[:, 0]
         return pooled(hidden, batch, self.model, self.pooling, self.tokenizer.special)
 
     def targets(self, rows: Sequence[Row], length: int) -> dict[str, Tensor]:

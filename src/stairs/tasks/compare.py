@@ -18,7 +18,6 @@ from stairs.errors import BadInput
 from stairs.tasks.classify import Classify, softmax
 from stairs.tasks.metrics import linear_correlation, rank_correlation
 from stairs.tasks.rows import Row
-from stairs.tasks.supervised import pooled
 from stairs.tasks.transfer import Linear
 from stairs.text.batch import Batch
 from stairs.text.examples import Pair
@@ -70,7 +69,7 @@ class Compare(Classify):
         u = super().read(hidden, batch)
         if batch.source is None:
             return u
-        v = pooled(self.model.encode(batch.source), batch.source, self.model, self.pooling, self.tokenizer.special)
+        v = super().read(self.encode(batch.source), batch.source)
         return torch.cat([u, v, (u - v).abs(), u * v], -1)
 
     def surprise(self, said: Tensor, batch: Batch) -> tuple[Tensor, int]:

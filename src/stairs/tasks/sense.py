@@ -16,6 +16,7 @@ from stairs.errors import BadInput, Unsupported, preview
 from stairs.progress import track
 from stairs.tasks.beside import Beside
 from stairs.tasks.metrics import ratio
+from stairs.tasks.mix import chosen_layers
 from stairs.tasks.task import Task
 from stairs.text.batch import Batch, by_length, padded
 from stairs.text.examples import Sensed
@@ -33,15 +34,19 @@ class Sense(Beside):
     name = "sense"
     asks = "sense"
 
-    def __init__(self, encoder: Task, senses: list[str], lemmas: dict[str, list[int]], counts: list[int], vectors: np.ndarray) -> None:
+    def __init__(
+        self, encoder: Task, senses: list[str], lemmas: dict[str, list[int]], counts: list[int], vectors: np.ndarray, layers: str | None = None
+    ) -> None:
         super().__init__(encoder, vectors)
         if not encoder.model.can("encode"):
             raise Unsupported(f"{encoder.step} has no token vectors to tell senses by; try {encoder.model.steps_that_encode}")
-        self.senses, self.lemmas, self.counts = senses, lemmas, counts
+        self.senses, self.lemmas, self.counts, self.layers = senses, lemmas, counts, layers
+        self.chosen = chosen_layers(layers, encoder.model)
 
     @classmethod
-    def learned(cls, examples: Sequence[Sensed], encoder: Task) -> Self:
-        task = cls(encoder, [], {}, [], np.zeros((0, 0), np.float32))
+    def learned(cls, examples: Sequence[Sensed], encoder: Task, layers: str | None = None) -> Self:
+        """By the vectors of some `layers`, summed."""
+        task = cls(encoder, [], {}, [], np.zeros((0, 0), np.float32), layers)
         numbers: dict[str, int] = {}
         sums: list[np.ndarray] = []
         counts: Counter[int] = Counter()
@@ -65,7 +70,7 @@ class Sense(Beside):
     def word_vectors(self, examples: Sequence[Sensed]) -> Iterator[np.ndarray]:
         """The vectors (N, D) of the words of each sentence that have a sense: the mean of their pieces."""
         model, tokenizer = self.model.eval(), self.tokenizer
-        room = getattr(model.config, "context", 1 << 20) - 2
+        room = (model.reads_at_most or 1 << 20) - 2
         found: list[np.ndarray] = [np.zeros((0, 0))] * len(examples)
         with track("reading", total=len(examples), unit="sentences") as advance:
             for group in by_length([PIECES * len(example.words) for example in examples], POSITIONS):
@@ -73,7 +78,7 @@ class Sense(Beside):
                 rows = [[tokenizer.begin, *[i for ids in own for i in ids][:room], tokenizer.end] for own in pieces]
                 ids, real = padded(rows, tokenizer.pad)
                 with torch.inference_mode():
-                    hidden = summed_layers(model, Batch(ids, real)).float().numpy()
+                    hidden = summed_layers(model, Batch(ids, real), self.chosen).float().numpy()
                 for number, own, row in zip(group, pieces, hidden, strict=True):
                     ends = np.minimum(np.cumsum([0, *map(len, own)]), room - 1) + 1
                     places = [place for place, _ in examples[number].tagged]
@@ -131,23 +136,17 @@ class Sense(Beside):
         return {"text": text, "word": word, "label": found[0]["sense"], "senses": found}
 
     def kept(self) -> dict[str, Any]:
-        return {"senses": self.senses, "lemmas": self.lemmas, "counts": self.counts}
+        return {"senses": self.senses, "lemmas": self.lemmas, "counts": self.counts, "layers": self.layers}
 
     @classmethod
     def remade(cls, encoder: Task, kept: Any, known: np.ndarray) -> Self:
-        return cls(encoder, kept["senses"], kept["lemmas"], kept["counts"], known)
+        return cls(encoder, kept["senses"], kept["lemmas"], kept["counts"], known, kept.get("layers"))
 
 
-def summed_layers(model: Any, batch: Batch) -> torch.Tensor:
-    """The sum of the last blocks' vectors, which tell senses apart better than the last alone; for others, their only ones."""
-    blocks = getattr(model, "blocks", None)
-    if not blocks:
+def summed_layers(model: Any, batch: Batch, chosen: list[int] | None) -> torch.Tensor:
+    """The sum of the vectors of some layers; if none were chosen, of the last blocks, which tell senses apart better than the last alone."""
+    if chosen is None and not getattr(model, "blocks", None):
         return model.encode(batch)
-    kept: list[torch.Tensor] = []
-    hooks = [block.register_forward_hook(lambda _, __, output: kept.append(output)) for block in blocks[-LAST:]]
-    try:
-        last = model.encode(batch)
-    finally:
-        for hook in hooks:
-            hook.remove()
-    return last if not kept else sum(kept[1:], kept[0])
+    layers = model.layers_of(batch)
+    kept = layers[-LAST:] if chosen is None else [layers[number] for number in chosen]
+    return sum(kept[1:], kept[0])

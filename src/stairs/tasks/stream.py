@@ -30,10 +30,10 @@ def row_length(model: Model) -> int:
 
 
 class StreamExamples:
-    """Rows of a split; where they are cut changes with the epoch."""
+    """Rows of a split; where they are cut changes with the epoch. `carry` tokens before and behind each are there to be read, and not asked for."""
 
-    def __init__(self, shards: Shards, split: str, context: int) -> None:
-        self.ids, self.context = shards.ids(split), context
+    def __init__(self, shards: Shards, split: str, context: int, carry: int = 0) -> None:
+        self.ids, self.context, self.carry = shards.ids(split), context, carry
         if len(self.ids) <= context:
             raise BadInput(
                 f"the {split.replace('_', '-')} part of the corpus has {len(self.ids)} tokens, no more than the context of {context}; "
@@ -44,10 +44,11 @@ class StreamExamples:
     def batch(self, numbers: np.ndarray, epoch: int, seed: int) -> Batch:
         """The same for the same arguments, always."""
         offset = number(seed, "rows", epoch) % self.context
-        places = offset + np.asarray(numbers)[:, None] * self.context + np.arange(self.context + 1)
+        places = offset + np.asarray(numbers)[:, None] * self.context + np.arange(-self.carry, self.context + self.carry + 1)
         found = torch.from_numpy(self.ids[places % len(self.ids)].astype(np.int64))
-        ids = found[:, :-1].contiguous()
-        return Batch(ids, torch.ones_like(ids, dtype=torch.bool), asked(found[:, 1:]))
+        ids, targets = found[:, :-1].contiguous(), asked(found[:, 1:])
+        targets[:, : self.carry] = targets[:, self.context + self.carry :] = IGNORE
+        return Batch(ids, torch.ones_like(ids, dtype=torch.bool), targets)
 
 
 def encoded(tokenizer: Tokenizer, documents: Iterable[str]) -> tuple[Encoded, int]:
@@ -63,9 +64,9 @@ def asked(following: torch.Tensor) -> torch.Tensor:
 
 
 @torch.no_grad()
-def surprise_of_rows(model: Model, ids: np.ndarray, most: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+def surprise_of_rows(model: Model, ids: np.ndarray, most: int | None = None, **how: Any) -> tuple[np.ndarray, np.ndarray]:
     """Bits and tokens of each row of a held-out stream. Rows overlap by half, so that every token is judged with at least half a context
-    before it. With `most`, about so many positions are judged, spread evenly."""
+    before it. With `most`, about so many positions are judged, spread evenly. The model's `log_likelihood` is told `how`."""
     context = row_length(model)
     half = max(context // 2, 1)
     rows = np.arange(1 + max(0, -(-(len(ids) - context) // half)))
@@ -75,7 +76,7 @@ def surprise_of_rows(model: Model, ids: np.ndarray, most: int | None = None) -> 
     bits, tokens = [], []
     for group in np.array_split(rows, -(-len(rows) * context // POSITIONS)):
         batch = overlapping(ids, group, context, half)
-        scores = model.log_likelihood(batch.to(device)).float().cpu()
+        scores = model.log_likelihood(batch.to(device), **how).float().cpu()
         bits.append(-scores.sum(1).double().numpy() / math.log(2))
         tokens.append((batch.targets != IGNORE).sum(1).numpy())  # type: ignore[union-attr]
     return np.concatenate(bits), np.concatenate(tokens)

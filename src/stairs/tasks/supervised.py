@@ -23,6 +23,7 @@ from stairs.models.base import Model
 from stairs.models.transfer import Pooling, Transfer
 from stairs.progress import say, track
 from stairs.tasks.feature_cache import kept
+from stairs.tasks.mix import Reading
 from stairs.tasks.rows import Form, LabelledRows, Row, collated
 from stairs.tasks.task import Task, weights
 from stairs.tasks.transfer import Learner, check, paces, usual_rate
@@ -70,8 +71,11 @@ class Supervised(Task):
         self.settings = settings  # what the labels decided, such as their names: kept with the run
         if self.transfer.trains_encoder and model.learns_by == "adoption":
             model.vectors = nn.Parameter(model.tensors()["vectors"].clone())  # the table lies in a file that is not to be written
-        self.width = width_of(model)
+        self.reading = Reading(model, self.transfer, settings.get("words", ()), self.tokenizer.token)
+        self.width = self.reading.width
         self.head = self.new_head()
+        self.head.reading = self.reading  # what learns besides the encoder is kept together
+        self.word_vectors: np.ndarray | None = None  # that the reader begins with
         self.whole = Learner(model, self.head, self.transfer)
         self.remembered: dict[str, LabelledRows] = {}
 
@@ -86,7 +90,7 @@ class Supervised(Task):
 
     def encode(self, batch: Batch) -> Tensor:
         """The token vectors (B, T, D), or those of them that `read` needs."""
-        return self.model.encode(batch)
+        return self.reading(batch, self.model)
 
     def read(self, hidden: Tensor, batch: Batch) -> Tensor:
         """What the head sees of the token vectors."""
@@ -125,6 +129,7 @@ class Supervised(Task):
     def start(self, seed: int) -> None:
         """A new head; the encoder is what pretraining made it."""
         initialize(self.head, seed)
+        self.reading.begin(self.word_vectors)
 
     def features(self, batch: Batch) -> Tensor:
         """What the head sees, computed now or before."""
@@ -134,16 +139,21 @@ class Supervised(Task):
         nats, count = self.surprise(self.head(self.features(batch)).float(), batch)
         if self.model.name == "gpt" and self.transfer.trains_encoder and self.transfer.auxiliary:
             nats = nats + self.transfer.auxiliary * count * self.model.loss(next_tokens(batch))
-        return nats, count
+        return nats + self.transfer.mix_penalty * count * self.reading.pull(), count
 
     def examples(self, shards: Any, split: str = "train") -> LabelledRows:
         found = LabelledRows(self.rows(shards.train if split == "train" else shards.held_out), self.tokenizer.pad, self.targets)
         if self.transfer.transfer == "features":
-            found.vectors = kept(self.model, found.rows, f"{self.name} {self.transfer.pooling}", lambda: self.computed(found.rows))
+            found.vectors = kept(self.model, found.rows, self.features_depend_on, lambda: self.computed(found.rows))
         if split == "train" and (not self.transfer.trains_encoder or not hasattr(self.model, "blocks")):
             step = max(len(found.rows) // SCALED_BY, 1)
             self.scale(self.computed(found.rows[::step]) if found.vectors is None else found.vectors[::step])
         return found
+
+    @property
+    def features_depend_on(self) -> str:
+        """Besides the weights and the ids of the rows: ids of words that are not in the vocabulary mean something today alone."""
+        return f"{self.name} {self.transfer.pooling} {self.transfer.layers} {getattr(self.tokenizer, 'new', '')}"
 
     def scale(self, features: list[np.ndarray]) -> None:
         """Bring the features to the scale that the head expects, by those of some rows."""
@@ -171,7 +181,8 @@ class Supervised(Task):
     def reported(self, examples: Sequence[Any]) -> dict[str, Any]:
         rows = self.rows(examples)
         said = self.said(rows)
-        return self.scored(examples, rows, said) | self.details(examples, rows, said)
+        learnt = {"mix": self.reading.weights()} if self.reading.mixes else {}
+        return self.scored(examples, rows, said) | self.details(examples, rows, said) | learnt
 
     def details(self, examples: Sequence[Any], rows: list[Row], said: list[np.ndarray]) -> dict[str, Any]:
         """What a report says besides the score."""
@@ -208,7 +219,7 @@ class Supervised(Task):
     @property
     def room(self) -> int | None:
         """Tokens of a row; None for any number."""
-        most = [length for length in (getattr(self.model.config, "context", None), self.transfer.longest) if length]
+        most = [length for length in (self.model.reads_at_most, self.transfer.longest) if length]
         return min(most, default=None)
 
     @property
@@ -250,13 +261,6 @@ def next_tokens(batch: Batch) -> Batch:
     following = torch.cat([batch.ids[:, 1:], batch.ids[:, :1]], 1)
     real = torch.cat([batch.real[:, 1:], torch.zeros_like(batch.real[:, :1])], 1)
     return replace(batch, targets=following.masked_fill(~real, IGNORE))
-
-
-@torch.no_grad()
-def width_of(model: Model) -> int:
-    """Of a token vector."""
-    ids = torch.zeros(1, 2, dtype=torch.int64)
-    return model.encode(Batch(ids, torch.ones_like(ids, dtype=torch.bool))).shape[-1]
 
 
 def pooled(hidden: Tensor, batch: Batch, model: Model, how: Pooling, special: frozenset[int]) -> Tensor:

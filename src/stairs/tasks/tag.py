@@ -44,8 +44,12 @@ class Tag(Supervised):
     def labels(self) -> list[str]:
         return self.settings["labels"]
 
+    @property
+    def reads_context(self) -> bool:
+        return self.model.reads_context or self.transfer.place != "head"
+
     def new_head(self) -> nn.Module:
-        neighbours = 1 if self.model.reads_pairs else 2 * RADIUS + 1
+        neighbours = 1 if self.reads_context else 2 * RADIUS + 1
         return Linear(self.width * neighbours, len(self.labels), self.transfer.head_dropout)
 
     def rows(self, examples: Sequence[Tagged]) -> list[Row]:
@@ -83,7 +87,7 @@ class Tag(Supervised):
         return [(range(*own), window) for window, own in pairs]
 
     def read(self, hidden: Tensor, batch: Batch) -> Tensor:
-        if self.model.reads_pairs:
+        if self.reads_context:
             return hidden
         inside = hidden * batch.real[..., None]
         moved = [pad(inside, (0, 0, RADIUS, RADIUS))[:, step : step + hidden.shape[1]] for step in range(2 * RADIUS + 1)]

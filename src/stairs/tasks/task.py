@@ -18,6 +18,7 @@ from stairs.models import MODELS
 from stairs.models.base import Model
 from stairs.models.configs import CONFIGS
 from stairs.text.batch import Batch, next_token_batch
+from stairs.text.open_words import OpenWords
 from stairs.text.shards import Shards
 from stairs.text.tokenizer import Tokenizer
 
@@ -34,6 +35,9 @@ class Task:
     def __init__(self, model: Model, tokenizer: Tokenizer) -> None:
         self.model = model
         self.tokenizer = tokenizer
+        if model.reads_letters:
+            self.tokenizer = tokenizer if isinstance(tokenizer, OpenWords) else OpenWords(tokenizer, model.config.letters, model.config.longest)
+            model.letters_of = self.tokenizer.letters_of
 
     @property
     def learner(self) -> nn.Module:

@@ -139,7 +139,7 @@ class Encoder:
             raise Unsupported("this run came from another tool, which marks sentences in its own way; ask it, or train one to score text")
         self.tokenizer = tokenizer
         self.pretokens = PreTokens(tokenizer.spec, tokenizer.library)
-        self.dtype = id_type(tokenizer.vocab_size)
+        self.dtype = id_type(tokenizer.id_count)
         self.forget()
 
     def forget(self) -> None:

@@ -95,6 +95,11 @@ class Tokenizer:
         return self.library.get_vocab_size(with_added_tokens=True)
 
     @property
+    def id_count(self) -> int:
+        """How many ids a text can have."""
+        return self.vocab_size
+
+    @property
     def roles(self) -> dict[str, Any]:
         """What a model must be told: the size of the vocabulary, and the ids that have a part to play."""
         return {"vocab_size": self.vocab_size, "begin": self.begin, "end": self.end, "unknown": self.unknown}

@@ -1,0 +1,174 @@
+"""Training ELMo beside a straightforward one in PyTorch: the same weights, rows and steps; tokens/s, ratio, and the perplexity of both at the end.
+
+python benchmarks/elmo_train.py [--size mini] [--steps 150] [--batch-tokens 2048] [--threads 1] [--bytes 16000000]
+
+The peer reads 50 letters of every word of the batch, its convolutions are Conv1d, its LSTMs torch's with a projection, its softmax goes over all
+words, in float32 with the fused AdamW; beside it the same in bfloat16. Nobody publishes a trainer that installs, so it is written here as one would.
+"""
+
+import argparse
+import lzma
+import math
+import tempfile
+import time
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
+
+from side_by_side import data, load
+from stairs.models.configs import ELMoConfig
+from stairs.models.elmo import ELMo
+from stairs.models.sizes import SIZES
+from stairs.tasks import BothWays
+from stairs.text.batch import Batch
+from stairs.text.corpus import Corpus
+from stairs.text.shards import build
+from stairs.text.tokenizer import TokenizerSpec
+
+LETTERS, LEARNING_RATE, TURN = 50, 2e-3, 10
+
+
+class Plain(nn.Module):
+    """The model of the paper as one writes it down."""
+
+    def __init__(self, ours: ELMo, letters: Tensor) -> None:
+        super().__init__()
+        config, own = ours.config, ours.letters
+        self.register_buffer("letters", letters)
+        self.codes = nn.Embedding(*own.codes.weight.shape)
+        self.convolutions = nn.ModuleList(nn.Conv1d(config.code_width, count, size) for size, count in enumerate(config.filters, 1))
+        self.gates, self.changes = (nn.ModuleList(nn.Linear(sum(config.filters), sum(config.filters)) for _ in own.highways) for _ in range(2))
+        self.projection = nn.Linear(sum(config.filters), config.width)
+        self.forwards, self.backwards = (
+            nn.ModuleList(nn.LSTM(config.width, config.hidden, proj_size=config.width, batch_first=True) for _ in range(config.layers))
+            for _ in range(2)
+        )
+        self.output = nn.Linear(config.width, ours.outputs)
+        self.unknown, self.dropout = config.unknown, nn.Dropout(config.dropout)
+        self.take(ours)
+
+    @torch.no_grad()
+    def take(self, ours: ELMo) -> None:
+        """Our weights, so that both begin at the same place."""
+        self.codes.load_state_dict(ours.letters.codes.state_dict())
+        for size, (own, theirs) in enumerate(zip(ours.letters.filters, self.convolutions, strict=True), 1):
+            theirs.weight.copy_(own.weight.view(len(own.weight), size, -1).transpose(1, 2))
+            theirs.bias.copy_(own.bias)
+        for highway, gate, change in zip(ours.letters.highways, self.gates, self.changes, strict=True):
+            gate.load_state_dict(highway.gate.state_dict())
+            change.load_state_dict(highway.change.state_dict())
+        self.projection.load_state_dict(ours.letters.projection.state_dict())
+        for name in ("forwards", "backwards"):
+            for own, theirs in zip(getattr(ours, name), getattr(self, name), strict=True):
+                theirs.load_state_dict(own.fused.state_dict())
+        self.output.weight.copy_(ours.output_words.weight)
+        self.output.bias.copy_(ours.output_bias)
+
+    def words(self, ids: Tensor) -> Tensor:
+        letters = self.codes(self.letters[ids.flatten()]).transpose(1, 2)
+        x = torch.cat([convolution(letters).amax(-1) for convolution in self.convolutions], -1).relu()
+        for gate, change in zip(self.gates, self.changes, strict=True):
+            open_by = gate(x).sigmoid()
+            x = open_by * change(x).relu() + (1 - open_by) * x
+        return self.projection(x).unflatten(0, ids.shape)
+
+    def heard(self, layers: nn.ModuleList, x: Tensor) -> Tensor:
+        for number, layer in enumerate(layers):
+            told = layer(self.dropout(x))[0]
+            x = told + x if number else told
+        return self.dropout(x)
+
+    def loss(self, rows: Tensor) -> Tensor:
+        ids = rows[:, :-1]
+        x = self.words(ids)
+        from_left = self.output(self.heard(self.forwards, x))
+        from_right = self.output(self.heard(self.backwards, x.flip(1)).flip(1))
+        wanted = rows.where(rows < self.output.out_features, self.unknown)
+        said = torch.cat([from_left.flatten(0, 1), from_right[:, 1:].flatten(0, 1)])
+        return cross_entropy(said.float(), torch.cat([wanted[:, 1:].flatten(), wanted[:, :-2].flatten()]))
+
+
+class Trainer:
+    def __init__(self, model: nn.Module, loss: Any, bf16: bool) -> None:
+        self.model, self.loss, self.bf16 = model.train(), loss, bf16
+        self.optimizer = torch.optim.AdamW(model.parameters(), LEARNING_RATE, fused=True)
+        self.cpu = 0.0
+
+    def train(self, rows: list[Tensor], first: int, steps: int) -> None:
+        began = time.process_time()
+        for number, row in enumerate(rows, first):
+            for group in self.optimizer.param_groups:
+                group["lr"] = LEARNING_RATE * min(1.0, (number + 1) / 20) * (1 - number / steps)
+            torch.manual_seed(number)
+            with torch.autocast("cpu", torch.bfloat16) if self.bf16 else nullcontext():
+                loss = self.loss(self.model, row)
+            self.optimizer.zero_grad()
+            loss.backward()
+            nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+            self.optimizer.step()
+        self.cpu += time.process_time() - began
+
+
+def batch_of(rows: Tensor) -> Batch:
+    return Batch(rows[:, :-1].contiguous(), torch.ones_like(rows[:, :-1], dtype=torch.bool), rows[:, 1:].contiguous())
+
+
+@torch.no_grad()
+def judged(trainer: Trainer, rows: list[Tensor]) -> float:
+    """Perplexity of held-out rows, both ways, by the full softmax."""
+    trainer.model.eval()
+    return math.exp(np.mean([float(trainer.loss(trainer.model, row)) for row in rows]))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--size", default="mini")
+    parser.add_argument("--steps", type=int, default=150)
+    parser.add_argument("--batch-tokens", type=int, default=2048)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--bytes", type=int, default=16_000_000)
+    parser.add_argument("--outputs", type=int, default=32768)
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    with tempfile.TemporaryDirectory() as folder:
+        text = Path(folder) / "text.txt"
+        with lzma.open(data("corpora/wiki_en.txt.xz")) as packed:
+            text.write_bytes(packed.read(options.bytes).rpartition(b"\n")[0])
+        shards = build(Corpus(text), TokenizerSpec("words"))
+        ids, held_out = np.asarray(shards.ids("train")).astype(np.int64), np.asarray(shards.ids("held_out")).astype(np.int64)
+    config = ELMoConfig(**shards.tokenizer.roles, **{**SIZES["elmo"][options.size], "outputs": options.outputs, "softmax": "sampled"})
+    random, length = np.random.default_rng(0), config.context + 1
+
+    def rows(stream: np.ndarray, count: int) -> list[Tensor]:
+        starts = random.integers(0, len(stream) - length, (count, options.batch_tokens // config.context))
+        return [torch.from_numpy(stream[own[:, None] + np.arange(length)]) for own in starts]
+
+    task = BothWays(ELMo(config), shards.tokenizer)
+    ours = task.model
+    wide = BothWays(ELMo(ELMoConfig(**{**task.model.describe(), "longest": LETTERS - 2})), shards.tokenizer).tokenizer
+    letters = wide.letters_of(torch.arange(shards.tokenizer.vocab_size))
+    trainers = {
+        "plain, fp32": Trainer(Plain(ours, letters), lambda model, row: model.loss(row), False),
+        "plain, bf16": Trainer(Plain(ours, letters), lambda model, row: model.loss(row), True),
+        "ours, bf16": Trainer(ours, lambda model, row: model.loss(batch_of(row)), True),
+    }
+    batches = rows(ids, options.steps)
+    for first in range(0, options.steps, TURN):
+        for trainer in trainers.values():
+            trainer.train(batches[first : first + TURN], first, options.steps)
+    judging = rows(held_out, 8)
+    tokens = options.steps * options.batch_tokens
+    print(f"{shards.tokenizer.vocab_size} words to read, {ours.outputs} to say, {options.steps} steps of {options.batch_tokens} words; {load()}")
+    print(f"{'':14}{'words/CPU-s':>12}{'ratio':>8}{'perplexity':>12}")
+    first_cpu = next(iter(trainers.values())).cpu
+    for name, trainer in trainers.items():
+        print(f"{name:14}{tokens / trainer.cpu:12.0f}{first_cpu / trainer.cpu:8.2f}{judged(trainer, judging):12.1f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,132 @@
+"""ELMo: what its paper says of it."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from stairs.errors import BadInput
+from stairs.inspection.capture import capture
+from stairs.models.configs import ELMoConfig
+from stairs.models.elmo import ELMo
+from stairs.text.batch import IGNORE, Batch
+
+SMALL = {"vocab_size": 40, "context": 16, "width": 8, "hidden": 12, "filters": (4, 6), "dropout": 0.0}
+
+
+def made(**settings):
+    model = ELMo(ELMoConfig(**{**SMALL, **settings}))
+    model.initialize(5)
+    return model.eval()
+
+
+def stream(rows=2, length=9, seed=0):
+    ids = torch.randint(5, 40, (rows, length + 1), generator=torch.Generator().manual_seed(seed))
+    return Batch(ids[:, :-1].contiguous(), torch.ones(rows, length, dtype=torch.bool), ids[:, 1:].contiguous())
+
+
+def test_three_vectors_the_first_of_the_word_alone_the_others_of_both_sides():
+    model, batch = made(), stream(1)
+    layers = model.layers_of(batch)
+    assert len(layers) == model.depth == 3 and all(layer.shape == (1, 9, 16) for layer in layers)
+    assert torch.equal(layers[0][..., :8], layers[0][..., 8:])
+    for place in (0, 8):
+        changed = replace(batch, ids=batch.ids.index_fill(1, torch.tensor([place]), 4))
+        now = model.layers_of(changed)
+        assert torch.allclose(now[0][0, 4], layers[0][0, 4], atol=1e-6)
+        left, right = (not torch.allclose(now[1][0, 4, part], layers[1][0, 4, part], atol=1e-6) for part in (slice(8), slice(8, 16)))
+        assert (left, right) == ((True, False) if place == 0 else (False, True))
+    assert torch.allclose(model.encode(batch), torch.stack(layers).mean(0))
+
+
+def test_the_second_lstm_is_added_to_what_it_read():
+    model, batch = made(), stream(1)
+    x = model.words(batch)
+    first = model.forwards[0](x)[0]
+    assert torch.allclose(model.layers_of(batch)[2][..., :8], model.forwards[1](first)[0] + first, atol=1e-6)
+
+
+def test_what_passes_through_can_be_captured():
+    model, batch = made(), stream(1)
+    with capture(model) as seen:
+        layers = model.layers_of(batch)
+    assert all(torch.equal(seen[f"told.{number}"], layer) for number, layer in enumerate(layers))
+
+
+def test_characters_of_a_batch_come_before_those_of_ids():
+    model, batch = made(), stream(1)
+    spelt = model.letters_of(batch.ids.flatten()).unflatten(0, batch.ids.shape)
+    other = replace(batch, ids=torch.full_like(batch.ids, 7), characters=spelt)
+    assert torch.allclose(model.encode(other), model.encode(batch), atol=1e-6)
+
+
+def test_words_beyond_those_that_can_be_said_are_the_unknown_one():
+    model = made(outputs=20)
+    batch = stream()
+    rare = batch.targets >= 20
+    assert rare.any() and model.predict(batch).shape[-1] == 20
+    unknown = replace(batch, targets=batch.targets.masked_fill(rare, 1))
+    assert torch.equal(model.log_likelihood(batch), model.log_likelihood(unknown))
+
+
+def test_carried_words_are_read_and_not_learnt_from():
+    model, whole = made(carry=3), stream(length=15)
+    inside = whole.targets.clone()
+    inside[:, :3] = inside[:, 12:] = IGNORE
+    batch = replace(whole, targets=inside)
+    loss = model.loss(batch)
+    loss.backward()
+    forward = -model.log_likelihood(batch).sum()
+    turned = Batch(whole.ids.flip(1), whole.real, torch.cat([whole.ids.flip(1)[:, 1:], torch.full((2, 1), IGNORE)], 1))
+    asked = torch.zeros_like(turned.real)
+    asked[:, 3:12] = True
+    backward = -model.log_likelihood(replace(turned, targets=turned.targets.masked_fill(~asked, IGNORE)), backwards=True).sum()
+    assert float(loss.detach()) == pytest.approx(float(forward + backward) / (2 * 2 * 9), rel=1e-5)
+    # Other words in the carried places change the loss, but no gradient goes there: only their states do.
+    word = int(batch.ids[0, 0])
+    others = batch.ids.clone()
+    others[others == word] = 5
+    others[:, 0] = word
+    model.zero_grad()
+    model.loss(replace(batch, ids=others)).backward()
+    code = model.letters_of(torch.tensor([word]))[0, 1]
+    assert not model.letters.codes.weight.grad[code].any()
+
+
+@pytest.mark.parametrize("softmax", ["full", "sampled", "cnn"])
+def test_every_softmax_learns(softmax):
+    model, batch = made(softmax=softmax, samples=30, correction=4), stream()
+    before = float(model.loss(batch).detach())
+    optimizer = torch.optim.AdamW(model.train().parameters(), lr=1e-2)
+    torch.manual_seed(0)
+    for _ in range(60):
+        optimizer.zero_grad()
+        model.loss(batch).backward()
+        optimizer.step()
+    assert all(weight.grad is not None for weight in model.parameters())
+    assert float(model.eval().loss(batch).detach()) < before - 1
+
+
+def test_cnn_softmax_is_letters_and_a_correction():
+    model = made(softmax="cnn", correction=4)
+    ids = torch.tensor([6, 9, 6])
+    spelt = model.output_letters(model.letters_of(ids))
+    assert torch.allclose(model.output_weight[ids], spelt + model.output_turned(model.output_correction.weight[ids]), atol=1e-6)
+
+
+def test_a_state_goes_on_where_it_stood():
+    model, batch = made(), stream(2, 8)
+    whole = model.predict(batch)[:, -1]
+    _, state = model.read(batch.ids[:, :5])
+    assert torch.allclose(model.read(batch.ids[:, 5:], state)[0], whole, atol=1e-5)
+    turned = model.chosen(state, torch.tensor([1, 1]))
+    assert torch.allclose(model.read(batch.ids[[1, 1], 5:], turned)[0], whole[[1, 1]], atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [({"filters": (4, 0)}, "filters 4 0"), ({"width": 12}, "remembers 12"), ({"outputs": 3}, "outputs"), ({"carry": -1}, "carry")],
+)
+def test_settings_it_cannot_have(settings, said):
+    with pytest.raises(BadInput, match=said):
+        made(**settings)
