@@ -6,7 +6,7 @@ import pytest
 from small import QUESTION, SENTENCES, encoder, examples
 
 from stairs.cli import main
-from stairs.tasks import Encode
+from stairs.tasks import BothWays, Encode, Window
 from stairs.text.tokenizer import Tokenizer, TokenizerSpec
 from stairs.training.at_once import learn_at_once
 
@@ -77,6 +77,21 @@ def test_other_transfers(transfer, folder, capsys):
     assert json.loads(capsys.readouterr().out)["dev"]["texts"] == 8
 
 
+def test_a_mix_of_layers_and_a_reader_of_words(folder, capsys):
+    words = Tokenizer.train(TokenizerSpec("words"), lambda: [[*SENTENCES, QUESTION]])
+    learn_at_once(folder / "elmo", {"seed": 0}, lambda: BothWays(encoder("elmo", words), words), lambda task: {})
+    learn_at_once(folder / "vectors", {"seed": 0}, lambda: Window(encoder("skipgram", words), words), lambda task: {})
+    file = write(folder, "classify", 120)
+    flags = ["--transfer", "frozen", "--place", "both", "--reader", "16", *QUICK]
+    assert main(["tune", "elmo", file, "--word-vectors", "vectors", "--out", "run", *flags]) == 0
+    shown = capsys.readouterr().out
+    assert shown.count("it reads 0.") == 2 and "of layer 2, times" in shown
+    assert json.loads((folder / "run" / "report.json").read_text())["dev"]["accuracy"]["value"] > 0.7
+    assert main(["ask", "run", "soup and wombats in Rome today ."]) == 0
+    assert main(["tune", "elmo", file, "--word-vectors", "elmo", "--out", "other", *flags]) == 2
+    assert "elmo is a run of elmo, which has no vectors of words alone" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("step", ["words", "ngram"])
 def test_steps_that_need_no_run(step, folder, capsys):
     file = write(folder, "classify")
@@ -122,6 +137,7 @@ def test_a_finished_run_is_not_trained_again_and_other_data_is_refused(folder, c
         (["bert", "labels.tsv", "--adapt", "-1"], "--adapt -1.0 is not between"),
         (["bert", "labels.tsv", "--transfer", "top", "--top-layers", "9"], "--top-layers 9 of bert: it has 2 blocks"),
         (["bert", "labels.tsv", "--layer-decay", "2"], "--layer-decay 2.0 is not between 0 and 1"),
+        (["bert", "labels.tsv", "--layers", "7"], "bert has no layer 7; it has 2, numbered from 0"),
         (["nowhere", "labels.tsv"], "nowhere"),
         (["bert", "nowhere.tsv"], "nowhere.tsv"),
     ],

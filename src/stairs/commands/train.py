@@ -54,6 +54,7 @@ def run(options: Any) -> int:
         found = measured[task.watched]
         interval = f"{found['low']:.4f} to {found['high']:.4f}"
         also = f", perplexity {measured['perplexity']['value']:.2f}" if "perplexity" in measured else ""
+        also += f", backwards {measured['backward_perplexity']['value']:.2f}" if "backward_perplexity" in measured else ""
         also += f", BLEU {measured['bleu']['value']:.2f}, {measured['exact']['value']:.1%} exact" if "bleu" in measured else ""
         print(f"{out}: {found['value']:.4f} {task.watched.replace('_', ' ')} on held-out text ({interval}){also}")
     return 0

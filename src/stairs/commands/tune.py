@@ -65,7 +65,7 @@ def reported(out: Path, judged: dict[str, Any], options: Tune) -> int:
         return 0
     for name, found in judged.items():
         print(f"{out}: {told(found)} on {'held-out examples' if name == 'dev' else options.test}")
-    for line in table(list(judged.values())[-1]):
+    for line in (*mixes(list(judged.values())[-1]), *table(list(judged.values())[-1])):
         print(line)
     return 0
 
@@ -225,6 +225,12 @@ def told(found: dict[str, Any]) -> str:
     shown = {name: value for name, value in found.items() if isinstance(value, dict) and "value" in value and name != "error"}
     said = [f"{name.replace('_', ' ')} {value['value']:.4f} ({value['low']:.4f} to {value['high']:.4f})" for name, value in shown.items()]
     return ", ".join(said) or f"{found['texts']} texts"
+
+
+def mixes(found: dict[str, Any]) -> list[str]:
+    """In which shares the layers of the encoder are mixed, if they are."""
+    shares = [(own["gamma"], ", ".join(f"{share:.2f} of layer {layer}" for layer, share in own["layers"].items())) for own in found.get("mix", [])]
+    return [f"it reads {own}, times {gamma:.2f}" for gamma, own in shares]
 
 
 def table(found: dict[str, Any]) -> list[str]:

@@ -10,7 +10,7 @@ from stairs.layers.dropout import Dropout
 from stairs.models.base import Model
 from stairs.models.transfer import Transfer
 
-WORDS_ONLY = ("word_head.", "next_head.", "output.", "contexts", "decoder")  # parts that name words and take no part in encoding
+WORDS_ONLY = ("word_head.", "next_head.", "output.", "output_", "contexts", "decoder")  # parts that name words and take no part in encoding
 SHORTEST = 8  # tokens of a row
 REFERENCE_WIDTH = 768  # of the model that the rates below were found for
 SMALLEST = 1e-6  # deviation of a feature

@@ -40,6 +40,7 @@ class OpenWords(Tokenizer):
         self.table = np.zeros((self.vocab_size + 64, longest + 2), np.int32)
         for number, word in enumerate(self.vocabulary):
             self.put(number, [FIRST + number] if number in self.special else coded(word, self.letters, self.longest))
+        self.put(self.unknown, [])  # stands only where the letters were not kept, as in the held-out part of a corpus
 
     def __deepcopy__(self, memory: Any) -> "OpenWords":
         return self  # a copy of a model reads what the task that it came from has met
