@@ -18,6 +18,7 @@ COMMANDS = {
     "ask": 'a run\'s own answer:  stairs ask runs/notes-ngram "once upon"',
     "embed": "vectors of texts or of their tokens:  stairs embed runs/notes-gpt \"a text\"",
     "near": 'the nearest words:  stairs near runs/notes-skipgram "king - man + woman"',
+    "draw": 'a run from inside, as a picture:  stairs draw runs/notes-gpt attention "a text"',
     "score": "judge a run on a file",
     "plan": "the minutes, memory and disk a training would take",
     "convert": "write a run in another tool's format:  stairs convert RUN arpa --out notes.arpa",

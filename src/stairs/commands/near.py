@@ -61,23 +61,13 @@ def draw(task: Any, found: list[dict[str, Any]], options: Near) -> None:
     """The pictures that were asked for: the words of each question and their neighbours, and what a sum of words comes to."""
     if not (options.map or options.strips):
         return
-    import numpy as np
-
-    from stairs.inspection.flat import neighbourhoods, plane, points
-    from stairs.inspection.neighbours import drawable
-    from stairs.pictures import words as pictures
+    from stairs.inspection.word_looks import analogy_of, map_of, strips_of
+    from stairs.pictures.drawn import PICTURES
     from stairs.pictures.saving import save
 
-    shown = drawable(task, found)
-    names, vectors = list(shown), np.stack([word.vector for word in shown.values()])
-    if options.map:
-        placed = points(names, (neighbourhoods if options.tsne else plane)(vectors))
-        coloured = [{**point, "group": shown[str(point["word"])].group} for point in placed]
-        sums = [answer["words"] for answer in found]
-        if len(sums) == 1 and options.analogy and not options.tsne:
-            second, first, third = sums[0]
-            save(pictures.analogy(coloured, [(first, second), (third, found[0]["question"])]), options.map)
-        else:
-            save(pictures.words_map(coloured), options.map)
+    if options.map and len(found) == 1 and options.analogy and not options.tsne:
+        save(PICTURES["analogy"](analogy_of(task, found)), options.map)
+    elif options.map:
+        save(PICTURES["map"](map_of(task, found, options.tsne)), options.map)
     if options.strips:
-        save(pictures.strips(names, vectors.tolist()), options.strips)
+        save(PICTURES["strips"](strips_of(task, found)), options.strips)

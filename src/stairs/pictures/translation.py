@@ -5,29 +5,26 @@ from typing import Any
 
 import altair as alt
 
-from stairs.pictures.words import FONT, LETTERS
+from stairs.pictures.style import BLUE, FONT, GREY, LETTERS, ORANGE, numbered, shown, token_axis
 
 CELL = 26  # pixels
 APART = 92, 30  # pixels between the steps of a tree, and between its beginnings
 LONGEST_NAME = 12  # letters of a token in a tree
-SPACES, SPACE = (" ", "▁"), "␣"  # how tokenizers write the space before a word, and how it is shown
 
 
 def alignment(source: Sequence[str], target: Sequence[str], weights: Sequence[Sequence[float]], title: str = "") -> Any:
     """A row for each token that was said, a column for each of the source; the darker, the more it was looked at."""
-    across, down = ([f"{n} {shown(token)}" for n, token in enumerate(tokens)] for tokens in (source, target))
+    across, down = numbered(source), numbered(target)
     cells = [
         {"source": across[j], "target": down[i], "weight": float(weight)} for i, row in enumerate(weights) for j, weight in enumerate(row)
     ]  # fmt: skip
-    plain = "substring(datum.label, indexof(datum.label, ' ') + 1)"  # the numbers only keep equal tokens apart
-    axis: dict[str, Any] = {"labelExpr": plain, "labelFont": FONT, "labelFontSize": LETTERS, "ticks": False, "domain": False, "labelOverlap": False}
     chart = (
         alt.Chart(alt.Data(values=cells))
-        .mark_rect(stroke="#eeeeee")
+        .mark_rect(color=BLUE, stroke="gray", strokeOpacity=0.2, aria=False)
         .encode(
-            x=alt.X("source:N", sort=across, title=None, axis=alt.Axis(orient="top", labelAngle=-60, **axis)),
-            y=alt.Y("target:N", sort=down, title=None, axis=alt.Axis(**axis)),
-            color=alt.Color("weight:Q", scale=alt.Scale(range=["#ffffff", "#08519c"], interpolate="rgb", domain=[0, 1]), legend=None),
+            x=alt.X("source:N", sort=across, title=None, axis=token_axis(CELL, orient="top", labelAngle=-60, labelFont=FONT)),
+            y=alt.Y("target:N", sort=down, title=None, axis=token_axis(CELL, labelFont=FONT)),
+            fillOpacity=alt.FillOpacity("weight:Q", scale=alt.Scale(domain=[0, 1], range=[0, 1]), legend=None),
             tooltip=["source:N", "target:N", alt.Tooltip("weight:Q", format=".3f")],
         )
     )
@@ -35,7 +32,7 @@ def alignment(source: Sequence[str], target: Sequence[str], weights: Sequence[Se
 
 
 def beam_tree(steps: Sequence[Sequence[dict[str, Any]]], title: str = "") -> Any:
-    """The steps of a search, from the left: what was kept is joined to what it continues, ended sentences are dark, what was dropped is pale."""
+    """The steps of a search, from the left: what was kept is joined to what it continues, ended sentences are orange, what was dropped is grey."""
     nodes: list[dict[str, Any]] = [{"x": 0, "y": 0, "token": "", "value": 0.0, "fate": "kept"}]
     lines: list[dict[str, Any]] = []
     before = {0: 0}  # the row of each beginning that goes on
@@ -49,9 +46,9 @@ def beam_tree(steps: Sequence[Sequence[dict[str, Any]]], title: str = "") -> Any
                 now[node["kept"]] = row
         before = now
     size = {"width": APART[0] * (len(steps) + 1), "height": APART[1] * (max((node["y"] for node in nodes), default=0) + 1)}
-    colour = alt.Color("fate:N", scale=alt.Scale(domain=["kept", "ended", "dropped"], range=["#4c78a8", "#1b2a41", "#c9ced6"]), title=None)
+    colour = alt.Color("fate:N", scale=alt.Scale(domain=["kept", "ended", "dropped"], range=[BLUE, ORANGE, GREY]), title=None)
     x, y = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[-0.5, len(steps) + 0.7])), alt.Y("y:Q", axis=None, scale=alt.Scale(reverse=True))
-    joined = alt.Chart(alt.Data(values=lines)).mark_rule().encode(x=x, y=y, x2="x2:Q", y2="y2:Q", color=colour)
+    joined = alt.Chart(alt.Data(values=lines)).mark_rule(opacity=0.45).encode(x=x, y=y, x2="x2:Q", y2="y2:Q", color=colour)
     base = alt.Chart(alt.Data(values=nodes)).encode(x=x, y=y, color=colour, tooltip=["token:N", alt.Tooltip("value:Q", format=".3f"), "fate:N"])
     names = base.mark_text(align="left", dx=6, dy=-7, font=FONT, fontSize=LETTERS).encode(text="token:N")
     return (joined + base.mark_circle(size=40, opacity=1) + names).properties(**size, title=title).configure_view(stroke=None)
@@ -65,7 +62,3 @@ def against_length(points: Sequence[dict[str, Any]], quality: str, unit: str, ti
     line = base.mark_line(point=True).encode(y=alt.Y("quality:Q", title=quality), color=colour)
     return (band + line).properties(width=480, height=300, title=title)
 
-
-def shown(token: str) -> str:
-    """A token as people read it."""
-    return SPACE + token[1:] if token.startswith(SPACES) else token

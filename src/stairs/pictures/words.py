@@ -9,10 +9,9 @@ from typing import Any, NamedTuple
 
 import altair as alt
 
-WIDTH, HEIGHT = 640, 480
-LETTERS = 12  # height of the writing
+from stairs.pictures.style import HEIGHT, LETTERS, WIDTH, across, finished
+
 ROW = 24  # height of a strip
-FONT = "Noto Sans CJK SC, Source Han Sans SC, PingFang SC, Microsoft YaHei, WenQuanYi Micro Hei, Noto Sans, DejaVu Sans, sans-serif"
 MARGIN = 0.08  # of the picture, on each side, for names that stand at the edge
 DOT = 8  # room for a point, in pixels
 AWAY = (0, 14, 28, 42)  # pixels a name may stand from its point; a line leads to those that are not beside it
@@ -136,13 +135,13 @@ class Frame:
         found = []
         for point in points:
             x, y = self.pixels(point)
-            across = sum(LETTERS if ord(letter) > 0x2E7F else 0.58 * LETTERS for letter in point["word"])  # Chinese is as wide as it is high
+            wide = across(point["word"])
             tried = []
             for away in AWAY:
                 for right, down in AROUND:
                     gap = away + (0 if right and down else DOT)  # at a corner, a name is near enough
-                    middle = (x + right * (across / 2 + gap), y + down * (LETTERS / 2 + gap))
-                    box = Box(middle[0] - across / 2, middle[1] - LETTERS / 2, across, LETTERS)
+                    middle = (x + right * (wide / 2 + gap), y + down * (LETTERS / 2 + gap))
+                    box = Box(middle[0] - wide / 2, middle[1] - LETTERS / 2, wide, LETTERS)
                     if box.inside() and not any(map(box.meets, taken)):
                         tried.append((any(map(box.meets, dots)), away, middle, box))
             if every and not tried:
@@ -161,7 +160,7 @@ def named(frame: Frame, points: Sequence[Point], colour: dict[str, Any], every: 
     names = frame.names(points, every, avoid)
     lines = alt.Chart(alt.Data(values=[name for name in names if name["away"]])).mark_rule(color="silver", strokeWidth=0.7)
     dots = alt.Chart(alt.Data(values=list(points))).mark_circle(size=4 * DOT, opacity=0.8)
-    texts = alt.Chart(alt.Data(values=names)).mark_text(fontSize=LETTERS, font=FONT)
+    texts = alt.Chart(alt.Data(values=names)).mark_text(fontSize=LETTERS)
     return [
         lines.encode(**frame.axes(), x2="edge_x:Q", y2="edge_y:Q"),
         dots.encode(**frame.axes(), tooltip="word:N", **colour),
@@ -177,8 +176,3 @@ def coloured(points: Sequence[Point]) -> dict[str, Any]:
 def extent(numbers: Sequence[float]) -> tuple[float, float]:
     return (min(numbers), max(numbers)) if numbers else (0.0, 1.0)
 
-
-def finished(layers: Sequence[Any], title: str, height: int = HEIGHT) -> Any:
-    chart = alt.layer(*layers) if len(layers) > 1 else layers[0]
-    chart = chart.properties(width=WIDTH, height=height, **({"title": title} if title else {}))
-    return chart.configure(font=FONT).configure_view(stroke=None)

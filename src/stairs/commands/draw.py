@@ -1,0 +1,78 @@
+"""stairs draw RUN PICTURE [TEXT ...]: a run from inside, as a picture."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tyro.conf import Positional
+
+from stairs.commands.options import Common, parse, show
+from stairs.errors import BadInput
+from stairs.progress import say
+
+ABOUT = """A picture of what a run makes of a text, as SVG, PNG or HTML, or what it shows as JSON.
+of any run: tokens, mask; of n-grams: backoff; of language models: surprise, next; of bert: blanks, surprise;
+of word vectors: neighbours, strips, map, analogy; of translations: alignment, tree;
+of attention: attention, lines, heads, positions; of several layers: layers, senses; of a tuned run: reasons, confusion, mix.
+Several texts are so many lines: words to ask for, or for senses as in "river: the bank of the river"."""
+ENDINGS = (".svg", ".png", ".html", ".json")
+MOST = 1 << 24
+
+
+@dataclass(frozen=True)
+class Draw(Common):
+    run: Positional[str]  # a run folder
+    picture: Positional[str]  # one of those above
+    text: Positional[tuple[str, ...]] = ()  # - reads stdin
+    layer: int | None = None  # attention, lines: counted from 0; -1 is the last; 0 if not given
+    head: int | None = None  # attention, lines: counted from 0
+    word: str | None = None  # lines: from this word only, by its spelling or its place; senses: the word
+    second: str | None = None  # attention, lines, heads, layers: another text, read behind the first
+    top: int | None = None  # next, blanks, and words: how many to show
+    out: str | None = None  # a file that ends in .svg, .png, .html or .json; PICTURE.svg here if not given
+
+
+def main(arguments: list[str]) -> int:
+    options = parse(Draw, arguments, "draw", ABOUT)
+    if options.out is not None and Path(options.out).suffix not in ENDINGS:
+        raise BadInput(f"{options.out} is no name of a picture; let it end in {', '.join(ENDINGS)}")
+    if options.top is not None and not 1 <= options.top <= MOST:
+        raise BadInput(f"--top {options.top} is not between 1 and {MOST}")
+    from stairs.inspection.looks import chosen, look
+    from stairs.training.run import load
+
+    given: dict[str, Any] = {name: getattr(options, name) for name in ("layer", "head", "word", "second", "top")}
+    given = {name: value for name, value in given.items() if value is not None}
+    if "run" in chosen(options.picture).takes:
+        given["run"] = options.run
+    data = look(load(options.run), options.picture, text_from(options.text), **given)
+    if "cut" in data:
+        say(data["cut"])
+    if options.json:
+        show(data)
+    if options.out is not None or not options.json:
+        write(data, options.picture, options.out or f"{options.picture}.svg")
+    return 0
+
+
+def text_from(texts: tuple[str, ...]) -> str:
+    if texts != ("-",):
+        return "\n".join(texts)
+    from stairs.commands.options import texts_from
+
+    return "\n".join(texts_from(texts, None))
+
+
+def write(data: dict[str, Any], picture: str, out: str) -> None:
+    if out.endswith(".json"):
+        from stairs.files import write_json
+
+        if Path(out).exists() and not Path(out).is_file():
+            raise BadInput(f"{out} is no file that could be written over; give the name of a file")
+        write_json(Path(out), data)
+    else:
+        from stairs.pictures.drawn import PICTURES
+        from stairs.pictures.saving import save
+
+        save(PICTURES[picture](data), out)
+    say(f"drawn: {out}")

@@ -1,0 +1,132 @@
+"""The steps of a climb beside one another: the staircase, and quality against cost.
+
+A row is {"step", "score": {"value", "low", "high"}, "seconds", "ms_per_text", "parameters", "megabytes"}; a step without a score is left out.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import altair as alt
+
+from stairs.pictures.style import BLUE, GREY, LETTERS, ORANGE, across, finished, pixels, table
+from stairs.pictures.words import Box
+
+WIDTH, HEIGHT = 640, 300
+NARROWEST, DECADE = 26, 26  # pixels of a stair that costs nothing, and how many more for ten times the seconds
+BELOW = 0.4  # how far the foot of the stairs is below the lowest, as a share of what the scores differ by
+NEAR = 30  # pixels
+SIDES = ((1, -1), (1, 1), (-1, -1), (-1, 1), (1, -2.4), (1, 2.4), (-1, -2.4), (-1, 2.4))  # where a name may stand beside its point
+Row = dict[str, Any]
+
+
+def staircase(rows: Sequence[Row], quality: str = "accuracy", best: str | None = None) -> Any:
+    """One stair for each step: the higher the better, the deeper the dearer. `best` is the one that is recommended."""
+    rows = scored(rows)
+    low, high = limits(rows)
+    stairs, x = [], 0.0
+    for row in rows:
+        deep = max(NARROWEST + DECADE * math.log10(1 + row["seconds"]), across(row["step"]) + 8)
+        stairs.append({
+            **flat(row), "x": x, "x2": x + deep, "middle": x + deep / 2, "foot": low, "written": f"{row['score']['value']:.3g}",
+            "cost": spoken(row["seconds"]), "colour": ORANGE if row["step"] == best else BLUE,
+        })  # fmt: skip
+        x += deep
+    across_all = alt.Scale(domain=[0, x or 1.0], nice=False)
+    y = alt.Y("value:Q", title=quality, scale=alt.Scale(domain=[low, high], nice=False, zero=False), axis=alt.Axis(gridOpacity=0.4))
+    middle = alt.X("middle:Q", axis=None, scale=across_all)
+    tips = ["step:N", alt.Tooltip("value:Q", title=quality, format=".4f"), "cost:N", *(f"{name}:Q" for name in COSTS)]
+    base = table(stairs)
+    blocks = base.mark_rect(fillOpacity=0.6, stroke="gray", strokeOpacity=0.4).encode(
+        x=alt.X("x:Q", axis=None, scale=across_all), x2="x2:Q", y=y, y2="foot:Q", color=alt.Color("colour:N", scale=None), tooltip=tips
+    )
+    sure = base.mark_rule(opacity=0.7).encode(x=middle, y=alt.Y("low:Q"), y2="high:Q")
+    name = base.mark_text(dy=-24, fontSize=LETTERS, fontWeight="bold").encode(x=middle, y=alt.Y("high:Q"), text="step:N")
+    number = base.mark_text(dy=-9, fontSize=LETTERS).encode(x=middle, y=alt.Y("high:Q"), text="written:N")
+    cost = base.mark_text(dy=-8, fontSize=LETTERS - 2, opacity=0.85).encode(x=middle, y=alt.Y("foot:Q"), text="cost:N")
+    return finished([blocks, sure, name, number, cost], height=HEIGHT, width=max(x, 200))
+
+
+def frontier(rows: Sequence[Row], quality: str = "accuracy") -> Any:
+    """Quality against seconds of training. The line joins the steps that nothing cheaper is better than."""
+    rows = scored(rows)
+    low, high = limits(rows)
+    seconds = [max(row["seconds"], 0.01) for row in rows]
+    first, last = (math.log10(seconds_at) for seconds_at in (min(seconds, default=1), max(seconds, default=10)))
+    first, last = first - 0.1 * (last - first) - 0.2, last + 0.1 * (last - first) + 0.2
+    best = dominant(rows)
+    points = [{**flat(row), "seconds": own, "kind": "on" if row["step"] in best else "off"} for row, own in zip(rows, seconds, strict=True)]
+    x = alt.X("seconds:Q", title="seconds of training", scale=alt.Scale(type="log", domain=[10**first, 10**last], nice=False),
+              axis=alt.Axis(gridOpacity=0.4, labelOverlap=True, format="~g"))  # fmt: skip
+    up = alt.Scale(domain=[low, high], nice=False, zero=False)
+    y = alt.Y("value:Q", title=quality, scale=up, axis=alt.Axis(gridOpacity=0.4))
+    colour = alt.Color("kind:N", scale=alt.Scale(domain=["on", "off"], range=[ORANGE, GREY]), legend=None)
+    base = table(points)
+    line = table([point for point in points if point["kind"] == "on"]).mark_line(interpolate="step-after", color=ORANGE, opacity=0.7)
+    places = [
+        (WIDTH * (math.log10(point["seconds"]) - first) / (last - first), HEIGHT * (high - point["value"]) / (high - low)) for point in points
+    ]
+    names = named(points, places)
+    tips = ["step:N", alt.Tooltip("value:Q", title=quality, format=".4f"), alt.Tooltip("seconds:Q", format=".3g"), *(f"{name}:Q" for name in COSTS)]
+    plot = alt.layer(
+        line.encode(x=x, y=y),
+        base.mark_rule(opacity=0.6).encode(x=x, y=alt.Y("low:Q", scale=up), y2="high:Q", color=colour),
+        base.mark_circle(size=70, opacity=1).encode(x=x, y=y, color=colour, tooltip=tips),
+    )
+    beside = table(names).mark_text(fontSize=LETTERS).encode(**pixels(WIDTH, HEIGHT), text="step:N")
+    return finished([plot, beside], height=HEIGHT, width=WIDTH).resolve_scale(x="independent", y="independent")
+
+
+COSTS = ("ms_per_text", "parameters", "megabytes")
+
+
+def scored(rows: Sequence[Row]) -> list[Row]:
+    return [row for row in rows if row.get("score")]
+
+
+def flat(row: Row) -> Row:
+    """Without the score's own dict."""
+    return {"step": row["step"], **row["score"], "seconds": row["seconds"], **{name: row.get(name) for name in COSTS}}
+
+
+def limits(rows: Sequence[Row]) -> tuple[float, float]:
+    """Of the axis, with room for names above; it does not begin at 0, or all steps would look alike."""
+    low, high = min((row["score"]["low"] for row in rows), default=0.0), max((row["score"]["high"] for row in rows), default=1.0)
+    spread = (high - low) or 0.1
+    return low - BELOW * spread, high + 0.25 * spread
+
+
+def dominant(rows: Sequence[Row]) -> set[str]:
+    """The steps that are better than all cheaper ones."""
+    found, best = set(), -math.inf
+    for row in sorted(rows, key=lambda row: (row["seconds"], -row["score"]["value"])):
+        if row["score"]["value"] > best:
+            best = row["score"]["value"]
+            found.add(row["step"])
+    return found
+
+
+def named(points: Sequence[Row], places: Sequence[tuple[float, float]]) -> list[Row]:
+    """The middle of each name beside its point, where it covers no other name nor point, if there is such a place."""
+    dots = [Box(x - 6, y - 6, 12, 12) for x, y in places]
+    taken: list[Box] = []
+    found = []
+    for point, (x, y) in zip(points, places, strict=True):
+        wide = across(point["step"]) + 4
+        crowd = [(there - x, below - y) for there, below in places if (there, below) != (x, y) and abs(there - x) < wide and abs(below - y) < NEAR]
+        tried = []
+        for right, down in SIDES:
+            box = Box(x + 8 if right > 0 else x - 8 - wide, y + down * 9 - LETTERS / 2, wide, LETTERS)
+            outside = box.left < 0 or box.left + wide > WIDTH
+            towards = any(aside * right >= -2 and away * down >= 0 for aside, away in crowd)  # it would be taken for the other's name
+            tried.append((4 * outside + 3 * any(map(box.meets, taken)) + 2 * any(map(box.meets, dots)) + towards, box))
+        _, box = min(tried, key=lambda one: one[0])
+        taken.append(box)
+        found.append({"step": point["step"], "x": box.left + wide / 2, "y": box.top + LETTERS / 2})
+    return found
+
+
+def spoken(seconds: float) -> str:
+    if seconds < 100:
+        return f"{seconds:.1g} s" if seconds < 1 else f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"

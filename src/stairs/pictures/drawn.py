@@ -1,0 +1,39 @@
+"""Every picture of a run by its name: what `inspection.looks.LOOKS` gives under a name, the function of that name here draws.
+
+draw(stairs.load("runs/notes-gpt"), "attention", "the cat sat", layer=1)      # a chart: a notebook shows it, `saving.save` keeps it
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from stairs.inspection.looks import look
+from stairs.pictures import attention, labels, layers, text, translation, words
+
+PICTURES: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "tokens": text.tokens,
+    "backoff": text.backoff,
+    "surprise": text.surprise,
+    "next": text.following,
+    "blanks": text.blanks,
+    "neighbours": text.neighbours,
+    "strips": lambda data: words.strips(data["words"], data["matrix"]),
+    "map": lambda data: words.words_map(data["points"]),
+    "analogy": lambda data: words.analogy(data["points"], [(tail, head) for tail, head in data["arrows"]]),
+    "alignment": lambda data: translation.alignment(data["source"], data["target"], data["weights"]),
+    "tree": lambda data: translation.beam_tree(data["steps"]),
+    "positions": attention.positions,
+    "mask": attention.mask,
+    "attention": attention.attention,
+    "lines": attention.lines,
+    "heads": attention.heads,
+    "layers": layers.layers,
+    "mix": layers.mix,
+    "senses": layers.senses,
+    "reasons": text.reasons,
+    "confusion": labels.confusion,
+}
+
+
+def draw(task: Any, name: str, text: str = "", **options: Any) -> Any:
+    """A picture of a run."""
+    return PICTURES[name](look(task, name, text, **options))
