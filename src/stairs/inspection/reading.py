@@ -8,8 +8,10 @@ import torch
 from stairs.errors import BadInput, Unsupported, preview
 from stairs.tasks.rows import Form
 from stairs.text.batch import Batch
+from stairs.text.bulk import BYTE_LETTERS
 
 LONGEST = 64  # tokens that a picture tells apart; of a longer text some stand together
+BYTES = {letter: byte for byte, letter in BYTE_LETTERS.items()}
 Data = dict[str, Any]
 
 
@@ -39,7 +41,15 @@ def read(task: Any, text: str, second: str | None = None) -> Read:
         ids = row.ids
     batch = Batch(torch.tensor([ids]), torch.ones(1, len(ids), dtype=torch.bool), segments=torch.tensor([row.segments[: len(ids)]]))
     cut = f"{task.step} reads {form.room} tokens at once; those behind were left out" if form.cut else None
-    return Read([tokenizer.shown(i) for i in ids], batch, cut)
+    return Read([spelled(tokenizer, i) for i in ids], batch, cut)
+
+
+def spelled(tokenizer: Any, number: int) -> str:
+    """A token as people read it; of a part of a character, its bytes."""
+    shown = tokenizer.shown(number)
+    if "\ufffd" not in shown:
+        return shown
+    return "".join(f"<{BYTES[letter]:02X}>" if letter in BYTES else letter for letter in tokenizer.token(number))
 
 
 def room(task: Any) -> int | None:
@@ -57,7 +67,7 @@ def tokens(task: Any, text: str) -> Data:
     """How the run cuts a text. Several runs' `cuts` may be put into one list, to be drawn below one another."""
     tokenizer, ids = task.tokenizer, ids_of(task, text)
     found = [
-        {"token": tokenizer.shown(i), "start": start, "end": end, "unknown": i == tokenizer.unknown}
+        {"token": spelled(tokenizer, i), "start": start, "end": end, "unknown": i == tokenizer.unknown}
         for i, (start, end) in zip(ids, places(tokenizer, text, ids), strict=True)
     ]
     return {"text": text, "cuts": [{"name": f"{task.step}, {tokenizer.spec.kind}", "tokens": found}]}

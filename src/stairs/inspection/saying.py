@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from stairs.inspection.reading import Data, ids_of, noted, room
+from stairs.inspection.reading import Data, ids_of, noted, room, spelled
 from stairs.tasks.next_token import NextToken
 
 
@@ -22,7 +22,7 @@ def surprise(task: Any, text: str) -> Data:
     if task.name == "masked-token":
         found = task.pseudo_log_likelihood(text)
         scores = [token["log_chance"] / math.log(2) for token in found["tokens"]]
-        return {"text": text, "measured_as": found["measured_as"], "tokens": with_bits([task.tokenizer.shown(i) for i in ids], scores)}
+        return {"text": text, "measured_as": found["measured_as"], "tokens": with_bits([spelled(task.tokenizer, i) for i in ids], scores)}
     most = room(task)
     kept = ids if most is None else ids[: most - 1]
     scores = (task.model.log_likelihood(task.batch([kept]))[0] / math.log(2)).tolist()
@@ -34,8 +34,8 @@ def following(task: NextToken, text: str, *, top: int = 10) -> Data:
     """The likeliest next tokens."""
     most, ids = room(task), task.tokenizer.encode(text)
     prompt = [task.tokenizer.begin, *(ids if most is None else ids[-(most - 1) :])]
-    found = [{**entry, "token": shown(task, entry["token"])} for entry in task.next_tokens(prompt, top)]
-    return {"text": text, "next": [{"chance" if name == "probability" else name: value for name, value in entry.items()} for entry in found]}
+    named = (({"token": shown(task, entry.pop("token")), "chance": entry.pop("probability")}, entry) for entry in task.next_tokens(prompt, top))
+    return {"text": text, "next": [{**found, **rest} for found, rest in named]}
 
 
 def blanks(task: Any, text: str, *, top: int = 10) -> Data:
@@ -45,7 +45,7 @@ def blanks(task: Any, text: str, *, top: int = 10) -> Data:
 
 def named(task: Any, ids: list[int]) -> list[str]:
     """With the end of the sentence, which has its chance as well."""
-    return [task.tokenizer.shown(i) for i in (*ids, task.tokenizer.end)]
+    return [spelled(task.tokenizer, i) for i in (*ids, task.tokenizer.end)]
 
 
 def with_bits(tokens: list[str], scores: list[float]) -> list[Data]:
@@ -55,4 +55,4 @@ def with_bits(tokens: list[str], scores: list[float]) -> list[Data]:
 def shown(task: Any, token: str) -> str:
     """The other spelling of a token of the vocabulary."""
     number = task.tokenizer.id(token)
-    return token if number == task.tokenizer.unknown else task.tokenizer.shown(number)
+    return token if number == task.tokenizer.unknown else spelled(task.tokenizer, number)

@@ -183,8 +183,8 @@ class Translate(Speaking):
         )  # fmt: skip
 
     def room(self, sources: Sequence[Sequence[int]]) -> int:
-        """Tokens that a translation may have."""
-        return min(LONGER * max(map(len, sources)) + MORE, self.model.config.context)
+        """Tokens that a translation may have: as in training, it is read again behind [CLS]."""
+        return min(LONGER * max(map(len, sources)) + MORE, self.model.config.context - 1)
 
     def answer(
         self,

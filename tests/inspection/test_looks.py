@@ -1,0 +1,149 @@
+"""Every look gives plain data, the right one, and says in a sentence what it cannot show."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+from gallery import OPTIONS, TEXT, TEXTS, runs
+from small import SENTENCES
+
+from stairs.errors import BadInput, Unsupported
+from stairs.inspection import attention, attribution, looks, reading
+from stairs.inspection.capture import capture
+from stairs.inspection.looks import LOOKS, fitting, look
+from stairs.text.tokenizer import Tokenizer, TokenizerSpec
+
+RUNS = ("ngram", "nnlm", "gpt", "elmo", "bert", "skipgram", "vectors", "seq2seq", "plain seq2seq", "transformer")
+TUNED = ("by n-gram", "by words", "by vectors", "classify", "classify by elmo", "compare", "tag", "span", "similar")
+
+
+@pytest.fixture(scope="module")
+def tasks(tmp_path_factory):
+    return runs(tmp_path_factory.mktemp("world"))
+
+
+def seen(task, name, folder=None):
+    options = {**OPTIONS.get(name, {}), **({"run": str(folder)} if name == "confusion" else {})}
+    return look(task, name, TEXTS.get(name, TEXT), **options)
+
+
+@pytest.mark.parametrize("name", [*RUNS, *TUNED])
+def test_all_that_fits_is_plain_data(tasks, name, tmp_path):
+    (tmp_path / "report.json").write_text(json.dumps({"dev": {"labels": {"a": {}, "b": {}}, "confusion": [[3, 1], [0, 4]]}}))
+    assert "tokens" in fitting(tasks[name])
+    for one in fitting(tasks[name]):
+        data = seen(tasks[name], one, tmp_path)
+        assert json.loads(json.dumps(data, allow_nan=False)) == data, one
+
+
+def test_which_run_has_which(tasks):
+    assert fitting(tasks["ngram"]) == ["tokens", "backoff", "surprise", "next", "mask"]
+    assert fitting(tasks["skipgram"]) == ["tokens", "neighbours", "strips", "map", "analogy", "mask", "senses"]
+    assert "alignment" in fitting(tasks["seq2seq"]) and "alignment" not in fitting(tasks["plain seq2seq"])
+    assert "mix" in fitting(tasks["classify by elmo"]) and "mix" not in fitting(tasks["classify"])
+    assert fitting(tasks["by words"]) == ["tokens", "reasons", "confusion"]
+    assert {name for task in tasks.values() for name in fitting(task)} == set(LOOKS)
+
+
+def test_places_of_tokens_are_those_of_the_text(tasks):
+    for name in ("ngram", "gpt", "bert", "elmo"):
+        (cut,) = look(tasks[name], "tokens", TEXT)["cuts"]
+        assert "".join(TEXT[one["start"] : one["end"]].strip() for one in cut["tokens"]) == TEXT.replace(" ", "")
+    chinese = "他在北京大学 学习中文，Hello 世界!"
+    words = Tokenizer.train(TokenizerSpec("words"), lambda: [[chinese]])
+    ids = words.encode(chinese)
+    assert [chinese[start:end] for start, end in reading.places(words, chinese, ids)] == [words.token(i) for i in ids]
+    strange = look(tasks["ngram"], "tokens", "soup and zorblax")["cuts"][0]["tokens"]
+    assert [one["unknown"] for one in strange] == [False, False, True]
+
+
+def test_a_part_of_a_character_is_shown_as_its_bytes(tasks):
+    (cut,) = look(tasks["gpt"], "tokens", "国")["cuts"]
+    assert "".join(one["token"] for one in cut["tokens"]) == "<E5><9B><BD>"
+
+
+def test_back_off_is_that_of_the_counts(tasks):
+    found = look(tasks["ngram"], "backoff", TEXT)
+    assert [one["token"] for one in found["tokens"]] == [*TEXT.split(), "[SEP]"]
+    assert sum(math.log(one["chance"]) for one in found["tokens"]) == pytest.approx(tasks["ngram"].log_probability(TEXT), abs=1e-4)
+    assert found["tokens"][2]["order"] == found["order"] == 3
+    assert look(tasks["ngram"], "backoff", "Rome soup")["tokens"][1]["order"] == 1  # never seen together
+    bits = [one["bits"] for one in look(tasks["ngram"], "surprise", TEXT)["tokens"]]
+    assert bits == pytest.approx([one["bits"] for one in found["tokens"]], abs=1e-6)
+
+
+def test_attention_is_what_capture_sees_and_long_texts_stand_together(tasks):
+    task = tasks["bert"]
+    found = look(task, "attention", TEXT, layer=1, head=1)
+    with capture(task.model) as inside:
+        task.model.encode(reading.read(task, TEXT).batch)
+    assert np.allclose(found["weights"], inside["blocks.1.attention"][0, 1], atol=1e-3)
+    weights = np.random.default_rng(0).dirichlet(np.ones(200), 200)
+    small = attention.together(weights, reading.grouped(200, 64))
+    assert small.shape == (64, 64) and np.allclose(small.sum(1), 1)
+    assert reading.grouped(3) == [(0, 1), (1, 2), (2, 3)] and reading.names(["a", "b", "c"], [(0, 2), (2, 3)]) == ["a…", "c"]
+
+
+def test_a_text_beyond_the_context_is_cut_and_says_so(tasks):
+    long = " ".join(SENTENCES[:20])
+    for name in ("heads", "attention", "lines", "layers", "mask"):
+        assert "32 tokens" in look(tasks["bert"], name, long)["cut"]
+    assert "32 tokens" in look(tasks["gpt"], "surprise", long)["cut"] and len(look(tasks["gpt"], "next", long)["next"]) == 10
+    assert len(look(tasks["ngram"], "mask", long)["tokens"]) == reading.LONGEST
+
+
+def test_masks_are_those_the_models_obey(tasks):
+    masks = {name: np.array(look(tasks[name], "mask", TEXT)["mask"]) for name in ("gpt", "bert", "ngram", "skipgram")}
+    assert np.array_equal(masks["gpt"], np.tri(len(masks["gpt"]))) and masks["bert"].all()
+    assert np.array_equal(masks["ngram"], np.tri(8) - np.tri(8, k=-2))
+    assert not masks["skipgram"].diagonal().any() and masks["skipgram"][0, 5] and not masks["skipgram"][0, 6]
+
+
+def test_lines_begin_at_the_pieces_of_a_word(tasks):
+    found = look(tasks["bert"], "lines", TEXT, word="Rome")
+    assert "".join(found["tokens"][at].removeprefix("##") for at in found["word"]) == "Rome"
+    assert {one["from"] for one in found["lines"]} <= set(found["word"])
+    assert look(tasks["bert"], "lines", TEXT, word="0")["word"] == [0]
+    with pytest.raises(BadInput, match="'snow' does not stand in the text"):
+        look(tasks["bert"], "lines", TEXT, word="snow")
+
+
+def test_reasons_are_what_leaving_a_word_out_does(tasks):
+    task = tasks["by words"]
+    found = look(task, "reasons", TEXT)
+    whole = task.answer(TEXT)["chances"][found["label"]]
+    without = task.answer(TEXT.replace("soup ", ""))["chances"][found["label"]]
+    assert found["chance"] == pytest.approx(whole) and found["words"][0]["fall"] == pytest.approx(whole - without)
+    assert [one["word"] for one in found["words"]] == TEXT.split()
+    assert attribution.without("a b c", 2, 3) == "a c" and attribution.without("a b.", 2, 3) == "a ."
+    assert [("我喜欢北京, don't!")[a:b] for a, b in attribution.words_of("我喜欢北京, don't!")] == ["我", "喜欢", "北京", ",", "don't", "!"]
+    assert len(look(task, "reasons", TEXT * 40)["words"]) == attribution.PIECES
+
+
+def test_what_does_not_fit_is_one_sentence(tasks, tmp_path):
+    def refused(words, kind, *given, **options):
+        with pytest.raises(kind, match=words):
+            look(*given, **options)
+
+    refused("nothing to show as attention; it has tokens, backoff", Unsupported, tasks["ngram"], "attention", TEXT)
+    refused("did you mean attention", BadInput, tasks["bert"], "atention", TEXT)
+    refused("there are tokens, backoff", BadInput, tasks["bert"], "xyz", TEXT)
+    refused("--layer is not for tokens", BadInput, tasks["bert"], "tokens", TEXT, layer=1)
+    refused("--head is not for heads, which takes second", BadInput, tasks["bert"], "heads", TEXT, head=1)
+    refused("bert has no layer 9; it has 2", BadInput, tasks["bert"], "attention", TEXT, layer=9)
+    refused("bert has no head 9; each layer has 2", BadInput, tasks["bert"], "attention", TEXT, head=9)
+    refused("a picture of a text, and none came", BadInput, tasks["bert"], "heads", " ")
+    refused("does not read two texts", Unsupported, tasks["gpt"], "heads", TEXT, second=TEXT)
+    refused("three words", BadInput, tasks["skipgram"], "analogy", "soup")
+    refused("give it with --word", BadInput, tasks["bert"], "senses", TEXT)
+    refused("names no sense", BadInput, tasks["bert"], "senses", TEXT, word="soup")
+    refused("must leave something", BadInput, tasks["by words"], "reasons", "soup")
+    refused("has no report.json", Unsupported, tasks["classify"], "confusion", run=str(tmp_path))
+    (tmp_path / "report.json").write_text('{"dev": {"accuracy": 1}}')
+    refused("tells no confusion", BadInput, tasks["classify"], "confusion", run=str(tmp_path))
+
+
+def test_two_texts_are_read_in_one_row(tasks):
+    found = look(tasks["bert"], "attention", "soup", second="rain")
+    assert found["tokens"].count("[SEP]") == 2 and looks.LOOKS["attention"].takes == ("layer", "head", "second")

@@ -1,0 +1,52 @@
+"""The staircase and the frontier: every step that has a score, once, and no name over another."""
+
+import itertools
+
+import pytest
+
+from stairs.pictures.climb import dominant, frontier, named, spoken, staircase
+from stairs.pictures.saving import drawn
+
+
+def row(step, value, seconds):
+    score = {"value": value, "low": value - 0.02, "high": value + 0.02}
+    return {"step": step, "score": score, "seconds": seconds, "ms_per_text": 1.0, "parameters": 1000, "megabytes": 0.1}
+
+
+ROWS = [row("ngram", 0.71, 0.0), row("words", 0.8, 2), row("gpt", 0.81, 880), row("elmo", 0.82, 900), row("bert", 0.79, 1200)]
+UNSCORED = {"step": "glove", "reason": "no budget was left"}
+
+
+def blocks(chart):
+    return chart.to_dict()["data"]["values"]
+
+
+def test_a_stair_for_each_step_with_a_score():
+    found = blocks(staircase([*ROWS, UNSCORED], best="words"))
+    assert [one["step"] for one in found] == [row["step"] for row in ROWS]
+    assert all(one["x2"] == other["x"] for one, other in itertools.pairwise(found))
+    deep = {one["step"]: one["x2"] - one["x"] for one in found}
+    assert deep["bert"] > deep["words"] and [one["step"] for one in found if one["colour"] != found[0]["colour"]] == ["words"]
+
+
+def test_the_frontier_is_of_steps_that_beat_all_cheaper_ones():
+    assert dominant(ROWS) == {"ngram", "words", "gpt", "elmo"}
+    assert dominant([row("a", 0.5, 1), row("b", 0.5, 2), row("c", 0.6, 1)]) == {"c"}
+
+
+def test_names_of_crowded_points_do_not_cover_one_another():
+    points = [{"step": name} for name in ("elmo", "gpt", "bert", "transformer")]
+    placed = named(points, [(300, 100), (301, 108), (315, 92), (620, 100)])
+    for one, other in itertools.combinations(placed, 2):
+        assert abs(one["x"] - other["x"]) > 20 or abs(one["y"] - other["y"]) >= 12
+    assert placed[-1]["x"] < 620  # the last has no room on its right
+
+
+@pytest.mark.parametrize("rows", [[], [UNSCORED], ROWS[:1], [*ROWS, UNSCORED]])
+@pytest.mark.parametrize("picture", [staircase, frontier])
+def test_few_and_many_are_drawn(picture, rows):
+    assert drawn(picture(rows), ".svg").startswith(b"<svg")
+
+
+def test_times_are_spoken():
+    assert [spoken(seconds) for seconds in (0.04, 5, 99, 600, 7200)] == ["0.04 s", "5 s", "99 s", "10 min", "2.0 h"]

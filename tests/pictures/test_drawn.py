@@ -1,0 +1,78 @@
+"""Every look has a picture, and every picture can be drawn of what its look gives."""
+
+import base64
+import itertools
+import json
+import struct
+import zlib
+
+import pytest
+from gallery import OPTIONS, TEXT, TEXTS, runs
+
+from stairs.inspection.looks import LOOKS, fitting, look
+from stairs.pictures import attention, style, text
+from stairs.pictures.drawn import PICTURES, draw
+from stairs.pictures.saving import drawn
+
+CONFUSION = {"split": "dev", "labels": ["好", "坏"], "counts": [[3, 1], [0, 4]]}
+
+
+@pytest.fixture(scope="module")
+def tasks(tmp_path_factory):
+    return runs(tmp_path_factory.mktemp("world"))
+
+
+@pytest.fixture(scope="module")
+def data(tasks):
+    """Of each picture what the first run that has it shows."""
+    found = {"confusion": CONFUSION}
+    for task in tasks.values():
+        for name in fitting(task):
+            if name not in found:
+                found[name] = json.loads(json.dumps(look(task, name, TEXTS.get(name, TEXT), **OPTIONS.get(name, {}))))
+    return found
+
+
+def test_looks_and_pictures_have_the_same_names(data):
+    assert list(PICTURES) == list(LOOKS) and set(data) == set(LOOKS)
+
+
+@pytest.mark.parametrize("name", LOOKS)
+def test_each_is_drawn(name, data):
+    assert drawn(PICTURES[name](data[name]), ".svg").startswith(b"<svg")
+
+
+def test_one_line_from_a_task_to_a_chart(tasks):
+    assert draw(tasks["bert"], "attention", TEXT, layer=1).to_dict()["width"] > 100
+
+
+def test_boxes_run_as_text_does_and_stay_on_the_page():
+    pieces = [{"name": name, "colour": style.BLUE, "strength": 2.0, "says": ""} for name in ["word", "很长的中文词"] * 40]
+    placed, end = text.laid_out(pieces, 10)
+    assert all(box["x"] < box["x2"] <= style.WIDTH and 10 <= box["y"] < box["y2"] <= end for box in placed)
+    for box, other in itertools.pairwise(placed):
+        assert other["y"] > box["y"] or other["x"] >= box["x2"]
+    assert {box["opacity"] for box in placed} == {text.DARKEST}
+
+
+def test_tokens_are_written_for_people():
+    written = [style.shown(token) for token in (" man", "▁man", "man</w>", "\n", "人", "x" * 60)]
+    assert written == ["␣man", "␣man", "man␣", "⏎", "人", "x" * 39 + "…"]
+    assert style.across("人人") > style.across("ab")
+
+
+def test_an_image_has_a_pixel_for_each_number():
+    kind, coded = attention.image([[0.0, 1.0, 0.5], [2.0, 0.25, 0.0]], "#2f7ed8").split(",")
+    png = base64.b64decode(coded)
+    assert kind == "data:image/png;base64" and struct.unpack(">II", png[16:24]) == (3, 2)
+    size = struct.unpack(">I", png[33:37])[0]
+    rows = zlib.decompress(png[41 : 41 + size])
+    assert len(rows) == 2 * (1 + 3 * 4) and rows[1:4] == bytes.fromhex("2f7ed8") and list(rows[4:13:4]) == [0, 255, 128] and rows[17] == 255
+
+
+def test_a_sure_classifier_is_drawn_by_its_log_odds():
+    words = [{"word": "good", "fall": 0.0001, "log_odds": 3.0}, {"word": "but", "fall": 0.0, "log_odds": -1.5}]
+    said = json.dumps(text.reasons({"text": "good but", "label": "1", "chance": 1.0, "words": words}).to_dict(), ensure_ascii=False)
+    assert "log-odds" in said and "+3.0" in said and "−1.5" in said
+    moved = [{**words[0], "fall": 0.4}, words[1]]
+    assert "+40" in json.dumps(text.reasons({"text": "good but", "label": "1", "chance": 0.9, "words": moved}).to_dict())

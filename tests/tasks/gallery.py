@@ -1,0 +1,64 @@
+"""A small run of every kind, to be looked at from inside."""
+
+from small import SENTENCES, SMALL, encoder, examples, new_task
+
+from stairs.models import MODELS
+from stairs.models.configs import CONFIGS, NGramConfig
+from stairs.models.ngram import NGram
+from stairs.tasks import BothWays, ByNGram, ByVectors, ByWords, Encode, MaskedToken, NextToken, Similar, Translate, Window
+from stairs.text.corpus import Corpus
+from stairs.text.shards import build
+from stairs.text.tokenizer import Tokenizer, TokenizerSpec
+
+TEXT = "soup and rain in Rome today ."
+TEXTS = {
+    "blanks": "soup and ___ in Rome today .",
+    "neighbours": "soup\nrain",
+    "strips": "soup",
+    "map": "soup\nrain",
+    "analogy": "rain - soup + bread",
+    "senses": "food: soup and bread today\nfood: rice and soup\nweather: soup in rain\nweather: the soup in snow",
+}
+OPTIONS = {"senses": {"word": "soup"}, "attention": {"layer": 1, "head": -1}, "lines": {"word": "Rome"}, "next": {"top": 3}}
+
+
+def counted(folder):
+    (folder / "world.txt").write_text("\n\n".join(SENTENCES), "utf-8")
+    shards = build(Corpus([folder / "world.txt"]), TokenizerSpec("words"), cache=folder)
+    model = NGram(NGramConfig(shards.tokenizer.vocab_size))
+    model.learn(shards.ids("train"))
+    return NextToken(model, shards.tokenizer)
+
+
+def translator(step, tokenizer, **settings):
+    roles = {name: tokenizer.roles[name] for name in ("vocab_size", "begin", "end")}
+    return Translate(MODELS[step](CONFIGS[step](**roles, **{**SMALL[step], **settings})).eval(), tokenizer)
+
+
+def runs(folder):
+    """By name; nothing is trained for longer than counting takes."""
+    words, pieces = (Tokenizer.train(TokenizerSpec(kind), lambda: [SENTENCES]) for kind in ("words", "wordpiece"))
+    spaced = Tokenizer.train(TokenizerSpec("byte-bpe", vocab_size=300), lambda: [SENTENCES])
+    train = examples("classify")
+    near = Window(encoder("skipgram", words), words)
+    return {
+        "ngram": counted(folder),
+        "nnlm": NextToken(encoder("nnlm", spaced), spaced),
+        "gpt": NextToken(encoder("gpt", spaced), spaced),
+        "elmo": BothWays(encoder("elmo", words), words),
+        "bert": MaskedToken(encoder("bert", pieces), pieces),
+        "skipgram": near,
+        "vectors": Encode(encoder("bert", pieces), pieces),
+        "seq2seq": translator("seq2seq", pieces, attention="additive"),
+        "plain seq2seq": translator("seq2seq", pieces, attention="none"),
+        "transformer": translator("transformer", pieces),
+        "by n-gram": ByNGram.learned(train, words),
+        "by words": ByWords.learned(train, words),
+        "by vectors": ByVectors.learned(train, near),
+        "classify": new_task("classify", encoder("bert", pieces), pieces, train),
+        "classify by elmo": new_task("classify", encoder("elmo", words), words, train, transfer="frozen"),
+        "compare": new_task("compare", encoder("bert", pieces), pieces, examples("compare")),
+        "tag": new_task("tag", encoder("bert", pieces), pieces, examples("tag")),
+        "span": new_task("span", encoder("gpt", pieces), pieces, examples("span")),
+        "similar": Similar(near, SENTENCES[:4]),
+    }
