@@ -13,8 +13,8 @@ from pathlib import Path
 from side_by_side import data, load, stairs
 
 FILES = {
-    "sst2": ("classify/sst2/train.tsv", "classify/sst2/dev.tsv", "classify/sst2/test.tsv", "accuracy"),
-    "conll2003": ("tags/conll2003/train.bio.tsv", "tags/conll2003/dev.bio.tsv", "tags/conll2003/test.bio.tsv", "f1"),
+    "sst2": ("classify/sst2/train.tsv", "classify/sst2/test.tsv", "accuracy"),
+    "conll2003": ("tags/conll2003/train.bio.tsv", "tags/conll2003/test.bio.tsv", "f1"),
 }
 WAYS = {
     "without ELMo": ["--place", "none"],
@@ -24,7 +24,7 @@ WAYS = {
     "output, mix, lambda 0.001": ["--place", "output", "--layers", "all", "--mix-penalty", "0.001"],
     "both, mix, lambda 0.001": ["--place", "both", "--layers", "all", "--mix-penalty", "0.001"],
 }
-LABELS = {"without ELMo": (500, 1000, 2000, 4000, 8000, 16000), "input, mix, lambda 0.001": (500, 1000, 2000, 4000)}
+LABELS = {"without ELMo": (500, 1000, 2000, 4000, 8000), "input, mix, lambda 0.001": (500, 1000, 2000)}
 
 
 def main() -> None:
@@ -36,17 +36,17 @@ def main() -> None:
     parser.add_argument("--most", type=int, default=4000)
     parser.add_argument("--epochs", type=float, default=8)
     options = parser.parse_args()
-    train, dev, test, main_score = FILES[options.task]
+    train, test, main_score = FILES[options.task]
     jobs = [(way, options.most) for way in WAYS] if options.part == "layers" else [(way, most) for way, all_of in LABELS.items() for most in all_of]
-    print(f"{options.task:28}{'labels':>8}{main_score:>10}{'dev':>9}   the mix; {load()}", flush=True)
+    print(f"{options.task:28}{'labels':>8}{main_score:>10}   the mix; {load()}", flush=True)
     for way, most in jobs:
         with tempfile.TemporaryDirectory() as folder:
             flags = ["--transfer", "frozen", "--word-vectors", options.words, "--most", most, "--epochs", options.epochs, "--head-dropout", 0.3]
-            flags += ["--dev", data(dev), "--test", data(test), "--threads", 1, "--patience", 0, "--out", Path(folder) / "run", "--json", "--quiet"]
+            flags += ["--test", data(test), "--threads", 1, "--patience", 0, "--out", Path(folder) / "run", "--json", "--quiet"]
             told = json.loads(stairs("tune", options.run, data(train), *WAYS[way], *flags, cache=Path(folder)))
         shares = [(own["gamma"], " ".join(f"{share:.2f}" for share in own["layers"].values())) for own in told["test"].get("mix", [])]
         mix = "; ".join(f"{gamma:.2f} * {own}" for gamma, own in shares)
-        print(f"{way:28}{most:8d}{told['test'][main_score]['value']:10.4f}{told['dev'][main_score]['value']:9.4f}   {mix}", flush=True)
+        print(f"{way:28}{most:8d}{told['test'][main_score]['value']:10.4f}   {mix}", flush=True)
 
 
 if __name__ == "__main__":

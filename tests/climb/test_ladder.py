@@ -1,17 +1,32 @@
-"""climb: rows for every step, a split that keeps the labels' shares, and a recommendation that follows from the numbers."""
+"""climb: a row for every step, parts that keep the labels' shares, and a recommendation that follows from the numbers."""
 
 import json
+from dataclasses import replace
 
 import pytest
+from small import examples
 
-from stairs.climb import ladder
-from stairs.climb.ladder import climb, recommendation, split
+from stairs.climb import ladder, steps
+from stairs.climb.ground import Ground, parted
+from stairs.climb.ladder import climb, recommendation
 from stairs.errors import BadInput
 from stairs.models.sizes import USUAL_TOKENIZER
 from stairs.text.corpus import Corpus
 from stairs.text.examples import Text
 from stairs.text.shards import build
 from stairs.text.tokenizer import TokenizerSpec
+from stairs.training.run import load
+
+TINY = {"width": 8}
+SMALL = {
+    "nnlm": {"width": 8, "hidden": 8, "context": 16},
+    "elmo": {"width": 8, "hidden": 12, "filters": (4, 4), "context": 16},
+    "gpt": {"width": 8, "heads": 2, "layers": 1, "context": 16},
+    "bert": {"width": 8, "heads": 2, "layers": 1, "context": 16},
+    "cbow": TINY,
+    "skipgram": TINY,
+    "glove": TINY,
+}
 
 
 def labelled():
@@ -20,7 +35,7 @@ def labelled():
 
 
 @pytest.fixture
-def shards(tmp_path):
+def ground(tmp_path):
     text = tmp_path / "cats.txt"
     text.write_text("\n\n".join(f"The cat {i} sat on the mat. It was cat number {i}." for i in range(200)))
 
@@ -28,60 +43,102 @@ def shards(tmp_path):
         spec = TokenizerSpec(USUAL_TOKENIZER[step], vocab_size=None if step == "ngram" else 300)
         return build(Corpus([text]), spec, cache=tmp_path / "cache")
 
-    return shards_for
+    return Ground(shards_for, tmp_path / "out", **parted(labelled(), "classify", 0))
 
 
-def test_a_row_for_each_step_and_runs_that_can_be_asked(shards, tmp_path, monkeypatch):
-    from stairs.training.run import load
-
+@pytest.fixture
+def quick(monkeypatch):
+    """Tiny steps, each for a second."""
     monkeypatch.setattr(ladder, "SHORTEST", 0.1)
-    monkeypatch.setattr(ladder, "LEARNING_SHARE", 0.01)
-    report = climb(shards, labelled(), tmp_path / "out", budget=200, steps=None)
-    ground = [(row["step"], row["asks"]) for row in report["rows"]]
-    classifiers = [(step, "classify") for step in ("ngram", "words", "cbow", "skipgram", "glove")]
-    assert ground == [("ngram", "next-token"), *classifiers, ("nnlm", "next-token"), ("gpt", "next-token")]
-    assert all("bits_per_character" in row for row in report["rows"] if row["asks"] == "next-token")
-    assert all(row["megabytes"] >= 0 and row["seconds"] >= 0 for row in report["rows"])
-    assert json.loads((tmp_path / "out" / "report.json").read_text())["rows"] == report["rows"]
-    assert load(tmp_path / "out" / "classify-words").answer("a happy cat")["label"] == "good"
-    assert load(tmp_path / "out" / "classify-glove").answer("a happy cat")["label"] in ("good", "bad")
-    assert load(tmp_path / "out" / "window-glove").answer("cat")["near"]
+    monkeypatch.setattr(ladder, "LEARNING_SHARE", 0.03)
+    for step, settings in SMALL.items():
+        monkeypatch.setitem(steps.SIZES, step, {**steps.SIZES[step], "mini": settings})
 
 
-@pytest.mark.parametrize("step", ["ngram", "glove"])
-def test_run_again_it_does_not_train_again(shards, tmp_path, step):
-    first = climb(shards, labelled(), tmp_path / "out", budget=60, steps=[step])
-    second = climb(shards, labelled(), tmp_path / "out", budget=60, steps=[step])
-    assert not any("failed" in row for row in first["rows"])
-    timing = ("ms_per_text",)
-    for a, b in zip(first["rows"], second["rows"], strict=True):
+def test_a_row_for_each_step_and_runs_that_can_be_asked(ground, quick):
+    heard = []
+    report = climb(ground, budget=200, done=heard.append)
+    assert [row["step"] for row in report["rows"]] == ["ngram", "words", "cbow", "skipgram", "glove", "nnlm", "elmo", "gpt", "bert"]
+    assert not any("failed" in row or "not_tried" in row for row in report["rows"]), report["rows"]
+    assert heard == report["rows"] == json.loads((ground.out / "report.json").read_text())["rows"]
+    assert {row["step"] for row in report["rows"] if "bits_per_character" in row} == {"ngram", "nnlm", "gpt", "elmo"}
+    for row in report["rows"]:
+        assert 0 <= row["score"]["low"] <= row["score"]["value"] <= row["score"]["high"] <= 1
+        assert row["seconds"] > 0 and row["ms_per_text"] > 0 and row["parameters"] > 0 and row["megabytes"] >= 0 and len(row["said"]) == 12
+        assert load(ground.out / row["run"]).answer("a happy cat")["label"] in ("good", "bad")
+    assert len(report["test"]) == 12 and report["examples"] == {"train": 44, "dev": 4, "test": 12}
+
+
+@pytest.mark.parametrize(("asks", "step"), [("compare", "skipgram"), ("tag", "bert"), ("span", "skipgram")])
+def test_labels_of_any_task(ground, quick, asks, step):
+    other = replace(ground, **parted(examples(asks, 60), asks, 0))
+    report = climb(other, budget=60, steps=["ngram", step])
+    assert not any("failed" in row for row in report["rows"]), report["rows"]
+    assert ["score" in row for row in report["rows"]] == [False, True]
+    assert all(isinstance(said, str) for said in report["rows"][1]["said"])
+
+
+def test_weights_of_others_are_a_step_too(ground, quick, tmp_path):
+    climb(replace(ground, out=tmp_path / "first"), budget=60, steps=["bert", "skipgram"])
+    runs = [str(tmp_path / "first" / name) for name in ("masked-token-bert", "window-skipgram")]
+    rows = climb(ground, budget=60, steps=["words"], adopted=runs)["rows"]
+    assert [row["step"] for row in rows] == ["words", "masked-token-bert", "window-skipgram"] and all("score" in row for row in rows)
+    assert [row.get("adopted", False) for row in rows] == [False, True, True]
+
+
+def test_stopped_and_begun_again_it_is_the_same_report(ground, quick, tmp_path, monkeypatch):
+    whole = climb(replace(ground, out=tmp_path / "whole"), budget=60, steps=["ngram", "words", "glove"])
+    teach = steps.ByVectors.learned
+
+    def stopped(*given):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(steps.ByVectors, "learned", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        climb(ground, budget=60, steps=["ngram", "words", "glove"])
+    assert len(json.loads((ground.out / "report.json").read_text())["rows"]) == 2
+    monkeypatch.setattr(steps.ByVectors, "learned", teach)
+    again = climb(ground, budget=60, steps=["ngram", "words", "glove"])
+    timing = ("ms_per_text", "seconds")
+    for a, b in zip(whole["rows"], again["rows"], strict=True):
         assert {k: v for k, v in a.items() if k not in timing} == {k: v for k, v in b.items() if k not in timing}
+    assert climb(ground, budget=60, steps=["ngram", "words", "glove"]) == again
 
 
-def test_a_used_up_budget_is_said_in_the_row(shards, tmp_path):
-    report = climb(shards, labelled(), tmp_path / "out", budget=1e-9, steps=["ngram", "words"])
+def test_one_step_that_fails_does_not_stop_the_rest(ground, quick, monkeypatch):
+    def broken(*given):
+        raise BadInput("it cannot be")
+
+    monkeypatch.setattr(steps.ByWords, "learned", broken)
+    rows = climb(ground, budget=60, steps=["words", "ngram"])["rows"]
+    assert "score" in rows[0] and rows[1] == {"step": "words", "failed": "it cannot be"}
+
+
+def test_a_used_up_budget_is_said_in_the_row(ground):
+    report = climb(ground, budget=1e-9, steps=["ngram", "words"])
     assert all("budget" in row["not_tried"] for row in report["rows"]) and report["recommendation"] is None
+    assert "below the 10 s" in climb(ground, budget=11, steps=["gpt", "bert"])["rows"][0]["not_tried"]
 
 
-def test_an_unknown_step(shards, tmp_path):
+def test_an_unknown_step(ground):
     with pytest.raises(BadInput, match="'bret'"):
-        climb(shards, labelled(), tmp_path / "out", budget=60, steps=["bret"])
+        climb(ground, budget=60, steps=["bret"])
 
 
-def test_the_split_keeps_every_label_and_does_not_depend_on_chance():
-    examples = labelled()
-    train, test = split(examples, 0)
-    assert len(train) == 48 and len(test) == 12 and sum(e.label == "good" for e in test) == 6
-    assert not set(map(id, train)) & set(map(id, test)) and split(examples, 0) == (train, test) != split(examples, 1)
+def test_the_parts_keep_every_label_and_do_not_depend_on_chance():
+    found = parted(labelled(), "classify", 0)
+    assert [len(found[name]) for name in ("train", "dev", "test")] == [44, 4, 12] and sum(e.label == "good" for e in found["test"]) == 6
+    assert len({id(example) for name in ("train", "dev", "test") for example in found[name]}) == 60
+    assert parted(labelled(), "classify", 0) == found != parted(labelled(), "classify", 1)
     with pytest.raises(BadInput, match="too few"):
-        split(examples[:2], 0)
+        parted(labelled()[:2], "classify", 0)
 
 
 def row(step, value, low, high, cost):
-    return {"step": step, "accuracy": {"value": value, "low": low, "high": high}, "seconds": cost, "ms_per_text": 1.0}
+    return {"step": step, "score": {"value": value, "low": low, "high": high}, "seconds": cost, "ms_per_text": 1.0}
 
 
 def test_the_cheapest_within_the_interval_of_the_best_is_recommended():
     assert recommendation([row("ngram", 0.80, 0.78, 0.82, 1), row("words", 0.81, 0.79, 0.83, 9)])["step"] == "ngram"
     assert recommendation([row("ngram", 0.70, 0.68, 0.72, 1), row("words", 0.81, 0.79, 0.83, 9)])["step"] == "words"
-    assert recommendation([]) is None
+    assert "no other step" in recommendation([row("ngram", 0.70, 0.68, 0.72, 1)])["why"] and recommendation([]) is None

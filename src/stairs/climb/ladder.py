@@ -1,222 +1,117 @@
-"""climb: the steps on the same text and the same labels, judged on the same held-out data, and the cheapest one that is good enough."""
+"""climb: the steps on the same text and the same labels, judged on the same held-out data, and the cheapest one that is good enough.
 
-import hashlib
+`report.json` is written after every step. A climb that was stopped and begun again takes the rows it has from there, and its runs go on where
+they stand.
+"""
+
 import json
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from stairs.climb.ground import Ground, digest
+from stairs.climb.steps import Step, steps_for
 from stairs.errors import BadInput, StairsError
 from stairs.files import write_json
-from stairs.models import MODELS
-from stairs.models.configs import configured
-from stairs.models.sizes import SIZES, USUAL_TOKENIZER
 from stairs.progress import say
-from stairs.tasks import TASKS, ByNGram, ByVectors, ByWords, NextToken, Task, Window
-from stairs.tasks.ground import Classifier
-from stairs.text.examples import Text
-from stairs.text.shards import Shards
-from stairs.text.tokenizer import Tokenizer, TokenizerSpec
-from stairs.training.at_once import learn_at_once
-from stairs.training.fit import fit, plan
-from stairs.training.folder import RUN, check_writable
-from stairs.training.options import TrainingOptions
-from stairs.training.run import MODEL, Run, load, versions
+from stairs.training.folder import check_writable
+from stairs.training.run import versions
 
-TEST_SHARE = 0.2
-TEXTS_TIMED = 200
-LEARNING_SHARE = 0.9  # of the time left, for the steps that learn by gradients, in equal parts; the rest is for cutting text and for judging
+REPORT = "report.json"
+LEARNING_SHARE = 0.9  # of the time left, for the steps that learn, in equal parts; the rest is for cutting text and for judging
 SHORTEST = 10.0  # seconds below which such a step is not worth beginning
 
 
-@dataclass(frozen=True)
-class Job:
-    """One row of the table: something to train and to judge."""
-
-    step: str
-    asks: str  # next-token or classify
-    run: Callable[[Path, float], dict[str, Any]]  # trains into a folder within so many seconds, measures
-    learns: bool = False  # for as long as it may; steps that count take what they take
-
-
 def climb(
-    shards_for: Callable[[str], Shards],
-    labelled: Sequence[Text] | None,
-    out: Path,
-    *,
-    budget: float,
-    steps: Sequence[str] | None,
-    order: int = 3,
-    seed: int = 0,
+    ground: Ground, *, budget: float, steps: Sequence[str] | None = None, adopted: Sequence[str] = (), done: Callable[[dict], None] = lambda row: None
 ) -> dict[str, Any]:
-    """Train and judge each step within `budget` seconds; one that fails is listed with the reason and never stops the rest.
-
-    `shards_for(step)` is the corpus, cut as the step wants it: the same held-out characters for all of them.
-    """
-    check_writable(out)
-    jobs = jobs_for(shards_for, labelled, order, seed)
-    known = list(dict.fromkeys(job.step for job in jobs))
-    strangers = [step for step in steps or [] if step not in known]
+    """Train and judge each step within `budget` seconds; one that fails is listed with the reason and never stops the rest. `done` hears of each."""
+    check_writable(ground.out)
+    found = steps_for(ground.asks, adopted)
+    strangers = [step for step in steps or [] if step not in [own.name for own in found]]
     if strangers:
-        raise BadInput(f"there is no step {strangers[0]!r} to climb; there are {', '.join(known)}")
-    jobs = [job for job in jobs if not steps or job.step in steps]
-    ends = time.monotonic() + budget
-    rows = []
-    for number, job in enumerate(jobs):
-        left = ends - time.monotonic()
-        learning = sum(waiting.learns for waiting in jobs[number:])
-        rows.append(row_of(job, out, budget, left, left * LEARNING_SHARE / learning if job.learns else 0.0))
-    report = {
-        "rows": rows,
-        "recommendation": recommendation([row for row in rows if "accuracy" in row]),
-        "budget": budget,
-        "labelled": len(labelled or []),
-        "seed": seed,
-        "versions": versions(),
-    }
-    write_json(out / "report.json", report)
+        raise BadInput(f"there is no step {strangers[0]!r} to climb; there are {', '.join(own.name for own in found)}")
+    found = [own for own in found if not steps or own.name in steps or own.name in map(name_of, adopted)]
+    report = begun(ground, budget)
+    known = {row["step"]: row for row in report["rows"] if "run" in row}
+    began, used = time.monotonic(), report["used"]
+    report["rows"] = []
+    for number, step in enumerate(found):
+        if step.name in known:
+            row = known[step.name]
+        else:
+            left = budget - used - (time.monotonic() - began)
+            waiting = sum(own.learns and own.name not in known for own in found[number:])
+            row = row_of(step, ground, budget, left, left * LEARNING_SHARE / max(waiting, 1) if step.learns else 0.0)
+            report["used"] = round(used + time.monotonic() - began, 3)
+        report["rows"].append(row)
+        report["recommendation"] = recommendation([row for row in report["rows"] if "score" in row])
+        write_json(ground.out / REPORT, report)
+        done(row)
     return report
 
 
-def row_of(job: Job, out: Path, budget: float, left: float, share: float) -> dict[str, Any]:
-    """The row of one job: what it measured, or why it did not."""
-    row: dict[str, Any] = {"step": job.step, "asks": job.asks}
+def name_of(run: str) -> str:
+    return Path(run).name
+
+
+def begun(ground: Ground, budget: float) -> dict[str, Any]:
+    """The report as it stands, if it is of a climb on the same ground; else one without rows."""
+    shown = [said(example) for example in ground.test[:40]]
+    settings = {"seed": ground.seed, "order": ground.order, "asks": ground.asks, "labelled": digest((*ground.train, *ground.dev, *ground.test))}
+    fresh = {
+        "settings": settings, "rows": [], "recommendation": None, "budget": budget, "used": 0.0, "test": shown,
+        "examples": {name: len(getattr(ground, name)) for name in ("train", "dev", "test")}, "versions": versions(),
+    }  # fmt: skip
+    try:
+        before = json.loads((ground.out / REPORT).read_text("utf-8"))
+        return {**fresh, "rows": before["rows"], "used": before["used"]} if before["settings"] == settings else fresh
+    except (OSError, ValueError, KeyError, TypeError):
+        return fresh
+
+
+def said(example: Any) -> dict[str, Any]:
+    """A test example, and what is right about it."""
+    if hasattr(example, "passage"):
+        return {"text": f"{example.question} | {example.passage[:300]}", "right": " / ".join(text for _, text in example.answers)}
+    if hasattr(example, "first"):
+        return {"text": f"{example.first} | {example.second}", "right": example.label or f"{example.score:.2f}"}
+    if hasattr(example, "words"):
+        return {"text": " ".join(example.words), "right": " ".join(example.tags)}
+    return {"text": example.text[:300], "right": example.label}
+
+
+def row_of(step: Step, ground: Ground, budget: float, left: float, share: float) -> dict[str, Any]:
+    """The row of one step: what it measured, or why it did not."""
+    row: dict[str, Any] = {"step": step.name}
     if left <= 0:
         return row | {"not_tried": f"the budget of {budget:.0f} s was used up"}
-    if job.learns and share < SHORTEST:
+    if step.learns and share < SHORTEST:
         return row | {"not_tried": f"its share of the budget, {share:.0f} s, is below the {SHORTEST:.0f} s it needs"}
-    say(f"{job.step}: {job.asks}")
+    say(f"climbing {step.name}")
     try:
-        return row | job.run(out / f"{job.asks}-{job.step}", share)
+        return row | step.climb(ground, share)
     except StairsError as error:
         return row | {"failed": str(error)}
 
 
-def jobs_for(shards_for: Callable[[str], Shards], labelled: Sequence[Text] | None, order: int, seed: int) -> list[Job]:
-    def language_model(step: str) -> Callable[[Path, float], dict[str, Any]]:
-        def run(folder: Path, seconds: float) -> dict[str, Any]:
-            shards = shards_for(step)
-            task = untrained(step, shards, **({"order": order} if step == "ngram" else SIZES[step]["mini"]))
-            options = TrainingOptions(**(begun(folder) or {"budget": f"{seconds:.3f}s" if seconds else None}), seed=seed)
-            measured = fit(task, shards, folder, options)
-            return {name: measured[name] for name in ("bits_per_character", "perplexity", "seconds")} | {"megabytes": megabytes(folder)}
-
-        return run
-
-    predicting = [step for step in USUAL_TOKENIZER if MODELS[step].pretrains_with == NextToken.name]
-    jobs = [Job(step, "next-token", language_model(step), MODELS[step].learns_by == "gradient") for step in predicting]
-    if labelled:
-        train, test = split(labelled, seed)
-        words = Tokenizer.train(TokenizerSpec(kind="words"), lambda: ([example.text] for example in train))
-        began_with: dict[str, Any] = {"seed": seed, "order": order, "data": {"labelled": digest(labelled), "tokenizer": words.hash}}
-
-        def classifier(learn: Callable[[], Classifier]) -> Callable[[Path, float], dict[str, Any]]:
-            return lambda folder, seconds: judged(learn, test, folder, began_with)
-
-        def by_vectors(step: str) -> Callable[[Path, float], dict[str, Any]]:
-            def run(folder: Path, seconds: float) -> dict[str, Any]:
-                shards = shards_for(step)
-                words = folder.with_name(f"{Window.name}-{step}")  # a run of its own, for `stairs near`
-                task, asked = untrained(step, shards, **SIZES[step]["mini"]), begun(words)
-                if asked is None:  # its usual number of epochs, or as many as there is time for
-                    needed = plan(task, shards, TrainingOptions(seed=seed))["minutes"] * 60
-                    asked = {"budget": f"{seconds:.3f}s"} if needed > seconds else {}
-                measured = fit(task, shards, words, TrainingOptions(**asked, seed=seed))
-                learnt_from = {**began_with, "data": {**began_with["data"], "corpus": shards.manifest["corpus"]}}
-                row = judged(lambda: ByVectors.learned(train, vectors_in(words)), test, folder, learnt_from)
-                return row | {"seconds": round(row["seconds"] + measured["seconds"], 3)}
-
-            return run
-
-        vectors = [step for step in USUAL_TOKENIZER if MODELS[step].pretrains_with == Window.name]
-        jobs[1:1] = [  # what costs little comes first, should the budget be used up
-            Job("ngram", "classify", classifier(lambda: ByNGram.learned(train, words, order))),
-            Job("words", "classify", classifier(lambda: ByWords.learned(train, words))),
-            *(Job(step, "classify", by_vectors(step), learns=True) for step in vectors),
-        ]
-    return jobs
-
-
-def untrained(step: str, shards: Shards, **settings: Any) -> Task:
-    """The task on which a step learns from plain text, with weights that know nothing."""
-    kind = MODELS[step]
-    return TASKS[kind.pretrains_with](kind(configured(step, shards.tokenizer.roles, **settings)), shards.tokenizer)
-
-
-def begun(folder: Path) -> dict[str, Any] | None:
-    """How long a run that was begun was to be trained: it goes on only with the same."""
-    if not (folder / RUN).exists():
-        return None
-    asked = Run(folder).settings.get("training", {})
-    return {name: asked.get(name) for name in ("epochs", "budget")}
-
-
-def vectors_in(folder: Path) -> Window:
-    found = load(folder)
-    assert isinstance(found, Window)
-    return found
-
-
-def judged(learn: Callable[[], Classifier], test: Sequence[Text], folder: Path, began_with: dict[str, Any]) -> dict[str, Any]:
-    """Train a classifier into a run folder and measure what it is worth and what it costs."""
-    measured = learn_at_once(folder, began_with, learn, lambda task: task.evaluate(test))
-    opened = load(folder)
-    assert isinstance(opened, Classifier)
-    timed = [example.text for example in test[:TEXTS_TIMED]]
-    started = time.monotonic()
-    opened.guesses(timed)
-    per_text = (time.monotonic() - started) / len(timed) * 1000
-    return {name: measured[name] for name in ("accuracy", "macro_f1", "seconds")} | {
-        "ms_per_text": round(per_text, 3),
-        "megabytes": megabytes(folder),
-    }
-
-
-def digest(examples: Sequence[Text]) -> str:
-    """Of the texts and their labels, wherever they came from."""
-    return hashlib.sha256(json.dumps([(example.text, example.label) for example in examples]).encode()).hexdigest()
-
-
-def split(examples: Sequence[Text], seed: int) -> tuple[list[Text], list[Text]]:
-    """The same fifth of every label for the test, whatever the order of the file."""
-    order = np.random.default_rng(seed).permutation(len(examples))
-    by_label: dict[str, list[int]] = {}
-    for i in order:
-        by_label.setdefault(examples[i].label, []).append(int(i))
-    test = {i for places in by_label.values() for i in places[: round(len(places) * TEST_SHARE)]}
-    if not test:
-        raise BadInput(
-            f"{examples[0].where}: {len(examples)} labelled texts are too few to hold some back for a test; give at least 5 of a label"
-        )
-    return [e for i, e in enumerate(examples) if i not in test], [e for i, e in enumerate(examples) if i in test]
-
-
-def recommendation(rows: list[dict[str, Any]]) -> dict[str, str] | None:
-    """The cheapest step whose score lies within the interval of the best one."""
+def recommendation(rows: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """The cheapest step whose score lies within the interval of the best one, and the numbers that say so."""
     if not rows:
         return None
-    best = max(rows, key=lambda row: row["accuracy"]["value"])
-    enough = [row for row in rows if row["accuracy"]["value"] >= best["accuracy"]["low"]]
+    best = max(rows, key=lambda row: row["score"]["value"])
+    enough = [row for row in rows if row["score"]["value"] >= best["score"]["low"]]
     chosen = min(enough, key=lambda row: (row["seconds"], row["ms_per_text"]))
-    share = f"{100 * chosen['accuracy']['value']:.1f} %"
+    told = {"step": chosen["step"], "score": chosen["score"]["value"], "seconds": chosen["seconds"], "best": best["step"], "alone": len(rows) == 1}
+    return {**told, "low": best["score"]["low"], "high": best["score"]["high"], "best_seconds": best["seconds"], "why": why(chosen, best, len(rows))}
+
+
+def why(chosen: dict[str, Any], best: dict[str, Any], rows: int) -> str:
+    begins = f"{chosen['step']} scores {chosen['score']['value']:.4f} on the held-out examples"
+    if rows == 1:
+        return f"{begins}; there was no other step to compare it with"
     if chosen is best:
-        why = f"{chosen['step']} is right on {share} of the held-out texts, and no cheaper step comes within its 95 % interval"
-        why = (
-            why
-            if len(rows) > 1
-            else f"{chosen['step']} is right on {share} of the held-out texts; there was no other step to compare it with"
-        )
-    else:
-        low, high = (f"{100 * best['accuracy'][bound]:.1f}" for bound in ("low", "high"))
-        interval = f"within the 95 % interval of the best ({best['step']}, {low} to {high} %)"
-        cost = f"trains in {chosen['seconds']:.1f} s instead of {best['seconds']:.1f} s"
-        why = f"{chosen['step']} is right on {share} of the held-out texts, {interval}, and {cost}"
-    return {"step": chosen["step"], "why": why}
-
-
-def megabytes(folder: Path) -> float:
-    return round(sum(path.stat().st_size for path in (folder / MODEL).iterdir()) / 1e6, 2)
+        return f"{begins}, and no cheaper step comes within its 95 % interval"
+    interval = f"within the 95 % interval of the best ({best['step']}, {best['score']['low']:.4f} to {best['score']['high']:.4f})"
+    return f"{begins}, {interval}, and takes {chosen['seconds']:.1f} s instead of {best['seconds']:.1f} s"

@@ -26,17 +26,23 @@ class Adopt(Common):
 def main(arguments: list[str]) -> int:
     options = parse(Adopt, arguments, "adopt", ABOUT)
     out = Path(options.out) if options.out else Path("runs") / (Path(options.file).name.split(".")[0] or "adopted")
+    about, said = adopt(options.file, out)
+    show({"run": str(out), **about}) if options.json else print(f"{out}: {said}")
+    return 0
+
+
+def adopt(file: str, out: Path) -> tuple[dict[str, Any], str]:
+    """Write the run; what there is to say of it, as data and for people."""
     check_run(out)
-    place = folder_of(options.file)
-    task, about, said = transformer(place) if place else (ngrams if is_arpa(options.file) else vectors)(options.file)
+    place = folder_of(file)
+    task, about, said = transformer(place) if place else (ngrams if is_arpa(file) else vectors)(file)
     from stairs.training.run import FORMAT, Run, versions
 
     run = Run(out)
-    data = {"adopted": Path(options.file).name, "tokenizer": task.tokenizer.hash}
+    data = {"adopted": Path(file).name, "tokenizer": task.tokenizer.hash}
     with run.writing({"format": FORMAT, **task.describe(), "seed": 0, "data": data, "versions": versions()}):
         run.keep(task)
-    show({"run": str(out), **about}) if options.json else print(f"{out}: {said}")
-    return 0
+    return about, said
 
 
 def folder_of(file: str) -> Path | None:

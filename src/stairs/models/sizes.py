@@ -2,19 +2,19 @@
 
 from typing import Any
 
-# Of the steps that can be trained; `vectors` can only be adopted.
+# Of the steps that can be trained, in the order of the staircase; `vectors` can only be adopted.
 USUAL_TOKENIZER = {
     "ngram": "words",
-    "nnlm": "byte-bpe",
-    "gpt": "byte-bpe",
-    "bert": "wordpiece",
     "cbow": "words",
     "skipgram": "words",
     "glove": "words",
+    "nnlm": "byte-bpe",
     "seq2seq": "byte-bpe",
     "cove": "byte-bpe",
-    "elmo": "words",
     "transformer": "byte-bpe",
+    "elmo": "words",
+    "gpt": "byte-bpe",
+    "bert": "wordpiece",
 }
 
 TRANSLATING = ("seq2seq", "cove", "transformer")  # steps that learn from pairs of sentences

@@ -101,7 +101,7 @@ def learn_into(task: Task, shards: Shards, run: Run, options: TrainingOptions) -
         return loop.finish(steps, kept)
 
 
-def plan(task: Task, shards: Shards, options: TrainingOptions) -> dict[str, Any]:
+def plan(task: Task, shards: Any, options: TrainingOptions) -> dict[str, Any]:
     """The minutes, memory and disk that `fit` with the same arguments would take, from a few steps that are thrown away."""
     options = settled_for(task, options)
     judge = partial(task.evaluate_shards, shards, "held_out")

@@ -1,0 +1,65 @@
+"""What all steps of a climb share: the text, the labelled examples, parted once for all, and where the runs stand."""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from stairs.errors import BadInput
+from stairs.text.shards import Shards
+
+TEST_SHARE = 0.2
+DEV_SHARE = 0.1  # of those that are learnt from, to tell when to stop; the test part is seen once, at the end
+METRICS = ("spearman", "f1", "accuracy")  # the first of them that a task has is what its steps are compared by
+LABEL_METRICS = ("accuracy",)
+
+
+@dataclass(frozen=True)
+class Ground:
+    shards_for: Callable[[str], Shards]  # the corpus, cut as a step wants it: the same held-out characters for all
+    out: Path
+    seed: int = 0
+    order: int = 3  # of the n-grams
+    asks: str = ""  # which task the examples are for; none if there are none
+    train: Sequence[Any] = ()
+    dev: Sequence[Any] = ()
+    test: Sequence[Any] = ()
+
+    @property
+    def taught(self) -> dict[str, Any]:
+        """What a run that learns from the examples was begun with."""
+        return {"seed": self.seed, "order": self.order, "data": {"labelled": digest((*self.train, *self.dev, *self.test))}}
+
+
+def parted(examples: Sequence[Any], asks: str, seed: int) -> dict[str, Any]:
+    """The fields of a Ground that examples decide: the same parts for the same file and seed. Each label keeps its share of every part."""
+    by_label: dict[Any, list[int]] = {}
+    for i in np.random.default_rng(seed).permutation(len(examples)).tolist():
+        by_label.setdefault(getattr(examples[i], "label", None) if asks in ("classify", "compare") else None, []).append(i)
+    parts: dict[str, list[int]] = {"test": [], "dev": [], "train": []}
+    for own in by_label.values():
+        test = round(len(own) * TEST_SHARE)
+        dev = test + round((len(own) - test) * DEV_SHARE)
+        for name, places in (("test", own[:test]), ("dev", own[test:dev]), ("train", own[dev:])):
+            parts[name] += places
+    if not parts["test"]:
+        raise BadInput(f"{examples[0].where}: {len(examples)} labelled examples are too few to hold some back for a test; give at least 5 of a label")
+    parts["dev"] = parts["dev"] or parts["train"][:1]
+    return {"asks": asks, **{name: [examples[i] for i in sorted(places)] for name, places in parts.items()}}
+
+
+def digest(examples: Sequence[Any]) -> str:
+    """Of the examples, wherever they came from."""
+    found = hashlib.sha256()
+    for example in examples:
+        found.update(repr(replace(example, where="")).encode())
+    return found.hexdigest()
+
+
+def metric_of(measured: dict[str, Any], asks: str) -> str:
+    """The name of what the steps of a task are compared by."""
+    names = LABEL_METRICS if asks == "classify" else METRICS
+    return next(name for name in names if name in measured)

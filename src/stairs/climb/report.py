@@ -1,0 +1,153 @@
+"""report.html: one file that shows a climb, in English and Chinese, and needs nothing else: pictures are SVG, the switch of language is CSS."""
+
+import json
+from collections.abc import Iterable
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import vl_convert
+
+from stairs.climb.words import WORDS
+from stairs.pictures.climb import frontier, staircase
+from stairs.pictures.curves import curves
+from stairs.training.run import METRICS
+
+SHOWN = 12  # examples on which the steps disagree
+LONGEST = 200  # letters of one
+STYLE = """
+:root { color-scheme: light dark; --ink: #1b2a41; --paper: #ffffff; --faint: #667085; --line: #d0d5dd; --mark: #f7e3e1; --good: #e7f3ea }
+@media (prefers-color-scheme: dark) {
+  :root { --ink: #e6e9ef; --paper: #14181f; --faint: #9aa4b2; --line: #343b46; --mark: #4a2a28; --good: #22392a }
+}
+body { font: 16px/1.5 system-ui, "Noto Sans CJK SC", sans-serif; color: var(--ink); background: var(--paper) }
+body { max-width: 62rem; margin: 2rem auto; padding: 0 1rem }
+h1 { font-size: 1.6rem } h2 { font-size: 1.2rem; margin-top: 2.2rem } p { max-width: 48rem } .see { color: var(--faint) }
+table { border-collapse: collapse; font-size: .92rem } th, td { text-align: right; padding: .3rem .6rem; border-bottom: 1px solid var(--line) }
+th:first-child, td:first-child, .words td { text-align: left } tr.chosen { background: var(--good) } td.wrong { background: var(--mark) }
+figure { margin: 1rem 0; background: #ffffff; padding: .5rem; border-radius: .4rem; overflow-x: auto }
+figure svg { max-width: 100%; height: auto } .wide { overflow-x: auto }
+.box { border-left: 4px solid #2f6f4f; padding: .4rem 1rem } pre { overflow-x: auto; font-size: .8rem; color: var(--faint) }
+input[name=language] { position: absolute; opacity: 0 } label { border: 1px solid var(--line); padding: .1rem .6rem; cursor: pointer }
+input:focus-visible + label { outline: 2px solid #2f6f4f } [lang=zh] { display: none }
+#chinese:checked ~ main [lang=zh] { display: revert } #chinese:checked ~ main [lang=en] { display: none }
+#chinese:checked + label, #english:checked + label { background: var(--ink); color: var(--paper) }
+"""
+
+
+def write(report: dict[str, Any], out: Path) -> Path:
+    """report.html beside the runs."""
+    path = out / "report.html"
+    waiting = path.with_suffix(".html.new")
+    waiting.write_text(page(report, out), "utf-8")
+    waiting.replace(path)
+    return path
+
+
+def page(report: dict[str, Any], out: Path) -> str:
+    scored = [row for row in report["rows"] if "score" in row]
+    parts = [f"<h1>{both('title')}</h1>", summary(report)]
+    if scored:
+        parts += [section("staircase", picture(staircase(scored, quality_of(scored), report["recommendation"]["step"])), see=True)]
+    parts += [section("table", table(report))]
+    if scored:
+        parts += [section("frontier", picture(frontier(scored, quality_of(scored))), see=True)]
+    learning = learnt(report["rows"], out)
+    if learning:
+        parts += [section("curves", picture(learning), see=True)]
+    if scored:
+        parts += [section("disagree", disagreements(report, scored), see=True)]
+    told = {name: report[name] for name in ("settings", "budget", "used", "examples", "versions")}
+    parts += [section("again", f"<pre>{escape(json.dumps(told, indent=1, ensure_ascii=False))}</pre>")]
+    return (
+        f'<!doctype html>\n<html><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">\n'
+        f"<title>{escape(WORDS['title'][0])}</title><style>{STYLE}</style></head><body>\n"
+        '<input type="radio" name="language" id="english" checked><label for="english">English</label>\n'
+        '<input type="radio" name="language" id="chinese"><label for="chinese">中文</label>\n'
+        f"<main>\n{chr(10).join(parts)}\n</main></body></html>\n"
+    )
+
+
+def quality_of(rows: list[dict[str, Any]]) -> str:
+    return rows[0]["metric"].replace("_", " ")
+
+
+def both(name: str, **values: Any) -> str:
+    """A text in both languages; CSS shows one."""
+    return "".join(
+        f'<span lang="{language}">{escape(text.format(**values))}</span>' for language, text in zip(("en", "zh"), WORDS[name], strict=True)
+    )  # fmt: skip
+
+
+def section(name: str, inside: str, see: bool = False) -> str:
+    said = f'<p class="see">{both(name + "_see")}</p>' if see else ""
+    return f"<section><h2>{both(name)}</h2>{said}{inside}</section>"
+
+
+def picture(chart: Any) -> str:
+    return f"<figure>{vl_convert.vegalite_to_svg(chart.to_json())}</figure>"
+
+
+def summary(report: dict[str, Any]) -> str:
+    told, asked = report["recommendation"], report["settings"]["asks"]
+    data = f"<p class='see'>{both('data', **report['examples'], asks=asked)}</p>" if asked and report["examples"]["test"] else ""
+    if told is None:
+        return f"<p>{both('nothing')}</p>{data}"
+    name = "alone" if told["alone"] else "best" if told["step"] == told["best"] else "cheaper"
+    return f'<p class="box"><b>{both("recommended")}: {escape(told["step"])}.</b> {both(name, **told)}</p>{data}'
+
+
+def table(report: dict[str, Any]) -> str:
+    names = ("step", "score", "interval", "bits", "seconds", "per_text", "parameters", "megabytes")
+    chosen = (report["recommendation"] or {}).get("step")
+    rows = [f"<tr>{''.join(f'<th>{both(name)}</th>' for name in names)}</tr>"]
+    for row in report["rows"]:
+        mark = ' class="chosen"' if row["step"] == chosen else ""
+        rows.append(f"<tr{mark}>{''.join(cells(row, len(names)))}</tr>")
+    return f'<div class="wide"><table>{"".join(rows)}</table></div>'
+
+
+def cells(row: dict[str, Any], count: int) -> Iterable[str]:
+    yield f"<td>{escape(row['step'])}</td>"
+    if "run" not in row:
+        reason = next(name for name in ("not_tried", "failed") if name in row)
+        yield f'<td colspan="{count - 1}">{both(reason)}: {escape(row[reason])}</td>'
+        return
+    score, bits = row.get("score"), row.get("bits_per_character")
+    yield f"<td>{score['value']:.4f}</td><td>{score['low']:.4f} - {score['high']:.4f}</td>" if score else "<td></td><td></td>"
+    yield f"<td>{bits['value']:.4f}</td>" if bits else "<td></td>"
+    speed = f"{row['ms_per_text']:.2f}" if score else ""
+    yield f"<td>{row['seconds']:.1f}</td><td>{speed}</td><td>{row['parameters']:,}</td><td>{row['megabytes']:.1f}</td>"
+
+
+def learnt(rows: list[dict[str, Any]], out: Path) -> Any:
+    """Curves of the steps that predict text, on one axis."""
+    points: list[dict[str, Any]] = []
+    levels: list[dict[str, Any]] = []
+    for row in rows:
+        if "bits_per_character" not in row:
+            continue
+        measured = [json.loads(line) for line in (out / row.get("read_by", row["run"]) / METRICS).read_text("utf-8").splitlines()]
+        own = [
+            {"step": row["step"], "minutes": entry["seconds"] / 60, "value": entry["bits_per_character"]["value"]}
+            for entry in measured
+            if "bits_per_character" in entry and "seconds" in entry
+        ]
+        points += own if len(own) > 1 else []
+        levels += [] if len(own) > 1 else [{"step": row["step"], "value": row["bits_per_character"]["value"]}]
+    return curves(points, levels) if points or levels else None
+
+
+def disagreements(report: dict[str, Any], scored: list[dict[str, Any]]) -> str:
+    """The examples of which not all say the same, those first on which the steps are most divided."""
+    found = [(example, [row["said"][number] for row in scored]) for number, example in enumerate(report["test"])]
+    divided = sorted((pair for pair in found if len(set(pair[1])) > 1), key=lambda pair: -len(set(pair[1])))[:SHOWN]
+    if not divided:
+        return f"<p>{both('agree')}</p>"
+    steps = "".join(f"<th>{escape(row['step'])}</th>" for row in scored)
+    head = f"<tr><th>{both('text')}</th><th>{both('right')}</th>{steps}</tr>"
+    rows = []
+    for example, answers in divided:
+        said = "".join(f"<td{'' if answer == example['right'] else ' class=wrong'}>{escape(answer[:LONGEST])}</td>" for answer in answers)
+        rows.append(f"<tr><td>{escape(example['text'][:LONGEST])}</td><td>{escape(example['right'][:LONGEST])}</td>{said}</tr>")
+    return f'<div class="wide"><table class="words">{head}{"".join(rows)}</table></div>'

@@ -1,0 +1,53 @@
+"""What the report says, in English and in Chinese."""
+
+WORDS: dict[str, tuple[str, str]] = {
+    "title": ("Which step is worth it?", "爬到哪一级才值得？"),
+    "recommended": ("Recommended", "推荐"),
+    "staircase": ("The staircase", "阶梯"),
+    "staircase_see": (
+        "Each stair is a step: its height is how well it does on the held-out examples, its depth what it cost to train.",
+        "每一级台阶是一个模型：高度是它在留出样本上的得分，深度是训练的代价。",
+    ),
+    "table": ("What each step is worth, and what it costs", "每一级的价值与代价"),
+    "frontier": ("Quality against cost", "质量与代价"),
+    "frontier_see": (
+        "Steps on the line are not beaten by any that costs less. The bars are 95 % intervals: where they overlap, a difference may be chance.",
+        "线上的台阶没有被更便宜的台阶超过。竖线是 95 % 置信区间：重叠之处，差别可能只是偶然。",
+    ),
+    "curves": ("Learning", "学习过程"),
+    "curves_see": (
+        "Bits for each character of held-out text, against the minutes of training. Dashed: steps that count, and are done at once.",
+        "留出文本上每个字符的比特数随训练分钟数的变化。虚线是靠计数、一次完成的台阶。",
+    ),
+    "disagree": ("Where they disagree", "分歧所在"),
+    "disagree_see": (
+        "Held-out examples on which the steps do not say the same. Wrong answers are marked.",
+        "各级台阶说法不一的留出样本。错误的回答有标记。",
+    ),
+    "agree": ("All steps say the same of the examples that are shown.", "所示样本上各级台阶的说法都一致。"),
+    "again": ("To do it again", "如何重现"),
+    "step": ("step", "台阶"),
+    "score": ("score", "得分"),
+    "interval": ("95 % interval", "95 % 区间"),
+    "bits": ("bits per character", "每字符比特数"),
+    "seconds": ("training, s", "训练（秒）"),
+    "per_text": ("ms per text", "每条文本毫秒"),
+    "parameters": ("weights", "参数"),
+    "megabytes": ("MB", "MB"),
+    "text": ("example", "样本"),
+    "right": ("right", "正确"),
+    "not_tried": ("not tried", "未尝试"),
+    "failed": ("failed", "失败"),
+    "nothing": ("There were no labels, so no step is recommended: the lowest bits per character predict the text best.",
+                "没有标签，因此不作推荐：每字符比特数最低者对文本预测得最好。"),
+    "alone": ("{step} scores {score:.4f} on the held-out examples; there was no other step to compare it with.",
+              "{step} 在留出样本上得分 {score:.4f}；没有其他台阶可比。"),
+    "best": ("{step} scores {score:.4f} on the held-out examples, and no cheaper step comes within its 95 % interval.",
+             "{step} 在留出样本上得分 {score:.4f}，没有更便宜的台阶进入它的 95 % 区间。"),
+    "cheaper": ("{step} scores {score:.4f} on the held-out examples, within the 95 % interval of the best ({best}, {low:.4f} to {high:.4f}), "
+                "and takes {seconds:.1f} s instead of {best_seconds:.1f} s.",
+                "{step} 在留出样本上得分 {score:.4f}，落在最佳者（{best}，{low:.4f} 至 {high:.4f}）的 95 % 区间之内，"
+                "训练只需 {seconds:.1f} 秒而不是 {best_seconds:.1f} 秒。"),
+    "data": ("{train} examples to learn from, {dev} to tell when to stop, {test} to judge by; task: {asks}.",
+             "{train} 个样本用于学习，{dev} 个用于决定何时停止，{test} 个用于评判；任务：{asks}。"),
+}  # fmt: skip

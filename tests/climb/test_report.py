@@ -1,0 +1,64 @@
+"""report.html: all of a climb in one file, in two languages, with nothing that a browser would fetch or run."""
+
+import json
+import re
+
+import pytest
+
+from stairs.climb.report import page, write
+
+BAD = '<script>alert("x")</script>'
+
+
+def row(step, value, seconds, said, **more):
+    score = {"value": value, "low": value - 0.02, "high": value + 0.02}
+    return {"step": step, "run": f"classify-{step}", "metric": "accuracy", "score": score, "said": said, "seconds": seconds, "ms_per_text": 0.5,
+            "parameters": 1000, "megabytes": 1.5, **more}  # fmt: skip
+
+
+@pytest.fixture
+def report(tmp_path):
+    bits = {"value": 2.0, "low": 1.9, "high": 2.1}
+    (tmp_path / "next-token-gpt").mkdir()
+    lines = [{"step": n, "seconds": n * 60, "bits_per_character": {"value": 3 - n / 10}} for n in (1, 2)]
+    (tmp_path / "next-token-gpt" / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    rows = [
+        row("words", 0.80, 1.0, ["good", "bad"]),
+        row("gpt", 0.81, 600.0, ["good", BAD], bits_per_character=bits, read_by="next-token-gpt"),
+        {"step": "bert", "not_tried": "its share of the budget was too small"},
+        {"step": "elmo", "failed": f"it broke on {BAD}"},
+    ]
+    told = {"step": "words", "score": 0.8, "seconds": 1.0, "best": "gpt", "alone": False, "low": 0.79, "high": 0.83, "best_seconds": 600.0, "why": ""}
+    test = [{"text": "a fine day", "right": "good"}, {"text": BAD, "right": "bad"}]
+    settings = {"seed": 0, "order": 3, "asks": "classify", "labelled": "0" * 64}
+    counts = {"train": 8, "dev": 1, "test": 2}
+    told = {"settings": settings, "rows": rows, "recommendation": told, "test": test, "examples": counts}
+    return {**told, "budget": 60.0, "used": 30.0, "versions": {}}
+
+
+def test_it_says_which_and_why_in_both_languages(report, tmp_path):
+    shown = write(report, tmp_path).read_text("utf-8")
+    assert "Recommended" in shown and "推荐" in shown and "within the 95 % interval of the best (gpt" in shown and "落在最佳者" in shown
+    assert shown.count("<svg") == 3 and "its share of the budget was too small" in shown
+    assert shown.count('lang="en"') == shown.count('lang="zh"')
+
+
+def test_nothing_is_fetched_or_run(report, tmp_path):
+    shown = page(report, tmp_path)
+    assert "<script" not in shown and "&lt;script&gt;" in shown
+    assert not re.search(r"""(src|href)=["']?(?!#)""", re.sub(r"xmlns[:\w]*=\"[^\"]*\"", "", shown))
+
+
+def test_the_examples_on_which_the_steps_disagree(report, tmp_path):
+    shown = page(report, tmp_path)
+    told = shown[shown.index("Where they disagree") :]
+    assert "a fine day" not in told.split("</section>")[0] and "class=wrong" in told
+    report["rows"][1]["said"] = ["good", "bad"]
+    assert "All steps say the same" in page(report, tmp_path)
+
+
+def test_without_labels_there_is_no_recommendation(report, tmp_path):
+    bits = {"value": 2.0, "low": 1.9, "high": 2.1}
+    report |= {"rows": [{"step": "ngram", "run": "next-token-gpt", "seconds": 1.0, "parameters": 10, "megabytes": 0.1, "bits_per_character": bits}]}
+    report |= {"recommendation": None, "test": [], "settings": {**report["settings"], "asks": ""}}
+    assert "There were no labels" in page(report, tmp_path)
