@@ -67,7 +67,7 @@ def test_an_image_has_a_pixel_for_each_number():
     assert kind == "data:image/png;base64" and struct.unpack(">II", png[16:24]) == (3, 2)
     size = struct.unpack(">I", png[33:37])[0]
     rows = zlib.decompress(png[41 : 41 + size])
-    assert len(rows) == 2 * (1 + 3 * 4) and rows[1:4] == bytes.fromhex("2f7ed8") and list(rows[4:13:4]) == [0, 255, 128] and rows[17] == 255
+    assert len(rows) == 2 * (1 + 3 * 4) and rows[1:4] == bytes.fromhex("2f7ed8") and list(rows[4:13:4]) == [0, 255, 130] and rows[17] == 255
 
 
 def test_a_sure_classifier_is_drawn_by_its_log_odds():

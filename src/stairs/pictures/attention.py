@@ -8,7 +8,7 @@ from typing import Any
 
 import altair as alt
 
-from stairs.pictures.style import BLUE, LETTERS, ORANGE, across, finished, numbered, pixels, shown, table, token_axis
+from stairs.pictures.style import BLUE, GRID, LETTERS, ORANGE, across, finished, numbered, pixels, shown, table, token_axis
 from stairs.pictures.words import PALE
 
 LARGEST, SMALLEST, SIDE = 24, 9, 620  # pixels of a cell, and of a matrix about which the cells become smaller
@@ -16,6 +16,7 @@ LINE = 19  # height of a token beside the lines
 APART = 190  # between the two columns of tokens
 THUMBNAIL, BETWEEN = 72, 10
 STRIPE, NARROWEST = 6, 320  # height of a place in a table of positions, and the width of all, at least
+LEVEL = 5  # of 255 steps of opacity, those that are told apart: an image becomes half as large
 Matrix = Sequence[Sequence[float]]
 
 
@@ -33,7 +34,7 @@ def matrix(tokens: Sequence[str], weights: Matrix, title: str, quantity: str) ->
     names = numbered(tokens)
     cell = max(min(LARGEST, SIDE // max(len(names), 1)), SMALLEST)
     cells = [{"from": names[i], "to": names[j], "weight": weight} for i, row in enumerate(weights) for j, weight in enumerate(row) if weight]
-    grid: dict[str, Any] = {"grid": True, "gridOpacity": 0.3, "tickBand": "extent"}
+    grid: dict[str, Any] = {"grid": True, "tickBand": "extent", **GRID}
     chart = (
         table(cells)
         .mark_rect(color=BLUE, aria=False)
@@ -128,8 +129,9 @@ def positions(data: dict[str, Any]) -> Any:
 def image(weights: Matrix, colour: str, scaled: bool = False) -> str:
     """Numbers from 0 to 1 as a PNG, the stronger the more opaque, a pixel each; a `scaled` one has its largest as 1."""
     most = (max((weight for row in weights for weight in row), default=1.0) or 1.0) if scaled else 1.0
-    red_green_blue = bytes.fromhex(colour[1:])
-    rows = b"".join(b"\0" + b"".join(red_green_blue + bytes([min(round(255 * weight / most), 255)]) for weight in row) for row in weights)
+    red_green_blue, levels = bytes.fromhex(colour[1:]), 255 // LEVEL
+    opacities = [[LEVEL * min(round(levels * weight / most), levels) for weight in row] for row in weights]
+    rows = b"".join(b"\0" + b"".join(red_green_blue + bytes([opacity]) for opacity in row) for row in opacities)
     header = struct.pack(">IIBBBBB", len(weights[0]), len(weights), 8, 6, 0, 0, 0)  # eight bits each of red, green, blue and opacity
     parts = ((b"IHDR", header), (b"IDAT", zlib.compress(rows, 9)), (b"IEND", b""))
     written = b"".join(struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content)) for kind, content in parts)

@@ -9,7 +9,7 @@ from typing import Any
 
 import altair as alt
 
-from stairs.pictures.style import BLUE, GREY, LETTERS, ORANGE, across, finished, pixels, table
+from stairs.pictures.style import BLUE, GREY, GRID, LETTERS, ORANGE, across, finished, pixels, table
 from stairs.pictures.words import Box
 
 WIDTH, HEIGHT = 640, 300
@@ -28,12 +28,12 @@ def staircase(rows: Sequence[Row], quality: str = "accuracy", best: str | None =
     for row in rows:
         deep = max(NARROWEST + DECADE * math.log10(1 + row["seconds"]), across(row["step"]) + 8)
         stairs.append({
-            **flat(row), "x": x, "x2": x + deep, "middle": x + deep / 2, "foot": low, "written": f"{row['score']['value']:.3g}",
+            **flat(row), "x": x, "x2": x + deep, "middle": x + deep / 2, "foot": low, "written": f"{row['score']['value']:.3f}",
             "cost": spoken(row["seconds"]), "colour": ORANGE if row["step"] == best else BLUE,
         })  # fmt: skip
         x += deep
     across_all = alt.Scale(domain=[0, x or 1.0], nice=False)
-    y = alt.Y("value:Q", title=quality, scale=alt.Scale(domain=[low, high], nice=False, zero=False), axis=alt.Axis(gridOpacity=0.4))
+    y = alt.Y("value:Q", title=quality, scale=alt.Scale(domain=[low, high], nice=False, zero=False), axis=alt.Axis(**GRID))
     middle = alt.X("middle:Q", axis=None, scale=across_all)
     tips = ["step:N", alt.Tooltip("value:Q", title=quality, format=".4f"), "cost:N", *(f"{name}:Q" for name in COSTS)]
     base = table(stairs)
@@ -57,9 +57,9 @@ def frontier(rows: Sequence[Row], quality: str = "accuracy") -> Any:
     best = dominant(rows)
     points = [{**flat(row), "seconds": own, "kind": "on" if row["step"] in best else "off"} for row, own in zip(rows, seconds, strict=True)]
     x = alt.X("seconds:Q", title="seconds of training", scale=alt.Scale(type="log", domain=[10**first, 10**last], nice=False),
-              axis=alt.Axis(gridOpacity=0.4, labelOverlap=True, format="~g"))  # fmt: skip
+              axis=alt.Axis(labelOverlap=True, format="~g", **GRID))  # fmt: skip
     up = alt.Scale(domain=[low, high], nice=False, zero=False)
-    y = alt.Y("value:Q", title=quality, scale=up, axis=alt.Axis(gridOpacity=0.4))
+    y = alt.Y("value:Q", title=quality, scale=up, axis=alt.Axis(**GRID))
     colour = alt.Color("kind:N", scale=alt.Scale(domain=["on", "off"], range=[ORANGE, GREY]), legend=None)
     base = table(points)
     line = table([point for point in points if point["kind"] == "on"]).mark_line(interpolate="step-after", color=ORANGE, opacity=0.7)

@@ -4,7 +4,7 @@ from typing import Any
 
 import altair as alt
 
-from stairs.pictures.style import BLUE, FONT, LETTERS, ORANGE, finished, numbered, table, titled, token_axis
+from stairs.pictures.style import BLUE, FONT, GRID, LETTERS, ORANGE, finished, numbered, table, titled, token_axis
 
 COLUMN, ROW = 26, 26
 NARROW, MOST = 10, 900  # pixels of a column, and of all, beyond which columns become narrower
@@ -65,7 +65,7 @@ def senses(data: dict[str, Any]) -> Any:
         .mark_line(point=alt.OverlayMarkDef(size=70, filled=True, opacity=1), strokeWidth=2)
         .encode(
             x=alt.X("layer:O", sort=order, title="layer", axis=alt.Axis(labelAngle=0)),
-            y=alt.Y("cosine:Q", title="mean cosine of two occurrences", scale=alt.Scale(zero=False, padding=12)),
+            y=alt.Y("cosine:Q", title="mean cosine of two occurrences", scale=alt.Scale(zero=False, padding=12), axis=alt.Axis(**GRID)),
             color=alt.Color("kind:N", sort=kinds, scale=alt.Scale(domain=kinds, range=[BLUE, ORANGE]), title=None),
             tooltip=["layer:O", "kind:N", alt.Tooltip("cosine:Q", format=".3f")],
         )

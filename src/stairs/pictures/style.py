@@ -13,6 +13,7 @@ WIDTH, HEIGHT = 640, 480
 LETTERS = 12  # height of the writing
 FONT = "Noto Sans CJK SC, Source Han Sans SC, PingFang SC, Microsoft YaHei, WenQuanYi Micro Hei, Noto Sans, DejaVu Sans, sans-serif"
 BLUE, ORANGE, GREY = "#2f7ed8", "#e8762c", "#8a919c"
+GRID: dict[str, Any] = {"gridColor": "gray", "gridOpacity": 0.2}
 SPACES, SPACE, END_OF_WORD = (" ", "▁"), "␣", "</w>"  # how tokenizers write a space beside a word, and how it is shown
 LINES = str.maketrans({"\n": "⏎", "\t": "⇥", "\r": "⏎"})
 WIDE = "␣⏎⇥…"
