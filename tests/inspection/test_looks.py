@@ -1,5 +1,6 @@
 """Every look gives plain data, the right one, and says in a sentence what it cannot show."""
 
+import dataclasses
 import json
 import math
 
@@ -12,6 +13,8 @@ from stairs.errors import BadInput, Unsupported
 from stairs.inspection import attention, attribution, looks, reading
 from stairs.inspection.capture import capture
 from stairs.inspection.looks import LOOKS, fitting, look
+from stairs.models.gpt import GPT
+from stairs.tasks import NextToken
 from stairs.text.tokenizer import Tokenizer, TokenizerSpec
 
 RUNS = ("ngram", "nnlm", "gpt", "elmo", "bert", "skipgram", "vectors", "seq2seq", "plain seq2seq", "transformer")
@@ -89,6 +92,7 @@ def test_a_text_beyond_the_context_is_cut_and_says_so(tasks):
     long = " ".join(SENTENCES[:20])
     for name in ("heads", "attention", "lines", "layers", "mask"):
         assert "32 tokens" in look(tasks["bert"], name, long)["cut"]
+    assert "30 tokens" in look(tasks["bert"], "surprise", long)["cut"]
     assert "32 tokens" in look(tasks["gpt"], "surprise", long)["cut"] and len(look(tasks["gpt"], "next", long)["next"]) == 10
     assert len(look(tasks["ngram"], "mask", long)["tokens"]) == reading.LONGEST
 
@@ -142,6 +146,23 @@ def test_what_does_not_fit_is_one_sentence(tasks, tmp_path):
     refused("has no report.json", Unsupported, tasks["classify"], "confusion", run=str(tmp_path))
     (tmp_path / "report.json").write_text('{"dev": {"accuracy": 1}}')
     refused("tells no confusion", BadInput, tasks["classify"], "confusion", run=str(tmp_path))
+
+
+def test_alignment_of_one_head_or_of_all(tasks):
+    task = tasks["transformer"]
+    usual, heads = look(task, "alignment", TEXT), [look(task, "alignment", TEXT, layer=0, head=head) for head in range(2)]
+    assert np.allclose(np.mean([one["weights"] for one in heads], 0), usual["weights"], atol=1e-3)  # the last layer but one is the first of two
+    assert not np.allclose(look(task, "alignment", TEXT, layer=1)["weights"], usual["weights"], atol=1e-3)
+    with pytest.raises(Unsupported, match="seq2seq looks at the source once"):
+        look(tasks["seq2seq"], "alignment", TEXT, layer=0)
+
+
+@pytest.mark.parametrize("kind", ["sinusoidal", "rotary", "learned"])
+def test_positions_of_every_kind(tasks, kind):
+    config = dataclasses.replace(tasks["gpt"].model.config, positions=kind)
+    found = look(NextToken(GPT(config), tasks["gpt"].tokenizer), "positions")
+    assert found["kind"] == kind and len(found["table"]) == found["positions"] == 32
+    assert kind == "learned" or found["table"][0][-1] == 1  # the cosine of nothing
 
 
 def test_two_texts_are_read_in_one_row(tasks):

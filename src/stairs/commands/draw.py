@@ -10,11 +10,10 @@ from stairs.commands.options import Common, parse, show
 from stairs.errors import BadInput
 from stairs.progress import say
 
-ABOUT = """A picture of what a run makes of a text, as SVG, PNG or HTML, or what it shows as JSON.
-of any run: tokens, mask; of n-grams: backoff; of language models: surprise, next; of bert: blanks, surprise;
-of word vectors: neighbours, strips, map, analogy; of translations: alignment, tree;
-of attention: attention, lines, heads, positions; of several layers: layers, senses; of a tuned run: reasons, confusion, mix.
-Several texts are so many lines: words to ask for, or for senses as in "river: the bank of the river"."""
+ABOUT = """A picture of what a run makes of a text, as SVG, PNG or HTML, or as JSON what it would show. There are tokens of any run and mask of most;
+backoff of n-grams; surprise and next of language models; blanks and surprise of bert; neighbours, strips, map and analogy of word vectors; alignment
+and tree of translations; attention, lines, heads and positions of steps with attention; layers of those that have several; senses of a word; reasons,
+confusion and mix of a tuned run. Several texts are so many lines: words to ask for, or for senses as in "river: the bank of the river"."""
 ENDINGS = (".svg", ".png", ".html", ".json")
 MOST = 1 << 24
 
@@ -22,10 +21,10 @@ MOST = 1 << 24
 @dataclass(frozen=True)
 class Draw(Common):
     run: Positional[str]  # a run folder
-    picture: Positional[str]  # one of those above
-    text: Positional[tuple[str, ...]] = ()  # - reads stdin
-    layer: int | None = None  # attention, lines: counted from 0; -1 is the last; 0 if not given
-    head: int | None = None  # attention, lines: counted from 0
+    picture: Positional[str]  # the name of a picture, one of those above
+    text: Positional[tuple[str, ...]] = ()  # what to draw it of; - reads stdin
+    layer: int | None = None  # attention, lines, alignment: counted from 0; -1 is the last; 0 if not given
+    head: int | None = None  # attention, lines, alignment: counted from 0
     word: str | None = None  # lines: from this word only, by its spelling or its place; senses: the word
     second: str | None = None  # attention, lines, heads, layers: another text, read behind the first
     top: int | None = None  # next, blanks, and words: how many to show

@@ -69,9 +69,13 @@ def weights_of(task: Any, found: Read, layers: Sequence[int]) -> list[np.ndarray
 def of_head(task: Any, found: Read, layer: int, head: int) -> np.ndarray:
     check_layer(task, layer)
     (weights,) = weights_of(task, found, [layer])
-    if not -len(weights) <= head < len(weights):
-        raise BadInput(f"{task.step} has no head {head}; each layer has {len(weights)}, numbered from 0")
-    return weights[head]
+    return weights[check_head(task, head, len(weights))]
+
+
+def check_head(task: Any, head: int, heads: int) -> int:
+    if not -heads <= head < heads:
+        raise BadInput(f"{task.step} has no head {head}; each layer has {heads}, numbered from 0")
+    return head
 
 
 def check_layer(task: Any, layer: int) -> None:

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from stairs.errors import BadInput, Unsupported
-from stairs.inspection import attention, attribution, layers, reading, saying, word_looks
+from stairs.inspection import attention, attribution, layers, reading, saying, translating, word_looks
 from stairs.inspection.reading import Data
 
 
@@ -62,18 +62,6 @@ def encodes(task: Any) -> bool:
     return model(task) is not None and model(task).can("encode")
 
 
-def alignment(task: Any, text: str) -> Data:
-    """The best translation, and how much each of its tokens looked at each of the text."""
-    answer = task.answer(text)
-    return {"text": text, "translation": answer["translation"], **answer["alignment"]}
-
-
-def tree(task: Any, text: str) -> Data:
-    """The beginnings that beam search tried, step by step."""
-    answer = task.answer(text)
-    return {"text": text, "translation": answer["translation"], "steps": answer["tree"]}
-
-
 LOOKS: dict[str, Look] = {
     "tokens": Look(reading.tokens, lambda task: True),
     "backoff": Look(saying.backoff, counts),
@@ -84,8 +72,8 @@ LOOKS: dict[str, Look] = {
     "strips": Look(word_looks.strips, has_words, ("top",)),
     "map": Look(word_looks.words_map, has_words, ("top",)),
     "analogy": Look(word_looks.analogy, has_words, ("top",)),
-    "alignment": Look(alignment, aligns),
-    "tree": Look(tree, translates),
+    "alignment": Look(translating.alignment, aligns, ("layer", "head")),
+    "tree": Look(translating.tree, translates),
     "positions": Look(attention.positions, lambda task: attention.table_of(model(task)) is not None, reads=False),
     "mask": Look(attention.mask, lambda task: attends(task) or getattr(model(task), "name", "") in attention.WITHOUT_ATTENTION),
     "attention": Look(attention.attention, attends, ("layer", "head", "second")),

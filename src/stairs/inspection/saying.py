@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from stairs.inspection.reading import Data, ids_of, noted, room, spelled
+from stairs.inspection.reading import Data, ids_of, noted, places, room, spelled
 from stairs.tasks.next_token import NextToken
 
 
@@ -20,14 +20,23 @@ def surprise(task: Any, text: str) -> Data:
     """Bits of each token: after those before it, or, for a bert, among all others."""
     ids = ids_of(task, text)
     if task.name == "masked-token":
-        found = task.pseudo_log_likelihood(text)
-        scores = [token["log_chance"] / math.log(2) for token in found["tokens"]]
-        return {"text": text, "measured_as": found["measured_as"], "tokens": with_bits([spelled(task.tokenizer, i) for i in ids], scores)}
+        return among_all(task, text, ids)
     most = room(task)
     kept = ids if most is None else ids[: most - 1]
     scores = (task.model.log_likelihood(task.batch([kept]))[0] / math.log(2)).tolist()
     cut = f"{task.step} reads {most} tokens at once; those behind were left out" if len(kept) < len(ids) else None
     return noted({"text": text, "tokens": with_bits(named(task, kept), scores)[: None if cut is None else -1]}, cut)
+
+
+def among_all(task: Any, text: str, ids: list[int]) -> Data:
+    """Bits of each token when it alone is left out."""
+    cut, end = None, places(task.tokenizer, text, ids)[min(len(ids), task.room) - 1][1]
+    if len(ids) > task.room:
+        cut, text = f"{task.step} reads {task.room} tokens at once; those behind were left out", text[:end]
+    found = task.pseudo_log_likelihood(text)
+    scores = [token["log_chance"] / math.log(2) for token in found["tokens"]]
+    tokens = [spelled(task.tokenizer, i) for i in ids_of(task, text)]
+    return noted({"text": text, "measured_as": found["measured_as"], "tokens": with_bits(tokens, scores)}, cut)
 
 
 def following(task: NextToken, text: str, *, top: int = 10) -> Data:

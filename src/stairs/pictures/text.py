@@ -91,12 +91,12 @@ def ribbon(*ribbons: tuple[str, list[Piece]]) -> Any:
     parts = [
         base.mark_rect(cornerRadius=3, aria=False).encode(**axes, x2="x2:Q", y2="y2:Q", tooltip=["name:N", "says:N"], **fill),
         base.mark_text(fontSize=LETTERS, font=FONT, aria=False).encode(**pixels(WIDTH, down, "middle", "name_y"), text="name:N"),
-        table(titles).mark_text(align="left", fontSize=LETTERS, opacity=0.75).encode(**axes, text="text:N"),
     ]
     if any(piece["note"] for piece in boxes):
         small = base.mark_text(fontSize=SMALL, opacity=0.75, aria=False)
         parts.append(small.encode(**pixels(WIDTH, down, "middle", "note_y"), text="note:N"))
-    return finished(parts, height=down)
+    names = table(titles).mark_text(align="left", fontSize=LETTERS, opacity=0.75).encode(**axes, text="text:N")
+    return finished([alt.layer(*parts), names], height=down)  # in two layers, so that the boxes are written down once
 
 
 def laid_out(pieces: Sequence[Piece], top: float) -> tuple[list[Piece], float]:
