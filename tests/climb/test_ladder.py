@@ -135,7 +135,7 @@ def test_the_parts_keep_every_label_and_do_not_depend_on_chance():
 
 
 def row(step, value, low, high, cost):
-    return {"step": step, "score": {"value": value, "low": low, "high": high}, "seconds": cost, "ms_per_text": 1.0}
+    return {"step": step, "score": {"value": value, "low": low, "high": high}, "seconds": cost, "ms_per_text": 1.0, "megabytes": 1.0}
 
 
 def test_the_cheapest_within_the_interval_of_the_best_is_recommended():

@@ -102,7 +102,7 @@ def recommendation(rows: list[dict[str, Any]]) -> dict[str, Any] | None:
         return None
     best = max(rows, key=lambda row: row["score"]["value"])
     enough = [row for row in rows if row["score"]["value"] >= best["score"]["low"]]
-    chosen = min(enough, key=lambda row: (row["seconds"], row["ms_per_text"]))
+    chosen = min(enough, key=lambda row: (round(row["seconds"], 1), row["megabytes"], row["ms_per_text"]))
     told = {"step": chosen["step"], "score": chosen["score"]["value"], "seconds": chosen["seconds"], "best": best["step"], "alone": len(rows) == 1}
     return {**told, "low": best["score"]["low"], "high": best["score"]["high"], "best_seconds": best["seconds"], "why": why(chosen, best, len(rows))}
 

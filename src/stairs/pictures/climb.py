@@ -93,7 +93,7 @@ def limits(rows: Sequence[Row]) -> tuple[float, float]:
     """Of the axis, with room for names above; it does not begin at 0, or all steps would look alike."""
     low, high = min((row["score"]["low"] for row in rows), default=0.0), max((row["score"]["high"] for row in rows), default=1.0)
     spread = (high - low) or 0.1
-    return low - BELOW * spread, high + 0.25 * spread
+    return max(low - BELOW * spread, min(low, 0.0)), high + 0.25 * spread
 
 
 def dominant(rows: Sequence[Row]) -> set[str]:
