@@ -1,0 +1,47 @@
+// A picture that came as SVG, copied element by element into the page: only shapes and writing, no script, no link, no style sheet.
+
+const SVG = "http://www.w3.org/2000/svg";
+const ELEMENTS = new Set(["svg", "g", "path", "rect", "circle", "line", "text", "tspan", "defs", "clipPath", "linearGradient", "stop", "title", "desc"]);
+const ATTRIBUTES = new Set([
+  "width", "height", "viewBox", "class", "transform", "d", "x", "y", "x1", "y1", "x2", "y2", "dx", "dy", "cx", "cy", "r", "rx", "ry", "fill", "fill-opacity", "stroke",
+  "stroke-width", "stroke-opacity", "stroke-dasharray", "stroke-dashoffset", "stroke-linecap", "stroke-linejoin", "stroke-miterlimit", "opacity", "id", "clip-path",
+  "gradientUnits", "offset", "stop-color", "stop-opacity", "text-anchor", "dominant-baseline", "font-family", "font-size", "font-weight", "font-style", "aria-label",
+  "aria-hidden", "role", "version",
+]);
+
+export function drawn(source) {
+  const parsed = new DOMParser().parseFromString(source, "image/svg+xml").documentElement;
+  const picture = parsed.localName === "svg" ? copied(parsed) : document.createElementNS(SVG, "svg");
+  picture.setAttribute("role", "img");
+  const paper = picture.firstElementChild;
+  if (paper?.localName === "rect") paper.remove(); // the page has a ground of its own
+  picture.addEventListener("pointermove", showHint);
+  picture.addEventListener("pointerleave", hideHint);
+  return picture;
+}
+
+function copied(node) {
+  const copy = document.createElementNS(SVG, node.localName);
+  for (const { name, value } of node.attributes) if (ATTRIBUTES.has(name) && !/url\((?!['"]?#)|:\/\//.test(value)) copy.setAttribute(name, value);
+  for (const child of node.childNodes) {
+    if (child.nodeType === Node.TEXT_NODE) copy.append(child.data);
+    else if (child.nodeType === Node.ELEMENT_NODE && ELEMENTS.has(child.localName)) copy.append(copied(child));
+  }
+  return copy;
+}
+
+// What a mark stands for is written on it for those who cannot see it; the others read it when they point at it.
+function showHint(event) {
+  const hint = document.getElementById("hint");
+  const mark = event.target.closest("[aria-label]");
+  const text = mark && mark.localName !== "g" && mark.localName !== "svg" ? mark.getAttribute("aria-label") : "";
+  hint.hidden = !text;
+  if (!text) return;
+  hint.textContent = text;
+  hint.style.left = `${Math.min(event.clientX + 14, window.innerWidth - hint.offsetWidth - 8)}px`;
+  hint.style.top = `${Math.min(event.clientY + 16, window.innerHeight - hint.offsetHeight - 8)}px`;
+}
+
+function hideHint() {
+  document.getElementById("hint").hidden = true;
+}

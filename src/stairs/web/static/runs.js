@@ -1,0 +1,45 @@
+// The list of runs: what each is, how far it is, how good, how large, and what is wrong with it.
+
+import { figure, known, make, say, spoken } from "./shared.js";
+
+export function runsPage() {
+  const body = make("tbody");
+  const columns = ["run", "step", "state", "at", "quality", "size", "look"];
+  const head = make("tr", {}, ...columns.map((name) => make("th", { scope: "col" }, say(name))));
+  const table = make("div", { class: "card wide" }, make("table", {}, make("thead", {}, head), body));
+  const fill = () => body.replaceChildren(...known.runs.map(row));
+  fill();
+  return { title: say("runs"), element: make("section", {}, make("h1", {}, say("runs")), make("p", { class: "see" }, say("about")), table), refresh: fill };
+}
+
+function row(run) {
+  const offers = Object.keys(run.pictures ?? {}).filter((name) => name in known.pages);
+  const links = offers.slice(0, 4).flatMap((name) => [make("a", { href: address(`/picture/${name}`, run) }, spoken(known.pages[name].title)), " "]);
+  const state = make("td", {}, make("span", { class: `badge ${run.state}` }, say(run.state)));
+  if (run.problem) state.append(make("div", { class: "wrong" }, run.problem));
+  return make("tr", {},
+    make("td", { class: "name" }, run.name),
+    make("td", {}, run.step, make("div", { class: "quiet" }, run.task)),
+    state,
+    make("td", { class: "number" }, run.at == null ? "" : String(run.at)),
+    make("td", { class: "kept" }, ...quality(run.quality)),
+    make("td", { class: "kept" }, ...size(run)),
+    make("td", {}, ...links, run.at == null ? "" : make("a", { href: address("/curves", run) }, say("curves"))),
+  );
+}
+
+function address(path, run) {
+  return `${path}?run=${encodeURIComponent(run.name)}`;
+}
+
+function quality(measured) {
+  if (!measured) return [];
+  const around = measured.low == null ? "" : ` (${figure(measured.low, 3)}–${figure(measured.high, 3)})`;
+  return [`${figure(measured.value, 3)} ${around}`, make("div", { class: "quiet" }, measured.name.replaceAll("_", " "))];
+}
+
+function size(run) {
+  if (run.bytes == null) return [];
+  const short = run.numbers >= 1e6 ? `${figure(run.numbers / 1e6, 3)} M` : run.numbers >= 1e3 ? `${figure(run.numbers / 1e3, 3)} k` : `${run.numbers}`;
+  return [`${figure(run.bytes / 1e6, 3)} MB`, make("div", { class: "quiet" }, `${short} ${say("numbers")}`)];
+}
