@@ -8,7 +8,7 @@ from small import SENTENCES, encoder, examples, new_task
 
 PORT = 8642
 TRICK = "<img src=x onerror=alert(1)>"
-TRICKS = [TRICK, "<script>alert(1)</script>", "<svg onload=alert(1)>", "javascript:alert(1)", '"><iframe srcdoc=x>', "{{constructor('alert(1)')()}}"]
+TRICKS = [TRICK, "<script>alert(1)</script>", "<svg onload=alert(1)>", "javascript:alert(1)", '"><iframe srcdoc=x>', "{{alert(1)}}"]
 
 
 def keep(folder, task):

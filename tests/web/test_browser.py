@@ -86,6 +86,7 @@ def test_a_picture_is_drawn_from_what_is_typed(visit, shelf, name):
     if offering(shelf, name) is None or name in ("confusion", "mix"):
         page = visit(f"/picture/{name}")
         assert page.locator("h1").inner_text() == PAGES[name]["title"]["en"]
+        page.wait_for_function("() => document.querySelector('.status').textContent.length > 10 || document.querySelector('.picture svg')")
         page.faults.clear()  # an example that these runs cannot draw is refused
         return
     text = SENSES if name == "senses" else TYPED.get(name, "soup and rain in Rome")

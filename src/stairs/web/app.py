@@ -123,11 +123,9 @@ def picture(data: Any, drawn: Any, name: str, chosen: str) -> Response:
     kind = FORMATS[chosen]
     if chosen == "json":
         content = json.dumps(data, allow_nan=False).encode()
-    elif chosen == "png":
-        content = drawing.png(drawn())
     else:
-        content = drawing.svg(drawn())
-        if len(content) > drawing.LARGEST:
+        content = drawing.drawn(drawn(), chosen)
+        if chosen == "svg" and len(content) > drawing.LARGEST:
             raise Refused(413, "too_large", "this picture is too large for a page; choose PNG, or shorten the text", "text")
     note = data.get("cut") if isinstance(data, dict) else None
     headers = {"content-disposition": f'attachment; filename="{name}.{chosen}"', **({"x-note": quote(str(note))} if note else {})}

@@ -11,6 +11,7 @@ from stairs.web.runs import Shown
 
 FOLDER = "run"  # what looks call the option that names a run folder
 KEPT = 16  # pictures whose data is kept, so that the buttons below a picture do not compute it again
+SHARPNESS = 2.0  # pixels of a PNG per pixel of the picture
 LARGEST = 8 << 20  # bytes of an SVG that a browser still draws at once
 
 
@@ -86,13 +87,13 @@ def checked(name: str) -> Drawable:
     return found
 
 
-def svg(chart: Any) -> bytes:
+def drawn(chart: Any, kind: str) -> bytes:
+    """As SVG or PNG; nothing that a picture might name is fetched."""
     import vl_convert
 
-    return vl_convert.vegalite_to_svg(chart.to_json(), allowed_base_urls=[]).encode()
-
-
-def png(chart: Any) -> bytes:
-    import vl_convert
-
-    return vl_convert.vegalite_to_png(chart.to_json(), scale=2.0, allowed_base_urls=[])
+    try:
+        if kind == "png":
+            return vl_convert.vegalite_to_png(chart.to_json(), scale=SHARPNESS, allowed_base_urls=[])
+        return vl_convert.vegalite_to_svg(chart.to_json(), allowed_base_urls=[]).encode()
+    except ValueError as error:  # Vega stumbles over words such as constructor, which are names of its own
+        raise Refused(422, "drawing", "a word in this picture cannot be drawn; change the text, or save the data as JSON", "text") from error

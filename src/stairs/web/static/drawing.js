@@ -1,16 +1,18 @@
-// A picture that came as SVG, copied element by element into the page: only shapes and writing, no script, no link, no style sheet.
+// A picture that came as SVG, copied element by element into the page: only shapes and writing, no script, no link, no style.
 
 const SVG = "http://www.w3.org/2000/svg";
-const ELEMENTS = new Set(["svg", "g", "path", "rect", "circle", "line", "text", "tspan", "defs", "clipPath", "linearGradient", "stop", "title", "desc"]);
+const LINKS = "http://www.w3.org/1999/xlink";
+const ELEMENTS = new Set(["svg", "g", "path", "rect", "circle", "line", "text", "tspan", "defs", "clipPath", "linearGradient", "stop", "title", "desc", "image"]);
 const ATTRIBUTES = new Set([
   "width", "height", "viewBox", "class", "transform", "d", "x", "y", "x1", "y1", "x2", "y2", "dx", "dy", "cx", "cy", "r", "rx", "ry", "fill", "fill-opacity", "stroke",
   "stroke-width", "stroke-opacity", "stroke-dasharray", "stroke-dashoffset", "stroke-linecap", "stroke-linejoin", "stroke-miterlimit", "opacity", "id", "clip-path",
   "gradientUnits", "offset", "stop-color", "stop-opacity", "text-anchor", "dominant-baseline", "font-family", "font-size", "font-weight", "font-style", "aria-label",
-  "aria-hidden", "role", "version",
+  "aria-hidden", "role", "version", "preserveAspectRatio",
 ]);
 
 export function drawn(source) {
-  const parsed = new DOMParser().parseFromString(source, "image/svg+xml").documentElement;
+  const plain = source.replace(/<[^>]+>/g, (tag) => tag.replace(/ style="[^"]*"/g, "")); // styles would be refused, and complained of
+  const parsed = new DOMParser().parseFromString(plain, "image/svg+xml").documentElement;
   const picture = parsed.localName === "svg" ? copied(parsed) : document.createElementNS(SVG, "svg");
   picture.setAttribute("role", "img");
   const paper = picture.firstElementChild;
@@ -23,6 +25,8 @@ export function drawn(source) {
 function copied(node) {
   const copy = document.createElementNS(SVG, node.localName);
   for (const { name, value } of node.attributes) if (ATTRIBUTES.has(name) && !/url\((?!['"]?#)|:\/\//.test(value)) copy.setAttribute(name, value);
+  const pixels = node.localName === "image" ? (node.getAttribute("href") ?? node.getAttributeNS(LINKS, "href")) : null;
+  if (pixels?.startsWith("data:image/png;base64,")) copy.setAttribute("href", pixels);
   for (const child of node.childNodes) {
     if (child.nodeType === Node.TEXT_NODE) copy.append(child.data);
     else if (child.nodeType === Node.ELEMENT_NODE && ELEMENTS.has(child.localName)) copy.append(copied(child));
