@@ -34,11 +34,11 @@ def address(shelf):
     import uvicorn
 
     from stairs.web.app import application
-    from stairs.web.server import bound
+    from stairs.web.server import bound, settings
 
     listener: socket.socket = bound(0)
     port = listener.getsockname()[1]
-    server = uvicorn.Server(uvicorn.Config(application(shelf, port), log_level="error", lifespan="off"))
+    server = uvicorn.Server(settings(application(shelf, port)))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
     while not server.started:
@@ -94,7 +94,7 @@ def test_a_picture_is_drawn_from_what_is_typed(visit, shelf, name):
     page.goto(page.url + f"picture/{name}")
     if name == "senses":
         page.faults.clear()
-        page.get_by_label("word").fill("soup")
+        page.locator("input[name=word]").fill("soup")
         page.get_by_role("button", name="Draw").click()
     page.wait_for_selector(".picture svg :is(path, text, rect)", state="attached")
     before = page.locator(".picture svg").inner_html()

@@ -1,10 +1,12 @@
 """Only this machine's browser, on the explorer's own page, gets an answer."""
 
 import asyncio
+import contextlib
 import errno
 import socket
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -113,6 +115,36 @@ def test_it_listens_on_loopback_and_answers_before_a_model_is_loaded(folder):
         assert server.stderr.read() == ""
     finally:
         server.kill()
+
+
+def test_connections_that_say_nothing_or_dawdle_are_closed(shelf, monkeypatch):
+    import uvicorn
+
+    from stairs.web import server
+    from stairs.web.app import application
+
+    monkeypatch.setattr(server, "SLOWEST", 1.0)
+    listener = bound(0)
+    place = listener.getsockname()
+    serving = uvicorn.Server(server.settings(application(shelf, place[1])))
+    thread = threading.Thread(target=serving.run, kwargs={"sockets": [listener]}, daemon=True)
+    thread.start()
+    idle = [socket.create_connection(place, 10) for _ in range(100)]
+    head = f"GET / HTTP/1.1\r\nHost: {place[0]}:{place[1]}\r\n"
+    idle[0].sendall(head.encode())
+    idle[1].sendall(f"{head}\r\n".encode())
+    assert idle[1].recv(65536).startswith(b"HTTP/1.1 200")
+    idle[1].sendall(head.encode())
+    assert request(*place, f"{head}Connection: close\r\n\r\n").startswith("HTTP/1.1 200")
+    began = time.monotonic()
+    for line in idle:
+        with line, contextlib.suppress(ConnectionResetError):
+            while line.recv(65536):
+                pass
+    assert time.monotonic() - began < 8
+    serving.should_exit = True
+    thread.join(10)
+    listener.close()
 
 
 def request(host, port, text):

@@ -2,6 +2,7 @@
 
 import fcntl
 import json
+import os
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -147,7 +148,7 @@ class Shelf:
     def __init__(self, folders: Sequence[Path]) -> None:
         self.runs: dict[str, Shown] = {}
         for folder in folders:
-            name = readable(folder.resolve().name)
+            name = readable(os.path.basename(os.path.abspath(folder)))
             copies = (f"{name} ({number})" for number in range(2, len(folders) + 2))
             unique = name if name not in self.runs else next(copy for copy in copies if copy not in self.runs)
             self.runs[unique] = Shown(folder, unique)

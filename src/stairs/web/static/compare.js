@@ -14,8 +14,8 @@ export function comparePage() {
   const cards = make("div", { class: "cards" });
   const masked = new Map(); // the place of a piece that is a blank now -> what stood there
   const form = make("form", { onsubmit: (event) => { event.preventDefault(); askAll(); } },
-    make("label", {}, say("text"), text), make("label", {}, say("beside"), second),
-    make("div", { class: "row" }, make("button", { class: "main", type: "submit" }, say("ask"))));
+    make("label", {}, say("text"), text),
+    make("div", { class: "row" }, make("label", { class: "wide" }, say("beside"), second), make("button", { class: "main", type: "submit" }, say("ask"))));
   let turn = 0;
 
   function entered(event) {
@@ -99,9 +99,14 @@ function told(answer) {
   return parts.length ? parts : [make("p", {}, JSON.stringify(answer).slice(0, 2000))];
 }
 
+// A token as people read it: tokenizers have letters of their own for a space.
+function shown(name) {
+  return String(name).replace(/^[Ġ▁]/, "␣");
+}
+
 function bars(rows) {
   const cells = rows.flatMap(([name, value]) => [
-    make("span", { class: "what" }, String(name)),
+    make("span", { class: "what" }, shown(name)),
     make("meter", { min: 0, max: 1, value: Math.min(1, Math.max(0, value ?? 0)), "aria-label": String(name) }),
     make("span", { class: "how" }, (value ?? 0).toFixed(3)),
   ]);

@@ -4,6 +4,7 @@ import { drawn } from "./drawing.js";
 import { ask, complain, known, make, remember, remembered, save, say, spoken } from "./shared.js";
 
 const WORDS = new Set(["word", "second"]); // options that are text; the others are whole numbers
+const FIRST = { layer: 0, head: 0 }; // what they begin with
 const FORMATS = ["svg", "png", "json"];
 
 export function picturePage(name) {
@@ -15,7 +16,7 @@ export function picturePage(name) {
   const status = make("p", { class: "status", role: "status" });
   const picture = make("div", { class: "picture", tabindex: "0", "aria-label": spoken(page.title) });
   const saves = make("div", { class: "saves" }, say("save"), ...FORMATS.map((format) => make("button", { type: "button", onclick: () => keep(format), disabled: true }, format.toUpperCase())));
-  const row = make("div", { class: "row" }, make("label", {}, say("run"), run), options, make("button", { class: "main", type: "submit" }, say("draw")));
+  const row = make("div", { class: "row" }, make("label", {}, say("run"), run), options, make("button", { class: "main", type: "submit" }, say("draw")), status);
   const form = make("form", { onsubmit: (event) => { event.preventDefault(); draw(); } }, written, row);
   let turn = 0; // of two questions the later one is shown, whichever is answered first
   const before = remembered(`text ${name}`);
@@ -41,8 +42,9 @@ export function picturePage(name) {
     written.hidden = !reads;
     const before = chosen();
     options.replaceChildren(...takes.map((option) => {
-      const kind = WORDS.has(option) ? { type: "text" } : { type: "number", step: "1" };
-      return make("label", {}, say(option), make("input", { ...kind, name: option, value: before[option] ?? (page.options[option] ? spoken(page.options[option]) : "") }));
+      const kind = WORDS.has(option) ? { type: "text" } : { type: "number", step: "1", min: FIRST[option] ?? 1, onchange: draw };
+      const value = before[option] ?? (page.options[option] ? spoken(page.options[option]) : FIRST[option] ?? "");
+      return make("label", {}, say(option), make("input", { ...kind, name: option, value }));
     }));
   }
 
@@ -88,7 +90,7 @@ export function picturePage(name) {
     if (!run.value) tell(say(known.runs.some((one) => one.answers && !one.pictures) ? "waiting" : "none"));
   }
 
-  const element = make("section", {}, make("h1", {}, spoken(page.title)), make("p", { class: "see" }, spoken(page.see)), form, status, picture, saves);
+  const element = make("section", {}, make("h1", {}, spoken(page.title)), make("p", { class: "see" }, spoken(page.see)), form, picture, saves);
   queueMicrotask(refresh);
   return { title: spoken(page.title), element, refresh };
 }

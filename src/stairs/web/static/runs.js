@@ -14,7 +14,7 @@ export function runsPage() {
 
 function row(run) {
   const offers = Object.keys(run.pictures ?? {}).filter((name) => name in known.pages);
-  const links = offers.slice(0, 4).flatMap((name) => [make("a", { href: address(`/picture/${name}`, run) }, spoken(known.pages[name].title)), " "]);
+  const links = offers.slice(0, 4).flatMap((name) => [make("a", { href: address(`/picture/${name}`, run) }, spoken(known.pages[name].title)), " · "]);
   const state = make("td", {}, make("span", { class: `badge ${run.state}` }, say(run.state)));
   if (run.problem) state.append(make("div", { class: "wrong" }, run.problem));
   return make("tr", {},
