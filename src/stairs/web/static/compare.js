@@ -15,7 +15,9 @@ export function comparePage() {
   const masked = new Map(); // the place of a piece that is a blank now -> what stood there
   const form = make("form", { onsubmit: (event) => { event.preventDefault(); askAll(); } },
     make("label", {}, say("text"), text),
-    make("div", { class: "row" }, make("label", { class: "wide" }, say("beside"), second), make("button", { class: "main", type: "submit" }, say("ask"))));
+    make("div", { class: "row" },
+      make("label", { class: "wide" }, say("beside"), second),
+      make("button", { class: "main", type: "submit" }, say("ask"))));
   let turn = 0;
 
   function entered(event) {
@@ -30,7 +32,8 @@ export function comparePage() {
     pieces.slice(0, MOST_WORDS).forEach((piece, place) => {
       if (!piece.trim()) return;
       const blank = masked.has(place) || piece === BLANK;
-      buttons.push(make("button", { type: "button", "aria-pressed": String(blank), onclick: () => toggle(pieces, place) }, masked.get(place) ?? piece));
+      const attributes = { type: "button", "aria-pressed": String(blank), onclick: () => toggle(pieces, place) };
+      buttons.push(make("button", attributes, masked.get(place) ?? piece));
     });
     words.replaceChildren(...buttons);
   }
@@ -92,11 +95,17 @@ function told(answer) {
   if (answer.chances) parts.push(bars(Object.entries(answer.chances).slice(0, 8)));
   if (answer.near) parts.push(bars(answer.near.map((one) => [one.word ?? one.text, one.cosine])));
   if (answer.senses) parts.push(bars(answer.senses.slice(0, 8).map(({ sense, cosine }) => [sense, cosine])));
-  if (answer.tags) parts.push(make("p", {}, answer.words.map((word, place) => (answer.tags[place] === "O" ? word : `${word}/${answer.tags[place]}`)).join(" ")));
-  for (const name of ["score", "cosine", "chance_that_it_follows"]) if (answer[name] != null) parts.push(make("p", {}, `${name.replaceAll("_", " ")}: ${figure(answer[name])}`));
+  if (answer.tags) parts.push(make("p", {}, answer.words.map((word, place) => tagged(word, answer.tags[place])).join(" ")));
+  for (const name of ["score", "cosine", "chance_that_it_follows"]) {
+    if (answer[name] != null) parts.push(make("p", {}, `${name.replaceAll("_", " ")}: ${figure(answer[name])}`));
+  }
   if (answer.vector) parts.push(make("p", { class: "quiet" }, `(${answer.vector.slice(0, 6).map((number) => figure(number, 3)).join(", ")}, …)`));
   if (answer.read) parts.push(make("p", { class: "quiet" }, String(answer.read)));
   return parts.length ? parts : [make("p", {}, JSON.stringify(answer).slice(0, 2000))];
+}
+
+function tagged(word, tag) {
+  return tag === "O" ? word : `${word}/${tag}`;
 }
 
 // A token as people read it: tokenizers have letters of their own for a space.

@@ -1,7 +1,7 @@
 // The curves of a training, drawn anew while it goes on.
 
 import { drawn } from "./drawing.js";
-import { ask, complain, known, make, Refused, remember, remembered, save, say } from "./shared.js";
+import { ask, complain, known, make, Refused, remember, remembered, save, saves, say } from "./shared.js";
 
 const AGAIN = 2000; // milliseconds
 
@@ -10,7 +10,6 @@ export function curvesPage() {
   const wanted = new URLSearchParams(location.search).get("run") ?? remembered("run");
   const status = make("p", { class: "status", role: "status" });
   const picture = make("div", { class: "picture", tabindex: "0", "aria-label": say("curves") });
-  const saves = make("div", { class: "saves" }, say("save"), ...["svg", "png", "json"].map((format) => make("button", { type: "button", onclick: () => keep(format) }, format.toUpperCase())));
   run.replaceChildren(...known.runs.map(({ name }) => make("option", { value: name, selected: name === wanted }, name)));
   let seen = ""; // what is drawn already
   let timer = null;
@@ -54,6 +53,7 @@ export function curvesPage() {
 
   queueMicrotask(look);
   const row = make("form", { onsubmit: (event) => event.preventDefault() }, make("label", {}, say("run"), run));
-  const element = make("section", {}, make("h1", {}, say("curves")), make("p", { class: "see" }, say("curves_about")), row, status, picture, saves);
+  const told = make("p", { class: "see" }, say("curves_about"));
+  const element = make("section", {}, make("h1", {}, say("curves")), told, row, status, picture, saves(keep));
   return { title: say("curves"), element, leave: () => { left = true; clearTimeout(timer); } };
 }

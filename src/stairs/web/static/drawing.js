@@ -2,13 +2,17 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 const LINKS = "http://www.w3.org/1999/xlink";
-const ELEMENTS = new Set(["svg", "g", "path", "rect", "circle", "line", "text", "tspan", "defs", "clipPath", "linearGradient", "stop", "title", "desc", "image"]);
-const ATTRIBUTES = new Set([
-  "width", "height", "viewBox", "class", "transform", "d", "x", "y", "x1", "y1", "x2", "y2", "dx", "dy", "cx", "cy", "r", "rx", "ry", "fill", "fill-opacity", "stroke",
-  "stroke-width", "stroke-opacity", "stroke-dasharray", "stroke-dashoffset", "stroke-linecap", "stroke-linejoin", "stroke-miterlimit", "opacity", "id", "clip-path",
-  "gradientUnits", "offset", "stop-color", "stop-opacity", "text-anchor", "dominant-baseline", "font-family", "font-size", "font-weight", "font-style", "aria-label",
-  "aria-hidden", "role", "version", "preserveAspectRatio",
-]);
+const ELEMENTS = words("svg g path rect circle line text tspan defs clipPath linearGradient stop title desc image");
+const ATTRIBUTES = words(`
+  width height viewBox preserveAspectRatio version class id role aria-label aria-hidden transform d x y x1 y1 x2 y2 dx dy cx cy r rx ry opacity
+  fill fill-opacity stroke stroke-width stroke-opacity stroke-dasharray stroke-dashoffset stroke-linecap stroke-linejoin stroke-miterlimit
+  clip-path gradientUnits offset stop-color stop-opacity text-anchor dominant-baseline font-family font-size font-weight font-style`);
+
+const ELSEWHERE = /url\((?!['"]?#)|:\/\//; // only what stands in the picture itself may be referred to
+
+function words(text) {
+  return new Set(text.trim().split(/\s+/));
+}
 
 export function drawn(source) {
   const plain = source.replace(/<[^>]+>/g, (tag) => tag.replace(/ style="[^"]*"/g, "")); // styles would be refused, and complained of
@@ -24,7 +28,9 @@ export function drawn(source) {
 
 function copied(node) {
   const copy = document.createElementNS(SVG, node.localName);
-  for (const { name, value } of node.attributes) if (ATTRIBUTES.has(name) && !/url\((?!['"]?#)|:\/\//.test(value)) copy.setAttribute(name, value);
+  for (const { name, value } of node.attributes) {
+    if (ATTRIBUTES.has(name) && (name === "aria-label" || !ELSEWHERE.test(value))) copy.setAttribute(name, value);
+  }
   const pixels = node.localName === "image" ? (node.getAttribute("href") ?? node.getAttributeNS(LINKS, "href")) : null;
   if (pixels?.startsWith("data:image/png;base64,")) copy.setAttribute("href", pixels);
   for (const child of node.childNodes) {

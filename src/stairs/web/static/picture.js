@@ -1,11 +1,10 @@
 // The page of one picture: a run, a text, options; the picture; what to see in it; and the same as a file.
 
 import { drawn } from "./drawing.js";
-import { ask, complain, known, make, remember, remembered, save, say, spoken } from "./shared.js";
+import { ask, complain, known, make, remember, remembered, save, saves, say, spoken } from "./shared.js";
 
 const WORDS = new Set(["word", "second"]); // options that are text; the others are whole numbers
 const FIRST = { layer: 0, head: 0 }; // what they begin with
-const FORMATS = ["svg", "png", "json"];
 
 export function picturePage(name) {
   const page = known.pages[name];
@@ -15,8 +14,9 @@ export function picturePage(name) {
   const options = make("div", { class: "row" });
   const status = make("p", { class: "status", role: "status" });
   const picture = make("div", { class: "picture", tabindex: "0", "aria-label": spoken(page.title) });
-  const saves = make("div", { class: "saves" }, say("save"), ...FORMATS.map((format) => make("button", { type: "button", onclick: () => keep(format), disabled: true }, format.toUpperCase())));
-  const row = make("div", { class: "row" }, make("label", {}, say("run"), run), options, make("button", { class: "main", type: "submit" }, say("draw")), status);
+  const below = saves(keep);
+  const submit = make("button", { class: "main", type: "submit" }, say("draw"));
+  const row = make("div", { class: "row" }, make("label", {}, say("run"), run), options, submit, status);
   const form = make("form", { onsubmit: (event) => { event.preventDefault(); draw(); } }, written, row);
   let turn = 0; // of two questions the later one is shown, whichever is answered first
   const before = remembered(`text ${name}`);
@@ -68,7 +68,7 @@ export function picturePage(name) {
       if (mine !== turn) return;
       picture.replaceChildren(drawn(source));
       tell(decodeURIComponent(response.headers.get("x-note") ?? ""));
-      for (const button of saves.querySelectorAll("button")) button.disabled = false;
+      below.hidden = false;
     } catch (error) {
       if (mine === turn) complain(status, error);
     }
@@ -90,7 +90,8 @@ export function picturePage(name) {
     if (!run.value) tell(say(known.runs.some((one) => one.answers && !one.pictures) ? "waiting" : "none"));
   }
 
-  const element = make("section", {}, make("h1", {}, spoken(page.title)), make("p", { class: "see" }, spoken(page.see)), form, picture, saves);
+  const element = make("section", {}, make("h1", {}, spoken(page.title)), make("p", { class: "see" }, spoken(page.see)), form, picture, below);
+  below.hidden = true;
   queueMicrotask(refresh);
   return { title: spoken(page.title), element, refresh };
 }

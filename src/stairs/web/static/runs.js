@@ -9,12 +9,14 @@ export function runsPage() {
   const table = make("div", { class: "card wide" }, make("table", {}, make("thead", {}, head), body));
   const fill = () => body.replaceChildren(...known.runs.map(row));
   fill();
-  return { title: say("runs"), element: make("section", {}, make("h1", {}, say("runs")), make("p", { class: "see" }, say("about")), table), refresh: fill };
+  const element = make("section", {}, make("h1", {}, say("runs")), make("p", { class: "see" }, say("about")), table);
+  return { title: say("runs"), element, refresh: fill };
 }
 
 function row(run) {
   const offers = Object.keys(run.pictures ?? {}).filter((name) => name in known.pages);
-  const links = offers.slice(0, 4).flatMap((name) => [make("a", { href: address(`/picture/${name}`, run) }, spoken(known.pages[name].title)), " · "]);
+  const link = (name) => make("a", { href: address(`/picture/${name}`, run) }, spoken(known.pages[name].title));
+  const links = offers.slice(0, 4).flatMap((name) => [link(name), " · "]);
   const state = make("td", {}, make("span", { class: `badge ${run.state}` }, say(run.state)));
   if (run.problem) state.append(make("div", { class: "wrong" }, run.problem));
   return make("tr", {},
@@ -40,6 +42,7 @@ function quality(measured) {
 
 function size(run) {
   if (run.bytes == null) return [];
-  const short = run.numbers >= 1e6 ? `${figure(run.numbers / 1e6, 3)} M` : run.numbers >= 1e3 ? `${figure(run.numbers / 1e3, 3)} k` : `${run.numbers}`;
+  const [unit, letter] = run.numbers >= 1e6 ? [1e6, " M"] : run.numbers >= 1e3 ? [1e3, " k"] : [1, ""];
+  const short = figure(run.numbers / unit, 3) + letter;
   return [`${figure(run.bytes / 1e6, 3)} MB`, make("div", { class: "quiet" }, `${short} ${say("numbers")}`)];
 }

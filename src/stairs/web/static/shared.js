@@ -85,6 +85,12 @@ export function save(blob, name) {
   setTimeout(() => URL.revokeObjectURL(link.href), WAIT);
 }
 
+// The buttons below a picture.
+export function saves(keep) {
+  const buttons = ["svg", "png", "json"].map((format) => make("button", { type: "button", onclick: () => keep(format) }, format.toUpperCase()));
+  return make("div", { class: "saves" }, say("save"), ...buttons);
+}
+
 export function figure(value, digits = 4) {
   return typeof value === "number" ? value.toPrecision(digits).replace(/\.?0+$/, "") : "";
 }

@@ -21,9 +21,13 @@ function switches() {
   const dark = theme ? theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
   const other = known.language === "en" ? "zh" : "en";
   document.getElementById("switches").replaceChildren(
-    make("button", { type: "button", id: "theme", "aria-label": `${say("theme")}: ${say(dark ? "light" : "dark")}`, onclick: () => paint(dark ? "light" : "dark") }, say(dark ? "light" : "dark")),
-    make("button", { type: "button", id: "language", lang: other, "aria-label": `${say("language")}: ${known.words[other].name}`, onclick: () => speak(other) }, known.words[other].name),
+    turn("theme", say(dark ? "light" : "dark"), () => paint(dark ? "light" : "dark")),
+    turn("language", known.words[other].name, () => speak(other)),
   );
+}
+
+function turn(what, to, onclick) {
+  return make("button", { type: "button", id: what, "aria-label": `${say(what)}: ${to}`, onclick }, to);
 }
 
 function paint(chosen) {
@@ -49,7 +53,8 @@ function menu() {
   const settled = known.runs.every((run) => run.pictures || !run.answers);
   const parts = [entry("/", say("runs")), entry("/compare", say("compare")), entry("/curves", say("curves"))];
   for (const group of GROUPS) {
-    const names = Object.keys(known.pages).filter((name) => known.pages[name].group === group && (!settled || offered.has(name) || location.pathname === `/picture/${name}`));
+    const wanted = (name) => !settled || offered.has(name) || location.pathname === `/picture/${name}`;
+    const names = Object.keys(known.pages).filter((name) => known.pages[name].group === group && wanted(name));
     if (!names.length) continue;
     parts.push(make("h2", {}, say(group)));
     parts.push(...names.map((name) => entry(`/picture/${name}`, spoken(known.pages[name].title), !offered.has(name))));
