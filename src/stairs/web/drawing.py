@@ -11,7 +11,6 @@ from stairs.web.runs import Shown
 
 FOLDER = "run"  # what looks call the option that names a run folder
 KEPT = 16  # pictures whose data is kept, so that the buttons below a picture do not compute it again
-SHARPNESS = 2.0  # pixels of a PNG per pixel of the picture
 LARGEST = 8 << 20  # bytes of an SVG that a browser still draws at once
 
 
@@ -88,12 +87,10 @@ def checked(name: str) -> Drawable:
 
 
 def drawn(chart: Any, kind: str) -> bytes:
-    """As SVG or PNG; nothing that a picture might name is fetched."""
-    import vl_convert
+    """As SVG or PNG."""
+    from stairs.pictures import saving
 
     try:
-        if kind == "png":
-            return vl_convert.vegalite_to_png(chart.to_json(), scale=SHARPNESS, allowed_base_urls=[])
-        return vl_convert.vegalite_to_svg(chart.to_json(), allowed_base_urls=[]).encode()
+        return saving.drawn(chart, f".{kind}")
     except ValueError as error:  # Vega stumbles over words such as constructor, which are names of its own
         raise Refused(422, "drawing", "a word in this picture cannot be drawn; change the text, or save the data as JSON", "text") from error
