@@ -132,6 +132,8 @@ def test_the_list_of_runs(visit, shelf):
     assert names == list(shelf.runs) and TRICK in names
     assert page.locator("img").count() == 1  # the sign of the house, and none of a run's name
     assert "bytes where its manifest says" in page.locator("main").inner_text()
+    figures = "async () => { const { figure } = await import('/static/shared.js'); return [100, 0.5, 1234.5, 2e-7].map((n) => figure(n, 3)); }"
+    assert page.evaluate(figures) == ["100", "0.5", "1230", "2e-7"]
 
 
 def test_side_by_side_and_a_word_that_is_clicked(visit, shelf):

@@ -1,5 +1,6 @@
 """stairs open RUN [RUN ...]: the explorer, in a browser."""
 
+import sys
 import threading
 from dataclasses import dataclass
 
@@ -34,7 +35,11 @@ def main(arguments: list[str]) -> int:
     folders = found(options.run)
     with bound(options.port) as listener:
         where = address(listener)
-        show({"url": where, "runs": [str(folder) for folder in folders]}) if options.json else print(where, flush=True)
+        if options.json:
+            show({"url": where, "runs": [str(folder) for folder in folders]})
+        else:
+            print(where)
+        sys.stdout.flush()  # whoever waits for the address gets it now
         say("open this address in a browser; Ctrl-C ends it")
         if not options.no_browser:
             import webbrowser

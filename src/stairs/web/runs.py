@@ -19,6 +19,7 @@ PATIENCE = 0.3  # seconds a request waits for a model before it is told to come 
 LONGEST = 60.0  # seconds a request waits for another one that asks the same model
 QUALITIES = ("accuracy", "f1", "spearman", "bleu", "exact", "bits_per_character", "loss", "perplexity")  # the first that was measured is shown
 HEADER = 1 << 26  # bytes of a safetensors header that are believed
+Measured = tuple[list[dict[str, Any]], str | None]
 
 
 class Shown:
@@ -29,6 +30,7 @@ class Shown:
         self.task: Any = None
         self.problem: str | None = None
         self.seen: int | None = None  # when the model that was loaded, or could not be, was written
+        self.measured: tuple[tuple[int, int], Measured] = ((-1, -1), ([], None))  # size and time of the file, and what stood in it
         self.loading = threading.Lock()
         self.asking = threading.Lock()
 
@@ -62,20 +64,16 @@ class Shown:
         except (ValueError, RecursionError):
             return {}, f"{RUN} is damaged; train the run again into another folder"
 
-    def metrics(self) -> tuple[list[dict[str, Any]], str | None]:
-        """What was measured, and what is wrong with it; a last line that is still being written does not count."""
+    def metrics(self) -> Measured:
+        """What was measured, and what is wrong with it; read again when there is more."""
+        path = self.folder / METRICS
         try:
-            written = (self.folder / METRICS).read_text("utf-8", errors="replace")
+            status = path.stat()
+            if (status.st_size, status.st_mtime_ns) != self.measured[0]:
+                self.measured = (status.st_size, status.st_mtime_ns), lines_of(path.read_text("utf-8", errors="replace"))
         except OSError:
             return [], None
-        found = []
-        for number, line in enumerate(written.split("\n")[:-1], 1):
-            try:
-                found.append(dict(json.loads(line)))
-            except (ValueError, TypeError, RecursionError):
-                return found, f"{METRICS}:{number} is not JSON"
-        return found, None
-
+        return self.measured[1]
     def size(self) -> dict[str, Any]:
         """Bytes of the weights and how many numbers they are, from the file's header."""
         path = self.folder / MODEL / WEIGHTS
@@ -140,6 +138,17 @@ class Shown:
             yield self.task
         finally:
             self.asking.release()
+
+
+def lines_of(written: str) -> Measured:
+    """The objects of a file of them, and what is wrong with it; a last line that is still being written does not count."""
+    found = []
+    for number, line in enumerate(written.split("\n")[:-1], 1):
+        try:
+            found.append(dict(json.loads(line)))
+        except (ValueError, TypeError, RecursionError):
+            return found, f"{METRICS}:{number} is not JSON"
+    return found, None
 
 
 class Shelf:

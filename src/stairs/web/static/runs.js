@@ -2,32 +2,33 @@
 
 import { figure, known, make, say, spoken } from "./shared.js";
 
+const COLUMNS = ["run", "step", "state", "at", "quality", "size", "look"];
+
 export function runsPage() {
   const body = make("tbody");
-  const columns = ["run", "step", "state", "at", "quality", "size", "look"];
-  const head = make("tr", {}, ...columns.map((name) => make("th", { scope: "col" }, say(name))));
+  const head = make("tr", {}, ...COLUMNS.map((name) => make("th", { scope: "col" }, say(name))));
   const table = make("div", { class: "card wide" }, make("table", {}, make("thead", {}, head), body));
-  const fill = () => body.replaceChildren(...known.runs.map(row));
+  const fill = () => body.replaceChildren(...known.runs.flatMap(rows));
   fill();
   const element = make("section", {}, make("h1", {}, say("runs")), make("p", { class: "see" }, say("about")), table);
   return { title: say("runs"), element, refresh: fill };
 }
 
-function row(run) {
+function rows(run) {
   const offers = Object.keys(run.pictures ?? {}).filter((name) => name in known.pages);
   const link = (name) => make("a", { href: address(`/picture/${name}`, run) }, spoken(known.pages[name].title));
   const links = offers.slice(0, 4).flatMap((name) => [link(name), " · "]);
-  const state = make("td", {}, make("span", { class: `badge ${run.state}` }, say(run.state)));
-  if (run.problem) state.append(make("div", { class: "wrong" }, run.problem));
-  return make("tr", {},
+  const wrong = run.problem ? [make("tr", { class: "more" }, make("td", { class: "wrong", colspan: COLUMNS.length }, run.problem))] : [];
+  const about = make("tr", { class: wrong.length ? "one" : null },
     make("td", { class: "name" }, run.name),
     make("td", {}, run.step, make("div", { class: "quiet" }, run.task)),
-    state,
+    make("td", {}, make("span", { class: `badge ${run.state}` }, say(run.state))),
     make("td", { class: "number" }, run.at == null ? "" : String(run.at)),
     make("td", { class: "kept" }, ...quality(run.quality)),
     make("td", { class: "kept" }, ...size(run)),
     make("td", {}, ...links, run.at == null ? "" : make("a", { href: address("/curves", run) }, say("curves"))),
   );
+  return [about, ...wrong];
 }
 
 function address(path, run) {

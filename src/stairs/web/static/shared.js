@@ -92,5 +92,5 @@ export function saves(keep) {
 }
 
 export function figure(value, digits = 4) {
-  return typeof value === "number" ? value.toPrecision(digits).replace(/\.?0+$/, "") : "";
+  return typeof value === "number" ? String(Number(value.toPrecision(digits))) : "";
 }
