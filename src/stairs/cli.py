@@ -20,6 +20,7 @@ COMMANDS = {
     "near": 'the nearest words:  stairs near runs/notes-skipgram "king - man + woman"',
     "draw": 'a run from inside, as a picture:  stairs draw runs/notes-gpt attention "a text"',
     "score": "judge a run on a file",
+    "open": "the explorer: pages that show runs from inside:  stairs open runs/notes-bert",
     "plan": "the minutes, memory and disk a training would take",
     "convert": "write a run in another tool's format:  stairs convert RUN arpa --out notes.arpa",
     "adopt": "turn another tool's file into a run:  stairs adopt notes.arpa --out runs/notes",

@@ -4,7 +4,7 @@ import altair as alt
 import pytest
 
 from stairs.errors import BadInput, EnvironmentFault
-from stairs.pictures.saving import save
+from stairs.pictures.saving import drawn, save
 
 CHART = alt.Chart(alt.Data(values=[{"x": 1, "word": "国王"}])).mark_text().encode(x="x:Q", text="word:N")
 
@@ -25,3 +25,11 @@ def test_where_no_picture_can_be(tmp_path):
             save(CHART, tmp_path / name)
     with pytest.raises(EnvironmentFault, match=r"cannot write /proc/a\.svg"):
         save(CHART, "/proc/a.svg")
+
+
+def test_control_characters_are_drawn_as_signs_of_themselves():
+    """Vega's renderer would end the whole process."""
+    text = "".join(map(chr, range(0x20))) + "\x7f\x85\ufffe\uffff\ud800 soup <b> & ]]> \u202e"
+    chart = alt.Chart(alt.Data(values=[{"text": text, "x": 1}])).mark_text().encode(text="text:N", x="x:Q", y=alt.Y("text:N"))
+    assert "␇".encode() in drawn(chart, ".svg") and b"<b>" not in drawn(chart, ".svg")
+    assert drawn(chart, ".png").startswith(b"\x89PNG")

@@ -91,6 +91,13 @@ def test_backwards_is_the_other_direction(tokenizer, tmp_path):
     assert task.evaluate(pairs(30, seed=1))["exact"]["value"] > 0.7
 
 
+def test_a_translation_that_was_cut_off_is_aligned_without_an_end(tokenizer):
+    task = untrained("transformer", tokenizer, context=8)
+    found = task.alignment([7, 8], [9] * 8)
+    assert len(found["target"]) == len(found["weights"]) == 8 and "[SEP]" not in found["target"]
+    assert len(task.alignment([7, 8], [9] * 7)["target"]) == 8
+
+
 def test_without_attention_there_is_no_alignment(tokenizer):
     task = untrained("seq2seq", tokenizer, attention="none")
     assert task.answer("1 2")["alignment"] is None

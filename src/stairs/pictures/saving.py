@@ -1,5 +1,6 @@
 """A chart as a file: SVG, PNG, or a page that needs no network."""
 
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,8 @@ from stairs.errors import BadInput
 from stairs.files import flush, said_plainly
 
 ENDINGS = (".svg", ".png", ".html")
+CONTROLS = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n\r"}  # each has a character that shows it
+UNDRAWABLE = {**CONTROLS, **dict.fromkeys((*range(0xD800, 0xE000), 0xFFFE, 0xFFFF), 0xFFFD)}  # none may stand in an SVG: Vega's renderer would abort
 SHARPNESS = 2.0  # pixels of a PNG per pixel of the picture, for screens that have so many
 
 
@@ -31,10 +34,21 @@ def save(chart: Any, path: str | Path) -> None:
 
 
 def drawn(chart: Any, ending: str) -> bytes:
+    """The content of the file. Nothing that a chart might name is fetched."""
     if ending == ".html":
         return chart.to_html(inline=True).encode()
     import vl_convert
 
+    described = json.dumps(drawable(chart.to_dict()))
     if ending == ".svg":
-        return vl_convert.vegalite_to_svg(chart.to_json()).encode()
-    return vl_convert.vegalite_to_png(chart.to_json(), scale=SHARPNESS)
+        return vl_convert.vegalite_to_svg(described, allowed_base_urls=[]).encode()
+    return vl_convert.vegalite_to_png(described, scale=SHARPNESS, allowed_base_urls=[])
+
+
+def drawable(data: Any) -> Any:
+    """The same with every text made fit for an SVG."""
+    if isinstance(data, str):
+        return data.translate(UNDRAWABLE)
+    if isinstance(data, dict):
+        return {drawable(key): drawable(value) for key, value in data.items()}
+    return [drawable(value) for value in data] if isinstance(data, list) else data

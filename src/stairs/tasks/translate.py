@@ -232,9 +232,11 @@ class Translate(Speaking):
     def alignment(self, source: list[int], said: list[int]) -> dict[str, Any] | None:
         """How much each token that was said looked at each of the source; None for a model that looks at the whole only."""
         tokenizer = self.tokenizer
-        asked = replace(next_token_batch([said], tokenizer.begin, tokenizer.end, tokenizer.pad), source=source_batch([source], tokenizer))
+        spoken = (*said, tokenizer.end)[: self.model.config.context]  # one that was cut off has no end
+        read = next_token_batch([list(spoken[:-1])], tokenizer.begin, spoken[-1], tokenizer.pad)
+        asked = replace(read, source=source_batch([source], tokenizer))
         weights = self.model.alignment(asked)
         if weights is None:
             return None
-        names = [[tokenizer.shown(i) for i in ids] for ids in ((tokenizer.begin, *source, tokenizer.end), (*said, tokenizer.end))]
+        names = [[tokenizer.shown(i) for i in ids] for ids in ((tokenizer.begin, *source, tokenizer.end), spoken)]
         return {"source": names[0], "target": names[1], "weights": weights[0].tolist()}

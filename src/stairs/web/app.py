@@ -1,0 +1,145 @@
+"""The pages and their API. A page is one HTML file and a few ES modules of our own; what it shows comes as JSON, and pictures as SVG.
+
+GET  /api/runs               the runs, with what each can show as soon as its model is there
+POST /api/picture/NAME       {"run", "text", "options", "format": svg | png | json}
+POST /api/answer             {"run", "text", "second"}
+GET  /api/curves/RUN         how a training goes; ?format=svg is the picture
+"""
+
+import json
+from functools import partial
+from importlib.resources import files
+from typing import Any
+from urllib.parse import quote
+
+from anyio.to_thread import run_sync
+from fastapi import FastAPI, Request, Response
+from starlette.exceptions import HTTPException
+
+from stairs.errors import StairsError
+from stairs.web import drawing
+from stairs.web.asking import Refused, allow, finite, one_of, options_in, parsed, text_in
+from stairs.web.curves import chart, curves
+from stairs.web.guards import Guard
+from stairs.web.pages import PAGES
+from stairs.web.runs import Shelf
+from stairs.web.words import WORDS
+
+KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+FORMATS = {"svg": "image/svg+xml", "png": "image/png", "json": "application/json"}
+SENTENCES = {404: "there is nothing at this address", 405: "this address does not answer that method"}
+
+
+def application(shelf: Shelf, port: int) -> Guard:
+    """The explorer as an ASGI application that answers at 127.0.0.1:port only."""
+    app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
+    studio = drawing.Studio()
+    app.add_exception_handler(HTTPException, unknown)
+    app.add_exception_handler(Exception, bug)
+
+    async def answered(work: Any) -> Response:
+        """The work in a thread; what goes wrong in it becomes a sentence."""
+        try:
+            return await run_sync(work)
+        except Refused as error:
+            return said(error.content, error.status, {"retry-after": "1"} if error.status == 503 else {})
+        except StairsError as error:
+            return said(Refused(422, "input", str(error)).content, 422)
+        except MemoryError:
+            return said(Refused(413, "memory", "the memory of this machine is not enough for that; shorten the text").content, 413)
+
+    @app.get("/api/runs")
+    async def runs() -> Response:
+        return await answered(lambda: said({"runs": [{**run.summary(), "pictures": drawing.offered(run)} for run in shelf.runs.values()]}))
+
+    @app.get("/api/words")
+    async def words() -> Response:
+        return said({"words": WORDS, "pages": PAGES})
+
+    @app.get("/api/curves/{name}")
+    async def progress(name: str, format: str = "json") -> Response:
+        def work() -> Response:
+            chosen = one_of({"format": format}, "format", tuple(FORMATS)[::-1])
+            found = curves(shelf[name])
+            if chosen != "json" and not found["training"] and not found["held_out"]:
+                raise Refused(422, "no_curve", f"{name} has measured nothing that makes a curve")
+            return picture(found, partial(chart, found), "curves", chosen)
+
+        return await answered(work)
+
+    @app.post("/api/picture/{name}")
+    async def draw(name: str, request: Request) -> Response:
+        body = await request.body()
+
+        def work() -> Response:
+            asked = parsed(request.headers.get("content-type", ""), body)
+            allow(asked, "run", "text", "options", "format")
+            run = shelf[text_in(asked, "run", 1000)]
+            chosen = one_of(asked, "format", tuple(FORMATS))
+            with run.model():  # what there is to draw is known when the first model is
+                drawable = drawing.checked(name)
+            text = text_in(asked, "text", default=None if drawable.reads else "")
+            data = studio.data(run, name, text if drawable.reads else "", options_in(asked, drawable.takes))
+            return picture(data, partial(studio.chart, name, data), name, chosen)
+
+        return await answered(work)
+
+    @app.post("/api/answer")
+    async def answer(request: Request) -> Response:
+        body = await request.body()
+
+        def work() -> Response:
+            from stairs.web.answers import answer
+
+            asked = parsed(request.headers.get("content-type", ""), body)
+            allow(asked, "run", "text", "second")
+            run, text = shelf[text_in(asked, "run", 1000)], text_in(asked, "text")
+            second = text_in(asked, "second", default="")
+            with run.model() as task:
+                return said({"run": run.name, "step": task.step, "task": task.name, "answer": finite(answer(task, text, second))})
+
+        return await answered(work)
+
+    for path, (content, kind) in static().items():
+        app.add_api_route(path, partial(constant, content, kind), methods=["GET", "HEAD"])
+    return Guard(app, port)
+
+
+def static() -> dict[str, tuple[bytes, str]]:
+    """Every address that is a file, with its content; no address is ever turned into a path."""
+    folder = files("stairs.web") / "static"
+    kept = {file.name: (file.read_bytes(), KINDS["." + file.name.rsplit(".", 1)[1]]) for file in folder.iterdir() if file.is_file()}
+    page = kept.pop("page.html")
+    addresses = ["/", "/compare", "/curves", *(f"/picture/{name}" for name in PAGES)]
+    return {**{f"/static/{name}": file for name, file in kept.items()}, **dict.fromkeys(addresses, page)}
+
+
+async def constant(content: bytes, kind: str) -> Response:
+    return Response(content, media_type=f"{kind}; charset=utf-8" if kind.startswith("text") else kind)
+
+
+def picture(data: Any, drawn: Any, name: str, chosen: str) -> Response:
+    """One picture in the format that was chosen; to be kept as a file if it is opened by itself."""
+    kind = FORMATS[chosen]
+    if chosen == "json":
+        content = json.dumps(data, allow_nan=False).encode()
+    else:
+        content = drawing.drawn(drawn(), chosen)
+        if chosen == "svg" and len(content) > drawing.LARGEST:
+            raise Refused(413, "too_large", "this picture is too large for a page; choose PNG, or shorten the text", "text")
+    note = data.get("cut") if isinstance(data, dict) else None
+    headers = {"content-disposition": f'attachment; filename="{name}.{chosen}"', **({"x-note": quote(str(note))} if note else {})}
+    return Response(content, media_type=kind, headers=headers)
+
+
+def said(content: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    return Response(json.dumps(content, allow_nan=False), status, headers, "application/json")
+
+
+async def unknown(request: Request, error: Exception) -> Response:
+    status = getattr(error, "status_code", 400)
+    return said(Refused(status, "address", SENTENCES.get(status, "the request cannot be understood")).content, status)
+
+
+async def bug(request: Request, error: Exception) -> Response:
+    return said(Refused(500, "bug", f"a bug: {type(error).__name__}; run stairs open with --debug and report it").content, 500)

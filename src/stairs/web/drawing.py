@@ -1,0 +1,96 @@
+"""Between the pages and the pictures: which there are, whom they suit, and one of them as data, SVG or PNG."""
+
+import json
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from stairs.web.asking import Refused, finite
+from stairs.web.runs import Shown
+
+FOLDER = "run"  # what looks call the option that names a run folder
+KEPT = 16  # pictures whose data is kept, so that the buttons below a picture do not compute it again
+LARGEST = 8 << 20  # bytes of an SVG that a browser still draws at once
+
+
+class Drawable(NamedTuple):
+    """What can be looked at: `data` from a task and a text, and a `chart` from that."""
+
+    data: Callable[..., Any]
+    chart: Callable[[Any], Any]
+    suits: Callable[[Any], bool]  # whether a task has something to show
+    takes: tuple[str, ...]  # the options that a page may set
+    reads: bool  # whether it is of a text
+    needs_folder: bool  # whether it looks into the run's folder; which one that is, no request decides
+
+
+def drawables() -> dict[str, Drawable]:
+    """All of them, by name. Imported when first asked for: they bring torch along, and the page must not wait for it."""
+    from stairs.inspection.looks import LOOKS
+    from stairs.pictures.drawn import PICTURES
+
+    found = {}
+    for name, look in LOOKS.items():
+        takes = tuple(option for option in look.takes if option != FOLDER)
+        found[name] = Drawable(look.data, PICTURES[name], look.suits, takes, look.reads, FOLDER in look.takes)
+    return found
+
+
+def offered(run: Shown) -> dict[str, Any] | None:
+    """The pictures that suit a run, each with its options; None as long as its model is not there."""
+    task = run.task
+    if task is None:
+        return None
+    return {name: {"takes": list(drawable.takes), "reads": drawable.reads} for name, drawable in drawables().items() if drawable.suits(task)}
+
+
+class Studio:
+    """Draws, and remembers the last few."""
+
+    def __init__(self) -> None:
+        self.kept: OrderedDict[str, Any] = OrderedDict()
+        self.lock = threading.Lock()
+
+    def data(self, run: Shown, name: str, text: str, options: dict[str, Any]) -> Any:
+        with run.model() as task:
+            key = json.dumps([run.name, run.seen, name, text, options], sort_keys=True)
+            with self.lock:
+                if key in self.kept:
+                    self.kept.move_to_end(key)
+                    return self.kept[key]
+            drawable = drawables()[name]
+            if not drawable.suits(task):
+                raise Refused(422, "picture", f"a {task.name} run of {task.step} has no {name} to look at; choose another run", "run")
+            try:
+                folder = {FOLDER: str(run.folder)} if drawable.needs_folder else {}
+                found = finite(drawable.data(task, text, **options, **folder))
+            except (TypeError, ValueError, IndexError, KeyError) as error:
+                if not options:
+                    raise
+                raise Refused(422, "option", f"{name} cannot be drawn with {', '.join(options)} as given; change it", "options") from error
+        with self.lock:
+            self.kept[key] = found
+            while len(self.kept) > KEPT:
+                self.kept.popitem(last=False)
+        return found
+
+    def chart(self, name: str, data: Any) -> Any:
+        return drawables()[name].chart(data)
+
+
+def checked(name: str) -> Drawable:
+    found = drawables().get(name)
+    if found is None:
+        raise Refused(404, "picture", f"there is no picture {name[:40]!r}; there are {', '.join(drawables())}")
+    return found
+
+
+def drawn(chart: Any, kind: str) -> bytes:
+    """As SVG or PNG."""
+    from stairs.pictures import saving
+
+    try:
+        return saving.drawn(chart, f".{kind}")
+    except ValueError as error:  # Vega stumbles over words such as constructor, which are names of its own
+        raise Refused(422, "drawing", "a word in this picture cannot be drawn; change the text, or save the data as JSON", "text") from error

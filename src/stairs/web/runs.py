@@ -1,0 +1,220 @@
+"""The runs that are shown: what stands in their folders, read anew for each page, and their models, loaded behind it one after another."""
+
+import fcntl
+import json
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from stairs.errors import BadInput, EnvironmentFault, StairsError
+from stairs.files import MANIFEST, plain
+from stairs.training.folder import LOCK, RUN
+from stairs.web.asking import Refused, finite
+
+METRICS, MODEL, WEIGHTS = "metrics.jsonl", "model", "model.safetensors"
+PATIENCE = 0.3  # seconds a request waits for a model before it is told to come again
+LONGEST = 60.0  # seconds a request waits for another one that asks the same model
+QUALITIES = ("accuracy", "f1", "spearman", "bleu", "exact", "bits_per_character", "loss", "perplexity")  # the first that was measured is shown
+HEADER = 1 << 26  # bytes of a safetensors header that are believed
+Measured = tuple[list[dict[str, Any]], str | None]
+
+
+class Shown:
+    """One run folder: `summary` never fails, `model` gives its task to one caller at a time."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self.folder, self.name = folder, name
+        self.task: Any = None
+        self.problem: str | None = None
+        self.seen: int | None = None  # when the model that was loaded, or could not be, was written
+        self.measured: tuple[tuple[int, int], Measured] = ((-1, -1), ([], None))  # size and time of the file, and what stood in it
+        self.loading = threading.Lock()
+        self.asking = threading.Lock()
+
+    def summary(self) -> dict[str, Any]:
+        """What the list of runs says of it, with what is wrong."""
+        settings, wrong = self.settings()
+        lines, damaged = self.metrics()
+        finished, written = (self.folder / MODEL).is_dir(), self.written()
+        broken = self.problem if finished and written == self.seen else None
+        problem = wrong or broken or damaged
+        state = "damaged" if wrong or broken else "training" if self.locked() else "finished" if finished else "unfinished"
+        return finite({
+            "name": self.name,
+            "state": state,
+            "problem": problem,
+            "loaded": self.task is not None and written == self.seen,
+            "answers": finished and not wrong and not broken,
+            "step": text_of(settings.get("step")),
+            "task": text_of(settings.get("task")),
+            "at": next((line["step"] for line in reversed(lines) if isinstance(line.get("step"), int)), None),
+            "quality": quality(lines),
+            **self.size(),
+        })  # fmt: skip
+
+    def settings(self) -> tuple[dict[str, Any], str | None]:
+        try:
+            found = json.loads((self.folder / RUN).read_text("utf-8"))
+            return (found, None) if isinstance(found, dict) else ({}, f"{RUN} holds no settings")
+        except OSError as error:
+            return {}, f"{RUN} cannot be read: {plain(error)}"
+        except (ValueError, RecursionError):
+            return {}, f"{RUN} is damaged; train the run again into another folder"
+
+    def metrics(self) -> Measured:
+        """What was measured, and what is wrong with it; read again when there is more."""
+        path = self.folder / METRICS
+        try:
+            status = path.stat()
+            if (status.st_size, status.st_mtime_ns) != self.measured[0]:
+                self.measured = (status.st_size, status.st_mtime_ns), lines_of(path.read_text("utf-8", errors="replace"))
+        except OSError:
+            return [], None
+        return self.measured[1]
+    def size(self) -> dict[str, Any]:
+        """Bytes of the weights and how many numbers they are, from the file's header."""
+        path = self.folder / MODEL / WEIGHTS
+        try:
+            with path.open("rb") as file:
+                length = int.from_bytes(file.read(8), "little")
+                header = json.loads(file.read(length)) if length <= HEADER else {}
+            numbers = sum(product(entry["shape"]) for name, entry in header.items() if name != "__metadata__")
+            return {"bytes": path.stat().st_size, "numbers": numbers}
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            return {"bytes": None, "numbers": None}
+
+    def locked(self) -> bool:
+        """Whether a process is writing it now."""
+        try:
+            with (self.folder / LOCK).open() as file:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        except OSError:
+            pass
+        return False
+
+    def written(self) -> int | None:
+        with suppress(OSError):
+            return (self.folder / MODEL / MANIFEST).stat().st_mtime_ns
+        return None
+
+    def load(self) -> None:
+        """Read the model, unless that was done or tried already and it has not changed since."""
+        with self.loading:
+            written = self.written()
+            if written is not None and written == self.seen:
+                return
+            from stairs.training.run import load
+
+            self.task, self.problem = None, None
+            try:
+                self.task = load(self.folder)
+            except StairsError as error:
+                self.problem = str(error).replace(str(self.folder), self.name)
+            except MemoryError:
+                self.problem = "the memory of this machine is not enough for its model"
+            except Exception as error:  # a folder that was tampered with must not take the page down
+                self.problem = f"its model cannot be opened: {type(error).__name__}"
+            self.seen = written
+
+    @contextmanager
+    def model(self) -> Iterator[Any]:
+        """Its task, for one caller at a time; refused while it loads, if it cannot be loaded, or if others take too long."""
+        if self.task is None or self.written() != self.seen:
+            loader = threading.Thread(target=self.load, daemon=True)
+            loader.start()
+            loader.join(PATIENCE)
+            if loader.is_alive():
+                raise Refused(503, "loading", f"the model of {self.name} is being loaded; ask again in a second")
+        if self.task is None:
+            raise Refused(422, "no_model", self.problem or f"{self.name} has no model", "run")
+        if not self.asking.acquire(timeout=LONGEST):
+            raise Refused(503, "busy", f"{self.name} is still at work on another question; ask again later")
+        try:
+            yield self.task
+        finally:
+            self.asking.release()
+
+
+def lines_of(written: str) -> Measured:
+    """The objects of a file of them, and what is wrong with it; a last line that is still being written does not count."""
+    found = []
+    for number, line in enumerate(written.split("\n")[:-1], 1):
+        try:
+            found.append(dict(json.loads(line)))
+        except (ValueError, TypeError, RecursionError):
+            return found, f"{METRICS}:{number} is not JSON"
+    return found, None
+
+
+class Shelf:
+    """All runs that were given, by names that differ."""
+
+    def __init__(self, folders: Sequence[Path]) -> None:
+        self.runs: dict[str, Shown] = {}
+        for folder in folders:
+            name = readable(os.path.basename(os.path.abspath(folder)))
+            copies = (f"{name} ({number})" for number in range(2, len(folders) + 2))
+            unique = name if name not in self.runs else next(copy for copy in copies if copy not in self.runs)
+            self.runs[unique] = Shown(folder, unique)
+
+    def __getitem__(self, name: str) -> Shown:
+        if name not in self.runs:
+            raise Refused(404, "no_run", f"there is no run {name[:80]!r} here; choose one of the list", "run")
+        return self.runs[name]
+
+    def load_all(self) -> None:
+        """In the background, so that the pages know soon what each run can show."""
+
+        def work() -> None:
+            for run in self.runs.values():
+                if (run.folder / MODEL).is_dir():
+                    run.load()
+
+        threading.Thread(target=work, daemon=True).start()
+
+
+def found(places: Sequence[str]) -> list[Path]:
+    """The run folders that are meant: each place is one, or a folder of several."""
+    folders: list[Path] = []
+    for place in map(Path, places):
+        try:
+            if not place.is_dir():
+                raise BadInput(f"{place} is {'a file' if place.exists() else 'not there'}; give a run folder, or a folder of runs")
+            own = any((place / name).exists() for name in (RUN, MODEL, METRICS))
+            inside = [] if own else sorted(path.parent for path in place.glob(f"*/{RUN}"))
+        except OSError as error:
+            raise EnvironmentFault(f"cannot read {place}: {plain(error)}; check the folder") from None
+        if not own and not inside:
+            raise BadInput(f"{place} is no run and holds none; make one with stairs train")
+        folders += [folder for folder in inside or [place] if folder not in folders]
+    return folders
+
+
+def quality(lines: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
+    """The measurement that says most, the last time one was made: {"name", "value", "low", "high"}."""
+    for line in reversed(lines):
+        for name in QUALITIES:
+            if isinstance(measured := line.get(name), dict) and isinstance(measured.get("value"), int | float):
+                return {"name": name, **{key: measured.get(key) for key in ("value", "low", "high")}}
+    return None
+
+
+def product(shape: Sequence[int]) -> int:
+    total = 1
+    for side in shape:
+        total *= int(side)
+    return total
+
+
+def text_of(value: object) -> str:
+    return readable(str(value)[:40]) if value is not None else ""
+
+
+def readable(name: str) -> str:
+    """A name as UTF-8, whatever the file system holds."""
+    return name.encode("utf-8", "backslashreplace").decode()

@@ -1,0 +1,93 @@
+"""One socket on this machine's own address, and the server behind it."""
+
+import asyncio
+import errno
+import socket
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import h11
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from stairs.errors import EnvironmentFault
+from stairs.files import plain
+from stairs.web.app import application
+from stairs.web.guards import SLOWEST
+from stairs.web.runs import Shelf
+
+HERE = "127.0.0.1"
+AT_ONCE = 1024  # connections; more are told to come again
+HEAD = 16_384  # bytes of a request's head
+GOODBYE = 5  # seconds for answers that are under way when it ends
+
+
+class Impatient(H11Protocol):
+    """Closes a connection whose request does not come, or comes drop by drop."""
+
+    deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self.wait()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self.conn.their_state is h11.IDLE:  # the head of a request is not complete
+            self.wait()
+        elif self.deadline:
+            self.deadline.cancel()
+            self.deadline = None
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        if self.deadline:
+            self.deadline.cancel()
+
+    def wait(self) -> None:
+        self.deadline = self.deadline or self.loop.call_later(SLOWEST, self.transport.abort)
+
+
+def bound(port: int) -> socket.socket:
+    """A socket that listens on this machine only; port 0 is any that is free."""
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((HERE, port))
+        listener.listen()
+    except OSError as error:
+        listener.close()
+        if error.errno == errno.EADDRINUSE:
+            raise EnvironmentFault(f"port {port} is in use, perhaps by another explorer; choose another with --port, or leave it out") from None
+        raise EnvironmentFault(f"port {port} cannot be used: {plain(error)}; choose another with --port, or leave it out") from None
+    return listener
+
+
+def address(listener: socket.socket) -> str:
+    return f"http://{HERE}:{listener.getsockname()[1]}/"
+
+
+def serve(folders: Sequence[Path], listener: socket.socket) -> None:
+    """Until it is interrupted."""
+    shelf = Shelf(folders)
+    app = application(shelf, listener.getsockname()[1])
+    shelf.load_all()
+    uvicorn.Server(settings(app)).run(sockets=[listener])
+
+
+def settings(app: Any) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        log_level="error",
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        ws="none",
+        lifespan="off",
+        http=Impatient,
+        limit_concurrency=AT_ONCE,
+        timeout_keep_alive=10,
+        timeout_graceful_shutdown=GOODBYE,
+        h11_max_incomplete_event_size=HEAD,
+    )

@@ -1,0 +1,54 @@
+"""Runs of every kind, small and not trained, in one folder; some of them in a bad state, and names that would be HTML elsewhere."""
+
+import json
+import shutil
+from dataclasses import replace
+
+from small import SENTENCES, encoder, examples, new_task
+
+PORT = 8642
+TRICK = "<img src=x onerror=alert(1)>"
+TRICKS = [TRICK, "<script>alert(1)</script>", "<svg onload=alert(1)>", "javascript:alert(1)", '"><iframe srcdoc=x>', "{{alert(1)}}"]
+
+
+def keep(folder, task):
+    """A finished run of a task, as training would leave it."""
+    from stairs.files import write_json
+    from stairs.training.run import FORMAT, Run
+
+    folder.mkdir(parents=True)
+    write_json(folder / "run.json", {"format": FORMAT, "step": task.step, "task": task.name, "config": task.describe()["config"], "seed": 0})
+    lines = [{"step": n, "loss": 5 / n, "bits": "", "targets": 10} for n in range(1, 21)]
+    judged = [{"step": n, "seconds": n, "bits_per_character": {"value": 9 / n, "low": 8 / n, "high": 10 / n}} for n in (10, 20)]
+    (folder / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in [*lines, *judged, {**judged[-1], "finished": 20}]), "utf-8")
+    Run(folder).keep(task)
+
+
+def make(place):
+    """Fill the folder of runs."""
+    from stairs.tasks import BothWays, MaskedToken, NextToken, Translate, Window
+    from stairs.text.tokenizer import Tokenizer, TokenizerSpec
+
+    pieces = Tokenizer.train(TokenizerSpec("wordpiece", vocab_size=200), lambda: [[*SENTENCES, *TRICKS]])
+    words = Tokenizer.train(TokenizerSpec("words"), lambda: [[*SENTENCES, *TRICKS]])
+    kinds = {"gpt": (NextToken, pieces), "bert": (MaskedToken, pieces), "skipgram": (Window, words), "transformer": (Translate, pieces)}
+    for step, (kind, tokenizer) in {**kinds, "nnlm": (NextToken, words), "elmo": (BothWays, words)}.items():
+        model = encoder(step, tokenizer)
+        model.initialize(1)
+        keep(place / step, kind(model.eval(), tokenizer))
+    labelled = [replace(example, label=TRICK) if example.label == "food" else example for example in examples("classify")]
+    keep(place / "labels", new_task("classify", encoder("bert", pieces), pieces, labelled))
+    shutil.copytree(place / "gpt", place / TRICK)
+    bad(place)
+
+
+def bad(place):
+    """Three runs that cannot be asked."""
+    for name in ("damaged", "unreadable", "unfinished"):
+        shutil.copytree(place / "gpt", place / name)
+    weights = place / "damaged" / "model" / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-7])
+    (place / "unreadable" / "run.json").write_text("{")
+    shutil.rmtree(place / "unfinished" / "model")
+    with (place / "unfinished" / "metrics.jsonl").open("a") as file:
+        file.write("not JSON\n")

@@ -1,0 +1,191 @@
+"""The explorer's API: what it lists, draws and answers, and what it says to those who ask wrongly."""
+
+import fcntl
+import json
+import re
+from collections import Counter
+
+import pytest
+from explorer_runs import TRICK
+
+from stairs.web.asking import LONGEST_TEXT
+from stairs.web.pages import PAGES
+from stairs.web.runs import Shelf, found
+from stairs.web.words import WORDS
+
+BEGINS = {"json": b"", "svg": b"<svg", "png": b"\x89PNG"}
+TEXT = "soup and rain in Rome today ."
+TEXTS = {"neighbours": "soup", "strips": "soup\nrain", "map": "soup\nrain", "analogy": "soup - rain + wind", "blanks": "soup and ___ in Rome today ."}
+SENSES = "hot: soup and rain\nhot: soup and bread\ncold: soup in Rome\ncold: soup today"
+
+
+def listed(client):
+    return {run["name"]: run for run in client.get("/api/runs").json()["runs"]}
+
+
+def test_runs_are_listed_with_what_is_wrong(client):
+    runs = listed(client)
+    assert runs["gpt"]["state"] == "finished" and runs["gpt"]["quality"]["name"] == "bits_per_character" and runs["gpt"]["at"] == 20
+    assert runs["gpt"]["numbers"] > 1000 and runs["gpt"]["bytes"] > 4000 and runs["gpt"]["problem"] is None
+    assert runs["damaged"]["state"] == "damaged" and "bytes where its manifest says" in runs["damaged"]["problem"]
+    assert runs["unreadable"]["state"] == "damaged" and "run.json is damaged" in runs["unreadable"]["problem"]
+    assert runs["unfinished"]["state"] == "unfinished" and "is not JSON" in runs["unfinished"]["problem"]
+    assert {name for name, run in runs.items() if not run["answers"]} == {"damaged", "unreadable", "unfinished"}
+    assert "tokens" in runs[TRICK]["pictures"]
+
+
+def test_a_run_that_is_being_written_is_in_training(client, folder):
+    with (folder / "unfinished" / "run.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        assert listed(client)["unfinished"]["state"] == "training"
+    assert listed(client)["unfinished"]["state"] == "unfinished"
+
+
+def test_every_picture_that_is_offered_can_be_drawn(client):
+    drawn: Counter[str] = Counter()
+    for run in listed(client).values():
+        for name, picture in (run["pictures"] or {}).items():
+            if name in ("confusion", "mix"):
+                continue  # of a run that was tuned for long enough to have a report
+            asked = {"run": run["name"], "text": SENSES if name == "senses" else TEXTS.get(name, TEXT)}
+            asked |= {"options": {"word": "soup"}} if name == "senses" else {}
+            kinds = {0: ("json", "svg", "png"), 1: ("json", "svg")}.get(drawn[name], ("json",))  # drawing takes longer than looking
+            for kind in kinds:
+                response = client.post(f"/api/picture/{name}", json={**asked, "format": kind})
+                assert response.status_code == 200, (run["name"], name, response.text)
+                assert response.content.startswith(BEGINS[kind]) and response.headers["content-disposition"].startswith("attachment")
+            assert picture["takes"] == list(picture["takes"])
+            drawn[name] += 1
+    assert drawn.keys() >= {"tokens", "surprise", "next", "neighbours", "alignment", "tree"}
+
+
+def test_every_picture_has_a_page_in_both_languages():
+    from stairs.web.drawing import drawables
+
+    assert set(drawables()) <= set(PAGES)
+    assert WORDS["en"].keys() == WORDS["zh"].keys()
+    for page in PAGES.values():
+        assert page["group"] in WORDS["en"]
+        assert all(set(page[part]) == {"en", "zh"} and all(page[part].values()) for part in ("title", "example", "see"))
+
+
+def test_answers_of_all_kinds(client):
+    def said(run, text, **more):
+        response = client.post("/api/answer", json={"run": run, "text": text, **more})
+        assert response.status_code == 200, response.text
+        return response.json()["answer"]
+
+    assert said("gpt", "soup and ___ in Rome")["text"] == "soup and"
+    assert said("bert", "soup and ___ in Rome")["blanks"] and said("bert", "soup and rain", second="in Rome")["verdict"]
+    assert said("skipgram", "soup ___")["near"] and said("transformer", "soup")["translation"] is not None
+    assert set(said("labels", "soup")["chances"]) == {TRICK, "weather"} and said("elmo", "soup")["next"]
+
+
+def test_curves(client):
+    found = client.get("/api/curves/gpt").json()
+    assert [point["step"] for point in found["held_out"]] == [10, 20] and len(found["training"]) == 20 and found["quality"] == "bits_per_character"
+    assert client.get("/api/curves/gpt", params={"format": "svg"}).content.startswith(b"<svg")
+    assert client.get("/api/curves/unreadable").status_code == 200 and client.get("/api/curves/none").status_code == 404
+    assert client.get("/api/curves/gpt", params={"format": "exe"}).status_code == 422
+
+
+def test_a_model_that_is_not_loaded_yet_is_asked_for_again(folder, monkeypatch):
+    from stairs.web import runs
+
+    monkeypatch.setattr(runs, "PATIENCE", 0.0)
+    one = Shelf([folder / "gpt"]).runs["gpt"]
+    with one.loading, pytest.raises(runs.Refused) as refused, one.model():
+        pass
+    assert refused.value.status == 503
+    one.load()
+    with one.model() as task:
+        assert task.step == "gpt"
+
+
+def test_equal_names_are_told_apart_and_a_folder_of_runs_is_opened(folder, tmp_path):
+    shelf = Shelf([folder / "gpt", folder / "." / "gpt", folder / "bert"])
+    assert list(shelf.runs) == ["gpt", "gpt (2)", "bert"]
+    assert len(found([str(folder), str(folder / "gpt")])) == len(list(folder.iterdir()))
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "field"),
+    [
+        (b"", 400, None),
+        (b"{", 400, None),
+        (b"\xff\xfe", 400, None),
+        (b"[]", 422, None),
+        (b"[" * 100_000, 400, None),
+        (b'{"run": "gpt", "text": NaN}', 400, None),
+        (b'{"run": "gpt", "run": "gpt", "text": "a"}', 400, None),
+        (b'{"run": "gpt", "text": "\\ud800"}', 422, "text"),
+        (b'{"run": "gpt", "text": "a", "options": {"top": 1' + b"0" * 5000 + b"}}", 400, None),
+        (b'{"text": "a"}', 422, "run"),
+        (b'{"run": "gpt"}', 422, "text"),
+        (b'{"run": 7, "text": "a"}', 422, "run"),
+        (b'{"run": "none", "text": "a"}', 404, "run"),
+        (b'{"run": "../gpt", "text": "a"}', 404, "run"),
+        (b'{"run": "damaged", "text": "a"}', 422, "run"),
+        (b'{"run": "unfinished", "text": "a"}', 422, "run"),
+        (b'{"run": "gpt", "text": ""}', 422, "text"),
+        (b'{"run": "gpt", "text": "  "}', 422, "text"),
+        (b'{"run": "gpt", "text": ["a"]}', 422, "text"),
+        (b'{"run": "gpt", "text": "a", "more": 1}', 422, "more"),
+        (b'{"run": "gpt", "text": "a", "format": "html"}', 422, "format"),
+        (b'{"run": "gpt", "text": "a", "format": ["svg"]}', 422, "format"),
+        (b'{"run": "gpt", "text": "a", "options": []}', 422, "options"),
+        (b'{"run": "gpt", "text": "a", "options": {"top": "many"}}', 422, "options.top"),
+        (b'{"run": "gpt", "text": "a", "options": {"top": 0}}', 422, "options.top"),
+        (b'{"run": "gpt", "text": "a", "options": {"top": 1e999}}', 422, "options.top"),
+        (b'{"run": "gpt", "text": "a", "options": {"top": true}}', 422, "options.top"),
+        (b'{"run": "gpt", "text": "a", "options": {"run": "/etc"}}', 422, "options.run"),
+        (json.dumps({"run": "gpt", "text": "a" * (LONGEST_TEXT + 1)}).encode(), 413, "text"),
+        (b'{"text": "' + b"a" * (1 << 18) + b'"}', 413, None),
+    ],
+)
+def test_what_is_wrong_is_said_in_a_sentence(client, body, status, field):
+    response = client.post("/api/picture/next", content=body, headers={"content-type": "application/json"})
+    error = response.json()["error"]
+    assert (response.status_code, error["field"]) == (status, field), error
+    assert set(error) == {"code", "message", "field"} and 10 < len(error["message"]) < 300 and "\n" not in error["message"]
+
+
+def test_wrong_addresses_methods_and_kinds(client):
+    asked = {"run": "gpt", "text": "a"}
+    for response, status in [
+        (client.get("/nowhere"), 404),
+        (client.get("/static/../app.py"), 404),
+        (client.get("/static/%2e%2e%2fapp.py"), 404),
+        (client.get("/static//start.js"), 404),
+        (client.get("/picture/none"), 404),
+        (client.get("/openapi.json"), 404),
+        (client.post("/"), 405),
+        (client.delete("/api/runs"), 405),
+        (client.post("/api/picture/none", json=asked), 404),
+        (client.post("/api/picture/neighbours", json=asked), 422),
+        (client.post("/api/answer", content="run=gpt", headers={"content-type": "text/plain"}), 415),
+        (client.post("/api/answer", json={**asked, "run": "bert"}), 422),
+        (client.post("/api/answer", json={**asked, "second": 3}), 422),
+    ]:
+        assert response.status_code == status and response.json()["error"]["message"], response.text
+
+
+def test_text_stays_text_in_svg(client):
+    for name in ("tokens", "surprise"):
+        trick = f"soup {TRICK} <script>alert(1)</script> ]]> <![CDATA[ \x00\x07"
+        svg = client.post(f"/api/picture/{name}", json={"run": "nnlm", "text": trick}).text
+        assert "<img" not in svg and "<script" not in svg
+    assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(", "".join(static_sources(client)))
+
+
+def static_sources(client):
+    return [client.get(f"/static/{name}.js").text for name in ("start", "shared", "drawing", "runs", "picture", "compare", "curves")]
+
+
+def test_a_text_that_is_longer_than_the_model_reads(client):
+    long = " ".join(["soup and rain in Rome today ."] * 74)
+    for run in ("gpt", "bert", "nnlm", "elmo"):
+        for name in listed(client)[run]["pictures"]:
+            if name not in ("senses", "blanks"):
+                response = client.post(f"/api/picture/{name}", json={"run": run, "text": long, "format": "json"})
+                assert response.status_code == 200 or (response.status_code == 422 and response.json()["error"]["message"]), (run, name)
