@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 READY := $(VENV)/ready
 export STAIRS_DATA ?= $(abspath $(wildcard ../shared/data))
-BENCHMARKS := ngram encode gpt_train gpt_generate word2vec glove near bert_train bert_embed translate  # others take an hour or an evening: run them by hand
+BENCHMARKS := ngram encode gpt_train gpt_generate word2vec glove near bert_train bert_embed translate elmo_train  # others take an hour or an evening: run them by hand
 
 .PHONY: climb test test-all bench check weights clean
 
