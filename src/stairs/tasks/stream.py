@@ -69,6 +69,8 @@ def surprise_of_rows(model: Model, ids: np.ndarray, most: int | None = None, **h
     before it. With `most`, about so many positions are judged, spread evenly. The model's `log_likelihood` is told `how`."""
     context = row_length(model)
     half = max(context // 2, 1)
+    if model.reads_at_most is None:  # it reads on: longer rows, of which a smaller part is read twice
+        context, half = 4 * context, 4 * context - half
     rows = np.arange(1 + max(0, -(-(len(ids) - context) // half)))
     if most is not None and len(rows) * context > most:
         rows = np.unique(np.linspace(0, len(rows) - 1, max(most // context, 1)).astype(np.int64))
