@@ -103,12 +103,17 @@ def checksum(manifest: dict) -> str:
 
 
 def write_json(path: Path, data: object) -> None:
-    """JSON people can read, on the disk when this returns, never half of it."""
+    """JSON people can read."""
+    write_whole(path, (json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode())
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """A file that is on the disk when this returns, and never half of it."""
     with said_plainly(path):
         aside = path.with_name(f".tmp-{os.getpid()}-{path.name}")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            aside.write_text(json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n", "utf-8")
+            aside.write_bytes(content)
             flush(aside)
             aside.replace(path)
             flush(path.parent)

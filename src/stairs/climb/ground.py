@@ -4,17 +4,18 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from stairs.errors import BadInput
+from stairs.text.examples import Pair, Span, Tagged
 from stairs.text.shards import Shards
 
 TEST_SHARE = 0.2
 DEV_SHARE = 0.1  # of those that are learnt from, to tell when to stop; the test part is seen once, at the end
 METRICS = ("spearman", "f1", "accuracy")  # the first of them that a task has is what its steps are compared by
-LABEL_METRICS = ("accuracy",)
+SHOWN = 40  # test examples of which the report tells what each step says
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,23 @@ def digest(examples: Sequence[Any]) -> str:
     return found.hexdigest()
 
 
-def metric_of(measured: dict[str, Any], asks: str) -> str:
+def metric_of(measured: dict[str, Any]) -> str:
     """The name of what the steps of a task are compared by."""
-    names = LABEL_METRICS if asks == "classify" else METRICS
-    return next(name for name in names if name in measured)
+    return next(name for name in METRICS if name in measured)
+
+
+class Told(NamedTuple):
+    asked: str  # as one asks a run about it
+    right: str
+
+
+def told(example: Any) -> Told:
+    """A labelled example in words."""
+    match example:
+        case Span(question=question, passage=passage, answers=answers):
+            return Told(f"{question}\t{passage}", " / ".join(text for _, text in answers))
+        case Pair(first=first, second=second, label=label, score=score):
+            return Told(f"{first}\t{second}", f"{score:.2f}" if score is not None else label or "")
+        case Tagged(words=words, tags=tags):
+            return Told(" ".join(words), " ".join(tags))
+    return Told(example.text, example.label)

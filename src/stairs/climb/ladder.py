@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from stairs.climb.ground import Ground, digest
+from stairs.climb.ground import SHOWN, Ground, digest, told
 from stairs.climb.steps import Step, steps_for
 from stairs.errors import BadInput, StairsError
 from stairs.files import write_json
@@ -19,6 +19,7 @@ from stairs.training.folder import check_writable
 from stairs.training.run import versions
 
 REPORT = "report.json"
+LONGEST = 300  # letters of an example that is shown
 LEARNING_SHARE = 0.9  # of the time left, for the steps that learn, in equal parts; the rest is for cutting text and for judging
 SHORTEST = 10.0  # seconds below which such a step is not worth beginning
 
@@ -58,7 +59,7 @@ def name_of(run: str) -> str:
 
 def begun(ground: Ground, budget: float) -> dict[str, Any]:
     """The report as it stands, if it is of a climb on the same ground; else one without rows."""
-    shown = [said(example) for example in ground.test[:40]]
+    shown = [{"text": own.asked.replace("\t", " | ")[:LONGEST], "right": own.right} for own in map(told, ground.test[:SHOWN])]
     settings = {"seed": ground.seed, "order": ground.order, "asks": ground.asks, "labelled": digest((*ground.train, *ground.dev, *ground.test))}
     fresh = {
         "settings": settings, "rows": [], "recommendation": None, "budget": budget, "used": 0.0, "test": shown,
@@ -69,17 +70,6 @@ def begun(ground: Ground, budget: float) -> dict[str, Any]:
         return {**fresh, "rows": before["rows"], "used": before["used"]} if before["settings"] == settings else fresh
     except (OSError, ValueError, KeyError, TypeError):
         return fresh
-
-
-def said(example: Any) -> dict[str, Any]:
-    """A test example, and what is right about it."""
-    if hasattr(example, "passage"):
-        return {"text": f"{example.question} | {example.passage[:300]}", "right": " / ".join(text for _, text in example.answers)}
-    if hasattr(example, "first"):
-        return {"text": f"{example.first} | {example.second}", "right": example.label or f"{example.score:.2f}"}
-    if hasattr(example, "words"):
-        return {"text": " ".join(example.words), "right": " ".join(example.tags)}
-    return {"text": example.text[:300], "right": example.label}
 
 
 def row_of(step: Step, ground: Ground, budget: float, left: float, share: float) -> dict[str, Any]:
@@ -103,8 +93,8 @@ def recommendation(rows: list[dict[str, Any]]) -> dict[str, Any] | None:
     best = max(rows, key=lambda row: row["score"]["value"])
     enough = [row for row in rows if row["score"]["value"] >= best["score"]["low"]]
     chosen = min(enough, key=lambda row: (round(row["seconds"], 1), row["megabytes"], row["ms_per_text"]))
-    told = {"step": chosen["step"], "score": chosen["score"]["value"], "seconds": chosen["seconds"], "best": best["step"], "alone": len(rows) == 1}
-    return {**told, "low": best["score"]["low"], "high": best["score"]["high"], "best_seconds": best["seconds"], "why": why(chosen, best, len(rows))}
+    found = {"step": chosen["step"], "score": chosen["score"]["value"], "seconds": chosen["seconds"], "best": best["step"], "alone": len(rows) == 1}
+    return {**found, "low": best["score"]["low"], "high": best["score"]["high"], "best_seconds": best["seconds"], "why": why(chosen, best, len(rows))}
 
 
 def why(chosen: dict[str, Any], best: dict[str, Any], rows: int) -> str:

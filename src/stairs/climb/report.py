@@ -6,12 +6,12 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-import vl_convert
-
 from stairs.climb.words import WORDS
+from stairs.files import write_whole
 from stairs.pictures.climb import frontier, staircase
 from stairs.pictures.curves import curves
-from stairs.training.run import METRICS
+from stairs.pictures.saving import drawn
+from stairs.training.run import Run
 
 SHOWN = 12  # examples on which the steps disagree
 LONGEST = 200  # letters of one
@@ -38,9 +38,7 @@ input:focus-visible + label { outline: 2px solid #2f6f4f } [lang=zh] { display: 
 def write(report: dict[str, Any], out: Path) -> Path:
     """report.html beside the runs."""
     path = out / "report.html"
-    waiting = path.with_suffix(".html.new")
-    waiting.write_text(page(report, out), "utf-8")
-    waiting.replace(path)
+    write_whole(path, page(report, out).encode())
     return path
 
 
@@ -85,7 +83,7 @@ def section(name: str, inside: str, see: bool = False) -> str:
 
 
 def picture(chart: Any) -> str:
-    return f"<figure>{vl_convert.vegalite_to_svg(chart.to_json())}</figure>"
+    return f"<figure>{drawn(chart, '.svg').decode()}</figure>"
 
 
 def summary(report: dict[str, Any]) -> str:
@@ -127,7 +125,7 @@ def learnt(rows: list[dict[str, Any]], out: Path) -> Any:
     for row in rows:
         if "bits_per_character" not in row:
             continue
-        measured = [json.loads(line) for line in (out / row.get("read_by", row["run"]) / METRICS).read_text("utf-8").splitlines()]
+        measured = Run(out / row.get("read_by", row["run"])).metrics()
         own = [
             {"step": row["step"], "minutes": entry["seconds"] / 60, "value": entry["bits_per_character"]["value"]}
             for entry in measured

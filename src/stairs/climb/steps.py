@@ -1,5 +1,6 @@
 """How each step climbs: first it reads the text, then it learns what the labels ask, each within its share of the time."""
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -8,12 +9,11 @@ from typing import Any
 
 from safetensors import safe_open
 
-from stairs.climb.ground import Ground, metric_of
-from stairs.errors import Unsupported
+from stairs.climb.ground import SHOWN, Ground, metric_of, told
 from stairs.models import MODELS
 from stairs.models.configs import configured
 from stairs.models.sizes import SIZES, TRANSLATING, USUAL_TOKENIZER
-from stairs.models.transfer import Transfer
+from stairs.models.transfer import TAUGHT, Transfer
 from stairs.progress import say
 from stairs.tasks import TASKS, BothWays, ByNGram, ByVectors, ByWords, NextToken, Task, Window
 from stairs.tasks.feature_cache import weights_hash
@@ -28,12 +28,9 @@ from stairs.training.run import MODEL, Run, load
 
 READING_SHARE = 0.75  # of a step's time, if there are labels to learn as well
 EXAMPLES_TIMED = 200
-EXAMPLES_SHOWN = 40
 LARGER_FROM = 1800.0  # seconds of reading for which a larger size than mini is thought of
 LARGER = ("small", "base")
 TOKENS_PER_WEIGHT = 5  # that a size should have time to read
-KINDS = {"classify": "classify", "compare": "compare", "tag": "tag", "span": "find-span"}
-LABELS_ONLY = ("words",)  # steps that read no text but that of the examples
 
 
 @dataclass(frozen=True)
@@ -122,8 +119,8 @@ def read(ground: Ground, step: str, seconds: float, **settings: Any) -> dict[str
     task = untrained(step, shards, **{**SIZES[step][size], **settings})
     measured = fit(task, shards, folder, TrainingOptions(**asked, seed=ground.seed))
     predicts = MODELS[step].pretrains_with in (NextToken.name, BothWays.name)  # the bits of other tasks are of another kind
-    told: dict[str, Any] = {name: measured[name] for name in ("bits_per_character", "perplexity") if predicts}
-    return {"size": size, "run": folder.name, "seconds": measured["seconds"], **told, **cost(folder)}
+    quality: dict[str, Any] = {name: measured[name] for name in ("bits_per_character", "perplexity") if predicts}
+    return {"size": size, "run": folder.name, "seconds": measured["seconds"], **quality, **cost(folder)}
 
 
 def size_begun(folder: Path, step: str) -> str:
@@ -143,8 +140,8 @@ def chosen(step: str, shards: Shards, seconds: float, seed: int) -> tuple[str, d
         return "mini", budget if needed > seconds else {}
     size = "mini"
     for larger in LARGER if seconds >= LARGER_FROM else ():
-        told = plan(untrained(step, shards, **SIZES[step][larger]), shards, TrainingOptions(**budget, seed=seed))
-        if told["tokens_per_second"] * seconds < TOKENS_PER_WEIGHT * told["parameters"]:
+        planned = plan(untrained(step, shards, **SIZES[step][larger]), shards, TrainingOptions(**budget, seed=seed))
+        if planned["tokens_per_second"] * seconds < TOKENS_PER_WEIGHT * planned["parameters"]:
             break
         size = larger
     return size, budget
@@ -177,11 +174,8 @@ def at_once(ground: Ground, step: str, learn: Callable[[], Any]) -> dict[str, An
 def taught(ground: Ground, step: str, source: Path, seconds: float) -> dict[str, Any]:
     """By gradients: all of the encoder if there is time for it, else a head on vectors that are computed once."""
     folder = ground.out / f"{ground.asks}-{step}"
-    encoder = load(source)
-    if not encoder.model.can("encode"):
-        raise Unsupported(f"{encoder.step} has no token vectors to learn a task from; try {encoder.model.steps_that_encode}")
-    kind: Any = TASKS[KINDS[ground.asks]]
-    examples = Examples(ground.train, ground.dev, weights_hash(encoder.model))
+    kind: Any = TASKS[TAUGHT[ground.asks]]
+    examples = Examples(ground.train, ground.dev, weights_hash(load(source).model))
     settings = kind.learned_from(ground.train)
 
     def task_with(transfer: str) -> Supervised:
@@ -208,27 +202,18 @@ def judged(ground: Ground, folder: Path, seconds: float) -> dict[str, Any]:
     started = time.monotonic()
     task.said(task.rows(timed)) if isinstance(task, Supervised) else task.guesses([example.text for example in timed])
     per_text = (time.monotonic() - started) / len(timed) * 1000
-    metric = metric_of(measured, ground.asks)
+    metric = metric_of(measured)
     intervals = {name: found for name, found in measured.items() if isinstance(found, dict) and "value" in found and name != "error"}
     return {
         "run": folder.name,
         "metric": metric,
         "score": measured[metric],
         **intervals,
-        "said": [brief(task.answer(*asked_of(example))) for example in ground.test[:EXAMPLES_SHOWN]],
+        "said": [brief(task.answer(told(example).asked)) for example in ground.test[:SHOWN]],
         "seconds": round(seconds, 3),
         "ms_per_text": round(per_text, 3),
         **cost(folder),
     }
-
-
-def asked_of(example: Any) -> tuple[str, ...]:
-    """An example as one asks about it."""
-    if hasattr(example, "passage"):
-        return (f"{example.question}\t{example.passage}",)
-    if hasattr(example, "first"):
-        return (f"{example.first}\t{example.second}",)
-    return (" ".join(example.words),) if hasattr(example, "words") else (example.text,)
 
 
 def brief(answer: dict[str, Any]) -> str:
@@ -248,9 +233,5 @@ def cost(folder: Path) -> dict[str, Any]:
         if path.suffix == ".safetensors":
             with safe_open(path, "np") as held:
                 shapes = [held.get_slice(name).get_shape() for name in held.keys()]  # noqa: SIM118
-            for shape in shapes:
-                size = 1
-                for side in shape:
-                    size *= side
-                numbers += size
+            numbers += sum(map(math.prod, shapes))
     return {"parameters": numbers, "megabytes": round(sum(path.stat().st_size for path in files) / 1e6, 2)}

@@ -8,6 +8,7 @@ from tyro.conf import Positional
 
 from stairs.commands.options import Common, Cutting, Reading, check_seed, corpus_from, parse, refuse_inside, show, spec_from
 from stairs.errors import BadInput, Unsupported
+from stairs.models.transfer import TAUGHT
 from stairs.progress import say, short
 from stairs.training.folder import LOCK, RUN, check_writable, passing
 from stairs.training.options import seconds
@@ -16,7 +17,6 @@ ABOUT = """Train the steps on the same text and labels within a budget, judge th
 is good enough. Without a corpus it climbs on the prose of the Python installation itself, with the package a text documents as its
 label. Nothing is downloaded. Stopped and begun again, it goes on where it was."""
 REPORT = "report.json"
-ASKED = ("classify", "compare", "tag", "span")
 
 
 @dataclass(frozen=True)
@@ -87,8 +87,8 @@ def examples(options: Climb) -> tuple[str, list[Any]]:
     from stairs.text.labelled import guess_task, read
 
     task = options.task or guess_task(options.labels)
-    if task not in ASKED:
-        there = f"climb judges {', '.join(ASKED)}: name one of them with --task, or give another file"
+    if task not in TAUGHT:
+        there = f"climb judges {', '.join(TAUGHT)}: name one of them with --task, or give another file"
         raise Unsupported(f"{options.labels} holds examples for {task}; {there}")
     return task, list(read(options.labels, task, encoding=options.encoding).examples)[: options.most]
 

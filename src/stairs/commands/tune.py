@@ -12,7 +12,7 @@ from stairs.commands.options import TABLES, Common, parse, run_name, show
 from stairs.commands.train import training_of
 from stairs.errors import BadInput, Unsupported
 from stairs.files import write_json
-from stairs.models.transfer import Transfer
+from stairs.models.transfer import TAUGHT, Transfer
 from stairs.training.folder import check_run
 from stairs.training.options import TrainingOptions
 
@@ -20,7 +20,7 @@ ABOUT = """Teach a run a task from labelled examples: classify (a label for a te
 span (where a passage answers a question), sense (the meaning of a word), or similar (the nearest of the texts of a file, one a line, or of those
 of a labelled file). In place of a run, `words` and `ngram` learn to classify from the examples alone. Columns and labels are found out and printed. A
 tenth of the examples is held out to judge by, unless --dev names a file for that; --test names one to report on at the end."""
-NAMES = {"classify": "classify", "compare": "compare", "tag": "tag", "span": "find-span", "sense": "sense", "similar": "similar"}
+NAMES = {**TAUGHT, "sense": "sense", "similar": "similar"}
 WITHOUT_A_RUN = ("words", "ngram")
 HELD_OUT = 0.1
 MOST_PASSES = 10_000

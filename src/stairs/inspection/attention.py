@@ -67,8 +67,7 @@ def weights_of(task: Any, found: Read, layers: Sequence[int]) -> list[np.ndarray
 
 
 def of_head(task: Any, found: Read, layer: int, head: int) -> np.ndarray:
-    check_layer(task, layer)
-    (weights,) = weights_of(task, found, [layer])
+    (weights,) = weights_of(task, found, [task.model.check_layer(layer)])
     return weights[check_head(task, head, len(weights))]
 
 
@@ -76,11 +75,6 @@ def check_head(task: Any, head: int, heads: int) -> int:
     if not -heads <= head < heads:
         raise BadInput(f"{task.step} has no head {head}; each layer has {heads}, numbered from 0")
     return head
-
-
-def check_layer(task: Any, layer: int) -> None:
-    if not -task.model.depth <= layer < task.model.depth:
-        raise BadInput(f"{task.step} has no layer {layer}; it has {task.model.depth}, numbered from 0")
 
 
 def together(weights: np.ndarray, groups: list[tuple[int, int]]) -> np.ndarray:

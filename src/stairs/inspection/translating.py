@@ -3,7 +3,7 @@
 from typing import Any
 
 from stairs.errors import Unsupported
-from stairs.inspection.attention import check_head, check_layer, plain
+from stairs.inspection.attention import check_head, plain
 from stairs.inspection.reading import Data
 from stairs.models.base import passing
 from stairs.tasks.translate import BEAM, Translate
@@ -19,8 +19,7 @@ def alignment(task: Translate, text: str, *, layer: int | None = None, head: int
     blocks: Any = getattr(task.model, "decoder_blocks", None)
     if blocks is None:
         raise Unsupported(f"{task.step} looks at the source once, without layers or heads; leave --layer and --head out")
-    number = layer or 0
-    check_layer(task, number)
+    number = task.model.check_layer(layer or 0)
     found: list[Data | None] = []
     (weights,) = passing([blocks[number].cross_attention.weights], lambda: found.append(task.alignment(source, said)))
     chosen = weights[0].mean(0) if head is None else weights[0, check_head(task, head, weights.shape[1])]

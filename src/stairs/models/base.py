@@ -53,6 +53,13 @@ class Model(nn.Module):
         """How many layers `layers_of` gives; 0 if there is but one vector for each token."""
         return len(getattr(self, "blocks", ()))
 
+    def check_layer(self, layer: int) -> int:
+        """The number of a layer, counted from 0; below 0 it is counted from the last."""
+        if not -self.depth <= layer < self.depth:
+            there = f"it has {self.depth}, numbered from 0" if self.depth else "it has one vector for each token"
+            raise BadInput(f"{self.name} has no layer {layer}; {there}")
+        return layer % self.depth
+
     def layers_of(self, batch: Batch) -> list[Tensor]:
         """A vector per token from every layer, the lowest first, (B, T, D) each."""
         blocks = getattr(self, "blocks", ())

@@ -11,6 +11,7 @@ With `decay` below 1 a block learns more slowly the further down it stands (Howa
 from dataclasses import dataclass
 from typing import Literal
 
+TAUGHT = {"classify": "classify", "compare": "compare", "tag": "tag", "span": "find-span"}  # what labels ask, and the task that learns it
 Way = Literal["full", "top", "frozen", "features"]
 Pooling = Literal["cls", "last", "mean"]
 Place = Literal["head", "input", "output", "both", "none"]

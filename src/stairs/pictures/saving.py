@@ -1,12 +1,11 @@
 """A chart as a file: SVG, PNG, or a page that needs no network."""
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
 from stairs.errors import BadInput
-from stairs.files import flush, said_plainly
+from stairs.files import write_whole
 
 ENDINGS = (".svg", ".png", ".html")
 CONTROLS = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n\r"}  # each has a character that shows it
@@ -21,16 +20,7 @@ def save(chart: Any, path: str | Path) -> None:
         raise BadInput(f"{path} is no name of a picture; let it end in {', '.join(ENDINGS)}")
     if target.exists() and not target.is_file():
         raise BadInput(f"{path} is {'a folder' if target.is_dir() else 'a device or a pipe'}; give the name of a file")
-    content = drawn(chart, target.suffix)
-    aside = target.with_name(f".tmp-{os.getpid()}-{target.name}")
-    with said_plainly(target):
-        target.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            aside.write_bytes(content)
-            flush(aside)
-            aside.replace(target)
-        finally:
-            aside.unlink(missing_ok=True)
+    write_whole(target, drawn(chart, target.suffix))
 
 
 def drawn(chart: Any, ending: str) -> bytes:

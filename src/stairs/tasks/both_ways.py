@@ -6,17 +6,12 @@ Each direction by itself is a language model of the text and can be compared wit
 word costs, and its spelling.
 """
 
-from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor
 
-from stairs.errors import BadInput, preview
 from stairs.tasks.next_token import NextToken
 from stairs.tasks.stream import StreamExamples, quality, surprise_of_rows
-from stairs.text.batch import Batch
 from stairs.text.open_words import OpenWords
 from stairs.text.shards import Shards
 
@@ -25,18 +20,8 @@ class BothWays(NextToken):
     """Continues a text from the left, is judged from both ends, and gives every token vectors that know both sides."""
 
     name = "both-ways"
+    reads_end = True
     tokenizer: OpenWords
-
-    def token_vectors(self, texts: list[str], encode: Callable[[Batch], Tensor] | None = None) -> Iterator[tuple[list[str], np.ndarray]]:
-        """With both marks around the text, since it is read from either end."""
-        for text in texts:
-            ids = self.tokenizer.encode(text)
-            if not ids:
-                raise BadInput(f"there are no tokens in {preview(text)}; give a text with words")
-            row = torch.tensor([[self.tokenizer.begin, *ids, self.tokenizer.end]])
-            with torch.no_grad():
-                found = (encode or self.model.encode)(Batch(row, torch.ones_like(row, dtype=torch.bool)))
-            yield [self.tokenizer.token(i) for i in ids], found[0, 1:-1].float().numpy()
 
     def examples(self, shards: Shards, split: str = "train") -> StreamExamples:
         config = self.model.config

@@ -40,11 +40,7 @@ def chosen_layers(layers: str | None, model: Model) -> list[int] | None:
         if not all(part.strip().lstrip("-").isdecimal() for part in parts):
             raise BadInput(f"--layers {layers} names no layers; give all, last, or numbers as in 1 or 0,2")
         numbers = [int(part) for part in parts]
-    wrong = next((number for number in numbers if not -model.depth <= number < model.depth), None)
-    if wrong is not None or not numbers:
-        there = f"it has {model.depth}, numbered from 0" if model.depth else "it has one vector for each token"
-        raise BadInput(f"{model.name} has no layer {'to mix' if wrong is None else wrong}; {there}")
-    return [number % model.depth for number in numbers]
+    return [model.check_layer(number) for number in numbers or [0]]
 
 
 class Mix(nn.Module):

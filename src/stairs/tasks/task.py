@@ -30,6 +30,7 @@ class Task:
     """One model, one tokenizer, one question."""
 
     name = ""
+    reads_end = False  # whether a text is read with the mark of its end, as by those who read it from there
     asks = ""  # the kind of labelled examples it is judged by, if by such, as `text.labelled.read` calls it
 
     def __init__(self, model: Model, tokenizer: Tokenizer) -> None:
@@ -114,9 +115,10 @@ class Task:
             ids = self.tokenizer.encode(text)
             if not ids:
                 raise BadInput(f"there are no tokens in {preview(text)}; give a text with words")
+            behind = [self.tokenizer.end] if self.reads_end else []
             with torch.no_grad():
-                found = (encode or self.model.encode)(next_token_batch([ids], self.tokenizer.begin, None, self.tokenizer.pad))
-            yield [self.tokenizer.token(i) for i in ids], found[0, 1:].float().numpy()  # without that of the begin
+                found = (encode or self.model.encode)(next_token_batch([[*ids, *behind]], self.tokenizer.begin, None, self.tokenizer.pad))
+            yield [self.tokenizer.token(i) for i in ids], found[0, 1 : 1 + len(ids)].float().numpy()  # without those of the marks
 
     def quickened(self, precision: Precision) -> Self:
         """The same task with a model that answers faster: its weights laid out anew and, unless in fp32, rounded."""
