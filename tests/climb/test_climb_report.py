@@ -33,7 +33,7 @@ def report(tmp_path):
     settings = {"seed": 0, "order": 3, "asks": "classify", "labelled": "0" * 64}
     counts = {"train": 8, "dev": 1, "test": 2}
     told = {"settings": settings, "rows": rows, "recommendation": told, "test": test, "examples": counts}
-    return {**told, "budget": 60.0, "used": 30.0, "versions": {}}
+    return {**told, "budget": 60.0, "used": 30.0, "versions": {}, "plans": {}, "command": "stairs climb --labels cats.csv"}
 
 
 def test_it_says_which_and_why_in_both_languages(report, tmp_path):

@@ -6,15 +6,17 @@ from dataclasses import replace
 import pytest
 from small import examples
 
-from stairs.climb import ladder, steps
+from stairs.climb import ladder, reading, steps
 from stairs.climb.ground import Ground, parted
-from stairs.climb.ladder import climb, recommendation
+from stairs.climb.ladder import climb, plans_in, recommendation
 from stairs.errors import BadInput
 from stairs.models.sizes import USUAL_TOKENIZER
 from stairs.text.corpus import Corpus
 from stairs.text.examples import Text
 from stairs.text.shards import build
 from stairs.text.tokenizer import TokenizerSpec
+from stairs.training import budget
+from stairs.training.gradients import Gradients
 from stairs.training.run import load
 
 TINY = {"width": 8}
@@ -51,8 +53,9 @@ def quick(monkeypatch):
     """Tiny steps, each for a second."""
     monkeypatch.setattr(ladder, "SHORTEST", 0.1)
     monkeypatch.setattr(ladder, "LEARNING_SHARE", 0.03)
+    monkeypatch.setattr(budget, "PROBE", 0.1)
     for step, settings in SMALL.items():
-        monkeypatch.setitem(steps.SIZES, step, {**steps.SIZES[step], "mini": settings})
+        monkeypatch.setitem(reading.SIZES, step, {**reading.SIZES[step], "mini": settings})
 
 
 def test_a_row_for_each_step_and_runs_that_can_be_asked(ground, quick):
@@ -86,23 +89,34 @@ def test_weights_of_others_are_a_step_too(ground, quick, tmp_path):
     assert [row.get("adopted", False) for row in rows] == [False, True, True]
 
 
-def test_stopped_and_begun_again_it_is_the_same_report(ground, quick, tmp_path, monkeypatch):
-    whole = climb(replace(ground, out=tmp_path / "whole"), budget=60, steps=["ngram", "words", "glove"])
-    teach = steps.ByVectors.learned
+@pytest.mark.parametrize(("step", "place", "name"), [("glove", steps.ByVectors, "learned"), ("gpt", Gradients, "update")])
+def test_stopped_and_begun_again_it_is_the_same_report(ground, quick, tmp_path, monkeypatch, step, place, name):
+    wanted = ["ngram", "words", step]
+    whole = climb(replace(ground, out=tmp_path / "whole"), budget=60, steps=wanted)
+    ground = replace(ground, plans=plans_in(tmp_path / "whole"))  # as many steps, whatever else the machine has to do
+    work, calls = getattr(place, name), []
 
     def stopped(*given):
-        raise KeyboardInterrupt
+        calls.append(1)
+        if len(calls) == (1 if step == "glove" else whole["plans"]["classify-gpt"]["decided"]["steps"]):
+            raise KeyboardInterrupt
+        return work(*given)
 
-    monkeypatch.setattr(steps.ByVectors, "learned", stopped)
+    monkeypatch.setattr(place, name, stopped)
     with pytest.raises(KeyboardInterrupt):
-        climb(ground, budget=60, steps=["ngram", "words", "glove"])
+        climb(ground, budget=60, steps=wanted)
     assert len(json.loads((ground.out / "report.json").read_text())["rows"]) == 2
-    monkeypatch.setattr(steps.ByVectors, "learned", teach)
-    again = climb(ground, budget=60, steps=["ngram", "words", "glove"])
+    monkeypatch.setattr(place, name, work)
+    again = climb(ground, budget=60, steps=wanted)
     timing = ("ms_per_text", "seconds")
     for a, b in zip(whole["rows"], again["rows"], strict=True):
         assert {k: v for k, v in a.items() if k not in timing} == {k: v for k, v in b.items() if k not in timing}
-    assert climb(ground, budget=60, steps=["ngram", "words", "glove"]) == again
+    assert again["plans"] == whole["plans"] and climb(ground, budget=60, steps=wanted) == again
+
+
+def test_a_folder_without_plans_is_refused(tmp_path):
+    with pytest.raises(BadInput, match="name the folder of one"):
+        plans_in(tmp_path)
 
 
 def test_one_step_that_fails_does_not_stop_the_rest(ground, quick, monkeypatch):

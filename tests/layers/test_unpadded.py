@@ -68,3 +68,8 @@ def test_who_looks_inside_sees_rows():
     handle = model[0].register_forward_hook(lambda *given: None)
     assert isinstance(unpadded(model, real, real[:, None]), Padded)
     handle.remove()
+
+
+def test_rows_that_are_full_stay_as_they_are():
+    model, real = torch.nn.Identity(), torch.ones(2, 3, dtype=torch.bool)
+    assert isinstance(unpadded(model, real, real[:, None] & torch.ones(3, 3, dtype=torch.bool).tril()), Padded)

@@ -7,7 +7,7 @@ from stairs.errors import BadInput
 from stairs.models.configs import GPTConfig
 from stairs.models.gpt import GPT
 from stairs.models.sizes import SIZES
-from stairs.text.batch import Batch, next_token_batch
+from stairs.text.batch import Batch, next_token_batch, padded
 
 SMALL = {"vocab_size": 40, "context": 12, "width": 16, "heads": 2, "layers": 2}
 
@@ -37,6 +37,17 @@ def test_prompts_of_different_lengths_are_continued_as_if_alone(settings):
                 assert torch.allclose(logits[i], last_logits(model, row), atol=1e-5)
                 row.append(word + i)
             logits, state = model.step(torch.tensor([word, word + 1, word + 2]), state)
+
+
+@pytest.mark.parametrize("positions", ["learned", "sinusoidal", "rotary"])
+def test_rows_beside_others_are_read_as_if_alone(positions):
+    model = small(positions=positions)
+    rows = [[2, 5, 6, 7, 8, 9], [2, 30], [2, 11, 12, 13]]
+    ids, real = padded(rows, 0)
+    together = model.encode(Batch(ids, real))
+    for row, own in zip(rows, together, strict=True):
+        alone = torch.tensor([row])
+        torch.testing.assert_close(own[: len(row)], model.encode(Batch(alone, torch.ones_like(alone, dtype=torch.bool)))[0], atol=1e-5, rtol=1e-5)
 
 
 def test_a_prompt_that_does_not_fit_is_refused_with_what_to_do():

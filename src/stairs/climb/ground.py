@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,16 +18,31 @@ METRICS = ("spearman", "f1", "accuracy")  # the first of them that a task has is
 SHOWN = 40  # test examples of which the report tells what each step says
 
 
+class Plans:
+    """How each run is trained: decided once. A climb that goes on keeps to it, and one that is done again may be given it."""
+
+    def __init__(self, known: dict[str, dict[str, Any]] | None = None, keep: Callable[[], None] = lambda: None) -> None:
+        self.known, self.keep = {} if known is None else known, keep
+
+    def of(self, run: str, decide: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        if run not in self.known:
+            self.known[run] = decide()
+            self.keep()
+        return self.known[run]
+
+
 @dataclass(frozen=True)
 class Ground:
     shards_for: Callable[[str], Shards]  # the corpus, cut as a step wants it: the same held-out characters for all
     out: Path
+    text: str = ""  # the hash of the corpus
     seed: int = 0
     order: int = 3  # of the n-grams
     asks: str = ""  # which task the examples are for; none if there are none
     train: Sequence[Any] = ()
     dev: Sequence[Any] = ()
     test: Sequence[Any] = ()
+    plans: Plans = field(default_factory=Plans)
 
     @property
     def taught(self) -> dict[str, Any]:

@@ -1,16 +1,17 @@
 """climb: the steps on the same text and the same labels, judged on the same held-out data, and the cheapest one that is good enough.
 
-`report.json` is written after every step. A climb that was stopped and begun again takes the rows it has from there, and its runs go on where
-they stand.
+`report.json` is written after every step, and whenever it is decided how a run is trained. A climb that was stopped and begun again takes the rows
+and the plans it has from there, and its runs go on where they stand.
 """
 
 import json
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from stairs.climb.ground import SHOWN, Ground, digest, told
+from stairs.climb.ground import SHOWN, Ground, Plans, digest, told
 from stairs.climb.steps import Step, steps_for
 from stairs.errors import BadInput, StairsError
 from stairs.files import write_json
@@ -25,8 +26,9 @@ SHORTEST = 10.0  # seconds below which such a step is not worth beginning
 
 
 def climb(
-    ground: Ground, *, budget: float, steps: Sequence[str] | None = None, adopted: Sequence[str] = (), done: Callable[[dict], None] = lambda row: None
-) -> dict[str, Any]:
+    ground: Ground, *, budget: float, steps: Sequence[str] | None = None, adopted: Sequence[str] = (), command: str = "",
+    done: Callable[[dict], None] = lambda row: None,
+) -> dict[str, Any]:  # fmt: skip
     """Train and judge each step within `budget` seconds; one that fails is listed with the reason and never stops the rest. `done` hears of each."""
     check_writable(ground.out)
     found = steps_for(ground.asks, adopted)
@@ -34,10 +36,16 @@ def climb(
     if strangers:
         raise BadInput(f"there is no step {strangers[0]!r} to climb; there are {', '.join(own.name for own in found)}")
     found = [own for own in found if not steps or own.name in steps or own.name in map(name_of, adopted)]
-    report = begun(ground, budget)
+    report = {"command": command, **begun(ground, budget)}
     known = {row["step"]: row for row in report["rows"] if "run" in row}
     began, used = time.monotonic(), report["used"]
     report["rows"] = []
+
+    def keep() -> None:
+        report["recommendation"] = recommendation([row for row in report["rows"] if "score" in row])
+        write_json(ground.out / REPORT, report)
+
+    ground = replace(ground, plans=Plans(report["plans"], keep))
     for number, step in enumerate(found):
         if step.name in known:
             row = known[step.name]
@@ -47,10 +55,19 @@ def climb(
             row = row_of(step, ground, budget, left, left * LEARNING_SHARE / max(waiting, 1) if step.learns else 0.0)
             report["used"] = round(used + time.monotonic() - began, 3)
         report["rows"].append(row)
-        report["recommendation"] = recommendation([row for row in report["rows"] if "score" in row])
-        write_json(ground.out / REPORT, report)
+        keep()
         done(row)
     return report
+
+
+def plans_in(folder: Path) -> Plans:
+    """How the runs of another climb were trained."""
+    path = folder / REPORT if folder.is_dir() else folder
+    try:
+        plans = json.loads(path.read_text("utf-8"))["plans"]
+        return Plans({run: dict(plan) for run, plan in plans.items()})
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        raise BadInput(f"{folder} holds no report.json of a climb whose plans could be followed; name the folder of one") from None
 
 
 def name_of(run: str) -> str:
@@ -60,14 +77,15 @@ def name_of(run: str) -> str:
 def begun(ground: Ground, budget: float) -> dict[str, Any]:
     """The report as it stands, if it is of a climb on the same ground; else one without rows."""
     shown = [{"text": own.asked.replace("\t", " | ")[:LONGEST], "right": own.right} for own in map(told, ground.test[:SHOWN])]
-    settings = {"seed": ground.seed, "order": ground.order, "asks": ground.asks, "labelled": digest((*ground.train, *ground.dev, *ground.test))}
+    labelled = digest((*ground.train, *ground.dev, *ground.test))
+    settings = {"seed": ground.seed, "order": ground.order, "text": ground.text, "asks": ground.asks, "labelled": labelled}
     fresh = {
-        "settings": settings, "rows": [], "recommendation": None, "budget": budget, "used": 0.0, "test": shown,
+        "settings": settings, "rows": [], "recommendation": None, "budget": budget, "used": 0.0, "plans": dict(ground.plans.known), "test": shown,
         "examples": {name: len(getattr(ground, name)) for name in ("train", "dev", "test")}, "versions": versions(),
     }  # fmt: skip
     try:
         before = json.loads((ground.out / REPORT).read_text("utf-8"))
-        return {**fresh, "rows": before["rows"], "used": before["used"]} if before["settings"] == settings else fresh
+        return {**fresh, **{name: before[name] for name in ("rows", "used", "plans")}} if before["settings"] == settings else fresh
     except (OSError, ValueError, KeyError, TypeError):
         return fresh
 

@@ -55,8 +55,9 @@ def page(report: dict[str, Any], out: Path) -> str:
         parts += [section("curves", picture(learning), see=True)]
     if scored:
         parts += [section("disagree", disagreements(report, scored), see=True)]
-    told = {name: report[name] for name in ("settings", "budget", "used", "examples", "versions")}
-    parts += [section("again", f"<pre>{escape(json.dumps(told, indent=1, ensure_ascii=False))}</pre>")]
+    told = {name: report[name] for name in ("settings", "budget", "used", "examples", "versions", "plans")}
+    command = f"<pre><b>{escape(report['command'])}</b></pre>" if report["command"] else ""
+    parts += [section("again", f"{command}<pre>{escape(json.dumps(told, indent=1, ensure_ascii=False))}</pre>", see=True)]
     return (
         f'<!doctype html>\n<html><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">\n'
         f"<title>{escape(WORDS['title'][0])}</title><style>{STYLE}</style></head><body>\n"

@@ -26,6 +26,11 @@ WORDS: dict[str, tuple[str, str]] = {
     ),
     "agree": ("All steps say the same of the examples that are shown.", "所示样本上各级台阶的说法都一致。"),
     "again": ("To do it again", "如何重现"),
+    "again_see": (
+        "The same command within the same time comes close. With --like and the folder of this report, sizes and numbers of steps are those "
+        "written here, and the same machine comes to the same scores.",
+        "同样的命令、同样的时间会得到相近的结果。加上 --like 和本报告所在的文件夹，模型大小与步数就按这里所写，同一台机器会得到同样的得分。",
+    ),
     "step": ("step", "台阶"),
     "score": ("score", "得分"),
     "interval": ("95 % interval", "95 % 区间"),

@@ -1,5 +1,6 @@
 """stairs climb [CORPUS]: which step is worth it for this text and these labels?"""
 
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ class Climb(Cutting, Reading, Common):
     adopted: tuple[str, ...] = ()  # runs, or installed packages of weights, that are climbed as well; the installed ones that are known if not given
     most: int | None = None  # take at most so many of the labelled examples
     order: int = 3  # of the n-grams
+    like: str | None = None  # the folder of another climb, to do it again: the same sizes and numbers of steps, however long they take
     out: str | None = None  # folder of the report and the runs; runs/climb-CORPUS if not given
     seed: int = 0  # of everything random
 
@@ -41,18 +43,19 @@ def main(arguments: list[str]) -> int:
     out = Path(options.out) if options.out else Path("runs") / f"climb-{name}"
     check(out, options)
     asks, labelled = examples(options)
-    from stairs.climb.ground import Ground, parted
-    from stairs.climb.ladder import climb
+    from stairs.climb.ground import Ground, Plans, parted
+    from stairs.climb.ladder import climb, plans_in
     from stairs.text.samples import PythonProse
     from stairs.text.shards import build
 
     corpus = corpus_from(options.corpus, options) if options.corpus else PythonProse()
     ground = Ground(
-        lambda step: build(corpus, spec_from(options, step)), out, options.seed, options.order,
-        **(parted(labelled, asks, options.seed) if labelled else {}),
+        lambda step: build(corpus, spec_from(options, step)), out, corpus.content_hash, options.seed, options.order,
+        plans=plans_in(Path(options.like)) if options.like else Plans(), **(parted(labelled, asks, options.seed) if labelled else {}),
     )  # fmt: skip
+    said = shlex.join(["stairs", "climb", *arguments])
     steps = [step.strip() for step in options.steps.split(",")] if options.steps else None
-    report = climb(ground, budget=budget, steps=steps, adopted=adopted(options, out), done=lambda row: say(line(row)))
+    report = climb(ground, budget=budget, steps=steps, adopted=adopted(options, out), done=lambda row: say(line(row)), command=said)
     from stairs.climb.report import write
 
     page = write(report, out)

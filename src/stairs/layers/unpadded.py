@@ -84,11 +84,11 @@ class Groups:
 
 
 def unpadded(model: nn.Module, real: Tensor, mask: Tensor) -> Padded | Groups:
-    """The layout that costs least; the plain one where somebody looks into the model, since what they see is in rows, and on a GPU or in a
-    compiled model, which would wait for the lengths."""
+    """The layout that costs least; the plain one where somebody looks into the model, since what they see is in rows, on a GPU or in a compiled
+    model, which would wait for the lengths, and where there is no padding and a mask is needed all the same."""
     if real.device.type != "cpu" or torch.compiler.is_compiling() or looked_at(model):
         return Padded(mask)
-    return Groups(real, mask)
+    return Padded(mask) if mask.shape[1] > 1 and bool(real.all()) else Groups(real, mask)
 
 
 def looked_at(model: nn.Module) -> bool:

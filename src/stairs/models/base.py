@@ -167,11 +167,13 @@ class Speaker(Model):
     def predict(self, batch: Batch) -> Tensor:
         return self.logits(self.hidden(batch))
 
-    def loss(self, batch: Batch) -> Tensor:
+    def loss(self, batch: Batch, hidden: Tensor | None = None) -> Tensor:
+        """`hidden`: what `self.hidden` gives for the batch, if it is known."""
         assert batch.targets is not None
         asked = batch.targets != IGNORE
         smoothing = self.smoothing if self.training else 0.0
-        return total_surprise(self.hidden(batch)[asked], self.output_weight, None, batch.targets[asked], smoothing) / asked.sum()
+        hidden = self.hidden(batch) if hidden is None else hidden
+        return total_surprise(hidden[asked], self.output_weight, None, batch.targets[asked], smoothing) / asked.sum()
 
     @torch.no_grad()
     def log_likelihood(self, batch: Batch) -> Tensor:

@@ -6,7 +6,7 @@ Radford et al. 2018, "Improving Language Understanding by Generative Pre-Trainin
     h_l = h + attention(norm(h)), then h + feed_forward(norm(h))          each position looks only back
     p(next) = softmax(norm(h_L) tokens^T)
 
-Departures: positions may also be waves or turns (`layers/positions.py`).
+Departures: positions may also be waves or turns (`layers/positions.py`); padding is not computed (`layers/unpadded.py`).
 """
 
 import math
@@ -21,6 +21,7 @@ from stairs.layers.dropout import Dropout
 from stairs.layers.initial import faint, initialize
 from stairs.layers.masks import causal, padding
 from stairs.layers.positions import Learned, Rotary, Sinusoidal
+from stairs.layers.unpadded import Groups, unpadded
 from stairs.models.base import Speaker
 from stairs.models.configs import GPTConfig
 from stairs.text.batch import Batch
@@ -80,7 +81,11 @@ class GPT(Speaker):
         length = batch.ids.shape[1]
         self.check_length(length)
         mask = causal(length, batch.ids.device) & padding(batch.real)
-        return self.stream(batch.ids, torch.arange(length, device=batch.ids.device), mask)
+        places = torch.arange(length, device=batch.ids.device)
+        if self.positions is None:  # turns are made in rows
+            return self.stream(batch.ids, places, mask)
+        rows = unpadded(self, batch.real, mask)
+        return rows.padded(self.stream(rows.packed(batch.ids), rows.packed(places.expand_as(batch.ids)), rows.mask))
 
     def hidden(self, batch: Batch) -> Tensor:
         return self.encode(batch)
@@ -121,8 +126,8 @@ class GPT(Speaker):
         hidden = self.stream(ids, places, mask, state.caches)
         return self.logits(hidden[torch.arange(rows, device=ids.device), last]), state
 
-    def stream(self, ids: Tensor, places: Tensor, mask: Tensor | None, caches: list[KeyValues] | None = None) -> Tensor:
-        """From ids (B, T) at their places, (T,) or (B, T), through all blocks."""
+    def stream(self, ids: Tensor, places: Tensor, mask: Tensor | Groups | None, caches: list[KeyValues] | None = None) -> Tensor:
+        """From ids (B, T) at their places, (T,) or (B, T), through all blocks; or from a list of them, (N,), without padding."""
         x = self.tokens(ids)
         if self.positions is not None:
             x = x + self.positions(places)

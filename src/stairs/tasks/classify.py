@@ -68,7 +68,7 @@ class Classify(Supervised):
 
     def encode(self, batch: Batch) -> Tensor:
         first = getattr(self.model, "encode_first", None)
-        alone = self.pooling == "cls" and self.transfer.place == "head" and self.reading.layers is None
+        alone = self.pooling == "cls" and self.reading.plain
         return first(batch) if first is not None and alone else super().encode(batch)
 
     def read(self, hidden: Tensor, batch: Batch) -> Tensor:

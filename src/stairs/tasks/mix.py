@@ -79,6 +79,11 @@ class Reading(nn.Module):
     def reads_words(self) -> bool:
         return self.place != "head"
 
+    @property
+    def plain(self) -> bool:
+        """Whether it gives what the encoder gives."""
+        return self.layers is None and not self.reads_words
+
     def forward(self, batch: Batch, model: Model) -> Tensor:
         given = [] if self.place == "none" else self.given(batch, model)
         if not self.reads_words:

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from stairs.errors import BadInput, preview
 from stairs.layers.initial import initialize
-from stairs.models.base import Model
+from stairs.models.base import Model, Speaker
 from stairs.models.transfer import Pooling, Transfer
 from stairs.progress import say, track
 from stairs.tasks.feature_cache import kept
@@ -136,9 +136,12 @@ class Supervised(Task):
         return self.read(self.encode(batch), batch) if batch.vectors is None else batch.vectors
 
     def training_loss(self, batch: Batch) -> tuple[Tensor, int]:
-        nats, count = self.surprise(self.head(self.features(batch)).float(), batch)
-        if self.model.name == "gpt" and self.transfer.trains_encoder and self.transfer.auxiliary:
-            nats = nats + self.transfer.auxiliary * count * self.model.loss(next_tokens(batch))
+        if isinstance(self.model, Speaker) and self.model.name == "gpt" and self.transfer.trains_encoder and self.transfer.auxiliary:
+            hidden = self.encode(batch)
+            nats, count = self.surprise(self.head(self.read(hidden, batch)).float(), batch)
+            nats = nats + self.transfer.auxiliary * count * self.model.loss(next_tokens(batch), hidden if self.reading.plain else None)
+        else:
+            nats, count = self.surprise(self.head(self.features(batch)).float(), batch)
         return nats + self.transfer.mix_penalty * count * self.reading.pull(), count
 
     def examples(self, shards: Any, split: str = "train") -> LabelledRows:

@@ -28,9 +28,11 @@ from stairs.training.run import FORMAT, MODEL, Run, versions
 from stairs.training.sweeps import Epochs, Sweeps, settled
 
 
-def fit(task: Task, examples: Any, out: str | Path, options: TrainingOptions | None = None) -> dict[str, Any]:
+def fit(
+    task: Task, examples: Any, out: str | Path, options: TrainingOptions | None = None, decided: dict[str, Any] | None = None
+) -> dict[str, Any]:  # fmt: skip
     """Train `task` on the train split, judge it on the held-out one, and keep both in `out`. Returns the last measurement. `examples` are the shards
-    of a text, or labelled ones, `Examples`.
+    of a text, or labelled ones, `Examples`; `decided` is what a probe found for another run, if this one shall be like it.
 
     A run that is finished is not trained again; one that was interrupted is taken up where it stands. Under torchrun every worker calls it,
     and all but the first get an empty measurement.
@@ -41,7 +43,7 @@ def fit(task: Task, examples: Any, out: str | Path, options: TrainingOptions | N
     if options.tensorboard:
         needed()
     try:
-        return learn_into(task, examples, Run(out), options)
+        return learn_into(task, examples, Run(out), options, decided)
     except (RuntimeError, MemoryError) as error:
         if not is_memory_error(error):
             raise
@@ -66,7 +68,7 @@ def settings_of(task: Task, shards: Shards, seed: int) -> dict[str, Any]:
     return {"format": FORMAT, **task.describe(), "seed": seed, "data": data, "versions": versions()}
 
 
-def learn_into(task: Task, shards: Shards, run: Run, options: TrainingOptions) -> dict[str, Any]:
+def learn_into(task: Task, shards: Shards, run: Run, options: TrainingOptions, decided: dict[str, Any] | None) -> dict[str, Any]:
     """Training step by step, from wherever the run stands."""
     sweeping = task.learns_by == "sweeping"
     with ExitStack() as stack:
@@ -87,7 +89,7 @@ def learn_into(task: Task, shards: Shards, run: Run, options: TrainingOptions) -
         kept = copy.deepcopy(task) if options.shard else task
         teacher = Sweeps(task, rows, options, workers) if sweeping else Gradients(task, rows, options, workers)
         loop = (Epochs if sweeping else Loop)(task, shards, run, options, teacher, wish)
-        steps, loop.judged_at_once = agreed(run, teacher, options, partial(task.evaluate_shards, shards, "held_out"))
+        steps, loop.judged_at_once = agreed(run, teacher, options, partial(task.evaluate_shards, shards, "held_out"), decided)
         if workers.share(workers.leads and finished(run, steps)):
             say(f"{run.folder} is finished; nothing to do")
             return run.metrics()[-1] if workers.leads else {}
@@ -122,10 +124,12 @@ def hold(stack: ExitStack, run: Run, settings: dict[str, Any], allowed: tuple[st
     run.record(**{name: settings[name] for name in ("data", "training", "adjustable", "environment")})
 
 
-def agreed(run: Run, teacher: Sweeps | Gradients, options: TrainingOptions, judge: budget.Judge) -> tuple[int, int]:
+def agreed(
+    run: Run, teacher: Sweeps | Gradients, options: TrainingOptions, judge: budget.Judge, decided: dict[str, Any] | None
+) -> tuple[int, int]:  # fmt: skip
     """The number of steps, and of positions judged on the way; what a probe once found stays found."""
     workers = teacher.workers
-    known = workers.share(run.written.get("decided") if workers.leads else None)
+    known = workers.share(run.written.get("decided", decided) if workers.leads else None)
     if known is None:
         known = sweeps.decided(teacher, options, judge) if isinstance(teacher, Sweeps) else budget.decided(teacher, options, judge)
     teacher.agree(known)
