@@ -12,17 +12,24 @@ from contextlib import contextmanager
 
 shown = False  # the command line sets it: a library says nothing of its own accord
 talkative = False  # whether `say` prints; a terminal is not needed for that
+listener: Callable[[str], None] | None = None  # hears instead what would be said, and how far work has come
+HEARD_EVERY = 0.25  # seconds
 
 
 def say(sentence: str) -> None:
     """A line of prose for the person at the command line; data goes to stdout, prose to stderr."""
-    if talkative:
+    if listener is not None:
+        listener(sentence)
+    elif talkative:
         print(sentence, file=sys.stderr, flush=True)
 
 
 @contextmanager
 def track(what: str, total: float | None = None, unit: str = "") -> Iterator[Callable[[float], None]]:
     """Yield `advance(amount)`; on a terminal it moves a bar with a rate and the time left."""
+    if listener is not None:
+        yield told_to(listener, what, total)
+        return
     if not shown:
         yield lambda amount: None
         return
@@ -42,6 +49,21 @@ def track(what: str, total: float | None = None, unit: str = "") -> Iterator[Cal
             progress.update(task, advance=amount, rate=f"{short(rate)} {unit}/s" if unit else "")
 
         yield advance
+
+
+def told_to(hear: Callable[[str], None], what: str, total: float | None) -> Callable[[float], None]:
+    """How far the work has come, in words."""
+    started = last = time.monotonic()
+    done = 0.0
+
+    def advance(amount: float) -> None:
+        nonlocal done, last
+        done, now = done + amount, time.monotonic()
+        if total and now - last >= HEARD_EVERY:
+            last = now
+            hear(f"{what}: {min(done / total, 1):.0%}, {max(total - done, 0) * (now - started) / max(done, 1e-9):.0f} s left")
+
+    return advance
 
 
 def short(number: float) -> str:

@@ -22,6 +22,9 @@ def report(tmp_path):
     (tmp_path / "next-token-gpt").mkdir()
     lines = [{"step": n, "seconds": n * 60, "bits_per_character": {"value": 3 - n / 10}} for n in (1, 2)]
     (tmp_path / "next-token-gpt" / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (tmp_path / "classify-gpt").mkdir()
+    measured = [{"step": n, "seconds": n * 60, "accuracy": {"value": 0.5 + n / 10}} for n in (1, 2)]
+    (tmp_path / "classify-gpt" / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in measured))
     rows = [
         row("words", 0.80, 1.0, ["good", "bad"]),
         row("gpt", 0.81, 600.0, ["good", BAD], bits_per_character=bits, read_by="next-token-gpt"),
@@ -39,7 +42,7 @@ def report(tmp_path):
 def test_it_says_which_and_why_in_both_languages(report, tmp_path):
     shown = write(report, tmp_path).read_text("utf-8")
     assert "Recommended" in shown and "推荐" in shown and "within the 95 % interval of the best (gpt" in shown and "落在最佳者" in shown
-    assert shown.count("<svg") == 3 and "its share of the budget was too small" in shown
+    assert shown.count("<svg") == 8 and "准确率" in shown and "its share of the budget was too small" in shown
     assert shown.count('lang="en"') == shown.count('lang="zh"')
 
 

@@ -8,7 +8,7 @@ from small import examples
 
 from stairs.climb import ladder, reading, steps
 from stairs.climb.ground import Ground, parted
-from stairs.climb.ladder import climb, plans_in, recommendation
+from stairs.climb.ladder import Onlooker, climb, plans_in, recommendation
 from stairs.errors import BadInput
 from stairs.models.sizes import USUAL_TOKENIZER
 from stairs.text.corpus import Corpus
@@ -60,7 +60,12 @@ def quick(monkeypatch):
 
 def test_a_row_for_each_step_and_runs_that_can_be_asked(ground, quick):
     heard = []
-    report = climb(ground, budget=200, done=heard.append)
+
+    class Listening(Onlooker):
+        def done(self, row):
+            heard.append(row)
+
+    report = climb(ground, budget=200, onlooker=Listening())
     assert [row["step"] for row in report["rows"]] == ["ngram", "words", "cbow", "skipgram", "glove", "nnlm", "elmo", "gpt", "bert"]
     assert not any("failed" in row or "not_tried" in row for row in report["rows"]), report["rows"]
     assert heard == report["rows"] == json.loads((ground.out / "report.json").read_text())["rows"]

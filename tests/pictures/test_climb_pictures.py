@@ -18,7 +18,7 @@ UNSCORED = {"step": "glove", "reason": "no budget was left"}
 
 
 def blocks(chart):
-    return chart.to_dict()["data"]["values"]
+    return chart.to_dict()["layer"][0]["data"]["values"]
 
 
 def test_a_stair_for_each_step_with_a_score():
@@ -27,6 +27,12 @@ def test_a_stair_for_each_step_with_a_score():
     assert all(one["x2"] == other["x"] for one, other in itertools.pairwise(found))
     deep = {one["step"]: one["x2"] - one["x"] for one in found}
     assert deep["bert"] > deep["words"] and [one["step"] for one in found if one["colour"] != found[0]["colour"]] == ["words"]
+
+
+def test_long_names_are_broken_and_make_no_stair_deeper_than_another():
+    found = blocks(staircase([row("a-name-of-many-parts", 0.7, 60), row("unbreakablelongname", 0.8, 60)]))
+    assert found[0]["name"] == ["a-name-of-many-", "parts"] and found[1]["name"] == ["unbreakablelongname"]
+    assert abs((found[0]["x2"] - found[0]["x"]) - (found[1]["x2"] - found[1]["x"])) < 1e-9
 
 
 def test_the_frontier_is_of_steps_that_beat_all_cheaper_ones():

@@ -6,7 +6,7 @@ and the plans it has from there, and its runs go on where they stand.
 
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,6 @@ from stairs.climb.ground import SHOWN, Ground, Plans, digest, told
 from stairs.climb.steps import Step, steps_for
 from stairs.errors import BadInput, StairsError
 from stairs.files import write_json
-from stairs.progress import say
 from stairs.training.folder import check_writable
 from stairs.training.run import versions
 
@@ -25,11 +24,22 @@ LEARNING_SHARE = 0.9  # of the time left, for the steps that learn, in equal par
 SHORTEST = 10.0  # seconds below which such a step is not worth beginning
 
 
+class Onlooker:
+    """Hears how a climb goes."""
+
+    def sees(self, steps: list[str]) -> None:
+        """What there is to climb."""
+
+    def begins(self, step: str) -> None: ...
+
+    def done(self, row: dict[str, Any]) -> None: ...
+
+
 def climb(
     ground: Ground, *, budget: float, steps: Sequence[str] | None = None, adopted: Sequence[str] = (), command: str = "",
-    done: Callable[[dict], None] = lambda row: None,
+    onlooker: Onlooker | None = None,
 ) -> dict[str, Any]:  # fmt: skip
-    """Train and judge each step within `budget` seconds; one that fails is listed with the reason and never stops the rest. `done` hears of each."""
+    """Train and judge each step within `budget` seconds; one that fails is listed with the reason and never stops the rest."""
     check_writable(ground.out)
     found = steps_for(ground.asks, adopted)
     strangers = [step for step in steps or [] if step not in [own.name for own in found]]
@@ -40,6 +50,8 @@ def climb(
     known = {row["step"]: row for row in report["rows"] if "run" in row}
     began, used = time.monotonic(), report["used"]
     report["rows"] = []
+    onlooker = onlooker or Onlooker()
+    onlooker.sees([step.name for step in found])
 
     def keep() -> None:
         report["recommendation"] = recommendation([row for row in report["rows"] if "score" in row])
@@ -50,13 +62,14 @@ def climb(
         if step.name in known:
             row = known[step.name]
         else:
+            onlooker.begins(step.name)
             left = budget - used - (time.monotonic() - began)
             waiting = sum(own.learns and own.name not in known for own in found[number:])
             row = row_of(step, ground, budget, left, left * LEARNING_SHARE / max(waiting, 1) if step.learns else 0.0)
             report["used"] = round(used + time.monotonic() - began, 3)
         report["rows"].append(row)
         keep()
-        done(row)
+        onlooker.done(row)
     return report
 
 
@@ -97,7 +110,6 @@ def row_of(step: Step, ground: Ground, budget: float, left: float, share: float)
         return row | {"not_tried": f"the budget of {budget:.0f} s was used up"}
     if step.learns and share < SHORTEST:
         return row | {"not_tried": f"its share of the budget, {share:.0f} s, is below the {SHORTEST:.0f} s it needs"}
-    say(f"climbing {step.name}")
     try:
         return row | step.climb(ground, share)
     except StairsError as error:

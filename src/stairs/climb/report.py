@@ -1,7 +1,7 @@
 """report.html: one file that shows a climb, in English and Chinese, and needs nothing else: pictures are SVG, the switch of language is CSS."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -46,13 +46,18 @@ def page(report: dict[str, Any], out: Path) -> str:
     scored = [row for row in report["rows"] if "score" in row]
     parts = [f"<h1>{both('title')}</h1>", summary(report)]
     if scored:
-        parts += [section("staircase", picture(staircase(scored, quality_of(scored), report["recommendation"]["step"])), see=True)]
+        chosen = report["recommendation"]["step"]
+        parts += [section("staircase", pictures(lambda words: staircase(scored, words(quality_of(scored)), chosen)), see=True)]
     parts += [section("table", table(report))]
     if scored:
-        parts += [section("frontier", picture(frontier(scored, quality_of(scored))), see=True)]
-    learning = learnt(report["rows"], out)
-    if learning:
-        parts += [section("curves", picture(learning), see=True)]
+        parts += [section("frontier", pictures(lambda words: frontier(scored, words(quality_of(scored)), words("axis_seconds"))), see=True)]
+    points, levels = learnt(report["rows"], out)
+    if points or levels:
+        parts += [section("curves", pictures(lambda words: curves(points, levels, words("bits"), title=words("axis_minutes"))), see=True)]
+    teaching = taught(scored, out)
+    if teaching:
+        drawn = pictures(lambda words: curves(teaching, (), words(quality_of(scored)), title=words("axis_minutes")))
+        parts += [section("taught", drawn, see=True)]
     if scored:
         parts += [section("disagree", disagreements(report, scored), see=True)]
     told = {name: report[name] for name in ("settings", "budget", "used", "examples", "versions", "plans")}
@@ -68,7 +73,7 @@ def page(report: dict[str, Any], out: Path) -> str:
 
 
 def quality_of(rows: list[dict[str, Any]]) -> str:
-    return rows[0]["metric"].replace("_", " ")
+    return rows[0]["metric"]
 
 
 def both(name: str, **values: Any) -> str:
@@ -83,8 +88,11 @@ def section(name: str, inside: str, see: bool = False) -> str:
     return f"<section><h2>{both(name)}</h2>{said}{inside}</section>"
 
 
-def picture(chart: Any) -> str:
-    return f"<figure>{drawn(chart, '.svg').decode()}</figure>"
+def pictures(chart: Callable[[Callable[[str], str]], Any]) -> str:
+    """One in each language; `chart` is given what finds its words."""
+    words = [{name: texts[number] for name, texts in WORDS.items()} for number in (0, 1)]
+    drawings = [drawn(chart(own.__getitem__), ".svg").decode() for own in words]
+    return "".join(f'<figure lang="{language}">{one}</figure>' for language, one in zip(("en", "zh"), drawings, strict=True))
 
 
 def summary(report: dict[str, Any]) -> str:
@@ -119,22 +127,30 @@ def cells(row: dict[str, Any], count: int) -> Iterable[str]:
     yield f"<td>{row['seconds']:.1f}</td><td>{speed}</td><td>{row['parameters']:,}</td><td>{row['megabytes']:.1f}</td>"
 
 
-def learnt(rows: list[dict[str, Any]], out: Path) -> Any:
-    """Curves of the steps that predict text, on one axis."""
+def learnt(rows: list[dict[str, Any]], out: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Curves of the steps that predict text, on one axis, and the levels of those that count."""
     points: list[dict[str, Any]] = []
     levels: list[dict[str, Any]] = []
     for row in rows:
         if "bits_per_character" not in row:
             continue
-        measured = Run(out / row.get("read_by", row["run"])).metrics()
-        own = [
-            {"step": row["step"], "minutes": entry["seconds"] / 60, "value": entry["bits_per_character"]["value"]}
-            for entry in measured
-            if "bits_per_character" in entry and "seconds" in entry
-        ]
+        own = curve(out / row.get("read_by", row["run"]), row["step"], "bits_per_character")
         points += own if len(own) > 1 else []
         levels += [] if len(own) > 1 else [{"step": row["step"], "value": row["bits_per_character"]["value"]}]
-    return curves(points, levels) if points or levels else None
+    return points, levels
+
+
+def taught(rows: list[dict[str, Any]], out: Path) -> list[dict[str, Any]]:
+    """Curves of the steps that learn the labels by gradients."""
+    found = (curve(out / row["run"], row["step"], row["metric"]) for row in rows)
+    return [point for own in found if len(own) > 1 for point in own]
+
+
+def curve(folder: Path, step: str, metric: str) -> list[dict[str, Any]]:
+    """What a run measured on its way."""
+    measured = Run(folder).metrics() if folder.is_dir() else []
+    entries = (entry for entry in measured if metric in entry and "seconds" in entry)
+    return [{"step": step, "minutes": entry["seconds"] / 60, "value": entry[metric]["value"]} for entry in entries]
 
 
 def disagreements(report: dict[str, Any], scored: list[dict[str, Any]]) -> str:

@@ -19,6 +19,11 @@ WORDS: dict[str, tuple[str, str]] = {
         "Bits for each character of held-out text, against the minutes of training. Dashed: steps that count, and are done at once.",
         "留出文本上每个字符的比特数随训练分钟数的变化。虚线是靠计数、一次完成的台阶。",
     ),
+    "taught": ("Learning the labels", "学习标签"),
+    "taught_see": (
+        "The score on the examples that tell when to stop, against the minutes of teaching; what reading took before is not counted here.",
+        "用于决定何时停止的样本上的得分随教学分钟数的变化；此前阅读文本的时间不计在内。",
+    ),
     "disagree": ("Where they disagree", "分歧所在"),
     "disagree_see": (
         "Held-out examples on which the steps do not say the same. Wrong answers are marked.",
@@ -31,6 +36,11 @@ WORDS: dict[str, tuple[str, str]] = {
         "written here, and the same machine comes to the same scores.",
         "同样的命令、同样的时间会得到相近的结果。加上 --like 和本报告所在的文件夹，模型大小与步数就按这里所写，同一台机器会得到同样的得分。",
     ),
+    "accuracy": ("accuracy", "准确率"),
+    "f1": ("F1", "F1"),
+    "spearman": ("rank correlation", "等级相关系数"),
+    "axis_seconds": ("seconds of training", "训练秒数"),
+    "axis_minutes": ("minutes of training", "训练分钟数"),
     "step": ("step", "台阶"),
     "score": ("score", "得分"),
     "interval": ("95 % interval", "95 % 区间"),

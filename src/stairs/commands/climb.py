@@ -10,7 +10,7 @@ from tyro.conf import Positional
 from stairs.commands.options import Common, Cutting, Reading, check_seed, corpus_from, parse, refuse_inside, show, spec_from
 from stairs.errors import BadInput, Unsupported
 from stairs.models.transfer import TAUGHT
-from stairs.progress import say, short
+from stairs.progress import say
 from stairs.training.folder import LOCK, RUN, check_writable, passing
 from stairs.training.options import seconds
 
@@ -55,14 +55,18 @@ def main(arguments: list[str]) -> int:
     )  # fmt: skip
     said = shlex.join(["stairs", "climb", *arguments])
     steps = [step.strip() for step in options.steps.split(",")] if options.steps else None
-    report = climb(ground, budget=budget, steps=steps, adopted=adopted(options, out), done=lambda row: say(line(row)), command=said)
+    others = adopted(options, out)
     from stairs.climb.report import write
+    from stairs.commands.climb_table import watching, written
+
+    with watching(budget) as onlooker:
+        report = climb(ground, budget=budget, steps=steps, adopted=others, command=said, onlooker=onlooker)
 
     page = write(report, out)
     if options.json:
         show(report)
     else:
-        print(table(report))
+        print(written(report))
         print(f"\nreport: {page}")
     return 0
 
@@ -113,27 +117,3 @@ def adopted(options: Climb, out: Path) -> list[str]:
                 say(f"{place}: {adopt(name, place)[1]}")
         found.append(str(place))
     return found
-
-
-HEAD = f"{'step':12} {'bits/char':>10} {'score':>24} {'train s':>9} {'ms/text':>9} {'weights':>9} {'MB':>8}"
-
-
-def line(row: dict[str, Any]) -> str:
-    """One row for a terminal."""
-    start = f"{row['step'][:12]:12}"
-    if "run" not in row:
-        return f"{start} {'not tried: ' + row['not_tried'] if 'not_tried' in row else 'failed: ' + row['failed']}"
-    bits = f"{row['bits_per_character']['value']:.4f}" if "bits_per_character" in row else ""
-    score, speed = "", ""
-    if "score" in row:
-        score = "{value:.4f} ({low:.4f}-{high:.4f})".format(**row["score"])
-        speed = f"{row['ms_per_text']:.3f}"
-    return f"{start} {bits:>10} {score:>24} {row['seconds']:>9.2f} {speed:>9} {short(row['parameters']):>9} {row['megabytes']:>8.1f}"
-
-
-def table(report: dict[str, Any]) -> str:
-    """The report as lines for a terminal."""
-    lines = [HEAD, *map(line, report["rows"])]
-    if report["recommendation"]:
-        lines += ["", f"Recommended: {report['recommendation']['step']}. {report['recommendation']['why']}."]
-    return "\n".join(lines)

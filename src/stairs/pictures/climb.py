@@ -4,6 +4,7 @@ A row is {"step", "score": {"value", "low", "high"}, "seconds", "ms_per_text", "
 """
 
 import math
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,7 +14,8 @@ from stairs.pictures.style import BLUE, GREY, GRID, LETTERS, ORANGE, across, fin
 from stairs.pictures.words import Box
 
 WIDTH, HEIGHT = 640, 300
-NARROWEST, DECADE = 26, 26  # pixels of a stair that costs nothing, and how many more for ten times the seconds
+NARROWEST, DECADE = 32, 26  # pixels of a stair that costs nothing, and how many more for ten times the seconds
+LINE = LETTERS + 3  # pixels from one line of a name to the next
 BELOW = 0.4  # how far the foot of the stairs is below the lowest, as a share of what the scores differ by
 NEAR = 30  # pixels
 SIDES = ((1, -1), (1, 1), (-1, -1), (-1, 1), (1, -2.4), (1, 2.4), (-1, -2.4), (-1, 2.4))  # where a name may stand beside its point
@@ -24,11 +26,13 @@ def staircase(rows: Sequence[Row], quality: str = "accuracy", best: str | None =
     """One stair for each step: the higher the better, the deeper the dearer. `best` is the one that is recommended."""
     rows = scored(rows)
     low, high = limits(rows)
+    depths = [NARROWEST + DECADE * math.log10(1 + row["seconds"]) for row in rows]
+    wider = max([1.0, *((widest(row["step"]) + 8) / deep for row, deep in zip(rows, depths, strict=True))])  # all, since depth says what it costs
     stairs, x = [], 0.0
-    for row in rows:
-        deep = max(NARROWEST + DECADE * math.log10(1 + row["seconds"]), across(row["step"]) + 8)
+    for row, deep in zip(rows, (wider * deep for deep in depths), strict=True):
         stairs.append({
-            **flat(row), "x": x, "x2": x + deep, "middle": x + deep / 2, "foot": low, "written": f"{row['score']['value']:.3f}",
+            **flat(row), "name": wrapped(row["step"], deep - 4),
+            "x": x, "x2": x + deep, "middle": x + deep / 2, "foot": low, "written": f"{row['score']['value']:.3f}",
             "cost": spoken(row["seconds"]), "colour": ORANGE if row["step"] == best else BLUE,
         })  # fmt: skip
         x += deep
@@ -41,13 +45,18 @@ def staircase(rows: Sequence[Row], quality: str = "accuracy", best: str | None =
         x=alt.X("x:Q", axis=None, scale=across_all), x2="x2:Q", y=y, y2="foot:Q", color=alt.Color("colour:N", scale=None), tooltip=tips
     )
     sure = base.mark_rule(opacity=0.7).encode(x=middle, y=alt.Y("low:Q"), y2="high:Q")
-    name = base.mark_text(dy=-24, fontSize=LETTERS, fontWeight="bold").encode(x=middle, y=alt.Y("high:Q"), text="step:N")
+    names = [  # the lines of a name go down from where it is put
+        table([stair for stair in stairs if len(stair["name"]) == lines])
+        .mark_text(dy=-24 - (lines - 1) * LINE, lineHeight=LINE, fontSize=LETTERS, fontWeight="bold")
+        .encode(x=middle, y=alt.Y("high:Q"), text="name:N")
+        for lines in sorted({len(stair["name"]) for stair in stairs})
+    ]
     number = base.mark_text(dy=-9, fontSize=LETTERS).encode(x=middle, y=alt.Y("high:Q"), text="written:N")
     cost = base.mark_text(dy=-8, fontSize=LETTERS - 2, opacity=0.85).encode(x=middle, y=alt.Y("foot:Q"), text="cost:N")
-    return finished([blocks, sure, name, number, cost], height=HEIGHT, width=max(x, 200))
+    return finished([blocks, sure, *names, number, cost], height=HEIGHT, width=max(x, 200))
 
 
-def frontier(rows: Sequence[Row], quality: str = "accuracy") -> Any:
+def frontier(rows: Sequence[Row], quality: str = "accuracy", along: str = "seconds of training") -> Any:
     """Quality against seconds of training. The line joins the steps that nothing cheaper is better than."""
     rows = scored(rows)
     low, high = limits(rows)
@@ -56,7 +65,7 @@ def frontier(rows: Sequence[Row], quality: str = "accuracy") -> Any:
     first, last = first - 0.1 * (last - first) - 0.2, last + 0.1 * (last - first) + 0.2
     best = dominant(rows)
     points = [{**flat(row), "seconds": own, "kind": "on" if row["step"] in best else "off"} for row, own in zip(rows, seconds, strict=True)]
-    x = alt.X("seconds:Q", title="seconds of training", scale=alt.Scale(type="log", domain=[10**first, 10**last], nice=False),
+    x = alt.X("seconds:Q", title=along, scale=alt.Scale(type="log", domain=[10**first, 10**last], nice=False),
               axis=alt.Axis(labelOverlap=True, format="~g", **GRID))  # fmt: skip
     up = alt.Scale(domain=[low, high], nice=False, zero=False)
     y = alt.Y("value:Q", title=quality, scale=up, axis=alt.Axis(**GRID))
@@ -124,6 +133,25 @@ def named(points: Sequence[Row], places: Sequence[tuple[float, float]]) -> list[
         taken.append(box)
         found.append({"step": point["step"], "x": box.left + wide / 2, "y": box.top + LETTERS / 2})
     return found
+
+
+def pieces(name: str) -> list[str]:
+    """Where a name may be broken: after a hyphen."""
+    return re.findall(r"[^-]*-+|[^-]+", name) or [name]
+
+
+def widest(name: str) -> float:
+    return max(map(across, pieces(name)))
+
+
+def wrapped(name: str, width: float) -> list[str]:
+    """In lines that are no wider, as far as there are hyphens."""
+    lines = [""]
+    for piece in pieces(name):
+        if lines[-1] and across(lines[-1] + piece) > width:
+            lines.append("")
+        lines[-1] += piece
+    return lines
 
 
 def spoken(seconds: float) -> str:
