@@ -10,7 +10,7 @@ from explorer_runs import TRICK
 
 from stairs.web.asking import LONGEST_TEXT
 from stairs.web.pages import PAGES
-from stairs.web.runs import Shelf, found
+from stairs.web.shelf import Shelf, found
 from stairs.web.words import WORDS
 
 BEGINS = {"json": b"", "svg": b"<svg", "png": b"\x89PNG"}
@@ -105,7 +105,7 @@ def test_a_model_that_is_not_loaded_yet_is_asked_for_again(folder, monkeypatch):
 def test_equal_names_are_told_apart_and_a_folder_of_runs_is_opened(folder, tmp_path):
     shelf = Shelf([folder / "gpt", folder / "." / "gpt", folder / "bert"])
     assert list(shelf.runs) == ["gpt", "gpt (2)", "bert"]
-    assert len(found([str(folder), str(folder / "gpt")])) == len(list(folder.iterdir()))
+    assert len(found([str(folder), str(folder / "gpt")]).runs) == len(list(folder.iterdir()))
 
 
 @pytest.mark.parametrize(
@@ -179,7 +179,7 @@ def test_text_stays_text_in_svg(client):
 
 
 def static_sources(client):
-    return [client.get(f"/static/{name}.js").text for name in ("start", "shared", "drawing", "runs", "picture", "compare", "curves")]
+    return [client.get(f"/static/{name}.js").text for name in ("start", "shared", "drawing", "runs", "picture", "compare", "curves", "staircase")]
 
 
 def test_a_text_that_is_longer_than_the_model_reads(client):
