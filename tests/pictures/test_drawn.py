@@ -10,7 +10,8 @@ import pytest
 from gallery import OPTIONS, TEXT, TEXTS, runs
 
 from stairs.inspection.looks import LOOKS, fitting, look
-from stairs.pictures import attention, style, text
+from stairs.pictures import attention, labels, style, text, words
+from stairs.pictures.curves import curves
 from stairs.pictures.drawn import PICTURES, draw
 from stairs.pictures.saving import drawn
 
@@ -44,6 +45,22 @@ def test_each_is_drawn(name, data):
 
 def test_one_line_from_a_task_to_a_chart(tasks):
     assert draw(tasks["bert"], "attention", TEXT, layer=1).to_dict()["width"] > 100
+
+
+def test_words_that_mean_something_to_javascript_are_drawn_in_their_order():
+    names = ["toString", "constructor", "a", "__proto__"]
+    square = [[1.0] * 4] * 4
+    steps = [{"step": name, "minutes": minute, "value": minute} for name in names for minute in (1, 2)]
+    charts = [
+        words.strips(names, square),
+        labels.confusion({"split": "dev", "labels": names, "counts": square}),
+        curves(steps, [{"step": "valueOf", "value": 1.0}]),
+        text.neighbours({"answers": [{"question": name, "near": [{"word": name, "cosine": 0.5}]} for name in names]}),
+    ]
+    for chart in charts:
+        svg = drawn(chart, ".svg").decode()
+        places = [svg.index(f">{name}<") if f">{name}<" in svg else svg.index(f">{name} <") for name in names]
+        assert places == sorted(places)
 
 
 def test_boxes_run_as_text_does_and_stay_on_the_page():

@@ -13,7 +13,7 @@ def curves(
 ) -> Any:
     """`points` are {"step", "minutes", "value"}, or what `along` says instead of minutes; `levels` are {"step", "value"}, for steps that are trained
     in no time: a dashed line each."""
-    colour = alt.Color("step:N", title=None, sort=[*dict.fromkeys(row["step"] for row in [*levels, *points])])
+    colour = alt.Color("step:N", title=None, sort=None)
     scale = alt.Scale(zero=False)
     lines = (
         alt.Chart(alt.Data(values=list(points)))

@@ -20,8 +20,8 @@ def confusion(data: dict[str, Any]) -> Any:
     cell = max(min(CELL, MOST // max(len(labels), 1)), SMALLEST)
     axis: dict[str, Any] = {"labelFontSize": LETTERS, "ticks": False, "domain": False, "labelOverlap": False, "labelLimit": 160}
     base = table(cells).encode(
-        x=alt.X("said:N", sort=labels, title="said", axis=alt.Axis(orient="top", labelAngle=-40 if len(labels) > 2 else 0, **axis)),
-        y=alt.Y("true:N", sort=labels, title="true", axis=alt.Axis(**axis)),
+        x=alt.X("said:N", sort=None, title="said", axis=alt.Axis(orient="top", labelAngle=-40 if len(labels) > 2 else 0, **axis)),
+        y=alt.Y("true:N", sort=None, title="true", axis=alt.Axis(**axis)),
         tooltip=["true:N", "said:N", "texts:Q", alt.Tooltip("share:Q", format=".1%")],
     )
     opacity = alt.Opacity("share:Q", scale=alt.Scale(domain=[0, 1], range=[0.03, 0.85]), legend=None)
