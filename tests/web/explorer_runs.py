@@ -37,7 +37,9 @@ def make(place):
         model.initialize(1)
         keep(place / step, kind(model.eval(), tokenizer))
     labelled = [replace(example, label=TRICK) if example.label == "food" else example for example in examples("classify")]
-    keep(place / "labels", new_task("classify", encoder("bert", pieces), pieces, labelled))
+    keep(place / "labels", new_task("classify", encoder("elmo", words), words, labelled, transfer="frozen"))
+    report = {"dev": {"labels": {TRICK: {}, "weather": {}}, "confusion": [[3, 1], [0, 4]]}}
+    (place / "labels" / "report.json").write_text(json.dumps(report))
     shutil.copytree(place / "gpt", place / TRICK)
     bad(place)
 

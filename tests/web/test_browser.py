@@ -86,7 +86,7 @@ def offering(shelf, name):
 
 @pytest.mark.parametrize("name", PAGES)
 def test_a_picture_is_drawn_from_what_is_typed(visit, shelf, name):
-    if offering(shelf, name) is None or name in ("confusion", "mix"):
+    if offering(shelf, name) is None:
         page = visit(f"/picture/{name}")
         page.wait_for_function("() => document.querySelector('.status')?.textContent.length > 10 || document.querySelector('.picture svg')")
         assert page.locator("h1").inner_text() == PAGES[name]["title"]["en"]

@@ -7,7 +7,9 @@ from collections import Counter
 
 import pytest
 from explorer_runs import TRICK
+from small import encoder
 
+from stairs.inspection import saying
 from stairs.web.asking import LONGEST_TEXT
 from stairs.web.pages import PAGES
 from stairs.web.shelf import Shelf, found
@@ -45,8 +47,6 @@ def test_every_picture_that_is_offered_can_be_drawn(client):
     drawn: Counter[str] = Counter()
     for run in listed(client).values():
         for name, picture in (run["pictures"] or {}).items():
-            if name in ("confusion", "mix"):
-                continue  # of a run that was tuned for long enough to have a report
             asked = {"run": run["name"], "text": SENSES if name == "senses" else TEXTS.get(name, TEXT)}
             asked |= {"options": {"word": "soup"}} if name == "senses" else {}
             kinds = {0: ("json", "svg", "png"), 1: ("json", "svg")}.get(drawn[name], ("json",))  # drawing takes longer than looking
@@ -56,7 +56,7 @@ def test_every_picture_that_is_offered_can_be_drawn(client):
                 assert response.content.startswith(BEGINS[kind]) and response.headers["content-disposition"].startswith("attachment")
             assert picture["takes"] == list(picture["takes"])
             drawn[name] += 1
-    assert drawn.keys() >= {"tokens", "surprise", "next", "neighbours", "alignment", "tree"}
+    assert drawn.keys() >= {"tokens", "surprise", "next", "neighbours", "alignment", "tree", "confusion", "mix"}
 
 
 def test_every_picture_has_a_page_in_both_languages():
@@ -79,6 +79,18 @@ def test_answers_of_all_kinds(client):
     assert said("bert", "soup and ___ in Rome")["blanks"] and said("bert", "soup and rain", second="in Rome")["verdict"]
     assert said("skipgram", "soup ___")["near"] and said("transformer", "soup")["translation"] is not None
     assert set(said("labels", "soup")["chances"]) == {TRICK, "weather"} and said("elmo", "soup")["next"]
+
+
+def test_tokens_of_bytes_are_written_for_people():
+    from stairs.tasks import NextToken
+    from stairs.text.tokenizer import Tokenizer, TokenizerSpec
+    from stairs.web.answers import answer
+
+    pieces = Tokenizer.train(TokenizerSpec("byte-bpe", vocab_size=280), lambda: [["我们 北京 北京 北京"] * 9])
+    found = answer(NextToken(encoder("gpt", pieces), pieces), "北京", "")["next"]
+    every = {saying.shown(NextToken(encoder("gpt", pieces), pieces), pieces.token(i)) for i in range(pieces.vocab_size)}
+    assert len(found) == 8 and all(entry["shown"] in every for entry in found)
+    assert " 北京" in every and "<E4>" in every and not any("å" in shown or "Ġ" in shown or "\ufffd" in shown for shown in every)
 
 
 def test_curves(client):
