@@ -1,7 +1,7 @@
 """The explorer over runs of every kind."""
 
 import pytest
-from explorer_runs import PORT, climb, make
+from explorer_runs import PORT, climb, make, write_labels
 
 
 @pytest.fixture(scope="session")
@@ -24,7 +24,7 @@ def climbed(tmp_path_factory):
 def shelf(folder, climbed):
     from stairs.web.shelf import Shelf, found
 
-    shelf = Shelf(*found([str(folder), str(climbed)]))
+    shelf = Shelf(*found([str(folder), str(climbed)]), str(write_labels(folder.parent / "labels.csv")))
     for run in shelf.runs.values():
         run.load()
     return shelf

@@ -36,12 +36,20 @@ def make(place):
         model = encoder(step, tokenizer)
         model.initialize(1)
         keep(place / step, kind(model.eval(), tokenizer))
-    labelled = [replace(example, label=TRICK) if example.label == "food" else example for example in examples("classify")]
-    keep(place / "labels", new_task("classify", encoder("elmo", words), words, labelled, transfer="frozen"))
+    keep(place / "labels", new_task("classify", encoder("elmo", words), words, labelled(), transfer="frozen"))
     report = {"dev": {"labels": {TRICK: {}, "weather": {}}, "confusion": [[3, 1], [0, 4]]}}
     (place / "labels" / "report.json").write_text(json.dumps(report))
     shutil.copytree(place / "gpt", place / TRICK)
     bad(place)
+
+
+def labelled():
+    return [replace(example, label=TRICK) if example.label == "food" else example for example in examples("classify")]
+
+
+def write_labels(path):
+    path.write_text("text,label\n" + "".join(f"{example.text},{example.label}\n" for example in labelled()), "utf-8")
+    return path
 
 
 def bad(place):

@@ -107,6 +107,20 @@ def test_a_picture_is_drawn_from_what_is_typed(visit, shelf, name):
         page.faults.clear()  # the word that the page begins with does not stand in these texts
 
 
+def test_a_run_that_the_address_names_is_waited_for(visit, address):
+    page = visit("/")
+    listed = page.evaluate("async () => (await fetch('/api/runs')).json()")
+    later = {**listed, "runs": [{**run, "pictures": None if run["name"] == "nnlm" else run["pictures"]} for run in listed["runs"]]}
+    answers = iter([later, later])
+    page.route("**/api/runs", lambda route: route.fulfill(json=next(answers, listed)))
+    page.goto(address + "/picture/tokens?run=nnlm")
+    page.wait_for_selector(".picture svg")
+    assert page.locator("#run").input_value() != "nnlm"
+    page.wait_for_function("() => document.querySelector('#run').value === 'nnlm'")
+    page.locator("#run").select_option("gpt")
+    assert page.url.endswith("/picture/tokens")
+
+
 def test_pointing_at_a_mark_tells_what_it_is(visit):
     page = visit("/curves?run=gpt")
     page.locator(".picture svg path[aria-label*='steps of training']").last.hover()

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 
 import pytest
-from explorer_runs import TRICK
+from explorer_runs import PORT, TRICK
 from small import encoder
 
 from stairs.inspection import saying
@@ -56,7 +56,22 @@ def test_every_picture_that_is_offered_can_be_drawn(client):
                 assert response.content.startswith(BEGINS[kind]) and response.headers["content-disposition"].startswith("attachment")
             assert picture["takes"] == list(picture["takes"])
             drawn[name] += 1
-    assert drawn.keys() >= {"tokens", "surprise", "next", "neighbours", "alignment", "tree", "confusion", "mix"}
+    assert drawn.keys() >= {"tokens", "surprise", "next", "neighbours", "alignment", "tree", "confusion", "mix", "nearest"}
+
+
+def test_which_file_is_looked_in_no_request_decides(client, folder):
+    asked = {"run": "labels", "text": TEXT, "format": "json"}
+    assert {one["label"] for one in client.post("/api/picture/nearest", json=asked).json()["near"]} <= {TRICK, "weather"}
+    refused = client.post("/api/picture/nearest", json={**asked, "options": {"labels": "/etc/passwd"}})
+    assert refused.status_code == 422 and refused.json()["error"]["field"] == "options.labels"
+    from starlette.testclient import TestClient
+
+    from stairs.web.app import application
+
+    alone = TestClient(application(Shelf([folder / "labels"]), PORT), base_url=f"http://127.0.0.1:{PORT}")
+    while (without := alone.post("/api/picture/nearest", json=asked)).status_code == 503:
+        pass
+    assert without.status_code == 422 and "--labels" in without.json()["error"]["message"]
 
 
 def test_every_picture_has_a_page_in_both_languages():

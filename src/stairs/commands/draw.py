@@ -13,7 +13,7 @@ from stairs.progress import say
 ABOUT = """A picture of what a run makes of a text, as SVG, PNG or HTML, or as JSON what it would show. There are tokens of any run and mask of most;
 backoff of n-grams; surprise and next of language models; blanks and surprise of bert; neighbours, strips, map and analogy of word vectors; alignment
 and tree of translations; attention, lines, heads and positions of steps with attention; layers of those that have several; senses of a word; reasons,
-confusion and mix of a tuned run. Several texts are so many lines: words to ask for, or for senses as in "river: the bank of the river"."""
+nearest, confusion and mix of a tuned run. Several texts are so many lines: words to ask for, or for senses as in "river: the bank of the river"."""
 ENDINGS = (".svg", ".png", ".html", ".json")
 MOST = 1 << 24
 
@@ -27,7 +27,8 @@ class Draw(Common):
     head: int | None = None  # attention, lines, alignment: counted from 0
     word: str | None = None  # lines: from this word only, by its spelling or its place; senses: the word
     second: str | None = None  # attention, lines, heads, layers: another text, read behind the first
-    top: int | None = None  # next, blanks, and words: how many to show
+    top: int | None = None  # next, blanks, nearest, and words: how many to show
+    labels: str | None = None  # nearest: the file of labelled examples that the run learnt from
     out: str | None = None  # a file that ends in .svg, .png, .html or .json; PICTURE.svg here if not given
 
 
@@ -40,7 +41,7 @@ def main(arguments: list[str]) -> int:
     from stairs.inspection.looks import chosen, look
     from stairs.training.run import load
 
-    given: dict[str, Any] = {name: getattr(options, name) for name in ("layer", "head", "word", "second", "top")}
+    given: dict[str, Any] = {name: getattr(options, name) for name in ("layer", "head", "word", "second", "top", "labels")}
     given = {name: value for name, value in given.items() if value is not None}
     if "run" in chosen(options.picture).takes:
         given["run"] = options.run

@@ -3,6 +3,7 @@
 import sys
 import threading
 from dataclasses import dataclass
+from pathlib import Path
 
 from tyro.conf import Positional
 
@@ -19,6 +20,7 @@ SOON = 0.5  # seconds until the browser is told: by then the server answers
 @dataclass(frozen=True)
 class Open(Common):
     run: Positional[tuple[str, ...]]  # run folders, folders of runs, or folders of climbs
+    labels: str | None = None  # the file of labelled examples that classifiers learnt from, to find the nearest in
     port: int = 0  # 0 is any that is free
     no_browser: bool = False  # only print the address
 
@@ -29,6 +31,8 @@ def main(arguments: list[str]) -> int:
         raise BadInput(f"--port {options.port} is not between 0 and 65535")
     if not options.run:
         raise BadInput("no run came; give a run folder, or a folder of runs")
+    if options.labels is not None and not Path(options.labels).is_file():
+        raise BadInput(f"--labels {options.labels} is no file; give one of labelled examples")
     from stairs.web.server import address, bound, serve
     from stairs.web.shelf import Shelf, found
 
@@ -45,5 +49,5 @@ def main(arguments: list[str]) -> int:
             import webbrowser
 
             threading.Timer(SOON, webbrowser.open, [where]).start()
-        serve(Shelf(*places), listener)
+        serve(Shelf(*places, options.labels or ""), listener)
     return 0

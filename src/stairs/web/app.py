@@ -36,7 +36,7 @@ SENTENCES = {404: "there is nothing at this address", 405: "this address does no
 def application(shelf: Shelf, port: int) -> Guard:
     """The explorer as an ASGI application that answers at 127.0.0.1:port only."""
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
-    studio = drawing.Studio()
+    studio = drawing.Studio(shelf.labels)
     app.add_exception_handler(HTTPException, unknown)
     app.add_exception_handler(Exception, bug)
 

@@ -16,9 +16,10 @@ from stairs.web.runs import METRICS, MODEL, Shown, readable
 
 
 class Shelf:
-    """All runs and climbs that were given, by names that differ."""
+    """All runs and climbs that were given, by names that differ, and the file of labelled examples to look in."""
 
-    def __init__(self, folders: Sequence[Path], climbs: Sequence[Path] = ()) -> None:
+    def __init__(self, folders: Sequence[Path], climbs: Sequence[Path] = (), labels: str = "") -> None:
+        self.labels = labels
         self.runs: dict[str, Shown] = {}
         self.climbs: dict[str, Climb] = {}
         self.adding = threading.Lock()

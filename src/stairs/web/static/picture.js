@@ -8,7 +8,7 @@ const FIRST = { layer: 0, head: 0 }; // what they begin with
 
 export function picturePage(name) {
   const page = known.pages[name];
-  const run = make("select", { id: "run", name: "run", onchange: () => { choices(); draw(); } });
+  const run = make("select", { id: "run", name: "run", onchange: chose });
   const text = make("textarea", { id: "text", name: "text", spellcheck: "false", onkeydown: entered });
   const written = make("label", {}, say("text"), text);
   const options = make("div", { class: "row" });
@@ -28,8 +28,14 @@ export function picturePage(name) {
     draw();
   }
 
+  function chose() {
+    history.replaceState(null, "", location.pathname); // the run that the address named is no longer wanted
+    choices();
+    draw();
+  }
+
   function offer() {
-    const wanted = run.value || new URLSearchParams(location.search).get("run") || remembered("run");
+    const wanted = new URLSearchParams(location.search).get("run") ?? (run.value || remembered("run"));
     const suited = known.runs.filter((one) => one.pictures && name in one.pictures).map((one) => one.name);
     if (suited.join("\n") === [...run.options].map((option) => option.value).join("\n")) return false;
     run.replaceChildren(...suited.map((one) => make("option", { value: one, selected: one === wanted }, one)));
@@ -85,8 +91,8 @@ export function picturePage(name) {
   }
 
   function refresh() {
-    const first = !run.value;
-    if (offer() && first) draw();
+    const before = run.value;
+    if (offer() && run.value !== before) draw();
     if (!run.value) tell(say(known.runs.some((one) => one.answers && !one.pictures) ? "waiting" : "none"));
   }
 
