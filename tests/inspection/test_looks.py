@@ -14,6 +14,7 @@ from stairs.inspection import attention, attribution, looks, nearest, reading
 from stairs.inspection.capture import capture
 from stairs.inspection.looks import LOOKS, fitting, look
 from stairs.models.gpt import GPT
+from stairs.pictures import text
 from stairs.tasks import NextToken
 from stairs.text.tokenizer import Tokenizer, TokenizerSpec
 
@@ -68,6 +69,12 @@ def test_places_of_tokens_are_those_of_the_text(tasks):
     assert [chinese[start:end] for start, end in reading.places(words, chinese, ids)] == [words.token(i) for i in ids]
     strange = look(tasks["ngram"], "tokens", "soup and zorblax")["cuts"][0]["tokens"]
     assert [one["unknown"] for one in strange] == [False, False, True]
+
+
+def test_runs_that_cut_alike_share_a_cut(tasks):
+    found = {name: look(tasks[name], "tokens", TEXT) for name in ("ngram", "gpt", "elmo", "bert")}
+    assert [cut["name"] for cut in reading.beside(found)["cuts"]] == ["words, by ngram, elmo", "byte-bpe, by gpt", "wordpiece, by bert"]
+    assert text.named("words, by " + ", ".join(["a-long-name"] * 9)).endswith("a-long-name, …")
 
 
 def test_a_part_of_a_character_is_shown_as_its_bytes(tasks):

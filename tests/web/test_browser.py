@@ -121,6 +121,13 @@ def test_a_run_that_the_address_names_is_waited_for(visit, address):
     assert page.url.endswith("/picture/tokens")
 
 
+def test_all_tokenizers_below_one_another(visit):
+    page = visit("/picture/tokens?run=nnlm", typed=("text tokens", "soup and rain"))
+    page.wait_for_selector(".picture svg")
+    page.locator("#all").check()
+    page.wait_for_function("() => /words, by nnlm.*wordpiece, by .*bert/s.test(document.querySelector('.picture svg').textContent)")
+
+
 def test_pointing_at_a_mark_tells_what_it_is(visit):
     page = visit("/curves?run=gpt")
     page.locator(".picture svg path[aria-label*='steps of training']").last.hover()

@@ -28,6 +28,7 @@ class Draw(Common):
     word: str | None = None  # lines: from this word only, by its spelling or its place; senses: the word
     second: str | None = None  # attention, lines, heads, layers: another text, read behind the first
     top: int | None = None  # next, blanks, nearest, and words: how many to show
+    beside: tuple[str, ...] = ()  # tokens: other runs, whose cuts of the text stand below
     labels: str | None = None  # nearest: the file of labelled examples that the run learnt from
     out: str | None = None  # a file that ends in .svg, .png, .html or .json; PICTURE.svg here if not given
 
@@ -38,14 +39,20 @@ def main(arguments: list[str]) -> int:
         raise BadInput(f"{options.out} is no name of a picture; let it end in {', '.join(ENDINGS)}")
     if options.top is not None and not 1 <= options.top <= MOST:
         raise BadInput(f"--top {options.top} is not between 1 and {MOST}")
+    if options.beside and options.picture != "tokens":
+        raise BadInput(f"--beside is not for {options.picture} but for tokens; leave it out")
     from stairs.inspection.looks import chosen, look
+    from stairs.inspection.reading import beside
     from stairs.training.run import load
 
     given: dict[str, Any] = {name: getattr(options, name) for name in ("layer", "head", "word", "second", "top", "labels")}
     given = {name: value for name, value in given.items() if value is not None}
     if "run" in chosen(options.picture).takes:
         given["run"] = options.run
-    data = look(load(options.run), options.picture, text_from(options.text), **given)
+    text = text_from(options.text)
+    data = look(load(options.run), options.picture, text, **given)
+    if options.beside:
+        data = beside({options.run: data, **{run: look(load(run), options.picture, text) for run in options.beside}})
     if "cut" in data:
         say(data["cut"])
     if options.json:

@@ -3,7 +3,7 @@
 GET  /api/runs               the runs, with what each can show as soon as its model is there; and the names of the climbs
 GET  /api/climb/NAME         the rows of a climb, and which step it recommends
 GET  /api/climb/NAME/PICTURE staircase or frontier; ?format=svg | png | json
-POST /api/picture/NAME       {"run", "text", "options", "format": svg | png | json}
+POST /api/picture/NAME       {"run", "text", "options", "format": svg | png | json, "beside": other runs, for tokens}
 POST /api/answer             {"run", "text", "second"}
 GET  /api/curves/RUN         how a training goes; ?format=svg is the picture
 """
@@ -20,7 +20,7 @@ from starlette.exceptions import HTTPException
 
 from stairs.errors import StairsError
 from stairs.web import drawing
-from stairs.web.asking import Refused, allow, finite, one_of, options_in, parsed, text_in
+from stairs.web.asking import Refused, allow, finite, names_in, one_of, options_in, parsed, text_in
 from stairs.web.climbs import PICTURES as CLIMB_PICTURES
 from stairs.web.curves import chart, curves
 from stairs.web.guards import Guard
@@ -96,13 +96,15 @@ def application(shelf: Shelf, port: int) -> Guard:
 
         def work() -> Response:
             asked = parsed(request.headers.get("content-type", ""), body)
-            allow(asked, "run", "text", "options", "format")
+            allow(asked, "run", "text", "options", "format", "beside")
             run = shelf[text_in(asked, "run", 1000)]
             chosen = one_of(asked, "format", tuple(FORMATS))
             with run.model():  # what there is to draw is known when the first model is
                 drawable = drawing.checked(name)
             text = text_in(asked, "text", default=None if drawable.reads else "")
             data = studio.data(run, name, text if drawable.reads else "", options_in(asked, drawable.takes))
+            if others := [shelf[other] for other in names_in(asked, "beside")]:
+                data = studio.beside([run, *others], name, text)
             return picture(data, partial(studio.chart, name, data), name, chosen)
 
         return await answered(work)

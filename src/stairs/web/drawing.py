@@ -3,7 +3,7 @@
 import json
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from stairs.web.asking import Refused, finite
@@ -75,6 +75,14 @@ class Studio:
             while len(self.kept) > KEPT:
                 self.kept.popitem(last=False)
         return found
+
+    def beside(self, runs: Sequence[Shown], name: str, text: str) -> Any:
+        """What several runs make of the same text."""
+        if name != "tokens":
+            raise Refused(422, "beside", f"{name} is drawn of one run at a time; leave the others out", "beside")
+        from stairs.inspection.reading import beside
+
+        return beside({run.name: self.data(run, name, text, {}) for run in runs})
 
     def chart(self, name: str, data: Any) -> Any:
         return drawables()[name].chart(data)

@@ -4,6 +4,7 @@ import { drawn } from "./drawing.js";
 import { ask, complain, known, make, remember, remembered, save, saves, say, spoken } from "./shared.js";
 
 const WORDS = new Set(["word", "second"]); // options that are text; the others are whole numbers
+const SEVERAL = new Set(["tokens"]); // pictures of which several runs can share one
 const FIRST = { layer: 0, head: 0 }; // what they begin with
 
 export function picturePage(name) {
@@ -15,8 +16,10 @@ export function picturePage(name) {
   const status = make("p", { class: "status", role: "status" });
   const picture = make("div", { class: "picture", tabindex: "0", "aria-label": spoken(page.title) });
   const below = saves(keep);
+  const all = make("input", { id: "all", type: "checkbox", onchange: () => draw() });
+  const together = make("label", { class: "check" }, all, say("beside_all"));
   const submit = make("button", { class: "main", type: "submit" }, say("draw"));
-  const row = make("div", { class: "row" }, make("label", {}, say("run"), run), options, submit, status);
+  const row = make("div", { class: "row" }, make("label", {}, say("run"), run), options, together, submit, status);
   const form = make("form", { onsubmit: (event) => { event.preventDefault(); draw(); } }, written, row);
   let turn = 0; // of two questions the later one is shown, whichever is answered first
   const before = remembered(`text ${name}`);
@@ -34,11 +37,16 @@ export function picturePage(name) {
     draw();
   }
 
+  function suited() {
+    return known.runs.filter((one) => one.pictures && name in one.pictures).map((one) => one.name);
+  }
+
   function offer() {
     const wanted = new URLSearchParams(location.search).get("run") ?? (run.value || remembered("run"));
-    const suited = known.runs.filter((one) => one.pictures && name in one.pictures).map((one) => one.name);
-    if (suited.join("\n") === [...run.options].map((option) => option.value).join("\n")) return false;
-    run.replaceChildren(...suited.map((one) => make("option", { value: one, selected: one === wanted }, one)));
+    const names = suited();
+    together.hidden = !SEVERAL.has(name) || names.length < 2;
+    if (names.join("\n") === [...run.options].map((option) => option.value).join("\n")) return false;
+    run.replaceChildren(...names.map((one) => make("option", { value: one, selected: one === wanted }, one)));
     choices();
     return true;
   }
@@ -59,7 +67,8 @@ export function picturePage(name) {
     return Object.fromEntries(filled.map((input) => [input.name, input.type === "number" ? Number(input.value) : input.value]));
   }
 
-  const asked = (format) => ({ run: run.value, text: text.value, options: chosen(), format });
+  const others = () => (all.checked ? suited().filter((one) => one !== run.value) : []);
+  const asked = (format) => ({ run: run.value, text: text.value, options: chosen(), format, beside: others() });
   const tell = (sentence) => { status.className = "status"; status.textContent = sentence; };
 
   async function draw() {
