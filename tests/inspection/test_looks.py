@@ -7,13 +7,14 @@ import math
 import numpy as np
 import pytest
 from gallery import OPTIONS, TEXT, TEXTS, runs
-from small import SENTENCES
+from small import SENTENCES, examples
 
 from stairs.errors import BadInput, Unsupported
-from stairs.inspection import attention, attribution, looks, reading
+from stairs.inspection import attention, attribution, looks, nearest, reading
 from stairs.inspection.capture import capture
 from stairs.inspection.looks import LOOKS, fitting, look
 from stairs.models.gpt import GPT
+from stairs.pictures import text
 from stairs.tasks import NextToken
 from stairs.text.tokenizer import Tokenizer, TokenizerSpec
 
@@ -27,13 +28,21 @@ def tasks(tmp_path_factory):
 
 
 def seen(task, name, folder=None):
-    options = {**OPTIONS.get(name, {}), **({"run": str(folder)} if name == "confusion" else {})}
+    ours = {"confusion": {"run": str(folder)}, "nearest": {"labels": str(folder / "labels.csv")}}
+    options = {**OPTIONS.get(name, {}), **ours.get(name, {})}
     return look(task, name, TEXTS.get(name, TEXT), **options)
+
+
+def write_labels(path, *more):
+    rows = [*((example.text, example.label) for example in examples("classify")), *more]
+    path.write_text("text,label\n" + "".join(f"{text},{label}\n" for text, label in rows), "utf-8")
+    return str(path)
 
 
 @pytest.mark.parametrize("name", [*RUNS, *TUNED])
 def test_all_that_fits_is_plain_data(tasks, name, tmp_path):
     (tmp_path / "report.json").write_text(json.dumps({"dev": {"labels": {"a": {}, "b": {}}, "confusion": [[3, 1], [0, 4]]}}))
+    write_labels(tmp_path / "labels.csv")
     assert "tokens" in fitting(tasks[name])
     for one in fitting(tasks[name]):
         data = seen(tasks[name], one, tmp_path)
@@ -45,7 +54,8 @@ def test_which_run_has_which(tasks):
     assert fitting(tasks["skipgram"]) == ["tokens", "neighbours", "strips", "map", "analogy", "mask", "senses"]
     assert "alignment" in fitting(tasks["seq2seq"]) and "alignment" not in fitting(tasks["plain seq2seq"])
     assert "mix" in fitting(tasks["classify by elmo"]) and "mix" not in fitting(tasks["classify"])
-    assert fitting(tasks["by words"]) == ["tokens", "reasons", "confusion"]
+    assert fitting(tasks["by words"]) == ["tokens", "reasons", "nearest", "confusion"]
+    assert "nearest" not in fitting(tasks["by n-gram"]) and "nearest" not in fitting(tasks["compare"])
     assert {name for task in tasks.values() for name in fitting(task)} == set(LOOKS)
 
 
@@ -59,6 +69,12 @@ def test_places_of_tokens_are_those_of_the_text(tasks):
     assert [chinese[start:end] for start, end in reading.places(words, chinese, ids)] == [words.token(i) for i in ids]
     strange = look(tasks["ngram"], "tokens", "soup and zorblax")["cuts"][0]["tokens"]
     assert [one["unknown"] for one in strange] == [False, False, True]
+
+
+def test_runs_that_cut_alike_share_a_cut(tasks):
+    found = {name: look(tasks[name], "tokens", TEXT) for name in ("ngram", "gpt", "elmo", "bert")}
+    assert [cut["name"] for cut in reading.beside(found)["cuts"]] == ["words, by ngram, elmo", "byte-bpe, by gpt", "wordpiece, by bert"]
+    assert text.named("words, by " + ", ".join(["a-long-name"] * 9)).endswith("a-long-name, …")
 
 
 def test_a_part_of_a_character_is_shown_as_its_bytes(tasks):
@@ -125,6 +141,23 @@ def test_reasons_are_what_leaving_a_word_out_does(tasks):
     assert len(look(task, "reasons", TEXT * 40)["words"]) == attribution.PIECES
 
 
+@pytest.mark.parametrize("name", ["by words", "by vectors", "classify", "classify by elmo"])
+def test_the_nearest_texts_are_those_whose_features_point_the_same_way(tasks, name, tmp_path, monkeypatch):
+    task, labels = tasks[name], write_labels(tmp_path / "labels.csv", ("snow and hail in Oslo .", "weather"))
+    known = list(dict.fromkeys(line.rsplit(",", 1)[0] for line in (tmp_path / "labels.csv").read_text().splitlines()[1:]))
+    found = look(task, "nearest", known[3], labels=labels, top=4)
+    assert found["near"][0]["text"] == known[3] and found["near"][0]["cosine"] == pytest.approx(1, abs=1e-5) and len(found["near"]) == 4
+    assert found["label"] == task.answer(known[3])["label"] and found["near"][0]["where"].endswith("labels.csv:5")
+    features = task.text_features(known)
+    dense = features.toarray() if hasattr(features, "toarray") else features
+    lengths = np.linalg.norm(dense, axis=1)
+    cosines = sorted(dense @ dense[3] / np.maximum(lengths * lengths[3], 1e-12), reverse=True)
+    assert [one["cosine"] for one in found["near"]] == pytest.approx(cosines[:4], abs=1e-5)
+    monkeypatch.setattr(nearest, "MOST", 10)
+    write_labels(tmp_path / "labels.csv")
+    assert "were compared" in look(task, "nearest", TEXT, labels=labels)["cut"]
+
+
 def test_what_does_not_fit_is_one_sentence(tasks, tmp_path):
     def refused(words, kind, *given, **options):
         with pytest.raises(kind, match=words):
@@ -144,6 +177,11 @@ def test_what_does_not_fit_is_one_sentence(tasks, tmp_path):
     refused("names no sense", BadInput, tasks["bert"], "senses", TEXT, word="soup")
     refused("must leave something", BadInput, tasks["by words"], "reasons", "soup")
     refused("has no report.json", Unsupported, tasks["classify"], "confusion", run=str(tmp_path))
+    refused("give the one that the run learnt from with --labels", BadInput, tasks["by words"], "nearest", TEXT)
+    refused("there is no file none.csv", BadInput, tasks["by words"], "nearest", TEXT, labels="none.csv")
+    refused("knows nothing in 'zorblax'", BadInput, tasks["by words"], "nearest", "zorblax", labels=write_labels(tmp_path / "labels.csv"))
+    (tmp_path / "other.csv").write_text("text,label\nsoup,good\nrain,bad\n")
+    refused("has the labels good, bad, and this run knows food", BadInput, tasks["by words"], "nearest", TEXT, labels=str(tmp_path / "other.csv"))
     (tmp_path / "report.json").write_text('{"dev": {"accuracy": 1}}')
     refused("tells no confusion", BadInput, tasks["classify"], "confusion", run=str(tmp_path))
 

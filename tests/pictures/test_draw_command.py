@@ -34,6 +34,13 @@ def test_the_data_on_stdout_and_a_picture_where_one_stands(run, tmp_path, monkey
     assert (tmp_path / "next.svg").is_file() and "next.svg" in capsys.readouterr().err
 
 
+def test_several_runs_below_one_another(run, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "again").symlink_to(run)
+    assert main(["draw", run, "tokens", TEXT, "--beside", "again", "--json"]) == 0
+    assert [cut["name"] for cut in json.loads(capsys.readouterr().out)["cuts"]] == [f"words, by {run}, again"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -41,6 +48,7 @@ def test_the_data_on_stdout_and_a_picture_where_one_stands(run, tmp_path, monkey
         (["atention", TEXT], "did you mean attention?"),
         (["tokens"], "none came"),
         (["tokens", TEXT, "--out", "a.pdf"], "a.pdf is no name of a picture"),
+        (["next", TEXT, "--beside", "run"], "--beside is not for next but for tokens"),
         (["tokens", TEXT, "--layer", "1"], "--layer is not for tokens"),
         (["next", TEXT, "--top", "0"], "--top 0 is not between"),
         (["tokens", TEXT, "--out", "folder.json"], "folder.json is no file"),

@@ -10,11 +10,16 @@ import pytest
 from gallery import OPTIONS, TEXT, TEXTS, runs
 
 from stairs.inspection.looks import LOOKS, fitting, look
-from stairs.pictures import attention, style, text
+from stairs.pictures import attention, labels, style, text, words
+from stairs.pictures.curves import curves
 from stairs.pictures.drawn import PICTURES, draw
 from stairs.pictures.saving import drawn
 
 CONFUSION = {"split": "dev", "labels": ["好", "坏"], "counts": [[3, 1], [0, 4]]}
+NEAR = [("soup and bread", "food", 0.9), ("很长的中文" * 40, "一个很长很长很长的标签", 0.5), ("x" * 300, "constructor", -0.1)]
+NEAREST = {"text": "soup", "label": "food", "chance": 0.8, "near": [
+    {"text": text, "label": label, "cosine": cosine, "where": "labels.csv:2"} for text, label, cosine in NEAR
+]}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +30,7 @@ def tasks(tmp_path_factory):
 @pytest.fixture(scope="module")
 def data(tasks):
     """Of each picture what the first run that has it shows."""
-    found = {"confusion": CONFUSION}
+    found = {"confusion": CONFUSION, "nearest": NEAREST}
     for task in tasks.values():
         for name in fitting(task):
             if name not in found:
@@ -46,6 +51,22 @@ def test_one_line_from_a_task_to_a_chart(tasks):
     assert draw(tasks["bert"], "attention", TEXT, layer=1).to_dict()["width"] > 100
 
 
+def test_words_that_mean_something_to_javascript_are_drawn_in_their_order():
+    names = ["toString", "constructor", "a", "__proto__"]
+    square = [[1.0] * 4] * 4
+    steps = [{"step": name, "minutes": minute, "value": minute} for name in names for minute in (1, 2)]
+    charts = [
+        words.strips(names, square),
+        labels.confusion({"split": "dev", "labels": names, "counts": square}),
+        curves(steps, [{"step": "valueOf", "value": 1.0}]),
+        text.neighbours({"answers": [{"question": name, "near": [{"word": name, "cosine": 0.5}]} for name in names]}),
+    ]
+    for chart in charts:
+        svg = drawn(chart, ".svg").decode()
+        places = [svg.index(f">{name}<") if f">{name}<" in svg else svg.index(f">{name} <") for name in names]
+        assert places == sorted(places)
+
+
 def test_boxes_run_as_text_does_and_stay_on_the_page():
     pieces = [{"name": name, "colour": style.BLUE, "strength": 2.0, "says": ""} for name in ["word", "很长的中文词"] * 40]
     placed, end = text.laid_out(pieces, 10)
@@ -53,6 +74,15 @@ def test_boxes_run_as_text_does_and_stay_on_the_page():
     for box, other in itertools.pairwise(placed):
         assert other["y"] > box["y"] or other["x"] >= box["x2"]
     assert {box["opacity"] for box in placed} == {text.DARKEST}
+
+
+def test_long_texts_are_wrapped_between_words_and_cut():
+    assert labels.wrapped("soup and bread", 500, 3) == ["soup and bread"]
+    lines = labels.wrapped("soup and bread " * 20, 100, 3)
+    assert len(lines) == 3 and lines[2].endswith("…") and all(style.across(line) <= 100 and line[0] != " " for line in lines)
+    assert labels.wrapped("中文" * 9, 48, 9)[0] == "中文中文" and labels.wrapped("x" * 30, 70, 9) == ["x" * 10] * 3
+    said = json.dumps(labels.nearest(NEAREST).to_dict(), ensure_ascii=False)
+    assert "of the 3 nearest texts 1 have that label" in said and said.count(style.ORANGE) == 2
 
 
 def test_tokens_are_written_for_people():

@@ -1,7 +1,7 @@
 """The explorer over runs of every kind."""
 
 import pytest
-from explorer_runs import PORT, make
+from explorer_runs import PORT, climb, make, write_labels
 
 
 @pytest.fixture(scope="session")
@@ -13,10 +13,18 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def shelf(folder):
-    from stairs.web.runs import Shelf, found
+def climbed(tmp_path_factory):
+    """The folder of a climb whose runs are elsewhere."""
+    place = tmp_path_factory.mktemp("climbs") / "hill"
+    climb(place)
+    return place
 
-    shelf = Shelf(found([str(folder)]))
+
+@pytest.fixture(scope="session")
+def shelf(folder, climbed):
+    from stairs.web.shelf import Shelf, found
+
+    shelf = Shelf(*found([str(folder), str(climbed)]), str(write_labels(folder.parent / "labels.csv")))
     for run in shelf.runs.values():
         run.load()
     return shelf

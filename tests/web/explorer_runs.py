@@ -36,10 +36,20 @@ def make(place):
         model = encoder(step, tokenizer)
         model.initialize(1)
         keep(place / step, kind(model.eval(), tokenizer))
-    labelled = [replace(example, label=TRICK) if example.label == "food" else example for example in examples("classify")]
-    keep(place / "labels", new_task("classify", encoder("bert", pieces), pieces, labelled))
+    keep(place / "labels", new_task("classify", encoder("elmo", words), words, labelled(), transfer="frozen"))
+    report = {"dev": {"labels": {TRICK: {}, "weather": {}}, "confusion": [[3, 1], [0, 4]]}}
+    (place / "labels" / "report.json").write_text(json.dumps(report))
     shutil.copytree(place / "gpt", place / TRICK)
     bad(place)
+
+
+def labelled():
+    return [replace(example, label=TRICK) if example.label == "food" else example for example in examples("classify")]
+
+
+def write_labels(path):
+    path.write_text("text,label\n" + "".join(f"{example.text},{example.label}\n" for example in labelled()), "utf-8")
+    return path
 
 
 def bad(place):
@@ -52,3 +62,25 @@ def bad(place):
     shutil.rmtree(place / "unfinished" / "model")
     with (place / "unfinished" / "metrics.jsonl").open("a") as file:
         file.write("not JSON\n")
+
+
+def climb(place, *more):
+    """The folder of a climb: two steps that were judged, one that failed, one that was not tried, and more."""
+    place.mkdir(exist_ok=True)
+    rows = [
+        judged("words", 0.80, 1.0),
+        judged(TRICK, 0.81, 600.0, bits_per_character={"value": 2.0, "low": 1.9, "high": 2.1}, read_by="next-token-gpt"),
+        {"step": "bert", "not_tried": "its share of the budget was too small"},
+        {"step": "elmo", "failed": f"it broke on {TRICKS[1]}"},
+        *more,
+    ]
+    told = {"step": "words", "score": 0.8, "seconds": 1.0, "best": TRICK, "alone": False, "low": 0.79, "high": 0.83, "best_seconds": 600.0, "why": ""}
+    report = {"rows": rows, "recommendation": told, "settings": {"asks": "classify"}, "examples": {"train": 8, "dev": 1, "test": 2}}
+    (place / "report.json").write_text(json.dumps(report))
+    return report
+
+
+def judged(step, value, seconds, **more):
+    score = {"value": value, "low": value - 0.02, "high": value + 0.02}
+    return {"step": step, "run": f"classify-{step}", "metric": "macro_f1", "score": score, "seconds": seconds, "ms_per_text": 0.5,
+            "parameters": 1000, "megabytes": 1.5, **more}  # fmt: skip

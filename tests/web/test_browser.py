@@ -7,8 +7,9 @@ import threading
 import time
 
 import pytest
-from explorer_runs import TRICK, TRICKS
+from explorer_runs import TRICK, TRICKS, climb, judged
 
+from stairs.climb.words import WORDS as CLIMB
 from stairs.web.pages import PAGES
 from stairs.web.words import WORDS
 
@@ -85,7 +86,7 @@ def offering(shelf, name):
 
 @pytest.mark.parametrize("name", PAGES)
 def test_a_picture_is_drawn_from_what_is_typed(visit, shelf, name):
-    if offering(shelf, name) is None or name in ("confusion", "mix"):
+    if offering(shelf, name) is None:
         page = visit(f"/picture/{name}")
         page.wait_for_function("() => document.querySelector('.status')?.textContent.length > 10 || document.querySelector('.picture svg')")
         assert page.locator("h1").inner_text() == PAGES[name]["title"]["en"]
@@ -104,6 +105,27 @@ def test_a_picture_is_drawn_from_what_is_typed(visit, shelf, name):
         page.wait_for_function("before => document.querySelector('.picture svg')?.innerHTML !== before", arg=before)
     if name == "senses":
         page.faults.clear()  # the word that the page begins with does not stand in these texts
+
+
+def test_a_run_that_the_address_names_is_waited_for(visit, address):
+    page = visit("/")
+    listed = page.evaluate("async () => (await fetch('/api/runs')).json()")
+    later = {**listed, "runs": [{**run, "pictures": None if run["name"] == "nnlm" else run["pictures"]} for run in listed["runs"]]}
+    answers = iter([later, later])
+    page.route("**/api/runs", lambda route: route.fulfill(json=next(answers, listed)))
+    page.goto(address + "/picture/tokens?run=nnlm")
+    page.wait_for_selector(".picture svg")
+    assert page.locator("#run").input_value() != "nnlm"
+    page.wait_for_function("() => document.querySelector('#run').value === 'nnlm'")
+    page.locator("#run").select_option("gpt")
+    assert page.url.endswith("/picture/tokens")
+
+
+def test_all_tokenizers_below_one_another(visit):
+    page = visit("/picture/tokens?run=nnlm", typed=("text tokens", "soup and rain"))
+    page.wait_for_selector(".picture svg")
+    page.locator("#all").check()
+    page.wait_for_function("() => /words, by nnlm.*wordpiece, by .*bert/s.test(document.querySelector('.picture svg').textContent)")
 
 
 def test_pointing_at_a_mark_tells_what_it_is(visit):
@@ -164,6 +186,37 @@ def test_curves_are_drawn_again_while_training_goes_on(visit, folder, tmp_path):
             more.write('{"step": 31, "loss": 0.1}\n')
         page.wait_for_function("() => document.querySelector('.status').textContent.includes('31')")
     assert "in training" in page.locator(".status").inner_text()
+
+
+def test_the_staircase_grows_while_a_climb_goes_on(visit, climbed):
+    page = visit("/staircase")
+    page.wait_for_function("() => document.querySelectorAll('.picture svg').length === 2")
+    assert page.locator("#menu a").first.inner_text() == CLIMB["staircase"][0] == page.locator("h2", has_text="staircase").inner_text()
+    assert "Recommended: words" in page.locator(".box").inner_text() and "600.0 s" in page.locator(".box").inner_text()
+    assert page.locator("td.name").all_inner_texts() == ["words", TRICK, "bert", "elmo"] and page.locator("main :is(img, script)").count() == 0
+    table = page.locator("table").inner_text()
+    assert "not tried: its share of the budget was too small" in table and f"failed: it broke on {TRICKS[1]}" in table
+    with page.expect_download() as told:
+        page.get_by_role("button", name="JSON").first.click()
+    with open(told.value.path()) as file:
+        assert json.load(file)["best"] == "words" and told.value.suggested_filename == "staircase.json"
+    page.locator("#language").click()
+    page.wait_for_selector(f"text={CLIMB['recommended'][1]}: words")
+    climb(climbed, judged("toString", 0.9, 30.0))
+    page.wait_for_selector("text=toString")
+    (climbed / "report.json").write_text("{")
+    page.wait_for_selector("text=report.json is damaged")
+    assert page.locator(".picture svg").count() == 2 and page.locator(".picture").first.is_hidden()
+    climb(climbed)
+    page.wait_for_selector(".picture svg")
+
+
+def test_without_a_climb_the_staircase_says_so(visit, address):
+    page = visit("/")
+    page.route("**/api/runs", lambda route: route.fulfill(json={"runs": [], "climbs": []}))
+    page.goto(address + "/staircase")
+    page.wait_for_selector("text=No climb was opened")
+    assert page.locator("#menu a").first.inner_text() == "Runs"
 
 
 def test_both_languages_and_both_sets_of_colours(visit):

@@ -6,11 +6,13 @@ import re
 from collections import Counter
 
 import pytest
-from explorer_runs import TRICK
+from explorer_runs import PORT, TRICK
+from small import encoder
 
+from stairs.inspection import saying
 from stairs.web.asking import LONGEST_TEXT
 from stairs.web.pages import PAGES
-from stairs.web.runs import Shelf, found
+from stairs.web.shelf import Shelf, found
 from stairs.web.words import WORDS
 
 BEGINS = {"json": b"", "svg": b"<svg", "png": b"\x89PNG"}
@@ -45,8 +47,6 @@ def test_every_picture_that_is_offered_can_be_drawn(client):
     drawn: Counter[str] = Counter()
     for run in listed(client).values():
         for name, picture in (run["pictures"] or {}).items():
-            if name in ("confusion", "mix"):
-                continue  # of a run that was tuned for long enough to have a report
             asked = {"run": run["name"], "text": SENSES if name == "senses" else TEXTS.get(name, TEXT)}
             asked |= {"options": {"word": "soup"}} if name == "senses" else {}
             kinds = {0: ("json", "svg", "png"), 1: ("json", "svg")}.get(drawn[name], ("json",))  # drawing takes longer than looking
@@ -56,7 +56,22 @@ def test_every_picture_that_is_offered_can_be_drawn(client):
                 assert response.content.startswith(BEGINS[kind]) and response.headers["content-disposition"].startswith("attachment")
             assert picture["takes"] == list(picture["takes"])
             drawn[name] += 1
-    assert drawn.keys() >= {"tokens", "surprise", "next", "neighbours", "alignment", "tree"}
+    assert drawn.keys() >= {"tokens", "surprise", "next", "neighbours", "alignment", "tree", "confusion", "mix", "nearest"}
+
+
+def test_which_file_is_looked_in_no_request_decides(client, folder):
+    asked = {"run": "labels", "text": TEXT, "format": "json"}
+    assert {one["label"] for one in client.post("/api/picture/nearest", json=asked).json()["near"]} <= {TRICK, "weather"}
+    refused = client.post("/api/picture/nearest", json={**asked, "options": {"labels": "/etc/passwd"}})
+    assert refused.status_code == 422 and refused.json()["error"]["field"] == "options.labels"
+    from starlette.testclient import TestClient
+
+    from stairs.web.app import application
+
+    alone = TestClient(application(Shelf([folder / "labels"]), PORT), base_url=f"http://127.0.0.1:{PORT}")
+    while (without := alone.post("/api/picture/nearest", json=asked)).status_code == 503:
+        pass
+    assert without.status_code == 422 and "--labels" in without.json()["error"]["message"]
 
 
 def test_every_picture_has_a_page_in_both_languages():
@@ -79,6 +94,18 @@ def test_answers_of_all_kinds(client):
     assert said("bert", "soup and ___ in Rome")["blanks"] and said("bert", "soup and rain", second="in Rome")["verdict"]
     assert said("skipgram", "soup ___")["near"] and said("transformer", "soup")["translation"] is not None
     assert set(said("labels", "soup")["chances"]) == {TRICK, "weather"} and said("elmo", "soup")["next"]
+
+
+def test_tokens_of_bytes_are_written_for_people():
+    from stairs.tasks import NextToken
+    from stairs.text.tokenizer import Tokenizer, TokenizerSpec
+    from stairs.web.answers import answer
+
+    pieces = Tokenizer.train(TokenizerSpec("byte-bpe", vocab_size=280), lambda: [["我们 北京 北京 北京"] * 9])
+    found = answer(NextToken(encoder("gpt", pieces), pieces), "北京", "")["next"]
+    every = {saying.shown(NextToken(encoder("gpt", pieces), pieces), pieces.token(i)) for i in range(pieces.vocab_size)}
+    assert len(found) == 8 and all(entry["shown"] in every for entry in found)
+    assert " 北京" in every and "<E4>" in every and not any("å" in shown or "Ġ" in shown or "\ufffd" in shown for shown in every)
 
 
 def test_curves(client):
@@ -105,7 +132,7 @@ def test_a_model_that_is_not_loaded_yet_is_asked_for_again(folder, monkeypatch):
 def test_equal_names_are_told_apart_and_a_folder_of_runs_is_opened(folder, tmp_path):
     shelf = Shelf([folder / "gpt", folder / "." / "gpt", folder / "bert"])
     assert list(shelf.runs) == ["gpt", "gpt (2)", "bert"]
-    assert len(found([str(folder), str(folder / "gpt")])) == len(list(folder.iterdir()))
+    assert len(found([str(folder), str(folder / "gpt")]).runs) == len(list(folder.iterdir()))
 
 
 @pytest.mark.parametrize(
@@ -133,6 +160,9 @@ def test_equal_names_are_told_apart_and_a_folder_of_runs_is_opened(folder, tmp_p
         (b'{"run": "gpt", "text": "a", "more": 1}', 422, "more"),
         (b'{"run": "gpt", "text": "a", "format": "html"}', 422, "format"),
         (b'{"run": "gpt", "text": "a", "format": ["svg"]}', 422, "format"),
+        (b'{"run": "gpt", "text": "a", "beside": "bert"}', 422, "beside"),
+        (b'{"run": "gpt", "text": "a", "beside": ["bert"]}', 422, "beside"),
+        (b'{"run": "gpt", "text": "a", "beside": ["none"]}', 404, "run"),
         (b'{"run": "gpt", "text": "a", "options": []}', 422, "options"),
         (b'{"run": "gpt", "text": "a", "options": {"top": "many"}}', 422, "options.top"),
         (b'{"run": "gpt", "text": "a", "options": {"top": 0}}', 422, "options.top"),
@@ -179,7 +209,7 @@ def test_text_stays_text_in_svg(client):
 
 
 def static_sources(client):
-    return [client.get(f"/static/{name}.js").text for name in ("start", "shared", "drawing", "runs", "picture", "compare", "curves")]
+    return [client.get(f"/static/{name}.js").text for name in ("start", "shared", "drawing", "runs", "picture", "compare", "curves", "staircase")]
 
 
 def test_a_text_that_is_longer_than_the_model_reads(client):

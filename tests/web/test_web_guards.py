@@ -96,7 +96,7 @@ def test_the_command(folder, stairs):
         port = str(taken.getsockname()[1])
         ended = stairs("open", folder / "gpt", "--port", port, "--no-browser")
     assert ended.returncode == 3 and ended.stdout == "" and f"port {port} is in use" in ended.stderr and ended.stderr.count("\n") == 1
-    for arguments in (["nowhere"], [folder / "gpt", "--port", "70000"], [], [folder / "gpt" / "model"]):
+    for arguments in (["nowhere"], [folder / "gpt", "--port", "70000"], [], [folder / "gpt" / "model"], [folder / "gpt", "--labels", "nowhere"]):
         ended = stairs("open", *arguments, "--no-browser")
         assert ended.returncode == 2 and ended.stderr.count("\n") == 1, ended.stderr
 

@@ -6,7 +6,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from stairs.climb.words import WORDS
+from stairs.climb.words import WORDS, advice, worded
 from stairs.files import write_whole
 from stairs.pictures.climb import frontier, staircase
 from stairs.pictures.curves import curves
@@ -77,10 +77,12 @@ def quality_of(rows: list[dict[str, Any]]) -> str:
 
 
 def both(name: str, **values: Any) -> str:
+    return marked(worded(name, **values))
+
+
+def marked(texts: dict[str, str]) -> str:
     """A text in both languages; CSS shows one."""
-    return "".join(
-        f'<span lang="{language}">{escape(text.format(**values))}</span>' for language, text in zip(("en", "zh"), WORDS[name], strict=True)
-    )  # fmt: skip
+    return "".join(f'<span lang="{language}">{escape(text)}</span>' for language, text in texts.items())
 
 
 def section(name: str, inside: str, see: bool = False) -> str:
@@ -99,9 +101,8 @@ def summary(report: dict[str, Any]) -> str:
     told, asked = report["recommendation"], report["settings"]["asks"]
     data = f"<p class='see'>{both('data', **report['examples'], asks=asked)}</p>" if asked and report["examples"]["test"] else ""
     if told is None:
-        return f"<p>{both('nothing')}</p>{data}"
-    name = "alone" if told["alone"] else "best" if told["step"] == told["best"] else "cheaper"
-    return f'<p class="box"><b>{both("recommended")}: {escape(told["step"])}.</b> {both(name, **told)}</p>{data}'
+        return f"<p>{marked(advice(told, asked))}</p>{data}"
+    return f'<p class="box"><b>{both("recommended")}: {escape(told["step"])}.</b> {marked(advice(told, asked))}</p>{data}'
 
 
 def table(report: dict[str, Any]) -> str:

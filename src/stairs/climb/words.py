@@ -1,5 +1,8 @@
-"""What the report says, in English and in Chinese."""
+"""What the report and the explorer say of a climb, in English and in Chinese."""
 
+from typing import Any
+
+LANGUAGES = ("en", "zh")
 WORDS: dict[str, tuple[str, str]] = {
     "title": ("Which step is worth it?", "爬到哪一级才值得？"),
     "recommended": ("Recommended", "推荐"),
@@ -55,6 +58,7 @@ WORDS: dict[str, tuple[str, str]] = {
     "failed": ("failed", "失败"),
     "nothing": ("There were no labels, so no step is recommended: the lowest bits per character predict the text best.",
                 "没有标签，因此不作推荐：每字符比特数最低者对文本预测得最好。"),
+    "unjudged": ("No step has a score, so none is recommended.", "还没有台阶得到评分，因此不作推荐。"),
     "alone": ("{step} scores {score:.4f} on the held-out examples; there was no other step to compare it with.",
               "{step} 在留出样本上得分 {score:.4f}；没有其他台阶可比。"),
     "best": ("{step} scores {score:.4f} on the held-out examples, and no cheaper step comes within its 95 % interval.",
@@ -66,3 +70,15 @@ WORDS: dict[str, tuple[str, str]] = {
     "data": ("{train} examples to learn from, {dev} to tell when to stop, {test} to judge by; task: {asks}.",
              "{train} 个样本用于学习，{dev} 个用于决定何时停止，{test} 个用于评判；任务：{asks}。"),
 }  # fmt: skip
+
+
+def worded(name: str, **values: Any) -> dict[str, str]:
+    """A text in every language."""
+    return {language: text.format(**values) for language, text in zip(LANGUAGES, WORDS[name], strict=True)}
+
+
+def advice(told: dict[str, Any] | None, asks: str) -> dict[str, str]:
+    """Why a step is recommended, or why none is; `asks` is the task of the labels, if there are any."""
+    if told is None:
+        return worded("unjudged" if asks else "nothing")
+    return worded("alone" if told["alone"] else "best" if told["step"] == told["best"] else "cheaper", **told)

@@ -13,7 +13,7 @@ from stairs.progress import say
 ABOUT = """A picture of what a run makes of a text, as SVG, PNG or HTML, or as JSON what it would show. There are tokens of any run and mask of most;
 backoff of n-grams; surprise and next of language models; blanks and surprise of bert; neighbours, strips, map and analogy of word vectors; alignment
 and tree of translations; attention, lines, heads and positions of steps with attention; layers of those that have several; senses of a word; reasons,
-confusion and mix of a tuned run. Several texts are so many lines: words to ask for, or for senses as in "river: the bank of the river"."""
+nearest, confusion and mix of a tuned run. Several texts are so many lines: words to ask for, or for senses as in "river: the bank of the river"."""
 ENDINGS = (".svg", ".png", ".html", ".json")
 MOST = 1 << 24
 
@@ -27,7 +27,9 @@ class Draw(Common):
     head: int | None = None  # attention, lines, alignment: counted from 0
     word: str | None = None  # lines: from this word only, by its spelling or its place; senses: the word
     second: str | None = None  # attention, lines, heads, layers: another text, read behind the first
-    top: int | None = None  # next, blanks, and words: how many to show
+    top: int | None = None  # next, blanks, nearest, and words: how many to show
+    beside: tuple[str, ...] = ()  # tokens: other runs, whose cuts of the text stand below
+    labels: str | None = None  # nearest: the file of labelled examples that the run learnt from
     out: str | None = None  # a file that ends in .svg, .png, .html or .json; PICTURE.svg here if not given
 
 
@@ -37,14 +39,20 @@ def main(arguments: list[str]) -> int:
         raise BadInput(f"{options.out} is no name of a picture; let it end in {', '.join(ENDINGS)}")
     if options.top is not None and not 1 <= options.top <= MOST:
         raise BadInput(f"--top {options.top} is not between 1 and {MOST}")
+    if options.beside and options.picture != "tokens":
+        raise BadInput(f"--beside is not for {options.picture} but for tokens; leave it out")
     from stairs.inspection.looks import chosen, look
+    from stairs.inspection.reading import beside
     from stairs.training.run import load
 
-    given: dict[str, Any] = {name: getattr(options, name) for name in ("layer", "head", "word", "second", "top")}
+    given: dict[str, Any] = {name: getattr(options, name) for name in ("layer", "head", "word", "second", "top", "labels")}
     given = {name: value for name, value in given.items() if value is not None}
     if "run" in chosen(options.picture).takes:
         given["run"] = options.run
-    data = look(load(options.run), options.picture, text_from(options.text), **given)
+    text = text_from(options.text)
+    data = look(load(options.run), options.picture, text, **given)
+    if options.beside:
+        data = beside({options.run: data, **{run: look(load(run), options.picture, text) for run in options.beside}})
     if "cut" in data:
         say(data["cut"])
     if options.json:

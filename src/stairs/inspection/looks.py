@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from stairs.errors import BadInput, Unsupported
-from stairs.inspection import attention, attribution, layers, reading, saying, translating, word_looks
+from stairs.inspection import attention, attribution, layers, nearest, reading, saying, translating, word_looks
 from stairs.inspection.reading import Data
 
 
@@ -83,6 +83,7 @@ LOOKS: dict[str, Look] = {
     "mix": Look(layers.mix, lambda task: bool(getattr(getattr(task, "reading", None), "mixes", ())), reads=False),
     "senses": Look(layers.senses, encodes, ("word",)),
     "reasons": Look(attribution.reasons, labels),
+    "nearest": Look(nearest.nearest, lambda task: labels(task) and hasattr(task, "text_features"), ("labels", "top")),
     "confusion": Look(attribution.confusion, lambda task: task.asks in ("classify", "compare"), ("run",), reads=False),
 }
 

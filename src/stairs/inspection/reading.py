@@ -1,5 +1,6 @@
 """A text as a run reads it: its tokens, where each of them stands in the text, and the row of ids that the model sees."""
 
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -64,13 +65,28 @@ def noted(data: Data, cut: str | None) -> Data:
 
 
 def tokens(task: Any, text: str) -> Data:
-    """How the run cuts a text. Several runs' `cuts` may be put into one list, to be drawn below one another."""
+    """How the run cuts a text; `beside` puts what several runs make of it below one another."""
     tokenizer, ids = task.tokenizer, ids_of(task, text)
     found = [
         {"token": spelled(tokenizer, i), "start": start, "end": end, "unknown": i == tokenizer.unknown}
         for i, (start, end) in zip(ids, places(tokenizer, text, ids), strict=True)
     ]
     return {"text": text, "cuts": [{"name": f"{task.step}, {tokenizer.spec.kind}", "tokens": found}]}
+
+
+def beside(found: Mapping[str, Data]) -> Data:
+    """The `tokens` of several runs, by their names, in one; those that cut alike share a cut."""
+    shared: list[tuple[str, list[Data], list[str]]] = []  # the kind of tokenizer, the tokens, and whose they are
+    for run, own in found.items():
+        for cut in own["cuts"]:
+            kind = cut["name"].rpartition(", ")[2]
+            runs = next((runs for other, tokens, runs in shared if (other, tokens) == (kind, cut["tokens"])), None)
+            if runs is None:
+                shared.append((kind, cut["tokens"], [run]))
+            else:
+                runs.append(run)
+    cuts = [{"name": f"{kind}, by {', '.join(runs)}", "tokens": tokens} for kind, tokens, runs in shared]
+    return {"text": next(iter(found.values()))["text"], "cuts": cuts}
 
 
 def places(tokenizer: Any, text: str, ids: list[int]) -> list[tuple[int | None, int | None]]:

@@ -14,7 +14,7 @@ def curves(
 ) -> Any:  # fmt: skip
     """`points` are {"step", "minutes", "value"}, or what `along` says instead of minutes; `levels` are {"step", "value"}, for steps that are trained
     in no time: a dashed line each. `title` is what stands below the axis, if it shall be other words."""
-    colour = alt.Color("step:N", title=None, sort=[*dict.fromkeys(row["step"] for row in [*levels, *points])])
+    colour = alt.Color("step:N", title=None, sort=None)
     scale = alt.Scale(zero=False)
     lines = (
         alt.Chart(alt.Data(values=list(points)))

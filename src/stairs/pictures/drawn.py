@@ -30,6 +30,7 @@ PICTURES: dict[str, Callable[[dict[str, Any]], Any]] = {
     "mix": layers.mix,
     "senses": layers.senses,
     "reasons": text.reasons,
+    "nearest": labels.nearest,
     "confusion": labels.confusion,
 }
 

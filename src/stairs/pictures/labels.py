@@ -1,12 +1,18 @@
-"""Labels: who is taken for whom. Why a text has its label is in `text.py`."""
+"""Labels: who is taken for whom, and which labelled texts are near. Which words speak for a label is in `text.py`."""
 
+import re
 from typing import Any
 
 import altair as alt
 
-from stairs.pictures.style import BLUE, LETTERS, finished, table
+from stairs.pictures.style import BLUE, LETTERS, LINES, ORANGE, across, finished, pixels, shown, table
+from stairs.pictures.text import percent
 
 CELL, SMALLEST, MOST = 62, 22, 680  # pixels
+LABEL, BAR, NUMBER, TEXT = 100, 90, 40, 500  # widths of the columns of `nearest`, that of the labels at most
+LINE, GAP = 17, 9  # heights of a line of text, and between two texts
+FEW = 3  # lines of a text; what is beyond is left out
+TIP = 400  # letters that are told when a bar is pointed at
 
 
 def confusion(data: dict[str, Any]) -> Any:
@@ -20,11 +26,59 @@ def confusion(data: dict[str, Any]) -> Any:
     cell = max(min(CELL, MOST // max(len(labels), 1)), SMALLEST)
     axis: dict[str, Any] = {"labelFontSize": LETTERS, "ticks": False, "domain": False, "labelOverlap": False, "labelLimit": 160}
     base = table(cells).encode(
-        x=alt.X("said:N", sort=labels, title="said", axis=alt.Axis(orient="top", labelAngle=-40 if len(labels) > 2 else 0, **axis)),
-        y=alt.Y("true:N", sort=labels, title="true", axis=alt.Axis(**axis)),
+        x=alt.X("said:N", sort=None, title="said", axis=alt.Axis(orient="top", labelAngle=-40 if len(labels) > 2 else 0, **axis)),
+        y=alt.Y("true:N", sort=None, title="true", axis=alt.Axis(**axis)),
         tooltip=["true:N", "said:N", "texts:Q", alt.Tooltip("share:Q", format=".1%")],
     )
     opacity = alt.Opacity("share:Q", scale=alt.Scale(domain=[0, 1], range=[0.03, 0.85]), legend=None)
     squares = base.mark_rect(color=BLUE, aria=False).encode(opacity=opacity)
     numbers = base.mark_text(fontSize=min(LETTERS, cell // 2), aria=False).encode(text="texts:Q")
     return finished([squares, numbers], f"texts of the {data['split']} part", cell * len(labels), cell * len(labels))
+
+
+def nearest(data: dict[str, Any]) -> Any:
+    """Below one another the nearest texts: label, cosine and text. Blue is the label that was given, orange is another."""
+    names = [wrapped(one["label"].translate(LINES), LABEL, 1)[0] for one in data["near"]]
+    begin = max(map(across, names), default=0.0) + 10
+    bars, texts, down = [], [], float(GAP + LINE)
+    for one, name in zip(data["near"], names, strict=True):
+        lines, end = wrapped(one["text"].translate(LINES), TEXT, FEW), begin + BAR * max(one["cosine"], 0.0)
+        place = {"x": begin, "x2": end, "y": down, "y2": down + LINE - 3, "middle": down + (LINE - 3) / 2, "left": begin - 6, "right": end + 4}
+        colour = BLUE if one["label"] == data["label"] else ORANGE
+        bars.append({**one, "text": one["text"][:TIP], "name": name, "colour": colour, **place})
+        texts += [{"text": line, "x": begin + BAR + NUMBER, "y": place["middle"] + LINE * number} for number, line in enumerate(lines)]
+        down += LINE * len(lines) + GAP
+    width = begin + BAR + NUMBER + TEXT
+    alike = sum(one["label"] == data["label"] for one in data["near"])
+    heading = f"label {shown(data['label'])}, chance {percent(data['chance'])}; of the {len(bars)} nearest texts {alike} have that label"
+    base, axes = table(bars), pixels(width, down)
+    tips = ["text:N", "label:N", alt.Tooltip("cosine:Q", format=".3f"), "where:N"]
+    parts = [
+        base.mark_rect(fillOpacity=0.7).encode(**axes, x2="x2:Q", y2="y2:Q", color=alt.Color("colour:N", scale=None), tooltip=tips),
+        base.mark_text(align="right", fontSize=LETTERS, aria=False).encode(**pixels(width, down, "left", "middle"), text="name:N"),
+        base.mark_text(align="left", fontSize=LETTERS - 1, aria=False).encode(
+            **pixels(width, down, "right", "middle"), text=alt.Text("cosine:Q", format=".2f")
+        ),
+    ]
+    written = table(texts).mark_text(align="left", fontSize=LETTERS).encode(**axes, text="text:N")
+    said = table([{"x": 0, "y": LINE / 2, "text": heading}]).mark_text(align="left", fontSize=LETTERS, opacity=0.75).encode(**axes, text="text:N")
+    return finished([alt.layer(*parts), written, said], height=down, width=width)
+
+
+def wrapped(text: str, wide: float, most: int) -> list[str]:
+    """A text in at most so many lines, cut between words, or anywhere in a word that is longer than a line, as Chinese is."""
+    lines = [""]
+    for piece in re.findall(r"[\u2E80-\uFFFF]|[^\s\u2E80-\uFFFF]+|\s+", text):
+        if across(lines[-1] + piece) > wide and lines[-1]:
+            lines.append("")
+        while across(piece) > wide:
+            fits = next(count for count in range(len(piece), 0, -1) if across(piece[:count]) <= wide)
+            lines[-1:] = [piece[:fits], ""]
+            piece = piece[fits:]
+        lines[-1] += piece if lines[-1] else piece.lstrip()
+        if len(lines) > most:
+            last = lines[most - 1].rstrip()
+            while across(last + "…") > wide:
+                last = last[:-1]
+            return [*lines[: most - 1], last + "…"]
+    return lines

@@ -61,7 +61,8 @@ def pixels(width: float, height: float, x: str = "x", y: str = "y") -> dict[str,
 
 
 def titled(title: str) -> Any:
-    return alt.TitleParams(title, anchor="start", fontSize=LETTERS, fontWeight="normal")
+    """With a space behind: Vega takes a title such as constructor for something of JavaScript's own, and draws nothing."""
+    return alt.TitleParams(f"{title} ", anchor="start", fontSize=LETTERS, fontWeight="normal")
 
 
 def finished(layers: Sequence[Any], title: str = "", height: float = HEIGHT, width: float = WIDTH) -> Any:

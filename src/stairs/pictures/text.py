@@ -11,6 +11,7 @@ ROOM, BESIDE = 5, 2  # pixels within a box, beside its name, and between boxes
 BOX, NOTE = 22, 13  # heights of a box and of the writing below
 GAP = 8  # between lines
 HEADING = 26  # height of a name above a ribbon
+LONGEST = 80  # letters of a name above a ribbon
 SMALL = 9  # height of the letters of a note
 PALEST, DARKEST = 0.1, 0.65  # how opaque: writing stays readable on both pages
 BAR = 20
@@ -22,7 +23,7 @@ Piece = dict[str, Any]
 def tokens(data: dict[str, Any]) -> Any:
     """The text as tokenizers cut it, a ribbon for each; what none of the tokens fits is orange."""
     ribbons = [
-        (f"{cut['name']}: {len(cut['tokens'])} tokens", [
+        (f"{named(cut['name'])}: {len(cut['tokens'])} tokens", [
             {"name": shown(one["token"]), "colour": ORANGE if one["unknown"] else (BLUE, GREY)[number % 2], "strength": 0.3,
              "says": f"token {number}" + (", unknown" if one["unknown"] else "")}
             for number, one in enumerate(cut["tokens"])
@@ -30,6 +31,11 @@ def tokens(data: dict[str, Any]) -> Any:
         for cut in data["cuts"]
     ]  # fmt: skip
     return ribbon(*ribbons)
+
+
+def named(runs: str) -> str:
+    """Of many runs that cut alike, as many as a line has room for."""
+    return runs if len(runs) <= LONGEST else runs[: runs.rfind(", ", 0, LONGEST)] + ", …"
 
 
 def surprise(data: dict[str, Any]) -> Any:

@@ -37,7 +37,7 @@ def strips(words: Sequence[str], matrix: Sequence[Sequence[float]], title: str =
         .mark_rect()
         .encode(
             x=alt.X("number:O", axis=None),
-            y=alt.Y("word:N", sort=list(words), title=None, axis=alt.Axis(domain=False, ticks=False, labelFontSize=LETTERS)),
+            y=alt.Y("word:N", sort=None, title=None, axis=alt.Axis(domain=False, ticks=False, labelFontSize=LETTERS)),
             color=alt.Color("value:Q", scale=scale, title=None),
             tooltip=["word:N", "number:O", alt.Tooltip("value:Q", format=".3f")],
         )

@@ -44,8 +44,12 @@ class ByVectors(Classifier):
         weight = weight / spread
         return cls(words, labels, weight, bias - weight @ middle)
 
+    def text_features(self, texts: Sequence[str]) -> np.ndarray:
+        """The mean word vector of each text, (N, D)."""
+        return self.words.vectors(list(texts))
+
     def chances(self, texts: Sequence[str]) -> np.ndarray:
-        return torch.from_numpy(self.words.vectors(list(texts)) @ self.weight.T + self.bias).softmax(1).numpy()
+        return torch.from_numpy(self.text_features(texts) @ self.weight.T + self.bias).softmax(1).numpy()
 
     def describe(self) -> dict[str, Any]:
         return {**super().describe(), "config": self.model.describe()}

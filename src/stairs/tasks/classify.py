@@ -104,6 +104,11 @@ class Classify(Supervised):
     def details(self, examples: Sequence[Any], rows: list[Row], said: list[np.ndarray]) -> dict[str, Any]:
         return report([examples[row.example].label for row in rows], softmax(np.stack(said)), self.labels)
 
+    def text_features(self, texts: Sequence[str]) -> np.ndarray:
+        """What the linear layer sees of each text, (N, D)."""
+        found = torch.from_numpy(np.stack(self.computed(self.rows([Text(text, "") for text in texts]))))
+        return self.head.scaled(found).numpy()  # type: ignore[operator]
+
     def chances(self, texts: Sequence[str]) -> np.ndarray:
         """P(label | text), (N, labels)."""
         return softmax(np.stack(self.said(self.rows([Text(text, "") for text in texts]))))

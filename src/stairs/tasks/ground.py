@@ -159,8 +159,12 @@ class ByWords(Classifier):
         weight, bias = logistic_regression(x, examples, strictness=0.1)
         return cls(tokenizer, labels, features.get_feature_names_out().tolist(), features.idf_.astype(np.float32), weight, bias)
 
+    def text_features(self, texts: Sequence[str]) -> Any:
+        """TF-IDF of each text, (N, terms), sparse."""
+        return self.vectorizer.transform(texts)
+
     def chances(self, texts: Sequence[str]) -> np.ndarray:
-        scores = self.vectorizer.transform(texts) @ self.weight.T + self.bias
+        scores = self.text_features(texts) @ self.weight.T + self.bias
         return torch.from_numpy(np.asarray(scores)).softmax(1).numpy()
 
     def save(self, folder: Path) -> None:

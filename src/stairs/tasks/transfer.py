@@ -101,7 +101,10 @@ class Linear(nn.Module):
         self.register_buffer("spread", torch.ones(width))
 
     def forward(self, features: Tensor) -> Tensor:
-        return self.linear(self.dropout((features - self.middle) / self.spread))
+        return self.linear(self.dropout(self.scaled(features)))
+
+    def scaled(self, features: Tensor) -> Tensor:
+        return (features - self.middle) / self.spread
 
     def fit_to(self, features: Tensor) -> None:
         """`features` (N, D)."""

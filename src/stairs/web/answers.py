@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from stairs.inspection.saying import shown
 from stairs.tasks.blanks import BLANK
 
 TOP, LENGTH = 8, 20  # answers that are listed, and tokens that are said
@@ -16,9 +17,14 @@ def answer(task: Any, text: str, second: str) -> dict[str, Any]:
     if task.name in ("compare", "find-span", "similar"):
         return task.answer(text, **beside)
     if task.name in ("next-token", "both-ways"):
-        return task.answer(BLANK.split(text)[0].rstrip(), top=TOP, length=LENGTH)
+        return legible(task, task.answer(BLANK.split(text)[0].rstrip(), top=TOP, length=LENGTH))
     if task.name == "window":
         return task.answer(BLANK.sub(" ", text), top=TOP)
     if task.name == "translate":
         return task.answer(text, inside=False)
     return task.answer(text)
+
+
+def legible(task: Any, found: dict[str, Any]) -> dict[str, Any]:
+    """With each next token as people read it besides: those of byte-level BPE are written in letters that stand for bytes."""
+    return {**found, "next": [{**entry, "shown": shown(task, entry["token"])} for entry in found["next"]]}

@@ -1,7 +1,9 @@
 """The pages and their API. A page is one HTML file and a few ES modules of our own; what it shows comes as JSON, and pictures as SVG.
 
-GET  /api/runs               the runs, with what each can show as soon as its model is there
-POST /api/picture/NAME       {"run", "text", "options", "format": svg | png | json}
+GET  /api/runs               the runs, with what each can show as soon as its model is there; and the names of the climbs
+GET  /api/climb/NAME         the rows of a climb, and which step it recommends
+GET  /api/climb/NAME/PICTURE staircase or frontier; ?format=svg | png | json
+POST /api/picture/NAME       {"run", "text", "options", "format": svg | png | json, "beside": other runs, for tokens}
 POST /api/answer             {"run", "text", "second"}
 GET  /api/curves/RUN         how a training goes; ?format=svg is the picture
 """
@@ -18,11 +20,12 @@ from starlette.exceptions import HTTPException
 
 from stairs.errors import StairsError
 from stairs.web import drawing
-from stairs.web.asking import Refused, allow, finite, one_of, options_in, parsed, text_in
+from stairs.web.asking import Refused, allow, finite, names_in, one_of, options_in, parsed, text_in
+from stairs.web.climbs import PICTURES as CLIMB_PICTURES
 from stairs.web.curves import chart, curves
 from stairs.web.guards import Guard
 from stairs.web.pages import PAGES
-from stairs.web.runs import Shelf
+from stairs.web.shelf import Shelf
 from stairs.web.words import WORDS
 
 KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
@@ -33,7 +36,7 @@ SENTENCES = {404: "there is nothing at this address", 405: "this address does no
 def application(shelf: Shelf, port: int) -> Guard:
     """The explorer as an ASGI application that answers at 127.0.0.1:port only."""
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
-    studio = drawing.Studio()
+    studio = drawing.Studio(shelf.labels)
     app.add_exception_handler(HTTPException, unknown)
     app.add_exception_handler(Exception, bug)
 
@@ -50,7 +53,27 @@ def application(shelf: Shelf, port: int) -> Guard:
 
     @app.get("/api/runs")
     async def runs() -> Response:
-        return await answered(lambda: said({"runs": [{**run.summary(), "pictures": drawing.offered(run)} for run in shelf.runs.values()]}))
+        def work() -> Response:
+            shelf.look_again()
+            listed = [{**run.summary(), "pictures": drawing.offered(run)} for run in shelf.runs.values()]
+            return said({"runs": listed, "climbs": list(shelf.climbs)})
+
+        return await answered(work)
+
+    @app.get("/api/climb/{name}")
+    async def climb(name: str) -> Response:
+        return await answered(lambda: said(shelf.shown(shelf.climb(name))))
+
+    @app.get("/api/climb/{name}/{kind}")
+    async def climbed(name: str, kind: str, format: str = "svg") -> Response:
+        def work() -> Response:
+            asked = {"picture": kind, "format": format}
+            chosen, form = one_of(asked, "picture", CLIMB_PICTURES), one_of(asked, "format", tuple(FORMATS))
+            own = shelf.climb(name)
+            data = own.drawn_from()
+            return picture(data, partial(own.chart, chosen, data), chosen, form)
+
+        return await answered(work)
 
     @app.get("/api/words")
     async def words() -> Response:
@@ -73,13 +96,15 @@ def application(shelf: Shelf, port: int) -> Guard:
 
         def work() -> Response:
             asked = parsed(request.headers.get("content-type", ""), body)
-            allow(asked, "run", "text", "options", "format")
+            allow(asked, "run", "text", "options", "format", "beside")
             run = shelf[text_in(asked, "run", 1000)]
             chosen = one_of(asked, "format", tuple(FORMATS))
             with run.model():  # what there is to draw is known when the first model is
                 drawable = drawing.checked(name)
             text = text_in(asked, "text", default=None if drawable.reads else "")
             data = studio.data(run, name, text if drawable.reads else "", options_in(asked, drawable.takes))
+            if others := [shelf[other] for other in names_in(asked, "beside")]:
+                data = studio.beside([run, *others], name, text)
             return picture(data, partial(studio.chart, name, data), name, chosen)
 
         return await answered(work)
@@ -110,7 +135,7 @@ def static() -> dict[str, tuple[bytes, str]]:
     folder = files("stairs.web") / "static"
     kept = {file.name: (file.read_bytes(), KINDS["." + file.name.rsplit(".", 1)[1]]) for file in folder.iterdir() if file.is_file()}
     page = kept.pop("page.html")
-    addresses = ["/", "/compare", "/curves", *(f"/picture/{name}" for name in PAGES)]
+    addresses = ["/", "/staircase", "/compare", "/curves", *(f"/picture/{name}" for name in PAGES)]
     return {**{f"/static/{name}": file for name, file in kept.items()}, **dict.fromkeys(addresses, page)}
 
 

@@ -72,6 +72,14 @@ def text_in(asked: dict[str, Any], name: str, longest: int = LONGEST_TEXT, defau
     return value
 
 
+def names_in(asked: dict[str, Any], field: str) -> list[str]:
+    """A list of names, if one came."""
+    value = asked.get(field, [])
+    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+        raise Refused(422, "type", f"{field} must be a list of texts", field)
+    return value
+
+
 def one_of(asked: dict[str, Any], name: str, choices: tuple[str, ...]) -> str:
     value = asked.get(name, choices[0])
     if value not in choices:

@@ -3,13 +3,13 @@
 import json
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from stairs.web.asking import Refused, finite
 from stairs.web.runs import Shown
 
-FOLDER = "run"  # what looks call the option that names a run folder
+OURS = ("run", "labels")  # options of looks that name the run's folder and a file: what they are, no request decides
 KEPT = 16  # pictures whose data is kept, so that the buttons below a picture do not compute it again
 LARGEST = 8 << 20  # bytes of an SVG that a browser still draws at once
 
@@ -22,7 +22,7 @@ class Drawable(NamedTuple):
     suits: Callable[[Any], bool]  # whether a task has something to show
     takes: tuple[str, ...]  # the options that a page may set
     reads: bool  # whether it is of a text
-    needs_folder: bool  # whether it looks into the run's folder; which one that is, no request decides
+    needs: tuple[str, ...]  # the options that only the explorer itself may set
 
 
 def drawables() -> dict[str, Drawable]:
@@ -32,8 +32,8 @@ def drawables() -> dict[str, Drawable]:
 
     found = {}
     for name, look in LOOKS.items():
-        takes = tuple(option for option in look.takes if option != FOLDER)
-        found[name] = Drawable(look.data, PICTURES[name], look.suits, takes, look.reads, FOLDER in look.takes)
+        takes, needs = (tuple(option for option in look.takes if (option in OURS) is ours) for ours in (False, True))
+        found[name] = Drawable(look.data, PICTURES[name], look.suits, takes, look.reads, needs)
     return found
 
 
@@ -46,9 +46,10 @@ def offered(run: Shown) -> dict[str, Any] | None:
 
 
 class Studio:
-    """Draws, and remembers the last few."""
+    """Draws, and remembers the last few. `labels` is a file of labelled examples, if one was given."""
 
-    def __init__(self) -> None:
+    def __init__(self, labels: str = "") -> None:
+        self.labels = labels
         self.kept: OrderedDict[str, Any] = OrderedDict()
         self.lock = threading.Lock()
 
@@ -63,8 +64,8 @@ class Studio:
             if not drawable.suits(task):
                 raise Refused(422, "picture", f"a {task.name} run of {task.step} has no {name} to look at; choose another run", "run")
             try:
-                folder = {FOLDER: str(run.folder)} if drawable.needs_folder else {}
-                found = finite(drawable.data(task, text, **options, **folder))
+                ours = dict(zip(OURS, (str(run.folder), self.labels), strict=True))
+                found = finite(drawable.data(task, text, **options, **{name: ours[name] for name in drawable.needs}))
             except (TypeError, ValueError, IndexError, KeyError) as error:
                 if not options:
                     raise
@@ -74,6 +75,14 @@ class Studio:
             while len(self.kept) > KEPT:
                 self.kept.popitem(last=False)
         return found
+
+    def beside(self, runs: Sequence[Shown], name: str, text: str) -> Any:
+        """What several runs make of the same text."""
+        if name != "tokens":
+            raise Refused(422, "beside", f"{name} is drawn of one run at a time; leave the others out", "beside")
+        from stairs.inspection.reading import beside
+
+        return beside({run.name: self.data(run, name, text, {}) for run in runs})
 
     def chart(self, name: str, data: Any) -> Any:
         return drawables()[name].chart(data)

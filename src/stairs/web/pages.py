@@ -13,6 +13,7 @@ BANK_ZH = """水果：他吃了一个苹果。
 水果：树上结满了苹果。
 公司：苹果发布了新手机。
 公司：苹果公司的股票上涨了。"""
+FILM, HOTEL_ZH = "A warm and funny film, but much too long.", "房间干净，服务热情，就是离地铁有点远。"
 HUNDRED, HUNDRED_ZH = "one hundred five", "一百零五"
 
 
@@ -142,10 +143,17 @@ PAGES = {
         "在留出的样例上：每行是真实标签，每列是模型给出的标签。对角线之外是错误；那里颜色浓的格子说明这两个标签难以区分。",
     ),
     "reasons": page(
-        "labels", ("Reasons", "理由"), ("A warm and funny film, but much too long.", "房间干净，服务热情，就是离地铁有点远。"),
+        "labels", ("Reasons", "理由"), (FILM, HOTEL_ZH),
         "Which words speak for the label and which against it. Take the strongest word out and see whether the label changes: that is the "
         "test of a reason.",
         "哪些词支持这个标签，哪些词反对。删去最强的那个词，看标签是否改变：这才是对理由的检验。",
+    ),
+    "nearest": page(
+        "labels", ("Nearest examples", "最近的样例"), (FILM, HOTEL_ZH),
+        "The labelled texts that the run takes to be most like this one, by the vectors that decide its label. Blue ones have the label that it "
+        "gives, orange ones another: where they stand among the first, the text is hard, or the file gives two labels to texts that are alike.",
+        "模型认为与这段文本最相似的有标签样例，依据的是决定标签的向量。蓝色的标签与模型给出的相同，橙色的不同：橙色排在前面，说明这段文本难判"
+        "断，或者文件给相似的文本标了不同的标签。",
     ),
     "alignment": page(
         "translation", ("Alignment", "对齐"), (HUNDRED, HUNDRED_ZH),

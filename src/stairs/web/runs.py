@@ -2,14 +2,13 @@
 
 import fcntl
 import json
-import os
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from stairs.errors import BadInput, EnvironmentFault, StairsError
+from stairs.errors import StairsError
 from stairs.files import MANIFEST, plain
 from stairs.training.folder import LOCK, RUN
 from stairs.web.asking import Refused, finite
@@ -74,6 +73,7 @@ class Shown:
         except OSError:
             return [], None
         return self.measured[1]
+
     def size(self) -> dict[str, Any]:
         """Bytes of the weights and how many numbers they are, from the file's header."""
         path = self.folder / MODEL / WEIGHTS
@@ -149,50 +149,6 @@ def lines_of(written: str) -> Measured:
         except (ValueError, TypeError, RecursionError):
             return found, f"{METRICS}:{number} is not JSON"
     return found, None
-
-
-class Shelf:
-    """All runs that were given, by names that differ."""
-
-    def __init__(self, folders: Sequence[Path]) -> None:
-        self.runs: dict[str, Shown] = {}
-        for folder in folders:
-            name = readable(os.path.basename(os.path.abspath(folder)))
-            copies = (f"{name} ({number})" for number in range(2, len(folders) + 2))
-            unique = name if name not in self.runs else next(copy for copy in copies if copy not in self.runs)
-            self.runs[unique] = Shown(folder, unique)
-
-    def __getitem__(self, name: str) -> Shown:
-        if name not in self.runs:
-            raise Refused(404, "no_run", f"there is no run {name[:80]!r} here; choose one of the list", "run")
-        return self.runs[name]
-
-    def load_all(self) -> None:
-        """In the background, so that the pages know soon what each run can show."""
-
-        def work() -> None:
-            for run in self.runs.values():
-                if (run.folder / MODEL).is_dir():
-                    run.load()
-
-        threading.Thread(target=work, daemon=True).start()
-
-
-def found(places: Sequence[str]) -> list[Path]:
-    """The run folders that are meant: each place is one, or a folder of several."""
-    folders: list[Path] = []
-    for place in map(Path, places):
-        try:
-            if not place.is_dir():
-                raise BadInput(f"{place} is {'a file' if place.exists() else 'not there'}; give a run folder, or a folder of runs")
-            own = any((place / name).exists() for name in (RUN, MODEL, METRICS))
-            inside = [] if own else sorted(path.parent for path in place.glob(f"*/{RUN}"))
-        except OSError as error:
-            raise EnvironmentFault(f"cannot read {place}: {plain(error)}; check the folder") from None
-        if not own and not inside:
-            raise BadInput(f"{place} is no run and holds none; make one with stairs train")
-        folders += [folder for folder in inside or [place] if folder not in folders]
-    return folders
 
 
 def quality(lines: Sequence[dict[str, Any]]) -> dict[str, Any] | None:

@@ -3,8 +3,6 @@
 import asyncio
 import errno
 import socket
-from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import h11
@@ -15,7 +13,7 @@ from stairs.errors import EnvironmentFault
 from stairs.files import plain
 from stairs.web.app import application
 from stairs.web.guards import SLOWEST
-from stairs.web.runs import Shelf
+from stairs.web.shelf import Shelf
 
 HERE = "127.0.0.1"
 AT_ONCE = 1024  # connections; more are told to come again
@@ -68,9 +66,8 @@ def address(listener: socket.socket) -> str:
     return f"http://{HERE}:{listener.getsockname()[1]}/"
 
 
-def serve(folders: Sequence[Path], listener: socket.socket) -> None:
+def serve(shelf: Shelf, listener: socket.socket) -> None:
     """Until it is interrupted."""
-    shelf = Shelf(folders)
     app = application(shelf, listener.getsockname()[1])
     shelf.load_all()
     uvicorn.Server(settings(app)).run(sockets=[listener])

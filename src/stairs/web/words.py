@@ -1,6 +1,9 @@
-"""What stands on every page, in English and in Chinese."""
+"""What stands on every page, in English and in Chinese; what is said of a climb, its report says in the same words."""
 
-WORDS = {
+from stairs.climb.words import LANGUAGES
+from stairs.climb.words import WORDS as CLIMB
+
+OWN = {
     "en": {
         "name": "English",
         "runs": "Runs",
@@ -50,6 +53,9 @@ WORDS = {
             "second does not follow, the run learns its text by heart. A run in training is drawn anew every two seconds.",
         "no_curve": "Nothing has been measured yet that makes a curve.",
         "gone": "The explorer does not answer; it may have been ended.",
+        "beside_all": "all runs below one another",
+        "climb": "Climb",
+        "no_climb": "No climb was opened. stairs climb makes one, and stairs open with its folder shows it here.",
         "layer": "layer",
         "head": "head",
         "top": "how many",
@@ -103,10 +109,16 @@ WORDS = {
         "curves_about": "训练文本上的损失，以及留出文本上的质量。前者下降而后者不再跟随时，模型是在背诵。训练中的模型每两秒重画一次。",
         "no_curve": "还没有可以画成曲线的测量。",
         "gone": "探索页面没有回应，可能已经结束。",
+        "beside_all": "逐行列出所有模型",
+        "climb": "攀登",
+        "no_climb": "没有打开任何攀登。stairs climb 可以进行一次攀登，再用 stairs open 打开它的文件夹，就会显示在这里。",
         "layer": "层",
         "head": "头",
         "top": "个数",
         "order": "阶数",
         "word": "词",
     },
+}
+WORDS = {
+    language: {**OWN[language], **{f"climb_{name}": texts[number] for name, texts in CLIMB.items()}} for number, language in enumerate(LANGUAGES)
 }

@@ -91,7 +91,7 @@ function told(answer) {
   const said = answer.filled ?? answer.translation ?? answer.continuation ?? answer.verdict ?? answer.answer ?? answer.label;
   if (said != null) parts.push(make("p", { class: "said" }, String(said)));
   for (const blank of answer.blanks ?? []) parts.push(bars(blank.words.map(({ word, chance }) => [word, chance])));
-  if (answer.next) parts.push(bars(answer.next.map(({ token, probability }) => [token, probability])));
+  if (answer.next) parts.push(bars(answer.next.map((one) => [one.shown, one.probability])));
   if (answer.chances) parts.push(bars(Object.entries(answer.chances).slice(0, 8)));
   if (answer.near) parts.push(bars(answer.near.map((one) => [one.word ?? one.text, one.cosine])));
   if (answer.senses) parts.push(bars(answer.senses.slice(0, 8).map(({ sense, cosine }) => [sense, cosine])));
@@ -108,9 +108,9 @@ function tagged(word, tag) {
   return tag === "O" ? word : `${word}/${tag}`;
 }
 
-// A token as people read it: tokenizers have letters of their own for a space.
+// A space and the end of a line, which nobody would see, as signs of them.
 function shown(name) {
-  return String(name).replace(/^[Ġ▁]/, "␣");
+  return String(name).replace(/^[ ▁]/, "␣").replaceAll("\n", "⏎");
 }
 
 function bars(rows) {

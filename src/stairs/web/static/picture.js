@@ -4,19 +4,22 @@ import { drawn } from "./drawing.js";
 import { ask, complain, known, make, remember, remembered, save, saves, say, spoken } from "./shared.js";
 
 const WORDS = new Set(["word", "second"]); // options that are text; the others are whole numbers
+const SEVERAL = new Set(["tokens"]); // pictures of which several runs can share one
 const FIRST = { layer: 0, head: 0 }; // what they begin with
 
 export function picturePage(name) {
   const page = known.pages[name];
-  const run = make("select", { id: "run", name: "run", onchange: () => { choices(); draw(); } });
+  const run = make("select", { id: "run", name: "run", onchange: chose });
   const text = make("textarea", { id: "text", name: "text", spellcheck: "false", onkeydown: entered });
   const written = make("label", {}, say("text"), text);
   const options = make("div", { class: "row" });
   const status = make("p", { class: "status", role: "status" });
   const picture = make("div", { class: "picture", tabindex: "0", "aria-label": spoken(page.title) });
   const below = saves(keep);
+  const all = make("input", { id: "all", type: "checkbox", onchange: () => draw() });
+  const together = make("label", { class: "check" }, all, say("beside_all"));
   const submit = make("button", { class: "main", type: "submit" }, say("draw"));
-  const row = make("div", { class: "row" }, make("label", {}, say("run"), run), options, submit, status);
+  const row = make("div", { class: "row" }, make("label", {}, say("run"), run), options, together, submit, status);
   const form = make("form", { onsubmit: (event) => { event.preventDefault(); draw(); } }, written, row);
   let turn = 0; // of two questions the later one is shown, whichever is answered first
   const before = remembered(`text ${name}`);
@@ -28,11 +31,22 @@ export function picturePage(name) {
     draw();
   }
 
+  function chose() {
+    history.replaceState(null, "", location.pathname); // the run that the address named is no longer wanted
+    choices();
+    draw();
+  }
+
+  function suited() {
+    return known.runs.filter((one) => one.pictures && name in one.pictures).map((one) => one.name);
+  }
+
   function offer() {
-    const wanted = run.value || new URLSearchParams(location.search).get("run") || remembered("run");
-    const suited = known.runs.filter((one) => one.pictures && name in one.pictures).map((one) => one.name);
-    if (suited.join("\n") === [...run.options].map((option) => option.value).join("\n")) return false;
-    run.replaceChildren(...suited.map((one) => make("option", { value: one, selected: one === wanted }, one)));
+    const wanted = new URLSearchParams(location.search).get("run") ?? (run.value || remembered("run"));
+    const names = suited();
+    together.hidden = !SEVERAL.has(name) || names.length < 2;
+    if (names.join("\n") === [...run.options].map((option) => option.value).join("\n")) return false;
+    run.replaceChildren(...names.map((one) => make("option", { value: one, selected: one === wanted }, one)));
     choices();
     return true;
   }
@@ -53,7 +67,8 @@ export function picturePage(name) {
     return Object.fromEntries(filled.map((input) => [input.name, input.type === "number" ? Number(input.value) : input.value]));
   }
 
-  const asked = (format) => ({ run: run.value, text: text.value, options: chosen(), format });
+  const others = () => (all.checked ? suited().filter((one) => one !== run.value) : []);
+  const asked = (format) => ({ run: run.value, text: text.value, options: chosen(), format, beside: others() });
   const tell = (sentence) => { status.className = "status"; status.textContent = sentence; };
 
   async function draw() {
@@ -85,8 +100,8 @@ export function picturePage(name) {
   }
 
   function refresh() {
-    const first = !run.value;
-    if (offer() && first) draw();
+    const before = run.value;
+    if (offer() && run.value !== before) draw();
     if (!run.value) tell(say(known.runs.some((one) => one.answers && !one.pictures) ? "waiting" : "none"));
   }
 

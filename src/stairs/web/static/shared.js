@@ -2,7 +2,7 @@
 
 const WAIT = 1000; // milliseconds until a model that is being loaded is asked again
 
-export const known = { words: {}, pages: {}, language: "en", runs: [] };
+export const known = { words: {}, pages: {}, language: "en", runs: [], climbs: [] };
 
 export function say(key) {
   return known.words[known.language]?.[key] ?? key.replaceAll("_", " ");
@@ -55,7 +55,7 @@ async function accepted(response) {
 }
 
 export async function readRuns() {
-  known.runs = (await (await ask("/api/runs")).json()).runs;
+  Object.assign(known, await (await ask("/api/runs")).json());
   return known.runs;
 }
 

@@ -5,7 +5,9 @@ import { curvesPage } from "./curves.js";
 import { picturePage } from "./picture.js";
 import { runsPage } from "./runs.js";
 import { ask, complain, known, make, readRuns, say, spoken } from "./shared.js";
+import { staircasePage } from "./staircase.js";
 
+const PAGES = { staircase: staircasePage, compare: comparePage, curves: curvesPage, picture: picturePage };
 const GROUPS = ["reading", "attention", "vectors", "translation", "labels"];
 const AGAIN = 1500; // milliseconds until it is seen which models have been loaded meanwhile
 
@@ -51,7 +53,8 @@ function entry(address, text, idle = false) {
 function menu() {
   const offered = new Set(known.runs.flatMap((run) => Object.keys(run.pictures ?? {})));
   const settled = known.runs.every((run) => run.pictures || !run.answers);
-  const parts = [entry("/", say("runs")), entry("/compare", say("compare")), entry("/curves", say("curves"))];
+  const climbed = known.climbs.length ? [entry("/staircase", say("climb_staircase"))] : [];
+  const parts = [...climbed, entry("/", say("runs")), entry("/compare", say("compare")), entry("/curves", say("curves"))];
   for (const group of GROUPS) {
     const wanted = (name) => !settled || offered.has(name) || location.pathname === `/picture/${name}`;
     const names = Object.keys(known.pages).filter((name) => known.pages[name].group === group && wanted(name));
@@ -70,7 +73,7 @@ function show() {
   menu();
   page?.leave?.();
   const [, kind, name] = location.pathname.split("/");
-  page = kind === "compare" ? comparePage() : kind === "curves" ? curvesPage() : kind === "picture" ? picturePage(name) : runsPage();
+  page = (PAGES[kind] ?? runsPage)(name);
   document.title = `${page.title} · Stairs`;
   document.getElementById("content").replaceChildren(page.element);
 }

@@ -1,0 +1,98 @@
+"""The climbs that are shown: their report.json, read anew for each request, since a climb writes it again after every step."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from stairs.climb.words import advice, worded
+from stairs.files import plain
+from stairs.training.folder import RUN
+from stairs.web.asking import Refused
+
+REPORT = "report.json"
+LARGEST = 1 << 24  # bytes of a report that are read
+LONGEST_NAME, LONGEST_REASON = 60, 400  # letters
+MOST = 1e18  # no count and no cost is larger
+PICTURES = ("staircase", "frontier")
+
+
+class Climb:
+    """The folder of a climb; `shown` never fails."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self.folder, self.name = folder, name
+
+    def shown(self) -> dict[str, Any]:
+        """What the page says of it, or what is wrong with it: {"climb", "rows", "chosen", "recommended", "data", "problem"}."""
+        nothing: dict[str, Any] = {"climb": self.name, "rows": [], "chosen": None, "recommended": None, "data": None}
+        try:
+            return {**nothing, **checked(read(self.folder)), "problem": None}
+        except OSError as error:
+            return {**nothing, "problem": f"{REPORT} cannot be read: {plain(error)}"}
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
+            return {**nothing, "problem": f"{REPORT} is damaged; stairs climb with the same --out writes it anew"}
+
+    def runs(self) -> list[Path]:
+        """Its runs, those first that stand in its rows."""
+        inside = {path.parent.name: path.parent for path in sorted(self.folder.glob(f"*/{RUN}"))}
+        named = [name for row in self.shown()["rows"] for name in row["runs"]]
+        return [inside[name] for name in dict.fromkeys([*named, *inside]) if name in inside]
+
+    def drawn_from(self) -> dict[str, Any]:
+        """What its pictures show."""
+        found = self.shown()
+        rows = [row for row in found["rows"] if row.get("score")]
+        if found["problem"] or not rows:
+            raise Refused(422, "no_score", found["problem"] or f"no step of {self.name} has a score yet")
+        return {"rows": rows, "quality": rows[0]["metric"].replace("_", " "), "best": found["chosen"]}
+
+    def chart(self, picture: str, data: dict[str, Any]) -> Any:
+        from stairs.pictures import climb
+
+        return climb.staircase(**data) if picture == "staircase" else climb.frontier(data["rows"], data["quality"])
+
+
+def read(folder: Path) -> dict[str, Any]:
+    with (folder / REPORT).open("rb") as file:
+        content = file.read(LARGEST + 1)
+    if len(content) > LARGEST:
+        raise ValueError
+    return dict(json.loads(content))
+
+
+def checked(report: dict[str, Any]) -> dict[str, Any]:
+    """A report as the page shows it; whatever is not as a climb writes it raises."""
+    told, asks = report["recommendation"], report["settings"]["asks"]
+    counts = report["examples"]
+    return {
+        "rows": [row_of(row) for row in report["rows"]],
+        "chosen": None if told is None else short(told["step"]),
+        "recommended": advice(told and {**told, "step": short(told["step"]), "best": short(told["best"])}, asks),
+        "data": worded("data", **{name: number(counts[name]) for name in ("train", "dev", "test")}, asks=short(asks)) if asks else None,
+    }
+
+
+def row_of(row: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {"step": short(row["step"]), "runs": [str(row[name]) for name in ("run", "read_by") if name in row]}
+    if "run" not in row:
+        reason = "not_tried" if "not_tried" in row else "failed"
+        return {**found, reason: str(row[reason])[:LONGEST_REASON]}
+    found |= {name: number(row[name]) for name in ("seconds", "parameters", "megabytes")}
+    if "bits_per_character" in row:
+        found["bits"] = number(row["bits_per_character"]["value"])
+    if "score" in row:
+        score = {name: number(row["score"][name], -MOST) for name in ("value", "low", "high")}
+        found |= {"score": score, "metric": short(row["metric"]), "ms_per_text": number(row["ms_per_text"])}
+    return found
+
+
+def number(value: Any, least: float = 0) -> float:
+    if isinstance(value, bool) or not least <= value <= MOST:  # neither is NaN
+        raise ValueError
+    return value
+
+
+def short(name: Any) -> str:
+    if not isinstance(name, str):
+        raise TypeError
+    return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"

@@ -1,0 +1,105 @@
+"""All that is shown, on one shelf: which runs and climbs are meant, under names that differ."""
+
+import os
+import threading
+from collections.abc import Container, Sequence
+from itertools import count
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from stairs.errors import BadInput, EnvironmentFault
+from stairs.files import plain
+from stairs.training.folder import RUN
+from stairs.web.asking import Refused
+from stairs.web.climbs import REPORT, Climb
+from stairs.web.runs import METRICS, MODEL, Shown, readable
+
+
+class Shelf:
+    """All runs and climbs that were given, by names that differ, and the file of labelled examples to look in."""
+
+    def __init__(self, folders: Sequence[Path], climbs: Sequence[Path] = (), labels: str = "") -> None:
+        self.labels = labels
+        self.runs: dict[str, Shown] = {}
+        self.climbs: dict[str, Climb] = {}
+        self.adding = threading.Lock()
+        for folder in folders:
+            self.add(folder)
+        for folder in climbs:
+            name = unused(folder, self.climbs)
+            self.climbs[name] = Climb(folder, name)
+
+    def add(self, folder: Path) -> Shown:
+        run = Shown(folder, unused(folder, self.runs))
+        self.runs = {**self.runs, run.name: run}  # whoever goes through the others meanwhile is not disturbed
+        return run
+
+    def __getitem__(self, name: str) -> Shown:
+        if name not in self.runs:
+            raise Refused(404, "no_run", f"there is no run {name[:80]!r} here; choose one of the list", "run")
+        return self.runs[name]
+
+    def climb(self, name: str) -> Climb:
+        if name not in self.climbs:
+            raise Refused(404, "no_climb", f"there is no climb {name[:80]!r} here; choose one of the list")
+        return self.climbs[name]
+
+    def shown(self, climb: Climb) -> dict[str, Any]:
+        """A climb with its runs as they are called here."""
+        names = {run.folder: run.name for run in self.runs.values()}
+        found = climb.shown()
+        for row in found["rows"]:
+            row["runs"] = [names[climb.folder / run] for run in row["runs"] if climb.folder / run in names]
+        return found
+
+    def look_again(self) -> None:
+        """Take in the runs that climbs have begun meanwhile."""
+        with self.adding:
+            known = {run.folder for run in self.runs.values()}
+            new = [folder for climb in self.climbs.values() for folder in climb.runs() if folder not in known]
+            added = [self.add(folder) for folder in new]
+        if added:
+            self.load(added)
+
+    def load_all(self) -> None:
+        self.load(list(self.runs.values()))
+
+    def load(self, runs: Sequence[Shown]) -> None:
+        """In the background, so that the pages know soon what each run can show."""
+
+        def work() -> None:
+            for run in runs:
+                if (run.folder / MODEL).is_dir():
+                    run.load()
+
+        threading.Thread(target=work, daemon=True).start()
+
+
+def unused(folder: Path, taken: Container[str]) -> str:
+    """The folder's name, with a number if it is taken."""
+    name = readable(os.path.basename(os.path.abspath(folder)))
+    return name if name not in taken else next(copy for copy in (f"{name} ({number})" for number in count(2)) if copy not in taken)
+
+
+class Found(NamedTuple):
+    runs: list[Path]
+    climbs: list[Path]
+
+
+def found(places: Sequence[str]) -> Found:
+    """The folders that are meant: each place is a run, a folder of several, or that of a climb."""
+    folders, climbs = [], []
+    for place in map(Path, places):
+        try:
+            if not place.is_dir():
+                raise BadInput(f"{place} is {'a file' if place.exists() else 'not there'}; give a run folder, or a folder of runs")
+            own = any((place / name).exists() for name in (RUN, MODEL, METRICS))
+            climbed = not own and (place / REPORT).is_file()
+            inside = [place] if own else Climb(place, place.name).runs()
+        except OSError as error:
+            raise EnvironmentFault(f"cannot read {place}: {plain(error)}; check the folder") from None
+        if not inside and not climbed:
+            raise BadInput(f"{place} is no run and holds none; make one with stairs train")
+        folders += inside
+        climbs += [place] if climbed else []
+    return Found(list(dict.fromkeys(folders)), list(dict.fromkeys(climbs)))
