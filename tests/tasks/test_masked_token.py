@@ -399,3 +399,10 @@ def test_each_kind_of_answer_can_be_read(trained, judging):
 def test_other_steps_are_not_asked_what_only_bert_knows():
     with pytest.raises(Unsupported, match="are for bert runs, and run is one of gpt"):
         of_bert(SimpleNamespace(name="next-token", step="gpt"), "a text", Ask("run", likelihood=True))
+
+
+def test_a_text_of_three_lines_is_refused_in_a_sentence(tmp_path):
+    (tmp_path / "three.txt").write_text("a b c\nd e f\ng h i\n")
+    found = build(Corpus(tmp_path / "three.txt"), TokenizerSpec("wordpiece", vocab_size=VOCABULARY), cache=tmp_path)
+    with pytest.raises(BadInput, match="too short to leave a word out; give a longer one"):
+        task_of(found).evaluate_shards(found)

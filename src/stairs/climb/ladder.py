@@ -44,7 +44,8 @@ def climb(
     found = steps_for(ground.asks, adopted)
     strangers = [step for step in steps or [] if step not in [own.name for own in found]]
     if strangers:
-        raise BadInput(f"there is no step {strangers[0]!r} to climb; there are {', '.join(own.name for own in found)}")
+        more = "" if ground.asks else "; with labels there are more"
+        raise BadInput(f"there is no step {strangers[0]!r} to climb; there are {', '.join(own.name for own in found)}{more}")
     found = [own for own in found if not steps or own.name in steps or own.name in map(name_of, adopted)]
     report = {"command": command, **begun(ground, budget)}
     known = {row["step"]: row for row in report["rows"] if "run" in row}
@@ -114,6 +115,8 @@ def row_of(step: Step, ground: Ground, budget: float, left: float, share: float)
         return row | step.climb(ground, share)
     except StairsError as error:
         return row | {"failed": str(error)}
+    except Exception as error:  # a bug in one step is not to cost the others
+        return row | {"failed": f"a bug: {type(error).__name__}: {error}; train it by itself with --debug and report it"}
 
 
 def recommendation(rows: list[dict[str, Any]]) -> dict[str, Any] | None:

@@ -56,8 +56,8 @@ def page(report: dict[str, Any], out: Path) -> str:
         parts += [section("curves", pictures(lambda words: curves(points, levels, words("bits"), title=words("axis_minutes"))), see=True)]
     teaching = taught(scored, out)
     if teaching:
-        drawn = pictures(lambda words: curves(teaching, (), words(quality_of(scored)), title=words("axis_minutes")))
-        parts += [section("taught", drawn, see=True)]
+        shown = pictures(lambda words: curves(teaching, (), words(quality_of(scored)), title=words("axis_minutes")))
+        parts += [section("taught", shown, see=True)]
     if scored:
         parts += [section("disagree", disagreements(report, scored), see=True)]
     told = {name: report[name] for name in ("settings", "budget", "used", "examples", "versions", "plans")}

@@ -93,6 +93,8 @@ class MaskedToken(Task):
                 pairs.append((verdicts == batch.labels).cpu().numpy())
             self.seen = tuple(part.cpu().numpy() for part in (batch.ids, batch.targets, guesses))  # type: ignore[assignment]
         words = np.concatenate(asked)
+        if not words.sum():
+            raise BadInput("the text to judge by is too short to leave a word out; give a longer one")
         loss = ratio(np.concatenate(nats), words)
         measured = {
             "loss": loss,
