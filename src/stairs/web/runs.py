@@ -47,8 +47,8 @@ class Shown:
             "problem": problem,
             "loaded": self.task is not None and written == self.seen,
             "answers": finished and not wrong and not broken,
-            "step": text_of(settings.get("step")),
-            "task": text_of(settings.get("task")),
+            "step": text_of(settings.get("step") or getattr(self.task, "step", None)),  # what is learnt at once writes no settings of its own
+            "task": text_of(settings.get("task") or getattr(self.task, "name", None)),
             "at": next((line["step"] for line in reversed(lines) if isinstance(line.get("step"), int)), None),
             "quality": quality(lines),
             **self.size(),

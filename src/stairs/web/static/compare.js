@@ -77,7 +77,7 @@ export function comparePage() {
 
 function card(run, asked, current) {
   const place = make("div", { class: "status" }, say("asking"));
-  const found = make("article", { class: "card" }, make("h2", {}, run.name), make("p", { class: "quiet" }, `${run.step}, ${run.task}`), place);
+  const found = make("article", { class: "card" }, make("h2", {}, run.name), make("p", { class: "quiet" }, [run.step, run.task].filter(Boolean).join(", ")), place);
   ask("/api/answer", { run: run.name, ...asked }, () => { place.textContent = say("loading"); })
     .then((response) => response.json())
     .then(({ answer }) => { if (current()) place.replaceWith(...told(answer)); })
@@ -92,7 +92,7 @@ function told(answer) {
   if (said != null) parts.push(make("p", { class: "said" }, String(said)));
   for (const blank of answer.blanks ?? []) parts.push(bars(blank.words.map(({ word, chance }) => [word, chance])));
   if (answer.next) parts.push(bars(answer.next.map((one) => [one.shown, one.probability])));
-  if (answer.chances) parts.push(bars(Object.entries(answer.chances).slice(0, 8)));
+  if (answer.chances) parts.push(bars(Object.entries(answer.chances).sort(([, one], [, other]) => other - one).slice(0, 8)));
   if (answer.near) parts.push(bars(answer.near.map((one) => [one.word ?? one.text, one.cosine])));
   if (answer.senses) parts.push(bars(answer.senses.slice(0, 8).map(({ sense, cosine }) => [sense, cosine])));
   if (answer.tags) parts.push(make("p", {}, answer.words.map((word, place) => tagged(word, answer.tags[place])).join(" ")));
