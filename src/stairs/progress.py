@@ -25,6 +25,17 @@ def say(sentence: str) -> None:
 
 
 @contextmanager
+def quiet() -> Iterator[None]:
+    """Nothing is said or shown meanwhile: for what has been said already."""
+    global listener
+    before, listener = listener, lambda sentence: None
+    try:
+        yield
+    finally:
+        listener = before
+
+
+@contextmanager
 def track(what: str, total: float | None = None, unit: str = "") -> Iterator[Callable[[float], None]]:
     """Yield `advance(amount)`; on a terminal it moves a bar with a rate and the time left."""
     if listener is not None:

@@ -8,6 +8,7 @@ from typing import Any
 from safetensors import safe_open
 
 from stairs.climb.ground import SHOWN, Ground, metric_of, told
+from stairs.progress import quiet
 from stairs.tasks.supervised import Supervised
 from stairs.training.run import MODEL, load
 
@@ -19,9 +20,11 @@ def judged(ground: Ground, folder: Path, seconds: float) -> dict[str, Any]:
     task: Any = load(folder)
     measured = task.evaluate(ground.test)
     timed = list(ground.test[:EXAMPLES_TIMED])
-    started = time.monotonic()
-    task.said(task.rows(timed)) if isinstance(task, Supervised) else task.guesses([example.text for example in timed])
-    per_text = (time.monotonic() - started) / len(timed) * 1000
+    with quiet():  # which texts are too long was said of all of them
+        started = time.monotonic()
+        task.said(task.rows(timed)) if isinstance(task, Supervised) else task.guesses([example.text for example in timed])
+        per_text = (time.monotonic() - started) / len(timed) * 1000
+        said = [brief(task.answer(told(example).asked)) for example in ground.test[:SHOWN]]
     metric = metric_of(measured)
     intervals = {name: found for name, found in measured.items() if isinstance(found, dict) and "value" in found and name != "error"}
     return {
@@ -29,7 +32,7 @@ def judged(ground: Ground, folder: Path, seconds: float) -> dict[str, Any]:
         "metric": metric,
         "score": measured[metric],
         **intervals,
-        "said": [brief(task.answer(told(example).asked)) for example in ground.test[:SHOWN]],
+        "said": said,
         "seconds": round(seconds, 3),
         "ms_per_text": round(per_text, 3),
         **cost(folder),
