@@ -13,6 +13,7 @@ from stairs.errors import BadInput
 from stairs.models.sizes import USUAL_TOKENIZER
 from stairs.text.corpus import Corpus
 from stairs.text.examples import Text
+from stairs.text.numbers import number_pairs
 from stairs.text.shards import build
 from stairs.text.tokenizer import TokenizerSpec
 from stairs.training import budget
@@ -25,6 +26,8 @@ SMALL = {
     "elmo": {"width": 8, "hidden": 12, "filters": (4, 4), "context": 16},
     "gpt": {"width": 8, "heads": 2, "layers": 1, "context": 16},
     "bert": {"width": 8, "heads": 2, "layers": 1, "context": 16},
+    "seq2seq": {"width": 8, "context": 32},
+    "transformer": {"width": 8, "heads": 2, "layers": 1, "context": 32},
     "cbow": TINY,
     "skipgram": TINY,
     "glove": TINY,
@@ -84,6 +87,16 @@ def test_labels_of_any_task(ground, quick, asks, step):
     assert not any("failed" in row for row in report["rows"]), report["rows"]
     assert ["score" in row for row in report["rows"]] == [False, True]
     assert all(isinstance(said, str) for said in report["rows"][1]["said"])
+
+
+def test_pairs_of_sentences_are_climbed_by_those_that_translate(ground, quick):
+    cut = TokenizerSpec("words", chinese="characters")
+    other = replace(ground, cut=cut, **parted(number_pairs("numbers")[:200], "translate", 0))
+    report = climb(other, budget=90)
+    assert [row["step"] for row in report["rows"]] == ["seq2seq", "attention", "transformer"]
+    assert all(row["metric"] == "bleu" and "bits_per_character" in row and len(row["said"]) == 40 for row in report["rows"]), report["rows"]
+    assert load(ground.out / "translate-attention").answer("one hundred five")["alignment"] is not None
+    assert load(ground.out / "translate-seq2seq").answer("one hundred five")["alignment"] is None
 
 
 def test_weights_of_others_are_a_step_too(ground, quick, tmp_path):

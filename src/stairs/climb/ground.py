@@ -9,12 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stairs.errors import BadInput
-from stairs.text.examples import Pair, Span, Tagged
+from stairs.text.examples import Pair, Span, Tagged, Translation
 from stairs.text.shards import Shards
 
 TEST_SHARE = 0.2
 DEV_SHARE = 0.1  # of those that are learnt from, to tell when to stop; the test part is seen once, at the end
-METRICS = ("spearman", "f1", "accuracy")  # the first of them that a task has is what its steps are compared by
+METRICS = ("bleu", "spearman", "f1", "accuracy")  # the first of them that a task has is what its steps are compared by
+MOST_TRANSLATED = 500  # pairs that are held back for each part: to translate takes longer than to learn
 SHOWN = 40  # test examples of which the report tells what each step says
 
 
@@ -39,6 +40,7 @@ class Ground:
     seed: int = 0
     order: int = 3  # of the n-grams
     asks: str = ""  # which task the examples are for; none if there are none
+    cut: Any = None  # how both sides of pairs are cut, if they are to be translated
     train: Sequence[Any] = ()
     dev: Sequence[Any] = ()
     test: Sequence[Any] = ()
@@ -57,8 +59,9 @@ def parted(examples: Sequence[Any], asks: str, seed: int) -> dict[str, Any]:
         by_label.setdefault(getattr(examples[i], "label", None) if asks in ("classify", "compare") else None, []).append(i)
     parts: dict[str, list[int]] = {"test": [], "dev": [], "train": []}
     for own in by_label.values():
-        test = round(len(own) * TEST_SHARE)
-        dev = test + round((len(own) - test) * DEV_SHARE)
+        most = MOST_TRANSLATED if asks == "translate" else len(own)
+        test = min(round(len(own) * TEST_SHARE), most)
+        dev = test + min(round((len(own) - test) * DEV_SHARE), most)
         for name, places in (("test", own[:test]), ("dev", own[test:dev]), ("train", own[dev:])):
             parts[name] += places
     if not parts["test"]:
@@ -94,4 +97,6 @@ def told(example: Any) -> Told:
             return Told(f"{first}\t{second}", f"{score:.2f}" if score is not None else label or "")
         case Tagged(words=words, tags=tags):
             return Told(" ".join(words), " ".join(tags))
+        case Translation(source=source, target=target):
+            return Told(source, target)
     return Told(example.text, example.label)

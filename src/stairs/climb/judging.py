@@ -9,6 +9,7 @@ from safetensors import safe_open
 
 from stairs.climb.ground import SHOWN, Ground, metric_of, told
 from stairs.progress import quiet
+from stairs.tasks import Translate
 from stairs.tasks.supervised import Supervised
 from stairs.training.run import MODEL, load
 
@@ -22,13 +23,15 @@ def judged(ground: Ground, folder: Path, seconds: float) -> dict[str, Any]:
     timed = list(ground.test[:EXAMPLES_TIMED])
     with quiet():  # which texts are too long was said of all of them
         started = time.monotonic()
-        task.said(task.rows(timed)) if isinstance(task, Supervised) else task.guesses([example.text for example in timed])
+        answered(task, timed)
         per_text = (time.monotonic() - started) / len(timed) * 1000
         said = [brief(task.answer(told(example).asked)) for example in ground.test[:SHOWN]]
     metric = metric_of(measured)
     intervals = {name: found for name, found in measured.items() if isinstance(found, dict) and "value" in found and name != "error"}
+    bits = {"bits_per_character": measured["bits_per_character"]} if "bits_per_character" in measured else {}
     return {
         "run": folder.name,
+        **bits,
         "metric": metric,
         "score": measured[metric],
         **intervals,
@@ -39,10 +42,22 @@ def judged(ground: Ground, folder: Path, seconds: float) -> dict[str, Any]:
     }
 
 
+def answered(task: Any, examples: list[Any]) -> None:
+    """What is asked of it, all at once."""
+    if isinstance(task, Translate):
+        task.translated([example.source for example in examples])
+    elif isinstance(task, Supervised):
+        task.said(task.rows(examples))
+    else:
+        task.guesses([example.text for example in examples])
+
+
 def brief(answer: dict[str, Any]) -> str:
     """An answer in a word or a few."""
     if "tags" in answer:
         return " ".join(answer["tags"])
+    if "translation" in answer:
+        return str(answer["translation"])
     if "label" in answer:
         return str(answer["label"])
     return f"{answer['score']:.2f}" if "score" in answer else str(answer.get("answer", ""))

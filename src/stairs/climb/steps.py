@@ -9,6 +9,7 @@ from typing import Any
 from stairs.climb.ground import Ground
 from stairs.climb.reading import read
 from stairs.climb.teaching import at_once, taught
+from stairs.climb.translating import TRANSLATORS, translator
 from stairs.models import MODELS
 from stairs.models.sizes import TRANSLATING, USUAL_TOKENIZER
 from stairs.tasks import ByNGram, ByVectors, ByWords, Window
@@ -27,6 +28,8 @@ class Step:
 
 def steps_for(asks: str, adopted: Sequence[str]) -> list[Step]:
     """All that can be climbed, what costs little first, should the budget be used up."""
+    if asks == "translate":
+        return [Step(name, translator(name), True) for name in TRANSLATORS]
     found = [Step("ngram", ngram, False)]
     if asks == "classify":
         found.append(Step("words", words, False))

@@ -6,15 +6,16 @@ from typing import Any
 
 from stairs.climb.ground import Ground
 from stairs.climb.judging import judged
+from stairs.climb.reading import trained
 from stairs.models.transfer import TAUGHT, Transfer
 from stairs.progress import say
 from stairs.tasks import TASKS
 from stairs.tasks.feature_cache import weights_hash
 from stairs.tasks.supervised import Examples, Supervised
 from stairs.training.at_once import learn_at_once
-from stairs.training.fit import fit, plan
+from stairs.training.fit import plan
 from stairs.training.options import TrainingOptions
-from stairs.training.run import Run, load
+from stairs.training.run import load
 
 EPOCHS, LEAST_STEPS = 3.0, 800  # as often as is usual; more often where examples are few
 FEWEST_STEPS = 150  # or one epoch, if that is less: with fewer, the vectors as they are do better
@@ -41,9 +42,7 @@ def taught(ground: Ground, step: str, source: Path, seconds: float, new: bool = 
         return kind(fresh.model, fresh.tokenizer, Transfer(transfer=way, **pooling), **settings)  # type: ignore[arg-type]
 
     planned = ground.plans.of(folder.name, lambda: chosen(step, task_with, examples, seconds, ground.seed, new))
-    options = TrainingOptions(**planned["training"], seed=ground.seed)
-    measured = fit(task_with(planned["transfer"]), examples, folder, options, planned.get("decided"))
-    planned["decided"] = Run(folder).settings.get("decided")
+    measured = trained(ground, folder, planned, task_with(planned["transfer"]), examples)
     return {"transfer": planned["transfer"], **judged(ground, folder, measured["seconds"])}
 
 

@@ -41,6 +41,7 @@ WORDS: dict[str, tuple[str, str]] = {
     ),
     "accuracy": ("accuracy", "准确率"),
     "f1": ("F1", "F1"),
+    "bleu": ("BLEU", "BLEU"),
     "spearman": ("rank correlation", "等级相关系数"),
     "axis_seconds": ("seconds of training", "训练秒数"),
     "axis_minutes": ("minutes of training", "训练分钟数"),

@@ -1,7 +1,8 @@
 """stairs climb [CORPUS]: which step is worth it for this text and these labels?"""
 
 import shlex
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +19,15 @@ ABOUT = """Train the steps on the same text and labels within a budget, judge th
 is good enough. Without a corpus it climbs on the prose of the Python installation itself, with the package a text documents as its
 label. Nothing is downloaded. Stopped and begun again, it goes on where it was."""
 REPORT = "report.json"
+NUMBERS = "numbers"
+CLIMBED = (*TAUGHT, "translate")
 
 
 @dataclass(frozen=True)
 class Climb(Cutting, Reading, Common):
     corpus: Positional[tuple[str, ...]] = ()  # files or folders of text
     labels: str | None = None  # labelled examples of any task: csv, tsv, jsonl, parquet, conll, squad
-    task: str | None = None  # what the labels are for; found out if not given
+    task: str | None = None  # what the labels are for: classify, compare, tag, span or translate; found out, or classify if there are none
     budget: str = "10m"  # time for all steps, such as 90s, 10m or 2h
     steps: str | None = None  # only these, separated by commas
     adopted: tuple[str, ...] = ()  # runs, or installed packages of weights, that are climbed as well; the installed ones that are known if not given
@@ -39,29 +42,28 @@ def main(arguments: list[str]) -> int:
     options = parse(Climb, arguments, "climb", ABOUT)
     check_seed(options.seed)
     budget = seconds(options.budget)
-    name = Path(options.corpus[0]).name.split(".")[0] if options.corpus else "python"
-    out = Path(options.out) if options.out else Path("runs") / f"climb-{name}"
+    asks = asked(options)
+    out = Path(options.out) if options.out else Path("runs") / f"climb-{name_of(options, asks)}"
     check(out, options)
-    asks, labelled = examples(options)
     from stairs.climb.ground import Ground, Plans, parted
     from stairs.climb.ladder import climb, plans_in
+    from stairs.climb.report import write
+    from stairs.commands.climb_table import watching, written
     from stairs.text.samples import PythonProse
     from stairs.text.shards import build
 
+    labelled = examples(options, asks)
     corpus = corpus_from(options.corpus, options) if options.corpus else PythonProse()
     ground = Ground(
-        lambda step: build(corpus, spec_from(options, step)), out, corpus.content_hash, options.seed, options.order,
-        plans=plans_in(Path(options.like)) if options.like else Plans(), **(parted(labelled, asks, options.seed) if labelled else {}),
+        lambda step: build(corpus, spec_from(options, step)), out, "" if asks == "translate" else corpus.content_hash, options.seed, options.order,
+        plans=plans_in(Path(options.like)) if options.like else Plans(), cut=cut(options),
+        **(parted(labelled, asks, options.seed) if labelled else {}),
     )  # fmt: skip
     said = shlex.join(["stairs", "climb", *arguments])
     steps = [step.strip() for step in options.steps.split(",")] if options.steps else None
-    others = adopted(options, out)
-    from stairs.climb.report import write
-    from stairs.commands.climb_table import watching, written
-
+    others = adopted(options, asks, out)
     with watching(budget) as onlooker:
         report = climb(ground, budget=budget, steps=steps, adopted=others, command=said, onlooker=onlooker)
-
     page = write(report, out)
     if options.json:
         show(report)
@@ -69,6 +71,28 @@ def main(arguments: list[str]) -> int:
         print(written(report))
         print(f"\nreport: {page}")
     return 0
+
+
+def asked(options: Climb) -> str:
+    """What the labels are for."""
+    if options.labels is None:
+        if options.corpus and options.task:
+            raise BadInput(f"--task {options.task} says what labels are for; give some with --labels")
+        return options.task or "classify"
+    from stairs.text.labelled import guess_task
+
+    task = options.task or guess_task(options.labels)
+    if task not in CLIMBED:
+        there = f"climb judges {', '.join(CLIMBED)}: name one of them with --task, or give another file"
+        raise Unsupported(f"{options.labels} holds examples for {task}; {there}")
+    return task
+
+
+def name_of(options: Climb, asks: str) -> str:
+    """What is climbed on."""
+    if asks == "translate":
+        return Path(options.labels).name.split(".")[0] if options.labels else NUMBERS
+    return Path(options.corpus[0]).name.split(".")[0] if options.corpus else "python"
 
 
 def check(out: Path, options: Climb) -> None:
@@ -85,26 +109,40 @@ def check(out: Path, options: Climb) -> None:
     NGramConfig(vocab_size=0, order=options.order)  # refuses an order it cannot have
 
 
-def examples(options: Climb) -> tuple[str, list[Any]]:
-    """What is asked, and the labelled examples, or the embedded ones if there is no corpus either."""
+def cut(options: Climb) -> Any:
+    """How both sides of pairs are cut: into subwords, but number names, which have few words, into words and Chinese characters."""
+    spec = spec_from(options, "transformer")
+    few = options.labels is None and options.tokenizer is None
+    return replace(spec, kind="words", vocab_size=options.vocab_size, chinese="characters") if few else spec
+
+
+def examples(options: Climb, asks: str) -> list[Any]:
+    """The labelled ones, or the embedded ones if there is no corpus either."""
     if options.labels is None:
-        from stairs.text.samples import packages
+        return [] if options.corpus else embedded(asks)[: options.most]
+    from stairs.text.labelled import read
 
-        return "classify", [] if options.corpus else packages()[: options.most]
-    from stairs.text.labelled import guess_task, read
-
-    task = options.task or guess_task(options.labels)
-    if task not in TAUGHT:
-        there = f"climb judges {', '.join(TAUGHT)}: name one of them with --task, or give another file"
-        raise Unsupported(f"{options.labels} holds examples for {task}; {there}")
-    return task, list(read(options.labels, task, encoding=options.encoding).examples)[: options.most]
+    return list(read(options.labels, asks, encoding=options.encoding).examples)[: options.most]
 
 
-def adopted(options: Climb, out: Path) -> list[str]:
+def embedded(asks: str) -> list[Any]:
+    """Labels that the Python installation holds, or that are made by rule."""
+    from stairs.text import samples
+    from stairs.text.numbers import number_pairs
+
+    found: dict[str, Callable[[], list[Any]]] = {
+        "classify": samples.packages, "compare": samples.describes, "tag": samples.parameters, "translate": lambda: number_pairs(NUMBERS),
+    }  # fmt: skip
+    if asks not in found:
+        raise BadInput(f"--task {asks} needs --labels: without a file there are examples for {', '.join(found)}")
+    return found[asks]()
+
+
+def adopted(options: Climb, asks: str, out: Path) -> list[str]:
     """The runs of weights that others have trained; an installed package becomes a run first."""
     from stairs.formats import packages
 
-    if options.labels is None or (options.steps and not options.adopted):
+    if options.labels is None or asks == "translate" or (options.steps and not options.adopted):
         return []
     found = []
     for name in options.adopted or [name for name in packages.WEIGHTS if packages.installed(name)]:
