@@ -10,8 +10,8 @@ BENCHMARKS := ngram encode gpt_train gpt_generate word2vec glove near bert_train
 .PHONY: climb test test-all bench check weights clean
 
 climb: $(READY)
-	$(BIN)/stairs climb --budget 9m
-	$(BIN)/stairs climb --task translate --budget 4m
+	$(BIN)/stairs climb --budget 8m
+	$(BIN)/stairs climb --task translate --budget 3m
 
 test: $(READY)
 	$(BIN)/python -m pytest

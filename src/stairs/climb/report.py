@@ -100,6 +100,8 @@ def pictures(chart: Callable[[Callable[[str], str]], Any]) -> str:
 def summary(report: dict[str, Any]) -> str:
     told, asked = report["recommendation"], report["settings"]["asks"]
     data = f"<p class='see'>{both('data', **report['examples'], asks=asked)}</p>" if asked and report["examples"]["test"] else ""
+    others = [row["step"] for row in report["rows"] if row.get("adopted")]
+    data += f"<p class='see'>{both('adopted', steps=', '.join(others))}</p>" if others else ""
     if told is None:
         return f"<p>{marked(advice(told, asked))}</p>{data}"
     return f'<p class="box"><b>{both("recommended")}: {escape(told["step"])}.</b> {marked(advice(told, asked))}</p>{data}'

@@ -6,6 +6,8 @@ LANGUAGES = ("en", "zh")
 WORDS: dict[str, tuple[str, str]] = {
     "title": ("Which step is worth it?", "爬到哪一级才值得？"),
     "recommended": ("Recommended", "推荐"),
+    "adopted": ("Others have trained the weights that {steps} begins with; what that cost is not counted.",
+                "{steps} 起步所用的权重由别人训练；那部分代价未计入。"),
     "staircase": ("The staircase", "阶梯"),
     "staircase_see": (
         "Each stair is a step: its height is how well it does on the held-out examples, its depth what it cost to train.",
