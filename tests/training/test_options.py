@@ -8,6 +8,7 @@ import pytest
 from trainee import prepared
 
 from stairs.errors import BadInput
+from stairs.tasks import NextToken
 from stairs.training import budget
 from stairs.training.distributed import Workers
 from stairs.training.gradients import Gradients
@@ -82,6 +83,18 @@ def test_a_budget_is_probed_once_and_then_kept(train, tmp_path, monkeypatch, sai
     train(**told)
     assert Run(tmp_path / "run").settings["decided"] == found
     assert said[-1].endswith("is finished; nothing to do")
+
+
+def test_part_of_the_held_out_text_is_judged_where_all_of_it_would_take_too_long(train, tmp_path, monkeypatch, said):
+    monkeypatch.setattr(budget, "seconds_per_step", lambda gradients, precision: 0.1)
+    monkeypatch.setattr(budget, "seconds_per_position", lambda judge, teacher: {"one": 1e-5, "all": 1000.0})
+    measured = []
+    judge = NextToken.evaluate_shards
+    monkeypatch.setattr(NextToken, "evaluate_shards", lambda self, shards, split="held_out", most=None: measured.append(most) or judge(self, shards))
+    train(steps=None, budget="3s", precision="fp32", evaluate_every=None)
+    found = Run(tmp_path / "run").settings["decided"]
+    assert found["judged_last"] == measured[-1] == 60_000 and found["steps"] > 5
+    assert any("a part of it is judged, in 1 s" in sentence for sentence in said)
 
 
 @pytest.mark.parametrize(("fp32", "bf16", "chosen"), [(1.0, 0.5, "bf16"), (1.0, 0.99, "fp32"), (1.0, 2.0, "fp32")])

@@ -17,6 +17,7 @@ from stairs.text.tokenizer import Tokenizer, TokenizerSpec
 from stairs.training.run import load
 
 READING_SHARE = 0.5  # of a step's time, if there are labels to learn as well
+MIXED_SHARE = 0.8  # if only a mix of its layers and a head learn the labels
 
 
 @dataclass(frozen=True)
@@ -61,13 +62,14 @@ def reader(step: str) -> Callable[[Ground, float], dict[str, Any]]:
     def climb(ground: Ground, seconds: float) -> dict[str, Any]:
         began = time.monotonic()
         at_once_too = MODELS[step].pretrains_with == Window.name and ground.asks == "classify"
-        row = read(ground, step, seconds * (READING_SHARE if ground.asks and not at_once_too else 1.0))
+        share = 1.0 if at_once_too or not ground.asks else MIXED_SHARE if MODELS[step].mixes else READING_SHARE
+        row = read(ground, step, seconds * share)
         if not ground.asks:
             return row
         source = ground.out / row["run"]
         if at_once_too:
             return together(row, at_once(ground, step, lambda: ByVectors.learned((*ground.train, *ground.dev), window_in(source))))
-        return together(row, taught(ground, step, source, max(seconds - (time.monotonic() - began), seconds * (1 - READING_SHARE))))
+        return together(row, taught(ground, step, source, max(seconds - (time.monotonic() - began), seconds * (1 - share))))
 
     return climb
 

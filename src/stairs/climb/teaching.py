@@ -47,8 +47,11 @@ def taught(ground: Ground, step: str, source: Path, seconds: float, new: bool = 
 
 
 def chosen(step: str, task_with: Callable[[str], Supervised], examples: Examples, seconds: float, seed: int, new: bool) -> dict[str, Any]:
-    """All of the encoder, for as many epochs as are worth it or as there is time for; else a head on its vectors."""
+    """All of the encoder, for as many epochs as are worth it or as there is time for; else a head on its vectors. ELMo stays as it is, as in its
+    paper: a mix of its layers learns with the head."""
     task = task_with("full")
+    if task.model.mixes:
+        return {"transfer": "features", "training": {}}
     rate: dict[str, Any] = {"learning_rate": task.learning_rate * NEW_RATE} if new and hasattr(task.model, "blocks") else {}
     epoch = -(-len(examples.train) // task.usual["batch_examples"])
     epochs = max(EPOCHS, round(LEAST_STEPS / epoch, 1))

@@ -20,6 +20,7 @@ WORTH = 0.95  # bf16 must take at most this share of fp32's time
 SAMPLE = 8192  # positions of held-out text on which judging is measured
 OVERLAP = 2  # positions looked at for each one judged
 JUDGING_SHARE = 0.15  # of the budget, at most, for the evaluations on the way
+LAST_SHARE = 0.2  # and for the one at the end, which looks at all of the held-out text if there is time for that
 
 Judge = Callable[[int | None], dict[str, Any]]  # looks at about so many positions of held-out text, or at all of it
 
@@ -38,7 +39,12 @@ def decided(gradients: Gradients, options: TrainingOptions, judge: Judge) -> dic
         if found["steps"] is None:
             step = times[found["precision"]]
             judging = gradients.workers.share(seconds_per_position(judge, gradients))
-            left = options.budget_seconds * (1 - RESERVE) - (time.monotonic() - began) - judging["all"]
+            last = judging["all"]
+            if gradients.in_part and last > LAST_SHARE * options.budget_seconds:
+                last = LAST_SHARE * options.budget_seconds
+                found["judged_last"] = max(int(last / judging["one"]), SAMPLE)
+                say(f"to judge all of the held-out text would take {judging['all']:.0f} s; at the end a part of it is judged, in {last:.0f} s")
+            left = options.budget_seconds * (1 - RESERVE) - (time.monotonic() - began) - last
             found["judged"] = int(min(JUDGED_AT_ONCE, max(left * JUDGING_SHARE / EVALUATIONS / judging["one"], SAMPLE)))
             found["steps"] = gradients.workers.share(steps_within(left, step, judging["one"] * found["judged"], options))
             say(f"{found['steps']} steps of {times[found['precision']]:.3f} s in {found['precision']} fit into {options.budget_seconds:.0f} s")
@@ -96,6 +102,7 @@ def estimated(gradients: Gradients, options: TrainingOptions, judge: Judge) -> d
     tokens = int(gradients.examples.lengths.sum())
     judging = seconds_per_position(judge, gradients)
     evaluations = found["steps"] // options.evaluate_every if options.evaluate_every else min(EVALUATIONS, found["steps"])
+    last = found["judged_last"] * judging["one"] if "judged_last" in found else judging["all"]
     held = sum(weight.nbytes for weight in gradients.weights)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     if torch.cuda.is_available() and gradients.workers.device.type == "cuda":
@@ -107,7 +114,7 @@ def estimated(gradients: Gradients, options: TrainingOptions, judge: Judge) -> d
         "epochs": round(found["steps"] / gradients.epoch, 2),
         "precision": found["precision"],
         "tokens_per_second": round(tokens / gradients.epoch / step),
-        "minutes": round((found["steps"] * step + evaluations * found["judged"] * judging["one"] + judging["all"]) / 60, 2),
+        "minutes": round((found["steps"] * step + evaluations * found["judged"] * judging["one"] + last) / 60, 2),
         "memory_mb": round(peak),
         "disk_mb": round((3 * held * (options.keep + 1) + 2 * held) / 1e6, 1),
     }

@@ -89,7 +89,7 @@ def learn_into(task: Task, shards: Shards, run: Run, options: TrainingOptions, d
         kept = copy.deepcopy(task) if options.shard else task
         teacher = Sweeps(task, rows, options, workers) if sweeping else Gradients(task, rows, options, workers)
         loop = (Epochs if sweeping else Loop)(task, shards, run, options, teacher, wish)
-        steps, loop.judged_at_once = agreed(run, teacher, options, partial(task.evaluate_shards, shards, "held_out"), decided)
+        steps, loop.judged_at_once, loop.judged_last = agreed(run, teacher, options, partial(task.evaluate_shards, shards, "held_out"), decided)
         if workers.share(workers.leads and finished(run, steps)):
             say(f"{run.folder} is finished; nothing to do")
             return run.metrics()[-1] if workers.leads else {}
@@ -126,8 +126,8 @@ def hold(stack: ExitStack, run: Run, settings: dict[str, Any], allowed: tuple[st
 
 def agreed(
     run: Run, teacher: Sweeps | Gradients, options: TrainingOptions, judge: budget.Judge, decided: dict[str, Any] | None
-) -> tuple[int, int]:  # fmt: skip
-    """The number of steps, and of positions judged on the way; what a probe once found stays found."""
+) -> tuple[int, int, int | None]:  # fmt: skip
+    """The number of steps, and of positions judged on the way and at the end; what a probe once found stays found."""
     workers = teacher.workers
     known = workers.share(run.written.get("decided", decided) if workers.leads else None)
     if known is None:
@@ -138,7 +138,7 @@ def agreed(
         known = {**known, "steps": asked}
     if workers.leads:
         run.record(decided=known)
-    return known["steps"], known.get("judged", JUDGED_AT_ONCE)
+    return known["steps"], known.get("judged", JUDGED_AT_ONCE), known.get("judged_last")
 
 
 def finished(run: Run, steps: int) -> bool:

@@ -45,6 +45,7 @@ class Gradients:
         self.learner = task.learner.to(workers.device).train()
         self.highest = options.learning_rate or task.learning_rate
         self.paces = task.paces()
+        self.in_part = not task.asks  # whether a part of the held-out text says enough; labelled examples are few
         self.precision: str = options.precision
         if options.shard and workers.count > 1:
             divided(self.learner, workers)

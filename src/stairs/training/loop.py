@@ -36,6 +36,7 @@ class Loop:
         self.teacher, self.workers, self.wish = teacher, teacher.workers, wish
         self.state = State()
         self.judged_at_once = JUDGED_AT_ONCE
+        self.judged_last: int | None = None  # positions at the end; all if not said
         self.saved: int | None = None  # the step of the newest checkpoint
         self.tried = 0  # the step of the last attempt to write one
         self.complained = False  # about metrics that cannot be written
@@ -168,7 +169,8 @@ class Loop:
         return self.workers.first(work)
 
     def finish(self, steps: int, kept: Task) -> dict[str, Any]:
-        """Judge the best weights on all held-out text and keep them as the run's model. `kept` is the task, whole again if it was divided."""
+        """Judge the best weights on all held-out text, or on as much as there is time for, and keep them as the run's model. `kept` is the task,
+        whole again if it was divided."""
         state = self.state
         chosen = checkpoint.whole(checkpoint.held(self.teacher.learner))
         if not self.workers.leads:
@@ -183,7 +185,7 @@ class Loop:
         checkpoint.restore(Workers(0, 1, self.workers.device), kept.learner.to(self.workers.device), chosen)
         kept.learner.eval()
         with self.wish.abandoning():
-            measured = kept.evaluate_shards(self.shards)
+            measured = kept.evaluate_shards(self.shards, most=self.judged_last)
             kept.learner.cpu()
             result = {"step": state.step, "finished": steps, "best_step": state.best_step, "seconds": round(state.seconds, 3), **measured}
             self.run.log(**result)  # first the measurement, then the model: a finished run has both
