@@ -8,11 +8,13 @@ import torch
 from small import FOOD, QUESTION, SENTENCES, SMALL, WEATHER, encoder, examples, new_task
 
 from stairs.errors import BadInput, Unsupported
+from stairs.models.transfer import Transfer
 from stairs.tasks import TASKS
 from stairs.tasks.find_span import aim, likeliest
 from stairs.tasks.supervised import Examples, next_tokens
 from stairs.tasks.tag import likeliest as likeliest_tags
 from stairs.tasks.tag import spans, spelled, transitions
+from stairs.tasks.transfer import Linear
 from stairs.text.examples import Pair, Span, Tagged, Text
 from stairs.text.tokenizer import Tokenizer, TokenizerSpec
 from stairs.training.fit import fit
@@ -109,6 +111,25 @@ def test_a_gpt_learns_its_language_besides(tokenizer):
         task.learner.eval()
     found = with_it.training_loss(batch)[0]
     torch.testing.assert_close(found, without.training_loss(batch)[0] + 4 * 0.5 * with_it.model.loss(next_tokens(batch)))
+
+
+def test_whitened_features_differ_as_much_in_every_direction():
+    torch.manual_seed(0)
+    features = torch.randn(500, 4) @ torch.diag(torch.tensor([4.0, 2.0, 1.0, 0.7])) @ torch.randn(4, 4) + 3.0
+    head = Linear(4, 2, Transfer(transfer="features", whitened=True)).eval()
+    head.fit_to(features)
+    torch.testing.assert_close(torch.cov(head.scaled(features).T), torch.eye(4), atol=0.1, rtol=0.0)
+    weight, bias = head.folded()
+    torch.testing.assert_close(features @ weight.T + bias, head(features), atol=1e-3, rtol=1e-3)
+
+
+def test_a_run_with_whitened_features_is_opened_again(tokenizer, tmp_path):
+    train = examples("classify")
+    task = new_task("classify", encoder("bert", tokenizer), tokenizer, train, transfer="features", whitened=True)
+    fit(task, Examples(train, train[::5]), tmp_path / "run", TrainingOptions(epochs=3, precision="fp32"))
+    assert load(tmp_path / "run").evaluate(train) == task.evaluate(train)
+    with pytest.raises(BadInput, match="--whitened is for --transfer features"):
+        new_task("classify", encoder("bert", tokenizer), tokenizer, train, whitened=True)
 
 
 def test_rare_labels_count_as_much(tokenizer):

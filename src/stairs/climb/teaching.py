@@ -39,7 +39,8 @@ def taught(ground: Ground, step: str, source: Path, seconds: float, new: bool = 
 
     def task_with(way: str) -> Supervised:
         fresh = load(source)
-        return kind(fresh.model, fresh.tokenizer, Transfer(transfer=way, **pooling), **settings)  # type: ignore[arg-type]
+        transfer = Transfer(transfer=way, whitened=way == "features", **pooling)  # type: ignore[arg-type]
+        return kind(fresh.model, fresh.tokenizer, transfer, **settings)
 
     planned = ground.plans.of(folder.name, lambda: chosen(step, task_with, examples, seconds, ground.seed, new))
     measured = trained(ground, folder, planned, task_with(planned["transfer"]), examples)

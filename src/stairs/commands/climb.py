@@ -2,12 +2,13 @@
 
 import shlex
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tyro.conf import Positional
 
+from stairs.commands import pairs
 from stairs.commands.options import Common, Cutting, Reading, check_seed, corpus_from, parse, refuse_inside, show, spec_from
 from stairs.errors import BadInput, Unsupported
 from stairs.models.transfer import TAUGHT
@@ -56,7 +57,7 @@ def main(arguments: list[str]) -> int:
     corpus = corpus_from(options.corpus, options) if options.corpus else PythonProse()
     ground = Ground(
         lambda step: build(corpus, spec_from(options, step)), out, "" if asks == "translate" else corpus.content_hash, options.seed, options.order,
-        plans=plans_in(Path(options.like)) if options.like else Plans(), cut=cut(options),
+        plans=plans_in(Path(options.like)) if options.like else Plans(), cut=pairs.spec_of(options, "transformer", options.labels is None),
         **(parted(labelled, asks, options.seed) if labelled else {}),
     )  # fmt: skip
     said = shlex.join(["stairs", "climb", *arguments])
@@ -107,13 +108,6 @@ def check(out: Path, options: Climb) -> None:
     from stairs.models.configs import NGramConfig
 
     NGramConfig(vocab_size=0, order=options.order)  # refuses an order it cannot have
-
-
-def cut(options: Climb) -> Any:
-    """How both sides of pairs are cut: into subwords, but number names, which have few words, into words and Chinese characters."""
-    spec = spec_from(options, "transformer")
-    few = options.labels is None and options.tokenizer is None
-    return replace(spec, kind="words", vocab_size=options.vocab_size, chinese="characters") if few else spec
 
 
 def examples(options: Climb, asks: str) -> list[Any]:

@@ -33,8 +33,8 @@ def divided(options: Any) -> tuple[list[Any], list[Any]]:
     return held_back(pairs, held, options.seed, " ".join(options.pairs))
 
 
-def spec_of(options: Any) -> Any:
+def spec_of(options: Any, step: str, numbers: bool) -> Any:
     """How both languages are cut: into subwords, but names of numbers, which have few words, into words and Chinese characters."""
-    spec = spec_from(options, options.step)
-    few = by_rule(options.pairs) and options.tokenizer is None
+    spec = spec_from(options, step)
+    few = numbers and options.tokenizer is None
     return replace(spec, kind="words", vocab_size=options.vocab_size, chinese="characters") if few else spec

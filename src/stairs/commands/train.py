@@ -77,7 +77,7 @@ def prepared(options: Any) -> tuple[Any, Any, Path]:
 
 def prepared_pairs(options: Any, out: Path) -> tuple[Any, Any, Path]:
     """The same for a step that translates."""
-    spec = pairs.spec_of(options)
+    spec = pairs.spec_of(options, options.step, pairs.by_rule(options.pairs))
     config_of(options, vocab_size=0)
     settled_for(options)
     train, held_out = pairs.divided(options)

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from stairs.errors import BadInput, preview
-from stairs.inspection.reading import Data, Read, grouped, names, noted, read, spelled
+from stairs.inspection.reading import Data, Read, grouped, names, noted, read, spelled, standing
 from stairs.layers.masks import causal, window
 from stairs.models.base import passing
 
@@ -86,11 +86,9 @@ def together(weights: np.ndarray, groups: list[tuple[int, int]]) -> np.ndarray:
 
 def places_of(task: Any, word: str, tokens: list[str]) -> list[int]:
     """Where a word stands first, with all its pieces; or the token that has this number."""
-    for form in (word, f" {word}"):
-        pieces = [spelled(task.tokenizer, i) for i in task.tokenizer.encode(form)]
-        starts = (at for at in range(len(tokens)) if pieces and tokens[at : at + len(pieces)] == pieces)
-        if (start := next(starts, None)) is not None:
-            return list(range(start, start + len(pieces)))
+    forms = [[spelled(task.tokenizer, i) for i in task.tokenizer.encode(form)] for form in (word, f" {word}")]
+    if (places := standing(forms, tokens)) is not None:
+        return list(places)
     if word.isdecimal() and int(word) < len(tokens):
         return [int(word)]
     raise BadInput(f"the word {preview(word)} does not stand in the text, which has {', '.join(token.strip() for token in tokens[:12])}")

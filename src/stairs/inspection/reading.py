@@ -1,6 +1,6 @@
 """A text as a run reads it: its tokens, where each of them stands in the text, and the row of ids that the model sees."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -113,3 +113,9 @@ def grouped(length: int, most: int = LONGEST) -> list[tuple[int, int]]:
 def names(tokens: list[str], groups: list[tuple[int, int]]) -> list[str]:
     """The first token of each group, with dots for those that stand with it."""
     return [tokens[start] + "…" * (stop - start > 1) for start, stop in groups]
+
+
+def standing(forms: Sequence[list[str]], tokens: list[str]) -> range | None:
+    """Where a word stands first, with all its pieces, in any of the forms it is cut into."""
+    spans = (range(at, at + len(form)) for form in forms for at in range(len(tokens)) if form and tokens[at : at + len(form)] == form)
+    return next(spans, None)

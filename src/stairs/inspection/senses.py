@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from stairs.errors import BadInput, preview
+from stairs.inspection.reading import standing
 from stairs.inspection.vectors import of_layer
 
 
@@ -36,10 +37,9 @@ def occurrences(task: Any, word: str, texts: Sequence[str], encode: Callable[...
     wanted = [task.tokenizer.tokens(form) for form in (word, f" {word}")]
     found = []
     for text, (tokens, vectors) in zip(texts, task.token_vectors(list(texts), encode), strict=True):
-        spans = ((at, at + len(own)) for own in wanted for at in range(len(tokens)) if own and tokens[at : at + len(own)] == own)
-        span = next(spans, None)
-        if span is None:
+        places = standing(wanted, tokens)
+        if places is None:
             raise BadInput(f"the word {word!r} does not stand in {preview(text)}; give texts with it, as the tokenizer cuts it")
-        vector = vectors[slice(*span)].mean(0)
+        vector = vectors[places.start : places.stop].mean(0)
         found.append(vector / max(float(np.linalg.norm(vector)), 1e-12))
     return found

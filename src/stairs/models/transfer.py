@@ -26,6 +26,7 @@ class Transfer:
     auxiliary: float = 0.5  # gpt: weight of its own loss on the same texts
     class_weights: Literal["none", "balanced"] = "none"  # balanced: a rare label counts as much as a frequent one
     head_dropout: float = 0.1  # before the head
+    whitened: bool = False  # features: no two of their numbers tell the same any more; for an encoder that has read little
     layers: str | None = None  # which are read: last, all (mixed as the task learns), or numbers as 1 or 0,2; elmo: all, others: the step's own
     mix_penalty: float = 0.001  # weight of what pulls the layers of a mix towards equal shares
     place: Place = "head"  # where the encoder's vectors go: to the head, or to a BiLSTM over word vectors, at its input, its output, both, or none

@@ -47,7 +47,7 @@ class Classify(Supervised):
         return self.transfer.pooling or usual  # type: ignore[return-value]
 
     def new_head(self) -> nn.Module:
-        return Linear(self.width, len(self.labels), self.transfer.head_dropout)
+        return Linear(self.width, len(self.labels), self.transfer)
 
     def rows(self, examples: Sequence[Text]) -> list[Row]:
         form = self.form

@@ -44,7 +44,7 @@ class Compare(Classify):
         return self.model.reads_pairs and self.transfer.trains_encoder
 
     def new_head(self) -> nn.Module:
-        return Linear(self.width * (1 if self.at_once else 4), len(self.labels) or 1, self.transfer.head_dropout)
+        return Linear(self.width * (1 if self.at_once else 4), len(self.labels) or 1, self.transfer)
 
     def rows(self, examples: Sequence[Any]) -> list[Row]:
         form = self.form

@@ -45,7 +45,7 @@ class FindSpan(Supervised):
         return {"may_be_unanswered": any(not example.answers for example in examples)}
 
     def new_head(self) -> nn.Module:
-        return Linear(self.width if self.model.reads_pairs else 2 * self.width + 2, 2, self.transfer.head_dropout)
+        return Linear(self.width if self.model.reads_pairs else 2 * self.width + 2, 2, self.transfer)
 
     def rows(self, examples: Sequence[Span]) -> list[Row]:
         found = []

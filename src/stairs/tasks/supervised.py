@@ -149,7 +149,7 @@ class Supervised(Task):
         if self.transfer.transfer == "features":
             found.vectors = kept(self.model, found.rows, self.features_depend_on, lambda: self.computed(found.rows))
         if split == "train" and (not self.transfer.trains_encoder or not hasattr(self.model, "blocks")):
-            step = max(len(found.rows) // SCALED_BY, 1)
+            step = 1 if self.transfer.whitened else max(len(found.rows) // SCALED_BY, 1)
             self.scale(self.computed(found.rows[::step]) if found.vectors is None else found.vectors[::step])
         return found
 
@@ -244,7 +244,8 @@ class Supervised(Task):
     # Keeping
 
     def describe(self) -> dict[str, Any]:
-        return {**super().describe(), "transfer": asdict(self.transfer), "settings": self.settings}
+        transfer = {name: value for name, value in asdict(self.transfer).items() if value is not False}  # a switch that is off goes without saying
+        return {**super().describe(), "transfer": transfer, "settings": self.settings}
 
     def save(self, folder: Path) -> None:
         super().save(folder)

@@ -50,7 +50,7 @@ class Tag(Supervised):
 
     def new_head(self) -> nn.Module:
         neighbours = 1 if self.reads_context else 2 * RADIUS + 1
-        return Linear(self.width * neighbours, len(self.labels), self.transfer.head_dropout)
+        return Linear(self.width * neighbours, len(self.labels), self.transfer)
 
     def rows(self, examples: Sequence[Tagged]) -> list[Row]:
         """One row for each sentence, or for each window of a sentence that is too long; `places` of the words it tells the tags of."""

@@ -14,6 +14,7 @@ WORDS_ONLY = ("word_head.", "next_head.", "output.", "output_", "contexts", "dec
 SHORTEST = 8  # tokens of a row
 REFERENCE_WIDTH = 768  # of the model that the rates below were found for
 SMALLEST = 1e-6  # deviation of a feature
+FAINT = 1e-3  # share of the mean strength of a direction, below which it is not made stronger
 FULL_RATE, TABLE_RATE, HEAD_RATE = 5e-5, 1e-3, 2e-3
 
 
@@ -26,6 +27,8 @@ def check(transfer: Transfer, model: Model) -> None:
             raise BadInput(f"--{name.replace('_', '-')} {getattr(transfer, name)} is not between {low} and {high}")
     if transfer.longest is not None and transfer.longest < SHORTEST:
         raise BadInput(f"--longest {transfer.longest} is below {SHORTEST}")
+    if transfer.whitened and transfer.transfer != "features":
+        raise BadInput(f"--whitened is for --transfer features, and this is --transfer {transfer.transfer}")
     blocks = len(getattr(model, "blocks", ()))
     if transfer.transfer == "top" and not 1 <= transfer.top_layers <= blocks:
         has = f"it has {blocks} blocks" if blocks else "it has no blocks; use --transfer full or features"
@@ -88,30 +91,38 @@ def usual_rate(model: Model, transfer: Transfer) -> float:
 
 class Linear(nn.Module):
     """The usual head: dropout, then one linear layer. Features of an encoder that does not learn, or is but a table, come in any size; `fit_to`
-    brings them to mean 0 and deviation 1 first, so that one learning rate fits all."""
+    brings them to mean 0 and deviation 1 first, so that one learning rate fits all. The vectors of an encoder that has read little differ in a few
+    directions only; `whitened` ones differ as much in all."""
 
     middle: Tensor
     spread: Tensor
+    turn: Tensor | None
 
-    def __init__(self, width: int, outputs: int, dropout: float) -> None:
+    def __init__(self, width: int, outputs: int, transfer: Transfer) -> None:
         super().__init__()
-        self.dropout = Dropout(dropout)
+        self.dropout = Dropout(transfer.head_dropout)
         self.linear = nn.Linear(width, outputs)
         self.register_buffer("middle", torch.zeros(width))
         self.register_buffer("spread", torch.ones(width))
+        self.register_buffer("turn", torch.eye(width) if transfer.whitened else None)
 
     def forward(self, features: Tensor) -> Tensor:
         return self.linear(self.dropout(self.scaled(features)))
 
     def scaled(self, features: Tensor) -> Tensor:
-        return (features - self.middle) / self.spread
+        found = (features - self.middle) / self.spread
+        return found if self.turn is None else found @ self.turn
 
     def fit_to(self, features: Tensor) -> None:
         """`features` (N, D)."""
         self.middle.copy_(features.mean(0))
         self.spread.copy_(features.std(0).clamp(min=SMALLEST))
+        if self.turn is not None:
+            strengths, directions = torch.linalg.eigh(torch.cov(((features - self.middle) / self.spread).double().T))
+            self.turn.copy_(directions / (strengths + FAINT * strengths.mean()).sqrt())
 
     def folded(self) -> tuple[Tensor, Tensor]:
         """Weight and bias that do the same to features as they come."""
-        weight = (self.linear.weight / self.spread).detach()
+        weight = self.linear.weight if self.turn is None else self.linear.weight @ self.turn.T
+        weight = (weight / self.spread).detach()
         return weight, (self.linear.bias - weight @ self.middle).detach()

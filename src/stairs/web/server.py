@@ -13,12 +13,11 @@ from stairs.errors import EnvironmentFault
 from stairs.files import plain
 from stairs.web.app import application
 from stairs.web.guards import SLOWEST
-from stairs.web.shelf import Shelf
+from stairs.web.shelf import GOODBYE, Shelf
 
 HERE = "127.0.0.1"
 AT_ONCE = 1024  # connections; more are told to come again
 HEAD = 16_384  # bytes of a request's head
-GOODBYE = 5  # seconds for answers that are under way when it ends
 
 
 class Impatient(H11Protocol):
@@ -70,7 +69,10 @@ def serve(shelf: Shelf, listener: socket.socket) -> None:
     """Until it is interrupted."""
     app = application(shelf, listener.getsockname()[1])
     shelf.load_all()
-    uvicorn.Server(settings(app)).run(sockets=[listener])
+    try:
+        uvicorn.Server(settings(app)).run(sockets=[listener])
+    finally:
+        shelf.close()
 
 
 def settings(app: Any) -> uvicorn.Config:

@@ -14,6 +14,8 @@ from stairs.web.asking import Refused
 from stairs.web.climbs import REPORT, Climb
 from stairs.web.runs import METRICS, MODEL, Shown, readable
 
+GOODBYE = 5  # seconds for what is under way when it ends
+
 
 class Shelf:
     """All runs and climbs that were given, by names that differ, and the file of labelled examples to look in."""
@@ -23,6 +25,7 @@ class Shelf:
         self.runs: dict[str, Shown] = {}
         self.climbs: dict[str, Climb] = {}
         self.adding = threading.Lock()
+        self.closing = False
         for folder in folders:
             self.add(folder)
         for folder in climbs:
@@ -69,10 +72,17 @@ class Shelf:
 
         def work() -> None:
             for run in runs:
-                if (run.folder / MODEL).is_dir():
+                if (run.folder / MODEL).is_dir() and not self.closing:
                     run.load()
 
         threading.Thread(target=work, daemon=True).start()
+
+    def close(self) -> None:
+        """Wait for a model that is being read: a process that ends meanwhile aborts instead."""
+        self.closing = True
+        for run in list(self.runs.values()):
+            if run.loading.acquire(timeout=GOODBYE):
+                run.loading.release()
 
 
 def unused(folder: Path, taken: Container[str]) -> str:
