@@ -25,6 +25,11 @@ def test_pictures(client, climbed, picture):
     assert svg.startswith("<svg") and "<img" not in svg and "constructor" in svg and "阶梯" in svg and "macro f1" in svg
     assert client.get(address, params={"format": "png"}).content.startswith(b"\x89PNG")
     assert len(client.get(address, params={"format": "json"}).json()["rows"]) == 5
+    assert client.get(address, params={"language": "xx"}).status_code == 422
+    report = climb(climbed)
+    report["rows"][0]["metric"] = "accuracy"
+    (climbed / "report.json").write_text(json.dumps(report))
+    assert "准确率" in client.get(address, params={"language": "zh"}).text
     climb(climbed)
 
 

@@ -2,7 +2,7 @@
 
 GET  /api/runs               the runs, with what each can show as soon as its model is there; and the names of the climbs
 GET  /api/climb/NAME         the rows of a climb, and which step it recommends
-GET  /api/climb/NAME/PICTURE staircase or frontier; ?format=svg | png | json
+GET  /api/climb/NAME/PICTURE staircase or frontier; ?format=svg | png | json, ?language=en | zh
 POST /api/picture/NAME       {"run", "text", "options", "format": svg | png | json, "beside": other runs, for tokens}
 POST /api/answer             {"run", "text", "second"}
 GET  /api/curves/RUN         how a training goes; ?format=svg is the picture
@@ -18,6 +18,7 @@ from anyio.to_thread import run_sync
 from fastapi import FastAPI, Request, Response
 from starlette.exceptions import HTTPException
 
+from stairs.climb.words import LANGUAGES
 from stairs.errors import StairsError
 from stairs.web import drawing
 from stairs.web.asking import Refused, allow, finite, names_in, one_of, options_in, parsed, text_in
@@ -65,13 +66,13 @@ def application(shelf: Shelf, port: int) -> Guard:
         return await answered(lambda: said(shelf.shown(shelf.climb(name))))
 
     @app.get("/api/climb/{name}/{kind}")
-    async def climbed(name: str, kind: str, format: str = "svg") -> Response:
+    async def climbed(name: str, kind: str, format: str = "svg", language: str = "en") -> Response:
         def work() -> Response:
-            asked = {"picture": kind, "format": format}
+            asked = {"picture": kind, "format": format, "language": language}
             chosen, form = one_of(asked, "picture", CLIMB_PICTURES), one_of(asked, "format", tuple(FORMATS))
             own = shelf.climb(name)
             data = own.drawn_from()
-            return picture(data, partial(own.chart, chosen, data), chosen, form)
+            return picture(data, partial(own.chart, chosen, data, one_of(asked, "language", LANGUAGES)), chosen, form)
 
         return await answered(work)
 

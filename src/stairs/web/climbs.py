@@ -14,6 +14,7 @@ LARGEST = 1 << 24  # bytes of a report that are read
 LONGEST_NAME, LONGEST_REASON = 60, 400  # letters
 MOST = 1e18  # no count and no cost is larger
 PICTURES = ("staircase", "frontier")
+QUALITIES = ("accuracy", "f1", "spearman", "bleu")  # that have a name in every language
 
 
 class Climb:
@@ -44,12 +45,15 @@ class Climb:
         rows = [row for row in found["rows"] if row.get("score")]
         if found["problem"] or not rows:
             raise Refused(422, "no_score", found["problem"] or f"no step of {self.name} has a score yet")
-        return {"rows": rows, "quality": rows[0]["metric"].replace("_", " "), "best": found["chosen"]}
+        return {"rows": rows, "quality": rows[0]["metric"], "best": found["chosen"]}
 
-    def chart(self, picture: str, data: dict[str, Any]) -> Any:
+    def chart(self, picture: str, data: dict[str, Any], language: str) -> Any:
         from stairs.pictures import climb
 
-        return climb.staircase(**data) if picture == "staircase" else climb.frontier(data["rows"], data["quality"])
+        quality = worded(data["quality"])[language] if data["quality"] in QUALITIES else data["quality"].replace("_", " ")
+        if picture == "staircase":
+            return climb.staircase(data["rows"], quality, data["best"])
+        return climb.frontier(data["rows"], quality, worded("axis_seconds")[language])
 
 
 def read(folder: Path) -> dict[str, Any]:

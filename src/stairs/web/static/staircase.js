@@ -26,10 +26,10 @@ export function staircasePage() {
   let timer = null;
   let left = false;
 
-  const address = (name, format) => `/api/climb/${encodeURIComponent(climb.value)}/${name}?format=${format}`;
+  const address = (name, format) => `/api/climb/${encodeURIComponent(climb.value)}/${name}?format=${format}&language=${known.language}`;
 
   function figureOf(name) {
-    const place = make("div", { class: "picture", tabindex: "0", "aria-label": say(`climb_${name}`) });
+    const place = make("div", { class: "picture whole", tabindex: "0", "aria-label": say(`climb_${name}`) });
     const told = make("p", { class: "see" }, say(`climb_${name}_see`));
     const section = make("section", {}, make("h2", {}, say(`climb_${name}`)), told, place, saves((format) => keep(name, format)));
     section.hidden = true;
