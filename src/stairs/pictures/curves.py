@@ -6,7 +6,6 @@ from typing import Any
 import altair as alt
 
 WIDTH, HEIGHT = 560, 320
-PADDING = {"left": 5, "top": 5, "right": 30, "bottom": 5}  # names of steps are wider in some fonts
 
 
 def curves(
@@ -23,4 +22,4 @@ def curves(
         .encode(x=alt.X(f"{along}:Q", title=title or f"{along} of training"), y=alt.Y("value:Q", title=quality, scale=scale), color=colour)
     )
     rules = alt.Chart(alt.Data(values=list(levels))).mark_rule(strokeDash=[6, 4]).encode(y=alt.Y("value:Q", scale=scale), color=colour)
-    return alt.layer(rules, lines).properties(width=WIDTH, height=HEIGHT, padding=PADDING)
+    return alt.layer(rules, lines).properties(width=WIDTH, height=HEIGHT)
