@@ -111,11 +111,12 @@ def test_a_run_that_the_address_names_is_waited_for(visit, address):
     page = visit("/")
     listed = page.evaluate("async () => (await fetch('/api/runs')).json()")
     later = {**listed, "runs": [{**run, "pictures": None if run["name"] == "nnlm" else run["pictures"]} for run in listed["runs"]]}
-    answers = iter([later, later])
-    page.route("**/api/runs", lambda route: route.fulfill(json=next(answers, listed)))
+    answer = [later]  # until this test says that the model is there
+    page.route("**/api/runs", lambda route: route.fulfill(json=answer[0]))
     page.goto(address + "/picture/tokens?run=nnlm")
     page.wait_for_selector(".picture svg")
     assert page.locator("#run").input_value() != "nnlm"
+    answer[0] = listed
     page.wait_for_function("() => document.querySelector('#run').value === 'nnlm'")
     page.locator("#run").select_option("gpt")
     assert page.url.endswith("/picture/tokens")
