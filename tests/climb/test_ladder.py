@@ -132,6 +132,22 @@ def test_stopped_and_begun_again_it_is_the_same_report(ground, quick, tmp_path, 
     assert again["plans"] == whole["plans"] and climb(ground, budget=60, steps=wanted) == again
 
 
+def test_rows_behind_one_that_is_climbed_again_are_not_lost_by_a_kill(ground, quick, monkeypatch):
+    broken = steps.ByWords.learned
+    monkeypatch.setattr(steps.ByWords, "learned", lambda *given: 1 / 0)
+    climb(ground, budget=60, steps=["ngram", "words", "glove"])
+
+    def killed(*given):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(steps.ByWords, "learned", killed)
+    with pytest.raises(KeyboardInterrupt):
+        climb(ground, budget=60, steps=["ngram", "words", "glove"])
+    assert [row["step"] for row in json.loads((ground.out / "report.json").read_text())["rows"]] == ["ngram", "glove"]
+    monkeypatch.setattr(steps.ByWords, "learned", broken)
+    assert ["score" in row for row in climb(ground, budget=60, steps=["ngram", "words", "glove"])["rows"]] == [True] * 3
+
+
 def test_a_folder_without_plans_is_refused(tmp_path):
     with pytest.raises(BadInput, match="name the folder of one"):
         plans_in(tmp_path)

@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from stairs.climb.words import QUALITIES
 from stairs.errors import BadInput
 from stairs.text.examples import Pair, Span, Tagged, Translation
 from stairs.text.shards import Shards
 
 TEST_SHARE = 0.2
 DEV_SHARE = 0.1  # of those that are learnt from, to tell when to stop; the test part is seen once, at the end
-METRICS = ("bleu", "spearman", "f1", "accuracy")  # the first of them that a task has is what its steps are compared by
 MOST_TRANSLATED = 500  # pairs that are held back for each part: to translate takes longer than to learn
 SHOWN = 40  # test examples of which the report tells what each step says
 
@@ -80,7 +80,7 @@ def digest(examples: Sequence[Any]) -> str:
 
 def metric_of(measured: dict[str, Any]) -> str:
     """The name of what the steps of a task are compared by."""
-    return next(name for name in METRICS if name in measured)
+    return next(name for name in QUALITIES if name in measured)
 
 
 class Told(NamedTuple):

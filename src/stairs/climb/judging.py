@@ -28,10 +28,8 @@ def judged(ground: Ground, folder: Path, seconds: float) -> dict[str, Any]:
         said = [brief(task.answer(told(example).asked)) for example in ground.test[:SHOWN]]
     metric = metric_of(measured)
     intervals = {name: found for name, found in measured.items() if isinstance(found, dict) and "value" in found and name != "error"}
-    bits = {"bits_per_character": measured["bits_per_character"]} if "bits_per_character" in measured else {}
     return {
         "run": folder.name,
-        **bits,
         "metric": metric,
         "score": measured[metric],
         **intervals,

@@ -48,29 +48,26 @@ def climb(
         raise BadInput(f"there is no step {strangers[0]!r} to climb; there are {', '.join(own.name for own in found)}{more}")
     found = [own for own in found if not steps or own.name in steps or own.name in map(name_of, adopted)]
     report = {"command": command, **begun(ground, budget)}
-    known = {row["step"]: row for row in report["rows"] if "run" in row}
+    rows = {row["step"]: row for row in report["rows"] if "run" in row}
     began, used = time.monotonic(), report["used"]
-    report["rows"] = []
     onlooker = onlooker or Onlooker()
     onlooker.sees([step.name for step in found])
 
     def keep() -> None:
+        report["rows"] = [rows[step.name] for step in found if step.name in rows]
         report["recommendation"] = recommendation([row for row in report["rows"] if "score" in row])
         write_json(ground.out / REPORT, report)
 
     ground = replace(ground, plans=Plans(report["plans"], keep))
     for number, step in enumerate(found):
-        if step.name in known:
-            row = known[step.name]
-        else:
+        if step.name not in rows:
             onlooker.begins(step.name)
             left = budget - used - (time.monotonic() - began)
-            waiting = sum(own.learns and own.name not in known for own in found[number:])
-            row = row_of(step, ground, budget, left, left * LEARNING_SHARE / max(waiting, 1) if step.learns else 0.0)
+            waiting = sum(own.learns and own.name not in rows for own in found[number:])
+            rows[step.name] = row_of(step, ground, budget, left, left * LEARNING_SHARE / max(waiting, 1) if step.learns else 0.0)
             report["used"] = round(used + time.monotonic() - began, 3)
-        report["rows"].append(row)
         keep()
-        onlooker.done(row)
+        onlooker.done(rows[step.name])
     return report
 
 

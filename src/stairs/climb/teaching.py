@@ -33,7 +33,8 @@ def taught(ground: Ground, step: str, source: Path, seconds: float, new: bool = 
     """By gradients. The mean of its vectors stands for a text: the vector of one token has to be learnt first, which takes more examples."""
     folder = ground.out / f"{ground.asks}-{step}"
     kind: Any = TASKS[TAUGHT[ground.asks]]
-    examples = Examples(ground.train, ground.dev, weights_hash(load(source).model))
+    encoder = load(source).model
+    examples = Examples(ground.train, ground.dev, weights_hash(encoder))
     settings = kind.learned_from(ground.train)
     pooling: dict[str, Any] = {"pooling": "mean"} if ground.asks == "classify" else {}
 
@@ -42,17 +43,19 @@ def taught(ground: Ground, step: str, source: Path, seconds: float, new: bool = 
         transfer = Transfer(transfer=way, whitened=way == "features", **pooling)  # type: ignore[arg-type]
         return kind(fresh.model, fresh.tokenizer, transfer, **settings)
 
-    planned = ground.plans.of(folder.name, lambda: chosen(step, task_with, examples, seconds, ground.seed, new))
+    def decided() -> dict[str, Any]:
+        if encoder.mixes:  # ELMo stays as it is, as in its paper: a mix of its layers learns with the head
+            return {"transfer": "features", "training": {}}
+        return chosen(step, task_with, examples, seconds, ground.seed, new)
+
+    planned = ground.plans.of(folder.name, decided)
     measured = trained(ground, folder, planned, task_with(planned["transfer"]), examples)
     return {"transfer": planned["transfer"], **judged(ground, folder, measured["seconds"])}
 
 
 def chosen(step: str, task_with: Callable[[str], Supervised], examples: Examples, seconds: float, seed: int, new: bool) -> dict[str, Any]:
-    """All of the encoder, for as many epochs as are worth it or as there is time for; else a head on its vectors. ELMo stays as it is, as in its
-    paper: a mix of its layers learns with the head."""
+    """All of the encoder, for as many epochs as are worth it or as there is time for; else a head on its vectors."""
     task = task_with("full")
-    if task.model.mixes:
-        return {"transfer": "features", "training": {}}
     rate: dict[str, Any] = {"learning_rate": task.learning_rate * NEW_RATE} if new and hasattr(task.model, "blocks") else {}
     epoch = -(-len(examples.train) // task.usual["batch_examples"])
     epochs = max(EPOCHS, round(LEAST_STEPS / epoch, 1))

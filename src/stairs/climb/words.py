@@ -3,6 +3,12 @@
 from typing import Any
 
 LANGUAGES = ("en", "zh")
+QUALITIES = {  # the first of them that a task has is what its steps are compared by
+    "bleu": ("BLEU", "BLEU"),
+    "spearman": ("rank correlation", "等级相关系数"),
+    "f1": ("F1", "F1"),
+    "accuracy": ("accuracy", "准确率"),
+}
 WORDS: dict[str, tuple[str, str]] = {
     "title": ("Which step is worth it?", "爬到哪一级才值得？"),
     "recommended": ("Recommended", "推荐"),
@@ -41,10 +47,7 @@ WORDS: dict[str, tuple[str, str]] = {
         "written here, and the same machine comes to the same scores.",
         "同样的命令、同样的时间会得到相近的结果。加上 --like 和本报告所在的文件夹，模型大小与步数就按这里所写，同一台机器会得到同样的得分。",
     ),
-    "accuracy": ("accuracy", "准确率"),
-    "f1": ("F1", "F1"),
-    "bleu": ("BLEU", "BLEU"),
-    "spearman": ("rank correlation", "等级相关系数"),
+    **QUALITIES,
     "axis_seconds": ("seconds of training", "训练秒数"),
     "axis_minutes": ("minutes of training", "训练分钟数"),
     "step": ("step", "台阶"),

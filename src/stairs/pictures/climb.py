@@ -4,17 +4,17 @@ A row is {"step", "score": {"value", "low", "high"}, "seconds", "ms_per_text", "
 """
 
 import math
-import re
 from collections.abc import Sequence
 from typing import Any
 
 import altair as alt
 
-from stairs.pictures.style import BLUE, GREY, GRID, LETTERS, ORANGE, across, finished, pixels, table
+from stairs.pictures.style import BLUE, GREY, GRID, LETTERS, ORANGE, across, finished, pieces, pixels, table, wrapped
 from stairs.pictures.words import Box
 
 WIDTH, HEIGHT = 640, 300
 NARROWEST, DECADE = 32, 26  # pixels of a stair that costs nothing, and how many more for ten times the seconds
+MOST_LINES = 4  # of a name
 LINE = LETTERS + 3  # pixels from one line of a name to the next
 BELOW = 0.4  # how far the foot of the stairs is below the lowest, as a share of what the scores differ by
 NEAR = 30  # pixels
@@ -27,11 +27,12 @@ def staircase(rows: Sequence[Row], quality: str = "accuracy", best: str | None =
     rows = scored(rows)
     low, high = limits(rows)
     depths = [NARROWEST + DECADE * math.log10(1 + row["seconds"]) for row in rows]
-    wider = max([1.0, *((widest(row["step"]) + 8) / deep for row, deep in zip(rows, depths, strict=True))])  # all, since depth says what it costs
+    needed = [max(map(across, pieces(row["step"])), default=0.0) + 8 for row in rows]
+    wider = max([1.0, *(name / deep for name, deep in zip(needed, depths, strict=True))])  # all, since depth says what it costs
     stairs, x = [], 0.0
     for row, deep in zip(rows, (wider * deep for deep in depths), strict=True):
         stairs.append({
-            **flat(row), "name": wrapped(row["step"], deep - 4),
+            **flat(row), "name": wrapped(row["step"], deep - 4, MOST_LINES),
             "x": x, "x2": x + deep, "middle": x + deep / 2, "foot": low, "written": f"{row['score']['value']:.3f}",
             "cost": spoken(row["seconds"]), "colour": ORANGE if row["step"] == best else BLUE,
         })  # fmt: skip
@@ -133,25 +134,6 @@ def named(points: Sequence[Row], places: Sequence[tuple[float, float]]) -> list[
         taken.append(box)
         found.append({"step": point["step"], "x": box.left + wide / 2, "y": box.top + LETTERS / 2})
     return found
-
-
-def pieces(name: str) -> list[str]:
-    """Where a name may be broken: after a hyphen."""
-    return re.findall(r"[^-]*-+|[^-]+", name) or [name]
-
-
-def widest(name: str) -> float:
-    return max(map(across, pieces(name)))
-
-
-def wrapped(name: str, width: float) -> list[str]:
-    """In lines that are no wider, as far as there are hyphens."""
-    lines = [""]
-    for piece in pieces(name):
-        if lines[-1] and across(lines[-1] + piece) > width:
-            lines.append("")
-        lines[-1] += piece
-    return lines
 
 
 def spoken(seconds: float) -> str:

@@ -1,11 +1,10 @@
 """Labels: who is taken for whom, and which labelled texts are near. Which words speak for a label is in `text.py`."""
 
-import re
 from typing import Any
 
 import altair as alt
 
-from stairs.pictures.style import BLUE, LETTERS, LINES, ORANGE, across, finished, pixels, shown, table
+from stairs.pictures.style import BLUE, LETTERS, LINES, ORANGE, across, finished, pixels, shown, table, wrapped
 from stairs.pictures.text import percent
 
 CELL, SMALLEST, MOST = 62, 22, 680  # pixels
@@ -63,22 +62,3 @@ def nearest(data: dict[str, Any]) -> Any:
     written = table(texts).mark_text(align="left", fontSize=LETTERS).encode(**axes, text="text:N")
     said = table([{"x": 0, "y": LINE / 2, "text": heading}]).mark_text(align="left", fontSize=LETTERS, opacity=0.75).encode(**axes, text="text:N")
     return finished([alt.layer(*parts), written, said], height=down, width=width)
-
-
-def wrapped(text: str, wide: float, most: int) -> list[str]:
-    """A text in at most so many lines, cut between words, or anywhere in a word that is longer than a line, as Chinese is."""
-    lines = [""]
-    for piece in re.findall(r"[\u2E80-\uFFFF]|[^\s\u2E80-\uFFFF]+|\s+", text):
-        if across(lines[-1] + piece) > wide and lines[-1]:
-            lines.append("")
-        while across(piece) > wide:
-            fits = next(count for count in range(len(piece), 0, -1) if across(piece[:count]) <= wide)
-            lines[-1:] = [piece[:fits], ""]
-            piece = piece[fits:]
-        lines[-1] += piece if lines[-1] else piece.lstrip()
-        if len(lines) > most:
-            last = lines[most - 1].rstrip()
-            while across(last + "…") > wide:
-                last = last[:-1]
-            return [*lines[: most - 1], last + "…"]
-    return lines

@@ -4,6 +4,7 @@ Strength is shown by how opaque a colour is and never by mixing it with white, s
 has the colour that the page gives it.
 """
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -31,6 +32,30 @@ def shown(token: str) -> str:
 def across(text: str, letters: float = LETTERS) -> float:
     """About how many pixels it is wide: Chinese is as wide as it is high."""
     return sum(letters if ord(letter) > 0x2E7F or letter in WIDE else 0.58 * letters for letter in text)
+
+
+def pieces(text: str) -> list[str]:
+    """What stays together when lines are broken."""
+    return re.findall(r"[\u2E80-\uFFFF]|[^\s\u2E80-\uFFFF-]*-+|[^\s\u2E80-\uFFFF-]+|\s+", text)
+
+
+def wrapped(text: str, wide: float, most: int) -> list[str]:
+    """A text in at most so many lines, cut between words or behind a hyphen, or anywhere in a word that is longer than a line, as Chinese is."""
+    lines = [""]
+    for piece in pieces(text):
+        if across(lines[-1] + piece) > wide and lines[-1]:
+            lines.append("")
+        while across(piece) > wide:
+            fits = next(count for count in range(len(piece), 0, -1) if across(piece[:count]) <= wide)
+            lines[-1:] = [piece[:fits], ""]
+            piece = piece[fits:]
+        lines[-1] += piece if lines[-1] else piece.lstrip()
+        if len(lines) > most:
+            last = lines[most - 1].rstrip()
+            while across(last + "…") > wide:
+                last = last[:-1]
+            return [*lines[: most - 1], last + "…"]
+    return lines
 
 
 def table(rows: Sequence[dict[str, Any]]) -> Any:

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from stairs.climb.words import advice, worded
+from stairs.climb.words import QUALITIES, advice, worded
 from stairs.files import plain
 from stairs.training.folder import RUN
 from stairs.web.asking import Refused
@@ -14,7 +14,6 @@ LARGEST = 1 << 24  # bytes of a report that are read
 LONGEST_NAME, LONGEST_REASON = 60, 400  # letters
 MOST = 1e18  # no count and no cost is larger
 PICTURES = ("staircase", "frontier")
-QUALITIES = ("accuracy", "f1", "spearman", "bleu")  # that have a name in every language
 
 
 class Climb:
