@@ -8,7 +8,10 @@ task.answer("the cat")
 from importlib import import_module
 from typing import Any
 
+from stairs.machine import prepare_threads
 from stairs.version import __version__
+
+prepare_threads()  # before anything imports torch
 
 # Imported when first asked for: they bring torch along, and `stairs --help` must not wait for it.
 DOORS = {

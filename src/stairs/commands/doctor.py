@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from stairs import machine
 from stairs.commands.options import Common, parse, show
 from stairs.files import cache_folder
 from stairs.version import __version__
@@ -41,7 +42,7 @@ def examined() -> dict[str, Any]:
     found: dict[str, Any] = {
         "stairs": __version__,
         "python": platform.python_version(),
-        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "cores": machine.cores(),
         "memory_gb": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9, 1),
         "free_here_gb": round(shutil.disk_usage(Path.cwd()).free / 1e9, 1),
         "cache": str(cache_folder()),
@@ -50,9 +51,8 @@ def examined() -> dict[str, Any]:
     if "torch" not in missing:
         import torch
 
-        found["torch"] = torch.__version__
-        found["cpu"] = torch.backends.cpu.get_cpu_capability()
-        found["threads"] = torch.get_num_threads()
+        about = machine.description()
+        found |= {"torch": torch.__version__, "machine": machine.NAMES[about["kind"]], **about, "threads": torch.get_num_threads()}
         found["gpu"] = torch.cuda.get_device_name() if torch.cuda.is_available() else "none"
     found["missing"] = missing
     found["could_be_added"] = [f"{name} ({use})" for name, use in EXTRAS.items() if importlib.util.find_spec(name) is None]

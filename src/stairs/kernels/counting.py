@@ -4,7 +4,6 @@ An n-gram is (its first n-1 words, its last word), and its first n-1 words are t
 always two integers whatever the order. A slot of a table is two int64: the key, and number << 32 | count.
 """
 
-import os
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -12,13 +11,15 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from numba import njit, prange
 
+from stairs.machine import cores
+
 EMPTY = -1
 WORD_BITS = 31
 NUMBER_BITS = 32
 BATCH = 128  # probes whose memory is asked for before any is used, so that the cache misses overlap
 FULLEST = 0.6
 LARGE = 1 << 23  # slots from which on a table grows by twice, not four times
-THREADS = 1 << ((os.cpu_count() or 1).bit_length() - 1)  # the largest power of two that does not exceed the cores
+THREADS = 1 << (cores().bit_length() - 1)  # the largest power of two that does not exceed the cores
 
 
 @njit(nogil=True, cache=True)

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
+from stairs.machine import cores
 from stairs.progress import track
 from stairs.text import attached
 
@@ -49,7 +50,7 @@ def source_files() -> Iterator[Source]:
 
 def read_all(files: list[Source]) -> Iterator[list]:
     """The rows of `read_file` for all files in their order."""
-    shares = min(os.cpu_count() or 1, 8, len(files) // 200 + 1) if sys.executable else 1
+    shares = min(cores(), 8, len(files) // 200 + 1) if sys.executable else 1
     children = [ask(files[share::shares]) for share in range(1, shares)]
     try:
         parts = [read_share(files[::shares])]

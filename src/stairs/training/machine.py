@@ -1,6 +1,5 @@
 """What the machine computes with: device, threads, and what a result depends on besides its settings."""
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
@@ -9,6 +8,7 @@ from typing import Any
 import torch
 
 from stairs.errors import BadInput, EnvironmentFault
+from stairs.machine import cores
 from stairs.progress import say
 from stairs.training.options import TrainingOptions
 
@@ -33,10 +33,9 @@ def threads(count: int | None) -> Iterator[None]:
     """As many CPU threads as were asked for, inside the `with`."""
     before = torch.get_num_threads()
     if count is not None:
-        cores = os.cpu_count() or 1
-        if count > cores:
-            say(f"--threads {count} is more than this machine's {cores} cores; {cores} are used")
-        torch.set_num_threads(min(count, cores))
+        if count > cores():
+            say(f"--threads {count} is more than the {cores()} cores that are ours; {cores()} are used")
+        torch.set_num_threads(min(count, cores()))
     try:
         yield
     finally:

@@ -1,0 +1,151 @@
+"""What this machine does natively, found out once. Everything that chooses a precision, a number of threads or a fast path asks here.
+
+Three kinds of processor matter for speed: bfloat16 in hardware (AVX512-BF16, AMX, or ARM with bf16), AVX-512 without it, and AVX2, the ordinary one.
+Both the processor and oneDNN, PyTorch's library of products, must have a thing: PyTorch reads the first and ignores ONEDNN_MAX_CPU_ISA, which limits
+the second; the limit is also how a machine with more plays an ordinary one.
+"""
+
+import os
+import platform
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+WAIT_POLICY = "OMP_WAIT_POLICY"
+LIMITS = ("ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA")  # the second is the older name
+HAS_AVX512 = ("AVX512", "AVX10")  # how the names of limits begin that still allow it
+HAS_BF16 = ("AVX512_CORE_BF16", "AVX512_CORE_FP16", "AVX512_CORE_AMX", "AVX10")
+HAS_VNNI = ("AVX512_CORE_VNNI", *HAS_BF16)
+HAS_AVX_VNNI = ("AVX2_VNNI", "AVX512_CORE_FP16", "AVX512_CORE_AMX", "AVX10")
+NAMES = {
+    "bf16": "bfloat16 in hardware",
+    "avx512": "AVX-512 without bfloat16",
+    "avx2": "AVX2, without AVX-512 and bfloat16: the ordinary kind",
+    "other": "neither AVX2 nor bfloat16 in hardware",
+}
+_waits: dict[str, str] = {}  # how threads wait, found out when the package is imported
+
+
+def prepare_threads() -> None:
+    """Let PyTorch's threads sleep while they wait, unless the user has said otherwise. They spin by default, and where other processes use the same
+    cores that costs a factor of ten. And let there be no more of them than the control group pays for. Both only work before torch is imported."""
+    if cores() < affinity():
+        os.environ.setdefault("OMP_NUM_THREADS", str(cores()))
+    if WAIT_POLICY in os.environ:
+        _waits.setdefault("policy", os.environ[WAIT_POLICY].lower())
+    elif "torch" in sys.modules:
+        _waits.setdefault("policy", "active: torch was imported before stairs")
+    else:
+        os.environ[WAIT_POLICY] = "passive"
+        _waits.setdefault("policy", "passive")
+
+
+@cache
+def capabilities() -> dict[str, Any]:
+    """What PyTorch reads of the processor: avx2, avx512_f, avx512_bf16, avx512_vnni, avx_vnni, amx_bf16, ..."""
+    import torch
+
+    return dict(getattr(torch.cpu, "get_capabilities", dict)())
+
+
+def limit() -> str:
+    """The most oneDNN may use, as the environment says; nothing if it says nothing."""
+    return next((os.environ[name].upper() for name in LIMITS if os.environ.get(name, "").upper() not in ("", "ALL", "DEFAULT")), "")
+
+
+def allows(*names: str) -> bool:
+    return not limit() or limit().startswith(names)
+
+
+def is_arm() -> bool:
+    return platform.machine().lower() in ("arm64", "aarch64")
+
+
+@cache
+def has_bf16() -> bool:
+    """Whether products of bfloat16 are computed by the processor. Where they are emulated, they are ten and more times slower than float32's."""
+    import torch
+
+    if is_arm():
+        try:
+            return bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
+        except (RuntimeError, AttributeError):
+            return False
+    found = capabilities()
+    return bool(found.get("avx512_bf16") or found.get("amx_bf16") or found.get("amx_tile")) and has_avx512() and allows(*HAS_BF16)
+
+
+@cache
+def has_avx512() -> bool:
+    return bool(capabilities().get("avx512_f")) and allows(*HAS_AVX512) and "avx512" in vector_code()
+
+
+@cache
+def has_int8() -> bool:
+    """Whether a product of bytes adds up in 32 bits. Without it (VNNI), pairs of products of unsigned and signed bytes are added in 16 bits, which
+    saturate."""
+    found = capabilities()
+    if is_arm():
+        return True  # it has no product of unsigned and signed bytes that saturates
+    return bool((found.get("avx512_vnni") and allows(*HAS_VNNI)) or (found.get("avx_vnni") and allows(*HAS_AVX_VNNI)))
+
+
+def vector_code() -> str:
+    """Which of its compiled variants PyTorch runs: avx512, avx2, default, ... ATEN_CPU_CAPABILITY limits it."""
+    import torch
+
+    return torch.backends.cpu.get_cpu_capability().lower()
+
+
+@cache
+def kind() -> str:
+    """One of `NAMES`."""
+    if has_bf16():
+        return "bf16"
+    if has_avx512():
+        return "avx512"
+    return "avx2" if capabilities().get("avx2") and "default" not in vector_code() else "other"
+
+
+def precisions() -> tuple[str, ...]:
+    """In which training is native, what is usually fastest first."""
+    return ("bf16", "fp32") if has_bf16() else ("fp32",)
+
+
+@cache
+def cores() -> int:
+    """Processors that are ours to use: those this process may run on, and no more than the quota of its control group."""
+    return max(1, min(affinity(), quota() or affinity()))
+
+
+def affinity() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def quota() -> int | None:
+    """Processors that the control group allows, rounded up; None if it sets no limit."""
+    group = Path("/sys/fs/cgroup")
+    for files in ([group / "cpu.max"], [group / "cpu" / "cpu.cfs_quota_us", group / "cpu" / "cpu.cfs_period_us"]):  # of version 2 and of version 1
+        try:
+            allowed, period = " ".join(file.read_text() for file in files).split()
+            if allowed != "max" and int(allowed) > 0:
+                return -(-int(allowed) // int(period))
+        except (OSError, ValueError):
+            continue
+    return None
+
+
+def description() -> dict[str, Any]:
+    """What `stairs doctor` prints, `run.json` keeps and benchmarks say of themselves."""
+    found = capabilities()
+    return {
+        "kind": kind(),
+        "processor": str(found.get("cpu_name") or platform.processor() or platform.machine()),
+        "cores": cores(),
+        "bf16": "native" if has_bf16() else "emulated",
+        "int8": "native" if has_int8() else "in 7 bits",
+        "limit": limit() or "none",
+        "vector_code": vector_code(),
+        "wait_policy": _waits.get("policy", "not set"),
+    }
