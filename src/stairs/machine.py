@@ -8,6 +8,7 @@ the second; the limit is also how a machine with more plays an ordinary one.
 import os
 import platform
 import sys
+import time
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -114,6 +115,22 @@ def precisions() -> tuple[str, ...]:
 
 
 @cache
+def bf16_slowdown() -> float:
+    """How many times as long as in float32 a product takes in bfloat16, measured in a few milliseconds."""
+    import torch
+
+    times = []
+    for kind in (torch.float32, torch.bfloat16):
+        a, b = torch.ones(256, 256, dtype=kind), torch.ones(256, 512, dtype=kind)
+        a @ b
+        began = time.perf_counter()
+        for _ in range(3):
+            a @ b
+        times.append(time.perf_counter() - began)
+    return times[1] / times[0]
+
+
+@cache
 def cores() -> int:
     """Processors that are ours to use: those this process may run on, and no more than the quota of its control group."""
     return max(1, min(affinity(), quota() or affinity()))
@@ -149,3 +166,8 @@ def description() -> dict[str, Any]:
         "vector_code": vector_code(),
         "wait_policy": _waits.get("policy", "not set"),
     }
+
+
+@cache
+def gigaflops() -> float:
+    return 60.0
