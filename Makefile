@@ -10,10 +10,13 @@ BENCHMARKS := ngram encode gpt_train gpt_generate word2vec glove near bert_train
 
 # A worker for each core; one that has nothing left to do takes over tests of another. ONLY="tests/text -x" chooses tests or adds options.
 TEST := $(BIN)/python -m pytest -n auto --dist worksteal
-# A machine with more plays an ordinary one. All four must be set before Python starts.
+# A machine with more plays an ordinary one. All four must be set before Python starts. Other processors are what they are.
+ifeq ($(shell uname -m),x86_64)
 AVX2 := ONEDNN_MAX_CPU_ISA=AVX2 ATEN_CPU_CAPABILITY=avx2 NUMBA_CPU_NAME=haswell NUMBA_CPU_FEATURES=+avx2,+fma,+avx,+f16c,+bmi,+bmi2,+popcnt,+lzcnt
+endif
+OUT ?= runs/climb-avx2
 
-.PHONY: climb test test-all test-avx2 bench check weights clean
+.PHONY: climb test test-all test-avx2 climb-avx2 data bench check weights clean
 
 climb: $(COMPILED)
 	$(BIN)/stairs climb --budget 8m
@@ -28,6 +31,14 @@ test-all: $(COMPILED) $(VENV)/reference
 test-avx2: $(READY)
 	$(AVX2) $(BIN)/python -m stairs.climb.compilation
 	$(AVX2) $(TEST) $(ONLY)
+
+climb-avx2: $(READY)
+	$(AVX2) $(BIN)/python -m stairs.climb.compilation
+	$(AVX2) $(BIN)/stairs climb --budget 3m --out $(OUT)
+
+# Where tests and benchmarks look for real data, if anywhere.
+data:
+	@echo $(STAIRS_DATA)
 
 bench: $(COMPILED) $(VENV)/reference
 	for name in $(BENCHMARKS); do $(BIN)/python benchmarks/$$name.py || exit 1; done
