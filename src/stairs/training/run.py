@@ -30,7 +30,7 @@ from stairs.version import __version__
 METRICS, MODEL, TOKENIZER = "metrics.jsonl", "model", "tokenizer"
 GROWING = ("training.steps", "training.epochs")  # a run may be made longer
 FORMAT = 1
-FREE_TO_CHANGE = {"versions", "created", "format", "environment", "adjustable", "decided"}  # may differ when a run is continued
+FREE_TO_CHANGE = {"versions", "created", "format", "environment", "adjustable", "decided", "recipe"}  # may differ when a run is continued
 
 
 class Run:
