@@ -25,6 +25,7 @@ NAMES = {
     "avx2": "AVX2, without AVX-512 and bfloat16: the ordinary kind",
     "other": "neither AVX2 nor bfloat16 in hardware",
 }
+PROBE_ROWS, PROBE_WIDTH, PROBE_SECONDS = 512, 256, 0.15  # of the products whose speed is measured
 _waits: dict[str, str] = {}  # how threads wait, found out when the package is imported
 
 
@@ -169,5 +170,23 @@ def description() -> dict[str, Any]:
 
 
 @cache
-def gigaflops() -> float:
-    return 60.0
+def gigaflops(threads: int | None = None) -> float:
+    """Billions of float32 operations a second in products like those of training, from a probe of a fifth of a second at most; with as many threads
+    as PyTorch uses, or fewer. What else runs on the machine slows the probe as it will slow the training."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(max(1, min(threads or before, cores())))
+    try:
+        with torch.inference_mode():
+            a, b = torch.ones(PROBE_ROWS, PROBE_WIDTH), torch.ones(PROBE_WIDTH, 4 * PROBE_WIDTH)
+            product = a @ b  # finds its memory and its kernel
+            times: list[float] = []
+            began = time.perf_counter()
+            while time.perf_counter() - began < PROBE_SECONDS or len(times) < 3:
+                started = time.perf_counter()
+                torch.mm(a, b, out=product)
+                times.append(time.perf_counter() - started)
+        return 2 * a.numel() * b.shape[1] / (sum(times) / len(times)) / 1e9
+    finally:
+        torch.set_num_threads(before)

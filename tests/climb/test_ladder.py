@@ -61,7 +61,7 @@ def quick(monkeypatch):
     monkeypatch.setattr(ladder, "choose_within", lambda steps, budget, megabytes: (list(steps), ""))
     monkeypatch.setattr(ladder, "allot", lambda steps, left: {step.name: SHARE for step in steps if step.learns_by == "gradient"})
     for place in (reading, translating):
-        monkeypatch.setattr(place, "choose_recipe", lambda *given: Recipe("mini", {"batch_tokens": 256}))
+        monkeypatch.setattr(place, "choose_recipe", lambda *given, **more: Recipe("mini", None, 256, None, ""))
     for step, settings in SMALL.items():
         monkeypatch.setitem(reading.SIZES, step, {**reading.SIZES[step], "mini": settings})
 

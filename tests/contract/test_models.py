@@ -1,5 +1,6 @@
 """What every model promises, whatever its paper. A new step joins by its line in `SMALL`."""
 
+from contextlib import nullcontext
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +12,7 @@ from stairs.inspection.capture import capture
 from stairs.layers.stretch import Stretch
 from stairs.models import MODELS
 from stairs.models.configs import CONFIGS
-from stairs.models.sizes import SIZES
+from stairs.models.sizes import SIZES, TRAINING
 from stairs.text.batch import IGNORE, Batch, next_token_batch, padded
 
 BEGIN, END, PAD, VOCABULARY = 2, 3, 0, 30
@@ -60,8 +61,55 @@ def name(request):
 
 def test_every_step_is_listed_with_its_settings_and_sizes(name):
     assert name in CONFIGS and name in SMALL and MODELS[name].name == name
-    for size in ("mini", "small", "base", "paper"):
-        MODELS[name](CONFIGS[name](vocab_size=VOCABULARY, **SIZES[name][size]))
+    assert {"mini", "small", "base", "paper"} <= SIZES[name].keys()
+    for size, settings in SIZES[name].items():
+        with torch.device("meta") if size == "large" else nullcontext():
+            MODELS[name](CONFIGS[name](vocab_size=VOCABULARY, **settings))
+
+
+@pytest.mark.parametrize("name", [name for name in MODELS if MODELS[name].learns_by == "gradient"])
+def test_sizes_grow_and_each_below_mini_says_how_it_is_trained(name):
+    def weights(size):
+        return sum(weight.numel() for weight in MODELS[name](CONFIGS[name](vocab_size=VOCABULARY, **SIZES[name][size])).parameters())
+
+    assert weights("nano") < weights("micro") < weights("mini") < weights("small")
+    assert TRAINING[name].keys() == {"nano", "micro"}
+    for training in TRAINING[name].values():
+        assert training.keys() <= {"learning_rate", "batch_tokens"} and "batch_tokens" in training
+
+
+def zipf():
+    """Logarithms of shares, and what a softmax sees of them."""
+    shares = torch.distributions.Dirichlet(1 / torch.arange(1.0, VOCABULARY + 1)).sample().clamp(min=1e-4)
+    shares /= shares.sum()
+    return shares.log(), shares.log() - shares.log().mean()
+
+
+@pytest.mark.parametrize("name", [name for name in MODELS if MODELS[name].can("start_at_unigram") and name not in ("seq2seq", "cove")])
+def test_the_unigram_distribution_is_added_to_the_first_predictions_and_to_nothing_else(name):
+    plain, model, batch = trained(name), trained(name), batch_of(name)
+    log_shares, centred = zipf()
+    model.start_at_unigram(log_shares)
+    added = (model.predict(batch) - plain.predict(batch)).detach()
+    assert torch.allclose(added - added.mean(-1, keepdim=True), centred.expand_as(added), atol=1e-4)
+
+
+@pytest.mark.parametrize("name", [name for name in MODELS if MODELS[name].learns_by == "gradient"])
+def test_first_predictions_are_nearly_the_unigram_distribution(name):
+    model, batch = trained(name), batch_of(name)
+    log_shares, _ = zipf()
+
+    def divergence():
+        predicted = model.predict(batch).detach()[batch.real].log_softmax(-1)
+        return float((log_shares.exp() * (log_shares - predicted)).sum(-1).mean())
+
+    uniform = divergence()
+    model.start_at_unigram(log_shares)
+    assert divergence() < (0.35 if "smoothing" in SMALL[name] else 0.02) * uniform  # translators begin with larger tables
+    weights = [weight.clone() for weight in model.parameters()]
+    model.initialize(0)
+    model.start_at_unigram(log_shares)
+    assert all(torch.equal(a, b) for a, b in zip(weights, model.parameters(), strict=True))
 
 
 def test_a_model_has_a_verb_or_says_which_steps_have_it(name):

@@ -47,7 +47,8 @@ def chosen(step: str, shards: Shards, seconds: float) -> dict[str, Any]:
     budget: dict[str, Any] = {"budget": f"{seconds:.3f}s"}
     if MODELS[step].learns_by == "sweeping":  # always to the same numbers, or a climb could not be done again
         return {"size": "mini", "training": {"deterministic": True, "epochs": MODELS[step].epochs, **budget}}
-    recipe = choose_recipe(step, seconds, shards.info("train")["characters"], machine.gigaflops())
+    fast, size = machine.gigaflops(), shards.tokenizer.vocab_size
+    recipe = choose_recipe(step, seconds, shards.info("train")["characters"], fast, bf16=machine.has_bf16(), vocabulary=size)
     say_more(recipe.reason)
     return {"size": recipe.size, "training": {**budget, **recipe.training}}
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from stairs.commands.options import show, spec_from
-from stairs.commands.train import Train, config_of, flags, given_corpus, prepared, settled_for, untrained
+from stairs.commands.train import Train, config_of, flags, given_corpus, prepared, settled_for, untrained, with_recipe
 from stairs.errors import BadInput
 
 ABOUT = """The minutes, memory and disk that `stairs train` with the same words would take. A small part of the corpus is cut and counted, and what
@@ -25,7 +25,7 @@ def main(arguments: list[str]) -> int:
 
 
 def run(options: Any) -> int:
-    plan = planned(options)
+    plan = planned(with_recipe(options)[0])
     if options.json:
         show(plan)
     else:

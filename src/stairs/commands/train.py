@@ -2,6 +2,7 @@
 
 import dataclasses
 import inspect
+import os
 import re
 from dataclasses import dataclass, make_dataclass
 from pathlib import Path
@@ -14,9 +15,16 @@ from stairs.commands.options import Common, Cutting, Reading, corpus_from, parse
 from stairs.errors import BadInput
 from stairs.models.configs import CONFIGS, FROM_TOKENIZER
 from stairs.models.sizes import SIZES, TRANSLATING, USUAL_TOKENIZER
+from stairs.progress import say
 from stairs.training.folder import RUN, check_run
 from stairs.training.options import TrainingOptions
+from stairs.training.recipe import ENOUGH, Recipe, choose_recipe, recipe_of_size
 
+Size = Literal["auto", "nano", "micro", "mini", "small", "base", "large", "paper"]
+BATCH_TOKENS = "positions per step, over all workers; if not given, 2048, or fewer for a size below mini"
+OWN_SHAPE = ("width", "heads", "layers", "hidden", "filters", "order")  # with one of these the user describes a model of his own
+NUMBER_NAMES = 64  # words in the names of numbers, about
+UNPACKED = 3.5  # characters in a byte of packed text
 ABOUT = """Train a step on text. The corpus is txt, jsonl, csv, tsv or parquet, plain or packed as gz, xz or zst, a folder of those, or - for
 stdin; `python` is the prose of the Python installation itself. Steps that translate learn from --pairs instead. Steps: {steps}."""
 
@@ -29,7 +37,8 @@ class Train(TrainingOptions, Cutting, Reading, Common):
     dev: tuple[str, ...] = ()  # pairs to judge by while training; a few of the others if not given
     backwards: bool = False  # translate from the second language into the first
     out: str | None = None  # run folder; runs/CORPUS-STEP if not given
-    size: Literal["mini", "small", "base", "large", "paper"] = "mini"  # a named set of the settings below
+    size: Size = "auto"  # a named set of the settings below; auto: with a budget what the time, the text and this machine allow, else mini
+    batch_tokens: Annotated[int | None, arg(help=BATCH_TOKENS)] = None  # type: ignore[assignment]
     dry_run: bool = False  # say what it would take, and stop
 
 
@@ -42,7 +51,9 @@ def run(options: Any) -> int:
         from stairs.commands.plan import run as plan
 
         return plan(options)
+    options, recipe = with_recipe(options)
     task, shards, out = prepared(options)
+    task.recipe = dataclasses.asdict(recipe) if recipe.reason else None
     from stairs.training.fit import fit
 
     measured = fit(task, shards, out, training_of(options))
@@ -58,6 +69,58 @@ def run(options: Any) -> int:
         also += f", BLEU {measured['bleu']['value']:.2f}, {measured['exact']['value']:.1%} exact" if "bleu" in measured else ""
         print(f"{out}: {found['value']:.4f} {task.watched.replace('_', ' ')} on held-out text ({interval}){also}")
     return 0
+
+
+def with_recipe(options: Any) -> tuple[Any, Recipe]:
+    """The options with what they leave open filled in (size, batch, vocabulary, learning rate), and the recipe it comes from. A run that exists, or
+    one whose weights are begun with, keeps its own."""
+    recipe = recipe_for(options)
+    if recipe.reason:
+        say(recipe.reason)
+    chosen: dict[str, Any] = {"size": recipe.size}
+    if options.batch_tokens is None:
+        chosen["batch_tokens"] = recipe.batch_tokens
+    if options.learning_rate is None:
+        chosen["learning_rate"] = recipe.learning_rate
+    if options.vocab_size is None and options.tokenizer in (None, USUAL_TOKENIZER[options.step]):
+        chosen["vocab_size"] = recipe.vocab_size
+    return dataclasses.replace(options, **chosen), recipe
+
+
+def recipe_for(options: Any) -> Recipe:
+    if options.size != "auto":
+        return recipe_of_size(options.step, options.size)
+    source = output(options) if (output(options) / RUN).exists() else Path(options.fork) if options.fork else None
+    if source is not None:
+        from stairs.training.run import Run
+
+        known = Run(source).settings.get("recipe")
+        return Recipe(**known) if known else recipe_of_size(options.step, "mini")
+    own = any(getattr(options, name, None) is not None for name in OWN_SHAPE if name in SIZES[options.step].get("nano", ()))
+    by_time = options.steps is None and options.epochs is None
+    if not by_time or own or options.step not in ENOUGH or computes_elsewhere(options):
+        return recipe_of_size(options.step, "mini")
+    from stairs import machine
+
+    numbers = bool(options.pairs) and pairs.by_rule(options.pairs) and options.tokenizer is None
+    return choose_recipe(
+        options.step, training_of(options).budget_seconds, characters_of(options), machine.gigaflops(options.threads),
+        bf16=options.precision != "fp32" and machine.has_bf16(), vocabulary=NUMBER_NAMES if numbers else options.vocab_size,
+    )  # fmt: skip
+
+
+def computes_elsewhere(options: Any) -> bool:
+    """On a GPU, or on many machines, which would have to agree: the probe of one processor says nothing of those."""
+    import torch
+
+    return int(os.environ.get("WORLD_SIZE", "1")) > 1 or options.device.startswith("cuda") or (options.device == "auto" and torch.cuda.is_available())
+
+
+def characters_of(options: Any) -> int | None:
+    """About so many, from the sizes of the files; None for pairs, for stdin, which can be read only once, and for the embedded prose."""
+    if options.pairs or "-" in options.corpus or (options.corpus == ("python",) and not Path("python").exists()):
+        return None
+    return round(sum(source.size * (UNPACKED if source.compression else 1) for source in corpus_from(options.corpus, options).sources))
 
 
 def prepared(options: Any) -> tuple[Any, Any, Path]:
@@ -118,7 +181,10 @@ def settled_for(options: Any) -> TrainingOptions:
 
 
 def training_of(options: Any) -> TrainingOptions:
-    return TrainingOptions(**{field.name: getattr(options, field.name) for field in dataclasses.fields(TrainingOptions)})
+    given = {field.name: getattr(options, field.name) for field in dataclasses.fields(TrainingOptions)}
+    if given["batch_tokens"] is None:
+        del given["batch_tokens"]  # the default
+    return TrainingOptions(**given)
 
 
 def given_corpus(options: Any) -> Any:
@@ -157,6 +223,8 @@ def flags(kind: Any, arguments: list[str], command: str, about: str) -> Any:
         raise BadInput(f"--pairs, --dev and --backwards are for steps that translate ({', '.join(TRANSLATING)}); {instead}")
     if not translating and not options.corpus:
         raise BadInput(f"no corpus came; give a text file: stairs {command} {options.step} notes.txt")
+    if options.size not in ("auto", *SIZES[options.step]):
+        raise BadInput(f"{options.step} has no size {options.size}; it has {', '.join(SIZES[options.step])}")
     training_of(options).check()
     return options
 
@@ -166,7 +234,12 @@ def with_settings(kind: Any, step: str) -> Any:
     own = {field.name for field in dataclasses.fields(kind)}
     fields: list[Any] = []
     for base in kind.__mro__[:-1]:  # named again with their words, which are not found through a class without a source
-        fields += [(field.name, Annotated[field.type, arg(help=words)], field) for field, words in worded(base) if field.name in base.__annotations__]
+        told = {name for name, *_ in fields}  # by a class that inherits from this one
+        fields += [
+            (field.name, Annotated[field.type, arg(help=words)] if words else field.type, field)
+            for field, words in worded(base)
+            if field.name in base.__annotations__ and field.name not in told
+        ]
     for field, words in worded(CONFIGS[step]):
         if field.name not in own and field.name not in FROM_TOKENIZER:
             chosen: Any = field.type
@@ -176,7 +249,7 @@ def with_settings(kind: Any, step: str) -> Any:
 
 def worded(kind: Any) -> list[tuple[Any, str]]:
     """The fields of a dataclass with the words that stand behind them."""
-    words = dict(re.findall(r"^ {4}(\w+):.*?# (.*)$", inspect.getsource(kind), re.M))
+    words = dict(re.findall(r"^ {4}(\w+):.*?# (?!type: )(.*)$", inspect.getsource(kind), re.M))
     return [(field, words.get(field.name, "")) for field in dataclasses.fields(kind)]
 
 
@@ -185,4 +258,5 @@ def config_of(options: Any, **told: Any) -> Any:
     names = [field.name for field in dataclasses.fields(kind)]
     given = {name: getattr(options, name, None) for name in names if name not in FROM_TOKENIZER}
     told = {name: value for name, value in told.items() if name in names}  # not every step has a part for each special id
-    return kind(**told, **{**SIZES[options.step][options.size], **{name: value for name, value in given.items() if value is not None}})
+    size = "mini" if options.size == "auto" else options.size
+    return kind(**told, **{**SIZES[options.step][size], **{name: value for name, value in given.items() if value is not None}})

@@ -41,6 +41,13 @@ def faint(*tables: nn.Module | None) -> None:
             table.weight.div_(FAINT)
 
 
+@torch.no_grad()
+def spread_bias(table: torch.Tensor, bias: torch.Tensor, offset: float) -> None:
+    """Give the rows of an output layer a bias although it has no parameter for one: logits = hidden table^T + bias, for a `hidden` whose D numbers
+    are `offset` on average. Each row gets the same number everywhere, which a layer norm that reads the table as input takes away again."""
+    table.sub_(table.mean(1, keepdim=True)).add_((bias - bias.mean())[:, None].to(table) / (table.shape[1] * offset))
+
+
 def named(seed: int, name: str) -> torch.Generator:
     """The randomness of one name."""
     digest = hashlib.blake2b(f"{seed}:{name}".encode(), digest_size=8).digest()

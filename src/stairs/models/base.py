@@ -88,6 +88,10 @@ class Model(nn.Module):
     def initialize(self, seed: int) -> None:
         """Begin anew: every weight a function of the seed alone. Steps that count have none."""
 
+    def start_at_unigram(self, log_shares: Tensor) -> None:
+        """Let the untrained model predict each token of the vocabulary with its share of the text, e^log_shares (V,), so that no update is spent on
+        finding out which tokens are frequent. Only models with a softmax over the vocabulary do."""
+
     def read(self, ids: Tensor, state: Any = None) -> tuple[Tensor, Any]:
         """Read several ids per row, (B, T): what `step` gives after the last of them."""
         for column in ids.unbind(1):

@@ -8,8 +8,9 @@ Devlin et al. 2018, "BERT: Pre-training of Deep Bidirectional Transformers for L
     p(second sentence follows the first) = softmax(tanh(h_L[CLS] P) N)
 
 Departures: heads begin by looking at neighbours (`layers/neighbours.py`), segments begin fainter than in the paper, and the tables of embeddings
-learn faster than the rest (`tables_times`), since a short training would otherwise learn which words there are for most of its time. Where few
-positions are asked for, only theirs are compared with the vocabulary, and padding is not computed (`layers/unpadded.py`).
+learn faster than the rest (`tables_times`), since a short training would otherwise learn which words there are for most of its time; for the same
+reason predictions begin at the unigram distribution of the training text. Where few positions are asked for, only theirs are compared with the
+vocabulary, and padding is not computed (`layers/unpadded.py`).
 """
 
 from typing import Any
@@ -87,6 +88,11 @@ class BERT(Model):
         look_at_neighbours(self.positions, self.blocks, seed)
         if self.word_head is not None:
             nn.init.zeros_(self.word_head.bias)
+
+    @torch.no_grad()
+    def start_at_unigram(self, log_shares: Tensor) -> None:
+        if self.word_head is not None:
+            self.word_head.bias.copy_(log_shares)
 
     def encode(self, batch: Batch) -> Tensor:
         """The last block's vector of each token, (B, T, D)."""

@@ -16,7 +16,8 @@ The softmax in training: over all words, over a sample of them, or with `cnn` ov
     tokens_w = CNN(letters of w) + M c_w                                        Jozefowicz et al. 2016; c_w is short
 
 Departures: where the paper carries the state from one row of text to the next, ours reads `carry` words before the row, and behind it for the other
-direction, without learning from them: what a row teaches depends on the text alone, and a run that was interrupted goes on exactly.
+direction, without learning from them: what a row teaches depends on the text alone, and a run that was interrupted goes on exactly. b
+begins at the logarithm of the words' shares of the training text.
 """
 
 from typing import Any
@@ -75,6 +76,14 @@ class ELMo(Model):
                 part.begin()
         with torch.no_grad():
             self.output_bias.zero_()
+
+    @torch.no_grad()
+    def start_at_unigram(self, log_shares: Tensor) -> None:
+        """A word that cannot be said counts as the unknown one."""
+        self.output_bias.copy_(log_shares[: self.outputs])
+        rest = log_shares[self.outputs :]
+        if len(rest):
+            self.output_bias[self.config.unknown] = torch.logaddexp(log_shares[self.config.unknown], rest.logsumexp(0))
 
     # Reading
 

@@ -6,7 +6,8 @@ Radford et al. 2018, "Improving Language Understanding by Generative Pre-Trainin
     h_l = h + attention(norm(h)), then h + feed_forward(norm(h))          each position looks only back
     p(next) = softmax(norm(h_L) tokens^T)
 
-Departures: positions may also be waves or turns (`layers/positions.py`); padding is not computed (`layers/unpadded.py`).
+Departures: positions may also be waves or turns (`layers/positions.py`); padding is not computed (`layers/unpadded.py`); with norms before the
+sublayers, predictions begin at the unigram distribution of the training text.
 """
 
 import math
@@ -18,13 +19,15 @@ from torch import Tensor, nn
 from stairs.layers.block import Block
 from stairs.layers.cache import KeyValues
 from stairs.layers.dropout import Dropout
-from stairs.layers.initial import faint, initialize
+from stairs.layers.initial import faint, initialize, spread_bias
 from stairs.layers.masks import causal, padding
 from stairs.layers.positions import Learned, Rotary, Sinusoidal
 from stairs.layers.unpadded import Groups, unpadded
 from stairs.models.base import Speaker
 from stairs.models.configs import GPTConfig
 from stairs.text.batch import Batch
+
+OFFSET = 0.25  # the bias with which the last norm begins: small, since all vectors of tokens have it in common
 
 
 @dataclass
@@ -75,6 +78,14 @@ class GPT(Speaker):
                 for name in ("attention.output.weight", "feed_forward.outer.weight"):
                     block.get_parameter(name).div_(math.sqrt(2 * self.config.layers))
         faint(self.positions)
+
+    @torch.no_grad()
+    def start_at_unigram(self, log_shares: Tensor) -> None:
+        """The output layer has no bias, as in GPT-2, but the norm below it has one. With norms after the sum, as in the paper,
+        the weights stay as they are: there the blocks would read what stands for the bias."""
+        if isinstance(self.norm, nn.LayerNorm):
+            self.norm.bias.fill_(OFFSET)
+            spread_bias(self.output_weight, log_shares, OFFSET)
 
     def encode(self, batch: Batch) -> Tensor:
         """The last block's vector of each token, (B, T, D)."""

@@ -7,7 +7,8 @@ Bengio, Ducharme, Vincent & Janvin 2003, "A Neural Probabilistic Language Model"
 
 `vectors` is C, `hidden` is H and d, `output` is U, W and b in one matrix: [U W] (tanh(d + H x), x).
 
-Departures: before the first word of a text stand begin marks; with a large vocabulary it may be trained against a sample of the words.
+Departures: before the first word of a text stand begin marks; with a large vocabulary it may be trained against a sample of the words; b
+begins at the logarithm of the words' shares of the training text.
 """
 
 import torch
@@ -40,6 +41,10 @@ class NNLM(Model):
 
     def initialize(self, seed: int) -> None:
         initialize(self, seed, deviation=0.05)
+
+    @torch.no_grad()
+    def start_at_unigram(self, log_shares: Tensor) -> None:
+        self.output.bias.copy_(log_shares)
 
     def encode(self, batch: Batch) -> Tensor:
         """A token's own vector beside the hidden layer that read it, (B, T, D)."""

@@ -14,7 +14,7 @@ CoVe (McCann et al. 2017): what the first network has learnt for the second, use
 
 Departures: with attention the cell reads y_{i-1} alone and C_i enters after it, as in Luong et al., whatever the score, so that all steps of a
 sentence are computed in one fused loop; encoder, decoder and output share one table of tokens; paper is Bahdanau's size, but with a decoder as wide
-as both directions of the encoder together.
+as both directions of the encoder together; predictions begin at the unigram distribution of the target language.
 """
 
 import math
@@ -26,12 +26,14 @@ from torch import Tensor, nn
 
 from stairs.layers.attention import Additive, Bilinear, Projected, Score, attend, dot, prepared, scaled_dot
 from stairs.layers.dropout import Dropout
-from stairs.layers.initial import initialize
+from stairs.layers.initial import initialize, spread_bias
 from stairs.layers.masks import padding
 from stairs.layers.recurrent import PARTS, BothWays, Recurrent, State
 from stairs.models.base import Translator, passing
 from stairs.models.configs import Seq2SeqConfig
 from stairs.text.batch import Batch
+
+OFFSET = 0.5  # of what the output layer reads, before the first update
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,12 @@ class Seq2Seq(Translator):
 
     def initialize(self, seed: int) -> None:
         initialize(self, seed, None)
+
+    @torch.no_grad()
+    def start_at_unigram(self, log_shares: Tensor) -> None:
+        """The output layer has no bias; that of the layer below it lifts what it reads."""
+        self.decoder_readout.bias.fill_(math.atanh(OFFSET))
+        spread_bias(self.tokens.weight, log_shares, OFFSET)
 
     def encode(self, batch: Batch) -> Tensor:
         """What the encoder makes of each token, (B, S, D)."""

@@ -24,18 +24,24 @@ USUAL_MIN_COUNT = {"cbow": 5, "skipgram": 5, "glove": 5}  # a word seen less oft
 SIZES: dict[str, dict[str, dict[str, Any]]] = {
     "ngram": {"mini": {}, "small": {"order": 4}, "base": {"order": 5}, "paper": {"order": 5}},
     "nnlm": {
+        "nano": {"order": 4, "width": 32, "hidden": 64},
+        "micro": {"width": 32, "hidden": 128},
         "mini": {},
         "small": {"width": 128, "hidden": 512},
         "base": {"order": 8, "width": 256, "hidden": 1024},
         "paper": {"order": 6, "width": 100, "hidden": 60, "softmax": "full"},
     },
     "gpt": {
+        "nano": {"context": 128, "width": 64, "heads": 2, "layers": 2},
+        "micro": {"context": 128, "width": 128, "heads": 4, "layers": 3},
         "mini": {},
         "small": {"width": 384, "heads": 6, "layers": 6},
         "base": {"context": 512, "width": 768, "heads": 12, "layers": 12, "dropout": 0.1},
         "paper": {"context": 512, "width": 768, "heads": 12, "layers": 12, "dropout": 0.1, "norm_first": False},
     },
     "bert": {
+        "nano": {"width": 64, "heads": 2, "layers": 2, "dropout": 0.0},
+        "micro": {"width": 128, "layers": 3, "dropout": 0.0},
         "mini": {},
         "small": {"width": 512, "heads": 8},
         "base": {"context": 512, "width": 768, "heads": 12, "layers": 12},
@@ -55,18 +61,24 @@ SIZES: dict[str, dict[str, dict[str, Any]]] = {
         "paper": {"width": 300, "subsample": 1e-5},
     },
     "seq2seq": {
+        "nano": {"width": 64, "hidden": 128},
+        "micro": {"width": 128, "hidden": 256},
         "mini": {},
         "small": {"width": 512, "layers": 2},
         "base": {"width": 512, "hidden": 1024, "layers": 2},
         "paper": {"width": 620, "hidden": 2000, "cell": "gru", "attention": "additive", "smoothing": 0.0},
     },
     "cove": {
+        "nano": {"width": 64, "hidden": 128, "layers": 2, "attention": "bilinear"},
+        "micro": {"width": 128, "hidden": 256, "layers": 2, "attention": "bilinear"},
         "mini": {"layers": 2, "attention": "bilinear"},
         "small": {"width": 300, "layers": 2, "attention": "bilinear"},
         "base": {"width": 300, "hidden": 600, "layers": 2, "attention": "bilinear"},
         "paper": {"width": 300, "hidden": 600, "layers": 2, "attention": "bilinear"},
     },
     "elmo": {
+        "nano": {"width": 32, "hidden": 128, "filters": (16, 16, 32, 32), "samples": 1024, "dropout": 0.0},
+        "micro": {"width": 64, "hidden": 256, "filters": (16, 16, 32, 64, 64), "samples": 1024, "dropout": 0.0},
         "mini": {},
         "small": {"width": 256, "hidden": 1024, "filters": (32, 32, 64, 128, 256)},
         "base": {"width": 512, "hidden": 2048, "filters": (32, 32, 64, 128, 256, 512), "longest": 30, "highways": 2},
@@ -85,6 +97,8 @@ SIZES: dict[str, dict[str, dict[str, Any]]] = {
         },
     },
     "transformer": {
+        "nano": {"width": 64, "heads": 2, "layers": 2},
+        "micro": {"width": 128, "layers": 2},
         "mini": {},
         "small": {"width": 512, "heads": 8},
         "base": {"context": 512, "width": 512, "heads": 8, "layers": 6},
@@ -93,4 +107,15 @@ SIZES: dict[str, dict[str, dict[str, Any]]] = {
     },
     "glove": {"mini": {}, "small": {"width": 200}, "base": {"width": 300}, "paper": {"width": 300, "most": 100.0}},
     "vectors": {"mini": {}, "small": {}, "base": {}, "paper": {}},
+}
+
+# How a size is trained where the model's own learning rate and the usual batch do not fit it: a small model learns from more updates of fewer tokens.
+TRAINING: dict[str, dict[str, dict[str, Any]]] = {
+    "nnlm": {"nano": {"batch_tokens": 1024}, "micro": {"batch_tokens": 1024}},
+    "gpt": {"nano": {"learning_rate": 5e-3, "batch_tokens": 1024}, "micro": {"learning_rate": 2e-3, "batch_tokens": 1024}},
+    "bert": {"nano": {"learning_rate": 2e-3, "batch_tokens": 1024}, "micro": {"learning_rate": 1e-3, "batch_tokens": 1024}},
+    "seq2seq": {"nano": {"learning_rate": 5e-3, "batch_tokens": 512}, "micro": {"learning_rate": 3e-3, "batch_tokens": 512}},
+    "cove": {"nano": {"learning_rate": 5e-3, "batch_tokens": 512}, "micro": {"learning_rate": 3e-3, "batch_tokens": 512}},
+    "elmo": {"nano": {"learning_rate": 5e-3, "batch_tokens": 1024}, "micro": {"learning_rate": 3e-3, "batch_tokens": 1024}},
+    "transformer": {"nano": {"learning_rate": 5e-3, "batch_tokens": 512}, "micro": {"learning_rate": 3e-3, "batch_tokens": 512}},
 }

@@ -9,7 +9,8 @@ Vaswani et al. 2017, "Attention Is All You Need":
 
 Departures: heads begin by looking at neighbours (`layers/neighbours.py`); the norm stands before each sublayer, with one more at the end, except in
 the size of the paper or with `--norm-first False`; the rate falls to zero along a straight line unless `--schedule inverse-sqrt` is given, since a
-training here knows when it will end; attention drops out weights, too, as most code does.
+training here knows when it will end; attention drops out weights, too, as most code does; with norms before the sublayers, predictions begin at the
+unigram distribution of the target language.
 """
 
 import math
@@ -22,13 +23,15 @@ from torch import Tensor, nn
 from stairs.layers.block import Block
 from stairs.layers.cache import Memory, Ways
 from stairs.layers.dropout import Dropout
-from stairs.layers.initial import initialize
+from stairs.layers.initial import initialize, spread_bias
 from stairs.layers.masks import causal, padding
 from stairs.layers.neighbours import across, back, look_by_waves, offset
 from stairs.layers.positions import Sinusoidal
 from stairs.models.base import Translator, passing
 from stairs.models.configs import TransformerConfig
 from stairs.text.batch import Batch
+
+OFFSET = 1.0  # the bias with which the decoder's last norm begins
 
 
 @dataclass
@@ -74,6 +77,13 @@ class Transformer(Translator):
         look_by_waves((cast(Block, block).attention for block in self.blocks), offset)
         look_by_waves((cast(Block, block).attention for block in self.decoder_blocks), back)
         look_by_waves((cast(Block, block).cross_attention for block in self.decoder_blocks), across)
+
+    @torch.no_grad()
+    def start_at_unigram(self, log_shares: Tensor) -> None:
+        """As GPT: the bias that the output layer does not have is that of the norm below it; not with norms after the sum."""
+        if isinstance(self.decoder_norm, nn.LayerNorm):
+            self.decoder_norm.bias.fill_(OFFSET)
+            spread_bias(self.tokens.weight, log_shares, OFFSET)
 
     def embedded(self, ids: Tensor, begin: int, end: int) -> Tensor:
         """Tokens at the places from `begin` to `end`; if that is one place, all of them stand there."""

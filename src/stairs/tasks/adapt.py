@@ -78,7 +78,7 @@ class Adapting(Task):
     def usual(self) -> dict[str, Any]:  # type: ignore[override]
         return {"epochs": 10.0, "batch_examples": BATCH}
 
-    def start(self, seed: int) -> None:
+    def start(self, seed: int, examples: Any = None) -> None:
         """The weights stay."""
 
     @property

@@ -21,7 +21,7 @@ from stairs.tasks.blanks import Filling
 from stairs.tasks.decoding import number
 from stairs.tasks.metrics import ratio, share
 from stairs.tasks.sentence_pairs import NEXT, SentencePairs, of_split
-from stairs.tasks.stream import encoded
+from stairs.tasks.stream import encoded, token_counts
 from stairs.tasks.task import Task
 from stairs.text.batch import IGNORE, Batch
 from stairs.text.shards import Shards, closes
@@ -56,6 +56,12 @@ class MaskedToken(Task):
         if split == "train":
             self.pieces = words_by_pieces(found.ids[:COUNTED], self.whole)
         return found
+
+    def target_counts(self, examples: SentencePairs) -> np.ndarray:
+        """Any token may be left out but the marks between sentences."""
+        counts = token_counts(examples.ids, self.model.config.vocab_size)
+        counts[[self.tokenizer.begin, self.tokenizer.end]] = 0
+        return counts
 
     def training_loss(self, batch: Batch) -> tuple[Tensor, int]:
         """Nats of all words left out together, with those of the pairs' labels in proportion, and how many words there are."""

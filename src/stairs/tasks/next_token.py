@@ -9,7 +9,7 @@ import torch
 
 from stairs.tasks.decoding import continuation, read
 from stairs.tasks.speaking import Speaking
-from stairs.tasks.stream import StreamExamples, encoded, quality, row_length, surprise_of_rows
+from stairs.tasks.stream import StreamExamples, encoded, quality, row_length, surprise_of_rows, token_counts
 from stairs.text.batch import Batch, next_token_batch
 from stairs.text.shards import Shards, closes
 
@@ -55,6 +55,13 @@ class NextToken(Speaking):
 
     def examples(self, shards: Shards, split: str = "train") -> StreamExamples:
         return StreamExamples(shards, split, row_length(self.model))
+
+    def target_counts(self, examples: StreamExamples) -> np.ndarray:
+        """Where a document begins, the end of the sentence before is asked for."""
+        counts = token_counts(examples.ids, self.model.config.vocab_size)
+        counts[self.tokenizer.end] += counts[self.tokenizer.begin]
+        counts[self.tokenizer.begin] = 0
+        return counts
 
     def sample(self, seed: int) -> str:
         """Something it says of its own accord."""

@@ -34,6 +34,6 @@ class Speaking(Task):
         count = int((batch.targets != IGNORE).sum())
         return self.model.loss(batch) * count, count
 
-    def start(self, seed: int) -> None:
-        super().start(seed)
+    def start(self, seed: int, examples: Any = None) -> None:
+        super().start(seed, examples)
         self.__dict__.pop("speaker", None)  # it spoke with the weights of before

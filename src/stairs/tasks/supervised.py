@@ -126,7 +126,7 @@ class Supervised(Task):
     def paces(self) -> dict[str, float]:
         return paces(self.model, self.transfer)
 
-    def start(self, seed: int) -> None:
+    def start(self, seed: int, examples: Any = None) -> None:
         """A new head; the encoder is what pretraining made it."""
         initialize(self.head, seed)
         self.reading.begin(self.word_vectors)

@@ -46,9 +46,17 @@ class Task:
         """All that is trained."""
         return self.model
 
-    def start(self, seed: int) -> None:
-        """New weights, decided by the seed alone."""
+    def start(self, seed: int, examples: Any = None) -> None:
+        """New weights, decided by the seed alone; with the training examples, predictions begin at the unigram distribution of their targets."""
         self.model.initialize(seed)
+        counts = None if examples is None else self.target_counts(examples)
+        if counts is not None:
+            shares = (counts + 0.5) / (counts + 0.5).sum()
+            self.model.start_at_unigram(torch.from_numpy(np.log(shares)).float())
+
+    def target_counts(self, examples: Any) -> np.ndarray | None:
+        """How often each token of the vocabulary is a target in training (V,); None for tasks that do not predict tokens."""
+        return None
 
     @property
     def learns_by(self) -> str:
@@ -142,8 +150,11 @@ class Task:
         """Natural log of the probability of a sentence and its end, for steps that predict."""
         raise Unsupported(f"a {self.name} run of {self.step} gives no probability to a sentence; try a run trained on next-token")
 
+    recipe: dict[str, Any] | None = None  # what was chosen from the time and the machine, if anything was: training/recipe.py
+
     def describe(self) -> dict[str, Any]:
-        return {"task": self.name, "step": self.step, "config": self.model.describe()}
+        described = {"task": self.name, "step": self.step, "config": self.model.describe()}
+        return described if self.recipe is None else {**described, "recipe": self.recipe}
 
     def findings(self) -> dict[str, Any]:
         """What an answer needs to know of the text that was learnt from, besides the weights."""

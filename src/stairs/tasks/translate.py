@@ -23,7 +23,7 @@ from stairs.progress import say, track
 from stairs.tasks.decoding import Searched, beam_search, check_beams, continuations
 from stairs.tasks.metrics import translations_scored
 from stairs.tasks.speaking import Speaking
-from stairs.tasks.stream import quality
+from stairs.tasks.stream import quality, token_counts
 from stairs.text.batch import Batch, by_length, next_token_batch, padded
 from stairs.text.bulk import Encoder
 from stairs.text.examples import Translation
@@ -106,6 +106,12 @@ class Translate(Speaking):
         if self.judged_by is None:
             self.judged_by = self.pairs(shards.held_out)
         return self.judged_by
+
+    def target_counts(self, examples: Pairs) -> np.ndarray:
+        """Of the second sentences, each with its end."""
+        counts = token_counts(np.concatenate([target for _, target in examples.rows]).astype(np.int64), self.model.config.vocab_size)
+        counts[self.tokenizer.end] += len(examples.rows)
+        return counts
 
     def sample(self, seed: int) -> str:
         if self.judged_by is None:

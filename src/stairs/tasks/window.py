@@ -56,8 +56,8 @@ class Window(Task):
         if getattr(model.config, "characters", ""):
             model.spell(tokenizer.vocabulary)
 
-    def start(self, seed: int) -> None:
-        super().start(seed)
+    def start(self, seed: int, examples: Any = None) -> None:
+        super().start(seed, examples)
         self.index = None  # of the words of before
         self.__dict__.pop("shares", None)
 

@@ -92,7 +92,7 @@ def learn_into(task: Task, shards: Shards, run: Run, options: TrainingOptions, l
         allowed = ("data.corpus",) if options.accept_new_corpus else ()
         is_new = workers.first(lambda: hold(stack, run, settings, allowed))
         wish = stack.enter_context(watched())
-        task.start(options.seed)
+        task.start(options.seed, rows)
         kept = copy.deepcopy(task) if options.shard else task
         teacher = Sweeps(task, rows, options, workers) if sweeping else Gradients(task, rows, options, workers)
         loop = (Epochs if sweeping else Loop)(task, shards, run, options, teacher, wish)
@@ -146,8 +146,8 @@ def plan(task: Task, shards: Any, options: TrainingOptions) -> dict[str, Any]:
     options = settled_for(task, options)
     judge = partial(task.evaluate_shards, shards, "held_out")
     with threads(options.threads):
-        task.start(options.seed)
         rows = task.examples(shards, "train")
+        task.start(options.seed, rows)
         if task.learns_by == "sweeping":
             return sweeps.estimated(Sweeps(task, rows, options, Workers(0, 1, find_device("cpu"))), options, judge)
         return budget.estimated(Gradients(task, rows, options, Workers(0, 1, find_device(options.device))), options, judge)

@@ -1,10 +1,202 @@
-from dataclasses import dataclass, field
+"""Which size, batch and vocabulary fit into a time on this machine: the one place that chooses.
+
+The products that the machine shows and the multiply-adds of a size give the tokens a second that it would learn from; with the time, how many it can
+read. The largest size that can read enough is taken: of two models the smaller learns faster and the larger learns more, and `ENOUGH` says where
+they cross. Text that is read again counts a few times only.
+
+It imports nothing heavy.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any
+
+from stairs.models.configs import CONFIGS
+from stairs.models.sizes import SIZES, TRAINING, TRANSLATING, USUAL_TOKENIZER
+from stairs.training.options import TrainingOptions
+
+GROWING = ("nano", "micro", "mini", "small", "base")
+SHARE = 0.8  # of the time that is spent on updates
+UTILISATION = 0.55  # of the products that the machine shows, in training
+BF16 = 1.6  # how many times as fast a size from mini on is with bfloat16 in hardware
+BF16_FROM = "mini"
+LOGIT = 24  # multiply-adds that the softmax of one logit is worth
+EPOCHS = 8  # so often is a text worth reading again
+CHARACTERS_PER_TOKEN = {"words": 5.3, "byte-bpe": 4.0, "wordpiece": 4.0}
+VOCABULARY = {"words": 32_768, "byte-bpe": 8192, "wordpiece": 8192}  # about as many tokens
+TOKENS_PER_WEIGHT = 5  # that a size above mini should be able to read
+
+# Tokens that a size must be able to read to be better than the size below it. Measured on one core of the ordinary kind (AVX2, fp32):
+ENOUGH: dict[str, dict[str, float]] = {
+    "nnlm": {"micro": 1e6, "mini": 4e6},
+    "gpt": {"micro": 8e5, "mini": 4e6},
+    "bert": {"micro": 8e5, "mini": 4e6},
+    "elmo": {"micro": 8e5, "mini": 3e6},
+    "seq2seq": {"micro": 1e5, "mini": 4e5},
+    "cove": {"micro": 1e5, "mini": 4e5},
+    "transformer": {"micro": 2e5, "mini": 1.5e6},
+}
 
 
-@dataclass
+@dataclass(frozen=True)
 class Recipe:
+    """What fits. Whatever the user gives goes before it."""
+
     size: str
-    training: dict = field(default_factory=dict)
-    reason: str = "stub"
-def choose_recipe(model, seconds, characters, gigaflops):
-    return Recipe("mini")
+    vocab_size: int | None  # None: as many as the tokenizer usually has
+    batch_tokens: int
+    learning_rate: float | None  # None: the model's own
+    reason: str  # one line, for the user; nothing if there was nothing to choose
+
+    @property
+    def training(self) -> dict[str, Any]:
+        """The options of a training by this recipe."""
+        own = {} if self.learning_rate is None else {"learning_rate": self.learning_rate}
+        return {"batch_tokens": self.batch_tokens, **own}
+
+
+def choose_recipe(
+    model: str,
+    seconds: float,
+    characters: int | None,
+    gigaflops: float,
+    *,
+    bf16: bool = False,
+    vocabulary: int | None = None,
+) -> Recipe:
+    """The recipe for so many `seconds` of training on so many `characters` of text (None: not known) at so many float32 `gigaflops`, see
+    `machine.gigaflops`. `vocabulary` is the number of tokens, if it is known."""
+    if model not in ENOUGH:
+        return recipe_of_size(model, "mini")
+    kind = USUAL_TOKENIZER[model]
+    vocab_size = None if vocabulary or kind == "words" or model in TRANSLATING else vocabulary_for(characters)
+    tokens = vocabulary or vocab_size or VOCABULARY[kind]
+    text = None if characters is None else EPOCHS * characters / CHARACTERS_PER_TOKEN[kind]
+    readable = {
+        size: min(tokens_per_second(model, size, tokens, gigaflops, bf16) * seconds * SHARE, text or math.inf) for size in GROWING
+    }
+    size = GROWING[0]
+    for larger in GROWING[1:]:
+        if readable[larger] < enough(model, larger, tokens):
+            break
+        size = larger
+    chosen = recipe_of_size(model, size)
+    what = f"size {size} ({shape(model, size)}), batches of {chosen.batch_tokens} tokens{f', vocabulary {vocab_size}' if vocab_size else ''}"
+    why = f"because it can read {count(readable[size])} tokens"
+    if size != larger:
+        why += f", and {larger}, which wants {count(enough(model, larger, tokens))}, only {count(readable[larger])}"
+    if text is not None and readable[size] == text:
+        why += f": {EPOCHS} times this text"
+    speed = tokens_per_second(model, size, tokens, gigaflops, bf16)
+    return Recipe(
+        size, vocab_size, chosen.batch_tokens, chosen.learning_rate,
+        f"{model} in {seconds:.0f} s at about {rounded(speed):,} tokens/s: {what}, {why}",
+    )  # fmt: skip
+
+
+def recipe_of_size(model: str, size: str) -> Recipe:
+    """How a given size is trained."""
+    training = TRAINING.get(model, {}).get(size, {})
+    return Recipe(size, None, training.get("batch_tokens", default("batch_tokens")), training.get("learning_rate"), "")
+
+
+def default(option: str) -> Any:
+    return next(field.default for field in fields(TrainingOptions) if field.name == option)
+
+
+def vocabulary_for(characters: int | None) -> int:
+    """Subwords: fewer for a text in which most of many would be seen too seldom."""
+    return 8192 if characters is None or characters >= 1_000_000 else 4096 if characters >= 250_000 else 2048
+
+
+def enough(model: str, size: str, vocabulary: int) -> float:
+    """Tokens from which a size is worth its time."""
+    return ENOUGH[model].get(size) or TOKENS_PER_WEIGHT * weights(model, size, vocabulary)
+
+
+def tokens_per_second(model: str, size: str, vocabulary: int, gigaflops: float, bf16: bool = False) -> float:
+    """Of training: forward and twice as much backward, two operations for each multiply-add."""
+    faster = BF16 if bf16 and GROWING.index(size) >= GROWING.index(BF16_FROM) else 1.0
+    return gigaflops * 1e9 * UTILISATION * faster / (6 * multiply_adds(model, size, vocabulary))
+
+
+def multiply_adds(model: str, size: str, vocabulary: int) -> float:
+    """For each token in the forward pass: blocks and output layer."""
+    return WORK[model](configuration(model, size, vocabulary))
+
+
+def weights(model: str, size: str, vocabulary: int) -> float:
+    """About as many parameters: the multiply-adds without attention, and the table of tokens."""
+    config = configuration(model, size, vocabulary)
+    return WORK[model](config) + vocabulary * config.width
+
+
+def configuration(model: str, size: str, vocabulary: int) -> Any:
+    return CONFIGS[model](vocab_size=vocabulary, **SIZES[model][size])
+
+
+def shape(model: str, size: str) -> str:
+    """As in 2 x 64."""
+    config = configuration(model, size, VOCABULARY[USUAL_TOKENIZER[model]])
+    if model == "nnlm":
+        return f"{config.order - 1} x {config.width} and {config.hidden}"
+    layers = f"{config.layers} + {config.layers}" if model in TRANSLATING else str(config.layers)
+    return f"{layers} x {config.width if model in ('gpt', 'bert', 'transformer') else config.hidden}"
+
+
+def rounded(number: float) -> int:
+    """To two digits: more are not known."""
+    return int(float(f"{number:.2g}"))
+
+
+def count(tokens: float) -> str:
+    """540 thousand, 1.2 million."""
+    millions = float(f"{tokens:.2g}") / 1e6
+    return f"{millions:g} million" if millions >= 1 else f"{millions * 1000:g} thousand"
+
+
+def of_gpt(c: Any) -> float:
+    return blocks(c) + c.vocab_size * (c.width + LOGIT)
+
+
+def of_bert(c: Any) -> float:
+    return blocks(c) + c.masked * (c.vocab_size * (c.width + LOGIT) + c.width**2)
+
+
+def blocks(c: Any) -> float:
+    return c.layers * (12 * c.width**2 + 2 * c.context * c.width)
+
+
+def of_nnlm(c: Any) -> float:
+    read = (c.order - 1) * c.width
+    return read * c.hidden + c.vocab_size * (c.hidden + read + LOGIT)
+
+
+def of_elmo(c: Any) -> float:
+    """Half of the words are met again within a batch."""
+    characters = c.longest * c.code_width * sum(size * number for size, number in enumerate(c.filters, 1)) / 2
+    said = min(c.outputs, c.vocab_size, c.samples)
+    return characters + 2 * (c.layers * (8 * c.hidden * c.width + c.hidden * c.width) + said * (c.width + LOGIT))
+
+
+def of_seq2seq(c: Any) -> float:
+    """Half of the tokens are read, half are said."""
+    read = c.layers * 4 * c.hidden * (c.width + c.hidden / 2)
+    said = c.layers * 4 * c.hidden * (c.width + c.hidden) + 2 * c.hidden * c.width + c.vocab_size * (c.width + LOGIT)
+    return (read + said) / 2
+
+
+def of_transformer(c: Any) -> float:
+    return (c.layers * 28 * c.width**2 + c.vocab_size * (c.width + LOGIT)) / 2
+
+
+WORK: dict[str, Callable[[Any], float]] = {
+    "nnlm": of_nnlm,
+    "gpt": of_gpt,
+    "bert": of_bert,
+    "elmo": of_elmo,
+    "seq2seq": of_seq2seq,
+    "cove": of_seq2seq,
+    "transformer": of_transformer,
+}

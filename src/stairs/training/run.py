@@ -31,7 +31,7 @@ from stairs.version import __version__
 METRICS, MODEL, TOKENIZER = "metrics.jsonl", "model", "tokenizer"
 GROWING = ("training.steps", "training.epochs")  # a run may be made longer; by the clock, only one whose rate is held
 FORMAT = 1
-FREE_TO_CHANGE = {"versions", "created", "format", "environment", "machine", "adjustable", "decided"}  # may differ when a run is continued
+FREE_TO_CHANGE = {"versions", "created", "format", "environment", "machine", "adjustable", "decided", "recipe"}  # when a run is continued
 
 
 class Run:
