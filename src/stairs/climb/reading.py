@@ -37,7 +37,8 @@ def read(ground: Ground, step: str, seconds: float, **settings: Any) -> dict[str
 
 
 def trained(ground: Ground, folder: Path, planned: dict[str, Any], task: Task, examples: Any) -> dict[str, Any]:
-    return fit(task, examples, folder, TrainingOptions(**planned["training"], seed=ground.seed), ground.run_like(folder.name))
+    options = TrainingOptions(**planned["training"], seed=ground.seed)
+    return fit(task, examples, folder, options, ground.run_like(folder.name), refuse_short=False)  # its row says if it did not learn
 
 
 def chosen(step: str, shards: Shards, seconds: float) -> dict[str, Any]:

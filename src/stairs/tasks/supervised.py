@@ -21,7 +21,7 @@ from stairs.errors import BadInput, preview
 from stairs.layers.initial import initialize
 from stairs.models.base import Model, Speaker
 from stairs.models.transfer import Pooling, Transfer
-from stairs.progress import say, track
+from stairs.progress import say_more, track
 from stairs.tasks.feature_cache import kept
 from stairs.tasks.mix import Reading
 from stairs.tasks.rows import Form, LabelledRows, Row, collated
@@ -254,7 +254,7 @@ class Supervised(Task):
 
     def tell(self, form: Form, texts: int) -> None:
         if form.cut:
-            say(f"{form.cut} of {texts} texts are longer than {form.room} tokens; the {self.long_text} of each was read")
+            say_more(f"{form.cut} of {texts} texts are longer than {form.room} tokens; the {self.long_text} of each was read")
 
     # Keeping
 

@@ -35,9 +35,12 @@ from stairs.training.sweeps import Epochs, Sweeps, settled
 LATEST_START = 0.85  # share of a budget that may be gone, on encoding, before the first update
 
 
-def fit(task: Task, examples: Any, out: str | Path, options: TrainingOptions | None = None, like: str | Path | None = None) -> dict[str, Any]:
+def fit(
+    task: Task, examples: Any, out: str | Path, options: TrainingOptions | None = None, like: str | Path | None = None, refuse_short: bool = True
+) -> dict[str, Any]:
     """Train `task` on the train split, judge it on the held-out one, and keep both in `out`. Returns the last measurement. `examples` are the shards
-    of a text, or labelled ones, `Examples`; `like` is another run whose probed plan and clock this one follows, to come to the same bits.
+    of a text, or labelled ones, `Examples`; `like` is another run whose probed plan and clock this one follows, to come to the same bits. A budget in
+    which nothing can be learnt is refused, unless `refuse_short` is False.
 
     A run that is finished is not trained again; one that was interrupted is taken up where it stands. Under torchrun every worker calls it,
     and all but the first get an empty measurement.
@@ -48,7 +51,7 @@ def fit(task: Task, examples: Any, out: str | Path, options: TrainingOptions | N
     if options.tensorboard:
         needed()
     try:
-        return learn_into(task, examples, Run(out), options, Run(like) if like else None)
+        return learn_into(task, examples, Run(out), options, Run(like) if like else None, refuse_short)
     except (RuntimeError, MemoryError) as error:
         if not is_memory_error(error):
             raise
@@ -73,7 +76,7 @@ def settings_of(task: Task, shards: Shards, seed: int) -> dict[str, Any]:
     return {"format": FORMAT, **task.describe(), "seed": seed, "data": data, "versions": versions()}
 
 
-def learn_into(task: Task, shards: Shards, run: Run, options: TrainingOptions, like: Run | None) -> dict[str, Any]:
+def learn_into(task: Task, shards: Shards, run: Run, options: TrainingOptions, like: Run | None, refuse_short: bool) -> dict[str, Any]:
     """Training turn by turn, from wherever the run stands."""
     began = clock.now()
     sweeping = task.learns_by == "sweeping"
@@ -98,7 +101,7 @@ def learn_into(task: Task, shards: Shards, run: Run, options: TrainingOptions, l
         loop = (Epochs if sweeping else Loop)(task, shards, run, options, teacher, wish)
         by_clock = isinstance(teacher, Gradients) and options.keeps_time
         try:
-            if is_new and by_clock and like is None:
+            if refuse_short and is_new and by_clock and like is None:
                 check_time(teacher, options)  # type: ignore[arg-type]
         except BadInput:
             workers.first(run.discard)
