@@ -13,11 +13,13 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from stairs import machine
 from stairs.kernels.memory import keep_freed_memory
 from stairs.kernels.products import times_vector
 from stairs.layers.attention import Attention
 from stairs.layers.block import Block
 from stairs.layers.int8 import Int8, Int8Block, fits
+from stairs.layers.recurrent import Recurrent
 
 Precision = Literal["fp32", "bf16", "int8"]
 Kind = TypeVar("Kind", bound=nn.Module)
@@ -75,6 +77,10 @@ def packed(model: Kind, precision: Precision) -> Kind:
     keep_freed_memory()  # every step of an answer asks for the same blocks again
     shared = {id(p): nn.Parameter(p.detach(), requires_grad=False) for p in model.parameters()} if precision != "bf16" else {}
     twin = copy.deepcopy(model, shared).eval().requires_grad_(False).to(DTYPES[precision])
+    if precision == "bf16" and not machine.has_bf16():
+        for own, part in zip(model.modules(), twin.modules(), strict=True):
+            if isinstance(own, Recurrent) and isinstance(part, Recurrent):
+                part.fused = copy.deepcopy(own.fused).eval().requires_grad_(False)  # it computes in float32, so it is not rounded
     lay_out(twin, Int8 if precision == "int8" else Packed)
     return twin
 
