@@ -1,5 +1,7 @@
 """Recurrent cells: the equations, PyTorch's own, and reading from both ends."""
 
+import copy
+
 import pytest
 import torch
 from torch import nn
@@ -96,12 +98,12 @@ def test_every_cell_trains_and_answers_in_bf16(cell, projection, has_bf16, monke
         assert torch.allclose(told.float(), expected, atol=0.03) and torch.allclose(after[-1].float(), state[-1], atol=0.03)
         again.float().sum().backward()
         assert all(weight.grad is not None and weight.grad.isfinite().all() and weight.dtype == torch.float32 for weight in layer.parameters())
-    twin = packed(nn.Sequential(layer), "bf16")[0]
-    told, after = twin(x.bfloat16())
-    again, _ = twin(x.bfloat16(), after)
-    assert told.dtype == again.dtype == torch.bfloat16 and torch.allclose(told.float(), expected, atol=0.03)
-    copied = Recurrent(cell, 5, 6, projection=projection).bfloat16()  # by another hand
-    assert copied(x.bfloat16())[0].dtype == torch.bfloat16
+    twin, kind = packed(nn.Sequential(layer), "bf16")[0], torch.bfloat16 if has_bf16 else torch.float32
+    copied = copy.deepcopy(layer).bfloat16()  # by another hand
+    for answering, given in ((twin, x.to(kind)), (copied, x.bfloat16())):
+        told, after = answering(given)
+        again, _ = answering(given, after)
+        assert told.dtype == again.dtype == given.dtype and torch.allclose(told.float(), expected, atol=0.03)
 
 
 def test_in_fp32_nothing_is_rounded_on_the_way(monkeypatch):

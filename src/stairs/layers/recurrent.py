@@ -81,7 +81,7 @@ class Recurrent(nn.Module):
     def forward(self, x: Tensor, state: State | None = None) -> tuple[Tensor, State]:
         if computes_in_fp32(x):
             with torch.autocast(x.device.type, enabled=False):
-                kind = next(self.fused.parameters()).dtype  # `packed` leaves it in float32
+                kind = next(self.fused.parameters()).dtype
                 told, after = self.loop(x.to(kind), None if state is None else tuple(part.to(kind) for part in state))
             return told.to(x.dtype), tuple(part.to(x.dtype) for part in after)
         return self.loop(x, state)
