@@ -162,7 +162,7 @@ def description() -> dict[str, Any]:
         "processor": str(found.get("cpu_name") or platform.processor() or platform.machine()),
         "cores": cores(),
         "bf16": "native" if has_bf16() else "emulated",
-        "int8": "native" if has_int8() else "in 7 bits",
+        "int8": "native" if has_int8() else "in pairs of at most 8 bits",
         "limit": limit() or "none",
         "vector_code": vector_code(),
         "wait_policy": _waits.get("policy", "not set"),
