@@ -75,8 +75,6 @@ def with_recipe(options: Any) -> tuple[Any, Recipe]:
     """The options with what they leave open filled in (size, batch, vocabulary, learning rate), and the recipe it comes from. A run that exists, or
     one whose weights are begun with, keeps its own."""
     recipe = recipe_for(options)
-    if recipe.reason:
-        say(recipe.reason)
     chosen: dict[str, Any] = {"size": recipe.size}
     if options.batch_tokens is None:
         chosen["batch_tokens"] = recipe.batch_tokens
@@ -103,10 +101,12 @@ def recipe_for(options: Any) -> Recipe:
     from stairs import machine
 
     numbers = bool(options.pairs) and pairs.by_rule(options.pairs) and options.tokenizer is None
-    return choose_recipe(
+    recipe = choose_recipe(
         options.step, training_of(options).budget_seconds, characters_of(options), machine.gigaflops(options.threads),
         bf16=options.precision != "fp32" and machine.has_bf16(), vocabulary=NUMBER_NAMES if numbers else options.vocab_size,
     )  # fmt: skip
+    say(recipe.reason)
+    return recipe
 
 
 def computes_elsewhere(options: Any) -> bool:

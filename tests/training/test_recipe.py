@@ -1,0 +1,171 @@
+"""The recipe: what fits into a time on a machine, that it is said and kept, and that whatever the user gives goes before it."""
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from stairs import machine, progress
+from stairs.commands import train
+from stairs.errors import BadInput
+from stairs.models.sizes import SIZES, TRAINING
+from stairs.training.recipe import ENOUGH, GROWING, choose_recipe, enough, multiply_adds, recipe_of_size, tokens_per_second
+from stairs.training.run import refuse_changes
+
+ORDINARY = 70.0  # billions of operations a second of one core of the ordinary kind
+TIMES = (1, 10, 60, 180, 600, 3600, 36_000, 1e6, 1e8)
+
+
+def flags(*words):
+    return train.flags(train.Train, list(words), "train", train.ABOUT)
+
+
+@pytest.fixture
+def said(monkeypatch):
+    heard = []
+    monkeypatch.setattr(progress, "listener", heard.append)
+    return heard
+
+
+@pytest.fixture
+def ordinary(monkeypatch, tmp_path):
+    """One ordinary core, a text of four million characters, and no runs."""
+    monkeypatch.chdir(tmp_path)
+    with Path("text.txt").open("wb") as file:
+        file.truncate(4_000_000)
+    monkeypatch.setattr(machine, "gigaflops", lambda threads=None: ORDINARY)
+    monkeypatch.setattr(machine, "has_bf16", lambda: False)
+    monkeypatch.delenv("WORLD_SIZE", raising=False)
+
+
+def test_choosing_needs_no_torch():
+    code = "import sys, stairs.training.recipe; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+@pytest.mark.parametrize("model", ENOUGH)
+def test_more_time_or_a_faster_machine_never_chooses_a_smaller_size(model):
+    def rank(seconds, gigaflops):
+        return GROWING.index(choose_recipe(model, seconds, None, gigaflops).size)
+
+    by_time = [rank(seconds, ORDINARY) for seconds in TIMES]
+    assert by_time == sorted(by_time) and by_time[0] == 0 and by_time[-1] == len(GROWING) - 1
+    by_speed = [rank(600, gigaflops) for gigaflops in (1, 10, 100, 1000, 10_000, 100_000)]
+    assert by_speed == sorted(by_speed) and by_speed[0] == 0
+
+
+@pytest.mark.parametrize("model", ENOUGH)
+def test_larger_sizes_are_slower_and_want_more_text(model):
+    speeds = [tokens_per_second(model, size, 8192, ORDINARY) for size in GROWING]
+    assert speeds == sorted(speeds, reverse=True)
+    wanted = [enough(model, size, 8192) for size in GROWING[1:]]
+    assert wanted == sorted(wanted) and wanted[0] > 0
+    assert tokens_per_second(model, "base", 8192, ORDINARY, bf16=True) > speeds[-1]
+    assert multiply_adds(model, "mini", 16_384) >= multiply_adds(model, "mini", 8192)
+
+
+def test_a_minute_of_an_ordinary_core_is_for_nano_and_for_a_small_transformer():
+    assert choose_recipe("gpt", 60, 4_000_000, ORDINARY).size == "nano"
+    assert choose_recipe("transformer", 60, None, ORDINARY, vocabulary=64).size == "micro"
+
+
+def test_little_text_asks_for_a_small_model_and_few_subwords():
+    much, little = (choose_recipe("gpt", 36_000, characters, ORDINARY) for characters in (100_000_000, 50_000))
+    assert GROWING.index(little.size) < GROWING.index(much.size)
+    assert little.vocab_size < much.vocab_size == 8192
+    assert "times this text" in little.reason and "times this text" not in much.reason
+
+
+def test_the_reason_is_one_line_that_says_what_and_why():
+    recipe = choose_recipe("gpt", 60, None, ORDINARY)
+    assert "\n" not in recipe.reason
+    for words in ("gpt in 60 s", "tokens/s", "size nano (2 x 64)", f"batches of {recipe.batch_tokens}", "because it can read", "micro, which wants"):
+        assert words in recipe.reason
+
+
+def test_a_size_brings_its_batch_and_learning_rate_and_mini_is_as_ever():
+    assert recipe_of_size("gpt", "nano").learning_rate == TRAINING["gpt"]["nano"]["learning_rate"]
+    for model in SIZES:
+        assert recipe_of_size(model, "mini") == type(recipe_of_size(model, "mini"))("mini", None, 2048, None, "")
+    assert choose_recipe("skipgram", 60, None, ORDINARY).size == "mini"
+
+
+def test_the_probe_is_short_and_made_once():
+    machine.gigaflops.cache_clear()
+    began = time.monotonic()
+    first = machine.gigaflops(1)
+    assert first > 0 and time.monotonic() - began < 2  # a busy machine may wake us late
+    assert machine.gigaflops(1) == first
+
+
+# The command
+
+
+def test_without_a_size_the_time_chooses_and_it_is_said(ordinary, said):
+    options, recipe = train.with_recipe(flags("gpt", "text.txt", "--budget", "60s"))
+    assert (options.size, options.batch_tokens, options.learning_rate, options.vocab_size) == ("nano", 1024, 5e-3, 8192)
+    assert said == [recipe.reason] and train.config_of(options, vocab_size=9).width == SIZES["gpt"]["nano"]["width"]
+    assert train.with_recipe(flags("gpt", "text.txt"))[0].size in ("nano", "micro")  # ten minutes
+
+
+@pytest.mark.parametrize("how_long", [("--steps", "5"), ("--epochs", "1")])
+def test_a_number_of_steps_is_trained_with_mini_as_ever(ordinary, said, how_long):
+    options, recipe = train.with_recipe(flags("gpt", "text.txt", *how_long))
+    assert (options.size, options.batch_tokens, options.learning_rate, options.vocab_size) == ("mini", 2048, None, None)
+    assert not said and not recipe.reason
+
+
+def test_what_the_user_gives_goes_before_the_recipe(ordinary, said):
+    words = ("gpt", "text.txt", "--budget", "60s")
+    options, _ = train.with_recipe(flags(*words, "--batch-tokens", "300", "--learning-rate", "0.01", "--vocab-size", "500", "--context", "32"))
+    assert (options.size, options.batch_tokens, options.learning_rate, options.vocab_size, options.context) == ("nano", 300, 0.01, 500, 32)
+    assert train.with_recipe(flags(*words, "--size", "small"))[0].size == "small"
+    assert train.with_recipe(flags(*words, "--size", "micro"))[0].batch_tokens == TRAINING["gpt"]["micro"]["batch_tokens"]
+    assert train.with_recipe(flags(*words, "--width", "32"))[0].size == "mini"  # a model of one's own
+    assert train.with_recipe(flags(*words, "--tokenizer", "words"))[0].vocab_size is None  # all words, as ever
+    assert len(said) == 2
+
+
+def test_many_workers_do_not_choose_each_for_itself(ordinary, monkeypatch):
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    assert train.with_recipe(flags("gpt", "text.txt", "--budget", "60s"))[0].size == "mini"
+
+
+def test_number_names_are_known_to_have_few_words(ordinary):
+    assert train.with_recipe(flags("transformer", "--pairs", "numbers", "--budget", "60s"))[0].size == "micro"
+
+
+def test_a_run_goes_on_with_the_recipe_it_was_begun_with(ordinary, said, monkeypatch):
+    words = ("gpt", "text.txt", "--budget", "10m", "--out", "run")
+    options, recipe = train.with_recipe(flags(*words))
+    Path("run").mkdir()
+    kept = {"format": 1, "recipe": recipe.__dict__}
+    Path("run/run.json").write_text(json.dumps(kept))
+    monkeypatch.setattr(machine, "gigaflops", lambda threads=None: ORDINARY / 1000)
+    again, same = train.with_recipe(flags(*words))
+    assert vars(again) == vars(options) and same == recipe and len(said) == 1
+    assert train.with_recipe(flags("gpt", "text.txt", "--out", "other", "--fork", "run"))[1] == recipe
+    assert train.with_recipe(flags("gpt", "text.txt"))[1] != recipe
+    Path("run/run.json").write_text('{"format": 1}')  # of a run from before there were recipes
+    assert train.with_recipe(flags(*words))[0].size == "mini"
+    refuse_changes(kept, {"format": 1, "recipe": None}, Path("run"))
+
+
+def test_the_recipe_is_kept_with_the_run(ordinary, monkeypatch):
+    Path("text.txt").write_text("The old cat sat on the new mat. The new dog ran.\n\n" * 300)
+    given = {}
+    monkeypatch.setattr("stairs.training.fit.fit", lambda task, shards, out, options: given.update(task=task, options=options) or {})
+    assert train.main(["gpt", "text.txt", "--budget", "60s", "--quiet"]) == 0
+    assert given["task"].describe()["recipe"]["size"] == "nano" and given["options"].batch_tokens == 1024
+    assert train.main(["gpt", "text.txt", "--steps", "1", "--quiet"]) == 0
+    assert "recipe" not in given["task"].describe() and given["options"].batch_tokens == 2048
+
+
+def test_a_size_that_a_model_does_not_have_is_refused_with_those_it_has(ordinary):
+    with pytest.raises(BadInput, match="gpt has no size large; it has nano, micro, mini, small, base, paper"):
+        flags("gpt", "text.txt", "--size", "large")
+    with pytest.raises(BadInput, match="ngram has no size nano"):
+        flags("ngram", "text.txt", "--size", "nano")
