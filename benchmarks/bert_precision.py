@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from side_by_side import data, load
+from side_by_side import PRECISIONS, conditions, data
 from stairs.pictures.curves import curves
 
 SMOOTHED = 50  # steps of which the mean is drawn
@@ -28,6 +28,8 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--out", type=Path, default=Path("runs/precision"))
     options = parser.parse_args()
+    if "bf16" not in PRECISIONS:
+        sys.exit(f"skipped: bf16 is emulated here; {conditions()}")
     options.out.mkdir(parents=True, exist_ok=True)
     text = options.out / "wiki_en.txt"
     if not text.exists():
@@ -40,7 +42,7 @@ def main() -> None:
         for at, value in enumerate(losses[: len(losses) // SMOOTHED * SMOOTHED].reshape(-1, SMOOTHED).mean(1))
     ]
     curves(points, quality="loss in nats", along="steps").save(options.out / "precision.svg")
-    print(f"BERT {options.size}, {options.steps} steps of {options.batch_tokens} tokens; {load()}")
+    print(f"BERT {options.size}, {options.steps} steps of {options.batch_tokens} tokens; {conditions()}")
     for precision, (losses, measured) in found.items():
         held = ", ".join(f"{name.replace('_', ' ')} {value['value']:.4f}" for name, value in measured.items() if isinstance(value, dict))
         print(f"  {precision}: loss of the last {LAST} steps {losses[-LAST:].mean():.4f}; held out: {held}; {measured['seconds']:.0f} s")

@@ -11,7 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from side_by_side import data, load
+from side_by_side import conditions, data
 from stairs.pictures.curves import curves
 from stairs.training.run import load as open_run
 
@@ -33,7 +33,7 @@ def main() -> None:
     subprocess.run([*map(str, command), "--out", str(options.out)], check=True)
     lines = [json.loads(line) for line in (options.out / "metrics.jsonl").read_text().splitlines()]
     judged = [line for line in lines if "masked_accuracy" in line]
-    print(f"{'step':>8}{'minutes':>9}{'loss':>9}{'words':>9}{'pairs':>9}   {load()}")
+    print(f"{'step':>8}{'minutes':>9}{'loss':>9}{'words':>9}{'pairs':>9}   {conditions()}")
     for line in judged:
         values = [line[name]["value"] for name in ("loss", "masked_accuracy", "next_sentence_accuracy")]
         print(f"{line['step']:8d}{line['seconds'] / 60:9.1f}" + "".join(f"{value:9.4f}" for value in values))

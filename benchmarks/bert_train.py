@@ -4,8 +4,8 @@ the ratio, and the loss of both.
 python benchmarks/bert_train.py [--size mini] [--vocabulary 30522] [--rows 32] [--steps 4] [--threads 1] [--repeats 5]
 
 Rows are neighbouring sentences of Wikipedia as long as they are, at most 128 tokens. "shipped" is the peer's own defaults (dropout 0.1, float32,
-plain AdamW); "best flags" has bfloat16, no dropout and the fused AdamW. Each trains in a process of its own, since ours tells the allocator to keep
-freed memory, and they take turns.
+plain AdamW); "best flags" has bfloat16 where it is native, no dropout and the fused AdamW. Each trains in a process of its
+own, since ours tells the allocator to keep freed memory, and they take turns.
 """
 
 import argparse
@@ -26,7 +26,7 @@ import torch
 from torch import Tensor, nn
 
 from bert_peer import bert
-from side_by_side import data, load
+from side_by_side import PRECISIONS, conditions, data
 from stairs.kernels.memory import keep_freed_memory
 from stairs.models.bert import BERT
 from stairs.models.configs import BERTConfig
@@ -42,25 +42,27 @@ BYTES = 6_000_000
 LEARNING_RATE = 1e-4
 SECOND = 0.4  # how often a part has a second sentence, which makes rows of about 60 tokens
 SHIPPED, BEST = "transformers shipped", "transformers best flags"
+BF16 = "bf16" in PRECISIONS
 SYSTEMS: dict[str, dict[str, Any]] = {
-    SHIPPED: {"ours": False, "bf16": False, "dropout": 0.1},
-    BEST: {"ours": False, "bf16": True, "dropout": 0.0},
-    "ours fp32, dropout 0.1": {"ours": True, "bf16": False, "dropout": 0.1},
-    "ours fp32": {"ours": True, "bf16": False, "dropout": 0.0},
-    "ours bf16, dropout 0.1": {"ours": True, "bf16": True, "dropout": 0.1},
-    "ours bf16": {"ours": True, "bf16": True, "dropout": 0.0},
+    SHIPPED: {"ours": False, "fused": False, "bf16": False, "dropout": 0.1},
+    BEST: {"ours": False, "fused": True, "bf16": BF16, "dropout": 0.0},
+    "ours fp32, dropout 0.1": {"ours": True, "fused": True, "bf16": False, "dropout": 0.1},
+    "ours fp32": {"ours": True, "fused": True, "bf16": False, "dropout": 0.0},
 }
+if BF16:
+    SYSTEMS["ours bf16, dropout 0.1"] = {"ours": True, "fused": True, "bf16": True, "dropout": 0.1}
+    SYSTEMS["ours bf16"] = {"ours": True, "fused": True, "bf16": True, "dropout": 0.0}
 
 
 class Trainer:
     """A model, its optimizer, and how a step is taken."""
 
-    def __init__(self, config: BERTConfig, *, ours: bool, bf16: bool, dropout: float) -> None:
+    def __init__(self, config: BERTConfig, *, ours: bool, fused: bool, bf16: bool, dropout: float) -> None:
         model = BERT(replace(config, dropout=dropout))
         self.model: nn.Module = model if ours else bert(model)
         self.loss: Callable[[nn.Module, Batch], Tensor] = our_loss if ours else their_loss
         self.bf16 = bf16
-        self.optimizer = torch.optim.AdamW(self.model.parameters(), LEARNING_RATE, fused=(ours or bf16) or None)
+        self.optimizer = torch.optim.AdamW(self.model.parameters(), LEARNING_RATE, fused=fused or None)
 
     def train(self, batches: list[Batch]) -> list[float]:
         losses = []
@@ -125,7 +127,7 @@ def main() -> None:
             taken[name].append(line.recv())
     for line in lines.values():
         line.send(False)
-    print(f"BERT {options.size}, vocabulary {options.vocabulary}, {options.rows} rows a step, {options.threads} threads; {load()}")
+    print(f"BERT {options.size}, vocabulary {options.vocabulary}, {options.rows} rows a step, {options.threads} threads; {conditions()}")
     print(f"  {tokens / sum(len(batch.ids) for batch in batches):.0f} tokens a row, {1 - tokens / positions:.0%} padding")
     print(f"  loss of the first batch without dropout: ours {begun['ours fp32']:.6f}, theirs {begun[SHIPPED]:.6f}")
     medians = {name: [statistics.median(one[kind] for one in found) for kind in (0, 1)] for name, found in taken.items()}

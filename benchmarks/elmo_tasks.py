@@ -10,7 +10,7 @@ import json
 import tempfile
 from pathlib import Path
 
-from side_by_side import data, load, stairs
+from side_by_side import conditions, data, stairs
 
 FILES = {
     "sst2": ("classify/sst2/train.tsv", "classify/sst2/test.tsv", "accuracy"),
@@ -38,7 +38,7 @@ def main() -> None:
     options = parser.parse_args()
     train, test, main_score = FILES[options.task]
     jobs = [(way, options.most) for way in WAYS] if options.part == "layers" else [(way, most) for way, all_of in LABELS.items() for most in all_of]
-    print(f"{options.task:28}{'labels':>8}{main_score:>10}   the mix; {load()}", flush=True)
+    print(f"{options.task:28}{'labels':>8}{main_score:>10}   the mix; {conditions()}", flush=True)
     for way, most in jobs:
         with tempfile.TemporaryDirectory() as folder:
             flags = ["--transfer", "frozen", "--word-vectors", options.words, "--most", most, "--epochs", options.epochs, "--head-dropout", 0.3]

@@ -5,7 +5,8 @@ python benchmarks/elmo_train.py [--size mini] [--steps 150] [--more 1.5] [--batc
 A sampled softmax learns less from a step than a full one, so ours takes `--more` times the steps; the ratio is that of the CPU time of all of them.
 
 The peer reads 50 letters of every word of the batch, its convolutions are Conv1d, its LSTMs torch's with a projection, its softmax goes over all
-words, in float32 with the fused AdamW; beside it the same in bfloat16. Nobody publishes a trainer that installs, so it is written here as one would.
+words, in float32 with the fused AdamW; beside it the same in bfloat16 where that is native. Nobody publishes a trainer
+that installs, so it is written here as one would.
 """
 
 import argparse
@@ -22,7 +23,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from side_by_side import data, load
+from side_by_side import PRECISIONS, conditions, data
 from stairs.models.configs import ELMoConfig
 from stairs.models.elmo import ELMo
 from stairs.models.sizes import SIZES
@@ -156,11 +157,9 @@ def main() -> None:
     ours = task.model
     wide = BothWays(ELMo(ELMoConfig(**{**task.model.describe(), "longest": LETTERS - 2})), shards.tokenizer).tokenizer
     letters = wide.letters_of(torch.arange(shards.tokenizer.vocab_size))
-    trainers = {
-        "plain, fp32": Trainer(Plain(ours, letters), lambda model, row: model.loss(row), False),
-        "plain, bf16": Trainer(Plain(ours, letters), lambda model, row: model.loss(row), True),
-        "ours, bf16": Trainer(ours, lambda model, row: model.loss(batch_of(row)), True),
-    }
+    kinds = [kind for kind in PRECISIONS if kind != "int8"]
+    trainers = {f"plain, {kind}": Trainer(Plain(ours, letters), lambda model, row: model.loss(row), kind == "bf16") for kind in kinds}
+    trainers[f"ours, {kinds[-1]}"] = Trainer(ours, lambda model, row: model.loss(batch_of(row)), kinds[-1] == "bf16")
     trainers = {name: trainer for name, trainer in trainers.items() if trainer.model is ours or not options.alone}
     batches = rows(ids, longer)
     for first in range(0, longer, TURN):
@@ -168,7 +167,7 @@ def main() -> None:
             steps = longer if trainer.model is ours else options.steps
             trainer.train(batches[first : min(first + TURN, steps)], first, steps)
     judging = rows(held_out, 8)
-    print(f"{shards.tokenizer.vocab_size} words to read, {ours.outputs} to say, steps of {options.batch_tokens} words; {load()}")
+    print(f"{shards.tokenizer.vocab_size} words to read, {ours.outputs} to say, steps of {options.batch_tokens} words; {conditions()}")
     print(f"{'':14}{'steps':>7}{'words/CPU-s':>12}{'CPU-s':>8}{'ratio':>8}{'perplexity':>12}")
     first_cpu = next(iter(trainers.values())).cpu
     for name, trainer in trainers.items():

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from side_by_side import data, in_turn, load
+from side_by_side import conditions, data, in_turn
 from stairs.text.corpus import Corpus
 from stairs.text.sentences import sentences
 from stairs.text.shards import build
@@ -62,7 +62,7 @@ def compare(kind: str, corpus: Corpus, cut: list, flat: list[str], cache: Path, 
     ratio = taken["peer"]["wall"] / taken["ours"]["wall"]
     print(
         f"{kind:10} ours, read from disk and written to it {megabytes / taken['ours']['wall']:6.1f} MB/s, encode_batch_fast in memory "
-        f"{megabytes / taken['peer']['wall']:6.1f} MB/s, {ratio:.2f}x; {'the same ids' if same else 'OTHER IDS'}; {load()}"
+        f"{megabytes / taken['peer']['wall']:6.1f} MB/s, {ratio:.2f}x; {'the same ids' if same else 'OTHER IDS'}; {conditions()}"
     )
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from side_by_side import data, load
+from side_by_side import conditions, data
 from stairs.kernels.cooccurrence import BLOCKS
 from stairs.layers.stretch import Stretch
 from stairs.models.configs import configured
@@ -39,7 +39,7 @@ def main() -> None:
     model.prepare(shards.ids("train"), [], 0)  # once, so that compiling does not count
     began = time.perf_counter()
     model.prepare(shards.ids("train"), [], 0)
-    print(f"counting {len(shards.ids('train')):,} tokens: {time.perf_counter() - began:.2f} s, {len(model.pairs):,} pairs of words; {load()}")
+    print(f"counting {len(shards.ids('train')):,} tokens: {time.perf_counter() - began:.2f} s, {len(model.pairs):,} pairs of words; {conditions()}")
     whole = Stretch(0, 1, 0, model.learning_rate, model.learning_rate, seed=0, threads=options.threads, deterministic=False)
     model.sweep(replace(whole, stretches=1000))
     ours, theirs = [], []
@@ -53,7 +53,7 @@ def main() -> None:
             if peer:
                 once, twice = (timed(peer, Path(folder), options, iterations) for iterations in (1, 2))
                 theirs.append((twice - once) / records * options.pairs)
-    print(f"one iteration over {options.pairs:,} pairs, width {options.width}, {options.threads} threads; {load()}")
+    print(f"one iteration over {options.pairs:,} pairs, width {options.width}, {options.threads} threads; {conditions()}")
     print(f"  ours   {statistics.median(ours):.2f} s")
     if theirs:
         print(f"  glove  {statistics.median(theirs):.2f} s   {statistics.median(theirs) / statistics.median(ours):.1f}x")

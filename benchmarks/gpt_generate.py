@@ -9,7 +9,7 @@ import copy
 import torch
 
 from gpt_peer import gpt2
-from side_by_side import in_turn, load
+from side_by_side import PRECISIONS, conditions, in_turn
 from stairs.models.configs import GPTConfig
 from stairs.models.gpt import GPT
 from stairs.tasks.decoding import likeliest
@@ -29,8 +29,10 @@ def main() -> None:
     random = torch.Generator().manual_seed(0)
     for parameter in model.parameters():
         torch.nn.init.normal_(parameter, 0.0, 0.05, generator=random)  # far enough from 0 that the text is not all one word
-    peers = {"transformers fp32": gpt2(model), "transformers bf16": copy.deepcopy(gpt2(model)).bfloat16()}
-    ours = {"ours, readable": model, "ours fp32": model.prepared_for_inference("fp32"), "ours bf16": model.prepared_for_inference("bf16")}
+    peers = {"transformers fp32": gpt2(model)}
+    if "bf16" in PRECISIONS:
+        peers["transformers bf16"] = copy.deepcopy(gpt2(model)).bfloat16()
+    ours = {"ours, readable": model} | {f"ours {precision}": model.prepared_for_inference(precision) for precision in PRECISIONS}
     for rows in options.batches:
         prompt = torch.randint(5, model.config.vocab_size, (rows, PROMPT), generator=random)
         said: dict[str, torch.Tensor] = {}
@@ -45,7 +47,7 @@ def main() -> None:
         jobs |= {name: lambda name=name, ours=model: our_job(name, ours) for name, model in ours.items()}
         in_turn(jobs, 1)  # lays the weights out
         taken = in_turn(jobs, options.repeats)
-        print(f"\nGPT 6 x 384, vocabulary 50257, batch {rows}, {options.tokens} tokens after {PROMPT}, {options.threads} threads; {load()}")
+        print(f"\nGPT 6 x 384, vocabulary 50257, batch {rows}, {options.tokens} tokens after {PROMPT}, {options.threads} threads; {conditions()}")
         base = taken["transformers fp32"]
         for name, seconds in taken.items():
             same = float((said[name] == said["transformers fp32"]).float().mean())

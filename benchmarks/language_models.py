@@ -12,7 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from side_by_side import data, load, stairs
+from side_by_side import conditions, data, stairs
 from stairs.pictures.curves import curves
 from stairs.training.run import Run
 
@@ -53,7 +53,7 @@ def show(folders: dict[str, Path], picture: Path) -> None:
     for name, folder in folders.items():
         judged = [row for row in Run(folder).metrics() if "bits_per_character" in row]
         last = judged[-1]
-        print(f"{name:18} {last['bits_per_character']['value']:.4f} bits per character after {last['seconds'] / 60:.2f} minutes; {load()}")
+        print(f"{name:18} {last['bits_per_character']['value']:.4f} bits per character after {last['seconds'] / 60:.2f} minutes; {conditions()}")
         if name in LEARNED:
             points += [{"step": name, "minutes": row["seconds"] / 60, "value": row["bits_per_character"]["value"]} for row in judged]
         else:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from side_by_side import data, load, stairs
+from side_by_side import conditions, data, stairs
 from stairs.tasks import Sense, sense
 from stairs.text.batch import Batch
 from stairs.text.labelled import read
@@ -65,7 +65,7 @@ def main() -> None:
     parser.add_argument("--most", type=int, default=1_000_000)
     options = parser.parse_args()
     torch.set_num_threads(1)
-    print(f"{'run':24}{'layer':>6}{'part of speech':>16}{'sense F1':>10}   {load()}", flush=True)
+    print(f"{'run':24}{'layer':>6}{'part of speech':>16}{'sense F1':>10}   {conditions()}", flush=True)
     for run in options.runs:
         scores = senses(run, options.most)
         for layer, score in enumerate(scores):

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from side_by_side import load
+from side_by_side import conditions
 from stairs.formats import word2vec
 from stairs.formats.vector_reading import Read
 from stairs.layers.nearest import Nearest
@@ -65,7 +65,7 @@ def compare(vectors: np.ndarray, asked: np.ndarray, options: argparse.Namespace)
             began = time.perf_counter()
             job()
             rates[name].append(counts[name] / (time.perf_counter() - began))
-    print(f"\n{len(vectors):,} x {vectors.shape[1]}, the {TOP} nearest, exact; {load()}")
+    print(f"\n{len(vectors):,} x {vectors.shape[1]}, the {TOP} nearest, exact; {conditions()}")
     middle = {name: statistics.median(found) for name, found in rates.items()}
     for name, rate in middle.items():
         print(f"  {name:22} {rate:9.0f} questions/s   ({min(rates[name]):.0f} to {max(rates[name]):.0f})")

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from side_by_side import data, in_turn, load, stairs
+from side_by_side import conditions, data, in_turn, stairs
 from stairs.models.kneser_ney import estimate
 from stairs.text.batch import next_token_batch
 from stairs.text.corpus import Corpus
@@ -62,7 +62,7 @@ def compare(order: int, there: Path, text: Path, shards, tokens: int, kenlm: Pat
 
     jobs = {"ours": ours} | ({"lmplz + build_binary": peer} if kenlm else {})
     taken = in_turn(jobs, repeats)
-    print(f"\norder {order}, {tokens:,} tokens; {load()}")
+    print(f"\norder {order}, {tokens:,} tokens; {conditions()}")
     for name, seconds in taken.items():
         print(f"  text to model   {name:22} {seconds['wall']:7.2f} s wall {seconds['cpu']:7.2f} s CPU")
     if kenlm:

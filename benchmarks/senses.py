@@ -8,7 +8,7 @@ import json
 import tempfile
 from pathlib import Path
 
-from side_by_side import data, load, stairs
+from side_by_side import conditions, data, stairs
 
 SETS = ("senseval2", "senseval3", "semeval2007", "semeval2013", "semeval2015")
 
@@ -22,7 +22,7 @@ def main() -> None:
         out, dev = Path(folder) / "senses", data("senses/semeval2007.tsv")
         flags = ["--task", "sense", "--dev", dev, "--most", options.most, "--out", out, "--quiet"]
         stairs("tune", options.run, data("senses/semcor3.tsv.xz"), *flags, cache=Path(folder))
-        print(f"{'set':14}{'F1':>9}{'most frequent':>15}{'words':>8}   {load()}")
+        print(f"{'set':14}{'F1':>9}{'most frequent':>15}{'words':>8}   {conditions()}")
         for name in SETS:
             told = json.loads(stairs("score", out, data(f"senses/{name}.tsv"), "--json", "--quiet", cache=Path(folder)))
             print(f"{name:14}{told['f1']['value']:9.4f}{told['most_frequent_f1']['value']:15.4f}{told['words']:8d}", flush=True)

@@ -1,4 +1,4 @@
-"""What the benchmarks share: ours and the peer in turn, medians, ratios, and the load of the machine beside them."""
+"""What the benchmarks share: ours and the peer in turn, medians, ratios, on what kind of machine and beside what load."""
 
 import os
 import resource
@@ -8,6 +8,22 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+
+from stairs import machine
+
+FOLDER = Path(__file__).resolve().parent
+
+
+def wait_passively() -> None:
+    """PyTorch reads how its threads wait when it is loaded, and sorted imports load it before anything of ours: a benchmark that was not told starts
+    itself again, told. Ours and every peer then wait alike."""
+    if machine.WAIT_POLICY not in os.environ and Path(sys.argv[0]).resolve().parent == FOLDER:
+        os.environ[machine.WAIT_POLICY] = "passive"
+        os.execv(sys.executable, sys.orig_argv)
+
+
+wait_passively()
+PRECISIONS = ("fp32", "bf16", "int8") if machine.has_bf16() else ("fp32", "int8")  # what is emulated says nothing of speed
 
 
 def data(path: str) -> Path:
@@ -41,5 +57,8 @@ def stairs(*arguments: object, cache: Path) -> str:
     return subprocess.run(command, check=True, capture_output=True, text=True, env={**os.environ, "XDG_CACHE_HOME": str(cache)}).stdout
 
 
-def load() -> str:
-    return f"load of the machine {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
+def conditions() -> str:
+    """What a figure holds for."""
+    found = machine.description()
+    kind = f"{machine.NAMES[found['kind']]} ({found['processor']}, bf16 {found['bf16']}, int8 {found['int8']}, threads wait {found['wait_policy']})"
+    return f"{kind}; load {os.getloadavg()[0]:.1f} on {found['cores']} cores"

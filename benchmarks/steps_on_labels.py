@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from side_by_side import data, load, stairs
+from side_by_side import conditions, data, stairs
 from stairs.text.labelled import read
 from stairs.training.run import load as open_run
 
@@ -31,7 +31,7 @@ def main() -> None:
     files = {part: options.__dict__[part] or data(f"classify/sst2/{part}.tsv") for part in ("train", "dev", "test")}
     texts = [example.text for example in list(read(files["test"], "classify").examples)[:TIMED]]
     named = [("n-gram", "ngram"), ("TF-IDF", "words"), *(tuple(run.split("=", 1)) for run in options.runs)]
-    print(f"{'step':12}{'transfer':10}{'accuracy':>10}{'macro-F1':>10}{'train s':>9}{'ms/text':>9}   {load()}")
+    print(f"{'step':12}{'transfer':10}{'accuracy':>10}{'macro-F1':>10}{'train s':>9}{'ms/text':>9}   {conditions()}")
     with tempfile.TemporaryDirectory() as folder:
         for name, run in named:
             for transfer in options.transfer if run not in ("ngram", "words") else [""]:

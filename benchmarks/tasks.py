@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from side_by_side import data, load, stairs
+from side_by_side import conditions, data, stairs
 from stairs.text.labelled import read
 
 
@@ -63,7 +63,7 @@ def main() -> None:
         there = Path(folder)
         given = {False: options.weights, True: options.chinese}
         adopted = {chinese: adopt(name, there, chinese) for chinese, name in given.items() if wanted(options, chinese)}
-        print(f"{'data':14}{'measure':10}{'ours':>9}{'peer':>9}{'ours s':>9}{'peer s':>9}{'ratio':>8}   {load()}")
+        print(f"{'data':14}{'measure':10}{'ours':>9}{'peer':>9}{'ours s':>9}{'peer s':>9}{'ratio':>8}   {conditions()}")
         for name in options.data:
             compare(name, JOBS[name], adopted[JOBS[name].chinese], there, options)
 

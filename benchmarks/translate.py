@@ -14,10 +14,11 @@ from typing import Any
 
 import torch
 
-from side_by_side import data, in_turn, load, stairs
+from side_by_side import PRECISIONS, conditions, data, in_turn, stairs
 from stairs.tasks.metrics import translations_scored
 from stairs.training.run import load as load_run
 
+DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
 PAIRS = "translate/multi30k_en_fr"
 
 
@@ -41,7 +42,7 @@ def main() -> None:
         order = sorted(range(len(ids)), key=lambda n: len(ids[n]))
         batches = [order[at : at + options.batch] for at in range(0, len(order), options.batch)]
         said: dict[str, dict[int, str]] = {}
-        systems = peers(there, task, options) | {f"ours {kind}": ours(task, kind, options) for kind in ("fp32", "bf16", "int8")}
+        systems = peers(there, task, options) | {f"ours {kind}": ours(task, kind, options) for kind in PRECISIONS}
 
         def job(name: str) -> None:
             for numbers in batches:
@@ -52,7 +53,7 @@ def main() -> None:
         taken = in_turn(jobs, options.repeats)
         config = task.model.config
         shape = f"{config.layers} + {config.layers} blocks x {config.width}, vocabulary {config.vocab_size}"
-        print(f"{shape}; {len(sources)} sentences, beam {options.beams}, batches of {options.batch}, {options.threads} threads; {load()}")
+        print(f"{shape}; {len(sources)} sentences, beam {options.beams}, batches of {options.batch}, {options.threads} threads; {conditions()}")
         base = taken["transformers fp32"]
         for name, seconds in taken.items():
             same = sum(said[name][n] == said["transformers fp32"][n] for n in order) / len(order)
@@ -81,8 +82,8 @@ def peers(there: Path, task: Any, options: argparse.Namespace) -> dict[str, Any]
 
     tokenizer = task.tokenizer
     found: dict[str, Any] = {}
-    for name, kind in (("fp32", torch.float32), ("bf16", torch.bfloat16)):
-        model = transformers.AutoModelForSeq2SeqLM.from_pretrained(there / "marian", dtype=kind).eval()
+    for name in (precision for precision in PRECISIONS if precision in DTYPES):
+        model = transformers.AutoModelForSeq2SeqLM.from_pretrained(there / "marian", dtype=DTYPES[name]).eval()
 
         def marian(sources: list[list[int]], model: Any = model) -> list[str]:
             rows = [[tokenizer.begin, *ids, tokenizer.end] for ids in sources]

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from side_by_side import load
+from side_by_side import conditions
 from stairs.pictures.saving import save
 from stairs.pictures.translation import against_length
 from stairs.tasks.metrics import translations_scored
@@ -32,7 +32,7 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     points: list[dict[str, Any]] = []
-    print(load())
+    print(conditions())
     for path in options.runs:
         task: Any = load_run(path)
         points += (numbers if options.numbers else pairs)(task, Path(path).name, options)

@@ -5,6 +5,7 @@ python benchmarks/two_senses.py RUN [RUN ...] [--chinese]
 
 import argparse
 
+from side_by_side import conditions
 from stairs.inspection.senses import separation
 from stairs.training.run import load
 
@@ -52,7 +53,7 @@ def main() -> None:
     parser.add_argument("--chinese", action="store_true")
     options = parser.parse_args()
     word, senses = ("苹果", APPLE) if options.chinese else ("python", PYTHON)
-    print(f"{'run':24}{'layer':>6}{'same sense':>12}{'different':>11}{'apart':>8}")
+    print(f"{'run':24}{'layer':>6}{'same sense':>12}{'different':>11}{'apart':>8}   {conditions()}")
     for run in options.runs:
         task = load(run)
         for row in separation(task, word, senses):

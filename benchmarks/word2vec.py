@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from side_by_side import data, load
+from side_by_side import conditions, data
 from stairs.layers.stretch import Stretch
 from stairs.models import MODELS
 from stairs.models.configs import VectorsConfig, Word2VecConfig
@@ -175,7 +175,7 @@ def report(title: str, jobs: dict[str, Callable], words: int, options: argparse.
             seconds[name].append(taken)
             quality[name].append(found)
     ours, peer = jobs
-    print(f"\n{title}; {load()}")
+    print(f"\n{title}; {conditions()}")
     for name in jobs:
         middle = statistics.median(seconds[name])
         within = f"{words / max(seconds[name]) / 1e6:.2f} to {words / min(seconds[name]) / 1e6:.2f}"

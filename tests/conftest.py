@@ -1,27 +1,41 @@
-"""One torch thread, a seed, and caches of their own, so that tests neither disturb one another nor depend on the machine."""
+"""One torch thread, a seed, and a cache of their own, so that tests neither disturb one another nor depend on the machine."""
 
+import fcntl
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
+from stairs.machine import cores  # before torch, so that its threads sleep while they wait
+
 os.environ.setdefault("NUMBA_NUM_THREADS", "2")
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # in the processes that tests start, too: the other cores belong to other workers
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a job begun in the background would ignore Ctrl-C, and so would all it starts
+MOST_WORKERS = 8  # each takes a gigabyte or two
 
 
-@pytest.fixture(autouse=True, scope="session")
-def own_cache(tmp_path_factory):
-    """Shards and samples of the tests go to a folder of theirs; the Python prose is read once for all of them."""
-    before = os.environ.get("XDG_CACHE_HOME")
-    os.environ["XDG_CACHE_HOME"] = str(tmp_path_factory.mktemp("cache"))
-    yield
-    if before is None:
-        del os.environ["XDG_CACHE_HOME"]
-    else:
-        os.environ["XDG_CACHE_HOME"] = before
+def pytest_configure(config):
+    """One cache for the whole session: the first process makes it, and its workers and all that they start find it in their environment."""
+    if not hasattr(config, "workerinput"):
+        folder = tempfile.mkdtemp(prefix="stairs-tests-")
+        config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+        os.environ["XDG_CACHE_HOME"] = folder
+
+
+def pytest_xdist_auto_num_workers():
+    """For `-n auto`: a worker for each core that is ours."""
+    return min(cores(), MOST_WORKERS)
+
+
+def pytest_itemcollected(item):
+    """Tests on real data are those that ask for its folder."""
+    if "data" in item.fixturenames:
+        item.add_marker(pytest.mark.data)
 
 
 @pytest.fixture(autouse=True)
@@ -35,11 +49,23 @@ def repeatable():
 
 @pytest.fixture(scope="session")
 def data() -> Path:
-    """Real data, where there is some."""
+    """The folder of real data, where there is one. An empty STAIRS_DATA names none."""
     folder = os.environ.get("STAIRS_DATA")
-    if not folder or not Path(folder).is_dir():
-        pytest.skip("STAIRS_DATA is not set to a folder of real data")
-    return Path(folder)
+    if not folder:
+        pytest.skip("STAIRS_DATA names no folder of real data")
+    if not Path(folder).is_dir():
+        pytest.skip(f"STAIRS_DATA is {folder}, and there is no such folder")
+    return Path(folder).resolve()
+
+
+@pytest.fixture(scope="session")
+def prose() -> None:
+    """The documentation of Python and its packages is in the session's cache: one worker reads it, the others wait."""
+    from stairs.text.docstrings import docstrings
+
+    with open(Path(os.environ["XDG_CACHE_HOME"]) / "prose.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        docstrings()
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 
 shown = False  # the command line sets it: a library says nothing of its own accord
 talkative = False  # whether `say` prints; a terminal is not needed for that
+verbose = True  # whether `say_more` does as well
 listener: Callable[[str], None] | None = None  # hears instead what would be said, and how far work has come
 HEARD_EVERY = 0.25  # seconds
 
@@ -22,6 +23,12 @@ def say(sentence: str) -> None:
         listener(sentence)
     elif talkative:
         print(sentence, file=sys.stderr, flush=True)
+
+
+def say_more(sentence: str) -> None:
+    """A line that only those want who watch every stage of the work."""
+    if verbose or listener is not None:
+        say(sentence)
 
 
 @contextmanager

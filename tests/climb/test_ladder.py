@@ -6,9 +6,12 @@ from dataclasses import replace
 import pytest
 from small import examples
 
-from stairs.climb import ladder, reading, steps
+from stairs import machine
+from stairs.climb import ladder, reading, steps, translating
 from stairs.climb.ground import Ground, parted
-from stairs.climb.ladder import Onlooker, climb, plans_in, recommendation
+from stairs.climb.ladder import Onlooker, climb, plans_in, recommendation, why_not_learnt
+from stairs.climb.shares import allot
+from stairs.climb.steps import Step
 from stairs.errors import BadInput
 from stairs.models.sizes import USUAL_TOKENIZER
 from stairs.text.corpus import Corpus
@@ -16,10 +19,11 @@ from stairs.text.examples import Text
 from stairs.text.numbers import number_pairs
 from stairs.text.shards import build
 from stairs.text.tokenizer import TokenizerSpec
-from stairs.training import budget
 from stairs.training.gradients import Gradients
+from stairs.training.recipe import Recipe
 from stairs.training.run import load
 
+SHARE = 2.5  # seconds of each that learns by gradients
 TINY = {"width": 8}
 SMALL = {
     "nnlm": {"width": 8, "hidden": 8, "context": 16},
@@ -53,10 +57,11 @@ def ground(tmp_path):
 
 @pytest.fixture
 def quick(monkeypatch):
-    """Tiny steps, each for a second."""
-    monkeypatch.setattr(ladder, "SHORTEST", 0.1)
-    monkeypatch.setattr(ladder, "LEARNING_SHARE", 0.03)
-    monkeypatch.setattr(budget, "PROBE", 0.1)
+    """Tiny models, each for a second or two."""
+    monkeypatch.setattr(ladder, "choose_within", lambda steps, budget, megabytes: (list(steps), ""))
+    monkeypatch.setattr(ladder, "allot", lambda steps, left: {step.name: SHARE for step in steps if step.learns_by == "gradient"})
+    for place in (reading, translating):
+        monkeypatch.setattr(place, "choose_recipe", lambda *given, **more: Recipe("mini", None, 256, None, ""))
     for step, settings in SMALL.items():
         monkeypatch.setitem(reading.SIZES, step, {**reading.SIZES[step], "mini": settings})
 
@@ -77,6 +82,9 @@ def test_a_row_for_each_step_and_runs_that_can_be_asked(ground, quick):
         assert 0 <= row["score"]["low"] <= row["score"]["value"] <= row["score"]["high"] <= 1
         assert row["seconds"] > 0 and row["ms_per_text"] > 0 and row["parameters"] > 0 and row["megabytes"] >= 0 and len(row["said"]) == 12
         assert load(ground.out / row["run"]).answer("a happy cat")["label"] in ("good", "bad")
+        if row["step"] in ("nnlm", "elmo", "gpt", "bert"):
+            assert row["updates"] > 0 and row["finetuning_updates"] > 0 and row["time"]["given"] == SHARE
+            assert row["time"]["used"] >= row["time"]["updates"] + row["time"]["judging"] > 0
     assert len(report["test"]) == 12 and report["examples"] == {"train": 44, "dev": 4, "test": 12}
 
 
@@ -111,12 +119,12 @@ def test_weights_of_others_are_a_step_too(ground, quick, tmp_path):
 def test_stopped_and_begun_again_it_is_the_same_report(ground, quick, tmp_path, monkeypatch, step, place, name):
     wanted = ["ngram", "words", step]
     whole = climb(replace(ground, out=tmp_path / "whole"), budget=60, steps=wanted)
-    ground = replace(ground, plans=plans_in(tmp_path / "whole"))  # as many steps, whatever else the machine has to do
+    ground = replace(ground, plans=plans_in(tmp_path / "whole"), like=tmp_path / "whole")  # its clock, whatever else the machine has to do
     work, calls = getattr(place, name), []
 
     def stopped(*given):
         calls.append(1)
-        if len(calls) == (1 if step == "glove" else whole["plans"]["classify-gpt"]["decided"]["steps"]):
+        if len(calls) == (1 if step == "glove" else whole["rows"][-1]["finetuning_updates"]):
             raise KeyboardInterrupt
         return work(*given)
 
@@ -126,10 +134,10 @@ def test_stopped_and_begun_again_it_is_the_same_report(ground, quick, tmp_path, 
     assert len(json.loads((ground.out / "report.json").read_text())["rows"]) == 2
     monkeypatch.setattr(place, name, work)
     again = climb(ground, budget=60, steps=wanted)
-    timing = ("ms_per_text", "seconds")
+    timing = ("ms_per_text", "seconds", "time")
     for a, b in zip(whole["rows"], again["rows"], strict=True):
         assert {k: v for k, v in a.items() if k not in timing} == {k: v for k, v in b.items() if k not in timing}
-    assert again["plans"] == whole["plans"] and climb(ground, budget=60, steps=wanted) == again
+    assert again["plans"] == whole["plans"] and climb(ground, budget=60, steps=wanted)["rows"] == again["rows"]
 
 
 def test_rows_behind_one_that_is_climbed_again_are_not_lost_by_a_kill(ground, quick, monkeypatch):
@@ -161,12 +169,35 @@ def test_one_step_that_fails_does_not_stop_the_rest(ground, quick, monkeypatch, 
     monkeypatch.setattr(steps.ByWords, "learned", broken)
     rows = climb(ground, budget=60, steps=["words", "ngram"])["rows"]
     assert "score" in rows[0] and rows[1]["step"] == "words" and rows[1]["failed"].startswith(said)
+    assert rows[1].get("bug", False) == isinstance(error, IndexError)
 
 
-def test_a_used_up_budget_is_said_in_the_row(ground):
-    report = climb(ground, budget=1e-9, steps=["ngram", "words"])
-    assert all("budget" in row["not_tried"] for row in report["rows"]) and report["recommendation"] is None
-    assert "below the 10 s" in climb(ground, budget=11, steps=["gpt", "bert"])["rows"][0]["not_tried"]
+def test_models_for_which_there_is_no_time_are_said_before_it_starts(ground, monkeypatch):
+    heard = []
+    monkeypatch.setattr(ladder, "say", heard.append)
+    monkeypatch.setattr(machine, "gigaflops", lambda: 100.0)
+    with pytest.raises(BadInput, match=r"a budget of 1 s is too short.*ngram alone needs about \d+ s, all models \dm"):
+        climb(ground, budget=1, steps=["ngram", "gpt"])
+    rows = climb(ground, budget=12, steps=["ngram", "words", "gpt", "bert"])["rows"]
+    assert ["score" in row for row in rows] == [True, True, False, False]
+    assert heard == ["12 s leave no time for gpt and bert; all models take --budget 1m"] and rows[2]["not_tried"] == heard[0]
+
+
+def test_every_model_that_learns_by_gradients_has_the_same_share_whatever_the_others_did():
+    found = [Step("ngram", None, "counting"), *(Step(name, None, "gradient") for name in ("nnlm", "gpt", "bert", "elmo"))]
+    shares = allot(found, 100.0)
+    assert set(shares) == {"nnlm", "gpt", "bert", "elmo"} and len(set(shares.values())) == 1 and 90 < sum(shares.values()) < 100
+
+
+def test_what_did_not_learn_is_not_recommended_and_says_so(ground):
+    score = {"value": 0.9, "low": 0.8, "high": 1.0}
+    assert "only 30 updates" in why_not_learnt({"metric": "accuracy", "score": score, "updates": 500, "finetuning_updates": 30}, ground)["en"]
+    assert "commonest answer (0.5000)" in why_not_learnt({"metric": "accuracy", "score": {**score, "value": 0.5}}, ground)["en"]
+    assert "0.0000" in why_not_learnt({"metric": "bleu", "score": {**score, "value": 0.0}, "updates": 60}, ground)["en"]
+    assert "3.5000 bits" in why_not_learnt({"unigram_bits": 3.5, "bits_per_character": {"value": 3.6}, "updates": 60}, ground)["en"]
+    assert why_not_learnt({"metric": "accuracy", "score": score, "updates": 50, "unigram_bits": 3.5}, ground) is None
+    good, better = row("ngram", 0.70, 0.68, 0.72, 1), row("gpt", 0.81, 0.79, 0.83, 9) | {"not_learnt": {"en": "it made only 3 updates"}}
+    assert recommendation([good, better])["step"] == "ngram" and recommendation([better]) is None
 
 
 def test_an_unknown_step(ground):

@@ -3,7 +3,7 @@
 import functools
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stairs.kernels.spelling import FAR, distances
@@ -28,6 +28,7 @@ def points(text):
     return np.frombuffer(text.encode("utf-32-le"), np.uint32)
 
 
+@settings(deadline=None)  # the first call compiles
 @given(st.lists(WORD, min_size=1, max_size=8), WORD, st.integers(1, 7))
 def test_each_is_the_recursion_of_the_definition(words, word, most):
     starts = np.concatenate([[0], np.cumsum([len(known) for known in words])])

@@ -6,6 +6,7 @@ import torch
 from torch import nn
 from torch.nn.functional import cosine_similarity, gelu
 
+from stairs import machine
 from stairs.errors import Unsupported
 from stairs.kernels import rows as kernel
 from stairs.layers import int8 as module
@@ -70,9 +71,16 @@ def test_other_models_have_their_layers_in_8_bits():
     assert (cosine_similarity(twin(x), block(x), dim=-1) > 0.999).all()
 
 
-def test_a_machine_without_them_says_so(monkeypatch):
-    module.can_multiply.cache_clear()
-    monkeypatch.setattr(module, "multiplied", lambda *given: (_ for _ in ()).throw(RuntimeError("not here")))
-    with pytest.raises(Unsupported, match="bf16"):
+@pytest.mark.parametrize("width", [5, 384])
+def test_one_row_is_what_it_is_among_others(width):
+    layer, x = Int8(torch.randn(70, width), torch.randn(70)), torch.randn(6, width) * 3
+    together = layer(x)
+    assert all(torch.equal(layer(row[None])[0], other) for row, other in zip(x, together, strict=True))
+
+
+@pytest.mark.parametrize(("has_bf16", "advice"), [(True, "bf16 or fp32"), (False, "fp32")])
+def test_a_machine_without_them_says_so(has_bf16, advice, monkeypatch):
+    monkeypatch.setattr(module, "can_multiply", lambda: False)
+    monkeypatch.setattr(machine, "has_bf16", lambda: has_bf16)
+    with pytest.raises(Unsupported, match=f"--precision {advice}$"):
         Int8(torch.zeros(4, 4))
-    module.can_multiply.cache_clear()

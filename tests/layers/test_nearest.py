@@ -3,9 +3,16 @@
 import numpy as np
 import pytest
 
+from stairs import machine
 from stairs.errors import BadInput
 from stairs.layers import nearest
 from stairs.layers.nearest import PATIENCE, Nearest
+
+
+@pytest.fixture(params=["bf16", "fp32"], autouse=True)
+def product(request, monkeypatch):
+    """Batches are multiplied in bfloat16 or in float32, whatever the machine would choose; emulated it is as exact."""
+    monkeypatch.setattr(machine, "has_bf16", lambda: request.param == "bf16")
 
 
 def clustered(rows=3000, width=20, seed=0):

@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch import nn
 
+from stairs import machine, progress
 from stairs.layers import packed as module
 from stairs.layers.packed import Packed, packed
 
@@ -36,4 +37,19 @@ def test_in_float32_the_copy_shares_what_is_not_packed():
     model = nn.Sequential(nn.Embedding(5, 4), nn.Linear(4, 3))
     twin = packed(model, "fp32")
     assert twin[0].weight.data_ptr() == model[0].weight.data_ptr() and isinstance(twin[1], Packed) and isinstance(model[1], nn.Linear)
-    assert packed(model, "bf16")[0].weight.dtype == torch.bfloat16 and model[0].weight.dtype == torch.float32
+
+
+@pytest.mark.parametrize("has_bf16", [True, False])
+def test_in_bf16_weights_are_rounded_and_where_it_is_emulated_computed_with_in_fp32(has_bf16, monkeypatch):
+    monkeypatch.setattr(machine, "has_bf16", lambda: has_bf16)
+    monkeypatch.setattr(progress, "listener", (heard := []).append)
+    module.tell_of_emulation.cache_clear()
+    model = nn.Sequential(nn.Embedding(5, 4), nn.Linear(4, 3))
+    twins = [packed(model, "bf16") for _ in range(2)]
+    module.tell_of_emulation.cache_clear()
+    for twin in twins:
+        assert twin[0].weight.dtype == twin(torch.arange(5)).dtype == (torch.bfloat16 if has_bf16 else torch.float32)
+        assert torch.equal(twin[0].weight.float(), model[0].weight.bfloat16().float())
+        assert torch.allclose(twin(torch.arange(5)).float(), model(torch.arange(5)), atol=0.05)
+    assert model[0].weight.dtype == torch.float32 and len(heard) == (not has_bf16)
+    assert not heard or "emulates bfloat16" in heard[0]

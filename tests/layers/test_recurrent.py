@@ -1,10 +1,14 @@
 """Recurrent cells: the equations, PyTorch's own, and reading from both ends."""
 
+import copy
+
 import pytest
 import torch
 from torch import nn
 
+from stairs import machine
 from stairs.layers.initial import initialize
+from stairs.layers.packed import packed
 from stairs.layers.recurrent import CELLS, FUSED, PARTS, BothWays, Recurrent, reversed_rows, unrolled
 
 
@@ -74,3 +78,37 @@ def test_the_first_weights_follow_from_the_seed_and_the_name():
     assert not torch.equal(first.forwards.fused.weight_ih_l0, first.backwards.fused.weight_ih_l0)
     keep = first.forwards.fused.bias_ih_l0[4:8] + first.forwards.fused.bias_hh_l0[4:8]
     assert (keep >= 0).all()
+
+
+@pytest.mark.parametrize("has_bf16", [True, False])
+@pytest.mark.parametrize(("cell", "projection"), [*((cell, 0) for cell in CELLS), ("lstm", 4)])
+def test_every_cell_trains_and_answers_in_bf16(cell, projection, has_bf16, monkeypatch):
+    """By the machine's own products if it has any, in float32 if it has none."""
+    if has_bf16 and not machine.has_bf16():
+        pytest.skip("this machine has no LSTM in bfloat16")
+    monkeypatch.setattr(machine, "has_bf16", lambda: has_bf16)
+    torch.manual_seed(1)
+    layer, x = Recurrent(cell, 5, 6, projection=projection), torch.randn(3, 7, 5)
+    expected, state = layer(x)
+    for given in (x, x.bfloat16()):  # what comes in is one or the other, as it was computed
+        layer.zero_grad()
+        with torch.autocast("cpu", torch.bfloat16):
+            told, after = layer(given)
+            again, _ = layer(given, after)
+        assert torch.allclose(told.float(), expected, atol=0.03) and torch.allclose(after[-1].float(), state[-1], atol=0.03)
+        again.float().sum().backward()
+        assert all(weight.grad is not None and weight.grad.isfinite().all() and weight.dtype == torch.float32 for weight in layer.parameters())
+    twin, kind = packed(nn.Sequential(layer), "bf16")[0], torch.bfloat16 if has_bf16 else torch.float32
+    copied = copy.deepcopy(layer).bfloat16()  # by another hand
+    for answering, given in ((twin, x.to(kind)), (copied, x.bfloat16())):
+        told, after = answering(given)
+        again, _ = answering(given, after)
+        assert told.dtype == again.dtype == given.dtype and torch.allclose(told.float(), expected, atol=0.03)
+
+
+def test_in_fp32_nothing_is_rounded_on_the_way(monkeypatch):
+    monkeypatch.setattr(machine, "has_bf16", lambda: False)
+    layer, x = layer_of("lstm"), torch.randn(3, 7, 5)
+    with torch.autocast("cpu", torch.bfloat16):
+        inside, _ = layer(x)
+    assert torch.equal(inside, layer(x)[0])

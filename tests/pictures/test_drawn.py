@@ -28,7 +28,7 @@ def tasks(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def data(tasks):
+def shown(tasks):
     """Of each picture what the first run that has it shows."""
     found = {"confusion": CONFUSION, "nearest": NEAREST}
     for task in tasks.values():
@@ -38,13 +38,13 @@ def data(tasks):
     return found
 
 
-def test_looks_and_pictures_have_the_same_names(data):
-    assert list(PICTURES) == list(LOOKS) and set(data) == set(LOOKS)
+def test_looks_and_pictures_have_the_same_names(shown):
+    assert list(PICTURES) == list(LOOKS) and set(shown) == set(LOOKS)
 
 
 @pytest.mark.parametrize("name", LOOKS)
-def test_each_is_drawn(name, data):
-    assert drawn(PICTURES[name](data[name]), ".svg").startswith(b"<svg")
+def test_each_is_drawn(name, shown):
+    assert drawn(PICTURES[name](shown[name]), ".svg").startswith(b"<svg")
 
 
 def test_one_line_from_a_task_to_a_chart(tasks):

@@ -59,7 +59,7 @@ def test_fresh_masks_in_every_epoch_by_a_pure_function(shards):
     examples, first = batches(shards)
     again = examples.batch(np.arange(60), 0, 0)
     assert same(first, again) and torch.equal(first.labels, again.labels)
-    assert not same(first, examples.batch(np.arange(60), 1, 0)) or not same(first, examples.batch(np.arange(60), 0, 1))
+    assert not same(first, examples.batch(np.arange(60), 1, 0)) and not same(first, examples.batch(np.arange(60), 0, 1))
     alone = examples.batch(np.array([7]), 0, 0)
     width = alone.ids.shape[1]
     assert torch.equal(alone.ids[0], first.ids[7, :width]) and torch.equal(alone.targets[0], first.targets[7, :width])

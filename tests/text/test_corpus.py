@@ -330,8 +330,7 @@ def test_the_block_size_does_not_matter(tmp_path, monkeypatch):
     assert documents(path) == whole == ["a\n\nb", "文字。", *["word"] * 50]
 
 
-@pytest.mark.skipif("STAIRS_DATA" not in os.environ, reason="STAIRS_DATA is not set")
-def test_the_chinese_wikipedia_sample():
-    corpus = Corpus(os.path.join(os.environ["STAIRS_DATA"], "corpora", "wiki_zh.txt.xz"))
+def test_the_chinese_wikipedia_sample(data):
+    corpus = Corpus(data / "corpora" / "wiki_zh.txt.xz")
     count = sum(1 for _ in corpus.documents())
     assert count > 10_000 and corpus.position == corpus.size and corpus.name == "wiki_zh"

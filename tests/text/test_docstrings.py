@@ -127,7 +127,7 @@ def test_shares_of_child_processes_equal_one_process(tree, monkeypatch):
         (tree / f"many_{number:03d}.py").write_text(f'"""Text number {number}."""\ndef f(a):\n    """Function {number}."""\n')
     files = list(sources.source_files())
     alone = [row for file in files for row in sources.read_file(*file)]
-    monkeypatch.setattr(os, "cpu_count", lambda: 3)
+    monkeypatch.setattr(sources, "cores", lambda: 3)
     monkeypatch.setattr(sources.sysconfig, "get_path", None)  # the children do not ask, they are told
     together = [[*row[:4], tuple(row[4]), *row[5:]] for row in sources.read_all(files)]
     assert together == alone and len(alone) > 1000

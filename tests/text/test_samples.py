@@ -20,32 +20,25 @@ print(samples.PythonProse().content_hash, hashlib.sha256(repr(sets).encode()).he
 
 
 @pytest.fixture(scope="module", autouse=True)
-def own_cache(tmp_path_factory):
-    """Read once for this file, and leave the user's cache alone."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
-        clear()
-        yield
-        clear()
-
-
-def clear():
+def in_memory(prose):
+    """Of several hundred megabytes, nothing is left to the tests of other files."""
+    yield
     for kept in (docstrings.docstrings, samples.reflowed, samples.all_documents):
         kept.cache_clear()
 
 
 @pytest.fixture(scope="module")
-def packages(own_cache):
+def packages(in_memory):
     return samples.packages()
 
 
 @pytest.fixture(scope="module")
-def parameters(own_cache):
+def parameters(in_memory):
     return samples.parameters()
 
 
 @pytest.fixture(scope="module")
-def describes(own_cache):
+def describes(in_memory):
     return samples.describes()
 
 

@@ -1,6 +1,6 @@
 import json
+import lzma
 import math
-import os
 
 import pytest
 from hypothesis import given, settings
@@ -276,12 +276,8 @@ def test_half_a_surrogate_pair_is_refused(trained, kind, text):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["wiki_en", "wiki_zh"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_bulk_ids_on_real_text(kind, name):
-    if "STAIRS_DATA" not in os.environ:
-        pytest.skip("STAIRS_DATA names no folder of real texts")
-    import lzma
-
-    with lzma.open(f"{os.environ['STAIRS_DATA']}/corpora/{name}.txt.xz", "rt", encoding="utf-8") as file:
+def test_bulk_ids_on_real_text(kind, name, data):
+    with lzma.open(data / "corpora" / f"{name}.txt.xz", "rt", encoding="utf-8") as file:
         documents = [text.split("\n") for text in file.read(1_000_000).split("\n\n")]
     tokenizer = Tokenizer.train(TokenizerSpec(kind), lambda: documents[:20])
     assert Encoder(tokenizer).encode_documents(documents).ids.tolist() == expected(tokenizer, documents)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from stairs.training.data_order import Order, batches, borders, dealt, roughly
-from stairs.training.schedule import learning_rate
+from stairs.training.schedule import rate_by_clock, rate_by_steps
 
 lengths = some.lists(some.integers(1, 700), min_size=1, max_size=200).map(np.array)
 
@@ -64,9 +64,9 @@ def test_an_example_longer_than_the_budget_stands_alone():
     assert borders(np.array([1, 1, 50, 60]), 10) == [2, 3]
 
 
-@pytest.mark.parametrize("kind", ["linear", "cosine", "inverse-sqrt", "constant"])
+@pytest.mark.parametrize("kind", ["linear", "cosine", "hold", "inverse-sqrt", "constant"])
 def test_the_learning_rate_rises_and_then_never_rises_again(kind):
-    rates = [learning_rate(step, 200, 1e-3, kind, 0.1) for step in range(200)]
+    rates = [1e-3 * rate_by_steps(step, 200, kind, 0.1) for step in range(200)]
     assert rates[0] == pytest.approx(1e-3 / 20) and rates[19] == pytest.approx(1e-3)
     assert all(a < b for a, b in pairwise(rates[:20]))
     assert all(a >= b > 0 for a, b in pairwise(rates[19:]))
@@ -74,3 +74,14 @@ def test_the_learning_rate_rises_and_then_never_rises_again(kind):
         assert rates[-1] < 1e-5
     if kind == "inverse-sqrt":
         assert rates[79] == pytest.approx(1e-3 / 2)
+    if kind == "hold":
+        assert rates[159] == rates[19] > rates[170]
+
+
+@pytest.mark.parametrize("kind", ["linear", "cosine", "hold", "inverse-sqrt", "constant"])
+def test_by_the_clock_it_rises_for_ten_updates_at_least_and_never_rises_again(kind):
+    slow_start = [rate_by_clock(step, progress, kind, 0.05) for step, progress in enumerate([0.0, 0.3, 0.31, 0.32])]
+    assert slow_start == pytest.approx([0.01, 0.2, 0.3, 0.4])  # a slow first update does not eat the warm-up
+    rates = [rate_by_clock(1000, progress / 1000, kind, 0.05) for progress in range(1, 1001)]
+    assert all(a < b for a, b in pairwise(rates[:50])) and all(a >= b for a, b in pairwise(rates[50:]))
+    assert rates[60] == pytest.approx(1.0, abs=0.1) and (rates[-1] < 1e-9) == (kind in ("linear", "cosine", "hold"))

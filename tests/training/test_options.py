@@ -2,14 +2,16 @@
 
 import json
 import sys
+import time
 from types import SimpleNamespace
 
 import pytest
 from trainee import prepared
 
+from stairs import machine
 from stairs.errors import BadInput
-from stairs.tasks import NextToken
 from stairs.training import budget
+from stairs.training.clock import Turn
 from stairs.training.distributed import Workers
 from stairs.training.gradients import Gradients
 from stairs.training.machine import differences, find_device
@@ -43,7 +45,7 @@ def test_what_is_no_time(text):
         ({"warmup": 1.5}, "--warmup"),
         ({"seed": -1}, "--seed -1"),
         ({"device": "gpu"}, "--device 'gpu' is not known"),
-        ({"steps": 5, "budget": "5m"}, "--steps and --budget both say how long"),
+        ({"steps": 5, "epochs": 2}, "--steps and --epochs both say how long"),
     ],
 )
 def test_what_cannot_be_is_refused(given, words):
@@ -72,36 +74,34 @@ def test_differences_are_said_and_none_is_silence():
     assert differences({**now, "workers": 2}, now) == "same data order, not bit-exact (world size 2 -> 1)"
 
 
-def test_a_budget_is_probed_once_and_then_kept(train, tmp_path, monkeypatch, said):
-    monkeypatch.setattr(budget, "PROBE", 0.1)
-    monkeypatch.setattr(budget, "seconds_per_step", lambda gradients, precision: 0.1)
-    told = {"steps": None, "budget": "3s", "precision": "fp32", "evaluate_every": None}
-    train(**told)
-    found = Run(tmp_path / "run").settings["decided"]
-    assert 5 <= found["steps"] <= 27 and found["seconds_per_step"] == {"fp32": 0.1}
-    monkeypatch.setattr(budget, "seconds_per_step", lambda gradients, precision: 1e9)  # a slower day changes nothing
-    train(**told)
-    assert Run(tmp_path / "run").settings["decided"] == found
-    assert said[-1].endswith("is finished; nothing to do")
-
-
-def test_part_of_the_held_out_text_is_judged_where_all_of_it_would_take_too_long(train, tmp_path, monkeypatch, said):
-    monkeypatch.setattr(budget, "seconds_per_step", lambda gradients, precision: 0.1)
-    monkeypatch.setattr(budget, "seconds_per_position", lambda judge, teacher: {"one": 1e-5, "all": 1000.0})
-    measured = []
-    judge = NextToken.evaluate_shards
-    monkeypatch.setattr(NextToken, "evaluate_shards", lambda self, shards, split="held_out", most=None: measured.append(most) or judge(self, shards))
-    train(steps=None, budget="3s", precision="fp32", evaluate_every=None)
-    found = Run(tmp_path / "run").settings["decided"]
-    assert found["judged_last"] == measured[-1] == 60_000 and found["steps"] > 5
-    assert any("a part of it is judged, in 1 s" in sentence for sentence in said)
-
-
 @pytest.mark.parametrize(("fp32", "bf16", "chosen"), [(1.0, 0.5, "bf16"), (1.0, 0.99, "fp32"), (1.0, 2.0, "fp32")])
-def test_precision_is_bf16_only_where_that_is_faster(train, tmp_path, monkeypatch, fp32, bf16, chosen):
-    monkeypatch.setattr(budget, "seconds_per_step", lambda gradients, precision: {"fp32": fp32, "bf16": bf16}[precision])
+def test_precision_is_bf16_only_where_that_is_native_and_faster(train, tmp_path, monkeypatch, fp32, bf16, chosen):
+    tried = []
+
+    def seconds_per_step(gradients, precision, *limits):
+        tried.append(precision)
+        return {"fp32": fp32, "bf16": bf16}[precision] / 1000
+
+    monkeypatch.setattr(budget, "seconds_per_step", seconds_per_step)
+    monkeypatch.setattr(machine, "precisions", lambda: ("bf16", "fp32"))
     train(steps=2, precision="auto")
-    assert Run(tmp_path / "run").settings["decided"]["precision"] == chosen
+    assert Run(tmp_path / "run").settings["decided"]["precision"] == chosen and tried == ["bf16", "fp32"]
+    monkeypatch.setattr(machine, "precisions", lambda: ("fp32",))
+    train(steps=2, precision="auto", out=tmp_path / "ordinary")
+    assert Run(tmp_path / "ordinary").settings["decided"]["precision"] == "fp32" and len(tried) == 2  # what is emulated is never tried
+
+
+def test_a_precision_that_is_hopeless_is_given_up_after_one_update(text, tmp_path, monkeypatch):
+    gradients, _ = gradients_of(text, tmp_path)
+    rehearsed = []
+    monkeypatch.setattr(gradients, "rehearse", lambda step: rehearsed.append(step) or time.sleep(0.51))
+    assert budget.seconds_per_step(gradients, "fp32", limit=10, hopeless=0.1) > 0.5 and rehearsed == [0]
+
+
+def test_emulated_bf16_is_allowed_and_said(train, monkeypatch, said):
+    monkeypatch.setattr(machine, "has_bf16", lambda: False)
+    train(steps=1, precision="bf16")
+    assert any("emulates bfloat16" in line and "times as slow" in line for line in said)
 
 
 def gradients_of(text, tmp_path, **given):
@@ -113,7 +113,7 @@ def gradients_of(text, tmp_path, **given):
 def test_a_probe_changes_no_bit_of_the_weights(text, tmp_path):
     gradients, _ = gradients_of(text, tmp_path)
     before = [weight.detach().clone() for weight in gradients.weights]
-    assert budget.seconds_per_step(gradients, "fp32") > 0
+    assert budget.seconds_per_step(gradients, "fp32", 0.1) > 0
     assert all((a == b).all() for a, b in zip(before, gradients.weights, strict=True))
     assert not gradients.optimizer.state
 
@@ -130,7 +130,7 @@ def test_parts_give_the_same_gradient_as_the_whole(text, tmp_path):
     found = []
     for parts in (1, 3):
         gradients, _ = gradients_of(text, tmp_path, accumulate=parts, dropout=0.0)
-        losses = [gradients.update(step, 10)[0] for step in range(10)]
+        losses = [gradients.update(Turn("update", step, rate=1.0))[0] for step in range(10)]
         found.append((losses, [weight.detach().clone() for weight in gradients.weights]))
     assert found[0][0] == pytest.approx(found[1][0], rel=1e-5)
     assert all(a.allclose(b, atol=1e-5) for a, b in zip(found[0][1], found[1][1], strict=True))

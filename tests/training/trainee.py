@@ -88,13 +88,13 @@ def from_examples(out: str | Path, text: str | Path, step: str, names: set[str],
 def main(out: str, text: str, step: str, *words: str) -> int:
     progress.talkative = True
     given = {name: json.loads(value) for name, value in (word.split("=", 1) for word in words)}
-    limit = given.pop("megabytes", None)
+    limit, like = given.pop("megabytes", None), given.pop("like", None)
     try:
         trained = prepared(out, text, step, **given)
         if limit:
             now = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
             resource.setrlimit(resource.RLIMIT_AS, (now + limit * 1_000_000,) * 2)
-        measured = fit(*trained)
+        measured = fit(*trained, like)
     except StairsError as error:
         complain(str(error))
         return error.code

@@ -10,6 +10,7 @@ from explorer_runs import PORT, TRICK
 from small import encoder
 
 from stairs.inspection import saying
+from stairs.inspection.looks import LOOKS
 from stairs.web.asking import LONGEST_TEXT
 from stairs.web.pages import PAGES
 from stairs.web.shelf import Shelf, found
@@ -60,7 +61,7 @@ def test_every_picture_that_is_offered_can_be_drawn(client):
                 response = client.post(f"/api/picture/{name}", json={**asked, "format": kind})
                 assert response.status_code == 200, (run["name"], name, response.text)
                 assert response.content.startswith(BEGINS[kind]) and response.headers["content-disposition"].startswith("attachment")
-            assert picture["takes"] == list(picture["takes"])
+            assert set(picture["takes"]) <= set(LOOKS[name].takes)
             drawn[name] += 1
     assert drawn.keys() >= {"tokens", "surprise", "next", "neighbours", "alignment", "tree", "confusion", "mix", "nearest"}
 

@@ -12,6 +12,7 @@ from stairs.climb.words import QUALITIES
 from stairs.errors import BadInput
 from stairs.text.examples import Pair, Span, Tagged, Translation
 from stairs.text.shards import Shards
+from stairs.training.folder import RUN
 
 TEST_SHARE = 0.2
 DEV_SHARE = 0.1  # of those that are learnt from, to tell when to stop; the test part is seen once, at the end
@@ -39,6 +40,8 @@ class Ground:
     text: str = ""  # the hash of the corpus
     seed: int = 0
     order: int = 3  # of the n-grams
+    megabytes: float = 0.0  # of text
+    like: Path | None = None  # the folder of another climb, whose plans and clocks this one follows
     asks: str = ""  # which task the examples are for; none if there are none
     cut: Any = None  # how both sides of pairs are cut, if they are to be translated
     train: Sequence[Any] = ()
@@ -46,20 +49,24 @@ class Ground:
     test: Sequence[Any] = ()
     plans: Plans = field(default_factory=Plans)
 
+    def run_like(self, name: str) -> Path | None:
+        """The run of the other climb that this one's run of the same name is to be like."""
+        return self.like / name if self.like is not None and (self.like / name / RUN).exists() else None
+
     @property
     def taught(self) -> dict[str, Any]:
         """What a run that learns from the examples was begun with."""
         return {"seed": self.seed, "order": self.order, "data": {"labelled": digest((*self.train, *self.dev, *self.test))}}
 
 
-def parted(examples: Sequence[Any], asks: str, seed: int) -> dict[str, Any]:
+def parted(examples: Sequence[Any], asks: str, seed: int, most_translated: int = MOST_TRANSLATED) -> dict[str, Any]:
     """The fields of a Ground that examples decide: the same parts for the same file and seed. Each label keeps its share of every part."""
     by_label: dict[Any, list[int]] = {}
     for i in np.random.default_rng(seed).permutation(len(examples)).tolist():
         by_label.setdefault(getattr(examples[i], "label", None) if asks in ("classify", "compare") else None, []).append(i)
     parts: dict[str, list[int]] = {"test": [], "dev": [], "train": []}
     for own in by_label.values():
-        most = MOST_TRANSLATED if asks == "translate" else len(own)
+        most = most_translated if asks == "translate" else len(own)
         test = min(round(len(own) * TEST_SHARE), most)
         dev = test + min(round((len(own) - test) * DEV_SHARE), most)
         for name, places in (("test", own[:test]), ("dev", own[test:dev]), ("train", own[dev:])):

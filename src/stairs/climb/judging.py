@@ -13,7 +13,8 @@ from stairs.tasks import Translate
 from stairs.tasks.supervised import Supervised
 from stairs.training.run import MODEL, load
 
-EXAMPLES_TIMED = 200
+JUDGING_SHARE = 0.12  # of a model's time, for the judgement on the test examples
+EXAMPLES_TIMED = 100
 
 
 def judged(ground: Ground, folder: Path, seconds: float) -> dict[str, Any]:

@@ -5,23 +5,27 @@ and the plans it has from there, and its runs go on where they stand.
 """
 
 import json
+import math
 import time
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from stairs.climb.ground import SHOWN, Ground, Plans, digest, told
+from stairs.climb.shares import SWEEPING_SHARE, allot, choose_within, time_of
 from stairs.climb.steps import Step, steps_for
+from stairs.climb.words import worded
 from stairs.errors import BadInput, StairsError
 from stairs.files import write_json
+from stairs.progress import say
 from stairs.training.folder import check_writable
 from stairs.training.run import versions
 
 REPORT = "report.json"
 LONGEST = 300  # letters of an example that is shown
-LEARNING_SHARE = 0.9  # of the time left, for the steps that learn, in equal parts; the rest is for cutting text and for judging
-SHORTEST = 10.0  # seconds below which such a step is not worth beginning
+FEWEST_UPDATES = 50  # a model that made fewer has not been trained
 
 
 class Onlooker:
@@ -37,10 +41,11 @@ class Onlooker:
 
 def climb(
     ground: Ground, *, budget: float, steps: Sequence[str] | None = None, adopted: Sequence[str] = (), command: str = "",
-    onlooker: Onlooker | None = None,
+    onlooker: Onlooker | None = None, began: float | None = None,
 ) -> dict[str, Any]:  # fmt: skip
-    """Train and judge each step within `budget` seconds; one that fails is listed with the reason and never stops the rest."""
+    """Train and judge each model within `budget` seconds, counted from `began`; one that fails is listed with the reason and never stops the rest."""
     check_writable(ground.out)
+    began = time.monotonic() if began is None else began
     found = steps_for(ground.asks, adopted)
     strangers = [step for step in steps or [] if step not in [own.name for own in found]]
     if strangers:
@@ -49,26 +54,38 @@ def climb(
     found = [own for own in found if not steps or own.name in steps or own.name in map(name_of, adopted)]
     report = {"command": command, **begun(ground, budget)}
     rows = {row["step"]: row for row in report["rows"] if "run" in row}
-    began, used = time.monotonic(), report["used"]
+    fitting, left_out = choose_within(found, budget, ground.megabytes) if not rows else (found, "")
+    if left_out:
+        say(left_out)
+        rows |= {step.name: {"step": step.name, "not_tried": left_out} for step in found if step not in fitting}
+    used = report["used"]
     onlooker = onlooker or Onlooker()
     onlooker.sees([step.name for step in found])
 
     def keep() -> None:
         report["rows"] = [rows[step.name] for step in found if step.name in rows]
         report["recommendation"] = recommendation([row for row in report["rows"] if "score" in row])
+        report["used"] = round(used + time.monotonic() - began, 3)
         write_json(ground.out / REPORT, report)
 
     ground = replace(ground, plans=Plans(report["plans"], keep))
-    for number, step in enumerate(found):
+    for step in fitting:
         if step.name not in rows:
+            if step.learns_by == "gradient" and not report["shares"]:
+                prepare_text(ground, fitting)  # all of it now: whoever came first would pay for the others
+                report["shares"] = allot([own for own in fitting if own.name not in rows], budget - used - (time.monotonic() - began))
             onlooker.begins(step.name)
-            left = budget - used - (time.monotonic() - began)
-            waiting = sum(own.learns and own.name not in rows for own in found[number:])
-            rows[step.name] = row_of(step, ground, budget, left, left * LEARNING_SHARE / max(waiting, 1) if step.learns else 0.0)
-            report["used"] = round(used + time.monotonic() - began, 3)
+            rows[step.name] = row_of(step, ground, report["shares"].get(step.name) or SWEEPING_SHARE * budget)
         keep()
         onlooker.done(rows[step.name])
     return report
+
+
+def prepare_text(ground: Ground, steps: Sequence[Step]) -> None:
+    """Cut the text in all the ways the models want it."""
+    for step in steps:
+        if step.reads and step.learns_by == "gradient":  # the others have cut it for themselves, by now
+            ground.shards_for(step.name)
 
 
 def plans_in(folder: Path) -> Plans:
@@ -91,33 +108,58 @@ def begun(ground: Ground, budget: float) -> dict[str, Any]:
     labelled = digest((*ground.train, *ground.dev, *ground.test))
     settings = {"seed": ground.seed, "order": ground.order, "text": ground.text, "asks": ground.asks, "labelled": labelled}
     fresh = {
-        "settings": settings, "rows": [], "recommendation": None, "budget": budget, "used": 0.0, "plans": dict(ground.plans.known), "test": shown,
+        "settings": settings, "rows": [], "recommendation": None, "budget": budget, "used": 0.0, "shares": {}, "test": shown,
+        "plans": dict(ground.plans.known),
         "examples": {name: len(getattr(ground, name)) for name in ("train", "dev", "test")}, "versions": versions(),
     }  # fmt: skip
     try:
         before = json.loads((ground.out / REPORT).read_text("utf-8"))
-        return {**fresh, **{name: before[name] for name in ("rows", "used", "plans")}} if before["settings"] == settings else fresh
+        return {**fresh, **{name: before[name] for name in ("rows", "used", "plans", "shares")}} if before["settings"] == settings else fresh
     except (OSError, ValueError, KeyError, TypeError):
         return fresh
 
 
-def row_of(step: Step, ground: Ground, budget: float, left: float, share: float) -> dict[str, Any]:
-    """The row of one step: what it measured, or why it did not."""
+def row_of(step: Step, ground: Ground, share: float) -> dict[str, Any]:
+    """The row of one model: what it measured, or why it did not, and what became of its share of the time."""
     row: dict[str, Any] = {"step": step.name}
-    if left <= 0:
-        return row | {"not_tried": f"the budget of {budget:.0f} s was used up"}
-    if step.learns and share < SHORTEST:
-        return row | {"not_tried": f"its share of the budget, {share:.0f} s, is below the {SHORTEST:.0f} s it needs"}
+    began = time.monotonic()
     try:
-        return row | step.climb(ground, share)
+        row |= step.climb(ground, share)
     except StairsError as error:
         return row | {"failed": str(error)}
-    except Exception as error:  # a bug in one step is not to cost the others
-        return row | {"failed": f"a bug: {type(error).__name__}: {error}; train it by itself with --debug and report it"}
+    except Exception as error:  # a bug in one model is not to cost the others
+        return row | {"failed": f"a bug: {type(error).__name__}: {error}; train it by itself with --debug and report it", "bug": True}
+    training = row.pop("training", [])
+    if step.learns_by == "gradient":
+        row["time"] = time_of(share, time.monotonic() - began, training)
+    reason = why_not_learnt(row, ground)
+    return row | ({"not_learnt": reason} if reason else {})
+
+
+def why_not_learnt(row: dict[str, Any], ground: Ground) -> dict[str, str] | None:
+    """Why a model cannot be recommended although it was trained, in every language."""
+    made = [row[name] for name in ("updates", "finetuning_updates") if name in row]
+    if made and min(made) < FEWEST_UPDATES:
+        return worded("few_updates", updates=min(made))
+    level = majority(ground) if row.get("metric") == "accuracy" else 0.0
+    if "score" in row and row["score"]["value"] <= level:
+        return worded("like_majority", level=level)
+    if "score" not in row and row.get("unigram_bits", math.inf) <= row.get("bits_per_character", {"value": 0.0})["value"]:
+        return worded("like_unigram", level=row["unigram_bits"])
+    return None
+
+
+def majority(ground: Ground) -> float:
+    """What one scores who always gives the commonest answer of the training examples."""
+    if ground.asks not in ("classify", "compare"):
+        return 0.0
+    commonest = Counter(example.label for example in ground.train).most_common(1)[0][0]
+    return sum(example.label == commonest for example in ground.test) / len(ground.test)
 
 
 def recommendation(rows: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """The cheapest step whose score lies within the interval of the best one, and the numbers that say so."""
+    """The cheapest model whose score lies within the interval of the best one, and the numbers that say so. One that did not learn is not counted."""
+    rows = [row for row in rows if "not_learnt" not in row]
     if not rows:
         return None
     best = max(rows, key=lambda row: row["score"]["value"])

@@ -1,61 +1,70 @@
-"""A step of a climb reads the text: the size and the number of steps that its time allows."""
+"""A model of a climb reads the text: in the size that its time allows, for as long as it has."""
 
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from stairs import machine
 from stairs.climb.ground import Ground
 from stairs.climb.judging import cost
 from stairs.models import MODELS
 from stairs.models.configs import configured
 from stairs.models.sizes import SIZES
+from stairs.progress import say_more
 from stairs.tasks import TASKS, BothWays, NextToken, Task
+from stairs.tasks.stream import quality
 from stairs.text.shards import Shards
 from stairs.text.tokenizer import Tokenizer
-from stairs.training.fit import fit, plan
+from stairs.training.fit import fit
 from stairs.training.options import TrainingOptions
-from stairs.training.run import Run
-
-LARGER_FROM = 1800.0  # seconds of reading for which a larger size than mini is thought of
-LARGER = ("small", "base")
-TOKENS_PER_WEIGHT = 5  # that a size should have time to read
+from stairs.training.recipe import choose_recipe
 
 
 def read(ground: Ground, step: str, seconds: float, **settings: Any) -> dict[str, Any]:
-    """Pretrain a step; what it costs, and where it predicts, how well."""
+    """Pretrain a model; what it costs, and where it predicts, how well."""
     shards = ground.shards_for(step)
     folder = ground.out / f"{MODELS[step].pretrains_with}-{step}"
-    planned = ground.plans.of(folder.name, lambda: chosen(step, shards, seconds, ground.seed))
+    planned = ground.plans.of(folder.name, lambda: chosen(step, shards, seconds))
     measured = trained(ground, folder, planned, untrained(step, shards.tokenizer, planned["size"], **settings), shards)
     predicts = MODELS[step].pretrains_with in (NextToken.name, BothWays.name)  # the bits of other tasks are of another kind
-    quality: dict[str, Any] = {name: measured[name] for name in ("bits_per_character", "perplexity") if predicts}
-    return {"size": planned["size"], "run": folder.name, "seconds": measured["seconds"], **quality, **cost(folder)}
+    found: dict[str, Any] = {name: measured[name] for name in ("bits_per_character", "perplexity") if predicts}
+    if MODELS[step].learns_by == "gradient":
+        found |= {"updates": measured["step"], "training": [measured]}
+        if predicts:
+            found["unigram_bits"] = unigram_bits(shards)
+    return {"size": planned["size"], "run": folder.name, "seconds": measured["seconds"], **found, **cost(folder)}
 
 
 def trained(ground: Ground, folder: Path, planned: dict[str, Any], task: Task, examples: Any) -> dict[str, Any]:
-    """As it was planned; what a probe found belongs to the plan."""
-    measured = fit(task, examples, folder, TrainingOptions(**planned["training"], seed=ground.seed), planned.get("decided"))
-    planned["decided"] = Run(folder).settings.get("decided")
-    return measured
+    options = TrainingOptions(**planned["training"], seed=ground.seed)
+    return fit(task, examples, folder, options, ground.run_like(folder.name), refuse_short=False)  # its row says if it did not learn
 
 
-def chosen(step: str, shards: Shards, seconds: float, seed: int) -> dict[str, Any]:
-    """The size, and how long: as long as there is time, or the usual epochs of a step that sweeps, if those take less."""
+def chosen(step: str, shards: Shards, seconds: float) -> dict[str, Any]:
+    """The size, and how long: as long as there is time, or the usual epochs of a model that sweeps, if those take less."""
     if not seconds:
         return {"size": "mini", "training": {}}
     budget: dict[str, Any] = {"budget": f"{seconds:.3f}s"}
     if MODELS[step].learns_by == "sweeping":  # always to the same numbers, or a climb could not be done again
-        needed = plan(untrained(step, shards.tokenizer, "mini"), shards, TrainingOptions(seed=seed, deterministic=True))["minutes"] * 60
-        return {"size": "mini", "training": {"deterministic": True, **(budget if needed > seconds else {})}}
-    size = "mini"
-    for larger in LARGER if seconds >= LARGER_FROM else ():
-        planned = plan(untrained(step, shards.tokenizer, larger), shards, TrainingOptions(**budget, seed=seed))
-        if planned["tokens_per_second"] * seconds < TOKENS_PER_WEIGHT * planned["parameters"]:
-            break
-        size = larger
-    return {"size": size, "training": budget}
+        return {"size": "mini", "training": {"deterministic": True, "epochs": MODELS[step].epochs, **budget}}
+    fast, size = machine.gigaflops(), shards.tokenizer.vocab_size
+    recipe = choose_recipe(step, seconds, shards.info("train")["characters"], fast, bf16=machine.has_bf16(), vocabulary=size)
+    say_more(recipe.reason)
+    return {"size": recipe.size, "training": {**budget, **recipe.training}}
+
+
+def unigram_bits(shards: Shards) -> float:
+    """Bits per character of held-out text for one who knows only how often each token occurs: what every model that learnt something is below."""
+    tokens, size = shards.ids("held_out").astype(np.int64), shards.tokenizer.vocab_size
+    counts = np.bincount(shards.ids("train").astype(np.int64), minlength=size) + 0.5
+    info = shards.info("held_out")
+    known = {name: info[name] for name in ("characters", "spelling_bits", "unknown_words")}
+    bits = -np.log2(counts / counts.sum())[tokens]
+    return quality(np.array([bits.sum()]), np.array([len(tokens)]), **known)["bits_per_character"]["value"]
 
 
 def untrained(step: str, tokenizer: Tokenizer, size: str, **settings: Any) -> Task:
-    """The task on which a step learns from plain text, or from pairs, with weights that know nothing."""
+    """The task on which a model learns from plain text, or from pairs, with weights that know nothing."""
     kind = MODELS[step]
     return TASKS[kind.pretrains_with](kind(configured(step, tokenizer.roles, **{**SIZES[step][size], **settings})), tokenizer)

@@ -47,7 +47,7 @@ def page(report: dict[str, Any], out: Path) -> str:
     scored = [row for row in report["rows"] if "score" in row]
     parts = [f"<h1>{both('title')}</h1>", summary(report)]
     if scored:
-        chosen = report["recommendation"]["step"]
+        chosen = (report["recommendation"] or {}).get("step", "")
         parts += [section("staircase", pictures(lambda words: staircase(scored, words(quality_of(scored)), chosen)), see=True)]
     parts += [section("table", table(report))]
     if scored:
@@ -109,7 +109,7 @@ def summary(report: dict[str, Any]) -> str:
 
 
 def table(report: dict[str, Any]) -> str:
-    names = ("step", "score", "interval", "bits", "seconds", "per_text", "parameters", "megabytes")
+    names = ("step", "score", "interval", "bits", "seconds", "per_text", "parameters", "megabytes", "share")
     chosen = (report["recommendation"] or {}).get("step")
     rows = [f"<tr>{''.join(f'<th>{both(name)}</th>' for name in names)}</tr>"]
     for row in report["rows"]:
@@ -119,7 +119,8 @@ def table(report: dict[str, Any]) -> str:
 
 
 def cells(row: dict[str, Any], count: int) -> Iterable[str]:
-    yield f"<td>{escape(row['step'])}</td>"
+    unlearnt = f"<br><small>{both('unlearnt')}: {marked(row['not_learnt'])}</small>" if "not_learnt" in row else ""
+    yield f"<td>{escape(row['step'])}{unlearnt}</td>"
     if "run" not in row:
         reason = next(name for name in ("not_tried", "failed") if name in row)
         yield f'<td colspan="{count - 1}">{both(reason)}: {escape(row[reason])}</td>'
@@ -129,6 +130,9 @@ def cells(row: dict[str, Any], count: int) -> Iterable[str]:
     yield f"<td>{bits['value']:.4f}</td>" if bits else "<td></td>"
     speed = f"{row['ms_per_text']:.2f}" if score else ""
     yield f"<td>{row['seconds']:.1f}</td><td>{speed}</td><td>{row['parameters']:,}</td><td>{row['megabytes']:.1f}</td>"
+    told = row.get("time")
+    share = (told["updates"] + told["encoding"]) / max(told["used"], 1e-9) if told else 0.0
+    yield f"<td>{told['given']:.0f} s, {told['used']:.0f} s ({share:.0%})</td>" if told else "<td></td>"
 
 
 def learnt(rows: list[dict[str, Any]], out: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:

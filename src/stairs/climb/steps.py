@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from stairs.climb.ground import Ground
+from stairs.climb.judging import JUDGING_SHARE
 from stairs.climb.reading import read
 from stairs.climb.teaching import at_once, taught
 from stairs.climb.translating import TRANSLATORS, translator
@@ -24,20 +25,21 @@ MIXED_SHARE = 0.8  # if only a mix of its layers and a head learn the labels
 class Step:
     name: str
     climb: Callable[[Ground, float], dict[str, Any]]  # within so many seconds; its row
-    learns: bool  # for as long as it may; steps that count take what they take
+    learns_by: str  # "gradient": for as long as it may; "sweeping"; "counting": it takes what it takes
+    reads: bool = True  # the text of the climb
 
 
 def steps_for(asks: str, adopted: Sequence[str]) -> list[Step]:
     """All that can be climbed, what costs little first, should the budget be used up."""
     if asks == "translate":
-        return [Step(name, translator(name), True) for name in TRANSLATORS]
-    found = [Step("ngram", ngram, False)]
+        return [Step(name, translator(name), "gradient", reads=False) for name in TRANSLATORS]
+    found = [Step("ngram", ngram, "counting")]
     if asks == "classify":
-        found.append(Step("words", words, False))
+        found.append(Step("words", words, "counting"))
     counted = [step for step in USUAL_TOKENIZER if MODELS[step].learns_by == "sweeping"]
     learnt = [step for step in USUAL_TOKENIZER if MODELS[step].learns_by == "gradient" and step not in TRANSLATING]
-    found += [Step(step, reader(step), True) for step in (*counted, *learnt) if asks or MODELS[step].pretrains_with != Window.name]
-    return found + [Step(Path(run).name, adopted_run(run), True) for run in adopted if asks]
+    found += [Step(step, reader(step), MODELS[step].learns_by) for step in (*counted, *learnt) if asks or MODELS[step].pretrains_with != Window.name]
+    return found + [Step(Path(run).name, adopted_run(run), "gradient", reads=False) for run in adopted if asks]
 
 
 def ngram(ground: Ground, seconds: float) -> dict[str, Any]:
@@ -61,6 +63,7 @@ def reader(step: str) -> Callable[[Ground, float], dict[str, Any]]:
 
     def climb(ground: Ground, seconds: float) -> dict[str, Any]:
         began = time.monotonic()
+        seconds *= 1 - (JUDGING_SHARE if ground.asks else 0.0)
         at_once_too = MODELS[step].pretrains_with == Window.name and ground.asks == "classify"
         share = 1.0 if at_once_too or not ground.asks else MIXED_SHARE if MODELS[step].mixes else READING_SHARE
         row = read(ground, step, seconds * share)
@@ -81,7 +84,7 @@ def adopted_run(run: str) -> Callable[[Ground, float], dict[str, Any]]:
         name, source = Path(run).name, Path(run)
         if ground.asks == "classify" and isinstance(load(source), Window):
             return {**at_once(ground, name, lambda: ByVectors.learned((*ground.train, *ground.dev), window_in(source))), "adopted": True}
-        return {**taught(ground, name, source, seconds, new=False), "adopted": True}
+        return {**taught(ground, name, source, seconds * (1 - JUDGING_SHARE), new=False), "adopted": True}
 
     return climb
 
@@ -93,4 +96,5 @@ def window_in(folder: Path) -> Window:
 
 
 def together(reading: dict[str, Any], learnt: dict[str, Any]) -> dict[str, Any]:
-    return {**reading, **learnt, "seconds": round(reading["seconds"] + learnt["seconds"], 3), "read_by": reading["run"]}
+    both = {"seconds": round(reading["seconds"] + learnt["seconds"], 3), "training": [*reading.get("training", ()), *learnt.get("training", ())]}
+    return {**reading, **learnt, **both, "read_by": reading["run"]}

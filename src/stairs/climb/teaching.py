@@ -1,24 +1,34 @@
 """A step of a climb learns what the labels ask: at once, by gradients through all of it, or as a head on vectors that are computed once."""
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from stairs import machine
 from stairs.climb.ground import Ground
 from stairs.climb.judging import judged
 from stairs.climb.reading import trained
 from stairs.models.transfer import TAUGHT, Transfer
-from stairs.progress import say
+from stairs.progress import say, say_more
 from stairs.tasks import TASKS
 from stairs.tasks.feature_cache import weights_hash
 from stairs.tasks.supervised import Examples, Supervised
 from stairs.training.at_once import learn_at_once
-from stairs.training.fit import plan
+from stairs.training.budget import PROBE_SHARE, seconds_per_step
+from stairs.training.distributed import Workers
+from stairs.training.gradients import Gradients
+from stairs.training.machine import find_device
 from stairs.training.options import TrainingOptions
 from stairs.training.run import load
 
 EPOCHS, LEAST_STEPS = 3.0, 800  # as often as is usual; more often where examples are few
 FEWEST_STEPS = 150  # or one epoch, if that is less: with fewer, the vectors as they are do better
+UPDATES_SHARE = 0.8  # of the time is for updates, about
+ENCODING_SHARE = 0.6  # of a head's time, at most, for computing the vectors it learns from
+PROBED, ENCODED = 320, 32  # examples on which updates, and encoding, are timed
 NEW_RATE = 4.0  # an encoder that has read for minutes learns faster than one that has read for days
 
 
@@ -43,26 +53,53 @@ def taught(ground: Ground, step: str, source: Path, seconds: float, new: bool = 
         transfer = Transfer(transfer=way, whitened=way == "features", **pooling)  # type: ignore[arg-type]
         return kind(fresh.model, fresh.tokenizer, transfer, **settings)
 
-    def decided() -> dict[str, Any]:
-        if encoder.mixes:  # ELMo stays as it is, as in its paper: a mix of its layers learns with the head
-            return {"transfer": "features", "training": {}}
-        return chosen(step, task_with, examples, seconds, ground.seed, new)
-
-    planned = ground.plans.of(folder.name, decided)
+    planned = ground.plans.of(folder.name, lambda: chosen(step, task_with, examples, seconds, ground.seed, new))
+    examples = Examples(evenly(ground.train, planned["examples"]), ground.dev, examples.encoder)
     measured = trained(ground, folder, planned, task_with(planned["transfer"]), examples)
-    return {"transfer": planned["transfer"], **judged(ground, folder, measured["seconds"])}
+    few = {"learnt_from": planned["examples"]} if planned["examples"] < len(ground.train) else {}
+    about = {"transfer": planned["transfer"], "finetuning_updates": measured["step"], "training": [measured], **few}
+    return {**about, **judged(ground, folder, measured["seconds"])}
 
 
 def chosen(step: str, task_with: Callable[[str], Supervised], examples: Examples, seconds: float, seed: int, new: bool) -> dict[str, Any]:
     """All of the encoder, for as many epochs as are worth it or as there is time for; else a head on its vectors."""
+    budget: dict[str, Any] = {"budget": f"{seconds:.3f}s"}
     task = task_with("full")
-    rate: dict[str, Any] = {"learning_rate": task.learning_rate * NEW_RATE} if new and hasattr(task.model, "blocks") else {}
-    epoch = -(-len(examples.train) // task.usual["batch_examples"])
-    epochs = max(EPOCHS, round(LEAST_STEPS / epoch, 1))
-    needed = plan(task, examples, TrainingOptions(epochs=epochs, seed=seed))["minutes"] * 60
-    if needed <= seconds:
-        return {"transfer": "full", "training": {"epochs": epochs, **rate}}
-    if epochs * epoch * seconds / needed >= min(FEWEST_STEPS, epoch):
-        return {"transfer": "full", "training": {"budget": f"{seconds:.3f}s", **rate}}
-    say(f"{step}: to teach all of it would take {needed:.0f} s and {seconds:.0f} are left; a head on its vectors learns instead")
-    return {"transfer": "features", "training": {}}
+    if not task.model.mixes:  # ELMo stays as it is, as in its paper: a mix of its layers learns with the head
+        epoch = -(-len(examples.train) // task.usual["batch_examples"])
+        updates = updates_within(task, examples, seconds, seed)
+        if updates >= min(FEWEST_STEPS, epoch):
+            rate: dict[str, Any] = {"learning_rate": task.learning_rate * NEW_RATE} if new and hasattr(task.model, "blocks") else {}
+            epochs = max(EPOCHS, round(LEAST_STEPS / epoch, 1))
+            return {"transfer": "full", "examples": len(examples.train), "training": {**budget, "epochs": epochs, **rate}}
+        say_more(f"{step}: there is time for {updates} updates of all its weights; a head on its vectors learns instead")
+    head = task_with("features")
+    count = examples_within(head, examples, seconds)
+    if count < len(examples.train):
+        say(f"{step}: there is time to encode {count} of {len(examples.train)} examples; its head learns from those")
+    return {"transfer": "features", "examples": count, "training": {**budget, "epochs": head.usual["epochs"]}}
+
+
+def updates_within(task: Supervised, examples: Examples, seconds: float, seed: int) -> int:
+    """How many updates of all weights there is time for, by a few that change nothing."""
+    task.start(seed)
+    part = Examples(evenly(examples.train, PROBED), examples.held_out)
+    options = TrainingOptions(batch_examples=task.usual["batch_examples"], budget=f"{seconds:.3f}s", seed=seed)
+    gradients = Gradients(task, task.examples(part), options, Workers(0, 1, find_device(options.device)))
+    return int(seconds * UPDATES_SHARE / seconds_per_step(gradients, machine.precisions()[0], PROBE_SHARE * seconds))
+
+
+def examples_within(task: Supervised, examples: Examples, seconds: float) -> int:
+    """How many examples there is time to encode, if the vectors of all held-out ones are wanted as well."""
+    part = evenly(examples.train, ENCODED)
+    began = time.monotonic()
+    task.computed(task.rows(part))
+    each = (time.monotonic() - began) / len(part)
+    return max(min(int(seconds * ENCODING_SHARE / each) - len(examples.held_out), len(examples.train)), len(part))
+
+
+def evenly(examples: Sequence[Any], count: int) -> Sequence[Any]:
+    """So many of them, spread over all."""
+    if count >= len(examples):
+        return examples
+    return [examples[i] for i in np.unique(np.linspace(0, len(examples) - 1, count).astype(np.int64))]

@@ -3,11 +3,14 @@
 from collections.abc import Callable
 from typing import Any
 
+from stairs import machine
 from stairs.climb.ground import Ground
-from stairs.climb.judging import judged
+from stairs.climb.judging import JUDGING_SHARE, judged
 from stairs.climb.reading import trained, untrained
+from stairs.progress import say_more
 from stairs.tasks.supervised import Examples
 from stairs.text.tokenizer import Tokenizer
+from stairs.training.recipe import choose_recipe
 
 TRANSLATORS: dict[str, tuple[str, dict[str, Any]]] = {
     "seq2seq": ("seq2seq", {}),
@@ -16,14 +19,23 @@ TRANSLATORS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
+def chosen(step: str, ground: Ground, seconds: float, vocabulary: int) -> dict[str, Any]:
+    characters = sum(len(pair.source) + len(pair.target) for pair in ground.train)
+    recipe = choose_recipe(step, seconds, characters, machine.gigaflops(), bf16=machine.has_bf16(), vocabulary=vocabulary)
+    say_more(recipe.reason)
+    return {"size": recipe.size, "training": {"budget": f"{seconds:.3f}s", **recipe.training}}
+
+
 def translator(name: str) -> Callable[[Ground, float], dict[str, Any]]:
     step, settings = TRANSLATORS[name]
 
     def climb(ground: Ground, seconds: float) -> dict[str, Any]:
         folder = ground.out / f"translate-{name}"
         tokenizer = Tokenizer.train(ground.cut, lambda: ([pair.source, pair.target] for pair in ground.train))
-        planned = ground.plans.of(folder.name, lambda: {"size": "mini", "training": {"budget": f"{seconds:.3f}s"}})
-        measured = trained(ground, folder, planned, untrained(step, tokenizer, "mini", **settings), Examples(ground.train, ground.dev))
-        return {"size": "mini", **judged(ground, folder, measured["seconds"])}
+        planned = ground.plans.of(folder.name, lambda: chosen(step, ground, seconds * (1 - JUDGING_SHARE), tokenizer.vocab_size))
+        examples = Examples(ground.train, ground.dev)
+        measured = trained(ground, folder, planned, untrained(step, tokenizer, planned["size"], **settings), examples)
+        about = {"size": planned["size"], "updates": measured["step"], "training": [measured]}
+        return {**about, **judged(ground, folder, measured["seconds"])}
 
     return climb

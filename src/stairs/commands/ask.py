@@ -33,7 +33,7 @@ class Ask(Common):
     length_penalty: float = 1.0  # translations: the sum of the log-chances is divided by this power of the length
     alignment: str | None = None  # translations: a picture of which token looked at which, as SVG, PNG or HTML
     tree: str | None = None  # translations: a picture of the beginnings that were tried
-    precision: Literal["fp32", "bf16", "int8"] = "fp32"  # of continuations and translations: the last two are faster and almost the same
+    precision: Literal["fp32", "bf16", "int8"] = "fp32"  # of continuations and translations: int8, or bf16 where the processor has it, is faster
     seed: int = 0  # of the sampling
 
 

@@ -1,6 +1,8 @@
 """stairs climb [CORPUS]: which step is worth it for this text and these labels?"""
 
 import shlex
+import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,6 +10,7 @@ from typing import Any
 
 from tyro.conf import Positional
 
+from stairs import progress
 from stairs.commands import pairs
 from stairs.commands.options import Common, Cutting, Reading, check_seed, corpus_from, parse, refuse_inside, show, spec_from
 from stairs.errors import BadInput, Unsupported
@@ -21,6 +24,8 @@ is good enough. Without a corpus it climbs on the prose of the Python installati
 label. Nothing is downloaded. Stopped and begun again, it goes on where it was."""
 REPORT = "report.json"
 NUMBERS = "numbers"
+PACKED = 3.5
+FEWEST_TRANSLATED, MOST_TRANSLATED = 50, 500
 CLIMBED = (*TAUGHT, "translate")
 
 
@@ -34,18 +39,21 @@ class Climb(Cutting, Reading, Common):
     adopted: tuple[str, ...] = ()  # runs, or installed packages of weights, that are climbed as well; the installed ones that are known if not given
     most: int | None = None  # take at most so many of the labelled examples
     order: int = 3  # of the n-grams
-    like: str | None = None  # the folder of another climb, to do it again: the same sizes and numbers of steps, however long they take
+    like: str | None = None  # the folder of another climb, to do it again: the same sizes and the same clock, however long it takes
     out: str | None = None  # folder of the report and the runs; runs/climb-CORPUS if not given
     seed: int = 0  # of everything random
+    verbose: bool = False  # a line for every look at held-out data
 
 
 def main(arguments: list[str]) -> int:
     options = parse(Climb, arguments, "climb", ABOUT)
+    progress.verbose = options.verbose
     check_seed(options.seed)
     budget = seconds(options.budget)
     asks = asked(options)
     out = Path(options.out) if options.out else Path("runs") / f"climb-{name_of(options, asks)}"
     check(out, options)
+    from stairs.climb.compilation import compile_kernels
     from stairs.climb.ground import Ground, Plans, parted
     from stairs.climb.ladder import climb, plans_in
     from stairs.climb.report import write
@@ -53,25 +61,41 @@ def main(arguments: list[str]) -> int:
     from stairs.text.samples import PythonProse
     from stairs.text.shards import build
 
+    compile_kernels()  # ahead of the clock, once for this machine
+    began = time.monotonic()
     labelled = examples(options, asks)
     corpus = corpus_from(options.corpus, options) if options.corpus else PythonProse()
     ground = Ground(
         lambda step: build(corpus, spec_from(options, step)), out, "" if asks == "translate" else corpus.content_hash, options.seed, options.order,
+        megabytes=0.0 if asks == "translate" else megabytes_of(corpus, options.corpus), like=Path(options.like) if options.like else None,
         plans=plans_in(Path(options.like)) if options.like else Plans(), cut=pairs.spec_of(options, "transformer", options.labels is None),
-        **(parted(labelled, asks, options.seed) if labelled else {}),
+        **(parted(labelled, asks, options.seed, most_translated(budget)) if labelled else {}),
     )  # fmt: skip
     said = shlex.join(["stairs", "climb", *arguments])
     steps = [step.strip() for step in options.steps.split(",")] if options.steps else None
     others = adopted(options, asks, out)
     with watching(budget) as onlooker:
-        report = climb(ground, budget=budget, steps=steps, adopted=others, command=said, onlooker=onlooker)
+        report = climb(ground, budget=budget, steps=steps, adopted=others, command=said, onlooker=onlooker, began=began)
     page = write(report, out)
     if options.json:
         show(report)
     else:
         print(written(report))
         print(f"\nreport: {page}")
-    return 0
+    broken = [row["step"] for row in report["rows"] if row.get("bug")]
+    if broken:
+        print(f"stairs: error: a bug stopped {', '.join(broken)}; the other models are done", file=sys.stderr)
+    return 1 if broken else 0
+
+
+def megabytes_of(corpus: Any, paths: tuple[str, ...]) -> float:
+    """Of text, about: a packed file holds several times its size."""
+    return corpus.size / 1e6 * (PACKED if any(path.endswith((".gz", ".xz", ".zst")) for path in paths) else 1.0)
+
+
+def most_translated(budget: float) -> int:
+    """Sentences of the test part, and of the one that decides when to stop: to translate takes longer than to learn."""
+    return int(min(max(budget, FEWEST_TRANSLATED), MOST_TRANSLATED))
 
 
 def asked(options: Climb) -> str:

@@ -42,8 +42,11 @@ def line(row: dict[str, Any]) -> str:
 def written(report: dict[str, Any]) -> str:
     """The report as lines of plain text."""
     lines = [HEAD, *map(line, report["rows"])]
+    lines += [f"{row['step']}: {row['not_learnt']['en']}" for row in report["rows"] if "not_learnt" in row]
     if report["recommendation"]:
         lines += ["", f"Recommended: {report['recommendation']['step']}. {report['recommendation']['why']}."]
+    elif any("not_learnt" in row for row in report["rows"]):
+        lines += ["", "Nothing is recommended: no model that learnt something has a score."]
     return "\n".join(lines)
 
 

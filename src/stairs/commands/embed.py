@@ -21,7 +21,7 @@ class Embed(Common):
     tokens: bool = False  # a vector for each token
     layer: int | None = None  # of this layer, counted from 0 (elmo: 0 is the word alone); -1 is the last; the model's own output if not given
     long_text: LongText | None = None  # bert: what is read of a text that is too long; all of it, in windows, if not given
-    precision: Literal["fp32", "bf16", "int8"] | None = None  # compute so: bf16 and int8 are faster, and the vectors nearly the same
+    precision: Literal["fp32", "bf16", "int8"] | None = None  # int8, or bf16 where the processor has it, is faster; the vectors are nearly the same
 
 
 def main(arguments: list[str]) -> int:

@@ -95,8 +95,7 @@ def recipe_for(options: Any) -> Recipe:
         known = Run(source).settings.get("recipe")
         return Recipe(**known) if known else recipe_of_size(options.step, "mini")
     own = any(getattr(options, name, None) is not None for name in OWN_SHAPE if name in SIZES[options.step].get("nano", ()))
-    by_time = options.steps is None and options.epochs is None
-    if not by_time or own or options.step not in ENOUGH or computes_elsewhere(options):
+    if not training_of(options).keeps_time or own or options.step not in ENOUGH or computes_elsewhere(options):
         return recipe_of_size(options.step, "mini")
     from stairs import machine
 

@@ -2,24 +2,21 @@
 
     y = (round(x / s_x) round(W / s_W)^T) s_x s_W + b
 
-Dettmers et al. 2022 ("LLM.int8()") take a scale per row and column likewise. The product itself is oneDNN's, through an operator of PyTorch that
-takes unsigned bytes, so the byte of 0 is not 0, and the operator takes its share off.
+Dettmers et al. 2022 ("LLM.int8()") take a scale per row and column likewise. `int8_products.py` multiplies the bytes.
 """
-
-from functools import cache
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from stairs import machine
 from stairs.errors import Unsupported
 from stairs.kernels import rows as kernel
 from stairs.layers.attention import Attention
 from stairs.layers.block import Block
+from stairs.layers.int8_products import can_multiply, product_by
 from stairs.layers.unpadded import Groups
-
-LEVELS, MIDDLE = 127, 128
 
 
 class Int8(nn.Module):
@@ -28,12 +25,10 @@ class Int8(nn.Module):
     def __init__(self, weight: Tensor, bias: Tensor | None = None) -> None:
         super().__init__()
         if weight.device.type != "cpu" or not can_multiply():
-            raise Unsupported("this machine or build of PyTorch has no product in 8 bits; choose --precision bf16")
-        weight = weight.detach().float()
-        self.scales = (weight.abs().amax(1) / LEVELS).clamp(min=torch.finfo(torch.float32).tiny)
-        self.bytes = laid_out((weight / self.scales[:, None]).round().to(torch.int8))
+            advice = "bf16 or fp32" if machine.has_bf16() else "fp32"
+            raise Unsupported(f"this machine or build of PyTorch has no exact product in 8 bits; choose --precision {advice}")
+        self.of_bytes = product_by(weight.detach().float())
         self.added = np.zeros(len(weight), np.float32) if bias is None else bias.detach().float().numpy()
-        self.zeros = torch.zeros(len(weight), dtype=torch.int64)
 
     def forward(self, x: Tensor) -> Tensor:
         y, scales = self.product(x.reshape(-1, x.shape[-1]))
@@ -45,10 +40,6 @@ class Int8(nn.Module):
         given, scales = torch.empty(x.shape, dtype=torch.uint8), np.empty(len(x), np.float32)
         kernel.quantize(x.float().contiguous().numpy(), given.numpy(), scales)
         return self.of_bytes(given), scales
-
-    def of_bytes(self, given: Tensor, middle: int = MIDDLE) -> Tensor:
-        """`middle` is the byte of 0."""
-        return multiplied(given, middle, self.bytes, self.scales, self.zeros)
 
 
 class Int8Block(nn.Module):
@@ -92,22 +83,3 @@ class Norm:
 def fits(block: Block) -> bool:
     """Whether a block can be an Int8Block."""
     return not block.norm_first and block.feed_forward.activation is F.gelu and not hasattr(block, "cross_attention")
-
-
-def laid_out(weight: Tensor) -> Tensor:
-    return torch.ops.onednn.qlinear_prepack(weight, None)
-
-
-def multiplied(given: Tensor, middle: int, weight: Tensor, scales: Tensor, zeros: Tensor) -> Tensor:
-    return torch.ops.onednn.qlinear_pointwise(given, 1.0, middle, weight, scales, zeros, None, 1.0, 0, torch.float32, "none", [], "")
-
-
-@cache
-def can_multiply() -> bool:
-    """Whether this build of PyTorch has the operator and it multiplies rightly."""
-    given = torch.arange(64, dtype=torch.uint8).view(2, 32)
-    try:
-        found = multiplied(given, MIDDLE, laid_out(torch.eye(32, dtype=torch.int8)), torch.full((32,), 0.5), torch.zeros(32, dtype=torch.int64))
-        return torch.equal(found, (given.float() - MIDDLE) / 2)
-    except (RuntimeError, AttributeError, NotImplementedError, TypeError):
-        return False

@@ -1,8 +1,9 @@
 """Exact nearest neighbours by cosine, of one vector or of thousands.
 
 The first few questions scan the rows where they lie, which may be a mapped file of millions. Whoever asks more gets a copy of the rows, each of
-length 1, in bfloat16: a half of the memory to go through, and twice as fast to multiply. Its rounding is bounded, every row that could belong to the
-answer is kept, and those few are put in order with exact numbers: the answer is the same, whichever way it was found.
+length 1, in bfloat16: a half of the memory to go through, and twice as fast to multiply where the processor does so; elsewhere blocks of it are
+multiplied in float32. Its rounding is bounded, every row that could belong to the answer is kept, and those few are put in order with exact numbers:
+the answer is the same, whichever way it was found.
 """
 
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from itertools import pairwise
 import numpy as np
 import torch
 
+from stairs import machine
 from stairs.errors import BadInput
 from stairs.kernels.nearest import at_least, cosines, keep_best, lengths_of, ranked
 from stairs.kernels.products import times_vector
@@ -72,15 +74,15 @@ class Nearest:
         found = []
         for begin in range(0, len(units), QUERIES):
             block = torch.from_numpy(units[begin : begin + QUERIES])
-            halves = block.bfloat16()
-            rounded = float((block - halves.double()).norm(dim=1).max())
-            rounding = self.rounding + rounded  # of the rows and of the queries
+            given = block.to(torch.bfloat16 if machine.has_bf16() else torch.float32)
+            rounding = self.rounding + float((block - given.double()).norm(dim=1).max())  # of the rows and of the queries
+            score_rounding = HALF_ROUNDING if machine.has_bf16() else UNIT_ROUNDING  # the scores are rounded as well
             best, places = heaps(len(block), top + SPARE)
             for first in range(0, len(self.copy), ROWS):
-                scores = (halves @ self.copy[first : first + ROWS].T).float().numpy()
+                scores = (given @ self.copy[first : first + ROWS].to(given.dtype).T).float().numpy()
                 self.in_parts(lambda part: keep_best(scores[part], first, best[part], places[part]), len(block))  # noqa: B023  used up at once
             for unit, own, rows in zip(units[begin : begin + QUERIES], best, places, strict=True):
-                slack = self.slack(rounding + HALF_ROUNDING * np.abs(own).max())  # the scores are rounded as well
+                slack = self.slack(rounding + score_rounding * np.abs(own).max())
                 bound = np.partition(own, SPARE)[SPARE] - 2 * slack  # of the `top` best the least, and what may be as good
                 complete = own[0] < bound  # else there may be more of them than the heap holds
                 found.append(ranked(self.vectors, unit, rows[own >= bound], top) if complete else self.of_one(unit, top))

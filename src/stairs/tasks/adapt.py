@@ -85,6 +85,9 @@ class Adapting(Task):
     def learning_rate(self) -> float:
         return 2 * usual_rate(self.model, Transfer())
 
+    def positions(self, shards: Any) -> int:
+        return int(self.examples(shards, "held_out").lengths.sum())
+
     def examples(self, shards: Any, split: str = "train") -> Any:
         return Texts(texts_of(shards.train if split == "train" else shards.held_out), self.model, self.tokenizer)
 

@@ -14,7 +14,7 @@ from torch.nn.functional import cross_entropy
 
 from stairs.errors import BadInput
 from stairs.models.transfer import Pooling
-from stairs.tasks.metrics import labels_scored
+from stairs.tasks.metrics import labels_scored, one_minus
 from stairs.tasks.report import report
 from stairs.tasks.rows import Row
 from stairs.tasks.supervised import Supervised, pooled
@@ -96,7 +96,7 @@ class Classify(Supervised):
         measured = labels_scored(truth, [self.labels[i] for i in chances.argmax(1)])
         right = np.array([chances[i, self.labels.index(label)] for i, label in enumerate(truth)])
         return {
-            "error": {bound: 1 - measured["macro_f1"][other] for bound, other in (("value", "value"), ("low", "high"), ("high", "low"))},
+            "error": one_minus(measured["macro_f1"]),
             **measured,
             "surprise": float(-np.log(np.maximum(right, 1e-12)).mean()),
         }

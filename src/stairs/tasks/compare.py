@@ -16,7 +16,7 @@ from torch.nn.functional import mse_loss
 
 from stairs.errors import BadInput
 from stairs.tasks.classify import Classify, softmax
-from stairs.tasks.metrics import linear_correlation, rank_correlation
+from stairs.tasks.metrics import linear_correlation, one_minus, rank_correlation
 from stairs.tasks.rows import Row
 from stairs.tasks.transfer import Linear
 from stairs.text.batch import Batch
@@ -84,8 +84,7 @@ class Compare(Classify):
         truth = np.array([examples[row.example].score for row in rows])
         guessed = np.stack(said)[:, 0].astype(np.float64)
         spearman, pearson = rank_correlation(truth, guessed), linear_correlation(truth, guessed)
-        error = {"value": 1 - spearman["value"], "low": 1 - spearman["high"], "high": 1 - spearman["low"]}
-        return {"error": error, "spearman": spearman, "pearson": pearson, "pairs": len(truth)}
+        return {"error": one_minus(spearman), "spearman": spearman, "pearson": pearson, "pairs": len(truth)}
 
     def details(self, examples: Sequence[Any], rows: list[Row], said: list[np.ndarray]) -> dict[str, Any]:
         return super().details(examples, rows, said) if self.labels else {}

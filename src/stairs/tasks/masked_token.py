@@ -46,6 +46,7 @@ class MaskedToken(Task):
     def __init__(self, model: Model, tokenizer: Tokenizer, pieces: list[float] | None = None) -> None:
         super().__init__(model, tokenizer)
         self.pieces = pieces or [1.0]  # the share of words cut into one piece, two, three
+        self.known_pairs: dict[str, tuple[Shards, SentencePairs]] = {}  # of held-out text, by split
         self.seen: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None  # ids, targets and guesses of rows of held-out text
 
     # Learning
@@ -69,7 +70,16 @@ class MaskedToken(Task):
         return self.model.loss(batch) * count, count
 
     def evaluate_shards(self, shards: Shards, split: str = "held_out", most: int | None = None) -> dict[str, Any]:
-        return self.judged(of_split(shards, split, self.model.config), most)
+        return self.judged(self.pairs_of(shards, split), most)
+
+    def positions(self, shards: Shards) -> int:
+        return int(self.pairs_of(shards, "held_out").lengths.sum())
+
+    def pairs_of(self, shards: Shards, split: str) -> SentencePairs:
+        """Put together once: every look asks for the same."""
+        if self.known_pairs.get(split, (None,))[0] is not shards:
+            self.known_pairs[split] = shards, of_split(shards, split, self.model.config)
+        return self.known_pairs[split][1]
 
     def evaluate_texts(self, documents: Iterable[str]) -> dict[str, Any]:
         """Words left out of any text."""

@@ -14,7 +14,7 @@ from stairs.text.batch import IGNORE, Batch
 class Speaking(Task):
     """A task with a `speaker`."""
 
-    precision: Precision = "fp32"  # of what is said; bf16 and int8 are faster and almost the same
+    precision: Precision = "fp32"  # of what is said; int8 is faster and almost the same, bf16 where the processor has it
 
     @functools.cached_property
     def speaker(self) -> Any:

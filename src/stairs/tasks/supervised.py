@@ -21,7 +21,7 @@ from stairs.errors import BadInput, preview
 from stairs.layers.initial import initialize
 from stairs.models.base import Model, Speaker
 from stairs.models.transfer import Pooling, Transfer
-from stairs.progress import say, track
+from stairs.progress import say_more, track
 from stairs.tasks.feature_cache import kept
 from stairs.tasks.mix import Reading
 from stairs.tasks.rows import Form, LabelledRows, Row, collated
@@ -170,12 +170,27 @@ class Supervised(Task):
     # Judging and answering
 
     def evaluate_shards(self, shards: Any, split: str = "held_out", most: int | None = None) -> dict[str, Any]:
-        if self.transfer.transfer != "features":
-            return self.evaluate(shards.held_out if split == "held_out" else shards.train)
-        if split not in self.remembered:  # the encoder does not change, so neither does what it says
-            self.remembered[split] = self.examples(shards, split)
-        given = self.remembered[split]
-        return self.scored(shards.held_out if split == "held_out" else shards.train, given.rows, self.said_of(given.vectors))
+        """On a split; with `most`, unless their vectors are known, on as many examples of it as have about so many tokens, spread evenly."""
+        examples = shards.held_out if split == "held_out" else shards.train
+        if self.transfer.transfer == "features":
+            given = self.remember(split, lambda: self.examples(shards, split))  # the encoder does not change, so neither does what it says
+            return self.scored(examples, given.rows, self.said_of(given.vectors))
+        positions = self.positions(shards)
+        if most is not None and positions > most:
+            examples = [examples[i] for i in np.unique(np.linspace(0, len(examples) - 1, max(most * len(examples) // positions, 1)).astype(np.int64))]
+        given = self.remember(f"{split} {most}", lambda: LabelledRows(self.rows(examples), self.tokenizer.pad, self.targets))
+        return self.scored(examples, given.rows, self.said(given.rows))
+
+    def positions(self, shards: Any) -> int:
+        if self.transfer.transfer == "features":
+            return 1  # a head is judged in no time
+        return int(self.remember("all", lambda: LabelledRows(self.rows(shards.held_out), self.tokenizer.pad, self.targets)).lengths.sum())
+
+    def remember(self, name: str, make: Callable[[], LabelledRows]) -> LabelledRows:
+        """Rows that every look asks for, encoded once."""
+        if name not in self.remembered:
+            self.remembered[name] = make()
+        return self.remembered[name]
 
     def evaluate(self, examples: Sequence[Any]) -> dict[str, Any]:
         rows = self.rows(examples)
@@ -239,7 +254,7 @@ class Supervised(Task):
 
     def tell(self, form: Form, texts: int) -> None:
         if form.cut:
-            say(f"{form.cut} of {texts} texts are longer than {form.room} tokens; the {self.long_text} of each was read")
+            say_more(f"{form.cut} of {texts} texts are longer than {form.room} tokens; the {self.long_text} of each was read")
 
     # Keeping
 

@@ -24,6 +24,7 @@ from stairs.text.tokenizer import Tokenizer
 
 CONFIG = "config.json"
 WEIGHTS = "model.safetensors"
+OVERLAP = 2  # positions of a stream that are read for each one that is judged
 
 
 class Task:
@@ -108,6 +109,15 @@ class Task:
     def evaluate_shards(self, shards: Shards, split: str = "held_out", most: int | None = None) -> dict[str, Any]:
         """Quality on a split of a corpus; with `most`, on about so many positions of it."""
         raise Unsupported(f"{self.name} is not judged on plain text")
+
+    def positions(self, shards: Shards) -> int:
+        """How many there are to judge on the held-out split, as `most` counts them."""
+        return OVERLAP * shards.info("held_out")["tokens"]
+
+    generates = False  # whether it is judged by what it generates, too
+
+    def generate_some(self, shards: Any, sentences: int) -> None:
+        """As in the judgement at the end, to see how long that takes."""
 
     def sample(self, seed: int) -> str:
         """Something it says of its own accord, for the one who waits."""

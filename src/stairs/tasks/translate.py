@@ -33,6 +33,7 @@ BEAM = 4
 POSITIONS = 4096  # judged at once
 SOURCE_POSITIONS = 1024  # translated at once; each has a beam
 JUDGED = 500  # sentences of the held-out part that a finished run translates
+LONGER_THAN_TRUE = 1.5  # where the true translation is known, so many times its length and MORE
 LONGER, MORE = 2, 20  # how long a translation may become: so many times its source, and so many tokens more
 
 
@@ -120,11 +121,21 @@ class Translate(Speaking):
 
     # Judging
 
-    def evaluate_shards(self, shards: Any, split: str = "held_out", most: int | None = None) -> dict[str, Any]:
+    generates = True
+
+    def evaluate_shards(self, shards: Any, split: str = "held_out", most: int | None = None, sentences: int | None = None) -> dict[str, Any]:
         """On the way only how surprising the true translations are; at the end also what it says itself, for some of them."""
         pairs = self.examples(shards, split)
         measured = self.surprise_of(pairs, most)
-        return measured if most is not None else measured | self.scored(pairs.examples[:JUDGED])
+        if sentences is None:
+            sentences = 0 if most is not None else JUDGED
+        return measured | self.scored(pairs.examples[:sentences]) if sentences else measured
+
+    def positions(self, shards: Any) -> int:
+        return int(self.examples(shards, "held_out").lengths.sum())
+
+    def generate_some(self, shards: Any, sentences: int) -> None:
+        self.scored(self.examples(shards, "held_out").examples[:sentences])
 
     def evaluate(self, examples: Sequence[Translation], beams: int = BEAM) -> dict[str, Any]:
         pairs = self.pairs(examples)
@@ -133,8 +144,9 @@ class Translate(Speaking):
     def scored(self, examples: Sequence[Translation], beams: int = BEAM) -> dict[str, Any]:
         on_cpu = next(self.model.parameters()).device.type == "cpu"
         speaker = self.model.prepared_for_inference(self.precision) if on_cpu else self.model  # a new one: the weights may have changed
+        bounds = [LONGER_THAN_TRUE * len(ids) + MORE for ids in self.tokenizer.encode_batch([example.target for example in examples])]
         with track("translating", total=len(examples), unit="sentences") as advance:
-            said = self.translated([example.source for example in examples], beams=beams, speaker=speaker, advance=advance)
+            said = self.translated([example.source for example in examples], beams=beams, speaker=speaker, advance=advance, bounds=bounds)
         return translations_scored([example.target for example in examples], said)
 
     @torch.no_grad()
@@ -164,25 +176,31 @@ class Translate(Speaking):
                 raise BadInput(f"{came}; cut it into sentences, or train with --context {2 * most + 4}")
         return found
 
-    def translated(self, texts: Sequence[str], *, beams: int = BEAM, speaker: Model | None = None, advance: Any = lambda count: None) -> list[str]:
-        """The best translation of each."""
+    def translated(
+        self, texts: Sequence[str], *, beams: int = BEAM, speaker: Model | None = None, advance: Any = lambda count: None,
+        bounds: Sequence[float] | None = None,
+    ) -> list[str]:  # fmt: skip
+        """The best translation of each, of at most so many tokens as `bounds` says of the longest that is translated beside it."""
         check_beams(beams, 1)
         sources, found = self.encoded(texts), [""] * len(texts)
         for numbers in by_length([len(ids) for ids in sources], SOURCE_POSITIONS):
-            searched = self.searched([sources[n] for n in numbers], beams, speaker)
+            bound = int(max(bounds[n] for n in numbers)) if bounds else None
+            searched = self.searched([sources[n] for n in numbers], beams, speaker, bound=bound)
             for number, one in zip(numbers, searched, strict=True):
                 found[number] = self.tokenizer.decode(one.found[0].ids)
             advance(len(numbers))
         return found
 
     @torch.no_grad()
-    def searched(self, sources: list[list[int]], beams: int, speaker: Any = None, length_penalty: float = 1.0, tree: bool = False) -> list[Searched]:
+    def searched(
+        self, sources: list[list[int]], beams: int, speaker: Any = None, length_penalty: float = 1.0, tree: bool = False, bound: int | None = None
+    ) -> list[Searched]:
         """All that beam search found for sources of about one length."""
         speaker, tokenizer = speaker or self.speaker, self.tokenizer
         device = next(self.model.parameters()).device
         batch = source_batch(sources, tokenizer).to(device)
         first = torch.full((len(sources),), tokenizer.begin, device=device)
-        length = self.room(sources)
+        length = min(self.room(sources), bound or self.model.config.context)
         return beam_search(
             speaker, speaker.opened(batch, beams, length), first,
             beam_size=beams, length=length, stop=tokenizer.end, forbidden=tokenizer.unsaid, length_penalty=length_penalty, tree=tree,

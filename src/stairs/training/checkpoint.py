@@ -9,7 +9,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import torch
@@ -36,6 +36,9 @@ class State:
     best_step: int | None = None  # and its step
     waited: int = 0  # evaluations since then
     seconds: float = 0.0  # spent training
+    turn: int = 0  # turns taken, of those in the log of the clock
+    decay: int | None = None  # the step at which the rate began to fall, if it was held before
+    times: dict[str, float] = field(default_factory=lambda: {"updates": 0.0, "judging": 0.0, "saving": 0.0})  # what the seconds went to
 
 
 def name_of(step: int) -> str:
@@ -126,11 +129,17 @@ def fitting(own: dict[str, Tensor], found: dict[str, Tensor]) -> None:
         raise BadInput(f"the checkpoint does not fit the model: {', '.join(wrong[:3])} ({len(wrong)} in all); choose another --out")
 
 
-def prune(folder: Path, keep: int, best: int | None) -> None:
-    """Drop all but the newest checkpoints and the best weights."""
-    spare = [folder / name_of(step) for step in steps(folder)[keep:]]
+def prune(folder: Path, keep: int, best: int | None, decay: int | None = None) -> None:
+    """Drop all but the newest checkpoints, the best weights, and the checkpoint from which a run could be made longer."""
+    spare = [folder / name_of(step) for step in steps(folder)[keep:] if step != decay]
     spare += [path for path in bests(folder) if best is None or path.name != best_of(best)]
     for path in spare:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def drop_after(folder: Path, step: int) -> None:
+    """Forget what came behind this step, and the best weights, which will be made again."""
+    for path in [folder / name_of(later) for later in steps(folder) if later > step] + list(bests(folder)):
         shutil.rmtree(path, ignore_errors=True)
 
 

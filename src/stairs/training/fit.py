@@ -9,30 +9,38 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
-from stairs import progress
+from stairs import machine, progress
 from stairs.errors import BadInput, EnvironmentFault
 from stairs.files import manifest_of
 from stairs.progress import say, short, track
 from stairs.tasks.task import Task
 from stairs.text.shards import Shards
-from stairs.training import budget, sweeps
+from stairs.training import budget, checkpoint, clock, sweeps
 from stairs.training.board import needed
+from stairs.training.budget import EVALUATIONS, check_time, planned_steps, probe_plan
+from stairs.training.clock import ClockLog, read_log
 from stairs.training.distributed import Workers, joined
+from stairs.training.folder import RUN
 from stairs.training.gradients import Gradients
 from stairs.training.leaving import watched
-from stairs.training.loop import JUDGED_AT_ONCE, Loop
+from stairs.training.loop import Loop
 from stairs.training.machine import differences, environment, find_device, is_memory_error, threads
 from stairs.training.options import TrainingOptions
+from stairs.training.pace import POSITIONS_AT_ONCE, ByClock, BySteps, Pace
 from stairs.training.run import FORMAT, MODEL, Run, versions
 from stairs.training.sweeps import Epochs, Sweeps, settled
 
+LATEST_START = 0.85  # share of a budget that may be gone, on encoding, before the first update
+
 
 def fit(
-    task: Task, examples: Any, out: str | Path, options: TrainingOptions | None = None, decided: dict[str, Any] | None = None
-) -> dict[str, Any]:  # fmt: skip
+    task: Task, examples: Any, out: str | Path, options: TrainingOptions | None = None, like: str | Path | None = None, refuse_short: bool = True
+) -> dict[str, Any]:
     """Train `task` on the train split, judge it on the held-out one, and keep both in `out`. Returns the last measurement. `examples` are the shards
-    of a text, or labelled ones, `Examples`; `decided` is what a probe found for another run, if this one shall be like it.
+    of a text, or labelled ones, `Examples`; `like` is another run whose probed plan and clock this one follows, to come to the same bits. A budget in
+    which nothing can be learnt is refused, unless `refuse_short` is False.
 
     A run that is finished is not trained again; one that was interrupted is taken up where it stands. Under torchrun every worker calls it,
     and all but the first get an empty measurement.
@@ -43,7 +51,7 @@ def fit(
     if options.tensorboard:
         needed()
     try:
-        return learn_into(task, examples, Run(out), options, decided)
+        return learn_into(task, examples, Run(out), options, Run(like) if like else None, refuse_short)
     except (RuntimeError, MemoryError) as error:
         if not is_memory_error(error):
             raise
@@ -68,8 +76,9 @@ def settings_of(task: Task, shards: Shards, seed: int) -> dict[str, Any]:
     return {"format": FORMAT, **task.describe(), "seed": seed, "data": data, "versions": versions()}
 
 
-def learn_into(task: Task, shards: Shards, run: Run, options: TrainingOptions, decided: dict[str, Any] | None) -> dict[str, Any]:
-    """Training step by step, from wherever the run stands."""
+def learn_into(task: Task, shards: Shards, run: Run, options: TrainingOptions, like: Run | None, refuse_short: bool) -> dict[str, Any]:
+    """Training turn by turn, from wherever the run stands."""
+    began = clock.now()
     sweeping = task.learns_by == "sweeping"
     with ExitStack() as stack:
         stack.enter_context(threads(options.threads))
@@ -81,26 +90,58 @@ def learn_into(task: Task, shards: Shards, run: Run, options: TrainingOptions, d
             "training": options.binding(),
             "adjustable": options.adjustable(),
             "environment": environment(options, workers.device, workers.count, sweeping),
+            "machine": machine.description(),
         }
         allowed = ("data.corpus",) if options.accept_new_corpus else ()
-        workers.first(lambda: hold(stack, run, settings, allowed))
+        is_new = workers.first(lambda: hold(stack, run, settings, allowed))
         wish = stack.enter_context(watched())
         task.start(options.seed, rows)
         kept = copy.deepcopy(task) if options.shard else task
         teacher = Sweeps(task, rows, options, workers) if sweeping else Gradients(task, rows, options, workers)
         loop = (Epochs if sweeping else Loop)(task, shards, run, options, teacher, wish)
-        steps, loop.judged_at_once, loop.judged_last = agreed(run, teacher, options, partial(task.evaluate_shards, shards, "held_out"), decided)
-        if workers.share(workers.leads and finished(run, steps)):
+        by_clock = isinstance(teacher, Gradients) and options.keeps_time
+        try:
+            if refuse_short and is_new and by_clock and like is None:
+                check_time(teacher, options)  # type: ignore[arg-type]
+        except BadInput:
+            workers.first(run.discard)
+            raise
+        known = agree_on_plan(run, teacher, options, partial(task.evaluate_shards, shards, "held_out"), like)
+        if workers.share(workers.leads and is_finished(run, known.get("steps"), options.budget_seconds if by_clock else None)):
             say(f"{run.folder} is finished; nothing to do")
             return run.metrics()[-1] if workers.leads else {}
         if workers.count > 1 and isinstance(teacher, Gradients):
             teacher.rehearse(0)  # arranges the buckets in which gradients travel, so that the first step after a restart is like any other
         loop.resume()
         workers.first(loop.keep_tokenizer)
+        pace: Pace
+        if by_clock:
+            limit = planned_steps(teacher, options)
+            spent = min(clock.now() - began, LATEST_START * options.budget_seconds)
+            loop.state.times.setdefault("encoding", round(spent, 3))
+            pace = clock_of(task, shards, run, options, workers, limit, spent)
+        else:
+            every = options.evaluate_every or loop.round or max(known["steps"] // EVALUATIONS, 1)
+            pace = BySteps(known["steps"], options, every, POSITIONS_AT_ONCE if not sweeping else sweeps.JUDGED_AT_ONCE)
+        loop.pace = pace
         if loop.state.step:
-            say(f"{run.folder}: going on from {loop.place(steps)}")
-        loop.train(steps)
-        return loop.finish(steps, kept)
+            say(f"{run.folder}: going on from {loop.place()}")
+        end = loop.train(pace)
+        if not by_clock:
+            return loop.finish(end, kept, finished=known["steps"])
+        if workers.leads:
+            run.record(decided={**known, "steps": loop.state.step})
+        return loop.finish(end, kept, finished=loop.state.step, budget=options.budget_seconds)
+
+
+def clock_of(task: Task, shards: Any, run: Run, options: TrainingOptions, workers: Workers, limit: int | None, spent: float) -> ByClock:
+    """The pace of a training under --budget. Only the first worker asks it, and only it writes the log."""
+    there = torch.get_num_threads()
+    chosen = options.threads is None and there > 1 and workers.count == 1 and workers.device.type == "cpu"
+    log = ClockLog(run.folder if workers.leads else None)
+    return ByClock(
+        log, options, steps=limit, threads=(there, 1) if chosen else (there,), positions=task.positions(shards), generates=task.generates, spent=spent
+    )
 
 
 def plan(task: Task, shards: Any, options: TrainingOptions) -> dict[str, Any]:
@@ -115,40 +156,72 @@ def plan(task: Task, shards: Any, options: TrainingOptions) -> dict[str, Any]:
         return budget.estimated(Gradients(task, rows, options, Workers(0, 1, find_device(options.device))), options, judge)
 
 
-def hold(stack: ExitStack, run: Run, settings: dict[str, Any], allowed: tuple[str, ...]) -> None:
-    """Become the one writer, and say what has changed since the last time."""
+def hold(stack: ExitStack, run: Run, settings: dict[str, Any], allowed: tuple[str, ...]) -> bool:
+    """Become the one writer, and say what has changed since the last time; whether the run is new."""
+    is_new = not (run.folder / RUN).exists()
     stack.enter_context(run.writing(settings, allowed))
     changed = differences(run.written.get("environment", {}), settings["environment"])
     if changed:
         say(changed)
-    run.record(**{name: settings[name] for name in ("data", "training", "adjustable", "environment")})
+    before = run.written.get("training", {}).get("budget")
+    if before != settings["training"]["budget"]:
+        lengthen(run)
+    run.record(**{name: settings[name] for name in ("data", "training", "adjustable", "environment", "machine")})
+    return is_new
 
 
-def agreed(
-    run: Run, teacher: Sweeps | Gradients, options: TrainingOptions, judge: budget.Judge, decided: dict[str, Any] | None
-) -> tuple[int, int, int | None]:  # fmt: skip
-    """The number of steps, and of positions judged on the way and at the end; what a probe once found stays found."""
+def lengthen(run: Run) -> None:
+    """Back to where the rate began to fall: a run that has more time now goes on from there."""
+    log = ClockLog(run.folder)
+    place, turn = next(((i, turn) for i, turn in enumerate(log.turns) if turn.do == "decay"), (None, None))
+    if place is None or turn is None:
+        return
+    checkpoint.drop_after(run.folder, turn.step)
+    found = checkpoint.newest(run.folder)
+    if found is None:
+        raise BadInput(f"{run.folder} has lost the checkpoint from before its decay, so it cannot be made longer; use --fork {run.folder}")
+    run.rewind(turn.step, turn.step)
+    log.cut(place)
+    say(f"{run.folder}: made longer, from step {turn.step}, where its rate began to fall")
+
+
+def agree_on_plan(run: Run, teacher: Sweeps | Gradients, options: TrainingOptions, judge: budget.Judge, like: Run | None) -> dict[str, Any]:
+    """The precision, and the number of steps if it is known before; what a probe once found stays found."""
     workers = teacher.workers
-    known = workers.share(run.written.get("decided", decided) if workers.leads else None)
+    if workers.leads and like is not None and "decided" not in run.written:
+        follow_clock(run, like)
+    given = like.settings.get("decided") if like is not None and workers.leads else None
+    known = workers.share(run.written.get("decided", given) if workers.leads else None)
     if known is None:
-        known = sweeps.decided(teacher, options, judge) if isinstance(teacher, Sweeps) else budget.decided(teacher, options, judge)
-    teacher.agree(known)
-    asked = budget.planned_steps(teacher, options)
-    if options.steps or (asked and (isinstance(teacher, Sweeps) or not options.accept_new_corpus)):  # other text has epochs of other lengths
+        known = sweeps.decided(teacher, options, judge) if isinstance(teacher, Sweeps) else probe_plan(teacher, options)
+    asked = planned_steps(teacher, options)
+    grows = isinstance(teacher, Sweeps) or not options.accept_new_corpus  # other text has epochs of other lengths
+    if not options.keeps_time and (options.steps or (asked and grows)):
         known = {**known, "steps": asked}
+    teacher.agree(known)
     if workers.leads:
         run.record(decided=known)
-    return known["steps"], known.get("judged", JUDGED_AT_ONCE), known.get("judged_last")
+    return known
 
 
-def finished(run: Run, steps: int) -> bool:
+def follow_clock(run: Run, like: Run) -> None:
+    """Take over the clock of another run, so that this one does the same at the same time."""
+    log = ClockLog(run.folder)
+    log.turns = read_log(like.folder / clock.LOG)
+    if log.turns:
+        log.cut(len(log.turns))
+
+
+def is_finished(run: Run, steps: int | None, seconds: float | None) -> bool:
+    """With a model of so many steps, or, under a budget, of so many seconds."""
     if not run.finished:
         return False
     damage = run.damage()
     if damage is not None:
         say(f"{damage}: it is made again")
         return False
-    return manifest_of(run.folder / MODEL).get("finished") == steps
+    manifest = manifest_of(run.folder / MODEL)
+    return manifest.get("finished") == steps if seconds is None else manifest.get("budget") == seconds
 
 
 def count_into(task: Task, shards: Shards, run: Run, seed: int) -> dict[str, Any]:

@@ -13,11 +13,11 @@ from stairs.kernels.memory import keep_freed_memory
 from stairs.tasks.decoding import number
 from stairs.tasks.task import Task
 from stairs.text.batch import Batch
+from stairs.training.clock import Turn
 from stairs.training.data_order import Order, dealt
 from stairs.training.distributed import Workers, divided, gathered
 from stairs.training.machine import is_memory_error, too_large
 from stairs.training.options import TrainingOptions
-from stairs.training.schedule import learning_rate
 from stairs.training.teacher import Learned
 
 BETAS = (0.9, 0.95)  # AdamW's memory of the gradient and of its square; the second short, as GPT-3 has it
@@ -45,7 +45,6 @@ class Gradients:
         self.learner = task.learner.to(workers.device).train()
         self.highest = options.learning_rate or task.learning_rate
         self.paces = task.paces()
-        self.in_part = not task.asks  # whether a part of the held-out text says enough; labelled examples are few
         self.precision: str = options.precision
         if options.shard and workers.count > 1:
             divided(self.learner, workers)
@@ -86,7 +85,8 @@ class Gradients:
                 nats, asked = nats + float(total.detach()), asked + count
         return nats, asked
 
-    def update(self, step: int, steps: int, wishes: int = 0) -> Learned:
+    def update(self, turn: Turn, wishes: int = 0) -> Learned:
+        step = turn.step
         self.optimizer.zero_grad()
         try:
             nats, asked = self.gradient(step)
@@ -101,7 +101,7 @@ class Gradients:
         gradients = [weight.grad for weight in self.weights if weight.grad is not None]
         scale = self.workers.count / max(targets, 1)  # the wrappers take the mean over workers; the mean over targets is wanted
         length = float(gathered(torch.nn.utils.get_total_norm(gradients))) * scale
-        rate = learning_rate(step, steps, self.highest, self.options.schedule, self.options.warmup)
+        rate = self.highest * turn.rate
         if not (math.isfinite(loss) and math.isfinite(length)):
             what = f"the loss became {loss}" if not math.isfinite(loss) else f"the gradient became {length}"
             raise Diverged(f"{what} at step {step + 1} with a learning rate of {rate:.3g}; try --learning-rate {self.highest / 10:.1g} elsewhere")
@@ -139,11 +139,10 @@ class Gradients:
     def rehearse(self, step: int) -> None:
         """A step that changes nothing: with a learning rate of zero and a memory that is thrown away."""
         remembered, self.optimizer = self.optimizer, self.new_optimizer(0.0)
-        highest, self.highest = self.highest, 0.0
         try:
-            self.update(step, 1)
+            self.update(Turn("update", step))
         finally:
-            self.optimizer, self.highest = remembered, highest
+            self.optimizer = remembered
             self.optimizer.zero_grad()
 
     def what_fits(self, step: int) -> Exception:

@@ -8,37 +8,44 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import torch
+
+from stairs import progress
 from stairs.errors import BadInput, EnvironmentFault, StairsError
 from stairs.files import manifest_of, megabytes, new_folder
-from stairs.progress import say, short, track
+from stairs.progress import say, say_more, short, track
+from stairs.tasks.metrics import without_intervals
 from stairs.tasks.task import WEIGHTS, Task, weights
 from stairs.text.shards import Shards
 from stairs.training import checkpoint
 from stairs.training.board import Board
 from stairs.training.checkpoint import State
+from stairs.training.clock import Turn
 from stairs.training.distributed import Workers
 from stairs.training.leaving import Wish
 from stairs.training.options import TrainingOptions
+from stairs.training.pace import Pace, is_impatient
 from stairs.training.run import MODEL, TOKENIZER, Run
 from stairs.training.teacher import Teacher
 
-EVALUATIONS = 12  # in a run, unless told otherwise
-JUDGED_AT_ONCE = 65_536  # positions of held-out text looked at while training; the finished model is judged on all
-LINES = 10_000  # of metrics, at most, for the steps of a run
+LINES = 5_000  # of metrics for the first updates of a run; behind them, one for every tenth
 SILENCE = 30.0  # seconds without a word
+SAVING_SECONDS = 20.0  # between checkpoints, unless told otherwise
+SAVING_TIMES = 30  # or so many times what one costs, if that is longer
 
 
 class Loop:
-    """One training on one run folder. The first worker writes; the others only compute."""
+    """One training on one run folder. The first worker writes and reads the clock; the others only compute."""
 
     def __init__(self, task: Task, shards: Shards, run: Run, options: TrainingOptions, teacher: Teacher, wish: Wish) -> None:
         self.task, self.shards, self.run, self.options = task, shards, run, options
         self.teacher, self.workers, self.wish = teacher, teacher.workers, wish
         self.state = State()
-        self.judged_at_once = JUDGED_AT_ONCE
-        self.judged_last: int | None = None  # positions at the end; all if not said
+        self.pace: Pace
+        self.before = 0.0  # seconds of training before this process
         self.saved: int | None = None  # the step of the newest checkpoint
         self.tried = 0  # the step of the last attempt to write one
+        self.saved_at, self.save_seconds = time.monotonic(), 0.0
         self.complained = False  # about metrics that cannot be written
         self.board: Board | None = None
         self.seen = 0  # tokens, since the process began
@@ -46,13 +53,8 @@ class Loop:
 
     @property
     def round(self) -> int:
-        """After so many steps it judges and saves in any case; 0 if there is no such number."""
+        """After so many steps it judges in any case, unless the clock says when; 0 if there is no such number."""
         return self.teacher.epoch if self.task.usual else 0
-
-    @property
-    def bar(self) -> tuple[float, str]:
-        """What a step moves the progress bar by."""
-        return 1, "steps"
 
     def resume(self) -> None:
         """Take up the newest checkpoint, or begin with the weights the seed gives, or those of another run."""
@@ -71,55 +73,100 @@ class Loop:
         if self.workers.leads:
             self.run.rewind(self.state.step, self.state.judged)
 
-    def train(self, steps: int) -> None:
-        """Until `steps` are made, or the held-out text has had enough, or somebody wishes to leave."""
-        state, options, leaving = self.state, self.options, False
-        every = options.evaluate_every or self.round or max(steps // EVALUATIONS, 1)
-        note_every = -(-steps // LINES)
-        spent = state.seconds
-        self.began = time.monotonic()
-        if options.tensorboard and self.workers.leads:
+    def train(self, pace: Pace) -> Turn:
+        """Turn by turn, until the pace says that it is the end, or somebody wishes to leave."""
+        state = self.state
+        self.pace = pace
+        self.began = self.saved_at = time.monotonic()
+        self.before = state.seconds
+        if self.options.tensorboard and self.workers.leads:
             self.board = Board(self.run.folder, state.step)
-        size, unit = self.bar
-        with track("training", total=steps * size, unit=unit) as advance:
-            advance(state.step * size)
+        shown, total, unit = pace.done(state)
+        with track("training", total=total, unit=unit) as advance:
+            advance(shown)
             while True:
-                last = state.step >= steps
-                if (state.step % every == 0 or last) and state.judged < state.step and not leaving:
-                    self.judge(steps)
-                    leaving = self.wished
-                enough = 0 < options.patience <= state.waited
-                if leaving or last or enough or state.step % options.save_every == 0 or (self.round and state.step % self.round == 0):
-                    self.save(must=leaving)
-                if leaving:
-                    say(f"saved at {self.place(steps)}; the same command goes on from there")
+                turn, saves = self.next_turn()
+                if turn.threads and turn.threads != torch.get_num_threads():
+                    torch.set_num_threads(turn.threads)
+                if turn.do == "decay":
+                    state.decay = turn.step
+                if saves or turn.do in ("decay", "end"):
+                    self.save()
+                if turn.do == "end":
+                    if is_impatient(state, self.options):
+                        say(f"{self.place()}: {self.options.patience} evaluations brought nothing better than step {state.best_step}; stopping early")
+                    return turn
+                if self.take(turn):
+                    self.save(must=True)
+                    say(f"saved at {self.place()}; the same command goes on from there")
                     self.wish.leave()
-                if last or enough:
-                    break
-                learned = self.teacher.update(state.step, steps, int(self.wish.signal is not None))
-                leaving = learned.leaving or self.wished
-                state.step += 1
-                state.seconds = spent + time.monotonic() - self.began
-                if state.step % note_every == 0 or state.step == steps:
-                    bits = struct.pack(">d", learned.loss).hex()
-                    self.note(step=state.step, loss=learned.loss, bits=bits, targets=learned.targets, **learned.also)
-                advance(size)
-                self.seen += learned.tokens
-                self.tell(steps, learned.loss)
-        if enough:
-            say(f"{self.place(steps)}: {options.patience} evaluations brought nothing better than step {state.best_step}; stopping early")
+                now = pace.done(state)[0]
+                advance(now - shown)
+                shown = now
+
+    def next_turn(self) -> tuple[Turn, bool]:
+        """What the first worker decides, for all: what is done next, and whether a checkpoint is written before."""
+        if not self.workers.leads:
+            turn, saves = self.workers.share(None)
+            return Turn(*turn), saves
+        turn = self.pace.next(self.state)
+        if turn.spent:
+            self.state.seconds = turn.spent
+        saves = turn.do == "update" and self.is_time_to_save()  # not before a look, of which a checkpoint should know
+        self.workers.share((turn, saves))
+        return turn, saves
+
+    def is_time_to_save(self) -> bool:
+        if self.options.save_every:
+            return self.state.step % self.options.save_every == 0
+        return time.monotonic() - self.saved_at > max(SAVING_SECONDS, SAVING_TIMES * self.save_seconds)
+
+    def take(self, turn: Turn) -> bool:
+        """Do it; whether to leave now. A turn that was dropped half way is not counted, and is taken again after a resume."""
+        state, started = self.state, time.monotonic()
+        if turn.do == "update":
+            learned = self.teacher.update(turn, int(self.wish.signal is not None))
+            state.step += 1
+            state.turn += 1
+            state.times["updates"] += time.monotonic() - started
+            if not turn.spent:
+                state.seconds = self.before + time.monotonic() - self.began
+            if state.step <= LINES or state.step % 10 == 0:
+                bits = struct.pack(">d", learned.loss).hex()
+                self.note(step=state.step, loss=learned.loss, bits=bits, targets=learned.targets, **learned.also)
+            self.seen += learned.tokens
+            self.tell(learned.loss)
+            return learned.leaving or self.wished
+        judged = state.judged
+        if turn.do == "judge":
+            self.judge(turn.positions)
+        elif turn.do == "trial":
+            self.try_judging(turn)
+        state.times["judging"] += time.monotonic() - started
+        state.turn += turn.do != "judge" or state.judged != judged
+        return self.wished
 
     @property
     def wished(self) -> bool:
         """Whether to leave now; many workers agree on it in a step."""
         return self.workers.count == 1 and self.wish.signal is not None
 
-    def judge(self, steps: int) -> None:
-        """Look at held-out text; the best weights so far are kept aside."""
+    def try_judging(self, turn: Turn) -> None:
+        """Only to see how long it takes."""
+        learner = self.teacher.learner.eval()
+        with self.wish.abandoning(self.workers.count == 1), without_intervals():
+            if turn.sentences:
+                self.task.generate_some(self.shards, turn.sentences)
+            else:
+                self.task.evaluate_shards(self.shards, most=turn.positions)
+        learner.train()
+
+    def judge(self, positions: int) -> None:
+        """Look at held-out data; the best weights so far are kept aside."""
         learner, measured = self.teacher.learner.eval(), None
-        with self.wish.abandoning(self.workers.count == 1):
-            measured = self.workers.share(self.task.evaluate_shards(self.shards, most=self.judged_at_once))
-            said = printable(self.task.sample(self.state.step)) if not self.options.shard and self.workers.leads else ""
+        with self.wish.abandoning(self.workers.count == 1), without_intervals():
+            measured = self.workers.share(self.task.evaluate_shards(self.shards, most=positions or None))
+            said = printable(self.task.sample(self.state.step)) if progress.verbose and not self.options.shard and self.workers.leads else ""
         learner.train()
         if measured is None:
             return
@@ -133,8 +180,8 @@ class Loop:
             state.waited += 1
         self.note(step=state.step, seconds=round(state.seconds, 3), **measured)
         words = self.task.watched.replace("_", " ")
-        ahead = f"{self.pace()}, {self.left(steps)} left" if self.round else f"{self.left(steps)} left"
-        say(f"{self.place(steps)}: {value:.4f} {words} on held-out text, {ahead}" + (f"; it says: {said}" if said else ""))
+        ahead = f"{self.speed()}, {self.left()} left" if self.round else f"{self.left()} left"
+        say_more(f"{self.place()}: {value:.4f} {words} on held-out text, {ahead}" + (f"; it says: {said}" if said else ""))
         self.heard = time.monotonic()
 
     def save(self, must: bool = False) -> None:
@@ -142,13 +189,21 @@ class Loop:
         state = self.state
         if self.saved == state.step or (self.tried == state.step and not must) or state.step == 0:
             return
-        self.tried = state.step
+        self.tried, started = state.step, time.monotonic()
         model, memory = checkpoint.whole(checkpoint.held(self.teacher.learner)), checkpoint.whole(self.teacher.memory())
         size = sum(tensor.nbytes for tensor in (*model.values(), *memory.values()))
-        if self.attempt(lambda: checkpoint.write(self.run.folder, model, memory, state), f"a checkpoint of about {megabytes(size)}", must):
+
+        def write() -> None:
+            self.pace.sync()
+            checkpoint.write(self.run.folder, model, memory, state)
+
+        if self.attempt(write, f"a checkpoint of about {megabytes(size)}", must):
             self.saved = state.step
             if self.workers.leads:
-                checkpoint.prune(self.run.folder, self.options.keep, state.best_step)
+                checkpoint.prune(self.run.folder, self.options.keep, state.best_step, state.decay)
+        self.saved_at = time.monotonic()
+        self.save_seconds = self.saved_at - started
+        state.times["saving"] += self.save_seconds
 
     def attempt(self, write: Callable[[], None], what: str, must: bool = False) -> bool:
         """Write, if this worker does; a full disk ends the training only if it shall."""
@@ -162,16 +217,17 @@ class Loop:
             except EnvironmentFault as error:
                 if must or self.options.on_disk_full == "stop":
                     raise
-                say(f"{error} (for {what}); training goes on and tries again in {self.options.save_every} steps")
+                later = f"in {self.options.save_every} steps" if self.options.save_every else "soon"
+                say(f"{error} (for {what}); training goes on and tries again {later}")
                 return False
             return True
 
         return self.workers.first(work)
 
-    def finish(self, steps: int, kept: Task) -> dict[str, Any]:
-        """Judge the best weights on all held-out text, or on as much as there is time for, and keep them as the run's model. `kept` is the task,
-        whole again if it was divided."""
-        state = self.state
+    def finish(self, end: Turn, kept: Task, **about: Any) -> dict[str, Any]:
+        """Judge the best weights on all held-out data, or on as much as there is time for, and keep them as the run's model. `kept` is the task,
+        whole again if it was divided; `about` goes into the manifest."""
+        state, started = self.state, time.monotonic()
         chosen = checkpoint.whole(checkpoint.held(self.teacher.learner))
         if not self.workers.leads:
             return {}
@@ -185,11 +241,15 @@ class Loop:
         checkpoint.restore(Workers(0, 1, self.workers.device), kept.learner.to(self.workers.device), chosen)
         kept.learner.eval()
         with self.wish.abandoning():
-            measured = kept.evaluate_shards(self.shards, most=self.judged_last)
+            generated: dict[str, Any] = {"sentences": end.sentences} if end.sentences else {}
+            measured = kept.evaluate_shards(self.shards, most=end.positions or None, **generated)
             kept.learner.cpu()
-            result = {"step": state.step, "finished": steps, "best_step": state.best_step, "seconds": round(state.seconds, 3), **measured}
+            state.times["judging"] += time.monotonic() - started
+            times = {name: round(seconds, 3) for name, seconds in state.times.items()}
+            result: dict[str, Any] = {"step": state.step, **about, "best_step": state.best_step, "seconds": round(state.seconds, 3)}
+            result |= {"seconds_in": times, **measured}
             self.run.log(**result)  # first the measurement, then the model: a finished run has both
-            self.run.keep(kept, finished=steps)
+            self.run.keep(kept, **about)
             return result
         self.wish.leave()
 
@@ -211,21 +271,23 @@ class Loop:
                 say(f"{error}: training goes on without measurements")
             self.complained = True
 
-    def tell(self, steps: int, loss: float) -> None:
+    def tell(self, loss: float) -> None:
         now = time.monotonic()
         if now - self.heard < SILENCE:
             return
         self.heard = now
-        say(f"{self.place(steps)}: loss {loss:.3f}, {self.pace()}, {self.left(steps)} left")
+        say_more(f"{self.place()}: loss {loss:.3f}, {self.speed()}, {self.left()} left")
 
-    def place(self, steps: int) -> str:
-        return f"step {self.state.step} of {steps}"
+    def place(self) -> str:
+        shown, total, unit = self.pace.done(self.state)
+        return f"step {self.state.step} of {total:.0f}" if unit == "steps" else f"step {self.state.step}, {shown:.0f} of {total:.0f} s"
 
-    def pace(self) -> str:
+    def speed(self) -> str:
         return f"{short(self.seen / max(time.monotonic() - self.began, 1e-9))} tokens/s"
 
-    def left(self, steps: int) -> str:
-        return remaining(steps - self.state.step, self.state.seconds / max(self.state.step, 1))
+    def left(self) -> str:
+        shown, total, unit = self.pace.done(self.state)
+        return remaining(total - shown, 1.0 if unit == "s" else self.state.seconds / max(self.state.step, 1))
 
 
 def printable(text: str) -> str:
@@ -233,7 +295,7 @@ def printable(text: str) -> str:
     return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
-def remaining(steps: int, seconds_each: float) -> str:
+def remaining(steps: float, seconds_each: float) -> str:
     seconds = max(steps * seconds_each, 0.0)
     return f"{seconds:.0f} s" if seconds < 100 else f"{math.ceil(seconds / 60)} min"
 

@@ -12,29 +12,30 @@ UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 # What a run may be continued with although it was begun with something else: none of it decides which weights come out.
 ADJUSTABLE = ("evaluate_every", "patience", "save_every", "keep", "compile", "device", "threads", "tensorboard", "shard", "on_disk_full")
 NOT_KEPT = ("accept_new_corpus", "seed")  # said once, or kept elsewhere
+Schedule = Literal["linear", "cosine", "hold", "inverse-sqrt", "constant"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingOptions:
-    steps: int | None = None  # updates of the weights
+    steps: int | None = None  # updates of the weights; with --budget, at most so many
     epochs: float | None = None  # passes over the corpus, instead of --steps
-    budget: str | None = None  # time, as 90s, 20m or 2h, from which a short probe finds the number of steps; 10m if nothing else is said
+    budget: str | None = None  # time for learning and judging, as 90s, 20m or 2h; 10m if neither --steps nor --epochs is given
     batch_tokens: int = 2048  # positions per step, over all workers
     batch_examples: int | None = None  # labelled examples per step, drawn at random, instead
     accumulate: int = 1  # parts each step is computed in, to save memory; the result is the same
     learning_rate: float | None = None  # the highest; the step's own if not given
-    schedule: Literal["linear", "cosine", "inverse-sqrt", "constant"] = "linear"  # how the learning rate falls after the warm-up
-    warmup: float = 0.05  # share of the steps in which the learning rate rises
+    schedule: Schedule = "linear"  # how the learning rate falls after the warm-up; hold: in the last fifth only, so that the run can be lengthened
+    warmup: float = 0.05  # share of the training in which the learning rate rises
     weight_decay: float = 0.01  # pull of AdamW towards zero, on matrices only
     clip: float = 1.0  # longest gradient; 0 for no limit
     patience: int = 5  # stop after so many evaluations without a better one; 0 never
-    evaluate_every: int | None = None  # steps between evaluations on held-out text; a twelfth of the run if not given
-    save_every: int = 200  # steps between checkpoints
+    evaluate_every: int | None = None  # updates between evaluations on held-out text; if not given, a twelfth of --steps, or as a share of --budget
+    save_every: int | None = None  # updates between checkpoints; if not given, about 20 seconds
     keep: int = 3  # newest checkpoints kept, besides the best
-    precision: Literal["auto", "fp32", "bf16"] = "auto"  # of the arithmetic; auto takes bf16 where a probe finds it faster
+    precision: Literal["auto", "fp32", "bf16"] = "auto"  # of the arithmetic; auto takes bf16 where the processor has it and a probe finds it faster
     compile: bool = False  # use torch.compile; seldom worth it on a CPU
     device: str = "auto"  # cpu, cuda or cuda:1
-    threads: int | None = None  # of the CPU; as many as PyTorch chooses if not given
+    threads: int | None = None  # of the CPU; if not given, one for each core, or with --budget a single one where the first updates are faster so
     tensorboard: bool = False  # write TensorBoard's files too
     shard: bool = False  # under torchrun: divide the weights among the workers (FSDP2), for models that do not fit one of them
     deterministic: bool = False  # cbow, skipgram and glove: the same bits with any number of threads, which is slower
@@ -45,9 +46,8 @@ class TrainingOptions:
 
     def check(self) -> None:
         """Refuse what cannot be before any work is done."""
-        given = [name for name in ("steps", "epochs", "budget") if getattr(self, name) is not None]
-        if len(given) > 1:
-            raise BadInput(f"--{given[0]} and --{given[1]} both say how long to train; give one of them")
+        if self.steps is not None and self.epochs is not None:
+            raise BadInput("--steps and --epochs both say how long to train; give one of them")
         for name, low, high in (
             ("steps", 1, 10**9), ("batch_tokens", 1, 1 << 30), ("batch_examples", 1, 1 << 20), ("accumulate", 1, 1 << 20),
             ("evaluate_every", 1, 10**9), ("save_every", 1, 10**9), ("keep", 1, 1000), ("patience", 0, 10**6), ("threads", 1, 10**6),
@@ -62,6 +62,11 @@ class TrainingOptions:
             raise BadInput(f"--device {self.device!r} is not known; give auto, cpu, cuda or cuda:1")
         if self.budget is not None:
             seconds(self.budget)
+
+    @property
+    def keeps_time(self) -> bool:
+        """Whether the clock says when the training ends."""
+        return self.budget is not None or (self.steps is None and self.epochs is None)
 
     @property
     def budget_seconds(self) -> float:

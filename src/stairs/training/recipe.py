@@ -58,6 +58,12 @@ class Recipe:
     learning_rate: float | None  # None: the model's own
     reason: str  # one line, for the user; nothing if there was nothing to choose
 
+    @property
+    def training(self) -> dict[str, Any]:
+        """The options of a training by this recipe."""
+        own = {} if self.learning_rate is None else {"learning_rate": self.learning_rate}
+        return {"batch_tokens": self.batch_tokens, **own}
+
 
 def choose_recipe(
     model: str,

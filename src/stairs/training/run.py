@@ -24,13 +24,14 @@ from stairs.files import NO_SUCH_PLACE, manifest_of, new_folder, plain, said_pla
 from stairs.tasks import TASKS
 from stairs.tasks.task import CONFIG, Task
 from stairs.text.tokenizer import Tokenizer
-from stairs.training.folder import LEFT_BY_A_KILL, RUN, check_run, held
+from stairs.training.folder import LEFT_BY_A_KILL, LOCK, RUN, check_run, held
+from stairs.training.options import seconds
 from stairs.version import __version__
 
 METRICS, MODEL, TOKENIZER = "metrics.jsonl", "model", "tokenizer"
-GROWING = ("training.steps", "training.epochs")  # a run may be made longer
+GROWING = ("training.steps", "training.epochs")  # a run may be made longer; by the clock, only one whose rate is held
 FORMAT = 1
-FREE_TO_CHANGE = {"versions", "created", "format", "environment", "adjustable", "decided", "recipe"}  # may differ when a run is continued
+FREE_TO_CHANGE = {"versions", "created", "format", "environment", "machine", "adjustable", "decided", "recipe"}  # when a run is continued
 
 
 class Run:
@@ -117,6 +118,14 @@ class Run:
                     shutil.rmtree(path) if path.is_dir() else path.unlink()
         if not self.finished and not any(self.folder.glob("step-*")):
             self.forget()
+
+    def discard(self) -> None:
+        """Take back a run that was only just begun; its folder too, unless something else is in it."""
+        with said_plainly(self.folder):
+            for name in (RUN, LOCK):
+                (self.folder / name).unlink(missing_ok=True)
+            if not any(self.folder.iterdir()):
+                self.folder.rmdir()
 
     def forget(self) -> None:
         """Drop the measurements, which will be made again."""
@@ -219,6 +228,13 @@ def refuse_changes(old: dict[str, Any], new: dict[str, Any], folder: Path, allow
         was, came = before.get(key), now.get(key)
         if was == came or key in allowed or (key in GROWING and was is not None and came is not None and came > was):
             continue
+        if key == "training.budget" and was and came and seconds(came) > seconds(was):
+            if before.get("training.schedule") == "hold":
+                continue
+            raise BadInput(
+                f"{folder} was trained for {was} with --schedule {before.get('training.schedule')}, whose rate has fallen by then; a run can be made "
+                f"longer if it was begun with --schedule hold; choose another --out, with --fork {folder} if it shall begin with these weights"
+            )
         change = f"{key} = {preview(was)} and now {preview(came)} came"
         advice = "choose another --out for a new run"
         if "training" in old:

@@ -28,10 +28,11 @@ from stairs.models.base import Model
 from stairs.progress import say, short
 from stairs.tasks.task import Task
 from stairs.training import checkpoint
-from stairs.training.budget import RESERVE, Judge, planned_steps, seconds_per_position, steps_within
+from stairs.training.budget import Judge, planned_steps, seconds_per_position
+from stairs.training.clock import Turn
 from stairs.training.distributed import Workers
 from stairs.training.loop import Loop
-from stairs.training.options import TrainingOptions, flag
+from stairs.training.options import DEFAULT_BUDGET, TrainingOptions, flag
 from stairs.training.snapshots import keep_snapshot
 from stairs.training.teacher import Learned
 
@@ -40,6 +41,7 @@ TOGETHER = 1 << 17  # tokens after which many workers put together what they lea
 LOWEST = 1e-4  # share of the learning rate that is left at the end
 JUDGED_AT_ONCE = 1 << 20  # tokens of held-out text looked at after an epoch; the finished vectors are judged on all
 PROBE = 250_000  # tokens on which the speed is measured
+RESERVE = 0.07  # of the budget, for saving and a machine that is not always alone
 # not for sweeping
 OTHERS = ("steps", "batch_tokens", "batch_examples", "accumulate", "schedule", "warmup", "weight_decay", "clip", "precision", "compile", "shard")
 
@@ -53,7 +55,7 @@ def settled(model: Model | type[Model], options: TrainingOptions) -> TrainingOpt
     if model.learns_by != "sweeping":
         if options.deterministic:
             raise BadInput(f"--deterministic is for steps that sweep over the text; {step} gives the same bits without it while --threads stays")
-        return options
+        return options if not options.keeps_time else dataclasses.replace(options, budget=options.budget or DEFAULT_BUDGET)
     for field in dataclasses.fields(options):
         if field.name in OTHERS and getattr(options, field.name) != field.default:
             instead = "give --epochs or --budget" if field.name == "steps" else "leave it out"
@@ -74,6 +76,7 @@ class Sweeps:
         self.model: Sweeping = task.model  # type: ignore[assignment]
         self.highest = options.learning_rate or self.model.learning_rate
         self.epoch = -(-len(ids) // TOKENS)
+        self.steps = self.epoch  # of all epochs; `agree` says
         self.prepared = False
         self.words, self.seconds = 0, 0.0  # read, and in what time
 
@@ -92,7 +95,8 @@ class Sweeps:
             rank=self.workers.rank, world=self.workers.count,
         )  # fmt: skip
 
-    def update(self, step: int, steps: int, wishes: int = 0) -> Learned:
+    def update(self, turn: Turn, wishes: int = 0) -> Learned:
+        step, steps = turn.step, self.steps
         epoch, number = divmod(step, self.epoch)
         pieces = max(TOKENS // TOGETHER, 1) if self.workers.count > 1 else 1
         rates = [self.rate((step + piece / pieces) / steps) for piece in range(pieces + 1)]
@@ -130,7 +134,7 @@ class Sweeps:
             torch.add(was, change, out=tensor)
 
     def agree(self, known: dict[str, Any]) -> None:
-        self.epoch = known["stretches"]
+        self.epoch, self.steps = known["stretches"], known["steps"]
 
     def memory(self) -> dict[str, Tensor]:
         return self.model.memory()
@@ -179,10 +183,6 @@ class Epochs(Loop):
     def round(self) -> int:
         return self.teacher.epoch
 
-    @property
-    def bar(self) -> tuple[float, str]:
-        return len(self.teacher.ids) / self.teacher.epoch, "words"
-
     def resume(self) -> None:
         super().resume()
         self.teacher.prepare(again=bool(self.options.fork or self.options.accept_new_corpus))  # since the counts that came are of other text
@@ -190,17 +190,20 @@ class Epochs(Loop):
         if self.state.step and not repeatable and torch.get_num_threads() * self.workers.count > 1:
             say("not bit-exact: without --deterministic no two runs are the same")
 
+    def is_time_to_save(self) -> bool:
+        return self.state.step % self.teacher.epoch == 0 or super().is_time_to_save()
+
     def save(self, must: bool = False) -> None:
         super().save(must)
         epoch, rest = divmod(self.state.step, self.teacher.epoch)
         if not rest:
             self.attempt(lambda: keep_snapshot(self.task, self.run.folder, epoch), "a snapshot")
 
-    def place(self, steps: int) -> str:
-        epoch = self.teacher.epoch
+    def place(self) -> str:
+        epoch, steps = self.teacher.epoch, self.teacher.steps
         return f"epoch {self.state.step / epoch:.3g} of {steps / epoch:.3g} (step {self.state.step} of {steps})"
 
-    def pace(self) -> str:
+    def speed(self) -> str:
         return f"{short(self.teacher.words / max(self.teacher.seconds, 1e-9))} words/s"
 
 
@@ -211,14 +214,15 @@ def decided(sweeps: Sweeps, options: TrainingOptions, judge: Judge) -> dict[str,
     if options.deterministic:
         slow, fast = sweeps.rehearse(True), sweeps.rehearse(False)
         say(f"--deterministic reads {short(slow)} words/s here, where {short(fast)} words/s would be read without it")
-    if steps is None:
+    if options.budget is not None:
         step = stretch_seconds(sweeps)
         judging = sweeps.workers.share(seconds_per_position(judge, sweeps))
         left = options.budget_seconds * (1 - RESERVE) - (time.monotonic() - began) - judging["all"]
-        every = dataclasses.replace(options, evaluate_every=options.evaluate_every or sweeps.epoch)
-        steps = int(sweeps.workers.share(steps_within(left, step, judging["one"] * JUDGED_AT_ONCE, every)))
+        look = min(judging["one"] * JUDGED_AT_ONCE, judging["all"]) / (options.evaluate_every or sweeps.epoch)
+        fits = int(sweeps.workers.share(max(int(left / (step + look)), 1)))
+        steps = min(fits, steps or fits)
         say(f"{steps / sweeps.epoch:.3g} epochs ({steps} steps of {step:.3f} s) fit into {options.budget_seconds:.0f} s")
-    return {"stretches": sweeps.epoch, "steps": steps, "judged": JUDGED_AT_ONCE}
+    return {"stretches": sweeps.epoch, "steps": steps}
 
 
 def stretch_seconds(sweeps: Sweeps) -> float:

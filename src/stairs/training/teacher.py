@@ -5,6 +5,7 @@ from typing import Any, NamedTuple, Protocol
 
 from torch import Tensor, nn
 
+from stairs.training.clock import Turn
 from stairs.training.distributed import Workers
 
 
@@ -29,8 +30,8 @@ class Teacher(Protocol):
     def agree(self, known: dict[str, Any]) -> None:
         """Take over what was decided when the run began."""
 
-    def update(self, step: int, steps: int, wishes: int = 0) -> Learned:
-        """Make the step with this number, counted from 0, out of `steps`."""
+    def update(self, turn: Turn, wishes: int = 0) -> Learned:
+        """Make the update with the number `turn.step`, counted from 0."""
 
     def memory(self) -> dict[str, Tensor]:
         """What must be known to go on, besides the weights and the number of the step."""

@@ -1,0 +1,112 @@
+"""Compile the kernels before a clock starts.
+
+numba compiles a loop when it is first called, which takes a minute for all of them, and keeps the result in a folder beside the sources. Here a text
+of a few lines goes the ordinary ways: cut by the tokenizers, learnt by the models that have kernels, asked. `make` does it as part of its set-up:
+
+python -m stairs.climb.compilation
+"""
+
+import hashlib
+import json
+import os
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import llvmlite.binding
+import numba
+import numpy as np
+import torch
+
+from stairs import kernels
+from stairs.files import cache_folder, write_json
+from stairs.kernels.dropout import drawn
+from stairs.layers.dropout import dropout
+from stairs.layers.nearest import Nearest
+from stairs.models import MODELS
+from stairs.models.configs import configured
+from stairs.progress import quiet, say
+from stairs.tasks import TASKS, Translate
+from stairs.tasks.supervised import Examples
+from stairs.text.corpus import Corpus
+from stairs.text.examples import Translation
+from stairs.text.shards import build
+from stairs.text.tokenizer import Tokenizer, TokenizerSpec
+from stairs.training.fit import fit
+from stairs.training.machine import threads
+from stairs.training.options import TrainingOptions
+
+SENTENCES = [f"The {size} {animal} sat on mat number {number}; 它坐在第{number}张垫子上。"
+             for size in ("small", "big", "old") for animal in ("cat", "dog") for number in range(20)]  # fmt: skip
+WORDS = 70_000  # of a text that has more of them than 16 bits can number, and more than a table holds at first
+TINY = {"width": 16, "heads": 2, "layers": 1, "context": 32}
+SWEEP = TrainingOptions(epochs=1, deterministic=True)
+UPDATE = TrainingOptions(steps=1, batch_tokens=64, precision="fp32")
+# The models that have kernels of their own, and how their text is cut.
+READERS: list[tuple[str, str, dict[str, Any]]] = [
+    ("ngram", "words", {}),
+    ("cbow", "words", {"width": 16}),
+    ("skipgram", "words", {"width": 16}),
+    ("glove", "words", {"width": 16}),
+    ("skipgram", "words", {"width": 16, "softmax": "hierarchical"}),
+    ("skipgram", "words", {"width": 16, "characters": "3-4", "buckets": 100}),
+    ("gpt", "byte-bpe", TINY),
+    ("bert", "wordpiece", TINY),
+]
+LARGE = 4  # so many of them read the text of many words, too
+
+
+def compile_kernels() -> None:
+    """Every kernel that a climb calls is compiled afterwards. Where a note in the cache says that they are, nothing is done."""
+    note = cache_folder() / f"kernels-{key()}.json"
+    with suppress(OSError, ValueError, TypeError):
+        if set(json.loads(note.read_text())) <= set(compiled()):
+            return
+    say("compiling the inner loops, once for this machine")
+    with TemporaryDirectory(prefix="stairs-") as name, quiet(), threads(1):
+        folder = Path(name)
+        small, large = folder / "small.txt", folder / "large.txt"
+        small.write_text("\n\n".join(SENTENCES), "utf-8")
+        large.write_text("\n\n".join(" ".join([SENTENCES[0], *map(str, range(first, first + 50))]) for first in range(0, WORDS, 50)), "utf-8")
+        for number, (model, kind, settings) in enumerate(READERS):
+            for text in (small, large)[: 1 + (number < LARGE)]:
+                read(text, folder / f"{text.stem}-{number}", model, kind, settings)
+        translate(folder / "translate")
+    for precision in (torch.float32, torch.bfloat16):
+        dropout(torch.ones(8, dtype=precision), 0.5)
+    for questions in (1, 3):
+        Nearest(np.eye(32, 16, dtype=np.float32)).nearest(np.eye(questions, 16, dtype=np.float32), 2)
+    with suppress(OSError):
+        note.parent.mkdir(parents=True, exist_ok=True)
+        write_json(note, compiled())
+
+
+def key() -> str:
+    """Of all that the compiled code depends on: the sources, the compiler and the processor."""
+    sources = [(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in sorted(Path(kernels.__path__[0]).glob("*.py"))]
+    processor = llvmlite.binding.get_host_cpu_name(), os.environ.get("NUMBA_CPU_NAME"), os.environ.get("NUMBA_CPU_FEATURES")
+    return hashlib.sha256(repr((sources, numba.__version__, processor)).encode()).hexdigest()[:16]
+
+
+def compiled() -> list[str]:
+    """The files that numba keeps: those of all kernels are in one folder."""
+    return sorted(str(path) for path in Path(drawn._cache.cache_path).glob("*.nb[ci]"))
+
+
+def read(text: Path, out: Path, model: str, kind: str, settings: dict[str, Any]) -> None:
+    shards = build(Corpus(text), TokenizerSpec(kind, vocab_size=None if kind == "words" else 400), cache=text.parent)
+    task = TASKS[MODELS[model].pretrains_with](MODELS[model](configured(model, shards.tokenizer.roles, **settings)), shards.tokenizer)
+    fit(task, shards, out, SWEEP if task.learns_by == "sweeping" else UPDATE)
+    task.answer("the big cat [MASK]" if model == "bert" else "the big cat")
+
+
+def translate(out: Path) -> None:
+    tokenizer = Tokenizer.train(TokenizerSpec("byte-bpe", vocab_size=400), lambda: [SENTENCES])
+    pairs = [Translation(sentence, sentence[::-1]) for sentence in SENTENCES[:24]]
+    task = Translate(MODELS["transformer"](configured("transformer", tokenizer.roles, **{**TINY, "context": 128})), tokenizer)
+    fit(task, Examples(pairs[:20], pairs[20:]), out, UPDATE)
+
+
+if __name__ == "__main__":
+    compile_kernels()

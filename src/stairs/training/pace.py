@@ -1,0 +1,209 @@
+"""What comes next in a training: an update, a look at held-out data, or the end. By counting updates, or by the clock.
+
+By the clock, at least three quarters of a budget are for updates. Looks on the way and the judgement at the end have shares of the time; how much
+they look at follows from what a look is seen to cost. All that is decided here stands in the log of the clock, so that it need not be decided again.
+"""
+
+import statistics
+from collections import deque
+from itertools import pairwise
+from typing import Protocol
+
+from stairs.training.checkpoint import State
+from stairs.training.clock import Clock, ClockLog, Turn
+from stairs.training.options import TrainingOptions
+from stairs.training.schedule import DECAY, rate_by_clock, rate_by_steps
+
+LOOKS = 8  # in a budget, at the most
+LOOKS_SHARE = 0.06  # of a budget, for the looks on the way
+END_SHARE = 0.08  # and for the judgement at the end, with saving; the less is needed, the more goes to updates
+SAFETY = 1.25  # what is estimated may take so many times as long: others use the machine, too
+SAVING_SHARE = 0.01  # of a budget, for writing the model
+SHORTEST_SAVING = 0.2  # seconds
+TRIAL = 1024  # positions on which judging is timed
+TRIAL_SENTENCES = 8
+MOST_SENTENCES = 500  # that are generated at the end
+POSITIONS_AT_ONCE = 65_536  # of held-out data looked at while training, at the most
+TRIED = 3  # updates with all threads, and as many with one, before the faster way is chosen
+
+
+class Pace(Protocol):
+    def next(self, state: State) -> Turn:
+        """What to do when the training stands at `state`."""
+
+    def done(self, state: State) -> tuple[float, float, str]:
+        """How much of how much, in which unit."""
+
+    def sync(self) -> None:
+        """Put on the disk what a checkpoint of now relies on."""
+
+
+class BySteps:
+    """A number of updates that is known before."""
+
+    def __init__(self, steps: int, options: TrainingOptions, every: int, positions: int) -> None:
+        self.steps, self.options, self.every, self.positions = steps, options, every, positions
+
+    def next(self, state: State) -> Turn:
+        last = state.step >= self.steps
+        if (state.step % self.every == 0 or last) and state.judged < state.step:
+            return Turn("judge", state.step, positions=self.positions)
+        if last or is_impatient(state, self.options):
+            return Turn("end", state.step)
+        return Turn("update", state.step, rate=rate_by_steps(state.step, self.steps, self.options.schedule, self.options.warmup))
+
+    def done(self, state: State) -> tuple[float, float, str]:
+        return state.step, self.steps, "steps"
+
+    def sync(self) -> None:
+        """It relies on nothing."""
+
+
+class ByClock:
+    """As many updates as there is time for, in the one process that reads the clock."""
+
+    def __init__(
+        self, log: ClockLog, options: TrainingOptions, *, steps: int | None = None, threads: tuple[int, ...] = (1,), positions: int = 1,
+        generates: bool = False, spent: float = 0.0,
+    ) -> None:  # fmt: skip
+        """`steps` is the most there may be, `threads` what may be chosen from, `positions` how many there are to judge, `generates` whether sentences
+        are generated at the end, `spent` the seconds that are gone."""
+        self.log, self.options, self.steps, self.threads, self.positions, self.generates = log, options, steps, threads, positions, generates
+        self.budget = options.budget_seconds
+        self.clock = Clock()
+        self.clock.start(spent)
+        self.progress = 0.0
+        self.decay: Turn | None = None
+        self.looks: list[Turn] = []
+        self.first_updates: list[tuple[Turn, float]] = []  # on which threads are chosen
+        self.late_updates: deque[float] = deque(maxlen=20)  # seconds
+        self.costs: dict[str, float] = {}  # seconds to judge a position, to generate a sentence
+        for turn, after in pairwise(log.turns):
+            self.observe(turn, after.spent - turn.spent)
+        self.last: Turn | None = None  # the turn in hand, if time counts
+        self.replays = bool(log.turns)
+
+    def next(self, state: State) -> Turn:
+        if state.turn < len(self.log.turns):
+            return self.log.turns[state.turn]
+        if self.replays:  # all that was done before is done again; from now on time counts
+            self.observe(self.log.turns[-1], 0.0)
+            self.clock.start(self.log.turns[-1].spent)
+            self.replays = False
+        spent = self.clock.read(self.usual_seconds())
+        if self.last is not None:
+            self.observe(self.last, spent - self.last.spent)
+        self.last = self.decide(state, spent)
+        self.log.add(self.last)
+        return self.last
+
+    def observe(self, turn: Turn, seconds: float) -> None:
+        """What a turn that was taken tells: what it was, and, unless that is 0, how long it took."""
+        if turn.do == "decay":
+            self.decay = turn
+        if turn.do == "judge":
+            self.looks.append(turn)
+        if turn.do == "update":
+            self.late_updates.append(seconds)
+            if len(self.first_updates) <= 2 * TRIED:
+                self.first_updates.append((turn, seconds))
+        elif turn.sentences and seconds:
+            self.costs["sentences"] = seconds / turn.sentences
+        elif turn.do in ("judge", "trial") and seconds:
+            self.costs["positions"] = seconds / (turn.positions or self.positions)
+
+    def usual_seconds(self) -> float | None:
+        """How long what was done last usually takes."""
+        known = self.last is not None and self.last.do == "update" and len(self.late_updates) >= TRIED
+        return statistics.median(self.late_updates) if known else None
+
+    def done(self, state: State) -> tuple[float, float, str]:
+        return state.seconds, self.budget, "s"
+
+    def sync(self) -> None:
+        self.log.sync()
+
+    # Deciding
+
+    def decide(self, state: State, spent: float) -> Turn:
+        threads = self.choose_threads()
+
+        def turn(do: str, **more: float) -> Turn:
+            return Turn(do, state.step, spent, threads=threads, **more)  # type: ignore[arg-type]
+
+        self.progress = self.progress_at(state, spent)
+        holds = self.options.schedule == "hold"
+        impatient = is_impatient(state, self.options)
+        over = state.step > 0 and (self.progress >= 1 or (impatient and not holds))
+        if over or self.look_is_due(state):
+            if "positions" not in self.costs and self.positions > TRIAL:
+                return turn("trial", positions=TRIAL)
+            if state.judged < state.step:
+                return turn("judge", positions=self.positions_of_a_look())
+        if over:
+            if self.generates and "sentences" not in self.costs:
+                return turn("trial", sentences=TRIAL_SENTENCES)
+            return turn("end", **self.judgement_at_the_end(spent))
+        if holds and self.decay is None and state.step and (self.progress >= 1 - DECAY or impatient):
+            return turn("decay")
+        return turn("update", rate=rate_by_clock(state.step, self.progress, self.options.schedule, self.options.warmup))
+
+    def progress_at(self, state: State, spent: float) -> float:
+        """The share of the training that is done: it never goes back, and half an update before the end there is no time for another."""
+        horizon = max(self.budget - self.reserve(), self.budget / 2)
+        ahead = spent + statistics.median(self.late_updates or [0.0]) / 2
+        if self.decay is not None:  # it may have begun early, when nothing got better any more
+            length = min(DECAY / (1 - DECAY) * self.decay.spent, max(horizon - self.decay.spent, 1e-9))
+            return max(1 - DECAY + DECAY * (ahead - self.decay.spent) / length, 1 - DECAY)
+        return max(self.progress, ahead / horizon, state.step / self.steps if self.steps else 0.0)
+
+    def reserve(self) -> float:
+        """Seconds kept for the last look, the judgement at the end and saving."""
+        most, cost = END_SHARE * self.budget, self.costs.get("positions")
+        if self.generates or (cost is None and self.positions > TRIAL):
+            return most
+        judging = (cost or 0.0) * (self.positions + self.positions_of_a_look()) * SAFETY
+        return min(most, judging + max(SAVING_SHARE * self.budget, SHORTEST_SAVING))
+
+    def look_is_due(self, state: State) -> bool:
+        if self.options.evaluate_every:
+            return state.step > 0 and state.step % self.options.evaluate_every == 0 and state.judged < state.step
+        return state.step > 0 and (len(self.looks) + 1) / self.number_of_looks() <= self.progress < 1
+
+    def number_of_looks(self) -> int:
+        one = self.costs.get("positions", 0.0) * min(TRIAL, self.positions)
+        return max(1, min(LOOKS, int(LOOKS_SHARE * self.budget / max(one, 1e-9))))
+
+    def positions_of_a_look(self) -> int:
+        """As many in every look, or no two could be compared; 0 for all."""
+        if self.looks:
+            return self.looks[0].positions
+        fits = int(LOOKS_SHARE * self.budget / self.number_of_looks() / self.costs.get("positions", 1e-9))
+        fits = max(min(fits, POSITIONS_AT_ONCE), TRIAL)
+        return 0 if fits >= self.positions else fits
+
+    def judgement_at_the_end(self, spent: float) -> dict[str, int]:
+        left = max(self.budget - spent - max(SAVING_SHARE * self.budget, SHORTEST_SAVING), 0.02 * self.budget) / SAFETY
+        sentences = 0
+        if self.generates:
+            sentences = max(min(int(left / 2 / self.costs.get("sentences", 1.0)), MOST_SENTENCES), TRIAL_SENTENCES)
+            left /= 2
+        fits = max(int(left / self.costs.get("positions", 1e-9)), TRIAL)
+        return {"positions": 0 if fits >= self.positions else fits, "sentences": sentences}
+
+    def choose_threads(self) -> int:
+        """All or one, whichever made the first updates faster; chosen once."""
+        count = len(self.first_updates)
+        if len(self.threads) == 1 or count < TRIED:
+            return self.threads[0]
+        if count < 2 * TRIED:
+            return self.threads[1]
+        if count > 2 * TRIED:
+            return self.first_updates[-1][0].threads
+        times = [seconds for _, seconds in self.first_updates]  # the first of either way finds its memory and its threads, and does not count
+        several, one = statistics.median(times[1:TRIED]), statistics.median(times[TRIED + 1 :])
+        return self.threads[0] if several < one else self.threads[1]
+
+
+def is_impatient(state: State, options: TrainingOptions) -> bool:
+    return 0 < options.patience <= state.waited

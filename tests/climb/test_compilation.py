@@ -1,0 +1,59 @@
+"""Kernels are compiled ahead, once: what a climb calls afterwards is there."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from stairs.climb import compilation
+from stairs.files import cache_folder
+
+# Prints the kernels of ours that a command had to compile.
+LISTENING = """
+import sys
+from numba.core import event
+class Compiled(event.Listener):
+    def on_start(self, heard): pass
+    def on_end(self, heard): names.append(heard.data["dispatcher"].py_func)
+names = []
+event.register("numba:compile", Compiled())
+from stairs.cli import main
+code = main(sys.argv[1:])
+print(*(own.__qualname__ for own in names if own.__module__.startswith("stairs.")), sep="\\n")
+sys.exit(code)
+"""
+
+
+def test_a_second_time_nothing_is_done(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(compilation, "READERS", compilation.READERS[:1])
+    monkeypatch.setattr(compilation, "translate", lambda out: None)
+    compilation.compile_kernels()
+    (note,) = cache_folder().glob("kernels-*")
+    files = json.loads(note.read_text())
+    assert files and all(map(os.path.exists, files)) and not list(cache_folder().glob("shards-*"))
+    monkeypatch.setattr(compilation, "read", None)  # it would fail
+    compilation.compile_kernels()
+    note.write_text(json.dumps([*files, "a file that is gone"]))
+    with pytest.raises(TypeError):
+        compilation.compile_kernels()
+
+
+def test_the_key_knows_the_processor(monkeypatch):
+    before = compilation.key()
+    monkeypatch.setenv("NUMBA_CPU_NAME", "another")
+    assert compilation.key() != before == (monkeypatch.undo() or compilation.key())
+
+
+@pytest.mark.slow
+def test_nothing_is_left_for_commands_to_compile(tmp_path):
+    text = tmp_path / "text.txt"
+    text.write_text("\n\n".join(f"The cat {i} sat on the mat. It was cat number {i}." for i in range(40_000)))
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "numba"), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    subprocess.run([sys.executable, "-m", "stairs.climb.compilation"], env=environment, check=True)
+    for model, *more in (("ngram",), ("cbow", "--epochs", "1"), ("skipgram", "--epochs", "1"), ("glove", "--epochs", "1"), ("bert", "--steps", "2")):
+        words = [sys.executable, "-c", LISTENING, "train", model, str(text), "--out", str(tmp_path / model), "--quiet", *more]
+        ended = subprocess.run(words, env=environment, capture_output=True, text=True)
+        assert ended.returncode == 0 and not ended.stdout.split(), (model, ended.stdout, ended.stderr)
