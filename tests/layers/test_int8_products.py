@@ -4,9 +4,10 @@ import pytest
 import torch
 
 from stairs import machine
-from stairs.kernels import int8_panels
 from stairs.kernels import rows as kernel
+from stairs.kernels.target import has_avx2
 from stairs.layers import int8_products as module
+from stairs.layers import parts
 from stairs.layers.int8_products import MIDDLE, ByOneDNN, ByPanels, can_multiply, product_by, round_weight
 
 
@@ -15,7 +16,7 @@ def way(request, monkeypatch):
     """Either product, whatever the machine would choose."""
     if request.param == "8 bits" and not machine.has_int8():
         pytest.skip("this machine adds pairs in 16 bits")
-    if request.param == "pairs" and not int8_panels.is_native():
+    if request.param == "pairs" and not has_avx2():
         pytest.skip("this machine has no AVX2")
     monkeypatch.setattr(machine, "has_int8", lambda: request.param == "8 bits")
     return ByOneDNN if request.param == "8 bits" else ByPanels
@@ -45,7 +46,7 @@ def test_threads_change_nothing(way, threads, monkeypatch):
     weight, scales = round_weight(torch.randn(90, 64))
     given = torch.randint(0, 256, (9, 64), dtype=torch.uint8)
     expected = way(weight, scales)(given)
-    monkeypatch.setattr(module, "WORTH_A_THREAD", 1)
+    monkeypatch.setattr(parts, "WORTH_A_THREAD", 1)
     monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
     assert torch.equal(way(weight, scales)(given), expected)
 

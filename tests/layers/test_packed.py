@@ -6,18 +6,21 @@ from torch import nn
 
 from stairs import machine, progress
 from stairs.layers import packed as module
+from stairs.layers import parts
 from stairs.layers.packed import Packed, packed
 
 
 @pytest.mark.parametrize("bias", [True, False])
-@pytest.mark.parametrize(("inside", "outside"), [(16, 40), (40, 16)])
-@pytest.mark.parametrize("laid_out", [True, False])
-def test_packed_equals_linear(bias, inside, outside, laid_out, monkeypatch):
-    if not laid_out:
-        monkeypatch.setattr(module, "can_lay_out", lambda kind: False)
+@pytest.mark.parametrize(("inside", "outside"), [(16, 40), (40, 16), (33, 67)])
+@pytest.mark.parametrize("way", ["laid out", "plain", "panels", "panels by threads"])
+def test_packed_equals_linear(bias, inside, outside, way, monkeypatch):
+    monkeypatch.setattr(module, "can_lay_out", lambda kind, can=module.can_lay_out: way != "plain" and can(kind))
+    monkeypatch.setattr(module, "uses_panels", lambda: way.startswith("panels"))
+    monkeypatch.setattr(parts, "WORTH_A_THREAD", 1 if way.endswith("threads") else 1 << 22)
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 3)
     linear = nn.Linear(inside, outside, bias=bias)
     ours = Packed(linear.weight, linear.bias)
-    for shape in ((1, inside), (1, 1, inside), (3, inside), (2, 5, inside), (inside,)):
+    for shape in ((1, inside), (1, 1, inside), (3, inside), (2, 5, inside), (inside,), (100, inside)):
         x = torch.randn(shape)
         assert torch.allclose(ours(x), linear(x), atol=1e-5)
     rounded = Packed(linear.weight.bfloat16(), None if linear.bias is None else linear.bias.bfloat16())

@@ -67,9 +67,9 @@ def test_larger_sizes_are_slower_and_want_more_text(model):
     assert multiply_adds(model, "mini", 16_384) >= multiply_adds(model, "mini", 8192)
 
 
-def test_a_minute_of_an_ordinary_core_is_for_nano_and_for_a_small_transformer():
-    assert choose_recipe("gpt", 60, 4_000_000, ORDINARY).size == "nano"
-    assert choose_recipe("transformer", 60, None, ORDINARY, vocabulary=64).size == "micro"
+@pytest.mark.parametrize("model", ["nnlm", "gpt", "bert", "elmo", "transformer"])
+def test_a_minute_of_an_ordinary_core_is_for_nano(model):
+    assert choose_recipe(model, 60, 4_000_000, ORDINARY).size == "nano"
 
 
 def test_little_text_asks_for_a_small_model_and_few_subwords():
@@ -135,7 +135,8 @@ def test_many_workers_do_not_choose_each_for_itself(ordinary, monkeypatch):
 
 
 def test_number_names_are_known_to_have_few_words(ordinary):
-    assert train.with_recipe(flags("transformer", "--pairs", "numbers", "--budget", "60s"))[0].size == "micro"
+    sizes = [train.with_recipe(flags("transformer", "--pairs", pairs, "--budget", "3m"))[0].size for pairs in ("numbers", "file.tsv")]
+    assert sizes == ["micro", "nano"]
 
 
 def test_a_run_goes_on_with_the_recipe_it_was_begun_with(ordinary, said, monkeypatch):
@@ -160,6 +161,8 @@ def test_the_recipe_is_kept_with_the_run(ordinary, monkeypatch):
     monkeypatch.setattr("stairs.training.fit.fit", lambda task, shards, out, options: given.update(task=task, options=options) or {})
     assert train.main(["gpt", "text.txt", "--budget", "60s", "--quiet"]) == 0
     assert given["task"].describe()["recipe"]["size"] == "nano" and given["options"].batch_tokens == 1024
+    assert train.main(["gpt", "text.txt", "--steps", "1", "--size", "micro", "--quiet"]) == 0
+    assert given["task"].describe()["recipe"]["size"] == "micro"
     assert train.main(["gpt", "text.txt", "--steps", "1", "--quiet"]) == 0
     assert "recipe" not in given["task"].describe() and given["options"].batch_tokens == 2048
 

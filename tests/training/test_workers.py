@@ -203,3 +203,14 @@ def test_a_killed_worker_that_swept_is_started_again_and_ends_with_the_same_bits
     os.kill(worker(process, 1), signal.SIGKILL)
     assert finished(process, run) == 0, said(run)
     assert outcome(run) == outcome(whole)
+
+
+def test_workers_follow_the_clock_of_the_first_one(text, tmp_path):
+    given = {"steps": None, "budget": "6s", "schedule": "hold", "evaluate_every": None, "save_every": None, "dropout": 0.0}
+    process = launch(tmp_path / "run", text, **given)
+    assert finished(process, tmp_path / "run") == 0, said(tmp_path / "run")
+    turns = [json.loads(line)["do"] for line in (tmp_path / "run" / "clock.jsonl").read_text().splitlines()]
+    assert turns.count("decay") == turns.count("end") == 1 and turns.count("update") >= 20
+    again = launch(tmp_path / "again", text, like=str(tmp_path / "run"), **given)
+    assert finished(again, tmp_path / "again") == 0, said(tmp_path / "again")
+    assert outcome(tmp_path / "again") == outcome(tmp_path / "run")

@@ -53,7 +53,7 @@ def run(options: Any) -> int:
         return plan(options)
     options, recipe = with_recipe(options)
     task, shards, out = prepared(options)
-    task.recipe = dataclasses.asdict(recipe) if recipe.reason else None
+    task.recipe = None if recipe == recipe_of_size(options.step, "mini") else dataclasses.asdict(recipe)
     from stairs.training.fit import fit
 
     measured = fit(task, shards, out, training_of(options))

@@ -5,14 +5,11 @@ VPMADDUBSW multiplies four bytes of a row with those of eight outputs and adds t
 weights of one sign may be above 128 together (see `layers/int8.py`), or the first would saturate.
 """
 
-import numba
 import numpy as np
 from llvmlite import ir
 from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic, models, register_model
-
-from stairs import machine
 
 OUTPUTS, LANES, BYTES = 16, 8, 4  # of a panel, of a register, of a word
 ROWS = 4  # of a tile
@@ -22,12 +19,6 @@ WORDS = ir.VectorType(WORD, LANES)
 HALVES = ir.VectorType(ir.IntType(16), 2 * LANES)
 SINGLES = ir.VectorType(ir.IntType(8), 4 * LANES)
 FLOATS = ir.VectorType(ir.FloatType(), LANES)
-
-
-def is_native() -> bool:
-    """Whether the compiler may use these instructions: the processor has them, and nobody has told it to compile for another."""
-    told = numba.config.CPU_NAME is not None or numba.config.CPU_FEATURES is not None
-    return not machine.is_arm() and ("+avx2" in (numba.config.CPU_FEATURES or "") if told else bool(machine.capabilities().get("avx2")))
 
 
 class WordsType(types.Type):
@@ -68,6 +59,18 @@ def spread(typing, number):
         return builder.shuffle_vector(first, first, ir.Constant(WORDS, [0] * LANES))
 
     return words(types.int32), code
+
+
+@intrinsic
+def spread_from(typing, array, place):
+    """The word at a place of a flat array in every lane; an index of Python's would first be looked at whether it is negative."""
+
+    def code(context, builder, signature, values):
+        word = builder.load(address(context, builder, signature.args[0], values[0], values[1], WORD), align=4)
+        first = builder.insert_element(ir.Constant(WORDS, ir.Undefined), word, WORD(0))
+        return builder.shuffle_vector(first, first, ir.Constant(WORDS, [0] * LANES))
+
+    return words(array, types.intp), code
 
 
 @intrinsic
@@ -140,13 +143,13 @@ def times_panels(given, panels, sums, middle, scales, out, first, stop):
                 a0 = a1 = b0 = b1 = c0 = c1 = d0 = d1 = spread(np.int32(0))
                 for word in range(depth):
                     w0, w1 = load(panels, base + word * OUTPUTS), load(panels, base + word * OUTPUTS + LANES)
-                    x = spread(flat[x0 + word])
+                    x = spread_from(flat, x0 + word)
                     a0, a1 = add_product(a0, x, w0), add_product(a1, x, w1)
-                    x = spread(flat[x1 + word])
+                    x = spread_from(flat, x1 + word)
                     b0, b1 = add_product(b0, x, w0), add_product(b1, x, w1)
-                    x = spread(flat[x2 + word])
+                    x = spread_from(flat, x2 + word)
                     c0, c1 = add_product(c0, x, w0), add_product(c1, x, w1)
-                    x = spread(flat[x3 + word])
+                    x = spread_from(flat, x3 + word)
                     d0, d1 = add_product(d0, x, w0), add_product(d1, x, w1)
                 p0, p1, p2, p3 = r0 * width + column, r1 * width + column, r2 * width + column, r3 * width + column
                 if not fits:

@@ -6,7 +6,7 @@ A compiler given plain loops keeps the sums of a small matrix product in memory;
     for i in range(0, width, LANES):
         sums += load(x, i) * load(y, i)
 
-Only what `kernels/word2vec.py` needs is here. Arrays are flat, and places in them are counted in numbers, not in bytes.
+Only what `kernels/word2vec.py` and `kernels/fp32_panels.py` need is here. Arrays are flat, and places in them are counted in numbers, not in bytes.
 """
 
 import operator
@@ -90,6 +90,18 @@ def spread(typing, number):
         return builder.shuffle_vector(first, first, filled(INTEGERS, 0))
 
     return lanes(types.float32), code
+
+
+@intrinsic
+def spread_from(typing, array, place):
+    """The number at a place in every lane; an index of Python's would first be looked at whether it is negative."""
+
+    def code(context, builder, signature, values):
+        number = builder.load(address(context, builder, signature.args[0], *values), align=4)
+        first = builder.insert_element(ir.Constant(FLOATS, ir.Undefined), number, ir.IntType(32)(0))
+        return builder.shuffle_vector(first, first, filled(INTEGERS, 0))
+
+    return lanes(array, types.intp), code
 
 
 @intrinsic

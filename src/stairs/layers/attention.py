@@ -185,7 +185,8 @@ class Attention(nn.Module):
 
 
 def slow_when_fused(query: Tensor) -> bool:
-    """On a CPU the fused kernel's backward in bfloat16 takes about twice as long as matrix products; everywhere else it wins."""
+    """On a CPU the fused kernel's backward in bfloat16 takes about twice as long as matrix products; everywhere else it wins (float32, ms there and
+    back, 8 x 4 x 256 x 64 and 64 x 12 x 24 x 32: AVX-512 28 and 13.5, by products 46 and 13; AVX2 31 and 12, by products 44 and 13.4)."""
     return query.dtype == torch.bfloat16 and query.device.type == "cpu" and query.requires_grad
 
 

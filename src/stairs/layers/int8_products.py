@@ -10,9 +10,7 @@ The product is ours (`kernels/int8_panels.py`): which neighbours oneDNN adds dep
 (50257 x 384, 1 / 8 / 32 rows, AVX2, ms: float32 3.4 / 8.4 / 16.8, oneDNN 10.3 / 10.4 / 15.5, ours 0.9 / 1.9 / 8.5).
 """
 
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from itertools import pairwise
 
 import numpy as np
 import torch
@@ -22,9 +20,10 @@ from torch import Tensor
 from stairs import machine
 from stairs.kernels import int8_panels
 from stairs.kernels.int8_gemv import times_bytes
+from stairs.kernels.target import has_avx2
+from stairs.layers.parts import in_parts
 
 LEVELS, MIDDLE = 127, 128
-WORTH_A_THREAD = 1 << 22  # products of two bytes
 
 
 class ByOneDNN:
@@ -58,25 +57,17 @@ class ByPanels:
         outputs, width = self.shape
         y = torch.empty(len(given), outputs)
         words = F.pad(given, (0, -width % int8_panels.BYTES)).contiguous().numpy().view(np.int32)
-        count, threads = len(self.sums) // int8_panels.OUTPUTS, torch.get_num_threads()
-        parts = max(1, min(threads, count, len(given) * outputs * width // WORTH_A_THREAD))
-        bounds = [count * i // parts for i in range(parts + 1)]
 
-        def work(part: tuple[int, int]) -> None:
-            int8_panels.times_panels(words, self.panels, self.sums, middle, self.scales.numpy(), y.numpy(), *part)
+        def work(first: int, stop: int) -> None:
+            int8_panels.times_panels(words, self.panels, self.sums, middle, self.scales.numpy(), y.numpy(), first, stop)
 
-        list(map(work, pairwise(bounds)) if parts == 1 else pool(threads).map(work, pairwise(bounds)))
+        in_parts(work, len(self.sums) // int8_panels.OUTPUTS, y.numel() * width)
         return y
-
-
-@cache
-def pool(threads: int) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(threads)
 
 
 def adds_pairs() -> bool:
     """Whether two products meet in 16 bits here."""
-    return not machine.has_int8() and int8_panels.is_native()
+    return not machine.has_int8() and has_avx2()
 
 
 def product_by(weight: Tensor) -> ByOneDNN | ByPanels:

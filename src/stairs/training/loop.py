@@ -112,7 +112,7 @@ class Loop:
         turn = self.pace.next(self.state)
         if turn.spent:
             self.state.seconds = turn.spent
-        saves = self.is_time_to_save()
+        saves = turn.do == "update" and self.is_time_to_save()  # not before a look, of which a checkpoint should know
         self.workers.share((turn, saves))
         return turn, saves
 
@@ -217,7 +217,8 @@ class Loop:
             except EnvironmentFault as error:
                 if must or self.options.on_disk_full == "stop":
                     raise
-                say(f"{error} (for {what}); training goes on and tries again later")
+                later = f"in {self.options.save_every} steps" if self.options.save_every else "soon"
+                say(f"{error} (for {what}); training goes on and tries again {later}")
                 return False
             return True
 
