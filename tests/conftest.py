@@ -1,6 +1,7 @@
 """One torch thread, a seed, and a cache of their own, so that tests neither disturb one another nor depend on the machine."""
 
 import fcntl
+import io
 import os
 import shutil
 import signal
@@ -8,10 +9,12 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
-from stairs.machine import cores  # before torch, so that its threads sleep while they wait
+from stairs.files import cache_folder  # stairs before torch, whose threads then sleep while they wait
+from stairs.machine import cores
 
 os.environ.setdefault("NUMBA_NUM_THREADS", "2")
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # in the processes that tests start, too: the other cores belong to other workers
@@ -22,9 +25,13 @@ MOST_WORKERS = 8  # each takes a gigabyte or two
 def pytest_configure(config):
     """One cache for the whole session: the first process makes it, and its workers and all that they start find it in their environment."""
     if not hasattr(config, "workerinput"):
+        notes = list(cache_folder().glob("kernels-*.json"))  # which kernels `make` has compiled: they are beside the sources, for all
         folder = tempfile.mkdtemp(prefix="stairs-tests-")
         config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
         os.environ["XDG_CACHE_HOME"] = folder
+        cache_folder().mkdir()
+        for note in notes:
+            shutil.copy(note, cache_folder())
 
 
 def pytest_xdist_auto_num_workers():
@@ -79,3 +86,36 @@ def stairs(tmp_path):
         )
 
     return run
+
+
+class Ended(NamedTuple):
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def command(tmp_path, monkeypatch, capsys):
+    """The same within the test's own process, since most of a command's time is the import of torch."""
+    from stairs import cli, progress
+
+    monkeypatch.chdir(tmp_path)
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    shown = progress.talkative, progress.shown
+
+    def run(*arguments: object, stdin: bytes = b"") -> Ended:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8"))
+        capsys.readouterr()
+        try:
+            code = cli.main([str(argument) for argument in arguments])
+        except SystemExit as ended:
+            code = ended.code
+        said = capsys.readouterr()
+        return Ended(code, said.out, said.err)
+
+    yield run
+    progress.talkative, progress.shown = shown
+    for number, handler in before.items():
+        signal.signal(number, handler)

@@ -1,38 +1,13 @@
-"""Commands run within the test's own process, since most of a command's time is the import of torch."""
+"""Commands that must be refused, and a run to refuse them on."""
 
-import io
 import shutil
 import signal
-import sys
 from pathlib import Path
 
 import pytest
-from outcome import Ended, assert_one_sentence, sentences, tree
+from outcome import assert_one_sentence, sentences, tree
 
-from stairs import cli, progress
-
-
-@pytest.fixture
-def command(tmp_path, monkeypatch, capsys):
-    """`command("train", "ngram", "notes.txt")` in a folder of its own, without a process of its own."""
-    monkeypatch.chdir(tmp_path)
-    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
-    shown = progress.talkative, progress.shown
-
-    def run(*arguments: object, stdin: bytes = b"") -> Ended:
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8"))
-        capsys.readouterr()
-        try:
-            code = cli.main([str(argument) for argument in arguments])
-        except SystemExit as ended:
-            code = ended.code
-        said = capsys.readouterr()
-        return Ended(code, said.out, said.err)
-
-    yield run
-    progress.talkative, progress.shown = shown
-    for number, handler in before.items():
-        signal.signal(number, handler)
+from stairs import cli
 
 
 @pytest.fixture

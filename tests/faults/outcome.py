@@ -1,20 +1,11 @@
-"""How a command ended, and what every refusal has in common."""
+"""What every refusal has in common, and a small corpus."""
 
 import hashlib
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 LONGEST = 300
 TRAIN = ("train", "ngram", "notes.txt", "--out", "run", "--quiet")
-
-
-@dataclass(frozen=True)
-class Ended:
-    """How a command ended."""
-
-    code: int
-    out: str
-    err: str
 
 
 def tree(folder: Path) -> dict[str, str]:
@@ -28,7 +19,7 @@ def sentences(count: int = 60) -> str:
     return "\n\n".join(f"the cat number {i} sat on the mat . it was happy number {i} today ." for i in range(count))
 
 
-def assert_one_sentence(ended: Ended, code: int) -> None:
+def assert_one_sentence(ended: Any, code: int) -> None:
     assert ended.code == code, ended.err
     assert ended.out == ""
     lines = ended.err.splitlines()

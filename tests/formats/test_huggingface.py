@@ -198,7 +198,7 @@ def test_a_folder_is_written_whole_or_not_at_all(tmp_path):
         pass
 
 
-def test_the_journey_from_the_command_line(tmp_path, stairs):
+def test_the_journey_from_the_command_line(tmp_path, command):
     folder = tmp_path / "minibert"
     folder.mkdir()
     size = vocabulary(folder)
@@ -208,21 +208,21 @@ def test_the_journey_from_the_command_line(tmp_path, stairs):
     tensors = load_file(tmp_path / "ours/model.safetensors")
     tensors["embeddings.word_embeddings.weight"] = torch.randn(size + 2, task.model.config.width)
     save_file(tensors, folder / "model.safetensors")
-    adopted = stairs("adopt", "minibert", "--json")
-    assert adopted.returncode == 0, adopted.stderr
-    assert json.loads(adopted.stdout)["task"] == "encode"
-    plain, rounded = (json.loads(stairs("embed", "runs/minibert", "the cat", "--json", *more).stdout) for more in ((), ("--precision", "bf16")))
+    adopted = command("adopt", "minibert", "--json")
+    assert adopted.code == 0, adopted.err
+    assert json.loads(adopted.out)["task"] == "encode"
+    plain, rounded = (json.loads(command("embed", "runs/minibert", "the cat", "--json", *more).out) for more in ((), ("--precision", "bf16")))
     assert np.allclose(plain[0]["vector"], rounded[0]["vector"], atol=0.1) and plain != rounded
-    near = stairs("ask", "runs/minibert", "the cat", "--second", "the cat")
-    assert near.stdout.strip() == "cosine 1.0000" and len(stairs("ask", "runs/minibert", "the cat").stdout.split()) == task.model.config.width
-    assert stairs("score", "runs/minibert", "minibert/vocab.txt").returncode == 2
+    near = command("ask", "runs/minibert", "the cat", "--second", "the cat")
+    assert near.out.strip() == "cosine 1.0000" and len(command("ask", "runs/minibert", "the cat").out.split()) == task.model.config.width
+    assert command("score", "runs/minibert", "minibert/vocab.txt").code == 2
     for form in ("huggingface", "sentence-transformers"):
-        done = stairs("convert", "runs/minibert", form, "--out", f"out/{form}", "--json")
-        assert done.returncode == 0, done.stderr
-        assert json.loads(done.stdout)["difference"] == 0
-    refused = stairs("adopt", "out/nowhere", "--out", "runs/other")
-    assert refused.returncode == 2 and not (tmp_path / "runs/other").exists()
-    assert stairs("convert", "runs/minibert", "arpa", "--out", "x").returncode == 2
+        done = command("convert", "runs/minibert", form, "--out", f"out/{form}", "--json")
+        assert done.code == 0, done.err
+        assert json.loads(done.out)["difference"] == 0
+    refused = command("adopt", "out/nowhere", "--out", "runs/other")
+    assert refused.code == 2 and not (tmp_path / "runs/other").exists()
+    assert command("convert", "runs/minibert", "arpa", "--out", "x").code == 2
     (folder / "model.safetensors").write_bytes(b"version https://git-lfs.github.com/spec/v1\n")
-    refused = stairs("adopt", "minibert", "--out", "runs/other")
-    assert refused.returncode == 2 and "git lfs pull" in refused.stderr and not (tmp_path / "runs/other").exists()
+    refused = command("adopt", "minibert", "--out", "runs/other")
+    assert refused.code == 2 and "git lfs pull" in refused.err and not (tmp_path / "runs/other").exists()

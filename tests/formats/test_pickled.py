@@ -61,10 +61,10 @@ def test_code_in_a_pickle_is_not_run(tmp_path, sound):
 
 def test_what_looks_like_a_bomb_is_refused_at_once(tmp_path, sound):
     repacked(sound, tmp_path / "packed.bin", compression=zipfile.ZIP_DEFLATED, more=[("sound/data/9", b"\0" * (1 << 26))])
-    began = time.monotonic()
+    began = time.process_time()
     with pytest.raises(BadInput, match="compressed"):
         pickled.read(tmp_path / "packed.bin")
-    assert time.monotonic() - began < 1
+    assert time.process_time() - began < 1
     repacked(sound, tmp_path / "nested.bin", more=[("sound/data/9", sound.read_bytes())])
     with pytest.raises(BadInput, match="another zip"):
         pickled.read(tmp_path / "nested.bin")

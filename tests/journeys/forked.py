@@ -16,6 +16,8 @@ HEAVY = (
     "stairs.formats.arpa",
     "stairs.text.samples",
     "sklearn.linear_model",
+    "torch._dynamo",  # which the first optimizer imports
+    "altair",
 )
 PATIENCE = 300  # seconds, after which a command is killed
 

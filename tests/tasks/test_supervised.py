@@ -44,7 +44,7 @@ def test_every_encoder_carries_every_task(step, asks, tokenizer, words, tmp_path
     before = {name: tensor.clone() for name, tensor in before.items()}
     options = TrainingOptions(steps=6, batch_examples=8, learning_rate=0.01, precision="fp32", patience=0)
     measured = fit(task, Examples(train[:40], train[40:]), tmp_path / "run", options)
-    assert 0 <= measured["error"]["value"] <= 1.5
+    assert 0 <= measured["error"]["value"] <= 1
     assert any(not torch.equal(tensor, before[name]) for name, tensor in task.model.tensors().items())
     again = load(tmp_path / "run")
     given = {"classify": "soup today", "compare": "soup\train", "tag": "soup in Rome .", "span": "where is it ?\tsoup in Rome today ."}[asks]

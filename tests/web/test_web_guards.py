@@ -91,14 +91,14 @@ def test_two_explorers_on_one_port():
     assert "is in use" in str(refused.value) and "--port" in str(refused.value)
 
 
-def test_the_command(folder, stairs):
+def test_the_command(folder, command):
     with bound(0) as taken:
         port = str(taken.getsockname()[1])
-        ended = stairs("open", folder / "gpt", "--port", port, "--no-browser")
-    assert ended.returncode == 3 and ended.stdout == "" and f"port {port} is in use" in ended.stderr and ended.stderr.count("\n") == 1
+        ended = command("open", folder / "gpt", "--port", port, "--no-browser")
+    assert ended.code == 3 and ended.out == "" and f"port {port} is in use" in ended.err and ended.err.count("\n") == 1
     for arguments in (["nowhere"], [folder / "gpt", "--port", "70000"], [], [folder / "gpt" / "model"], [folder / "gpt", "--labels", "nowhere"]):
-        ended = stairs("open", *arguments, "--no-browser")
-        assert ended.returncode == 2 and ended.stderr.count("\n") == 1, ended.stderr
+        ended = command("open", *arguments, "--no-browser")
+        assert ended.code == 2 and ended.err.count("\n") == 1, ended.err
 
 
 def test_it_listens_on_loopback_and_answers_before_a_model_is_loaded(folder):
