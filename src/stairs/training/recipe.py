@@ -19,8 +19,7 @@ from stairs.training.options import TrainingOptions
 GROWING = ("nano", "micro", "mini", "small", "base")
 SHARE = 0.8  # of the time that is spent on updates
 UTILISATION = 0.85  # of the products that the machine shows, in those of a training
-BF16 = 1.6  # how many times as fast a size from mini on is with bfloat16 in hardware
-BF16_FROM = "mini"
+BF16 = 1.8  # how many times as fast the products are with bfloat16 in hardware
 LOGIT = 24  # multiply-adds that the softmax of one logit is worth
 # Multiply-adds a token that all but the products is worth: norms, attention, cells, the optimizer. With it the speed of nano, micro and mini of every
 # model is known to a third, on one core of the ordinary kind (AVX2, fp32, 79 gigaflops).
@@ -31,12 +30,13 @@ VOCABULARY = {"words": 32_768, "byte-bpe": 8192, "wordpiece": 8192}  # about as 
 TOKENS_PER_WEIGHT = 5  # that a size above mini should be able to read
 
 # Tokens that a size must be able to read to be better than the size below it. Measured on one core of the ordinary kind (AVX2, fp32), by CPU seconds:
-#   gpt          4 MB of Wikipedia, bits per character: 45 s nano 2.315, micro 2.414; 150 s nano 2.153, micro 2.236. Read as many tokens, the two are
-#                alike (2.25 and 2.24 after 810 thousand), so micro pays where nano begins to flatten; that point is drawn on from there
+#   gpt          4 MB of Wikipedia, bits per character: 45 s nano 2.315, micro 2.414; 150 s nano 2.153, micro 2.236. At as many tokens the two are
+#                about alike, so micro pays where nano flattens, behind what was measured: 5 million is an extrapolation
 #   elmo         the same text: 30 s nano 2.365, micro 2.394
 #   bert         the same text, loss: 30 s nano 6.99, micro 7.09
 #   transformer  number names, BLEU: 30 s nano 97.1, micro 91.2
-#   seq2seq      number names, BLEU: 30 s nano 97.0
+#   seq2seq      number names, BLEU: 30 s nano 97.0, micro 95.5
+# The figures for nnlm and cove, and all for mini, are estimates from these.
 ENOUGH: dict[str, dict[str, float]] = {
     "nnlm": {"micro": 3e6, "mini": 8e6},
     "gpt": {"micro": 5e6, "mini": 1.2e7},
@@ -115,7 +115,8 @@ def default(option: str) -> Any:
 
 
 def vocabulary_for(characters: int | None) -> int:
-    """Subwords: fewer for a text in which most of many would be seen too seldom."""
+    """Subwords: fewer for a text in which most of many would be seen too seldom. Measured with gpt nano, 15 s, bits per character: 500 thousand
+    characters: 8192 2.436, 4096 2.400; 200 thousand: 8192 3.161, 4096 3.027, 2048 2.966."""
     return 8192 if characters is None or characters >= 1_000_000 else 4096 if characters >= 250_000 else 2048
 
 
@@ -126,7 +127,7 @@ def enough(model: str, size: str, vocabulary: int) -> float:
 
 def tokens_per_second(model: str, size: str, vocabulary: int, gigaflops: float, bf16: bool = False) -> float:
     """Of training: forward and twice as much backward, two operations for each multiply-add."""
-    faster = BF16 if bf16 and GROWING.index(size) >= GROWING.index(BF16_FROM) else 1.0
+    faster = BF16 if bf16 else 1.0
     return gigaflops * 1e9 * UTILISATION / (6 * (multiply_adds(model, size, vocabulary) / faster + BESIDES[model]))
 
 
