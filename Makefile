@@ -19,8 +19,8 @@ OUT ?= runs/climb-avx2
 .PHONY: climb test test-all test-avx2 climb-avx2 data bench check weights clean
 
 climb: $(COMPILED)
-	$(BIN)/stairs climb --budget 8m
-	$(BIN)/stairs climb --task translate --budget 3m
+	$(BIN)/stairs climb --budget 5m
+	$(BIN)/stairs climb --task translate --budget 2m
 
 test: $(COMPILED)
 	$(TEST) $(ONLY)

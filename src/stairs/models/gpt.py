@@ -54,6 +54,7 @@ class GPT(Speaker):
     def __init__(self, config: GPTConfig) -> None:
         super().__init__(config)
         self.learning_rate *= min(1.0, 256 / config.width)  # wide models learn in smaller steps
+        self.tables_times *= min(4.0, max(1.0, 256 / config.width))  # and the tables of narrow ones in larger
         rotary = Rotary(config.context, config.width // config.heads) if config.positions == "rotary" else None
         table = {"learned": Learned, "sinusoidal": Sinusoidal}.get(config.positions)
         self.tokens = nn.Embedding(config.vocab_size, config.width)
