@@ -13,18 +13,25 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def climbed(tmp_path_factory):
+def hill(tmp_path_factory):
     """The folder of a climb whose runs are elsewhere."""
     place = tmp_path_factory.mktemp("climbs") / "hill"
     climb(place)
     return place
 
 
+@pytest.fixture
+def climbed(hill):
+    """The same for a test that changes it: afterwards it is as it was, however the test ends."""
+    yield hill
+    climb(hill)
+
+
 @pytest.fixture(scope="session")
-def shelf(folder, climbed):
+def shelf(folder, hill):
     from stairs.web.shelf import Shelf, found
 
-    shelf = Shelf(*found([str(folder), str(climbed)]), str(write_labels(folder.parent / "labels.csv")))
+    shelf = Shelf(*found([str(folder), str(hill)]), str(write_labels(folder.parent / "labels.csv")))
     for run in shelf.runs.values():
         run.load()
     return shelf

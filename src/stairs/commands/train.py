@@ -88,7 +88,7 @@ def with_recipe(options: Any) -> tuple[Any, Recipe]:
 def recipe_for(options: Any) -> Recipe:
     if options.size != "auto":
         return recipe_of_size(options.step, options.size)
-    source = output(options) if (output(options) / RUN).exists() else Path(options.fork) if options.fork else None
+    source = output(options) if os.path.exists(output(options) / RUN) else Path(options.fork) if options.fork else None
     if source is not None:
         from stairs.training.run import Run
 
@@ -97,6 +97,7 @@ def recipe_for(options: Any) -> Recipe:
     own = any(getattr(options, name, None) is not None for name in OWN_SHAPE if name in SIZES[options.step].get("nano", ()))
     if not training_of(options).keeps_time or own or options.step not in ENOUGH or computes_elsewhere(options):
         return recipe_of_size(options.step, "mini")
+    settled_for(options)  # refuses what the step has no use for before anything is measured or said
     from stairs import machine
 
     numbers = bool(options.pairs) and pairs.by_rule(options.pairs) and options.tokenizer is None
