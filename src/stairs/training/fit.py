@@ -100,6 +100,8 @@ def learn_into(task: Task, shards: Shards, run: Run, options: TrainingOptions, l
         teacher = Sweeps(task, rows, options, workers) if sweeping else Gradients(task, rows, options, workers)
         loop = (Epochs if sweeping else Loop)(task, shards, run, options, teacher, wish)
         by_clock = isinstance(teacher, Gradients) and options.keeps_time
+        if by_clock and task.generates and workers.count == 1:
+            began += seconds_to_compile(task, shards)  # which no budget is to pay for
         try:
             if refuse_short and is_new and by_clock and like is None:
                 check_time(teacher, options)  # type: ignore[arg-type]
@@ -132,6 +134,15 @@ def learn_into(task: Task, shards: Shards, run: Run, options: TrainingOptions, l
         if workers.leads:
             run.record(decided={**known, "steps": loop.state.step})
         return loop.finish(end, kept, finished=loop.state.step, budget=options.budget_seconds)
+
+
+def seconds_to_compile(task: Task, shards: Any) -> float:
+    """Let the inner loops be compiled that judging will call, if they are not yet."""
+    started = clock.now()
+    task.learner.eval()
+    task.generate_some(shards, 1)
+    task.learner.train()
+    return clock.now() - started
 
 
 def clock_of(task: Task, shards: Any, run: Run, options: TrainingOptions, workers: Workers, limit: int | None, spent: float) -> ByClock:
