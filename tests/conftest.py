@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 import pytest
 
-from stairs.files import cache_folder  # stairs before torch, whose threads then sleep while they wait
+from stairs import progress  # stairs before torch, whose threads then sleep while they wait
+from stairs.files import cache_folder
 from stairs.machine import cores
 
 os.environ.setdefault("NUMBA_NUM_THREADS", "2")
@@ -52,6 +53,9 @@ def repeatable():
 
         torch.set_num_threads(1)
         torch.manual_seed(0)
+    said = progress.talkative, progress.verbose, progress.shown, progress.listener
+    yield
+    progress.talkative, progress.verbose, progress.shown, progress.listener = said  # a command within a test decides for itself
 
 
 @pytest.fixture(scope="session")
@@ -99,11 +103,10 @@ class Ended(NamedTuple):
 @pytest.fixture
 def command(tmp_path, monkeypatch, capsys):
     """The same within the test's own process, since most of a command's time is the import of torch."""
-    from stairs import cli, progress
+    from stairs import cli
 
     monkeypatch.chdir(tmp_path)
     before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
-    shown = progress.talkative, progress.shown
 
     def run(*arguments: object, stdin: bytes = b"") -> Ended:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8"))
@@ -116,6 +119,5 @@ def command(tmp_path, monkeypatch, capsys):
         return Ended(code, said.out, said.err)
 
     yield run
-    progress.talkative, progress.shown = shown
     for number, handler in before.items():
         signal.signal(number, handler)

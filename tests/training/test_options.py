@@ -150,7 +150,7 @@ def test_bf16_learns_as_fp32_does(train, tmp_path):
     for precision in ("fp32", "bf16"):
         train(out=tmp_path / precision, steps=60, learning_rate=0.01, precision=precision, dropout=0.0)
         ends[precision] = Run(tmp_path / precision).metrics()[-1]["bits_per_character"]["value"]
-    assert ends["bf16"] == pytest.approx(ends["fp32"], rel=0.02)
+    assert ends["bf16"] == pytest.approx(ends["fp32"], rel=0.05)
 
 
 def test_tensorboard_is_asked_for_in_a_sentence_when_it_is_missing(train, tmp_path, monkeypatch):
