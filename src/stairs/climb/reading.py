@@ -25,7 +25,7 @@ def read(ground: Ground, step: str, seconds: float, **settings: Any) -> dict[str
     """Pretrain a model; what it costs, and where it predicts, how well."""
     shards = ground.shards_for(step)
     folder = ground.out / f"{MODELS[step].pretrains_with}-{step}"
-    planned = ground.plans.of(folder.name, lambda: chosen(step, shards, seconds))
+    planned = ground.plans.of(folder.name, lambda: plan_reading(step, shards, seconds))
     measured = trained(ground, folder, planned, untrained(step, shards.tokenizer, planned["size"], **settings), shards)
     predicts = MODELS[step].pretrains_with in (NextToken.name, BothWays.name)  # the bits of other tasks are of another kind
     found: dict[str, Any] = {name: measured[name] for name in ("bits_per_character", "perplexity") if predicts}
@@ -41,7 +41,7 @@ def trained(ground: Ground, folder: Path, planned: dict[str, Any], task: Task, e
     return fit(task, examples, folder, options, ground.run_like(folder.name), refuse_short=False)  # its row says if it did not learn
 
 
-def chosen(step: str, shards: Shards, seconds: float) -> dict[str, Any]:
+def plan_reading(step: str, shards: Shards, seconds: float) -> dict[str, Any]:
     """The size, and how long: as long as there is time, or the usual epochs of a model that sweeps, if those take less."""
     if not seconds:
         return {"size": "mini", "training": {}}

@@ -9,7 +9,7 @@ from typing import Any
 from stairs.climb.ground import Ground
 from stairs.climb.judging import JUDGING_SHARE
 from stairs.climb.reading import read
-from stairs.climb.teaching import at_once, taught
+from stairs.climb.teaching import at_once, seconds_to_teach, taught
 from stairs.climb.translating import TRANSLATORS, translator
 from stairs.models import MODELS
 from stairs.models.sizes import TRANSLATING, USUAL_TOKENIZER
@@ -66,6 +66,8 @@ def reader(step: str) -> Callable[[Ground, float], dict[str, Any]]:
         seconds *= 1 - (JUDGING_SHARE if ground.asks else 0.0)
         at_once_too = MODELS[step].pretrains_with == Window.name and ground.asks == "classify"
         share = 1.0 if at_once_too or not ground.asks else MIXED_SHARE if MODELS[step].mixes else READING_SHARE
+        if share == READING_SHARE and MODELS[step].learns_by == "gradient":  # what the labels do not need is for reading
+            share = max(share, 1 - seconds_to_teach(ground, step, seconds * share) / seconds)
         row = read(ground, step, seconds * share)
         if not ground.asks:
             return row

@@ -10,7 +10,7 @@ import numpy as np
 from stairs import machine
 from stairs.climb.ground import Ground
 from stairs.climb.judging import judged
-from stairs.climb.reading import trained
+from stairs.climb.reading import plan_reading, trained, untrained
 from stairs.models.transfer import TAUGHT, Transfer
 from stairs.progress import say, say_more
 from stairs.tasks import TASKS
@@ -29,6 +29,7 @@ FEWEST_STEPS = 150  # or one epoch, if that is less: with fewer, the vectors as 
 UPDATES_SHARE = 0.8  # of the time is for updates, about
 ENCODING_SHARE = 0.6  # of a head's time, at most, for computing the vectors it learns from
 PROBED, ENCODED = 320, 32  # examples on which updates, and encoding, are timed
+SAFETY = 1.2  # teaching may take so many times as long as a few updates say
 NEW_RATE = 4.0  # an encoder that has read for minutes learns faster than one that has read for days
 
 
@@ -70,7 +71,7 @@ def chosen(step: str, task_with: Callable[[str], Supervised], examples: Examples
         updates = updates_within(task, examples, seconds, seed)
         if updates >= min(FEWEST_STEPS, epoch):
             rate: dict[str, Any] = {"learning_rate": task.learning_rate * NEW_RATE} if new and hasattr(task.model, "blocks") else {}
-            epochs = max(EPOCHS, round(LEAST_STEPS / epoch, 1))
+            epochs = epochs_worth(epoch)
             return {"transfer": "full", "examples": len(examples.train), "training": {**budget, "epochs": epochs, **rate}}
         say_more(f"{step}: there is time for {updates} updates of all its weights; a head on its vectors learns instead")
     head = task_with("features")
@@ -78,6 +79,24 @@ def chosen(step: str, task_with: Callable[[str], Supervised], examples: Examples
     if count < len(examples.train):
         say(f"{step}: there is time to encode {count} of {len(examples.train)} examples; its head learns from those")
     return {"transfer": "features", "examples": count, "training": {**budget, "epochs": head.usual["epochs"]}}
+
+
+def epochs_worth(epoch: int) -> float:
+    """How often a model goes over examples of so many updates, if it has the time."""
+    return max(EPOCHS, round(LEAST_STEPS / epoch, 1))
+
+
+def seconds_to_teach(ground: Ground, step: str, seconds: float) -> float:
+    """What teaching all of a model will take, at most `seconds`: by a few updates of one that has read nothing, in the size that this time allows."""
+    if f"{ground.asks}-{step}" in ground.plans.known:
+        return seconds  # it is decided already
+    shards = ground.shards_for(step)
+    fresh = untrained(step, shards.tokenizer, plan_reading(step, shards, seconds)["size"])
+    kind: Any = TASKS[TAUGHT[ground.asks]]
+    task = kind(fresh.model, fresh.tokenizer, Transfer(transfer="full"), **kind.learned_from(ground.train))
+    epoch = -(-len(ground.train) // task.usual["batch_examples"])
+    possible = updates_within(task, Examples(ground.train, ground.dev), seconds, ground.seed)
+    return seconds * min(1.0, SAFETY * epochs_worth(epoch) * epoch / max(possible, 1))
 
 
 def updates_within(task: Supervised, examples: Examples, seconds: float, seed: int) -> int:
