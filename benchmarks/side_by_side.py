@@ -19,6 +19,7 @@ def wait_passively() -> None:
     itself again, told. Ours and every peer then wait alike."""
     if machine.WAIT_POLICY not in os.environ and Path(sys.argv[0]).resolve().parent == FOLDER:
         os.environ[machine.WAIT_POLICY] = "passive"
+        os.environ.setdefault(machine.SPINS, machine.SHORT_SPIN)
         os.execv(sys.executable, sys.orig_argv)
 
 
