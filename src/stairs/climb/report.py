@@ -26,6 +26,7 @@ body { max-width: 62rem; margin: 2rem auto; padding: 0 1rem }
 h1 { font-size: 1.6rem } h2 { font-size: 1.2rem; margin-top: 2.2rem } p { max-width: 48rem } .see { color: var(--faint) }
 table { border-collapse: collapse; font-size: .92rem } th, td { text-align: right; padding: .3rem .6rem; border-bottom: 1px solid var(--line) }
 th:first-child, td:first-child, .words td { text-align: left } tr.chosen { background: var(--good) } td.wrong { background: var(--mark) }
+table:not(.words) td:nth-child(3) { white-space: nowrap }
 figure { margin: 1rem 0; background: #ffffff; padding: .5rem; border-radius: .4rem; overflow-x: auto }
 figure svg { max-width: 100%; height: auto } .wide { overflow-x: auto }
 .box { border-left: 4px solid #2f6f4f; padding: .4rem 1rem } pre { overflow-x: auto; font-size: .8rem; color: var(--faint) }
