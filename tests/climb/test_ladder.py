@@ -222,3 +222,19 @@ def test_the_cheapest_within_the_interval_of_the_best_is_recommended():
     assert recommendation([row("ngram", 0.80, 0.78, 0.82, 1), row("words", 0.81, 0.79, 0.83, 9)])["step"] == "ngram"
     assert recommendation([row("ngram", 0.70, 0.68, 0.72, 1), row("words", 0.81, 0.79, 0.83, 9)])["step"] == "words"
     assert "no other step" in recommendation([row("ngram", 0.70, 0.68, 0.72, 1)])["why"] and recommendation([]) is None
+
+
+def test_a_bug_in_one_model_ends_the_command_with_1_after_the_others(tmp_path, monkeypatch, capsys):
+    from stairs.cli import main
+
+    def broken(*given):
+        raise IndexError("0")
+
+    monkeypatch.setattr(steps.ByWords, "learned", broken)
+    text, labels = tmp_path / "cats.txt", tmp_path / "cats.csv"
+    text.write_text("\n\n".join(f"The cat {i} sat on the mat. It was cat number {i}." for i in range(50)))
+    labels.write_text("text,label\n" + "\n".join(f"{example.text},{example.label}" for example in labelled()))
+    given = ["climb", str(text), "--labels", str(labels), "--steps", "ngram,words", "--out", str(tmp_path / "out")]
+    assert main(given) == 1
+    said = capsys.readouterr()
+    assert "ngram" in said.out and said.err.splitlines()[-1] == "stairs: error: a bug stopped words; the other models are done"
