@@ -13,7 +13,7 @@ from stairs.tasks import Translate
 from stairs.tasks.supervised import Supervised
 from stairs.training.run import MODEL, load
 
-JUDGING_SHARE = 0.07  # of a model's time, for the judgement on the test examples
+JUDGING_SHARE = 0.05  # of a model's time, for the judgement on the test examples
 EXAMPLES_TIMED = 100
 
 

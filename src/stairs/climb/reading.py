@@ -13,7 +13,7 @@ from stairs.models.configs import configured
 from stairs.models.sizes import SIZES
 from stairs.progress import say_more
 from stairs.tasks import TASKS, BothWays, NextToken, Task
-from stairs.tasks.stream import quality
+from stairs.tasks.stream import quality, token_counts
 from stairs.text.shards import Shards
 from stairs.text.tokenizer import Tokenizer
 from stairs.training.fit import fit
@@ -56,8 +56,8 @@ def plan_reading(step: str, shards: Shards, seconds: float) -> dict[str, Any]:
 
 def unigram_bits(shards: Shards) -> float:
     """Bits per character of held-out text for one who knows only how often each token occurs: what every model that learnt something is below."""
-    tokens, size = shards.ids("held_out").astype(np.int64), shards.tokenizer.vocab_size
-    counts = np.bincount(shards.ids("train").astype(np.int64), minlength=size) + 0.5
+    tokens = shards.ids("held_out").astype(np.int64)
+    counts = token_counts(shards.ids("train"), shards.tokenizer.vocab_size) + 0.5
     info = shards.info("held_out")
     known = {name: info[name] for name in ("characters", "spelling_bits", "unknown_words")}
     bits = -np.log2(counts / counts.sum())[tokens]

@@ -5,10 +5,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from stairs import machine
+from stairs.climb.ground import MOST_TRANSLATED
 from stairs.climb.steps import Step
 from stairs.errors import BadInput
 
-SPARE = 0.04  # of the time left, for what no model is charged with: the report, and a machine that is not always alone
+SPARE = 0.02  # of the time left, for what no model is charged with: the report, and a machine that is not always alone
+FEWEST_TRANSLATED = 50  # test sentences, however short the time
 SWEEPING_SHARE = 0.05  # of a budget, at most, for each model that sweeps over the text
 # What a climb needs before it makes sense, on an ordinary core; a slower machine needs more.
 ORDINARY = 60.0  # billions of float32 operations a second
@@ -52,6 +54,11 @@ def allot(steps: Sequence[Step], left: float) -> dict[str, float]:
     """Equal shares of the time that is left, for those that learn by gradients."""
     learning = [step.name for step in steps if step.learns_by == "gradient"]
     return {name: round(left * (1 - SPARE) / len(learning), 3) for name in learning}
+
+
+def most_translated(budget: float) -> int:
+    """Sentences of the test part, and of the one that decides when to stop: to translate takes longer than to learn."""
+    return int(min(max(budget, FEWEST_TRANSLATED), MOST_TRANSLATED))
 
 
 def time_of(given: float, used: float, training: Sequence[dict[str, Any]]) -> dict[str, Any]:

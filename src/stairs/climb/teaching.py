@@ -29,7 +29,6 @@ FEWEST_STEPS = 150  # or one epoch, if that is less: with fewer, the vectors as 
 UPDATES_SHARE = 0.8  # of the time is for updates, about
 ENCODING_SHARE = 0.6  # of a head's time, at most, for computing the vectors it learns from
 PROBED, ENCODED = 320, 32  # examples on which updates, and encoding, are timed
-SAFETY = 1.2  # teaching may take so many times as long as a few updates say
 NEW_RATE = 4.0  # an encoder that has read for minutes learns faster than one that has read for days
 
 
@@ -54,7 +53,7 @@ def taught(ground: Ground, step: str, source: Path, seconds: float, new: bool = 
         transfer = Transfer(transfer=way, whitened=way == "features", **pooling)  # type: ignore[arg-type]
         return kind(fresh.model, fresh.tokenizer, transfer, **settings)
 
-    planned = ground.plans.of(folder.name, lambda: chosen(step, task_with, examples, seconds, ground.seed, new))
+    planned = ground.plans.of(folder.name, lambda: plan_teaching(step, task_with, examples, seconds, ground.seed, new))
     examples = Examples(evenly(ground.train, planned["examples"]), ground.dev, examples.encoder)
     measured = trained(ground, folder, planned, task_with(planned["transfer"]), examples)
     few = {"learnt_from": planned["examples"]} if planned["examples"] < len(ground.train) else {}
@@ -62,7 +61,7 @@ def taught(ground: Ground, step: str, source: Path, seconds: float, new: bool = 
     return {**about, **judged(ground, folder, measured["seconds"])}
 
 
-def chosen(step: str, task_with: Callable[[str], Supervised], examples: Examples, seconds: float, seed: int, new: bool) -> dict[str, Any]:
+def plan_teaching(step: str, task_with: Callable[[str], Supervised], examples: Examples, seconds: float, seed: int, new: bool) -> dict[str, Any]:
     """All of the encoder, for as many epochs as are worth it or as there is time for; else a head on its vectors."""
     budget: dict[str, Any] = {"budget": f"{seconds:.3f}s"}
     task = task_with("full")
@@ -96,7 +95,7 @@ def seconds_to_teach(ground: Ground, step: str, seconds: float) -> float:
     task = kind(fresh.model, fresh.tokenizer, Transfer(transfer="full"), **kind.learned_from(ground.train))
     epoch = -(-len(ground.train) // task.usual["batch_examples"])
     possible = updates_within(task, Examples(ground.train, ground.dev), seconds, ground.seed)
-    return seconds * min(1.0, SAFETY * epochs_worth(epoch) * epoch / max(possible, 1))
+    return seconds * min(1.0, epochs_worth(epoch) * epoch / max(possible, 1))
 
 
 def updates_within(task: Supervised, examples: Examples, seconds: float, seed: int) -> int:

@@ -19,7 +19,7 @@ TRANSLATORS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-def chosen(step: str, ground: Ground, seconds: float, vocabulary: int) -> dict[str, Any]:
+def plan_translator(step: str, ground: Ground, seconds: float, vocabulary: int) -> dict[str, Any]:
     characters = sum(len(pair.source) + len(pair.target) for pair in ground.train)
     recipe = choose_recipe(step, seconds, characters, machine.gigaflops(), bf16=machine.has_bf16(), vocabulary=vocabulary)
     say_more(recipe.reason)
@@ -32,7 +32,7 @@ def translator(name: str) -> Callable[[Ground, float], dict[str, Any]]:
     def climb(ground: Ground, seconds: float) -> dict[str, Any]:
         folder = ground.out / f"translate-{name}"
         tokenizer = Tokenizer.train(ground.cut, lambda: ([pair.source, pair.target] for pair in ground.train))
-        planned = ground.plans.of(folder.name, lambda: chosen(step, ground, seconds * (1 - JUDGING_SHARE), tokenizer.vocab_size))
+        planned = ground.plans.of(folder.name, lambda: plan_translator(step, ground, seconds * (1 - JUDGING_SHARE), tokenizer.vocab_size))
         examples = Examples(ground.train, ground.dev)
         measured = trained(ground, folder, planned, untrained(step, tokenizer, planned["size"], **settings), examples)
         about = {"size": planned["size"], "updates": measured["step"], "training": [measured]}

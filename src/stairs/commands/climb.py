@@ -12,7 +12,7 @@ from tyro.conf import Positional
 
 from stairs import progress
 from stairs.commands import pairs
-from stairs.commands.options import Common, Cutting, Reading, check_seed, corpus_from, parse, refuse_inside, show, spec_from
+from stairs.commands.options import Common, Cutting, Reading, check_seed, corpus_from, parse, refuse_inside, show, spec_from, text_size
 from stairs.errors import BadInput, Unsupported
 from stairs.models.transfer import TAUGHT
 from stairs.progress import say
@@ -24,8 +24,6 @@ is good enough. Without a corpus it climbs on the prose of the Python installati
 label. Nothing is downloaded. Stopped and begun again, it goes on where it was."""
 REPORT = "report.json"
 NUMBERS = "numbers"
-PACKED = 3.5
-FEWEST_TRANSLATED, MOST_TRANSLATED = 50, 500
 CLIMBED = (*TAUGHT, "translate")
 
 
@@ -57,6 +55,7 @@ def main(arguments: list[str]) -> int:
     from stairs.climb.ground import Ground, Plans, parted
     from stairs.climb.ladder import climb, plans_in
     from stairs.climb.report import write
+    from stairs.climb.shares import most_translated
     from stairs.commands.climb_table import watching, written
     from stairs.text.samples import PythonProse
     from stairs.text.shards import build
@@ -67,7 +66,7 @@ def main(arguments: list[str]) -> int:
     corpus = corpus_from(options.corpus, options) if options.corpus else PythonProse()
     ground = Ground(
         lambda step: build(corpus, spec_from(options, step)), out, "" if asks == "translate" else corpus.content_hash, options.seed, options.order,
-        megabytes=0.0 if asks == "translate" else megabytes_of(corpus, options.corpus), like=Path(options.like) if options.like else None,
+        megabytes=0.0 if asks == "translate" else text_size(corpus) / 1e6, like=Path(options.like) if options.like else None,
         plans=plans_in(Path(options.like)) if options.like else Plans(), cut=pairs.spec_of(options, "transformer", options.labels is None),
         **(parted(labelled, asks, options.seed, most_translated(budget)) if labelled else {}),
     )  # fmt: skip
@@ -86,16 +85,6 @@ def main(arguments: list[str]) -> int:
     if broken:
         print(f"stairs: error: a bug stopped {', '.join(broken)}; the other models are done", file=sys.stderr)
     return 1 if broken else 0
-
-
-def megabytes_of(corpus: Any, paths: tuple[str, ...]) -> float:
-    """Of text, about: a packed file holds several times its size."""
-    return corpus.size / 1e6 * (PACKED if any(path.endswith((".gz", ".xz", ".zst")) for path in paths) else 1.0)
-
-
-def most_translated(budget: float) -> int:
-    """Sentences of the test part, and of the one that decides when to stop: to translate takes longer than to learn."""
-    return int(min(max(budget, FEWEST_TRANSLATED), MOST_TRANSLATED))
 
 
 def asked(options: Climb) -> str:

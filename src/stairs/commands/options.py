@@ -18,6 +18,7 @@ from stairs.models.sizes import USUAL_MIN_COUNT, USUAL_TOKENIZER
 
 Kind = TypeVar("Kind")
 TokenizerKind = Literal["words", "characters", "bpe", "byte-bpe", "wordpiece", "unigram"]
+UNPACKED = 3.5  # bytes of text in a byte of a packed file
 TABLES = (".csv", ".tsv", ".jsonl", ".parquet")
 WORDING = (  # the parser's words, and ours
     (r"^Error parsing (--[\w-]+): (?:no type matching|Could not).*? from \[(.*?)\].*", r"\1 cannot be \2"),
@@ -99,6 +100,12 @@ def corpus_from(paths: Sequence[str], options: Reading) -> Any:
     return Corpus(
         list(paths), encoding=options.encoding, column=options.column, max_bytes=options.max_bytes, skip_unreadable=options.skip_unreadable
     )
+
+
+def text_size(corpus: Any) -> float:
+    """Bytes of text, about: a packed file holds several times its size."""
+    sources = getattr(corpus, "sources", None)
+    return corpus.size if sources is None else sum(source.size * (UNPACKED if source.compression else 1) for source in sources)
 
 
 def spec_from(options: Cutting, step: str) -> Any:

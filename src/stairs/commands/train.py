@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from tyro.conf import Positional, arg
 
 from stairs.commands import pairs
-from stairs.commands.options import Common, Cutting, Reading, corpus_from, parse, refuse_inside, run_name, show, spec_from
+from stairs.commands.options import Common, Cutting, Reading, corpus_from, parse, refuse_inside, run_name, show, spec_from, text_size
 from stairs.errors import BadInput
 from stairs.models.configs import CONFIGS, FROM_TOKENIZER
 from stairs.models.sizes import SIZES, TRANSLATING, USUAL_TOKENIZER
@@ -24,7 +24,6 @@ Size = Literal["auto", "nano", "micro", "mini", "small", "base", "large", "paper
 BATCH_TOKENS = "positions per step, over all workers; if not given, 2048, or fewer for a size below mini"
 OWN_SHAPE = ("width", "heads", "layers", "hidden", "filters", "order")  # with one of these the user describes a model of his own
 NUMBER_NAMES = 64  # words in the names of numbers, about
-UNPACKED = 3.5  # characters in a byte of packed text
 ABOUT = """Train a step on text. The corpus is txt, jsonl, csv, tsv or parquet, plain or packed as gz, xz or zst, a folder of those, or - for
 stdin; `python` is the prose of the Python installation itself. Steps that translate learn from --pairs instead. Steps: {steps}."""
 
@@ -120,7 +119,7 @@ def characters_of(options: Any) -> int | None:
     """About so many, from the sizes of the files; None for pairs, for stdin, which can be read only once, and for the embedded prose."""
     if options.pairs or "-" in options.corpus or (options.corpus == ("python",) and not Path("python").exists()):
         return None
-    return round(sum(source.size * (UNPACKED if source.compression else 1) for source in corpus_from(options.corpus, options).sources))
+    return round(text_size(corpus_from(options.corpus, options)))
 
 
 def prepared(options: Any) -> tuple[Any, Any, Path]:

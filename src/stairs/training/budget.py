@@ -12,6 +12,7 @@ import torch
 from stairs import machine
 from stairs.errors import BadInput
 from stairs.progress import say
+from stairs.tasks.task import OVERLAP
 from stairs.training.gradients import Gradients
 from stairs.training.options import TrainingOptions
 from stairs.training.pace import END_SHARE, LOOKS_SHARE, POSITIONS_AT_ONCE
@@ -24,7 +25,6 @@ WORTH = 0.95  # bf16 must take at most this share of fp32's time
 FEWEST_UPDATES = 20  # that a budget must have time for
 EVALUATIONS = 12  # in a run of so many steps, unless told otherwise
 SAMPLE = 8192  # positions of held-out text on which judging is measured
-OVERLAP = 2  # positions looked at for each one judged
 
 Judge = Callable[[int | None], dict[str, Any]]  # looks at about so many positions of held-out text, or at all of it
 

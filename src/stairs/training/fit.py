@@ -100,8 +100,6 @@ def learn_into(task: Task, shards: Shards, run: Run, options: TrainingOptions, l
         teacher = Sweeps(task, rows, options, workers) if sweeping else Gradients(task, rows, options, workers)
         loop = (Epochs if sweeping else Loop)(task, shards, run, options, teacher, wish)
         by_clock = isinstance(teacher, Gradients) and options.keeps_time
-        if by_clock and task.generates and workers.count == 1:
-            began += seconds_to_compile(task, shards)  # which no budget is to pay for
         try:
             if refuse_short and is_new and by_clock and like is None:
                 check_time(teacher, options)  # type: ignore[arg-type]
@@ -119,6 +117,8 @@ def learn_into(task: Task, shards: Shards, run: Run, options: TrainingOptions, l
         pace: Pace
         if by_clock:
             limit = planned_steps(teacher, options)
+            if task.generates and workers.count == 1:
+                began += seconds_to_compile(task, shards)  # which no budget is to pay for
             spent = min(clock.now() - began, LATEST_START * options.budget_seconds)
             loop.state.times.setdefault("encoding", round(spent, 3))
             pace = clock_of(task, shards, run, options, workers, limit, spent)

@@ -161,9 +161,9 @@ def rounded(number: float) -> int:
 
 
 def count(tokens: float) -> str:
-    """540 thousand, 1.2 million."""
-    millions = float(f"{tokens:.2g}") / 1e6
-    return f"{millions:g} million" if millions >= 1 else f"{millions * 1000:g} thousand"
+    """960, 540 thousand, 1.2 million."""
+    about = float(f"{tokens:.2g}")
+    return f"{about / 1e6:g} million" if about >= 1e6 else f"{about / 1e3:g} thousand" if about >= 1e3 else f"{about:g}"
 
 
 def of_gpt(c: Any) -> float:
