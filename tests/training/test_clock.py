@@ -95,6 +95,20 @@ def test_held_rates_fall_in_the_last_fifth_or_earlier_when_nothing_gets_better()
     assert next(turn for turn in impatient if turn.do == "decay").spent < 15 and spent < 25  # it falls now, instead of ending at once
 
 
+def test_a_training_that_brings_nothing_any_more_lets_its_rate_fall_before_it_ends():
+    turns, _, spent = simulate(ClockLog(None), options=TrainingOptions(budget="60s", patience=2), waits=2)
+    decay = next(turn for turn in turns if turn.do == "decay")
+    rates = [turn.rate for turn in turns if turn.do == "update" and turn.step >= decay.step]
+    assert decay.spent < 15 and spent < 25 and 0.7 < rates[0] <= decay.rate and rates[-1] < 0.1
+    assert all(a >= b for a, b in itertools.pairwise(rates))
+
+
+@pytest.mark.parametrize("schedule", ["linear", "hold"])
+def test_a_limit_of_steps_holds_in_the_decay_too(schedule):
+    turns, state, _ = simulate(ClockLog(None), options=TrainingOptions(budget="60s", schedule=schedule), steps=100)
+    assert state.step == 100 and [turn.do for turn in turns].count("decay") == (schedule == "hold")
+
+
 def test_a_log_is_replayed_without_the_clock_and_then_time_goes_on(tmp_path):
     first = ClockLog(tmp_path)
     simulate(first, stop_after=200)

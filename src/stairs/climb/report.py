@@ -121,7 +121,8 @@ def table(report: dict[str, Any]) -> str:
 
 def cells(row: dict[str, Any], count: int) -> Iterable[str]:
     unlearnt = f"<br><small>{both('unlearnt')}: {marked(row['not_learnt'])}</small>" if "not_learnt" in row else ""
-    yield f"<td>{escape(row['step'])}{unlearnt}</td>"
+    few = f"<br><small>{both('learnt_from', count=row['learnt_from'])}</small>" if "learnt_from" in row else ""
+    yield f"<td>{escape(row['step'])}{unlearnt}{few}</td>"
     if "run" not in row:
         reason = next(name for name in ("not_tried", "failed") if name in row)
         yield f'<td colspan="{count - 1}">{both(reason)}: {escape(row[reason])}</td>'

@@ -66,6 +66,7 @@ WORDS: dict[str, tuple[str, str]] = {
     "like_majority": ("it does no better than always giving the commonest answer ({level:.4f})", "并不比总是回答最常见的答案（{level:.4f}）更好"),
     "like_unigram": ("it predicts no better than word frequencies do ({level:.4f} bits per character)",
                      "预测并不比词频更好（每字符 {level:.4f} 比特）"),
+    "learnt_from": ("learnt from {count} examples: there was no time to encode more", "只用 {count} 个样本学习：没有时间编码更多样本"),
     "unlearnt": ("did not learn", "没有学会"),
     "share": ("time given, used (in updates)", "分配、使用的时间（其中更新）"),
     "failed": ("failed", "失败"),

@@ -28,7 +28,7 @@ class Turn(NamedTuple):
     do: str  # "update", "judge", "trial" (of judging, for its cost), "decay" (it begins) or "end"
     step: int  # updates made before
     spent: float = 0.0  # seconds of the budget, before
-    rate: float = 0.0  # of an update: share of the peak learning rate
+    rate: float = 0.0  # of an update, or where a decay begins: share of the peak learning rate
     threads: int = 0  # of the CPU; 0 for as many as there are set
     positions: int = 0  # to judge; 0 for all
     sentences: int = 0  # to generate besides, for tasks that do

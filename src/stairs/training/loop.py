@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from stairs import progress
-from stairs.errors import BadInput, EnvironmentFault, StairsError
+from stairs.errors import EnvironmentFault, StairsError
 from stairs.files import manifest_of, megabytes, new_folder
 from stairs.progress import say, say_more, short, track
 from stairs.tasks.metrics import without_intervals
@@ -22,10 +22,11 @@ from stairs.training.board import Board
 from stairs.training.checkpoint import State
 from stairs.training.clock import Turn
 from stairs.training.distributed import Workers
+from stairs.training.forking import newest_weights
 from stairs.training.leaving import Wish
 from stairs.training.options import TrainingOptions
 from stairs.training.pace import Pace, is_impatient
-from stairs.training.run import MODEL, TOKENIZER, Run
+from stairs.training.run import TOKENIZER, Run
 from stairs.training.teacher import Teacher
 
 LINES = 5_000  # of metrics for the first updates of a run; behind them, one for every tenth
@@ -59,6 +60,8 @@ class Loop:
     def resume(self) -> None:
         """Take up the newest checkpoint, or begin with the weights the seed gives, or those of another run."""
         found = checkpoint.newest(self.run.folder) if self.workers.leads else None
+        if found and found[0].best_step is not None and not (self.run.folder / checkpoint.best_of(found[0].best_step)).is_dir():
+            found[0].best, found[0].best_step, found[0].waited = None, None, 0  # a run that is made longer has left its best weights behind
         known = self.workers.share(asdict(found[0]) if found else None)
         learner = self.teacher.learner
         if known is None:
@@ -298,17 +301,3 @@ def printable(text: str) -> str:
 def remaining(steps: float, seconds_each: float) -> str:
     seconds = max(steps * seconds_each, 0.0)
     return f"{seconds:.0f} s" if seconds < 100 else f"{math.ceil(seconds / 60)} min"
-
-
-def newest_weights(folder: Path, task: Task) -> dict[str, Any]:
-    """Of another run: its finished model, or else its newest checkpoint."""
-    run = Run(folder)
-    if run.settings["data"]["tokenizer"] != task.tokenizer.hash:
-        raise BadInput(f"{folder} cuts its text otherwise than this run, so its weights mean other tokens; use its tokenizer, or no --fork")
-    if run.finished:
-        manifest_of(folder / MODEL)
-        return weights(folder / MODEL / WEIGHTS)
-    found = checkpoint.newest(folder)
-    if found is None:
-        raise BadInput(f"{folder} has no weights yet to --fork from; wait for its first checkpoint")
-    return weights(found[1] / WEIGHTS)

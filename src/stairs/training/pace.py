@@ -132,9 +132,7 @@ class ByClock:
             return Turn(do, state.step, spent, threads=threads, **more)  # type: ignore[arg-type]
 
         self.progress = self.progress_at(state, spent)
-        holds = self.options.schedule == "hold"
-        impatient = is_impatient(state, self.options)
-        over = state.step > 0 and (self.progress >= 1 or (impatient and not holds))
+        over = state.step > 0 and self.progress >= 1
         if over or self.look_is_due(state):
             if "positions" not in self.costs and self.positions > TRIAL:
                 return turn("trial", positions=TRIAL)
@@ -144,18 +142,23 @@ class ByClock:
             if self.generates and "sentences" not in self.costs:
                 return turn("trial", sentences=TRIAL_SENTENCES)
             return turn("end", **self.judgement_at_the_end(spent))
-        if holds and self.decay is None and state.step and (self.progress >= 1 - DECAY or impatient):
-            return turn("decay")
-        return turn("update", rate=rate_by_clock(state.step, self.progress, self.options.schedule, self.options.warmup))
+        rate = rate_by_clock(state.step, self.progress, self.options.schedule, self.options.warmup)
+        if self.decay is not None:
+            return turn("update", rate=self.decay.rate * (1 - self.progress) / DECAY)
+        held = self.options.schedule == "hold" and self.progress >= 1 - DECAY
+        if state.step and (held or is_impatient(state, self.options)):  # what brings nothing any more may still gain from a rate that falls
+            return turn("decay", rate=1.0 if held else rate)
+        return turn("update", rate=rate)
 
     def progress_at(self, state: State, spent: float) -> float:
         """The share of the training that is done: it never goes back, and half an update before the end there is no time for another."""
         horizon = max(self.budget - self.reserve(), self.budget / 2)
         ahead = spent + statistics.median(self.late_updates or [0.0]) / 2
+        by_steps = state.step / self.steps if self.steps else 0.0
         if self.decay is not None:  # it may have begun early, when nothing got better any more
             length = min(DECAY / (1 - DECAY) * self.decay.spent, max(horizon - self.decay.spent, 1e-9))
-            return max(1 - DECAY + DECAY * (ahead - self.decay.spent) / length, 1 - DECAY)
-        return max(self.progress, ahead / horizon, state.step / self.steps if self.steps else 0.0)
+            return max(1 - DECAY + DECAY * (ahead - self.decay.spent) / length, 1 - DECAY, by_steps)
+        return max(self.progress, ahead / horizon, by_steps)
 
     def reserve(self) -> float:
         """Seconds kept for the last look, the judgement at the end and saving."""

@@ -1,0 +1,25 @@
+"""A run that begins with the weights of another one: --fork."""
+
+from pathlib import Path
+
+from torch import Tensor
+
+from stairs.errors import BadInput
+from stairs.files import manifest_of
+from stairs.tasks.task import WEIGHTS, Task, weights
+from stairs.training import checkpoint
+from stairs.training.run import MODEL, Run
+
+
+def newest_weights(folder: Path, task: Task) -> dict[str, Tensor]:
+    """Of another run: its finished model, or else its newest checkpoint."""
+    run = Run(folder)
+    if run.settings["data"]["tokenizer"] != task.tokenizer.hash:
+        raise BadInput(f"{folder} cuts its text otherwise than this run, so its weights mean other tokens; use its tokenizer, or no --fork")
+    if run.finished:
+        manifest_of(folder / MODEL)
+        return weights(folder / MODEL / WEIGHTS)
+    found = checkpoint.newest(folder)
+    if found is None:
+        raise BadInput(f"{folder} has no weights yet to --fork from; wait for its first checkpoint")
+    return weights(found[1] / WEIGHTS)
