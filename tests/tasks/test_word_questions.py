@@ -77,3 +77,55 @@ def test_what_does_not_fit_is_named_with_its_line():
         questions_in([": a", "a b c d", "a b c d e"], "f")
     with pytest.raises(BadInput, match=r"f:2: 'c\\td\\tnan' has no number"):
         questions_in(["a\tb\t1", "c\td\tnan"], "f")
+
+
+PAIRS = [("love", "sex", 6.77), ("tiger", "cat", 7.35), ("book", "paper", 7.46)]
+
+
+@pytest.mark.parametrize(
+    ("lines", "columns"),
+    [
+        ([",word1,word2,score", "0,love,sex,6.77", "1,tiger,cat,7.35", "2,book,paper,7.46"], None),  # the index of a data frame
+        (["word1\tword2\tscore", "0\tlove\tsex\t6.77", "1\ttiger\tcat\t7.35", "2\tbook\tpaper\t7.46"], None),  # as R writes it
+        (["5,love,sex,6.77", "6,tiger,cat,7.35", "7,book,paper,7.46"], None),  # an index without a header
+        (["SimLex999;POS;Word 2;Word 1;SD(SimLex)", "6,77;N;sex;love;1", "7,35;N;cat;tiger;2", "7,46;N;paper;book;1"], None),
+        (["词1,词2,次数,评分", "love,sex,12,6.77", "tiger,cat,9,7.35", "book,paper,9,7.46"], None),
+        (['"w1","w2","Human (mean)"', '"love","sex","6.77"', '"tiger","cat","7.35"', '"book","paper","7.46"'], None),
+        (["9 love sex 6.77 1", "8 tiger cat 7.35 1", "9 book paper 7.46 0"], "first=2,second=3,score=4"),
+        (["x,y,n,m", "sex,love,6.77,9", "cat,tiger,7.35,9", "paper,book,7.46,9"], "first=y,second=x,score=n"),
+        (["x,y,n,m", "sex,love,6.77,9", "cat,tiger,7.35,9", "paper,book,7.46,9"], "y,x,n"),
+        (["x,y,n,m", "love,sex,6.77,9", "tiger,cat,7.35,9", "book,paper,7.46,9"], {"score": "3"}),
+    ],
+)
+def test_the_header_the_flags_and_the_cells_say_which_columns_are_the_words_and_which_the_score(lines, columns):
+    assert questions_in(lines, "f", columns).pairs == PAIRS
+
+
+@pytest.mark.parametrize(
+    ("lines", "columns", "sentence"),
+    [
+        (["love,sex,6.77,1", "tiger,cat,7.35,2.5"], None, r"f:1: several columns of numbers can be the score among '1: love',"),
+        (["x,y,z,score", "love,sex,N,6.77", "tiger,cat,N,7.35"], None, r"f:2: it is not clear which columns hold the two words among 'x'"),
+        (["love sex 1", "tiger cat 2", "book paper 3"], None, r"f:1: no column of numbers can be the score"),
+        (["first,second,note,score", "1,love,sex,6.77", "2,tiger,cat,7", "3,book,paper,7"], None, r"f:2: 'first' holds running numbers, not words"),
+        (["love,sex,6.77", "tiger,cat,7.35"], "score=mean", r"f:1: no column 'mean' for the score; it has '1: love', '2: sex', '3: 6.77'"),
+        (["love,sex,6.77", "tiger,cat,7.35"], "text=1", r"columns 'text=1' do not fit; this task has the columns first, second, label, score"),
+        (["word1,word2,score", "love,sex,6.77", "tiger,cat"], None, r"f:3: 2 columns came where 3 were expected"),
+    ],
+)
+def test_columns_that_cannot_be_told_are_refused_with_what_was_seen(lines, columns, sentence):
+    with pytest.raises(BadInput, match=sentence) as caught:
+        questions_in(lines, "f", columns)
+    if columns is None and "expected" not in sentence:
+        assert "--columns first=NAME,second=NAME,score=NAME" in str(caught.value)
+
+
+def test_pairs_of_sentences_are_no_pairs_of_words():
+    assert questions_in(["sentence1\tsentence2\tscore", "a man eats\ta man sleeps\t1.5", "it rains\tit pours\t4"], "f") is None
+
+
+def test_the_files_people_use_read_as_before(data):
+    for name, count, first in [("wordsim353.tsv", 353, ("love", "sex", 6.77)), ("simlex999.txt", 999, ("old", "new", 1.58)),
+                               ("wordsim-240.txt", 240, ("李白", "诗", 9.2)), ("wordsim-297.txt", 297, ("足球", "足球", 4.98))]:  # fmt: skip
+        pairs = questions_in((data / "words" / name).read_text(encoding="utf-8").splitlines(), name).pairs
+        assert len(pairs) == count and pairs[0] == first

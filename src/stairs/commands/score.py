@@ -23,7 +23,7 @@ class Score(Reading, Common):
     file: Positional[str]  # text, labelled examples, analogies or word similarities; - for stdin
     second: Positional[tuple[str, ...]] = ()  # of pairs in two files, the other one
     beams: int | None = None  # of runs that translate: how many beginnings are followed at once; 4 if not given
-    columns: str | None = None  # of labelled examples: which are meant, as text=review,label=stars
+    columns: str | None = None  # which are meant, by name or number: text=review,label=stars; of word similarities first=1,second=2,score=mean
 
 
 def main(arguments: list[str]) -> int:
@@ -94,4 +94,4 @@ def questions(options: Score) -> Any:
     with opened(options.file, "give a text file") as file:
         if os.path.getsize(options.file) > LARGEST:
             return None
-        return questions_in("".join(decode_stream(file, options.encoding, options.file)).split("\n"), options.file)
+        return questions_in("".join(decode_stream(file, options.encoding, options.file)).split("\n"), options.file, options.columns)

@@ -9,14 +9,15 @@ Capital and small letters are the same, and of words that differ in them the mor
 in the vocabulary is not asked; how many were is in the result. Which of the two a file is, it says itself.
 """
 
-import re
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from stairs.errors import BadInput, preview
+from stairs.errors import BadInput
 from stairs.tasks.metrics import rank_correlation, share
+from stairs.tasks.similarity_columns import Similarities, is_number, similarities_in
+from stairs.text.labelled.columns import Columns
 from stairs.text.tokenizer import SPECIAL_TOKENS
 
 CANDIDATES = 12  # nearest words looked at: the three of the question may be among them, in several spellings
@@ -26,19 +27,14 @@ class Analogies(NamedTuple):
     questions: list[tuple[str, list[str]]]  # section, four words
 
 
-class Similarities(NamedTuple):
-    pairs: list[tuple[str, str, float]]
-
-
-def questions_in(lines: Iterable[str], name: str) -> Analogies | Similarities | None:
-    """The questions of a file; None if it holds something else."""
-    kept = [(number, line.strip()) for number, line in enumerate(lines, 1) if line.strip() and not line.startswith("#")]
-    if any(line.startswith(":") and len(line.split()) > 1 for _, line in kept[:1]):
+def questions_in(lines: Iterable[str], name: str, columns: Columns = None) -> Analogies | Similarities | None:
+    """The questions of a file; None if it holds something else. `columns` names those of similarities."""
+    kept = [(number, line.strip("\r\n ")) for number, line in enumerate(lines, 1) if line.strip() and not line.startswith("#")]
+    if columns is None and any(line.startswith(":") and len(line.split()) > 1 for _, line in kept[:1]):
         return analogies_in(kept, name)
-    if kept and all(len(line.split()) == 4 and not is_number(line.split()[-1]) for _, line in kept):
+    if columns is None and kept and all(len(line.split()) == 4 and not any(map(is_number, line.split())) for _, line in kept):
         return analogies_in(kept, name)
-    scored = [len(columns(line)) >= 3 and any(map(is_number, columns(line)[2:])) for _, line in kept]
-    return similarities_in(kept if scored[0] else kept[1:], name) if len(scored) > 1 and all(scored[1:]) else None
+    return similarities_in(kept, name, columns)
 
 
 def analogies_in(kept: list[tuple[int, str]], name: str) -> Analogies:
@@ -51,27 +47,6 @@ def analogies_in(kept: list[tuple[int, str]], name: str) -> Analogies:
         else:
             raise BadInput(f"{name}:{number}: {len(words)} words came where four were expected, as in Athens Greece Baghdad Iraq; correct the line")
     return Analogies(found)
-
-
-def similarities_in(kept: list[tuple[int, str]], name: str) -> Similarities:
-    found = []
-    for number, line in kept:
-        first, second, *rest = columns(line)
-        score = next(float(field) for field in rest if is_number(field))
-        if not np.isfinite(score):
-            raise BadInput(f"{name}:{number}: {preview(line)} has no number that says how alike the words are; correct the line")
-        found.append((first, second, score))
-    return Similarities(found)
-
-
-def columns(line: str) -> list[str]:
-    """Of a line with tabs, else commas, else spaces between them."""
-    parted = next((line.split(sign) for sign in "\t,;" if line.count(sign) >= 2), line.split())
-    return [field.strip() for field in parted]
-
-
-def is_number(field: str) -> bool:
-    return re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|nan", field) is not None
 
 
 class Vocabulary:
