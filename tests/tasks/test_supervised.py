@@ -13,7 +13,7 @@ from stairs.tasks import TASKS
 from stairs.tasks.find_span import aim, likeliest
 from stairs.tasks.supervised import Examples, next_tokens
 from stairs.tasks.tag import likeliest as likeliest_tags
-from stairs.tasks.tag import spans, spelled, transitions
+from stairs.tasks.tag import spans, transitions
 from stairs.tasks.transfer import Linear
 from stairs.text.examples import Pair, Span, Tagged, Text
 from stairs.text.tokenizer import Tokenizer, TokenizerSpec
@@ -147,10 +147,17 @@ def test_tags_fit_together():
     assert spans(tags) == [("A", 0, 2), ("B", 2, 4)]
 
 
-def test_words_of_a_text_and_where_they_stand():
-    text = "Ann's 北京, now"
-    words, places = spelled(text, None)
-    assert words == ["Ann", "'", "s", "北", "京", ",", "now"] and [text[a:b] for a, b in places] == words
+def test_a_tagger_is_asked_by_words_when_words_are_given(tokenizer):
+    by_words = [Tagged(("我", "喜欢", "北京", "。"), ("O", "O", "B-place", "O"))] * 3
+    task = new_task("tag", encoder("bert", tokenizer), tokenizer, by_words)
+    assert task.answer("我 喜欢 北京")["words"] == ["我", "喜欢", "北京"] and task.answer("我 喜欢 北京")["words_from"] == "given"
+    assert task.answer("我喜欢北京。")["words"] == ["我", "喜欢", "北京", "。"] and task.answer("我喜欢北京。")["words_from"] == "dictionary"
+    seen = [row.ids for row in task.rows([Tagged(("我", "喜欢", "北京", "。"), ())])]
+    assert [row.ids for row in task.rows([Tagged(tuple(task.answer("我喜欢北京。")["words"]), ())])] == seen
+    by_characters = [Tagged(tuple("我喜欢北京。"), ("O", "O", "O", "B-place", "I-place", "O"))] * 3
+    task = new_task("tag", encoder("bert", tokenizer), tokenizer, by_characters)
+    assert task.answer("我 喜欢 北京")["words"] == ["我", "喜欢", "北京"]
+    assert task.answer("我喜欢北京。")["words"] == list("我喜欢北京。") and task.answer("我喜欢北京。")["words_from"] == "characters"
 
 
 def test_long_sentences_are_tagged_in_windows(tokenizer):

@@ -7,6 +7,7 @@ word alone see its two neighbours on either side as well (Collobert et al. 2011)
 """
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from stairs.tasks.supervised import Supervised
 from stairs.tasks.transfer import Linear
 from stairs.text.batch import IGNORE, Batch
 from stairs.text.examples import Tagged
+from stairs.text.segmentation import Segmentation
 from stairs.text.windows import owned, windows
 
 RADIUS = 2  # neighbours on either side, for encoders that know a word alone
@@ -38,7 +40,7 @@ class Tag(Supervised):
         labels = sorted({tag for example in examples for tag in example.tags})
         if len(labels) < 2:
             raise BadInput(f"{examples[0].where}: every word has the tag {labels[0]!r}; at least two are needed")
-        return {"labels": labels}
+        return {"labels": labels, "segmentation": asdict(Segmentation.learned(example.words for example in examples))}
 
     @property
     def labels(self) -> list[str]:
@@ -122,13 +124,15 @@ class Tag(Supervised):
         return {"error": one_minus(best), **measured}
 
     def answer(self, text: str, *arguments: Any, **options: Any) -> dict[str, Any]:
-        """The words of a text with their tags, and for tags such as B-PER the spans they make, with their places in code points."""
-        words, places = spelled(text, self.tokenizer)
+        """The words of a text with their tags, and for tags such as B-PER the spans they make, with their places in code points.
+
+        `words_from` says what was taken for a word: those given, with marks parted from them, characters, or a dictionary's words."""
+        words, places, source = Segmentation(**self.settings.get("segmentation", {})).cut(text)
         if not words:
             raise BadInput("there are no words in the text; give a text with words")
         rows = self.rows([Tagged(tuple(words), ())])
         tags = self.tags(1, rows, self.said(rows))[0]
-        found: dict[str, Any] = {"text": text, "words": words, "tags": tags}
+        found: dict[str, Any] = {"text": text, "words": words, "tags": tags, "words_from": source}
         if any(tag.startswith("B-") for tag in self.labels):
             found["spans"] = [
                 {"label": label, "text": text[places[a][0] : places[b - 1][1]], "start": places[a][0], "end": places[b - 1][1]}
@@ -176,17 +180,3 @@ def spans(tags: Sequence[str]) -> list[tuple[str, int, int]]:
         elif tag.startswith(("B-", "I-")):
             found.append((tag[2:], number, number + 1))
     return found
-
-
-def spelled(text: str, tokenizer: Any) -> tuple[list[str], list[tuple[int, int]]]:
-    """The words of a text, as labelled data have them: parted at spaces, marks and Chinese characters, with their places."""
-    from tokenizers.pre_tokenizers import BertPreTokenizer
-
-    words, places = [], []
-    for _, (start, end) in BertPreTokenizer().pre_tokenize_str(text):
-        cuts = [start]
-        cuts += [at for at in range(start, end) if "一" <= text[at] <= "鿿" or (at > start and "一" <= text[at - 1] <= "鿿")]
-        for a, b in zip(sorted(set(cuts)), [*sorted(set(cuts))[1:], end], strict=True):
-            words.append(text[a:b])
-            places.append((a, b))
-    return words, places

@@ -1,0 +1,129 @@
+"""What a tagger takes for a word: the words that it is given, or a text cut the way its training words were.
+
+A text with white space has its words already. Marks at the ends of a word stand alone if they did in training, and so do 's and n't; in a text
+where a full stop or a comma already stands alone, words are taken as they are. A full stop stays with an abbreviation: it is parted at the end of
+the text, and before a capital behind a word of more than three letters without another stop. Chinese without white space is cut into characters if
+the training words were characters, else into jieba's words.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from stairs.text.chinese import HAN, HAN_RUN, has_han, word_spans
+
+LONGEST_WORD = 8  # Han characters; a longer run between spaces is a sentence
+SENTENCE_MARK = re.compile(r"[，。！？；：、]")
+OPENING = re.compile(r"""[("'\[{<“‘«「『（《【]+(?=.)""")
+CLOSING = re.compile(r"""(?<=.)(?:\.\.\.|[)"\]}>,;:!?”’»」』）》】，。！？；：、…]|(?<=\w)'(?!\w))$""")
+CLITIC = re.compile(r"(?<=\w)(?:n['’]t|['’](?:s|m|d|re|ve|ll))$", re.IGNORECASE)
+CUT_ALREADY = re.compile(r"[.,。，]|n['’]t|['’]s")  # what stands alone only in a text that was cut; a dash does in any, "!" in French
+PIECE = re.compile(rf"[{HAN}]|[^\W{HAN}_]+|\S")  # of a text without spaces: a Han character, letters and digits, a mark
+
+
+class Words(NamedTuple):
+    """The words of a text, their places in it, and where they come from."""
+
+    words: list[str]
+    places: list[tuple[int, int]]
+    source: str  # given, marks parted, characters or dictionary
+
+
+@dataclass(frozen=True)
+class Segmentation:
+    """How the words of training data stand; the defaults are for data that nobody has seen."""
+
+    han: str = "characters"  # or words
+    letters_apart: bool = False  # every letter and digit is a word of its own, as in Chinese data by characters
+    marks_apart: bool = True  # a full stop is a word of its own
+    clitics_apart: bool = False  # so is 's
+
+    @classmethod
+    def learned(cls, sentences: Iterable[Sequence[str]]) -> "Segmentation":
+        """From words in their sentences; where there is nothing to tell by, the defaults hold."""
+        han = [0, 0]  # words of one Han character, and of more
+        latin = [0, 0]
+        marks = [0, 0]  # marks at the end of a word, and by themselves
+        clitics = [0, 0]
+        for words in sentences:
+            for word in words:
+                if HAN_RUN.fullmatch(word):
+                    han[len(word) > 1] += 1
+                elif word.isalnum():
+                    latin[len(word) > 1] += 1
+                elif not any(map(str.isalnum, word)):
+                    marks[1] += 1
+                elif re.fullmatch(r"n?['’](?:t|s|m|d|re|ve|ll)", word, re.IGNORECASE):
+                    clitics[1] += 1
+                else:
+                    clitics[0] += CLITIC.search(word) is not None
+                    marks[0] += re.search(r"[,;:!?，。！？；：]$", word) is not None
+        return cls(
+            han="words" if han[1] > 0.05 * sum(han) else "characters",
+            letters_apart=latin[0] > 0 and latin[1] == 0 and sum(han) > 0,
+            marks_apart=marks[1] >= marks[0],
+            clitics_apart=clitics[1] > clitics[0],
+        )
+
+    def cut(self, text: str) -> Words:
+        """The words of a text and where they stand in it."""
+        chunks = [(chunk.start(), chunk.end()) for chunk in re.finditer(r"\S+", text)]
+        if not chunks:
+            return Words([], [], "given")
+        if is_prose(text, chunks):
+            places = [place for chunk in chunks for place in self.without_spaces(text, *chunk)]
+            return named(text, places, self.han if self.han == "characters" else "dictionary")
+        if not self.marks_apart or any(CUT_ALREADY.fullmatch(text, start, stop) for start, stop in chunks):
+            return named(text, chunks, "given")
+        places = [place for number, chunk in enumerate(chunks) for place in self.parted(text, chunk, chunks[number + 1 :])]
+        return named(text, places, "given" if places == chunks else "marks parted")
+
+    def without_spaces(self, text: str, start: int, stop: int) -> list[tuple[int, int]]:
+        """A text that holds Chinese, cut as the training words were."""
+        chunk = text[start:stop]
+        pieces = [(piece.start(), piece.end()) for piece in PIECE.finditer(chunk)]
+        if self.letters_apart:
+            pieces = [(place, place + 1) for a, b in pieces for place in range(a, b)]
+        if self.han == "words":
+            pieces = sorted([*(piece for piece in pieces if not HAN_RUN.fullmatch(chunk[slice(*piece)])), *word_spans(chunk)])
+        return [(start + a, start + b) for a, b in pieces]
+
+    def parted(self, text: str, chunk: tuple[int, int], after: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+        """A word without the marks at its ends, and these."""
+        start, stop = chunk
+        before: list[tuple[int, int]] = []
+        behind: list[tuple[int, int]] = []
+        if opening := OPENING.match(text[start:stop]):
+            before = [(place, place + 1) for place in range(start, start + opening.end())]
+            start += opening.end()
+        next_word = text[slice(*after[0])] if after else ""
+        while (closing := CLOSING.search(text[start:stop])) or is_full_stop(text[start:stop], "" if behind else next_word):
+            length = len(closing[0]) if closing else 1
+            behind.append((stop - length, stop))
+            stop -= length
+        if self.clitics_apart and (clitic := CLITIC.search(text[start:stop])):
+            behind.append((start + clitic.start(), stop))
+            stop = start + clitic.start()
+        return [*before, (start, stop), *reversed(behind)]
+
+
+def named(text: str, places: list[tuple[int, int]], source: str) -> Words:
+    return Words([text[start:stop] for start, stop in places], places, source)
+
+
+def is_prose(text: str, chunks: Sequence[tuple[int, int]]) -> bool:
+    """Whether Chinese stands there uncut: without spaces, with more characters between two than a word has, or in sentences."""
+    runs = [len(run) for start, stop in chunks for run in HAN_RUN.findall(text[start:stop])]
+    if not runs:
+        return False
+    return len(chunks) == 1 or max(runs) > LONGEST_WORD or (SENTENCE_MARK.search(text) is not None and sum(runs) > 3 * len(runs))
+
+
+def is_full_stop(word: str, after: str) -> bool:
+    """Whether the stop at the end of a word ends a sentence; `after` is the next word, nothing if a quote or the text ends there."""
+    if not word.endswith(".") or len(word) < 2 or has_han(word):
+        return False
+    if not after:
+        return "." not in word[:-1]
+    return after.lstrip("\"'(“‘")[:1].isupper() and word[:-1].isalpha() and len(word) > 4
