@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 from side_by_side import PRECISIONS, conditions, data, in_turn, stairs
-from stairs.tasks.metrics import translations_scored
+from stairs.tasks.translation_metrics import translations_scored
 from stairs.training.run import load as load_run
 
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}

@@ -13,7 +13,7 @@ import torch
 from side_by_side import conditions
 from stairs.pictures.saving import save
 from stairs.pictures.translation import against_length
-from stairs.tasks.metrics import translations_scored
+from stairs.tasks.translation_metrics import translations_scored
 from stairs.text.labelled import read
 from stairs.text.numbers import number_pairs
 from stairs.training.run import load as load_run
@@ -47,7 +47,7 @@ def pairs(task: Any, name: str, options: argparse.Namespace) -> list[dict[str, A
     for beams, found in said.items():
         scored = translations_scored(truth, found)
         bleu = scored["bleu"]
-        print(f"{name:20} beam {beams}: BLEU {bleu['value']:.2f} ({bleu['low']:.2f} to {bleu['high']:.2f}), chrF {scored['chrf']:.2f}", flush=True)
+        print(f"{name:20} beam {beams}: BLEU {bleu['value']:.2f} ({bleu['low']:.2f} to {bleu['high']:.2f}), chrF {scored['chrf']['value']:.2f}", flush=True)
     points, shortest = [], 1
     for longest in BORDERS:
         own = [n for n, source in enumerate(sources) if shortest <= len(source.split()) <= longest]

@@ -11,9 +11,9 @@ from stairs.errors import BadInput
 from stairs.models import MODELS
 from stairs.models.configs import CONFIGS
 from stairs.tasks import TASKS
-from stairs.tasks.metrics import translations_scored
 from stairs.tasks.supervised import Examples
 from stairs.tasks.translate import Pairs, Translate
+from stairs.tasks.translation_metrics import translations_scored
 from stairs.text.examples import Translation
 from stairs.text.tokenizer import Tokenizer, TokenizerSpec
 from stairs.training.fit import fit
@@ -147,8 +147,24 @@ def test_bleu_is_sacrebleus_and_chinese_is_counted_by_characters():
     said = ["the cat sat on a mat .", "a dog barked"]
     found = translations_scored(truth, said)
     assert found["bleu"]["value"] == pytest.approx(sacrebleu.corpus_bleu(said, [truth]).score)
+    assert found["chrf"]["value"] == pytest.approx(sacrebleu.corpus_chrf(said, [truth]).score)
     assert found["exact"]["value"] == 0 and "tok:13a" in found["signature"]
     assert "tok:zh" in translations_scored(["一百零五"], ["一百零五"])["signature"]
+
+
+def test_bleu_and_chrf_are_sacrebleus_on_sentences_that_share_little():
+    sacrebleu = pytest.importorskip("sacrebleu")
+    random = np.random.default_rng(0)
+    truth, said = ([" ".join(random.choice(list("abcdefgh"), random.integers(1, 9))) for _ in range(6)] for _ in range(2))
+    for count in range(1, 7):
+        found = translations_scored(truth[:count], said[:count])
+        assert found["bleu"]["value"] == pytest.approx(sacrebleu.corpus_bleu(said[:count], [truth[:count]]).score)
+        assert found["chrf"]["value"] == pytest.approx(sacrebleu.corpus_chrf(said[:count], [truth[:count]]).score)
+
+
+@pytest.mark.parametrize(("truth", "cut"), [(["the word 猫 means cat", "a dog", "a cow"], "13a"), (["一只猫", "一条狗", "a cow"], "zh")])
+def test_chinese_is_counted_by_characters_where_most_references_are_chinese(truth, cut):
+    assert f"tok:{cut}" in translations_scored(truth, truth)["signature"]
 
 
 def test_real_pairs_have_a_place(data: Path):

@@ -37,6 +37,7 @@ class Tune(TrainingOptions, Transfer, Common):
     test: str | None = None  # examples to report on at the end
     most: int | None = None  # learn from at most so many examples
     adapt: float = 0.0  # passes of pretraining over the examples' own texts before the task is learnt; 10 are usual
+    metric: str | None = None  # what chooses the best weights: accuracy or macro_f1, spearman or pearson, f1 or exact; the first the task has if not given
     encoding: str | None = None  # of the files
     out: str | None = None  # run folder; runs/LABELS-TASK-STEP if not given
 
@@ -45,6 +46,8 @@ def main(arguments: list[str]) -> int:
     options = parse(Tune, arguments, "tune", ABOUT)
     check(options)
     asks = options.task or found_out(options)
+    if options.metric is not None and asks not in TAUGHT:
+        raise BadInput(f"--metric {options.metric} chooses between the metrics of {', '.join(TAUGHT)}; {asks} has one only: leave it out")
     if asks == "similar":
         return remember(options)
     given = {name: list(examples(path, asks, options)) for name, path in files_of(options)}
@@ -112,13 +115,14 @@ def learned(asks: str, train: list[Any], dev: list[Any], options: Tune) -> tuple
     """By `fit`, on top of a run."""
     from stairs.tasks import TASKS
     from stairs.tasks.feature_cache import weights_hash
+    from stairs.tasks.metrics import choose_metric
     from stairs.tasks.supervised import Examples
     from stairs.training.fit import fit
     from stairs.training.run import load
 
     source = load(options.run)
     kind: Any = TASKS[NAMES[asks]]
-    settings = kind.learned_from(train)
+    settings = {**kind.learned_from(train), "metric": choose_metric(asks, train, options.metric)}
     out = folder_of(NAMES[asks], source.step, options)
     if options.adapt:
         source = adapted(source, Examples(train, dev, weights_hash(source.model)), out, options)
@@ -173,6 +177,7 @@ def adapted(source: Any, examples: Any, out: Path, options: Tune) -> Any:
 def counted(asks: str, train: list[Any], dev: list[Any], options: Tune) -> tuple[Any, Path, dict[str, Any]]:
     """At once: what needs no gradients."""
     from stairs.tasks import ByNGram, ByWords, Sense
+    from stairs.tasks.metrics import choose_metric
     from stairs.tasks.supervised import Examples
     from stairs.text.tokenizer import Tokenizer, TokenizerSpec
     from stairs.training.at_once import learn_at_once
@@ -181,6 +186,8 @@ def counted(asks: str, train: list[Any], dev: list[Any], options: Tune) -> tuple
     if options.run in WITHOUT_A_RUN and asks != "classify":
         raise Unsupported(f"{options.run} learns to classify alone; for {asks} give a run whose step encodes")
     settings = {"seed": options.seed, "data": Examples(train, dev).manifest, "task": asks, "source": options.run, "layers": options.layers}
+    if asks == "classify":
+        settings["metric"] = choose_metric(asks, train, options.metric)
 
     def learn() -> Any:
         if asks == "sense":

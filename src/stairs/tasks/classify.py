@@ -14,7 +14,7 @@ from torch.nn.functional import cross_entropy
 
 from stairs.errors import BadInput
 from stairs.models.transfer import Pooling
-from stairs.tasks.metrics import labels_scored, one_minus
+from stairs.tasks.metrics import labels_scored
 from stairs.tasks.report import report
 from stairs.tasks.rows import Row
 from stairs.tasks.supervised import Supervised, pooled
@@ -93,13 +93,12 @@ class Classify(Supervised):
     def scored(self, examples: Sequence[Any], rows: list[Row], said: list[np.ndarray]) -> dict[str, Any]:
         chances = softmax(np.stack(said))
         truth = [examples[row.example].label for row in rows]
-        measured = labels_scored(truth, [self.labels[i] for i in chances.argmax(1)])
         right = np.array([chances[i, self.labels.index(label)] for i, label in enumerate(truth)])
-        return {
-            "error": one_minus(measured["macro_f1"]),
-            **measured,
-            "surprise": float(-np.log(np.maximum(right, 1e-12)).mean()),
-        }
+        surprise = float(-np.log(np.maximum(right, 1e-12)).mean())
+        return {**labels_scored(truth, self.predictions(examples, rows, said)), "surprise": surprise}
+
+    def predictions(self, examples: Sequence[Any], rows: list[Row], said: list[np.ndarray]) -> list[Any]:
+        return [self.labels[i] for i in np.stack(said).argmax(1)]
 
     def details(self, examples: Sequence[Any], rows: list[Row], said: list[np.ndarray]) -> dict[str, Any]:
         return report([examples[row.example].label for row in rows], softmax(np.stack(said)), self.labels)

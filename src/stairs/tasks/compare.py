@@ -16,7 +16,7 @@ from torch.nn.functional import mse_loss
 
 from stairs.errors import BadInput
 from stairs.tasks.classify import Classify, softmax
-from stairs.tasks.metrics import linear_correlation, one_minus, rank_correlation
+from stairs.tasks.metrics import scores_scored
 from stairs.tasks.rows import Row
 from stairs.tasks.transfer import Linear
 from stairs.text.batch import Batch
@@ -82,9 +82,13 @@ class Compare(Classify):
         if self.labels:
             return super().scored(examples, rows, said)
         truth = np.array([examples[row.example].score for row in rows])
-        guessed = np.stack(said)[:, 0].astype(np.float64)
-        spearman, pearson = rank_correlation(truth, guessed), linear_correlation(truth, guessed)
-        return {"error": one_minus(spearman), "spearman": spearman, "pearson": pearson, "pairs": len(truth)}
+        return scores_scored(truth, np.array(self.predictions(examples, rows, said)))
+
+    def predictions(self, examples: Sequence[Any], rows: list[Row], said: list[np.ndarray]) -> list[Any]:
+        if self.labels:
+            return super().predictions(examples, rows, said)
+        low, high = self.settings["low"], self.settings["high"]
+        return (low + (high - low) * np.stack(said)[:, 0].astype(np.float64)).tolist()
 
     def details(self, examples: Sequence[Any], rows: list[Row], said: list[np.ndarray]) -> dict[str, Any]:
         return super().details(examples, rows, said) if self.labels else {}
@@ -99,5 +103,4 @@ class Compare(Classify):
         found: dict[str, Any] = {"first": pair.first, "second": pair.second}
         if self.labels:
             return {**found, **self.named(softmax(said))}
-        low, high = self.settings["low"], self.settings["high"]
-        return {**found, "score": float(low + (high - low) * said[0])}
+        return {**found, "score": self.predictions([pair], [], [said])[0]}

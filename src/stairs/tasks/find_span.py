@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity, cross_entropy
 
 from stairs.errors import BadInput, preview
-from stairs.tasks.metrics import answers_scored, one_minus
+from stairs.tasks.metrics import answers_scored
 from stairs.tasks.rows import Row
 from stairs.tasks.supervised import Supervised
 from stairs.tasks.transfer import Linear
@@ -116,9 +116,10 @@ class FindSpan(Supervised):
         return best
 
     def scored(self, examples: Sequence[Any], rows: list[Row], said: list[np.ndarray]) -> dict[str, Any]:
-        guesses = [kept["answer"] for kept in self.found(examples, rows, said)]
-        measured = answers_scored([[text for _, text in example.answers] for example in examples], guesses)
-        return {"error": one_minus(measured["f1"]), **measured}
+        return answers_scored([[text for _, text in example.answers] for example in examples], self.predictions(examples, rows, said))
+
+    def predictions(self, examples: Sequence[Any], rows: list[Row], said: list[np.ndarray]) -> list[Any]:
+        return [kept["answer"] for kept in self.found(examples, rows, said)]
 
     def answer(self, text: str, *arguments: Any, second: str | None = None, **options: Any) -> dict[str, Any]:
         """The question, and behind a tab or as `second` the passage."""

@@ -43,6 +43,9 @@ class Classifier(Task):
         blocks = [self.chances(texts[i : i + TEXTS_AT_ONCE]) for i in range(0, len(texts), TEXTS_AT_ONCE)]
         return [self.labels[i] for block in blocks for i in block.argmax(1)]
 
+    def predict(self, examples: Sequence[Text]) -> list[str]:
+        return self.guesses([example.text for example in examples])
+
     def answer(self, text: str, **options: Any) -> dict[str, Any]:
         chances = self.chances([text])[0]
         return {

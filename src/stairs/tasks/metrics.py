@@ -1,19 +1,49 @@
-"""Numbers that say how good an answer is, each with a 95 % confidence interval."""
+"""Numbers that say how good an answer is, each with a 95 % confidence interval.
+
+One metric decides for a task: it chooses the best weights on the validation part, and it ranks models on the test part.
+"""
 
 import math
 import re
 import string
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
-RESAMPLES = 1000
-LEVEL = 0.95
+from stairs.errors import BadInput
+from stairs.tasks.bootstrap import Correlation, Sums, Z, interval
+
+# What each task can be judged by: the first that its examples allow is the default, and more is better. Translators choose their best weights by bits
+# per character: a BLEU of the few sentences that there is time to translate on the way would be noise.
+METRICS: dict[str, tuple[str, ...]] = {
+    "classify": ("accuracy", "macro_f1"),
+    "compare": ("spearman", "pearson", "accuracy", "macro_f1"),  # the first two for scores, the others for labels
+    "tag": ("f1", "accuracy"),  # the first where tags mark spans
+    "span": ("f1", "exact"),
+    "translate": ("bleu", "chrf", "exact"),
+}
+SPAN_TAG = re.compile(r"[BI]-")
 _intervals = True
+
+
+def metrics_for(asks: str, examples: Sequence[Any]) -> tuple[str, ...]:
+    """Those of METRICS that these examples allow."""
+    if asks == "compare":
+        return METRICS[asks][:2] if examples[0].score is not None else METRICS[asks][2:]
+    if asks == "tag" and not any(SPAN_TAG.match(tag) for example in examples for tag in example.tags):
+        return METRICS[asks][1:]
+    return METRICS[asks]
+
+
+def choose_metric(asks: str, examples: Sequence[Any], wanted: str | None = None) -> str:
+    """The one metric that decides: `wanted`, or the default of the task."""
+    there = metrics_for(asks, examples)
+    if wanted is not None and wanted not in there:
+        raise BadInput(f"--metric {wanted} does not fit these examples for {asks}; choose {' or '.join(there)}")
+    return wanted or there[0]
 
 
 @contextmanager
@@ -27,6 +57,10 @@ def without_intervals() -> Iterator[None]:
         _intervals = before
 
 
+def intervals_are_wanted() -> bool:
+    return _intervals
+
+
 def one_minus(found: dict[str, float]) -> dict[str, float]:
     """The error that belongs to a score, with its interval if that has one."""
     others = {"value": "value", "low": "high", "high": "low"}
@@ -34,21 +68,19 @@ def one_minus(found: dict[str, float]) -> dict[str, float]:
 
 
 def ratio(top: np.ndarray, bottom: np.ndarray) -> dict[str, float]:
-    """sum(top) / sum(bottom) over examples drawn again and again with replacement: {"value", "low", "high"}."""
-    if not _intervals:
-        return {"value": float(top.sum() / bottom.sum())}
-    times = RESAMPLES if len(top) < 2_000 else RESAMPLES // 5  # many examples need few draws
-    draws = np.random.default_rng(0).poisson(1.0, (times, len(top))).astype(np.float32)
-    below = draws @ bottom.astype(np.float32)
-    drawn = (draws @ top.astype(np.float32))[below > 0] / below[below > 0]
-    low, high = np.quantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return {"value": float(top.sum() / bottom.sum()), "low": float(low), "high": float(high)}
+    """sum(top) / sum(bottom): {"value", "low", "high"}."""
+    return interval(Sums(np.stack([top, bottom], 1), quotient), _intervals)
+
+
+def quotient(sums: np.ndarray) -> np.ndarray:
+    """The first sum over the second, as a share of correct answers is."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return sums[:, 0] / sums[:, 1]
 
 
 def share(right: int, of: int) -> dict[str, float]:
     """A share and its Wilson interval, which stays honest near 0 and 1 and for few examples."""
-    z = NormalDist().inv_cdf((1 + LEVEL) / 2)
-    value = right / of
+    z, value = Z, right / of
     if not _intervals:
         return {"value": value}
     middle = (value + z * z / (2 * of)) / (1 + z * z / of)
@@ -58,15 +90,24 @@ def share(right: int, of: int) -> dict[str, float]:
 
 def labels_scored(truth: list[str], guessed: list[str]) -> dict[str, Any]:
     """Accuracy and macro-F1 of one label per text."""
-    cells, counts = np.unique([truth, guessed], axis=1, return_counts=True)  # each pair of a true and a guessed label that occurs, and how often
-    names, places = np.unique(cells, return_inverse=True)
-    t, g = places.reshape(cells.shape)
-    right = int(counts[t == g].sum())
-    macro = {"value": float(macro_f1(counts[None], t, g, len(names))[0])}
-    if _intervals:
-        drawn = macro_f1(np.random.default_rng(0).multinomial(len(truth), counts / counts.sum(), RESAMPLES // 5), t, g, len(names))
-        macro |= dict(zip(("low", "high"), map(float, np.quantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])), strict=True))
-    return {"accuracy": share(right, len(truth)), "macro_f1": macro, "texts": len(truth)}
+    right = sum(a == b for a, b in zip(truth, guessed, strict=True))
+    return {"accuracy": share(right, len(truth)), "macro_f1": interval(MacroF1(truth, guessed), _intervals), "texts": len(truth)}
+
+
+class MacroF1:
+    """The mean F1 of the labels that occur, as a statistic of the bootstrap."""
+
+    def __init__(self, truth: Sequence[str], guessed: Sequence[str]) -> None:
+        self.size = len(truth)
+        labels = {label: number for number, label in enumerate(sorted({*truth, *guessed}))}
+        t, g = (np.array([labels[label] for label in side]) for side in (truth, guessed))
+        cells, self.cell = np.unique(t * len(labels) + g, return_inverse=True)  # each pair of a true and a guessed label that occurs
+        self.truth, self.guessed, self.labels = cells // len(labels), cells % len(labels), len(labels)
+
+    def values(self, counts: np.ndarray) -> np.ndarray:
+        places = (np.arange(len(counts)) * len(self.truth))[:, None] + self.cell
+        cells = np.bincount(places.ravel(), counts.ravel(), len(counts) * len(self.truth)).reshape(len(counts), -1)
+        return macro_f1(cells, self.truth, self.guessed, self.labels)
 
 
 def macro_f1(counts: np.ndarray, truth: np.ndarray, guessed: np.ndarray, labels: int) -> np.ndarray:
@@ -77,53 +118,58 @@ def macro_f1(counts: np.ndarray, truth: np.ndarray, guessed: np.ndarray, labels:
     return f1.sum(1) / np.maximum((there > 0).sum(1), 1)
 
 
-def rank_correlation(first: np.ndarray, second: np.ndarray) -> dict[str, float]:
-    """Spearman's correlation, 0 where all are alike, with an interval from pairs drawn again and again."""
-    from scipy.stats import rankdata
+def scores_scored(truth: np.ndarray, guessed: np.ndarray) -> dict[str, Any]:
+    """Both correlations of scores of pairs."""
+    return {"spearman": rank_correlation(truth, guessed), "pearson": linear_correlation(truth, guessed), "pairs": len(truth)}
 
-    return correlated(first, second, lambda values: rankdata(values, axis=-1))
+
+def rank_correlation(first: np.ndarray, second: np.ndarray) -> dict[str, float]:
+    """Spearman's correlation, 0 where all are alike."""
+    return interval(Correlation(first, second, by_rank=True), _intervals)
 
 
 def linear_correlation(first: np.ndarray, second: np.ndarray) -> dict[str, float]:
     """Pearson's correlation, likewise."""
-    return correlated(first, second, lambda values: values)
-
-
-def correlated(first: np.ndarray, second: np.ndarray, of: Callable[[np.ndarray], np.ndarray]) -> dict[str, float]:
-    def correlation(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        a, b = (values - values.mean(-1, keepdims=True) for values in (of(a), of(b)))
-        below = np.sqrt((a * a).sum(-1) * (b * b).sum(-1))
-        return np.where(below > 0, (a * b).sum(-1) / np.where(below > 0, below, 1.0), 0.0)
-
-    if not _intervals:
-        return {"value": float(correlation(first, second))}
-    draws = np.random.default_rng(0).integers(0, len(first), (RESAMPLES, len(first)))
-    low, high = np.quantile(correlation(first[draws], second[draws]), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return {"value": float(correlation(first, second)), "low": float(low), "high": float(high)}
+    return interval(Correlation(first, second, by_rank=False), _intervals)
 
 
 def tags_scored(truth: list[list[str]], guessed: list[list[str]]) -> dict[str, Any]:
     """The share of words with the right tag, and where tags mark spans (B-X, I-X) the F1 of whole spans, as seqeval counts them."""
-    right = [sum(a == b for a, b in zip(*pair, strict=True)) for pair in zip(truth, guessed, strict=True)]
-    measured: dict[str, Any] = {"accuracy": ratio(np.array(right), np.array([len(tags) for tags in truth]))}
-    if any(re.match(r"[BI]-", tag) for tags in truth for tag in tags):
-        from seqeval.metrics.sequence_labeling import get_entities
-
-        found = [(set(get_entities(a)), set(get_entities(b))) for a, b in zip(truth, guessed, strict=True)]
-        both, there, said = (np.array([len(part(*pair)) for pair in found]) for part in (set.intersection, lambda a, b: a, lambda a, b: b))
+    measured: dict[str, Any] = {"accuracy": ratio(*tags_right(truth, guessed).T)}
+    if any(SPAN_TAG.match(tag) for tags in truth for tag in tags):
+        both, there, said = spans_right(truth, guessed).T
         measured["f1"] = ratio(2 * both, there + said)
         measured["precision"], measured["recall"] = (float(both.sum() / max(of.sum(), 1)) for of in (said, there))
         measured["spans"] = int(there.sum())
     return {**measured, "words": sum(map(len, truth)), "sentences": len(truth)}
 
 
+def tags_right(truth: Sequence[Sequence[str]], guessed: Sequence[Sequence[str]]) -> np.ndarray:
+    """(N, 2): the words of each sentence with the right tag, and all of its words."""
+    return np.array([[sum(a == b for a, b in zip(own, other, strict=True)), len(own)] for own, other in zip(truth, guessed, strict=True)])
+
+
+def spans_right(truth: Sequence[Sequence[str]], guessed: Sequence[Sequence[str]]) -> np.ndarray:
+    """(N, 3): the spans of each sentence that were found, those that are there, and those that were said to be."""
+    from seqeval.metrics.sequence_labeling import get_entities
+
+    found = [(set(get_entities(list(a))), set(get_entities(list(b)))) for a, b in zip(truth, guessed, strict=True)]
+    return np.array([[len(a & b), len(a), len(b)] for a, b in found])
+
+
 def answers_scored(truth: list[list[str]], guessed: list[str]) -> dict[str, Any]:
     """Exact match and F1 of answers, each against the best of the right ones; no right answer means that "" is right. As published with SQuAD
     (Rajpurkar et al. 2016), and for Chinese with CMRC 2018 (Cui et al. 2019)."""
-    exact = np.array([max(normal(answer) == normal(guess) for answer in answers or [""]) for answers, guess in zip(truth, guessed, strict=True)])
-    f1 = np.array([max(overlap(answer, guess) for answer in answers or [""]) for answers, guess in zip(truth, guessed, strict=True)])
+    exact, f1 = answers_right(truth, guessed).T
     ones = np.ones(len(truth))
-    return {"exact": ratio(exact.astype(np.float64), ones), "f1": ratio(f1, ones), "questions": len(truth)}
+    return {"exact": ratio(exact, ones), "f1": ratio(f1, ones), "questions": len(truth)}
+
+
+def answers_right(truth: Sequence[Sequence[str]], guessed: Sequence[str]) -> np.ndarray:
+    """(N, 2): whether each answer is exact, and its F1."""
+    exact = [max(normal(answer) == normal(guess) for answer in answers or [""]) for answers, guess in zip(truth, guessed, strict=True)]
+    f1 = [max(overlap(answer, guess) for answer in answers or [""]) for answers, guess in zip(truth, guessed, strict=True)]
+    return np.array([exact, f1], np.float64).T
 
 
 HAN = r"[\u3400-\u9fff]"
@@ -158,29 +204,3 @@ def longest_run(a: list[str], b: list[str]) -> int:
     return best
 
 
-def translations_scored(truth: Sequence[str], said: Sequence[str]) -> dict[str, Any]:
-    """BLEU and chrF as sacrebleu counts them, and the share that is right to the letter. Chinese is cut into characters, other text by rule 13a."""
-    from sacrebleu.metrics import BLEU, CHRF
-
-    bleu = BLEU(tokenize="zh" if any(re.search(HAN, sentence) for sentence in truth) else "13a")
-    whole = bleu.corpus_score(list(said), [list(truth)])
-    each = [bleu.corpus_score([one], [[other]]) for one, other in zip(said, truth, strict=True)]
-    counts = np.array([[*one.counts, *one.totals, one.sys_len, one.ref_len] for one in each], np.float32)
-    draws = np.random.default_rng(0).poisson(1.0, (RESAMPLES, len(counts))).astype(np.float32)
-    low, high = np.quantile(bleu_of(draws @ counts), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    exact = share(sum(one.strip() == other.strip() for one, other in zip(said, truth, strict=True)), len(truth))
-    return {
-        "bleu": {"value": whole.score, "low": min(float(low), whole.score), "high": max(float(high), whole.score)},
-        "chrf": CHRF().corpus_score(list(said), [list(truth)]).score,
-        "exact": exact,
-        "sentences": len(truth),
-        "signature": str(bleu.get_signature()),
-    }
-
-
-def bleu_of(counts: np.ndarray) -> np.ndarray:
-    """Papineni et al. 2002, of sums (N, 10): n-grams in common for n from 1 to 4, all n-grams, and the lengths of what was said and of the truth."""
-    common, all_grams, said, truth = counts[:, :4], np.maximum(counts[:, 4:8], 1), np.maximum(counts[:, 8], 1), counts[:, 9]
-    with np.errstate(divide="ignore"):
-        precision = np.exp(np.log(common / all_grams).mean(1))
-    return 100 * precision * np.exp(np.minimum(1 - truth / said, 0))

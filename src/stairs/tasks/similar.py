@@ -14,7 +14,7 @@ from torch import Tensor
 from stairs.errors import BadInput
 from stairs.layers.nearest import Nearest
 from stairs.tasks.beside import Beside
-from stairs.tasks.metrics import linear_correlation, rank_correlation
+from stairs.tasks.metrics import scores_scored
 from stairs.tasks.task import Task
 from stairs.text.batch import Batch
 
@@ -53,7 +53,7 @@ class Similar(Beside):
             raise BadInput(f"{came}; cosines are judged by scores, labels by stairs tune --task compare")
         first, second = (self.vectors([getattr(example, side) for example in examples]) for side in ("first", "second"))
         truth, near = np.array([example.score for example in examples]), cosines(first, second)
-        return {"spearman": rank_correlation(truth, near), "pearson": linear_correlation(truth, near), "pairs": len(examples)}
+        return scores_scored(truth, near)
 
     def kept(self) -> list[str]:
         return self.texts

@@ -23,6 +23,7 @@ from stairs.models.base import Model, Speaker
 from stairs.models.transfer import Pooling, Transfer
 from stairs.progress import say_more, track
 from stairs.tasks.feature_cache import kept
+from stairs.tasks.metrics import METRICS, one_minus
 from stairs.tasks.mix import Reading
 from stairs.tasks.rows import Form, LabelledRows, Row, collated
 from stairs.tasks.task import Task, weights
@@ -105,8 +106,18 @@ class Supervised(Task):
         raise AssertionError("each task has its own")
 
     def scored(self, examples: Sequence[Any], rows: list[Row], said: list[np.ndarray]) -> dict[str, Any]:
-        """How good it is, by what the head said of each row; "error" is what training makes smaller."""
+        """How good it is, by what the head said of each row."""
         raise AssertionError("each task has its own")
+
+    def predictions(self, examples: Sequence[Any], rows: list[Row], said: list[np.ndarray]) -> list[Any]:
+        """What it answers for each example, as the metrics compare it with the truth."""
+        raise AssertionError("each task has its own")
+
+    def measured(self, examples: Sequence[Any], rows: list[Row], said: list[np.ndarray]) -> dict[str, Any]:
+        """`scored`, and the "error" that training makes smaller: of the metric that was chosen, or else the first that is measured."""
+        found = self.scored(examples, rows, said)
+        metric = next(name for name in (self.settings.get("metric"), *METRICS[self.asks]) if name in found)
+        return {"error": one_minus(found[metric]), **found}
 
     # Learning
 
@@ -174,12 +185,12 @@ class Supervised(Task):
         examples = shards.held_out if split == "held_out" else shards.train
         if self.transfer.transfer == "features":
             given = self.remember(split, lambda: self.examples(shards, split))  # the encoder does not change, so neither does what it says
-            return self.scored(examples, given.rows, self.said_of(given.vectors))
+            return self.measured(examples, given.rows, self.said_of(given.vectors))
         positions = self.positions(shards)
         if most is not None and positions > most:
             examples = [examples[i] for i in np.unique(np.linspace(0, len(examples) - 1, max(most * len(examples) // positions, 1)).astype(np.int64))]
         given = self.remember(f"{split} {most}", lambda: LabelledRows(self.rows(examples), self.tokenizer.pad, self.targets))
-        return self.scored(examples, given.rows, self.said(given.rows))
+        return self.measured(examples, given.rows, self.said(given.rows))
 
     def positions(self, shards: Any) -> int:
         if self.transfer.transfer == "features":
@@ -194,13 +205,17 @@ class Supervised(Task):
 
     def evaluate(self, examples: Sequence[Any]) -> dict[str, Any]:
         rows = self.rows(examples)
-        return self.scored(examples, rows, self.said(rows))
+        return self.measured(examples, rows, self.said(rows))
+
+    def predict(self, examples: Sequence[Any]) -> list[Any]:
+        rows = self.rows(examples)
+        return self.predictions(examples, rows, self.said(rows))
 
     def reported(self, examples: Sequence[Any]) -> dict[str, Any]:
         rows = self.rows(examples)
         said = self.said(rows)
         learnt = {"mix": self.reading.weights()} if self.reading.mixes else {}
-        return self.scored(examples, rows, said) | self.details(examples, rows, said) | learnt
+        return self.measured(examples, rows, said) | self.details(examples, rows, said) | learnt
 
     def details(self, examples: Sequence[Any], rows: list[Row], said: list[np.ndarray]) -> dict[str, Any]:
         """What a report says besides the score."""

@@ -21,9 +21,9 @@ from stairs.errors import BadInput, preview
 from stairs.models.base import Model, Translator
 from stairs.progress import say, track
 from stairs.tasks.decoding import Searched, beam_search, check_beams, continuations
-from stairs.tasks.metrics import translations_scored
 from stairs.tasks.speaking import Speaking
 from stairs.tasks.stream import quality, token_counts
+from stairs.tasks.translation_metrics import translations_scored
 from stairs.text.batch import Batch, by_length, next_token_batch, padded
 from stairs.text.bulk import Encoder
 from stairs.text.examples import Translation
@@ -142,12 +142,24 @@ class Translate(Speaking):
         return self.surprise_of(pairs, None) | self.scored(pairs.examples, beams)
 
     def scored(self, examples: Sequence[Translation], beams: int = BEAM) -> dict[str, Any]:
+        return translations_scored([example.target for example in examples], self.said(examples, beams))
+
+    def predict(self, examples: Sequence[Translation]) -> list[str]:
+        """A translation of each, in the direction of this run; nothing for a sentence that is empty or longer than the model reads."""
+        found = [""] * len(examples)
+        turned, most = self.turned(examples), self.model.config.context - 2
+        fits = [i for i, ids in enumerate(self.tokenizer.encode_batch([example.source for example in turned])) if 0 < len(ids) <= most]
+        for number, said in zip(fits, self.said([turned[i] for i in fits]), strict=True):
+            found[number] = said
+        return found
+
+    def said(self, examples: Sequence[Translation], beams: int = BEAM) -> list[str]:
+        """The best translation of each source, no longer than the true one suggests."""
         on_cpu = next(self.model.parameters()).device.type == "cpu"
         speaker = self.model.prepared_for_inference(self.precision) if on_cpu else self.model  # a new one: the weights may have changed
         bounds = [LONGER_THAN_TRUE * len(ids) + MORE for ids in self.tokenizer.encode_batch([example.target for example in examples])]
         with track("translating", total=len(examples), unit="sentences") as advance:
-            said = self.translated([example.source for example in examples], beams=beams, speaker=speaker, advance=advance, bounds=bounds)
-        return translations_scored([example.target for example in examples], said)
+            return self.translated([example.source for example in examples], beams=beams, speaker=speaker, advance=advance, bounds=bounds)
 
     @torch.no_grad()
     def surprise_of(self, pairs: Pairs, most: int | None) -> dict[str, Any]:

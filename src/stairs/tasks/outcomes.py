@@ -1,0 +1,83 @@
+"""What became of each test example: the little that a metric needs to know of it, so that two models can be compared example by example.
+
+    accuracy of labels, exact answers     "0110...", a character per example: whether it was right
+    macro_f1                              the label that was given
+    spearman, pearson                     the score that was given
+    accuracy of tags                      [words with the right tag, words]
+    f1 of tags                            [spans found, spans there, spans said to be there]
+    f1 of answers                         how much of the answer was right
+    bleu, chrf                            the counts of `translation_metrics`
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from stairs.tasks import metrics, translation_metrics
+from stairs.tasks.bootstrap import Correlation, Statistic, Sums
+from stairs.tasks.metrics import MacroF1, quotient
+
+Outcomes = str | list[Any]
+DIGITS = 6  # of a score that is kept
+
+
+def truth_of(asks: str, examples: Sequence[Any]) -> list[Any]:
+    """What a model should have said of each example."""
+    if asks == "tag":
+        return [list(example.tags) for example in examples]
+    if asks == "span":
+        return [[text for _, text in example.answers] for example in examples]
+    if asks == "translate":
+        return [example.target for example in examples]
+    return [example.label if getattr(example, "score", None) is None else example.score for example in examples]
+
+
+def measure(asks: str, examples: Sequence[Any], predictions: Sequence[Any]) -> dict[str, Any]:
+    """Every metric of the task, with its interval."""
+    truth, said = truth_of(asks, examples), list(predictions)
+    if asks == "tag":
+        return metrics.tags_scored(truth, said)
+    if asks == "span":
+        return metrics.answers_scored(truth, said)
+    if asks == "translate":
+        return translation_metrics.translations_scored(truth, said)
+    return metrics.labels_scored(truth, said) if isinstance(truth[0], str) else metrics.scores_scored(np.array(truth), np.array(said))
+
+
+def outcomes(metric: str, asks: str, examples: Sequence[Any], predictions: Sequence[Any]) -> Outcomes:
+    """For a report: plain data, one entry per example."""
+    truth, said = truth_of(asks, examples), list(predictions)
+    if metric in translation_metrics.COUNTED:
+        return translation_metrics.COUNTED[metric][0](truth, said).tolist()
+    if asks == "tag":
+        return (metrics.spans_right if metric == "f1" else metrics.tags_right)(truth, said).tolist()
+    if asks == "span" and metric == "f1":
+        return metrics.answers_right(truth, said)[:, 1].round(DIGITS).tolist()
+    if metric == "macro_f1":
+        return said
+    if metric in ("spearman", "pearson"):
+        return [float(f"{score:.{DIGITS}g}") for score in said]
+    right = metrics.answers_right(truth, said)[:, 0] if asks == "span" else [a == b for a, b in zip(strip(truth), strip(said), strict=True)]
+    return "".join("1" if one else "0" for one in right)
+
+
+def strip(texts: Sequence[str]) -> list[str]:
+    return [text.strip() for text in texts]
+
+
+def statistic(metric: str, asks: str, examples: Sequence[Any], found: Outcomes) -> Statistic:
+    """The metric as the bootstrap draws it, from outcomes that were kept."""
+    if metric in translation_metrics.COUNTED:
+        return Sums(np.array(found), translation_metrics.COUNTED[metric][1])
+    if metric == "macro_f1":
+        return MacroF1(truth_of(asks, examples), list(found))
+    if metric in ("spearman", "pearson"):
+        return Correlation(np.array(truth_of(asks, examples)), np.array(found), by_rank=metric == "spearman")
+    if asks == "tag" and metric == "f1":
+        both, there, said = np.array(found).T
+        return Sums(np.stack([2 * both, there + said], 1), quotient)
+    if asks == "tag":
+        return Sums(np.array(found), quotient)
+    right = np.array([int(one) for one in found] if isinstance(found, str) else found)
+    return Sums(np.stack([right, np.ones(len(right))], 1), quotient)
