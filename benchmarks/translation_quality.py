@@ -47,7 +47,8 @@ def pairs(task: Any, name: str, options: argparse.Namespace) -> list[dict[str, A
     for beams, found in said.items():
         scored = translations_scored(truth, found)
         bleu = scored["bleu"]
-        print(f"{name:20} beam {beams}: BLEU {bleu['value']:.2f} ({bleu['low']:.2f} to {bleu['high']:.2f}), chrF {scored['chrf']['value']:.2f}", flush=True)
+        chrf = scored["chrf"]["value"]
+        print(f"{name:20} beam {beams}: BLEU {bleu['value']:.2f} ({bleu['low']:.2f} to {bleu['high']:.2f}), chrF {chrf:.2f}", flush=True)
     points, shortest = [], 1
     for longest in BORDERS:
         own = [n for n, source in enumerate(sources) if shortest <= len(source.split()) <= longest]

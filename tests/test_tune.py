@@ -169,3 +169,16 @@ def test_a_label_of_the_test_file_alone(folder, capsys):
     (folder / "test.tsv").write_text("text\tlabel\nsoup\tfood\nrain\tnews\n")
     assert main(["tune", "bert", file, "--test", "test.tsv", *QUICK]) == 2
     assert "test.tsv:3: the label 'news' was not in the training file" in capsys.readouterr().err
+
+
+def test_the_metric_that_chooses_the_weights_is_kept_with_the_run(folder, capsys):
+    file = write(folder, "classify")
+    assert main(["tune", "bert", file, "--out", "run", "--metric", "macro_f1", *QUICK, "--json"]) == 0
+    dev = json.loads(capsys.readouterr().out)["dev"]
+    assert dev["error"]["value"] == pytest.approx(1 - dev["macro_f1"]["value"])
+    assert main(["tune", "bert", file, "--out", "run", *QUICK]) == 2
+    assert "settings.metric = 'macro_f1' and now 'accuracy' came" in capsys.readouterr().err
+    assert main(["tune", "bert", file, "--out", "other", "--metric", "f1", *QUICK]) == 2
+    assert "--metric f1 does not fit these examples for classify; choose accuracy or macro_f1" in capsys.readouterr().err
+    assert main(["tune", "bert", file, "--task", "similar", "--metric", "f1"]) == 2
+    assert "similar has one only: leave it out" in capsys.readouterr().err

@@ -19,9 +19,10 @@ from stairs.text.examples import Text
 from stairs.text.numbers import number_pairs
 from stairs.text.shards import build
 from stairs.text.tokenizer import TokenizerSpec
+from stairs.training.folder import held
 from stairs.training.gradients import Gradients
 from stairs.training.recipe import Recipe
-from stairs.training.run import load
+from stairs.training.run import Run, load
 
 SHARE = 2.5  # seconds of each that learns by gradients
 TINY = {"width": 8}
@@ -224,17 +225,63 @@ def test_the_cheapest_within_the_interval_of_the_best_is_recommended():
     assert "no other step" in recommendation([row("ngram", 0.70, 0.68, 0.72, 1)])["why"] and recommendation([]) is None
 
 
-def test_a_bug_in_one_model_ends_the_command_with_1_after_the_others(tmp_path, monkeypatch, capsys):
+def test_a_bug_in_one_model_ends_the_command_with_1_after_the_others(files, monkeypatch, capsys):
     from stairs.cli import main
 
     def broken(*given):
         raise IndexError("0")
 
     monkeypatch.setattr(steps.ByWords, "learned", broken)
-    text, labels = tmp_path / "cats.txt", tmp_path / "cats.csv"
-    text.write_text("\n\n".join(f"The cat {i} sat on the mat. It was cat number {i}." for i in range(50)))
-    labels.write_text("text,label\n" + "\n".join(f"{example.text},{example.label}" for example in labelled()))
-    given = ["climb", str(text), "--labels", str(labels), "--steps", "ngram,words", "--out", str(tmp_path / "out")]
+    given = ["climb", *files, "--steps", "ngram,words"]
     assert main(given) == 1
     said = capsys.readouterr()
     assert "ngram" in said.out and said.err.splitlines()[-1] == "stairs: error: a bug stopped words; the other models are done"
+
+
+@pytest.fixture
+def files(tmp_path):
+    """A text and labels, as a command takes them."""
+    text, labels = tmp_path / "cats.txt", tmp_path / "cats.csv"
+    text.write_text("\n\n".join(f"The cat {i} sat on the mat. It was cat number {i}." for i in range(50)))
+    labels.write_text("text,label\n" + "\n".join(f"{example.text},{example.label}" for example in labelled()))
+    return [str(text), "--labels", str(labels), "--out", str(tmp_path / "out"), "--budget", "20s"]
+
+
+def test_a_second_climb_in_a_folder_that_is_being_climbed_ends_with_5_and_touches_nothing(files, tmp_path, stairs):
+    out = tmp_path / "out"
+    with held(out):
+        before = {path: path.read_bytes() for path in out.iterdir()}
+        ended = stairs("climb", *files, "--steps", "words")
+        assert ended.returncode == 5 and "is being written by process" in ended.stderr.splitlines()[-1], ended.stderr
+        assert {path: path.read_bytes() for path in out.iterdir()} == before
+    assert stairs("climb", *files, "--steps", "words").returncode == 0
+
+
+def test_a_climb_that_was_refused_leaves_no_folder(files, tmp_path, command):
+    ended = command("climb", *files, "--steps", "bret")
+    assert ended.code == 2 and "'bret'" in ended.err and not (tmp_path / "out").exists()
+
+
+def test_a_folder_of_another_climb_is_refused_with_what_is_different(files, tmp_path, command):
+    assert command("climb", *files, "--steps", "words").code == 0
+    report = json.loads((tmp_path / "out" / "report.json").read_text())
+    assert report["format"] == 1 and report["settings"]["metric"] == "accuracy" == report["rows"][0]["metric"]
+    for option, said in ((("--metric", "macro_f1"), "metric = 'accuracy' and now 'macro_f1'"), (("--seed", "1"), "was begun with")):
+        ended = command("climb", *files, "--steps", "words", *option)
+        assert ended.code == 2 and said in ended.err, ended.err
+    (tmp_path / "out" / "report.json").write_text(json.dumps(report | {"format": 7}))
+    ended = command("climb", *files, "--steps", "words")
+    assert ended.code == 2 and "has the format 7, and this version writes 1" in ended.err
+
+
+def test_a_metric_of_another_task_is_refused_with_those_there_are(files, command):
+    ended = command("climb", *files, "--metric", "bleu")
+    assert ended.code == 2 and "--metric bleu does not fit these examples for classify; choose accuracy or macro_f1" in ended.err
+
+
+def test_the_metric_that_was_asked_for_ranks_and_chooses_the_weights(ground, quick):
+    row = climb(replace(ground, metric="macro_f1"), budget=60, steps=["bert"])["rows"][0]
+    assert row["metric"] == "macro_f1" and row["score"] == row["macro_f1"]
+    lines = [line for line in Run(ground.out / row["run"]).metrics() if "error" in line]
+    assert lines and all(line["error"]["value"] == pytest.approx(1 - line["macro_f1"]["value"]) for line in lines)
+    assert load(ground.out / row["run"]).settings["metric"] == "macro_f1"

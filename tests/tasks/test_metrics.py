@@ -1,10 +1,25 @@
 """Figures of merit, beside the libraries and the examples they were published with."""
 
+import json
+
 import numpy as np
 import pytest
 from scipy.stats import pearsonr, spearmanr
 
-from stairs.tasks.metrics import answers_scored, linear_correlation, normal, overlap, rank_correlation, tags_scored
+from stairs.errors import BadInput
+from stairs.tasks.bootstrap import interval
+from stairs.tasks.metrics import (
+    answers_scored,
+    choose_metric,
+    linear_correlation,
+    metrics_for,
+    normal,
+    overlap,
+    rank_correlation,
+    tags_scored,
+)  # fmt: skip
+from stairs.tasks.outcomes import measure, outcomes, statistic, truth_of
+from stairs.text.examples import Pair, Span, Tagged, Text, Translation
 
 
 def test_spans_as_seqeval_counts_them():
@@ -54,3 +69,47 @@ def test_correlations():
     assert rank_correlation(a, b)["value"] == pytest.approx(spearmanr(a, b)[0])
     assert linear_correlation(a, b)["value"] == pytest.approx(pearsonr(a, b)[0])
     assert rank_correlation(a, np.zeros(50))["value"] == 0
+
+
+@pytest.mark.parametrize(
+    ("asks", "example", "there"),
+    [
+        ("classify", Text("a", "good"), ("accuracy", "macro_f1")),
+        ("compare", Pair("a", "b", "same"), ("accuracy", "macro_f1")),
+        ("compare", Pair("a", "b", score=0.5), ("spearman", "pearson")),
+        ("tag", Tagged(("Rome",), ("B-place",)), ("f1", "accuracy")),
+        ("tag", Tagged(("Rome",), ("PROPN",)), ("accuracy",)),
+        ("span", Span("where", "in Rome", ((3, "Rome"),)), ("f1", "exact")),
+        ("translate", Translation("a", "b"), ("bleu", "chrf", "exact")),
+    ],
+)
+def test_one_metric_decides_for_a_task(asks, example, there):
+    assert metrics_for(asks, [example]) == there and choose_metric(asks, [example]) == there[0]
+    assert choose_metric(asks, [example], there[-1]) == there[-1]
+    with pytest.raises(BadInput, match=f"--metric perplexity does not fit these examples for {asks}; choose {' or '.join(there)}"):
+        choose_metric(asks, [example], "perplexity")
+
+
+@pytest.mark.parametrize(("asks", "example", "wrong"), [
+    ("classify", Text("a", "good"), "bad"),
+    ("compare", Pair("a", "b", "same"), "other"),
+    ("tag", Tagged(("in", "Rome"), ("O", "B-place")), ["O", "O"]),
+    ("span", Span("where", "in Rome", ((3, "Rome"),)), "in"),
+    ("translate", Translation("a", "the cat sat on the mat"), "the cat sat on a mat"),
+])  # fmt: skip
+def test_what_a_report_keeps_of_each_example_is_enough_for_every_metric(asks, example, wrong):
+    examples = [example] * 5
+    right = truth_of(asks, examples)[0][0] if asks == "span" else truth_of(asks, examples)[0]
+    said = [right, wrong, right, wrong, wrong]
+    measured = measure(asks, examples, said)
+    for metric in metrics_for(asks, examples):
+        kept = json.loads(json.dumps(outcomes(metric, asks, examples, said)))
+        assert len(kept) == 5 and interval(statistic(metric, asks, examples, kept))["value"] == pytest.approx(measured[metric]["value"])
+
+
+def test_scores_of_pairs_are_kept_and_correlated():
+    examples, said = [Pair("a", "b", score=i / 9) for i in range(10)], [((7 * i) % 10) / 3 for i in range(10)]
+    measured = measure("compare", examples, said)
+    for metric in ("spearman", "pearson"):
+        kept = outcomes(metric, "compare", examples, said)
+        assert interval(statistic(metric, "compare", examples, kept))["value"] == pytest.approx(measured[metric]["value"])

@@ -22,7 +22,7 @@ def test_pictures(client, climbed, picture):
     climb(climbed, *(judged(name, 0.7, 2.0) for name in ("constructor", "toString", "阶梯")))
     address = f"/api/climb/hill/{picture}"
     svg = client.get(address).text
-    assert svg.startswith("<svg") and "<img" not in svg and "constructor" in svg and "阶梯" in svg and "macro f1" in svg
+    assert svg.startswith("<svg") and "<img" not in svg and "constructor" in svg and "阶梯" in svg and "macro F1" in svg
     assert client.get(address, params={"format": "png"}).content.startswith(b"\x89PNG")
     assert len(client.get(address, params={"format": "json"}).json()["rows"]) == 5
     assert client.get(address, params={"language": "xx"}).status_code == 422
@@ -91,3 +91,9 @@ def test_its_runs_are_opened_in_the_order_of_its_rows_and_new_ones_are_taken_in(
     shelf.look_again()
     assert list(shelf.runs)[-1] == f"classify-{TRICK}" == shelf.shown(shelf.climb("hill"))["rows"][1]["runs"][0]
     assert Climb(tmp_path / "none", "none").runs() == []
+
+
+def test_a_report_of_another_format_is_a_sentence(client, climbed):
+    (climbed / "report.json").write_text(json.dumps(climb(climbed) | {"format": 7}))
+    assert "has the format 7, and this version shows 1" in client.get("/api/climb/hill").json()["problem"]
+    climb(climbed)

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stairs.climb.words import QUALITIES
 from stairs.errors import BadInput
 from stairs.text.examples import Pair, Span, Tagged, Translation
 from stairs.text.shards import Shards
@@ -43,6 +42,7 @@ class Ground:
     megabytes: float = 0.0  # of text
     like: Path | None = None  # the folder of another climb, whose plans and clocks this one follows
     asks: str = ""  # which task the examples are for; none if there are none
+    metric: str = ""  # that chooses the best weights and ranks the models
     cut: Any = None  # how both sides of pairs are cut, if they are to be translated
     train: Sequence[Any] = ()
     dev: Sequence[Any] = ()
@@ -83,11 +83,6 @@ def digest(examples: Sequence[Any]) -> str:
     for example in examples:
         found.update(repr(replace(example, where="")).encode())
     return found.hexdigest()
-
-
-def metric_of(measured: dict[str, Any]) -> str:
-    """The name of what the steps of a task are compared by."""
-    return next(name for name in QUALITIES if name in measured)
 
 
 class Told(NamedTuple):

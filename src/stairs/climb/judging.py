@@ -7,7 +7,7 @@ from typing import Any
 
 from safetensors import safe_open
 
-from stairs.climb.ground import SHOWN, Ground, metric_of, told
+from stairs.climb.ground import SHOWN, Ground, told
 from stairs.progress import quiet
 from stairs.tasks import Translate
 from stairs.tasks.supervised import Supervised
@@ -27,12 +27,11 @@ def judged(ground: Ground, folder: Path, seconds: float) -> dict[str, Any]:
         answered(task, timed)
         per_text = (time.monotonic() - started) / len(timed) * 1000
         said = [brief(task.answer(told(example).asked)) for example in ground.test[:SHOWN]]
-    metric = metric_of(measured)
     intervals = {name: found for name, found in measured.items() if isinstance(found, dict) and "value" in found and name != "error"}
     return {
         "run": folder.name,
-        "metric": metric,
-        "score": measured[metric],
+        "metric": ground.metric,
+        "score": measured[ground.metric],
         **intervals,
         "said": said,
         "seconds": round(seconds, 3),

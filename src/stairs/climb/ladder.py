@@ -16,12 +16,13 @@ from typing import Any
 from stairs.climb.ground import SHOWN, Ground, Plans, digest, told
 from stairs.climb.shares import SWEEPING_SHARE, allot, choose_within, time_of
 from stairs.climb.steps import Step, steps_for
-from stairs.climb.words import worded
+from stairs.climb.words import FORMAT, worded
 from stairs.errors import BadInput, StairsError
 from stairs.files import write_json
 from stairs.progress import say
+from stairs.tasks.metrics import choose_metric
 from stairs.training.folder import check_writable
-from stairs.training.run import versions
+from stairs.training.run import refuse_changes, versions
 
 REPORT = "report.json"
 LONGEST = 300  # letters of an example that is shown
@@ -46,6 +47,8 @@ def climb(
     """Train and judge each model within `budget` seconds, counted from `began`; one that fails is listed with the reason and never stops the rest."""
     check_writable(ground.out)
     began = time.monotonic() if began is None else began
+    if ground.asks and not ground.metric:
+        ground = replace(ground, metric=choose_metric(ground.asks, ground.train))
     found = steps_for(ground.asks, adopted)
     strangers = [step for step in steps or [] if step not in [own.name for own in found]]
     if strangers:
@@ -106,17 +109,24 @@ def begun(ground: Ground, budget: float) -> dict[str, Any]:
     """The report as it stands, if it is of a climb on the same ground; else one without rows."""
     shown = [{"text": own.asked.replace("\t", " | ")[:LONGEST], "right": own.right} for own in map(told, ground.test[:SHOWN])]
     labelled = digest((*ground.train, *ground.dev, *ground.test))
-    settings = {"seed": ground.seed, "order": ground.order, "text": ground.text, "asks": ground.asks, "labelled": labelled}
+    settings = {
+        "seed": ground.seed, "order": ground.order, "text": ground.text, "asks": ground.asks, "labelled": labelled, "metric": ground.metric,
+    }  # fmt: skip
     fresh = {
-        "settings": settings, "rows": [], "recommendation": None, "budget": budget, "used": 0.0, "shares": {}, "test": shown,
+        "format": FORMAT, "settings": settings, "rows": [], "recommendation": None, "budget": budget, "used": 0.0, "shares": {}, "test": shown,
         "plans": dict(ground.plans.known),
         "examples": {name: len(getattr(ground, name)) for name in ("train", "dev", "test")}, "versions": versions(),
     }  # fmt: skip
     try:
         before = json.loads((ground.out / REPORT).read_text("utf-8"))
-        return {**fresh, **{name: before[name] for name in ("rows", "used", "plans", "shares")}} if before["settings"] == settings else fresh
-    except (OSError, ValueError, KeyError, TypeError):
+        came = before.get("format")
+        begun_with, kept = before["settings"], {name: before[name] for name in ("rows", "used", "plans", "shares")}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return fresh
+    if came != FORMAT:
+        raise BadInput(f"{ground.out / REPORT} has the format {came}, and this version writes {FORMAT}; choose another folder with --out")
+    refuse_changes(begun_with, settings, ground.out)
+    return {**fresh, **kept}
 
 
 def row_of(step: Step, ground: Ground, share: float) -> dict[str, Any]:

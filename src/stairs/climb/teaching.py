@@ -45,7 +45,7 @@ def taught(ground: Ground, step: str, source: Path, seconds: float, new: bool = 
     kind: Any = TASKS[TAUGHT[ground.asks]]
     encoder = load(source).model
     examples = Examples(ground.train, ground.dev, weights_hash(encoder))
-    settings = kind.learned_from(ground.train)
+    settings = {**kind.learned_from(ground.train), "metric": ground.metric}
     pooling: dict[str, Any] = {"pooling": "mean"} if ground.asks == "classify" else {}
 
     def task_with(way: str) -> Supervised:

@@ -3,11 +3,16 @@
 from typing import Any
 
 LANGUAGES = ("en", "zh")
-QUALITIES = {  # the first of them that a task has is what its steps are compared by
-    "bleu": ("BLEU", "BLEU"),
-    "spearman": ("rank correlation", "等级相关系数"),
-    "f1": ("F1", "F1"),
+FORMAT = 1  # of report.json: one of another number is neither continued nor shown
+QUALITIES = {  # the metrics by their names; which a task has, METRICS in tasks/metrics.py says
     "accuracy": ("accuracy", "准确率"),
+    "macro_f1": ("macro F1", "宏平均 F1"),
+    "spearman": ("rank correlation (Spearman)", "等级相关系数（Spearman）"),
+    "pearson": ("correlation (Pearson)", "相关系数（Pearson）"),
+    "f1": ("F1", "F1"),
+    "exact": ("exact match", "完全匹配率"),
+    "bleu": ("BLEU", "BLEU"),
+    "chrf": ("chrF", "chrF"),
 }
 WORDS: dict[str, tuple[str, str]] = {
     "title": ("Which step is worth it?", "爬到哪一级才值得？"),

@@ -16,7 +16,7 @@ from stairs.commands.options import Common, Cutting, Reading, check_seed, corpus
 from stairs.errors import BadInput, Unsupported
 from stairs.models.transfer import TAUGHT
 from stairs.progress import say
-from stairs.training.folder import LOCK, RUN, check_writable, passing
+from stairs.training.folder import LOCK, RUN, check_unlocked, check_writable, held, passing
 from stairs.training.options import seconds
 
 ABOUT = """Train the steps on the same text and labels within a budget, judge them on the same held-out data, and say which is the cheapest that
@@ -36,6 +36,7 @@ class Climb(Cutting, Reading, Common):
     steps: str | None = None  # only these, separated by commas
     adopted: tuple[str, ...] = ()  # runs, or installed packages of weights, that are climbed as well; the installed ones that are known if not given
     most: int | None = None  # take at most so many of the labelled examples
+    metric: str | None = None  # chooses the best weights and ranks the models: accuracy, macro_f1, spearman, pearson, f1, exact, bleu or chrf
     order: int = 3  # of the n-grams
     like: str | None = None  # the folder of another climb, to do it again: the same sizes and the same clock, however long it takes
     out: str | None = None  # folder of the report and the runs; runs/climb-CORPUS if not given
@@ -57,6 +58,7 @@ def main(arguments: list[str]) -> int:
     from stairs.climb.report import write
     from stairs.climb.shares import most_translated
     from stairs.commands.climb_table import watching, written
+    from stairs.tasks.metrics import choose_metric
     from stairs.text.samples import PythonProse
     from stairs.text.shards import build
 
@@ -64,18 +66,20 @@ def main(arguments: list[str]) -> int:
     began = time.monotonic()
     labelled = examples(options, asks)
     corpus = corpus_from(options.corpus, options) if options.corpus else PythonProse()
+    chosen = choose_metric(asks, labelled, options.metric) if labelled else ""
     ground = Ground(
         lambda step: build(corpus, spec_from(options, step)), out, "" if asks == "translate" else corpus.content_hash, options.seed, options.order,
         megabytes=0.0 if asks == "translate" else text_size(corpus) / 1e6, like=Path(options.like) if options.like else None,
         plans=plans_in(Path(options.like)) if options.like else Plans(), cut=pairs.spec_of(options, "transformer", options.labels is None),
-        **(parted(labelled, asks, options.seed, most_translated(budget)) if labelled else {}),
+        metric=chosen, **(parted(labelled, asks, options.seed, most_translated(budget)) if labelled else {}),
     )  # fmt: skip
     said = shlex.join(["stairs", "climb", *arguments])
     steps = [step.strip() for step in options.steps.split(",")] if options.steps else None
-    others = adopted(options, asks, out)
-    with watching(budget) as onlooker:
-        report = climb(ground, budget=budget, steps=steps, adopted=others, command=said, onlooker=onlooker, began=began)
-    page = write(report, out)
+    with held(out):
+        others = adopted(options, asks, out)
+        with watching(budget) as onlooker:
+            report = climb(ground, budget=budget, steps=steps, adopted=others, command=said, onlooker=onlooker, began=began)
+        page = write(report, out)
     if options.json:
         show(report)
     else:
@@ -113,6 +117,7 @@ def check(out: Path, options: Climb) -> None:
     """What can be refused before anything is read."""
     refuse_inside(out, options.corpus)
     check_writable(out)
+    check_unlocked(out)
     inside = [path for path in out.iterdir() if not passing(path.name)] if out.is_dir() else []
     if inside and not any(path.name == REPORT or (path / RUN).exists() or (path / LOCK).exists() for path in inside):
         raise BadInput(f"{out} exists and is not the folder of a climb; choose another one with --out")

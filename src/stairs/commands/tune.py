@@ -37,7 +37,7 @@ class Tune(TrainingOptions, Transfer, Common):
     test: str | None = None  # examples to report on at the end
     most: int | None = None  # learn from at most so many examples
     adapt: float = 0.0  # passes of pretraining over the examples' own texts before the task is learnt; 10 are usual
-    metric: str | None = None  # what chooses the best weights: accuracy or macro_f1, spearman or pearson, f1 or exact; the first the task has if not given
+    metric: str | None = None  # what chooses the best weights: accuracy, macro_f1, spearman, pearson, f1 or exact; the task's first if not given
     encoding: str | None = None  # of the files
     out: str | None = None  # run folder; runs/LABELS-TASK-STEP if not given
 

@@ -98,7 +98,7 @@ def interval(statistic: Statistic, low_and_high: bool = True) -> dict[str, float
 
 
 def paired(statistics: Sequence[Statistic], groups: Sequence[Any] | None = None) -> list[dict[str, float]]:
-    """For each but the first: how much better the first is on the same examples, {"difference", "low", "high", "error"}, the last the standard error."""
+    """For each but the first: how much better the first is on the same examples, with the standard error: {"difference", "low", "high", "error"}."""
     values = np.array([float(statistic.values(np.ones((1, statistic.size)))[0]) for statistic in statistics])
     drawn = resampled(statistics, PAIRED_DRAWS, groups)
     found = []

@@ -19,7 +19,7 @@ from stairs.tasks.bootstrap import Correlation, Statistic, Sums
 from stairs.tasks.metrics import MacroF1, quotient
 
 Outcomes = str | list[Any]
-DIGITS = 6  # of a score that is kept
+DIGITS = 9  # of a score that is kept: enough to tell two float32 apart
 
 
 def truth_of(asks: str, examples: Sequence[Any]) -> list[Any]:

@@ -5,7 +5,7 @@ import os
 import socket
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TextIO
 
@@ -21,6 +21,11 @@ def check_run(folder: Path) -> None:
     check_writable(folder)
     if folder.is_dir() and not (folder / RUN).exists() and any(not passing(path.name) for path in folder.iterdir()):
         raise BadInput(f"{folder} exists and is not a run; choose another folder with --out")
+    check_unlocked(folder)
+
+
+def check_unlocked(folder: Path) -> None:
+    """No other process writes there now."""
     if (folder / LOCK).exists() and os.environ.get("RANK", "0") == "0":  # of many workers the first one writes, and may have begun
         with said_plainly(folder), (folder / LOCK).open() as file:
             take(file, fcntl.LOCK_SH, folder)
@@ -54,7 +59,14 @@ def held(folder: Path) -> Iterator[None]:
             file.truncate(0)
             file.write(f"process {os.getpid()} on {socket.gethostname()}\n")
             file.flush()
-        yield
+        try:
+            yield
+        except BaseException:
+            if [path.name for path in folder.iterdir()] == [LOCK]:  # nothing came of it
+                with suppress(OSError):
+                    (folder / LOCK).unlink()
+                    folder.rmdir()
+            raise
 
 
 def take(file: TextIO, kind: int, folder: Path) -> None:

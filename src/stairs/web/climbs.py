@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from stairs.climb.words import QUALITIES, advice, worded
+from stairs.climb.words import FORMAT, QUALITIES, advice, worded
 from stairs.files import plain
 from stairs.training.folder import RUN
 from stairs.web.asking import Refused
@@ -26,7 +26,11 @@ class Climb:
         """What the page says of it, or what is wrong with it: {"climb", "rows", "chosen", "recommended", "data", "problem"}."""
         nothing: dict[str, Any] = {"climb": self.name, "rows": [], "chosen": None, "recommended": None, "data": None}
         try:
-            return {**nothing, **checked(read(self.folder)), "problem": None}
+            report = read(self.folder)
+            if report.get("format") != FORMAT:
+                other = f"{REPORT} has the format {short(str(report.get('format')))}, and this version shows {FORMAT}"
+                return {**nothing, "problem": f"{other}; stairs climb with another --out makes a new one"}
+            return {**nothing, **checked(report), "problem": None}
         except OSError as error:
             return {**nothing, "problem": f"{REPORT} cannot be read: {plain(error)}"}
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
@@ -60,7 +64,10 @@ def read(folder: Path) -> dict[str, Any]:
         content = file.read(LARGEST + 1)
     if len(content) > LARGEST:
         raise ValueError
-    return dict(json.loads(content))
+    found = json.loads(content)
+    if not isinstance(found, dict):
+        raise ValueError
+    return found
 
 
 def checked(report: dict[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from stairs.web.asking import Refused, finite
 METRICS, MODEL, WEIGHTS = "metrics.jsonl", "model", "model.safetensors"
 PATIENCE = 0.3  # seconds a request waits for a model before it is told to come again
 LONGEST = 60.0  # seconds a request waits for another one that asks the same model
-QUALITIES = ("accuracy", "f1", "spearman", "bleu", "exact", "bits_per_character", "loss", "perplexity")  # the first that was measured is shown
+QUALITIES = ("bleu", "spearman", "f1", "accuracy", "exact", "bits_per_character", "loss", "perplexity")  # the first measured, if no metric was chosen
 HEADER = 1 << 26  # bytes of a safetensors header that are believed
 Measured = tuple[list[dict[str, Any]], str | None]
 
@@ -50,7 +50,7 @@ class Shown:
             "step": text_of(settings.get("step") or getattr(self.task, "step", None)),  # what is learnt at once writes no settings of its own
             "task": text_of(settings.get("task") or getattr(self.task, "name", None)),
             "at": next((line["step"] for line in reversed(lines) if isinstance(line.get("step"), int)), None),
-            "quality": quality(lines),
+            "quality": quality(lines, metric_of(settings)),
             **self.size(),
         })  # fmt: skip
 
@@ -151,10 +151,16 @@ def lines_of(written: str) -> Measured:
     return found, None
 
 
-def quality(lines: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
+def metric_of(settings: dict[str, Any]) -> str:
+    """The one that chose the weights of a run, if it was begun with one."""
+    inner = settings.get("settings")
+    return str((inner.get("metric") if isinstance(inner, dict) else None) or settings.get("metric") or "")
+
+
+def quality(lines: Sequence[dict[str, Any]], metric: str = "") -> dict[str, Any] | None:
     """The measurement that says most, the last time one was made: {"name", "value", "low", "high"}."""
     for line in reversed(lines):
-        for name in QUALITIES:
+        for name in (metric, *QUALITIES):
             if isinstance(measured := line.get(name), dict) and isinstance(measured.get("value"), int | float):
                 return {"name": name, **{key: measured.get(key) for key in ("value", "low", "high")}}
     return None
