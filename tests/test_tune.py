@@ -160,7 +160,7 @@ def test_what_cannot_be(arguments, says, folder, capsys):
 def test_files_that_cannot_be_learnt_from(rows, says, folder, capsys):
     (folder / "labels.tsv").write_text(rows)
     (folder / "dev.tsv").write_text("text\tlabel\nsoup\tfood\nrain\tweather\n")
-    assert main(["tune", "bert", "labels.tsv", "--task", "classify", "--dev", "dev.tsv"]) == 2
+    assert main(["tune", "bert", "labels.tsv", "--task", "classify", "--dev", "dev.tsv", "--test", "dev.tsv"]) == 2
     assert says in capsys.readouterr().err
 
 

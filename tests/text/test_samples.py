@@ -6,10 +6,13 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from itertools import combinations
 
 import pytest
 
+from stairs.climb.ground import parted
 from stairs.text import docstrings, samples
+from stairs.text.splitting import normalized, texts_of
 
 DIGEST = """
 import hashlib
@@ -123,3 +126,39 @@ def test_descriptions_are_half_true_and_neither_side_gives_it_away(describes):
         name = example.second.partition("(")[0]
         if "_" in name and example.label == "yes":
             assert not re.search(rf"\b{name}\b", example.first)
+
+
+@pytest.mark.parametrize("asks", ["classify", "compare", "tag"])
+def test_no_source_of_the_embedded_data_is_in_two_parts(request, asks):
+    examples = request.getfixturevalue({"classify": "packages", "compare": "describes", "tag": "parameters"}[asks])
+    parts = parted(examples, asks, 0)
+    for name in (lambda example: example.group, lambda example: tuple(map(normalized, texts_of(example)))):
+        sets = [{name(example) for example in parts[part]} for part in ("train", "dev", "test")]
+        assert not any(a & b for a, b in combinations(sets, 2))
+    for part, share in (("train", 0.72), ("dev", 0.08), ("test", 0.2)):
+        assert len(parts[part]) == pytest.approx(share * len(examples), rel=0.03)
+        if asks == "classify":
+            counts, own = (Counter(example.label for example in given) for given in (examples, parts[part]))
+            assert all(own[label] == pytest.approx(share * count, rel=0.5, abs=2) for label, count in counts.items())
+
+
+@pytest.mark.parametrize("side", ["first", "second"])
+def test_one_side_of_the_embedded_pairs_says_nothing(describes, side):
+    parts = parted(describes, "compare", 0)
+    seen: dict[str, Counter[str]] = {}
+    for pair in (*parts["train"], *parts["dev"]):
+        seen.setdefault(normalized(getattr(pair, side)), Counter())[pair.label] += 1
+    majority = Counter(pair.label for pair in parts["train"])
+    right = sum(seen.get(normalized(getattr(pair, side)), majority).most_common(1)[0][0] == pair.label for pair in parts["test"])
+    assert right / len(parts["test"]) == pytest.approx(0.5, abs=1.96 * 0.5 / len(parts["test"]) ** 0.5)
+    assert learnt_from_words(parts, side) == pytest.approx(0.5, abs=1.96 * 0.5 / len(parts["test"]) ** 0.5)
+
+
+def learnt_from_words(parts, side):
+    """The accuracy of a rule by the words of one side."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.naive_bayes import MultinomialNB
+    from sklearn.pipeline import make_pipeline
+
+    given = {part: ([getattr(pair, side) for pair in parts[part]], [pair.label for pair in parts[part]]) for part in ("train", "test")}
+    return make_pipeline(TfidfVectorizer(), MultinomialNB()).fit(*given["train"]).score(*given["test"])

@@ -6,11 +6,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from stairs.errors import BadInput
 from stairs.text.examples import Pair, Span, Tagged, Translation
 from stairs.text.shards import Shards
+from stairs.text.splitting import FEWEST, split
 from stairs.training.folder import RUN
 
 TEST_SHARE = 0.2
@@ -59,22 +58,19 @@ class Ground:
         return {"seed": self.seed, "order": self.order, "data": {"labelled": digest((*self.train, *self.dev, *self.test))}}
 
 
-def parted(examples: Sequence[Any], asks: str, seed: int, most_translated: int = MOST_TRANSLATED) -> dict[str, Any]:
-    """The fields of a Ground that examples decide: the same parts for the same file and seed. Each label keeps its share of every part."""
-    by_label: dict[Any, list[int]] = {}
-    for i in np.random.default_rng(seed).permutation(len(examples)).tolist():
-        by_label.setdefault(getattr(examples[i], "label", None) if asks in ("classify", "compare") else None, []).append(i)
-    parts: dict[str, list[int]] = {"test": [], "dev": [], "train": []}
-    for own in by_label.values():
-        most = most_translated if asks == "translate" else len(own)
-        test = min(round(len(own) * TEST_SHARE), most)
-        dev = test + min(round((len(own) - test) * DEV_SHARE), most)
-        for name, places in (("test", own[:test]), ("dev", own[test:dev]), ("train", own[dev:])):
-            parts[name] += places
-    if not parts["test"]:
-        raise BadInput(f"{examples[0].where}: {len(examples)} labelled examples are too few to hold some back for a test; give at least 5 of a label")
-    parts["dev"] = parts["dev"] or parts["train"][:1]
-    return {"asks": asks, **{name: [examples[i] for i in sorted(places)] for name, places in parts.items()}}
+def parted(
+    examples: Sequence[Any], asks: str, seed: int, most_translated: int = MOST_TRANSLATED, *, most: int | None = None, column: str | None = None
+) -> dict[str, Any]:
+    """The fields of a Ground that examples decide: the same parts for the same file and seed (text/splitting.py)."""
+    source = examples[0].where.rpartition(":")[0] or "the embedded data"
+    limit = len(examples) if most is None else min(most, len(examples))
+    if limit < FEWEST:
+        came = f"{len(examples)} labelled examples are" if limit == len(examples) else f"--most {most} is"
+        raise BadInput(f"{source}: {came} too few to hold some back for a test; give at least 5 of a label")
+    test, dev = limit * TEST_SHARE, limit * (1 - TEST_SHARE) * DEV_SHARE
+    if asks == "translate":
+        test, dev = min(test, most_translated), min(dev, most_translated)
+    return {"asks": asks, **split(examples, {"train": limit - test - dev, "dev": dev, "test": test}, seed, source=source, column=column)}
 
 
 def digest(examples: Sequence[Any]) -> str:

@@ -47,11 +47,11 @@ def ngram(ground: Ground, seconds: float) -> dict[str, Any]:
     if ground.asks != "classify":
         return row
     tokenizer = words_of(ground)
-    return together(row, at_once(ground, "ngram", lambda: ByNGram.learned((*ground.train, *ground.dev), tokenizer, ground.order)))
+    return together(row, at_once(ground, "ngram", lambda: ByNGram.learned(ground.train, tokenizer, ground.order)))
 
 
 def words(ground: Ground, seconds: float) -> dict[str, Any]:
-    return at_once(ground, "words", lambda: ByWords.learned((*ground.train, *ground.dev), words_of(ground)))
+    return at_once(ground, "words", lambda: ByWords.learned(ground.train, words_of(ground)))
 
 
 def words_of(ground: Ground) -> Tokenizer:
@@ -73,7 +73,7 @@ def reader(step: str) -> Callable[[Ground, float], dict[str, Any]]:
             return row
         source = ground.out / row["run"]
         if at_once_too:
-            return together(row, at_once(ground, step, lambda: ByVectors.learned((*ground.train, *ground.dev), window_in(source))))
+            return together(row, at_once(ground, step, lambda: ByVectors.learned(ground.train, window_in(source))))
         return together(row, taught(ground, step, source, max(seconds - (time.monotonic() - began), seconds * (1 - share))))
 
     return climb
@@ -85,7 +85,7 @@ def adopted_run(run: str) -> Callable[[Ground, float], dict[str, Any]]:
     def climb(ground: Ground, seconds: float) -> dict[str, Any]:
         name, source = Path(run).name, Path(run)
         if ground.asks == "classify" and isinstance(load(source), Window):
-            return {**at_once(ground, name, lambda: ByVectors.learned((*ground.train, *ground.dev), window_in(source))), "adopted": True}
+            return {**at_once(ground, name, lambda: ByVectors.learned(ground.train, window_in(source))), "adopted": True}
         return {**taught(ground, name, source, seconds * (1 - JUDGING_SHARE), new=False), "adopted": True}
 
     return climb

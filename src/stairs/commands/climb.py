@@ -35,7 +35,8 @@ class Climb(Cutting, Reading, Common):
     budget: str = "10m"  # time for all steps, such as 90s, 10m or 2h
     steps: str | None = None  # only these, separated by commas
     adopted: tuple[str, ...] = ()  # runs, or installed packages of weights, that are climbed as well; the installed ones that are known if not given
-    most: int | None = None  # take at most so many of the labelled examples
+    group: str | None = None  # column of the labels, by name or number, such as an author or a document: examples that agree in it stay together
+    most: int | None = None  # take at most so many of the labelled examples, drawn by the seed
     metric: str | None = None  # chooses the best weights and ranks the models: accuracy, macro_f1, spearman, pearson, f1, exact, bleu or chrf
     order: int = 3  # of the n-grams
     like: str | None = None  # the folder of another climb, to do it again: the same sizes and the same clock, however long it takes
@@ -71,7 +72,8 @@ def main(arguments: list[str]) -> int:
         lambda step: build(corpus, spec_from(options, step)), out, "" if asks == "translate" else corpus.content_hash, options.seed, options.order,
         megabytes=0.0 if asks == "translate" else text_size(corpus) / 1e6, like=Path(options.like) if options.like else None,
         plans=plans_in(Path(options.like)) if options.like else Plans(), cut=pairs.spec_of(options, "transformer", options.labels is None),
-        metric=chosen, **(parted(labelled, asks, options.seed, most_translated(budget)) if labelled else {}),
+        metric=chosen,
+        **(parted(labelled, asks, options.seed, most_translated(budget), most=options.most, column=options.group) if labelled else {}),
     )  # fmt: skip
     said = shlex.join(["stairs", "climb", *arguments])
     steps = [step.strip() for step in options.steps.split(",")] if options.steps else None
@@ -131,10 +133,12 @@ def check(out: Path, options: Climb) -> None:
 def examples(options: Climb, asks: str) -> list[Any]:
     """The labelled ones, or the embedded ones if there is no corpus either."""
     if options.labels is None:
-        return [] if options.corpus else embedded(asks)[: options.most]
+        if options.group is not None:
+            raise BadInput(f"--group {options.group} names a column of labelled examples; give some with --labels")
+        return [] if options.corpus else embedded(asks)
     from stairs.text.labelled import read
 
-    return list(read(options.labels, asks, encoding=options.encoding).examples)[: options.most]
+    return list(read(options.labels, asks, encoding=options.encoding, group=options.group).examples)
 
 
 def embedded(asks: str) -> list[Any]:

@@ -19,10 +19,12 @@ from stairs.training.options import TrainingOptions
 ABOUT = """Teach a run a task from labelled examples: classify (a label for a text), compare (a label or a score for two), tag (a tag for each word),
 span (where a passage answers a question), sense (the meaning of a word), or similar (the nearest of the texts of a file, one a line, or of those
 of a labelled file). In place of a run, `words` and `ngram` learn to classify from the examples alone. Columns and labels are found out and printed. A
-tenth of the examples is held out to judge by, unless --dev names a file for that; --test names one to report on at the end."""
+tenth of the examples is held out for validation: it chooses the best weights on the way. Another tenth is the test part, judged once at the end.
+--dev and --test name files for them instead. Examples of one document, passage or --group stay together."""
 NAMES = {**TAUGHT, "sense": "sense", "similar": "similar"}
 WITHOUT_A_RUN = ("words", "ngram")
-HELD_OUT = 0.1
+HELD_OUT = 0.1  # of the examples, for each part that no file is given for
+PARTS = {"dev": "the validation examples, which chose the weights", "test": "the test examples"}
 MOST_PASSES = 10_000
 MOST_LABELS = 24  # in a table for people
 
@@ -33,9 +35,10 @@ class Tune(TrainingOptions, Transfer, Common):
     labels: Positional[str] = ""  # a file of labelled examples
     task: Literal["classify", "compare", "tag", "span", "sense", "similar"] | None = None  # found out if not given
     columns: str | None = None  # which are meant, as text=review,label=stars
-    dev: str | None = None  # examples to judge by while training; a tenth of the others if not given
-    test: str | None = None  # examples to report on at the end
-    most: int | None = None  # learn from at most so many examples
+    group: str | None = None  # column, by name or number, such as an author or a document: examples that agree in it stay together
+    dev: str | None = None  # validation examples, which choose the best weights; a tenth of the others if not given
+    test: str | None = None  # test examples, judged once at the end; a tenth of the others if not given
+    most: int | None = None  # learn from at most so many examples, drawn by the seed; the parts held out shrink as well
     adapt: float = 0.0  # passes of pretraining over the examples' own texts before the task is learnt; 10 are usual
     metric: str | None = None  # what chooses the best weights: accuracy, macro_f1, spearman, pearson, f1 or exact; the task's first if not given
     encoding: str | None = None  # of the files
@@ -51,14 +54,11 @@ def main(arguments: list[str]) -> int:
     if asks == "similar":
         return remember(options)
     given = {name: list(examples(path, asks, options)) for name, path in files_of(options)}
-    train, dev = divided(given, options)
+    train, dev, test = divided(given, options)
     task, out, measured = (counted if options.run in WITHOUT_A_RUN or asks == "sense" else learned)(asks, train, dev, options)
     if not measured:  # a worker that only computed
         return 0
-    judged = {"dev": {**measured, **task.reported(dev)}}
-    if "test" in given:
-        judged["test"] = task.reported(given["test"])
-    return reported(out, judged, options)
+    return reported(out, {"dev": {**measured, **task.reported(dev)}, "test": task.reported(test)}, options)
 
 
 def reported(out: Path, judged: dict[str, Any], options: Tune) -> int:
@@ -67,7 +67,7 @@ def reported(out: Path, judged: dict[str, Any], options: Tune) -> int:
         show({"run": str(out), **judged})
         return 0
     for name, found in judged.items():
-        print(f"{out}: {told(found)} on {'held-out examples' if name == 'dev' else options.test}")
+        print(f"{out}: {told(found)} on {PARTS[name]}")
     for line in (*mixes(list(judged.values())[-1]), *table(list(judged.values())[-1])):
         print(line)
     return 0
@@ -99,16 +99,29 @@ def files_of(options: Tune) -> list[tuple[str, str]]:
 def examples(path: str, asks: str, options: Tune) -> Any:
     from stairs.text.labelled import read
 
-    return read(path, asks, columns=options.columns, encoding=options.encoding).examples
+    group = options.group if path == options.labels else None
+    return read(path, asks, columns=options.columns, encoding=options.encoding, group=group).examples
 
 
-def divided(given: dict[str, list[Any]], options: Tune) -> tuple[list[Any], list[Any]]:
-    """Examples to learn from and to judge by; the same ones for the same seed."""
-    from stairs.text.examples import held_back
+def divided(given: dict[str, list[Any]], options: Tune) -> tuple[list[Any], list[Any], list[Any]]:
+    """Examples to learn from, to choose by and to judge by; the same ones for the same seed."""
+    from stairs.progress import say
+    from stairs.text.splitting import shared, split
 
-    held = 0 if "dev" in given else max(int(len(given["train"]) * HELD_OUT), 1)
-    train, dev = held_back(given["train"], held, options.seed, options.labels, options.most)
-    return train, given.get("dev", dev)
+    files = {name: path for name, path in files_of(options) if name != "train"}
+    count, missing = len(given["train"]), [name for name in ("dev", "test") if name not in files]
+    train = count - len(missing) * max(count * HELD_OUT, 1)
+    smaller = 1.0 if options.most is None else min(options.most / max(train, 1), 1.0)
+    sizes = {"train": train * smaller, **{name: max(count * HELD_OUT * smaller, 1) for name in missing}}
+    if len(missing) or smaller < 1:
+        cure = f"give more, or {' and '.join(f'--{name} FILE' for name in missing)}" if missing else "give more"
+        parts = split(given["train"], sizes, options.seed, source=options.labels, column=options.group, cure=cure)
+        given = {**given, **parts}
+    for name, path in files.items():
+        if leaked := shared(given["train"], given[name]):
+            also = f"{leaked} of the {len(given[name])} examples of {path} are in {options.labels} as well"
+            say(f"{also}, but for case and spaces: what it scores on them is too good; take them out of one of the two")
+    return given["train"], given["dev"], given["test"]
 
 
 def learned(asks: str, train: list[Any], dev: list[Any], options: Tune) -> tuple[Any, Path, dict[str, Any]]:

@@ -13,6 +13,7 @@ class Text:
     text: str
     label: str
     where: str = ""  # "file:line", as in every class here, so that a later error can point at it
+    group: str = ""  # what the example shares with others, such as its document: they stay together when examples are split
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,7 @@ class Pair:
     label: str | None = None
     score: float | None = None
     where: str = ""
+    group: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,7 @@ class Tagged:
     words: tuple[str, ...]
     tags: tuple[str, ...]
     where: str = ""
+    group: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,7 @@ class Span:
     answers: tuple[tuple[int, str], ...]
     id: str = ""
     where: str = ""
+    group: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +67,7 @@ class Translation:
     source: str
     target: str
     where: str = ""
+    group: str = ""
 
 
 Example = Text | Pair | Tagged | Span | Sensed | Translation

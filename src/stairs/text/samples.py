@@ -115,7 +115,7 @@ def packages() -> list[Text]:
             if 6 <= len(text.split()) <= 120:
                 by_label[label].setdefault(text, one)
     chosen = [
-        Text(text, label, one.where)
+        Text(text, label, one.where, one.module)
         for label, texts in by_label.items()
         if len(texts) >= FEWEST
         for text, one in shuffled(texts.items(), key=lambda item: item[0])[:MOST]
@@ -138,7 +138,7 @@ def parameters() -> list[Tagged]:
             for sentence in sentences(paragraph.text[item.end() :] if item else paragraph.text):
                 words, tags = tagged(sentence, known)
                 if 5 <= len(words) <= 60:
-                    (with_names if "B-parameter" in tags else without).setdefault(words, Tagged(words, tags, one.where))
+                    (with_names if "B-parameter" in tags else without).setdefault(words, Tagged(words, tags, one.where, one.module))
     named = list(with_names.values())
     nameless = [example for words, example in without.items() if words not in with_names]
     chosen = named + shuffled(nameless, key=spelled)[: len(named)]
@@ -176,19 +176,24 @@ def describes() -> list[Pair]:
     for one, found in reflowed():
         name = one.name.rpartition(".")[2]
         if one.kind == "function" and name.isidentifier() and not name.startswith("__"):
-            text = plain(description(found))
-            if name in text:
-                text = re.sub(rf"\b{name}\b" if "_" in name else rf"\b{name}\b(?=\()", "", text)  # a plain word such as `sort` may stay
+            text = without_name(plain(description(found)), name)
             if 5 <= len(text.split()) <= 120:
                 by_module[one.module].setdefault(f"{name}({', '.join(one.parameters)})", (" ".join(text.split()), one))
     pairs = []
     for headers in by_module.values():
         ordered = shuffled(headers.items(), key=lambda item: item[1][0])
         for (header, (text, one)), (_, (other_text, other)) in zip(ordered[::2], ordered[1::2], strict=False):
-            # Both take the same header, so that neither the text nor the header alone says which one is true.
-            if text != other_text and header.partition("(")[0] != other.name.rpartition(".")[2]:
-                pairs += [Pair(text, header, "yes", where=one.where), Pair(other_text, header, "no", where=other.where)]
+            # Both take the same header, and its name is taken out of both texts, so that neither of the two alone says which one is true.
+            name = header.partition("(")[0]
+            if text != other_text and name != other.name.rpartition(".")[2]:
+                other_text = " ".join(without_name(other_text, name).split())
+                pairs += [Pair(text, header, "yes", None, one.where, header), Pair(other_text, header, "no", None, other.where, header)]
     return shuffled(pairs, key=lambda pair: pair.first + pair.second)
+
+
+def without_name(text: str, name: str) -> str:
+    """Without the name of a function; a plain word such as `sort` may stay where it is not called."""
+    return re.sub(rf"\b{name}\b" if "_" in name else rf"\b{name}\b(?=\()", "", text) if name in text else text
 
 
 def plain(text: str) -> str:

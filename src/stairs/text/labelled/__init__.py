@@ -25,15 +25,18 @@ from stairs.text.labelled.senses import read_senses
 from stairs.text.labelled.spans import read_spans
 from stairs.text.labelled.spool import keep
 from stairs.text.labelled.tags import read_tags
-from stairs.text.labelled.texts import read_pairs, read_texts, read_translations
+from stairs.text.labelled.texts import is_fasttext, read_pairs, read_texts, read_translations
 
 __all__ = ["Example", "Labelled", "Pair", "Span", "Tagged", "Text", "Translation", "guess_task", "read", "unseen_labels"]
 
 Paths = str | Path | Sequence[str | Path]
 
 
-def read(path: Paths, task: str, *, columns: Columns = None, encoding: str | None = None) -> Labelled:
-    """All examples of a file, checked; `columns` names them by role ('text=review,label=stars') where guessing would not do."""
+def read(path: Paths, task: str, *, columns: Columns = None, encoding: str | None = None, group: str | None = None) -> Labelled:
+    """All examples of a file, checked; `columns` names them by role ('text=review,label=stars') where guessing would not do.
+
+    `group` is the column, by name or number, that says which examples belong together.
+    """
     if task not in ROLES:
         raise BadInput(f"no task {preview(task)}; choose classify, compare, tag, span, sense or translate")
     paths = [path] if isinstance(path, str | Path) else list(path)
@@ -43,7 +46,7 @@ def read(path: Paths, task: str, *, columns: Columns = None, encoding: str | Non
         fits = "one, or two whose lines translate one another" if task == "translate" else "one"
         raise BadInput(f"{len(paths)} files for {task}; give {fits}")
     notes, source = Notes(), " and ".join(map(printable, paths))
-    described, examples = gather(paths, task, columns, encoding, notes)
+    described, examples = gather(paths, task, columns, encoding, notes, group)
     if not examples:
         raise BadInput(f"no examples in {source}; a header alone is not enough to learn from")
     labelled = Labelled(task, examples, described, source, notes.sentences())
@@ -52,9 +55,12 @@ def read(path: Paths, task: str, *, columns: Columns = None, encoding: str | Non
     return labelled
 
 
-def gather(paths: list, task: str, columns: Columns, encoding: str | None, notes: Notes) -> tuple[str, Sequence[Example]]:
+def gather(paths: list, task: str, columns: Columns, encoding: str | None, notes: Notes, group: str | None) -> tuple[str, Sequence[Example]]:
     """How the files were read, in words, and what was in them."""
     path = paths[0]
+    if group is not None and (len(paths) == 2 or (reason := without_columns(path, task, encoding))):
+        reason = "two files of lines" if len(paths) == 2 else reason
+        raise BadInput(f"{printable(path)}: --group {group} names a column, and {reason}; leave --group out, or give a table")
     if len(paths) == 2:
         return "a source line and its translation on the same line of two files", keep(read_aligned(path, paths[1], encoding, notes))
     if task == "tag":
@@ -70,5 +76,16 @@ def gather(paths: list, task: str, columns: Columns, encoding: str | None, notes
         described, spans = read_spans(path, encoding, notes)
         return described, keep(spans)
     reader: Any = {"classify": read_texts, "compare": read_pairs, "translate": read_translations}[task]
-    described, rows = reader(path, encoding, columns, notes)
+    described, rows = reader(path, encoding, columns, notes, group)
     return described, keep(rows)
+
+
+def without_columns(path: Any, task: str, encoding: str | None) -> str:
+    """Why a file has no column of groups; nothing if it may have one."""
+    if task == "tag":
+        return "tagged words have none of groups: their documents are told by -DOCSTART- and # newdoc"
+    if task == "span":
+        return "questions have none: those of one passage stay together anyway"
+    if task == "sense":
+        return "words with senses have none of groups"
+    return "lines of fastText have none" if task == "classify" and is_fasttext(path, encoding) else ""

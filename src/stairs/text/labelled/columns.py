@@ -104,6 +104,15 @@ def choose(name: str, line: int, columns: Sequence[str], task: str, asked: dict[
     return {role: chosen[role] for role in (*roles, *ALSO.get(task, ())) if role in chosen}
 
 
+def group_column(name: str, line: int, columns: Sequence[str], group: str) -> str:
+    """The column of the groups, by its name, or by its number from 1."""
+    if group in columns:
+        return group
+    if re.fullmatch(r"[1-9]\d{0,3}", group) and int(group) <= len(columns):
+        return columns[int(group) - 1]
+    raise fault(name, line, f"no column {preview(group)} for --group; name one of {listed(columns)}, or its number")
+
+
 def best(columns: Sequence[str], names: Sequence[str]) -> str | None:
     """The column with the likeliest name; a whole name before a part of one ('review_text')."""
     whole = {plain(column): column for column in reversed(columns)}

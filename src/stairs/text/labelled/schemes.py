@@ -8,10 +8,11 @@ was cut in two, and gets its B-.
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import count
 
 from stairs.errors import preview
-from stairs.text.examples import Example, Tagged
+from stairs.text.examples import Example
 from stairs.text.labelled.files import fault
 from stairs.text.labelled.notes import Notes
 
@@ -120,4 +121,4 @@ class Converted(Sequence):
             return Converted(self.examples[place], self.conversion)
         example = self.examples[place]
         tags = tuple(self.conversion[pair] for pair in zip((START, *example.tags), example.tags, strict=False))
-        return Tagged(example.words, tags, example.where)
+        return replace(example, tags=tags)

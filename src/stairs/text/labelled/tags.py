@@ -44,6 +44,19 @@ def read_tags(path: str | Path, encoding: str | None, columns: Columns, notes: N
     return layout.described, layout.sentences(scheme)
 
 
+class Documents:
+    """Which document a sentence is of, by the lines that begin one: `-DOCSTART-`, `# newdoc` and `# newdoc id = NAME`."""
+
+    def __init__(self) -> None:
+        self.count, self.name = 0, ""
+
+    def see(self, text: str) -> None:
+        begins = re.match(r"-DOCSTART-|#\s*newdoc\b(?:\s+id\s*=\s*(\S.*?))?\s*$", text)
+        if begins:
+            self.count += 1
+            self.name = begins[1] or f"document {self.count}"
+
+
 class Layout:
     """Where the word and the tag stand in a CoNLL file, told from its first lines."""
 
@@ -84,9 +97,13 @@ class Layout:
 
     def sentences(self, scheme: Scheme) -> Iterator[Tagged]:
         block: list[str] = []
+        documents = Documents()
         for line, text in chain(lines(self.path, self.encoding), [(-1, "")]):
             if text and not text.isspace():
-                if block or (line != self.header and not self.is_comment(text)):
+                comment = not block and (line == self.header or self.is_comment(text))
+                if comment:
+                    documents.see(text)
+                else:
                     block.append(text)
                     start = line - len(block) + 1
                 if len(block) > LONGEST:
@@ -94,7 +111,7 @@ class Layout:
             elif block:
                 words, tags = self.split(start, block)
                 scheme.see(tags, start)
-                yield Tagged(words, tags, f"{self.name}:{start}")
+                yield Tagged(words, tags, f"{self.name}:{start}", documents.name)
                 block = []
 
     def split(self, start: int, block: list[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -123,12 +140,14 @@ class Layout:
 def universal(path: str | Path, encoding: str | None, word: int, tag: int, notes: Notes) -> Iterator[Tagged]:
     """The words of each CoNLL-U sentence, in order, without multiword tokens and empty nodes."""
     name, words, tags, start, left_out = printable(path), [], [], 0, 0  # type: ignore[var-annotated]
+    documents = Documents()
     for line, text in lines(path, encoding):
         if text.startswith("#"):
+            documents.see(text)
             continue
         if not text.strip():
             if words:
-                yield Tagged(tuple(words), tuple(tags), f"{name}:{start}")
+                yield Tagged(tuple(words), tuple(tags), f"{name}:{start}", documents.name)
             words, tags = [], []
             continue
         cells = text.split("\t")
@@ -147,6 +166,6 @@ def universal(path: str | Path, encoding: str | None, word: int, tag: int, notes
         if len(words) > LONGEST:
             raise fault(name, line, f"a sentence of more than {LONGEST:,} words; put a blank line between sentences")
     if words:
-        yield Tagged(tuple(words), tuple(tags), f"{name}:{start}")
+        yield Tagged(tuple(words), tuple(tags), f"{name}:{start}", documents.name)
     if left_out:
         notes.say(f"{left_out} multiword tokens and empty nodes were passed over; their words are there")

@@ -10,7 +10,7 @@ from typing import Any
 from stairs.errors import BadInput, preview
 from stairs.text.examples import Pair, Text, Translation
 from stairs.text.files import printable
-from stairs.text.labelled.columns import Columns, choose, guess_aligned, named
+from stairs.text.labelled.columns import Columns, choose, group_column, guess_aligned, named
 from stairs.text.labelled.files import ending, fault, lines
 from stairs.text.labelled.jsons import Records, describe
 from stairs.text.labelled.notes import Notes
@@ -37,15 +37,15 @@ def table(path: str | Path, encoding: str | None, task: str = "classify") -> Tab
     return rows
 
 
-def read_texts(path: str | Path, encoding: str | None, columns: Columns, notes: Notes) -> tuple[str, Iterator[Text]]:
+def read_texts(path: str | Path, encoding: str | None, columns: Columns, notes: Notes, group: str | None = None) -> tuple[str, Iterator[Text]]:
     if is_fasttext(path, encoding):
         return f"labels from {FASTTEXT}, the rest is text", fasttext(path, encoding, notes)
-    rows, chosen = open_rows(path, encoding, "classify", columns)
+    rows, chosen = open_rows(path, encoding, "classify", columns, group)
     return shown(chosen, columns), texts(rows.name, rows.pick(list(chosen.values())), chosen, notes)
 
 
-def read_pairs(path: str | Path, encoding: str | None, columns: Columns, notes: Notes) -> tuple[str, Iterator[Pair]]:
-    rows, chosen = open_rows(path, encoding, "compare", columns)
+def read_pairs(path: str | Path, encoding: str | None, columns: Columns, notes: Notes, group: str | None = None) -> tuple[str, Iterator[Pair]]:
+    rows, chosen = open_rows(path, encoding, "compare", columns, group)
     picked = iter(rows.pick(list(chosen.values())))
     first = list(islice(picked, SAMPLE))
     if "label" in chosen and any(fraction(values[2]) for _, values in first) and all(number(values[2]) is not None for _, values in first):
@@ -53,12 +53,17 @@ def read_pairs(path: str | Path, encoding: str | None, columns: Columns, notes: 
     return shown(chosen, columns), pairs(rows.name, chain(first, picked), chosen, notes)
 
 
-def read_translations(path: str | Path, encoding: str | None, columns: Columns, notes: Notes) -> tuple[str, Iterator[Translation]]:
-    rows, chosen = open_rows(path, encoding, "translate", columns)
+def read_translations(
+    path: str | Path, encoding: str | None, columns: Columns, notes: Notes, group: str | None = None
+) -> tuple[str, Iterator[Translation]]:
+    rows, chosen = open_rows(path, encoding, "translate", columns, group)
     return shown(chosen, columns), translations(rows.name, rows.pick(list(chosen.values())), chosen, notes)
 
 
-def open_rows(path: str | Path, encoding: str | None, task: str, columns: Columns) -> tuple[Table | Records | Parquet, dict[str, str]]:
+def open_rows(
+    path: str | Path, encoding: str | None, task: str, columns: Columns, group: str | None = None
+) -> tuple[Table | Records | Parquet, dict[str, str]]:
+    """The rows, and a column for each role; that of the groups is the last."""
     try:
         asked = named(columns, task)
     except ValueError as error:
@@ -68,11 +73,22 @@ def open_rows(path: str | Path, encoding: str | None, task: str, columns: Column
         if len(rows.columns) < 2:
             raise fault(rows.name, rows.line, "one field; put the source, a tab and its translation on each line")
         asked = dict(zip(("source", "target"), rows.columns, strict=False))
-    return rows, choose(rows.name, rows.line, rows.columns, task, asked)
+    if group is None:
+        return rows, choose(rows.name, rows.line, rows.columns, task, asked)
+    column = group_column(rows.name, rows.line, rows.columns, group)
+    others = [other for other in rows.columns if other != column or other in asked.values()]  # it is not taken for the text or the label
+    return rows, {**choose(rows.name, rows.line, others, task, asked), "group": column}
 
 
 def shown(chosen: dict[str, str], columns: Columns) -> str:
     return ", ".join(f"{role} from {column!r}" for role, column in chosen.items()) + ("" if columns else " (guessed)")
+
+
+def as_group(name: str, line: int, column: str, value: Any) -> str:
+    """Nothing for an empty cell: such an example is a group by itself."""
+    if value is not None and not isinstance(value, str | int | float):
+        raise fault(name, line, f"the group {preview(column)} is {describe(value)}; give a string or a number")
+    return "" if value is None else str(value).strip()
 
 
 def as_text(name: str, line: int, column: str, value: Any) -> str:
@@ -116,17 +132,17 @@ def as_score(name: str, line: int, column: str, value: Any) -> float:
 
 
 def texts(name: str, rows: Rows, chosen: dict[str, str], notes: Notes) -> Iterator[Text]:
-    for line, (value, mark) in rows:
+    for line, (value, mark, *group) in rows:
         text, label = as_text(name, line, chosen["text"], value), as_label(name, line, chosen["label"], mark)
         if notes.is_blank(name, line, text):
             continue
         notes.text(text)
         notes.label(label)
-        yield Text(text, label, f"{name}:{line}")
+        yield Text(text, label, f"{name}:{line}", *(as_group(name, line, chosen["group"], own) for own in group))
 
 
 def pairs(name: str, rows: Rows, chosen: dict[str, str], notes: Notes) -> Iterator[Pair]:
-    for line, (one, two, mark) in rows:
+    for line, (one, two, mark, *group) in rows:
         first, second = as_text(name, line, chosen["first"], one), as_text(name, line, chosen["second"], two)
         if "score" in chosen:
             label, score = None, as_score(name, line, chosen["score"], mark)
@@ -135,14 +151,14 @@ def pairs(name: str, rows: Rows, chosen: dict[str, str], notes: Notes) -> Iterat
             notes.label(label)
         if not notes.is_blank(name, line, first, second):
             notes.text(first)
-            yield Pair(first, second, label, score, f"{name}:{line}")
+            yield Pair(first, second, label, score, f"{name}:{line}", *(as_group(name, line, chosen["group"], own) for own in group))
 
 
 def translations(name: str, rows: Rows, chosen: dict[str, str], notes: Notes) -> Iterator[Translation]:
-    for line, (one, two) in rows:
+    for line, (one, two, *group) in rows:
         source, target = as_text(name, line, chosen["source"], one), as_text(name, line, chosen["target"], two)
         if not notes.is_blank(name, line, source, target):
-            yield Translation(source, target, f"{name}:{line}")
+            yield Translation(source, target, f"{name}:{line}", *(as_group(name, line, chosen["group"], own) for own in group))
 
 
 def is_fasttext(path: str | Path, encoding: str | None) -> bool:
