@@ -249,8 +249,11 @@ def told(found: dict[str, Any]) -> str:
 
 def mixes(found: dict[str, Any]) -> list[str]:
     """In which shares the layers of the encoder are mixed, if they are."""
-    shares = [(own["gamma"], ", ".join(f"{share:.2f} of layer {layer}" for layer, share in own["layers"].items())) for own in found.get("mix", [])]
-    return [f"it reads {own}, times {gamma:.2f}" for gamma, own in shares]
+    lines = []
+    for mix in found.get("mix", []):
+        shares = ", ".join(f"{share:.2f} of layer {layer}" for layer, share in mix["layers"].items())
+        lines.append(f"it reads {shares}, times {mix['gamma']:.2f}{'' if mix['learnt'] else '; these shares were not learnt'}")
+    return lines
 
 
 def table(found: dict[str, Any]) -> list[str]:

@@ -36,6 +36,9 @@ def head_of(task: Task) -> dict[str, Any] | None:
     if not isinstance(task, Supervised):
         return None
     whole = task.transfer.trains_encoder
+    if task.reading.reads_words or task.reading.layers not in (None, [task.model.depth - 1]):
+        what = "a BiLSTM" if task.reading.reads_words else "other layers than the last"
+        raise Unsupported(f"this {task.name} reads {what}, which transformers has no place for; tune it without --place and --layers")
     if isinstance(task, Classify) and (task.pooling != "cls" or (isinstance(task, Compare) and not whole)):
         raise Unsupported(
             f"this {task.name} reads the {task.pooling} of the token vectors, and transformers reads that of [CLS]; tune it with --transfer full"

@@ -3,7 +3,8 @@
 full       all of it (Devlin et al. 2018)
 top        its last blocks only
 frozen     nothing of it: the head learns on vectors that are computed anew at every step
-features   nothing of it: every text is encoded once, and the head learns on the vectors that were kept, in seconds
+features   nothing of it: every text is encoded once, and the head learns on the vectors that were kept, in seconds; where layers are mixed, those of
+           each layer are kept, and the mix learns with the head
 
 With `decay` below 1 a block learns more slowly the further down it stands (Howard & Ruder 2018, "discriminative fine-tuning").
 """
@@ -28,7 +29,10 @@ class Transfer:
     head_dropout: float = 0.1  # before the head
     whitened: bool = False  # features: no two of their numbers tell the same any more; for an encoder that has read little
     layers: str | None = None  # which are read: last, all (mixed as the task learns), or numbers as 1 or 0,2; elmo: all, others: the step's own
-    mix_penalty: float = 0.001  # weight of what pulls the layers of a mix towards equal shares
+    mix_penalty: float = 0.001  # lambda of ELMo's paper: weight of |s|^2 in the loss, which pulls the shares of mixed layers towards equal ones
+    mix_rate: float = 50.0  # learning rate of the shares and gamma of a mix, as a multiple of the head's
+    mix_norm: bool = False  # layer norm of every layer before the mix, so that no layer weighs more by the length of its vectors
+    fix_gamma: bool = False  # gamma of a mix, the scale of the whole, stays at 1; only the shares are learnt
     place: Place = "head"  # where the encoder's vectors go: to the head, or to a BiLSTM over word vectors, at its input, its output, both, or none
     reader: int = 256  # width of that BiLSTM
     word_vectors: str | None = None  # a run whose vectors of words the BiLSTM begins with; new ones if not given

@@ -71,9 +71,9 @@ class Classify(Supervised):
         alone = self.pooling == "cls" and self.reading.plain
         return first(batch) if first is not None and alone else super().encode(batch)
 
-    def read(self, hidden: Tensor, batch: Batch) -> Tensor:
-        if self.pooling == "cls" and self.transfer.place != "head":
-            return hidden[:, 0]
+    def pool(self, hidden: Tensor, batch: Batch) -> Tensor:
+        if self.pooling == "cls" and (self.reading.reads_words or self.reading.mixes):
+            return hidden[:, 0]  # the pooler knows the last layer only
         return pooled(hidden, batch, self.model, self.pooling, self.tokenizer.special)
 
     def targets(self, rows: Sequence[Row], length: int) -> dict[str, Tensor]:
@@ -105,8 +105,8 @@ class Classify(Supervised):
 
     def text_features(self, texts: Sequence[str]) -> np.ndarray:
         """What the linear layer sees of each text, (N, D)."""
-        found = torch.from_numpy(np.stack(self.computed(self.rows([Text(text, "") for text in texts]))))
-        return self.head.scaled(found).numpy()  # type: ignore[operator]
+        rows = self.rows([Text(text, "") for text in texts])
+        return np.stack(self.of_each(rows, lambda batch: self.head.scaled(self.features(batch))))  # type: ignore[operator]
 
     def chances(self, texts: Sequence[str]) -> np.ndarray:
         """P(label | text), (N, labels)."""

@@ -65,11 +65,14 @@ class Compare(Classify):
             row.target = 0.0 if score is None else (score - low) / (high - low)
         return rows
 
-    def read(self, hidden: Tensor, batch: Batch) -> Tensor:
-        u = super().read(hidden, batch)
+    def pool(self, hidden: Tensor, batch: Batch) -> Tensor:
+        u = super().pool(hidden, batch)
+        return u if batch.source is None else torch.cat([u, super().pool(self.encode(batch.source), batch.source)], -1)
+
+    def combine(self, vectors: Tensor, batch: Batch) -> Tensor:
         if batch.source is None:
-            return u
-        v = super().read(self.encode(batch.source), batch.source)
+            return vectors
+        u, v = vectors.chunk(2, -1)
         return torch.cat([u, v, (u - v).abs(), u * v], -1)
 
     def surprise(self, said: Tensor, batch: Batch) -> tuple[Tensor, int]:

@@ -77,7 +77,7 @@ class FindSpan(Supervised):
             found.append(row)
         return found
 
-    def read(self, hidden: Tensor, batch: Batch) -> Tensor:
+    def combine(self, hidden: Tensor, batch: Batch) -> Tensor:
         if self.model.reads_pairs:
             return hidden
         assert batch.segments is not None

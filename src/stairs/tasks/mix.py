@@ -4,6 +4,10 @@ Peters et al. 2018, "Deep contextualized word representations", section 3:
 
     mixed_k = gamma * sum over layers j of softmax(s)_j h_k,j          s and gamma are learnt with the task; lambda |s|^2 is added to the loss
 
+s and gamma begin at 0 and 1. Their learning rate is `mix_rate` times the head's: they are few, and at the head's rate they would hardly move.
+With `mix_norm` each h_k,j is layer-normalized first, as the paper does where it helps. The layers of an encoder that does not learn are always
+standardized before a head reads their mix.
+
 The mix goes to the head as it is, or to a reader, a BiLSTM over vectors of words that knows nothing else of the text:
 
     --place input     [w_k, mixed_k] -> BiLSTM -> head
@@ -18,12 +22,14 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import layer_norm
 
 from stairs.errors import BadInput
 from stairs.layers.dropout import Dropout
 from stairs.layers.recurrent import BothWays
 from stairs.models.base import Model
 from stairs.models.transfer import Transfer
+from stairs.tasks.standardize import Standardize
 from stairs.text.batch import Batch
 
 WORD_WIDTH = 100  # of a reader's vectors of words, if they do not come from a run
@@ -44,30 +50,44 @@ def chosen_layers(layers: str | None, model: Model) -> list[int] | None:
 
 
 class Mix(nn.Module):
-    """gamma * sum softmax(s)_j h_j of (B, T, D) each."""
+    """gamma * sum softmax(s)_j h_j of (..., layers, D). With a `width`, D, each layer is standardized first, as `fit_to` found it."""
 
-    def __init__(self, layers: int) -> None:
+    def __init__(self, layers: int, transfer: Transfer, width: int | None = None) -> None:
         super().__init__()
         self.s = nn.Parameter(torch.zeros(layers))
-        self.gamma = nn.Parameter(torch.ones(()))
+        self.gamma = nn.Parameter(torch.ones(()), requires_grad=not transfer.fix_gamma)
+        self.scales = nn.ModuleList() if width is None else nn.ModuleList(Standardize(width, transfer.whitened) for _ in range(layers))
 
-    def forward(self, layers: list[Tensor]) -> Tensor:
+    def forward(self, vectors: Tensor) -> Tensor:
+        layers = vectors.unbind(-2)
+        layers = tuple(scale(layer) for scale, layer in zip(self.scales, layers, strict=True)) if self.scales else layers
         weights = self.s.softmax(0)
         return self.gamma * sum((weight * layer for weight, layer in zip(weights[1:], layers[1:], strict=True)), weights[0] * layers[0])
 
+    def fit_to(self, vectors: Tensor) -> None:
+        """`vectors` (N, layers, D)."""
+        for scale, layer in zip(self.scales, vectors.unbind(1), strict=True):
+            scale.fit_to(layer)  # type: ignore[operator]
+
 
 class Reading(nn.Module):
-    """From a batch to what a head sees of each token, (B, T, `width`). `words` are those a reader has vectors for; `spelled` names an id's word."""
+    """From a batch to what a head sees of each token, (B, T, `width`). `words` are those a reader has vectors for; `spelled` names an id's word.
+
+    Where a head reads a mix, the layers come side by side, (B, T, layers * `width`). The task pools each, and `mixed` adds them up; pooling is
+    linear, so the order does not matter, and pooled layers can be kept."""
 
     def __init__(self, model: Model, transfer: Transfer, words: Sequence[str], spelled: Callable[[int], str]) -> None:
         super().__init__()
         self.layers, self.place = chosen_layers(transfer.layers, model), transfer.place
         self.rows = {word: number for number, word in enumerate(words, 1)}  # 0 is a word without a vector
         self.spelled = spelled
-        mixes = 0 if transfer.place == "none" else 2 if transfer.place == "both" else 1
-        self.mixes = nn.ModuleList(Mix(len(self.layers)) for _ in range(mixes) if self.layers is not None and len(self.layers) > 1)
-        read = 0 if transfer.place in ("none", "output") else width_of(model, self.layers)
-        beside = width_of(model, self.layers) if transfer.place in ("output", "both") else 0
+        own = width_of(model, self.layers)
+        count = {"none": 0, "both": 2}.get(transfer.place, 1) if self.layers is not None and len(self.layers) > 1 else 0
+        standardized = transfer.place == "head" and not (transfer.trains_encoder and hasattr(model, "blocks"))
+        self.mixes = nn.ModuleList(Mix(len(self.layers or ()), transfer, own if standardized else None) for _ in range(count))
+        self.normalized, self.vector_width = transfer.mix_norm, own
+        read = 0 if transfer.place in ("none", "output") else own
+        beside = own if transfer.place in ("output", "both") else 0
         self.dropout = Dropout(transfer.head_dropout)
         self.width = read
         if self.reads_words:
@@ -80,11 +100,17 @@ class Reading(nn.Module):
         return self.place != "head"
 
     @property
+    def mixes_for_head(self) -> bool:
+        return bool(self.mixes) and not self.reads_words
+
+    @property
     def plain(self) -> bool:
         """Whether it gives what the encoder gives."""
         return self.layers is None and not self.reads_words
 
     def forward(self, batch: Batch, model: Model) -> Tensor:
+        if self.mixes_for_head:
+            return self.stacked(batch, model).flatten(-2)
         given = [] if self.place == "none" else self.given(batch, model)
         if not self.reads_words:
             return given[0]
@@ -98,9 +124,29 @@ class Reading(nn.Module):
         """What each mix makes of the layers."""
         if self.layers is None:
             return [model.encode(batch)]
+        if not self.mixes:
+            return [model.layers_of(batch)[self.layers[0]]]
+        layers = self.stacked(batch, model)
+        return [mix(layers) for mix in self.mixes]
+
+    def stacked(self, batch: Batch, model: Model) -> Tensor:
+        """The chosen layers, (B, T, layers, D), normalized if asked for."""
         layers = model.layers_of(batch)
-        chosen = [layers[number] for number in self.layers]
-        return [mix(chosen) for mix in self.mixes] if self.mixes else chosen
+        found = torch.stack([layers[number] for number in self.layers or ()], -2)
+        return layer_norm(found, found.shape[-1:]) if self.normalized else found
+
+    def mixed(self, vectors: Tensor) -> Tensor:
+        """Layers side by side, (..., n * layers * D), to their mix, (..., n * D); other vectors stay as they are."""
+        return self.mixes[0](self.apart(vectors)).flatten(-2) if self.mixes_for_head else vectors
+
+    def apart(self, vectors: Tensor) -> Tensor:
+        """(..., n, layers, D)"""
+        return vectors.float().unflatten(-1, (-1, len(self.layers or ()), self.vector_width))
+
+    def fit_to(self, vectors: Tensor) -> None:
+        """Standardize each layer of what the head reads by such vectors, (N, n * layers * D)."""
+        if self.mixes_for_head and self.mixes[0].scales:
+            self.mixes[0].fit_to(self.apart(vectors).flatten(0, 1))  # type: ignore[operator]
 
     def numbers(self, batch: Batch) -> Tensor:
         """The rows of the words' vectors."""
@@ -123,9 +169,12 @@ class Reading(nn.Module):
 
     @torch.no_grad()
     def weights(self) -> list[dict[str, Any]]:
-        """What was learnt of the layers, for people."""
-        shares = [(mix.gamma.item(), mix.s.softmax(0).tolist()) for mix in self.mixes]  # type: ignore[operator]
-        return [{"gamma": gamma, "layers": dict(zip(self.layers or [], own, strict=True))} for gamma, own in shares]
+        """What was learnt of the layers, for people; equal shares that nobody has learnt yet are called so."""
+        found = []
+        for mix in self.mixes:
+            shares = dict(zip(self.layers or [], mix.s.softmax(0).tolist(), strict=True))  # type: ignore[operator]
+            found.append({"gamma": mix.gamma.item(), "layers": shares, "learnt": bool(mix.s.any())})  # type: ignore[operator]
+        return found
 
 
 @torch.no_grad()

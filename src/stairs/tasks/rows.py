@@ -10,7 +10,7 @@ Departures: GPT's three tokens are new ones in the paper; ours has seen [CLS] an
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -69,15 +69,21 @@ class Form:
         return [ids[place] for place in kept(len(ids), self.room - marks, rule)]
 
 
-def collated(rows: Sequence[Row], pad: int, targets: Callable[[Sequence[Row], int], dict[str, Tensor]] | None = None) -> Batch:
-    """Rows as a batch; `targets` puts what is asked into it."""
+def collated(
+    rows: Sequence[Row],
+    pad: int,
+    targets: Callable[[Sequence[Row], int], dict[str, Tensor]] | None = None,
+    vectors: Sequence[np.ndarray] | None = None,
+) -> Batch:
+    """Rows as a batch; `targets` puts what is asked into it, and `vectors` are those of the rows, if they are known."""
     ids, real = padded([row.ids for row in rows], pad)
     segments, _ = padded([row.segments for row in rows], 0)
     asked = {} if targets is None else targets(rows, ids.shape[1])
     source = None
     if rows and rows[0].second is not None:
         source = Batch(*padded([row.second or [] for row in rows], pad))
-    return Batch(ids, real, segments=segments, source=source, **asked)
+    known = None if vectors is None else stacked(vectors, ids.shape[1])
+    return Batch(ids, real, segments=segments, source=source, vectors=known, **asked)
 
 
 class LabelledRows:
@@ -89,13 +95,11 @@ class LabelledRows:
         self.vectors: list[np.ndarray] | None = None  # of each row, if they were computed beforehand
 
     def batch(self, numbers: np.ndarray, epoch: int, seed: int) -> Batch:
-        batch = collated([self.rows[number] for number in numbers], self.pad, self.targets)
-        if self.vectors is None:
-            return batch
-        return replace(batch, vectors=stacked([self.vectors[number] for number in numbers], batch.ids.shape[1]))
+        known = None if self.vectors is None else [self.vectors[number] for number in numbers]
+        return collated([self.rows[number] for number in numbers], self.pad, self.targets, known)
 
 
-def stacked(vectors: list[np.ndarray], length: int) -> Tensor:
+def stacked(vectors: Sequence[np.ndarray], length: int) -> Tensor:
     """(B, D), or (B, T, D) filled up with zeros."""
     if vectors[0].ndim == 1:
         return torch.from_numpy(np.stack(vectors).astype(np.float32))

@@ -1,6 +1,7 @@
 """Supervised: what labelled examples teach. A pretrained encoder, a small head on top, and as much of the encoder as the transfer lets learn.
 
-    features = read(encode(rows))            what the head sees: a vector for a text, or one for each token
+    vectors  = pool(encode(rows))            one for a text or one for each token, of each layer if layers are mixed: kept with `--transfer features`
+    features = combine(mix(vectors))         what the head sees
     loss     = sum over what is asked of -ln P(what the label says), with P = softmax(head(features))
 
 A gpt learns its own language on the same rows besides, `auxiliary` times as much (Radford et al. 2018).
@@ -36,6 +37,9 @@ from stairs.text.windows import LongText
 HEAD = "head.safetensors"
 POSITIONS = 4096  # judged at once
 SCALED_BY = 500  # rows, about, by which features are brought to scale
+WHITENED_BY = 200_000  # tokens, about, by which they are whitened
+KEPT = 2  # what is kept of a text in the cache: raised whenever that is another thing
+LARGEST_HALF = 65504.0  # in half precision
 EPOCHS = {"full": 3.0, "top": 3.0, "table": 10.0, "frozen": 10.0, "features": 40.0}
 BATCH = 32  # examples of a step
 
@@ -90,12 +94,16 @@ class Supervised(Task):
         raise AssertionError("each task has its own")
 
     def encode(self, batch: Batch) -> Tensor:
-        """The token vectors (B, T, D), or those of them that `read` needs."""
+        """The token vectors (B, T, D), those of mixed layers side by side, or those of them that `pool` needs."""
         return self.reading(batch, self.model)
 
-    def read(self, hidden: Tensor, batch: Batch) -> Tensor:
-        """What the head sees of the token vectors."""
+    def pool(self, hidden: Tensor, batch: Batch) -> Tensor:
+        """What is kept of the token vectors: linear in them, so that layers may be mixed afterwards."""
         return hidden
+
+    def combine(self, vectors: Tensor, batch: Batch) -> Tensor:
+        """What the head sees of pooled and mixed vectors."""
+        return vectors
 
     def targets(self, rows: Sequence[Row], length: int) -> dict[str, Tensor]:
         """What is asked of rows, as fields of a batch."""
@@ -135,21 +143,29 @@ class Supervised(Task):
         return {"epochs": EPOCHS[way], "batch_examples": BATCH}
 
     def paces(self) -> dict[str, float]:
-        return paces(self.model, self.transfer)
+        mixes = [f"head.reading.{name}" for name, _ in self.reading.named_parameters() if name.startswith("mixes.")]
+        return paces(self.model, self.transfer) | dict.fromkeys(mixes, self.transfer.mix_rate)
 
     def start(self, seed: int, examples: Any = None) -> None:
         """A new head; the encoder is what pretraining made it."""
         initialize(self.head, seed)
         self.reading.begin(self.word_vectors)
 
-    def features(self, batch: Batch) -> Tensor:
-        """What the head sees, computed now or before."""
-        return self.read(self.encode(batch), batch) if batch.vectors is None else batch.vectors
+    def features(self, batch: Batch, hidden: Tensor | None = None) -> Tensor:
+        """What the head sees; of vectors that were kept, if there are some, else of token vectors that are computed now unless they are given."""
+        vectors = self.vectors_of(batch, hidden) if batch.vectors is None else batch.vectors
+        return self.combine(self.reading.mixed(vectors), batch)
+
+    def vectors_of(self, batch: Batch, hidden: Tensor | None = None) -> Tensor:
+        """What depends on the encoder alone. Several layers of every token are kept in half precision, and rounded alike where they are not kept."""
+        found = self.pool(self.encode(batch) if hidden is None else hidden, batch)
+        rounded = self.transfer.transfer == "features" and self.reading.mixes_for_head and found.ndim > 2
+        return found.clamp(-LARGEST_HALF, LARGEST_HALF).half() if rounded else found
 
     def training_loss(self, batch: Batch) -> tuple[Tensor, int]:
         if isinstance(self.model, Speaker) and self.model.name == "gpt" and self.transfer.trains_encoder and self.transfer.auxiliary:
             hidden = self.encode(batch)
-            nats, count = self.surprise(self.head(self.read(hidden, batch)).float(), batch)
+            nats, count = self.surprise(self.head(self.features(batch, hidden)).float(), batch)
             nats = nats + self.transfer.auxiliary * count * self.model.loss(next_tokens(batch), hidden if self.reading.plain else None)
         else:
             nats, count = self.surprise(self.head(self.features(batch)).float(), batch)
@@ -160,23 +176,27 @@ class Supervised(Task):
         if self.transfer.transfer == "features":
             found.vectors = kept(self.model, found.rows, self.features_depend_on, lambda: self.computed(found.rows))
         if split == "train" and (not self.transfer.trains_encoder or not hasattr(self.model, "blocks")):
-            step = 1 if self.transfer.whitened else max(len(found.rows) // SCALED_BY, 1)
-            self.scale(self.computed(found.rows[::step]) if found.vectors is None else found.vectors[::step])
+            self.fit_scales(found)
         return found
 
     @property
     def features_depend_on(self) -> str:
         """Besides the weights and the ids of the rows: ids of words that are not in the vocabulary mean something today alone."""
-        return f"{self.name} {self.transfer.pooling} {self.transfer.layers} {getattr(self.tokenizer, 'new', '')}"
+        layers = f"{self.reading.layers} {self.transfer.mix_norm and self.reading.mixes_for_head}"
+        return f"{KEPT} {self.name} {getattr(self, 'pooling', '')} {layers} {getattr(self.tokenizer, 'new', '')}"
 
-    def scale(self, features: list[np.ndarray]) -> None:
-        """Bring the features to the scale that the head expects, by those of some rows."""
-        self.head.fit_to(torch.from_numpy(np.concatenate([own.reshape(-1, own.shape[-1]) for own in features])))  # type: ignore[operator]
+    def fit_scales(self, given: LabelledRows) -> None:
+        """Standardize what is mixed, and then what the head sees of an equal mix, by some of the rows; to whiten takes more of them."""
+        step = max(int(given.lengths.sum()) // WHITENED_BY, 1) if self.transfer.whitened else max(len(given.rows) // SCALED_BY, 1)
+        rows = given.rows[::step]
+        vectors = self.computed(rows) if given.vectors is None else given.vectors[::step]
+        self.reading.fit_to(joined(vectors))
+        self.head.fit_to(joined(self.of_each(rows, self.features, vectors=vectors)))  # type: ignore[operator]
 
     def computed(self, rows: list[Row]) -> list[np.ndarray]:
-        """The features of every row."""
+        """The vectors of every row."""
         with track("encoding", total=len(rows), unit="texts") as advance:
-            return self.of_each(rows, self.features, advance)
+            return self.of_each(rows, self.vectors_of, advance)
 
     # Judging and answering
 
@@ -185,7 +205,7 @@ class Supervised(Task):
         examples = shards.held_out if split == "held_out" else shards.train
         if self.transfer.transfer == "features":
             given = self.remember(split, lambda: self.examples(shards, split))  # the encoder does not change, so neither does what it says
-            return self.measured(examples, given.rows, self.said_of(given.vectors))
+            return self.measured(examples, given.rows, self.said(given.rows, given.vectors))
         positions = self.positions(shards)
         if most is not None and positions > most:
             examples = [examples[i] for i in np.unique(np.linspace(0, len(examples) - 1, max(most * len(examples) // positions, 1)).astype(np.int64))]
@@ -221,32 +241,31 @@ class Supervised(Task):
         """What a report says besides the score."""
         return {}
 
-    def said(self, rows: list[Row]) -> list[np.ndarray]:
+    def said(self, rows: list[Row], vectors: list[np.ndarray] | None = None) -> list[np.ndarray]:
         """What the head says of each row."""
-        return self.of_each(rows, lambda batch: self.head(self.features(batch)))
+        return self.of_each(rows, lambda batch: self.head(self.features(batch)), vectors=vectors)
 
     @torch.no_grad()
-    def of_each(self, rows: list[Row], compute: Callable[[Batch], Tensor], advance: Callable[[int], None] = lambda count: None) -> list[np.ndarray]:
-        """What `compute` gives for each row, in their order and without padding; nothing drops out meanwhile."""
+    def of_each(
+        self,
+        rows: list[Row],
+        compute: Callable[[Batch], Tensor],
+        advance: Callable[[int], None] = lambda count: None,
+        vectors: list[np.ndarray] | None = None,
+    ) -> list[np.ndarray]:
+        """What `compute` gives for each row, in their order and without padding; nothing drops out meanwhile. `vectors` are those that were kept."""
         was, device = self.learner.training, next(self.head.parameters()).device
         self.learner.eval(), self.model.eval()
         found: list[np.ndarray] = [np.zeros(0)] * len(rows)
         for numbers in by_length([len(row.ids) for row in rows], POSITIONS):
-            batch = collated([rows[number] for number in numbers], self.tokenizer.pad).to(device)
-            computed = compute(batch).float().cpu().numpy()
-            for number, own, real in zip(numbers, computed, batch.real.sum(1).tolist(), strict=True):
+            known = None if vectors is None else [vectors[number] for number in numbers]
+            batch = collated([rows[number] for number in numbers], self.tokenizer.pad, vectors=known).to(device)
+            computed = compute(batch)
+            arrays = (computed if computed.dtype == torch.float16 else computed.float()).cpu().numpy()
+            for number, own, real in zip(numbers, arrays, batch.real.sum(1).tolist(), strict=True):
                 found[number] = own if own.ndim == 1 else own[:real]
             advance(len(numbers))
         self.learner.train(was)
-        return found
-
-    @torch.no_grad()
-    def said_of(self, vectors: list[np.ndarray] | None) -> list[np.ndarray]:
-        """The same from features that were kept."""
-        assert vectors is not None
-        self.head.eval()
-        found = [self.head(torch.from_numpy(own)).numpy() for own in vectors]
-        self.head.train()
         return found
 
     @property
@@ -285,7 +304,10 @@ class Supervised(Task):
     def open(cls, folder: Path, described: dict[str, Any]) -> Self:
         plain = Task.open.__func__(Task, folder, described)  # type: ignore[attr-defined]
         task = cls(plain.model, plain.tokenizer, Transfer(**described["transfer"]), **described["settings"])
-        task.head.load_state_dict(weights(folder / HEAD))
+        try:
+            task.head.load_state_dict(weights(folder / HEAD))
+        except RuntimeError:
+            raise BadInput(f"{folder / HEAD} does not fit this version of stairs; tune the run again") from None
         task.learner.eval(), task.model.eval()
         return task
 
@@ -306,3 +328,8 @@ def pooled(hidden: Tensor, batch: Batch, model: Model, how: Pooling, special: fr
     marks = torch.isin(batch.ids, torch.tensor(sorted(special), device=batch.ids.device))
     counted = batch.real & ~(marks & (batch.real & ~marks).any(1, keepdim=True))  # the marks count only where there is nothing else
     return (hidden * counted[..., None]).sum(1) / counted.sum(1, keepdim=True).clamp(min=1)
+
+
+def joined(vectors: list[np.ndarray]) -> Tensor:
+    """(N, D), of rows that are vectors or have one for each token."""
+    return torch.from_numpy(np.concatenate([own.reshape(-1, own.shape[-1]) for own in vectors])).float()

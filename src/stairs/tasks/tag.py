@@ -88,7 +88,7 @@ class Tag(Supervised):
         pairs = zip(windows(len(sizes), most), owned(len(sizes), most), strict=True)
         return [(range(*own), window) for window, own in pairs]
 
-    def read(self, hidden: Tensor, batch: Batch) -> Tensor:
+    def pool(self, hidden: Tensor, batch: Batch) -> Tensor:
         if self.reads_context:
             return hidden
         inside = hidden * batch.real[..., None]

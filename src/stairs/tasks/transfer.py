@@ -2,19 +2,17 @@
 
 import re
 
-import torch
 from torch import Tensor, nn
 
 from stairs.errors import BadInput, Unsupported
 from stairs.layers.dropout import Dropout
 from stairs.models.base import Model
 from stairs.models.transfer import Transfer
+from stairs.tasks.standardize import Standardize
 
 WORDS_ONLY = ("word_head.", "next_head.", "output.", "output_", "contexts", "decoder")  # parts that name words and take no part in encoding
 SHORTEST = 8  # tokens of a row
 REFERENCE_WIDTH = 768  # of the model that the rates below were found for
-SMALLEST = 1e-6  # deviation of a feature
-FAINT = 1e-3  # share of the mean strength of a direction, below which it is not made stronger
 FULL_RATE, TABLE_RATE, HEAD_RATE = 5e-5, 1e-3, 2e-3
 
 
@@ -22,13 +20,15 @@ def check(transfer: Transfer, model: Model) -> None:
     """Refuse what cannot be."""
     if not model.can("encode"):
         raise Unsupported(f"{model.name} has no token vectors to learn a task from; try {model.steps_that_encode}")
-    for name, low, high in (("layer_decay", 0, 1), ("auxiliary", 0, 100), ("head_dropout", 0, 0.99)):
+    for name, low, high in (("layer_decay", 0, 1), ("auxiliary", 0, 100), ("head_dropout", 0, 0.99), ("mix_penalty", 0, 1e6), ("mix_rate", 0, 1000)):
         if not low <= getattr(transfer, name) <= high:
             raise BadInput(f"--{name.replace('_', '-')} {getattr(transfer, name)} is not between {low} and {high}")
     if transfer.longest is not None and transfer.longest < SHORTEST:
         raise BadInput(f"--longest {transfer.longest} is below {SHORTEST}")
     if transfer.whitened and transfer.transfer != "features":
         raise BadInput(f"--whitened is for --transfer features, and this is --transfer {transfer.transfer}")
+    if transfer.transfer == "features" and transfer.place != "head":
+        raise BadInput(f"--place {transfer.place} trains a BiLSTM over words, and --transfer features trains only a head; use --transfer frozen")
     blocks = len(getattr(model, "blocks", ()))
     if transfer.transfer == "top" and not 1 <= transfer.top_layers <= blocks:
         has = f"it has {blocks} blocks" if blocks else "it has no blocks; use --transfer full or features"
@@ -91,38 +91,22 @@ def usual_rate(model: Model, transfer: Transfer) -> float:
 
 class Linear(nn.Module):
     """The usual head: dropout, then one linear layer. Features of an encoder that does not learn, or is but a table, come in any size; `fit_to`
-    brings them to mean 0 and deviation 1 first, so that one learning rate fits all. The vectors of an encoder that has read little differ in a few
-    directions only; `whitened` ones differ as much in all."""
-
-    middle: Tensor
-    spread: Tensor
-    turn: Tensor | None
+    standardizes them, so that one learning rate fits all. The vectors of an encoder that has read little differ in a few directions only; `whitened`
+    ones differ as much in all."""
 
     def __init__(self, width: int, outputs: int, transfer: Transfer) -> None:
         super().__init__()
         self.dropout = Dropout(transfer.head_dropout)
         self.linear = nn.Linear(width, outputs)
-        self.register_buffer("middle", torch.zeros(width))
-        self.register_buffer("spread", torch.ones(width))
-        self.register_buffer("turn", torch.eye(width) if transfer.whitened else None)
+        self.scaled = Standardize(width, transfer.whitened)
 
     def forward(self, features: Tensor) -> Tensor:
         return self.linear(self.dropout(self.scaled(features)))
 
-    def scaled(self, features: Tensor) -> Tensor:
-        found = (features - self.middle) / self.spread
-        return found if self.turn is None else found @ self.turn
-
     def fit_to(self, features: Tensor) -> None:
         """`features` (N, D)."""
-        self.middle.copy_(features.mean(0))
-        self.spread.copy_(features.std(0).clamp(min=SMALLEST))
-        if self.turn is not None:
-            strengths, directions = torch.linalg.eigh(torch.cov(((features - self.middle) / self.spread).double().T))
-            self.turn.copy_(directions / (strengths + FAINT * strengths.mean()).sqrt())
+        self.scaled.fit_to(features)
 
     def folded(self) -> tuple[Tensor, Tensor]:
         """Weight and bias that do the same to features as they come."""
-        weight = self.linear.weight if self.turn is None else self.linear.weight @ self.turn.T
-        weight = (weight / self.spread).detach()
-        return weight, (self.linear.bias - weight @ self.middle).detach()
+        return self.scaled.folded(self.linear.weight, self.linear.bias)
