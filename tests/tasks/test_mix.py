@@ -6,7 +6,8 @@ import torch
 from small import SENTENCES, encoder, examples, new_task
 
 from stairs.commands.tune import mixes
-from stairs.errors import BadInput
+from stairs.errors import BadInput, Unsupported
+from stairs.formats.heads import head_of
 from stairs.models.transfer import Transfer
 from stairs.tasks import TASKS, Sense
 from stairs.tasks.mix import Mix, Reading, chosen_layers
@@ -146,6 +147,21 @@ def test_a_reader_of_words_with_the_vectors_at_any_place(place, asks, words, tmp
     assert torch.equal(task.reading.words.weight[2], torch.arange(10.0, 15.0)) and len(task.reading.mixes) == {"both": 2, "none": 0}.get(place, 1)
     measured = fit(task, Examples(train[:40], train[40:]), tmp_path / "run", QUICK)
     assert load(tmp_path / "run").evaluate(train[40:])["error"] == measured["error"]
+
+
+@pytest.mark.parametrize("layers", ["all", "0"])
+def test_a_head_on_other_layers_than_the_last_is_not_exported_as_one_on_the_last(layers, words):
+    task = new_task("tag", encoder("bert", words), words, examples("tag"), layers=layers)
+    with pytest.raises(Unsupported, match="reads other layers than the last"):
+        head_of(task)
+    assert head_of(new_task("tag", encoder("bert", words), words, examples("tag"), layers="last")) is not None
+
+
+def test_a_run_with_whitened_layers_is_opened_again(words, tmp_path):
+    train = examples("tag")
+    task = new_task("tag", encoder("elmo", words), words, train, transfer="features", whitened=True)
+    fit(task, Examples(train[:40], train[40:]), tmp_path / "run", QUICK)
+    assert load(tmp_path / "run").evaluate(train) == task.evaluate(train)
 
 
 def test_a_reader_of_words_cannot_learn_from_features(words):
