@@ -50,7 +50,7 @@ def write(folder, asks, count=80):
 )
 def test_from_a_file_to_an_answer(asks, given, expected, folder, capsys):
     file = write(folder, asks, 200)
-    assert main(["tune", "bert", file, "--task", asks, "--out", "run", *QUICK, "--json"]) == 0
+    assert main(["tune", "bert", file, "--task", asks, "--out", "run", "--transfer", "full", *QUICK, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["run"] == "run" and 0 <= told["dev"]["error"]["value"] <= 1
     assert json.loads((folder / "run" / "report.json").read_text())["dev"] == told["dev"]
@@ -75,6 +75,61 @@ def test_other_transfers(transfer, folder, capsys):
     flags = ["--transfer", transfer, "--epochs", "2", "--batch-examples", "8", "--precision", "fp32", "--threads", "1", "--json"]
     assert main(["tune", "bert", write(folder, "classify"), *flags]) == 0
     assert json.loads(capsys.readouterr().out)["dev"]["texts"] == 8
+
+
+def test_few_examples_are_learnt_in_two_ways_and_the_better_is_kept(folder, capsys):
+    file = write(folder, "classify")
+    for _ in range(2):
+        assert main(["tune", "bert", file, "--out", "run", *QUICK, "--json"]) == 0
+    shown = capsys.readouterr()
+    first, second = (json.loads(line) for line in shown.out.splitlines())
+    assert first == second and set(first["dev"]["choice"]["validation_error"]) == {"features", "full"}
+    assert "error on 8 validation examples: features" in shown.err and "is kept" in shown.err
+    assert main(["tune", "bert", file, "--out", "run", "--transfer", "top", *QUICK]) == 2
+    assert "was begun with transfer." in capsys.readouterr().err
+
+
+def write_scores(folder):
+    kinds = {**dict.fromkeys(("soup", "rice", "beans"), 0), **dict.fromkeys(("rain", "snow", "wind"), 1)}
+    rows = [f"{a} and {a} today .\t{b} in Rome .\t{5 * (kinds[a] == kinds[b])}.5\n" for a in kinds for b in kinds]
+    (folder / "scores.tsv").write_text("first\tsecond\tscore\n" + "".join(rows))
+    return "scores.tsv"
+
+
+def test_a_sentence_encoder_learns_scores_through_its_cosine(folder, capsys):
+    file = write_scores(folder)
+    assert main(["tune", "bert", file, "--task", "compare", "--out", "run", *QUICK, "--json"]) == 0
+    shown = capsys.readouterr()
+    told = json.loads(shown.out)
+    assert "a sentence encoder learns scores through its cosine" in shown.err
+    assert set(told["dev"]["choice"]["validation_error"]) == {"features-bi-encoder", "full-bi-encoder"}
+    assert told["dev"]["baseline"]["name"] == "untuned cosine" and told["dev"]["baseline"]["metric"] == "spearman"
+    assert main(["ask", "run", "soup and soup today .", "--second", "rice in Rome ."]) == 0
+    assert main(["embed", "run", "soup today"]) == 0
+    assert main(["score", "run", file, "--json"]) == 0
+    assert "spearman" in capsys.readouterr().out
+    assert main(["tune", "bert", file, "--task", "compare", "--head", "cross-encoder", "--transfer", "full", "--out", "cross", *QUICK]) == 0
+    assert json.loads((folder / "cross" / "run.json").read_text())["task"] == "compare"
+
+
+def test_what_is_no_better_than_the_cheapest_alternative_is_said(folder, capsys):
+    flags = ("--transfer", "full", "--steps", "1", "--learning-rate", "1e-9", "--precision", "fp32", "--threads", "1")
+    assert main(["tune", "bert", write(folder, "classify"), "--out", "run", *flags]) == 0
+    shown = capsys.readouterr().out
+    assert "the cheapest alternative, tfidf" in shown and "it gives one label, " in shown
+    baseline = json.loads((folder / "run" / "report.json").read_text())["dev"]["baseline"]
+    assert baseline["name"] == "tfidf" and baseline["value"] > 0.9 and not baseline["beaten"]
+
+
+def test_few_examples_are_gone_over_more_often_unless_epochs_are_given(folder, capsys):
+    file = write(folder, "classify")
+    flags = ("--transfer", "features", "--batch-examples", "8", "--precision", "fp32", "--threads", "1")
+    assert main(["tune", "bert", file, "--out", "long", *flags]) == 0
+    assert "100 epochs instead of 40, since an epoch of 64 rows is 8 updates" in capsys.readouterr().err
+    assert main(["tune", "bert", file, "--out", "short", "--epochs", "2", *flags]) == 0
+    assert "epochs instead" not in capsys.readouterr().err
+    told = [json.loads((folder / run / "run.json").read_text())["training"]["epochs"] for run in ("long", "short")]
+    assert told == [100.0, 2.0]
 
 
 def test_a_mix_of_layers_and_a_reader_of_words(folder, capsys):
@@ -138,6 +193,7 @@ def test_a_finished_run_is_not_trained_again_and_other_data_is_refused(folder, c
         (["bert", "labels.tsv", "--transfer", "top", "--top-layers", "9"], "--top-layers 9 of bert: it has 2 blocks"),
         (["bert", "labels.tsv", "--layer-decay", "2"], "--layer-decay 2.0 is not between 0 and 1"),
         (["bert", "labels.tsv", "--layers", "7"], "bert has no layer 7; it has 2, numbered from 0"),
+        (["bert", "labels.tsv", "--head", "bi-encoder"], "--head bi-encoder is for scores of pairs, and these are examples for classify"),
         (["nowhere", "labels.tsv"], "nowhere"),
         (["bert", "nowhere.tsv"], "nowhere.tsv"),
     ],

@@ -15,6 +15,7 @@ from stairs.models.transfer import TAUGHT, Transfer
 from stairs.progress import say, say_more
 from stairs.tasks import TASKS
 from stairs.tasks.feature_cache import weights_hash
+from stairs.tasks.length import epochs_worth
 from stairs.tasks.supervised import Examples, Supervised
 from stairs.training.at_once import learn_at_once
 from stairs.training.budget import PROBE_SHARE, seconds_per_step
@@ -24,7 +25,6 @@ from stairs.training.machine import find_device
 from stairs.training.options import TrainingOptions
 from stairs.training.run import load
 
-EPOCHS, LEAST_STEPS = 3.0, 800  # as often as is usual; more often where examples are few
 FEWEST_STEPS = 150  # or one epoch, if that is less: with fewer, the vectors as they are do better
 UPDATES_SHARE = 0.8  # of the time is for updates, about
 ENCODING_SHARE = 0.6  # of a head's time, at most, for computing the vectors it learns from
@@ -78,11 +78,6 @@ def plan_teaching(step: str, task_with: Callable[[str], Supervised], examples: E
     if count < len(examples.train):
         say(f"{step}: there is time to encode {count} of {len(examples.train)} examples; its head learns from those")
     return {"transfer": "features", "examples": count, "training": {**budget, "epochs": head.usual["epochs"]}}
-
-
-def epochs_worth(epoch: int) -> float:
-    """How often a model goes over examples of so many updates, if it has the time."""
-    return max(EPOCHS, round(LEAST_STEPS / epoch, 1))
 
 
 def seconds_to_teach(ground: Ground, step: str, seconds: float) -> float:

@@ -105,7 +105,7 @@ def of_bert(task: Any, text: str, options: Ask) -> dict[str, Any] | None:
     """What only a step that looks in both directions can be asked; None if it is asked for its usual answer."""
     if options.long_text is None and options.second is None and not options.likelihood:
         return None
-    if task.name in ("compare", "find-span", "similar") and options.second is not None:
+    if task.name in ("compare", "bi-encoder", "find-span", "similar") and options.second is not None:
         return task.answer(text, second=options.second)
     if task.name == "encode" and options.second is not None:
         return {"first": text, "second": options.second, "cosine": task.similarity(text, options.second)}

@@ -3,6 +3,7 @@
 import dataclasses
 import hashlib
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,7 +13,7 @@ from stairs.commands.options import TABLES, Common, parse, run_name, show
 from stairs.commands.train import training_of
 from stairs.errors import BadInput, Unsupported
 from stairs.files import write_json
-from stairs.models.transfer import TAUGHT, Transfer
+from stairs.models.transfer import TAUGHT, Transfer, Way
 from stairs.training.folder import check_run
 from stairs.training.options import TrainingOptions
 
@@ -39,6 +40,8 @@ class Tune(TrainingOptions, Transfer, Common):
     dev: str | None = None  # validation examples, which choose the best weights; a tenth of the others if not given
     test: str | None = None  # test examples, judged once at the end; a tenth of the others if not given
     most: int | None = None  # learn from at most so many examples, drawn by the seed; the parts held out shrink as well
+    transfer: Way = "auto"  # what learns: everything, the top blocks and the head, or the head alone (frozen, features); auto: what does best
+    head: Literal["auto", "bi-encoder", "cross-encoder"] = "auto"  # scores of pairs: through the cosine of two vectors, or by reading both at once
     adapt: float = 0.0  # passes of pretraining over the examples' own texts before the task is learnt; 10 are usual
     metric: str | None = None  # what chooses the best weights: accuracy, macro_f1, spearman, pearson, f1 or exact; the task's first if not given
     encoding: str | None = None  # of the files
@@ -58,17 +61,27 @@ def main(arguments: list[str]) -> int:
     task, out, measured = (counted if options.run in WITHOUT_A_RUN or asks == "sense" else learned)(asks, train, dev, options)
     if not measured:  # a worker that only computed
         return 0
-    return reported(out, {"dev": {**measured, **task.reported(dev)}, "test": task.reported(test)}, options)
+    from stairs.tasks.alternatives import judge_beside
+    from stairs.tasks.metrics import choose_metric
+    from stairs.training.run import load
+
+    source = task if options.run in WITHOUT_A_RUN else load(options.run)
+    metric = choose_metric(asks, train, options.metric) if asks in TAUGHT else ""
+    judged = {part: judge_beside(task, own, train, source, metric) for part, own in (("dev", dev), ("test", test))}
+    return reported(out, {**judged, "dev": {**measured, **judged["dev"]}}, options)
 
 
 def reported(out: Path, judged: dict[str, Any], options: Tune) -> int:
+    from stairs.tasks.alternatives import verdict
+
     write_json(out / "report.json", judged)
     if options.json:
         show({"run": str(out), **judged})
         return 0
     for name, found in judged.items():
         print(f"{out}: {told(found)} on {PARTS[name]}")
-    for line in (*mixes(list(judged.values())[-1]), *table(list(judged.values())[-1])):
+    name, found = list(judged.items())[-1]
+    for line in (*verdict(found, PARTS[name]), *mixes(found), *table(found)):
         print(line)
     return 0
 
@@ -130,26 +143,36 @@ def learned(asks: str, train: list[Any], dev: list[Any], options: Tune) -> tuple
     from stairs.tasks.feature_cache import weights_hash
     from stairs.tasks.metrics import choose_metric
     from stairs.tasks.supervised import Examples
-    from stairs.training.fit import fit
+    from stairs.tasks.ways import ways_to_learn
+    from stairs.training.choice import Candidate, fit_best
     from stairs.training.run import load
 
     source = load(options.run)
-    kind: Any = TASKS[NAMES[asks]]
-    settings = {**kind.learned_from(train), "metric": choose_metric(asks, train, options.metric)}
+    metric = choose_metric(asks, train, options.metric)
     out = folder_of(NAMES[asks], source.step, options)
     if options.adapt:
         source = adapted(source, Examples(train, dev, weights_hash(source.model)), out, options)
         if source is None:
             return None, out, {}
     transfer = Transfer(**{field.name: getattr(options, field.name) for field in dataclasses.fields(Transfer)})
-    began_with = weights_hash(source.model)
-    known = None
-    if transfer.place != "head":
-        settings, transfer, known = with_words(settings, transfer, train, source.tokenizer)
-    task = kind(source.model, source.tokenizer, transfer, **settings)
-    task.word_vectors = known
-    measured = fit(task, Examples(train, dev, began_with), out, training_of(options))
+    ways = ways_to_learn(TASKS[NAMES[asks]], source, train, dev, transfer, options.head, options.fork is not None)
+    place = adapted_folder(out) if options.adapt else options.run
+    candidates = [Candidate(way.name, way.cost, partial(new_task, way, place, train, metric)) for way in ways]
+    measured = fit_best(candidates, Examples(train, dev, weights_hash(source.model)), out, training_of(options))
     return load(out) if measured else None, out, measured  # the best of it, not the last
+
+
+def new_task(way: Any, source: str | Path, train: list[Any], metric: str) -> Any:
+    """With the encoder as the run `source` has it."""
+    from stairs.training.run import load
+
+    run: Any = load(source)
+    settings, transfer, known = {**way.kind.learned_from(train), "metric": metric}, way.transfer, None
+    if transfer.place != "head":
+        settings, transfer, known = with_words(settings, transfer, train, run.tokenizer)
+    task = way.kind(run.model, run.tokenizer, transfer, **settings)
+    task.word_vectors = known
+    return task
 
 
 def with_words(settings: dict[str, Any], transfer: Transfer, train: list[Any], tokenizer: Any) -> tuple[dict[str, Any], Transfer, Any]:
@@ -180,11 +203,15 @@ def adapted(source: Any, examples: Any, out: Path, options: Tune) -> Any:
     from stairs.training.fit import fit
     from stairs.training.run import load
 
-    beside = out.with_name(f"{out.name}-adapted")
+    beside = adapted_folder(out)
     check_run(beside)
     changes: dict[str, Any] = {"epochs": options.adapt, "steps": None, "budget": None, "learning_rate": None, "patience": 0}
     measured = fit(adapting(source), examples, beside, dataclasses.replace(training_of(options), **changes))
     return load(beside) if measured else None
+
+
+def adapted_folder(out: Path) -> Path:
+    return out.with_name(f"{out.name}-adapted")
 
 
 def counted(asks: str, train: list[Any], dev: list[Any], options: Tune) -> tuple[Any, Path, dict[str, Any]]:
@@ -242,7 +269,7 @@ def folder_of(task: str, step: str, options: Tune) -> Path:
 
 def told(found: dict[str, Any]) -> str:
     """The measurements for a person."""
-    shown = {name: value for name, value in found.items() if isinstance(value, dict) and "value" in value and name != "error"}
+    shown = {name: value for name, value in found.items() if isinstance(value, dict) and "value" in value and name not in ("error", "baseline")}
     said = [f"{name.replace('_', ' ')} {value['value']:.4f} ({value['low']:.4f} to {value['high']:.4f})" for name, value in shown.items()]
     return ", ".join(said) or f"{found['texts']} texts"
 

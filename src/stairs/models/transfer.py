@@ -1,5 +1,6 @@
 """How much of a pretrained encoder learns together with the head on top of it.
 
+auto       for few examples features and full, and what does better on validation examples is kept; for many full
 full       all of it (Devlin et al. 2018)
 top        its last blocks only
 frozen     nothing of it: the head learns on vectors that are computed anew at every step
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 TAUGHT = {"classify": "classify", "compare": "compare", "tag": "tag", "span": "find-span"}  # what labels ask, and the task that learns it
-Way = Literal["full", "top", "frozen", "features"]
+Way = Literal["auto", "full", "top", "frozen", "features"]
 Pooling = Literal["cls", "last", "mean"]
 Place = Literal["head", "input", "output", "both", "none"]
 

@@ -1,5 +1,6 @@
 """What one asks of a model. A run names its task by these names."""
 
+from stairs.tasks.bi_encoder import BiEncoder
 from stairs.tasks.both_ways import BothWays
 from stairs.tasks.by_vectors import ByVectors
 from stairs.tasks.classify import Classify
@@ -17,5 +18,5 @@ from stairs.tasks.translate import Translate
 from stairs.tasks.window import Window
 
 LEARNT_FROM_TEXT = (NextToken, BothWays, MaskedToken, Window, Encode, Translate)
-LEARNT_FROM_LABELS = (ByNGram, ByWords, ByVectors, Classify, Compare, Tag, FindSpan, Similar, Sense)
+LEARNT_FROM_LABELS = (ByNGram, ByWords, ByVectors, Classify, Compare, BiEncoder, Tag, FindSpan, Similar, Sense)
 TASKS: dict[str, type[Task]] = {task.name: task for task in (*LEARNT_FROM_TEXT, *LEARNT_FROM_LABELS)}

@@ -67,6 +67,9 @@ class Classifier(Task):
         chances = self.chances([example.text for example in examples])
         return self.evaluate(examples) | report([example.label for example in examples], chances, self.labels)
 
+    def judge(self, examples: Sequence[Text]) -> tuple[dict[str, Any], list[str]]:
+        return self.reported(examples), self.predict(examples)
+
     def describe(self) -> dict[str, Any]:
         return {"task": self.name, "step": self.step, "labels": self.labels}
 

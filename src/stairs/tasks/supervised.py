@@ -24,6 +24,7 @@ from stairs.models.base import Model, Speaker
 from stairs.models.transfer import Pooling, Transfer
 from stairs.progress import say_more, track
 from stairs.tasks.feature_cache import kept
+from stairs.tasks.length import LEAST_UPDATES
 from stairs.tasks.metrics import METRICS, one_minus
 from stairs.tasks.mix import Reading
 from stairs.tasks.rows import Form, LabelledRows, Row, collated
@@ -140,7 +141,7 @@ class Supervised(Task):
     @property
     def usual(self) -> dict[str, Any]:  # type: ignore[override]
         way = self.transfer.transfer if hasattr(self.model, "blocks") or not self.transfer.trains_encoder else "table"
-        return {"epochs": EPOCHS[way], "batch_examples": BATCH}
+        return {"epochs": EPOCHS[way], "batch_examples": BATCH, "least_updates": LEAST_UPDATES}
 
     def paces(self) -> dict[str, float]:
         mixes = [f"head.reading.{name}" for name, _ in self.reading.named_parameters() if name.startswith("mixes.")]
@@ -231,11 +232,14 @@ class Supervised(Task):
         rows = self.rows(examples)
         return self.predictions(examples, rows, self.said(rows))
 
-    def reported(self, examples: Sequence[Any]) -> dict[str, Any]:
+    def judge(self, examples: Sequence[Any]) -> tuple[dict[str, Any], list[Any]]:
         rows = self.rows(examples)
         said = self.said(rows)
         learnt = {"mix": self.reading.weights()} if self.reading.mixes else {}
-        return self.measured(examples, rows, said) | self.details(examples, rows, said) | learnt
+        return self.measured(examples, rows, said) | self.details(examples, rows, said) | learnt, self.predictions(examples, rows, said)
+
+    def reported(self, examples: Sequence[Any]) -> dict[str, Any]:
+        return self.judge(examples)[0]
 
     def details(self, examples: Sequence[Any], rows: list[Row], said: list[np.ndarray]) -> dict[str, Any]:
         """What a report says besides the score."""

@@ -15,6 +15,7 @@ from stairs import machine, progress
 from stairs.errors import BadInput, EnvironmentFault
 from stairs.files import manifest_of
 from stairs.progress import say, short, track
+from stairs.tasks.length import epochs_worth
 from stairs.tasks.task import Task
 from stairs.text.shards import Shards
 from stairs.training import budget, checkpoint, clock, sweeps
@@ -64,11 +65,21 @@ def settled_for(task: Task, options: TrainingOptions) -> TrainingOptions:
     if task.usual is None:
         return settled(task.model, options)
     options.check()
-    if options.steps is None and options.epochs is None and options.budget is None:
-        options = dataclasses.replace(options, epochs=task.usual["epochs"])
     if options.batch_examples is None:
         options = dataclasses.replace(options, batch_examples=task.usual["batch_examples"])
     return options
+
+
+def with_epochs(task: Task, rows: Any, options: TrainingOptions) -> TrainingOptions:
+    """As many as are usual for so many labelled rows, if nobody says how long."""
+    if task.usual is None or options.steps is not None or options.epochs is not None or options.budget is not None:
+        return options
+    assert options.batch_examples is not None
+    usual, updates = task.usual["epochs"], -(-len(rows.lengths) // options.batch_examples)
+    epochs = epochs_worth(updates, usual, task.usual.get("least_updates", 0))
+    if epochs > usual:
+        say(f"{epochs:g} epochs instead of {usual:g}, since an epoch of {len(rows.lengths)} rows is {updates} updates; --epochs N makes it N")
+    return dataclasses.replace(options, epochs=epochs)
 
 
 def settings_of(task: Task, shards: Shards, seed: int) -> dict[str, Any]:
@@ -86,6 +97,7 @@ def learn_into(task: Task, shards: Shards, run: Run, options: TrainingOptions, l
         if not workers.leads:
             progress.shown = progress.talkative = False
         rows = task.examples(shards, "train")
+        options = with_epochs(task, rows, options)
         settings = settings_of(task, shards, options.seed) | {
             "training": options.binding(),
             "adjustable": options.adjustable(),
@@ -123,7 +135,8 @@ def learn_into(task: Task, shards: Shards, run: Run, options: TrainingOptions, l
             loop.state.times.setdefault("encoding", round(spent, 3))
             pace = clock_of(task, shards, run, options, workers, limit, spent)
         else:
-            every = options.evaluate_every or loop.round or max(known["steps"] // EVALUATIONS, 1)
+            twelfth = max(known["steps"] // EVALUATIONS, 1)  # few examples have short epochs, and patience is not to end before anything is learnt
+            every = options.evaluate_every or (max(loop.round, twelfth) if task.usual else loop.round or twelfth)
             pace = BySteps(known["steps"], options, every, POSITIONS_AT_ONCE if not sweeping else sweeps.JUDGED_AT_ONCE)
         loop.pace = pace
         if loop.state.step:
@@ -161,6 +174,7 @@ def plan(task: Task, shards: Any, options: TrainingOptions) -> dict[str, Any]:
     judge = partial(task.evaluate_shards, shards, "held_out")
     with threads(options.threads):
         rows = task.examples(shards, "train")
+        options = with_epochs(task, rows, options)
         task.start(options.seed, rows)
         if task.learns_by == "sweeping":
             return sweeps.estimated(Sweeps(task, rows, options, Workers(0, 1, find_device("cpu"))), options, judge)

@@ -14,7 +14,7 @@ def answer(task: Any, text: str, second: str) -> dict[str, Any]:
     beside = {"second": second} if second.strip() else {}
     if task.name == "masked-token":
         return task.sentence_pair(text, second) if beside else task.answer(text, top=TOP)
-    if task.name in ("compare", "find-span", "similar"):
+    if task.name in ("compare", "bi-encoder", "find-span", "similar"):
         return task.answer(text, **beside)
     if task.name in ("next-token", "both-ways"):
         return legible(task, task.answer(BLANK.split(text)[0].rstrip(), top=TOP, length=LENGTH))

@@ -1,0 +1,11 @@
+"""How often labelled examples are gone over: as often as is usual where they are many, more often where they are few.
+
+Weights are moved by updates, and a few epochs over few examples are too few of them; early stopping on validation examples ends what needs fewer.
+"""
+
+LEAST_UPDATES = 800
+
+
+def epochs_worth(updates: int, usual: float = 3.0, least: int = LEAST_UPDATES) -> float:
+    """Epochs over examples that make so many updates each."""
+    return max(usual, round(least / max(updates, 1), 1))
