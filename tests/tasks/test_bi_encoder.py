@@ -62,7 +62,9 @@ def test_training_begins_where_the_untuned_encoder_stands(pooling, tokenizer):
 def test_encoders_of_other_kinds_learn_so_too(step, tokenizer, tmp_path):
     options = TrainingOptions(steps=3, batch_examples=8, precision="fp32")
     measured = fit(new_task(tokenizer, step), Examples(PAIRS, PAIRS[::3]), tmp_path / "run", options)
-    assert load(tmp_path / "run").evaluate(PAIRS[::3])["error"] == measured["error"]
+    again = load(tmp_path / "run")
+    assert again.evaluate(PAIRS[::3])["error"] == measured["error"]
+    assert cosine_scored(again, PAIRS[::3])["value"] == pytest.approx(measured["spearman"]["value"], abs=1e-3)
 
 
 def test_the_head_begins_with_the_least_squares():

@@ -27,7 +27,7 @@ from stairs.models.transfer import Pooling
 from stairs.tasks.compare import Compare
 from stairs.tasks.encode import Encode
 from stairs.tasks.rows import LabelledRows
-from stairs.tasks.supervised import SCALED_BY
+from stairs.tasks.supervised import SCALED_BY, joined
 from stairs.text.batch import Batch
 
 
@@ -54,31 +54,33 @@ class BiEncoder(Compare):
     def new_head(self) -> nn.Module:
         return Cosine()
 
-    def read(self, hidden: Tensor, batch: Batch) -> Tensor:
-        assert batch.source is not None
-        return torch.cat([self.vector(hidden, batch), self.vector(self.encode(batch.source), batch.source)], -1)
+    def pool(self, hidden: Tensor, batch: Batch) -> Tensor:
+        found = self.text_vector(hidden, batch)
+        return found if batch.source is None else torch.cat([found, self.text_vector(self.encode(batch.source), batch.source)], -1)
 
-    def vector(self, hidden: Tensor, batch: Batch) -> Tensor:
-        """Of each text, (B, D), as a sentence encoder makes it: of a BERT with the marks that it reads."""
+    def text_vector(self, hidden: Tensor, batch: Batch) -> Tensor:
+        """(B, D), as a sentence encoder makes it: of a BERT with the marks that it reads."""
         if not isinstance(self.model, BERT):
-            return super().read(hidden, replace(batch, source=None))
+            return super().pool(hidden, replace(batch, source=None))
         return hidden[:, 0] if self.pooling == "cls" else (hidden * batch.real[..., None]).sum(1) / batch.real.sum(1, keepdim=True)
+
+    def combine(self, vectors: Tensor, batch: Batch) -> Tensor:
+        return vectors
 
     def examples(self, shards: Any, split: str = "train") -> LabelledRows:
         found = super().examples(shards, split)
-        if split == "train":
-            self.calibrate(found)
+        if split == "train" and self.transfer.trains_encoder and hasattr(self.model, "blocks"):  # the others are brought to scale in any case
+            self.fit_scales(found)
         return found
 
-    def scale(self, features: list[np.ndarray]) -> None:
-        """Nothing to bring to scale: a cosine has one."""
-
-    def calibrate(self, given: LabelledRows) -> None:
+    def fit_scales(self, given: LabelledRows) -> None:
         """The slope and the offset of the untuned cosines."""
         step = max(len(given.rows) // SCALED_BY, 1)
         rows = given.rows[::step]
-        features = self.computed(rows) if given.vectors is None else given.vectors[::step]
-        self.head.fit_to(torch.from_numpy(np.stack(features)), torch.tensor([row.target for row in rows]))
+        vectors = self.computed(rows) if given.vectors is None else given.vectors[::step]
+        self.reading.fit_to(joined(vectors))
+        features = joined(self.of_each(rows, self.features, vectors=vectors))
+        self.head.fit_to(features, torch.tensor([row.target for row in rows]))
 
     @property
     def usual(self) -> dict[str, Any]:  # type: ignore[override]
@@ -92,7 +94,11 @@ class BiEncoder(Compare):
         return Encode(self.model, self.tokenizer, pooling="cls" if self.pooling == "cls" else "mean", longest=self.transfer.longest)
 
     def vectors(self, texts: list[str], encode: Callable[[Batch], Tensor] | None = None) -> np.ndarray:
-        return self.sentence_encoder.vectors(texts, encode) if isinstance(self.model, BERT) else super().vectors(texts, encode)
+        if isinstance(self.model, BERT) and self.reading.plain:
+            return self.sentence_encoder.vectors(texts, encode)
+        form = self.form
+        rows = [form.one(ids, number) for number, ids in enumerate(self.encoded(texts, [""] * len(texts)))]
+        return np.stack(self.of_each(rows, self.features)) if rows else np.zeros((0, 0), np.float32)
 
 
 class Cosine(nn.Module):
