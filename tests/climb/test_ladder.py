@@ -89,6 +89,19 @@ def test_a_row_for_each_step_and_runs_that_can_be_asked(ground, quick):
     assert len(report["test"]) == 12 and report["examples"] == {"train": 43, "dev": 5, "test": 12}
 
 
+def test_models_that_learn_at_once_do_not_see_the_validation_examples(ground, quick, monkeypatch):
+    given = {}
+    for kind in (steps.ByNGram, steps.ByWords, steps.ByVectors):
+
+        def learned(examples, *rest, name=kind.__name__, work=kind.learned):
+            given[name] = list(examples)
+            return work(examples, *rest)
+
+        monkeypatch.setattr(kind, "learned", learned)
+    climb(ground, budget=60, steps=["ngram", "words", "skipgram"])
+    assert given == {name: list(ground.train) for name in ("ByNGram", "ByWords", "ByVectors")}
+
+
 @pytest.mark.parametrize(("asks", "step"), [("compare", "skipgram"), ("tag", "bert"), ("span", "skipgram")])
 def test_labels_of_any_task(ground, quick, asks, step):
     other = replace(ground, **parted(examples(asks, 60), asks, 0))

@@ -10,7 +10,7 @@ from itertools import combinations
 
 import pytest
 
-from stairs.climb.ground import parted
+from stairs.climb.ground import parted, without_held_out
 from stairs.text import docstrings, samples
 from stairs.text.splitting import normalized, texts_of
 
@@ -162,3 +162,16 @@ def learnt_from_words(parts, side):
 
     given = {part: ([getattr(pair, side) for pair in parts[part]], [pair.label for pair in parts[part]]) for part in ("train", "test")}
     return make_pipeline(TfidfVectorizer(), MultinomialNB()).fit(*given["train"]).score(*given["test"])
+
+
+@pytest.mark.parametrize("asks", ["classify", "compare", "tag"])
+def test_no_document_of_a_held_out_example_is_read(request, asks):
+    examples = request.getfixturevalue({"classify": "packages", "compare": "describes", "tag": "parameters"}[asks])
+    parts = parted(examples, asks, 0)
+    corpus = without_held_out(samples.PythonProse(), parts, embedded=True)
+    documents, everything = set(corpus.documents()), set(samples.prose())
+    sources = {one.where: samples.document(found) for one, found in samples.reflowed()}
+    assert corpus.left_out["documents"] == len(everything) - len(documents) > 0.9 * len({example.where for example in parts["test"]})
+    assert not any(sources[example.where] in documents for part in ("dev", "test") for example in parts[part])
+    assert sum(sources[example.where] in documents for example in parts["train"]) > 0.8 * len(parts["train"])
+    assert corpus.content_hash != samples.PythonProse().content_hash and corpus.size == samples.PythonProse().size

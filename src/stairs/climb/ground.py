@@ -1,13 +1,17 @@
 """What all steps of a climb share: the text, the labelled examples, parted once for all, and where the runs stand."""
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from stairs.climb.words import worded
 from stairs.errors import BadInput
+from stairs.progress import say
+from stairs.text.decontaminated import Decontaminated
 from stairs.text.examples import Pair, Span, Tagged, Translation
+from stairs.text.samples import documents_of
 from stairs.text.shards import Shards
 from stairs.text.splitting import FEWEST, split
 from stairs.training.folder import RUN
@@ -47,6 +51,7 @@ class Ground:
     dev: Sequence[Any] = ()
     test: Sequence[Any] = ()
     plans: Plans = field(default_factory=Plans)
+    left_out: Mapping[str, int] = field(default_factory=dict)  # how much of the corpus stands in validation or test examples, and is not read
 
     def run_like(self, name: str) -> Path | None:
         """The run of the other climb that this one's run of the same name is to be like."""
@@ -71,6 +76,15 @@ def parted(
     if asks == "translate":
         test, dev = min(test, most_translated), min(dev, most_translated)
     return {"asks": asks, **split(examples, {"train": limit - test - dev, "dev": dev, "test": test}, seed, source=source, column=column)}
+
+
+def without_held_out(corpus: Any, parts: Mapping[str, Any], *, embedded: bool) -> Decontaminated:
+    """The corpus without what the validation and test examples were made of; embedded ones know their documents."""
+    held = [*parts["dev"], *parts["test"]]
+    clean = Decontaminated(corpus, documents=documents_of(held)) if embedded else Decontaminated(corpus, held)
+    if clean.left_out["documents"]:
+        say(worded("left_out", **clean.left_out)["en"])
+    return clean
 
 
 def digest(examples: Sequence[Any]) -> str:

@@ -103,6 +103,8 @@ def summary(report: dict[str, Any]) -> str:
     told, asked = report["recommendation"], report["settings"]["asks"]
     data = f"<p class='see'>{both('data', **report['examples'], asks=asked)}</p>" if asked and report["examples"]["test"] else ""
     others = [row["step"] for row in report["rows"] if row.get("adopted")]
+    left_out = report.get("left_out") or {}
+    data += f"<p class='see'>{both('left_out', **left_out)}</p>" if left_out.get("documents") else ""
     data += f"<p class='see'>{both('adopted', steps=', '.join(others))}</p>" if others else ""
     if told is None:
         return f"<p>{marked(advice(told, asked))}</p>{data}"

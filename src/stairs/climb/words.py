@@ -88,6 +88,9 @@ WORDS: dict[str, tuple[str, str]] = {
                 "训练只需 {seconds:.1f} 秒而不是 {best_seconds:.1f} 秒。"),
     "data": ("{train} examples to learn from, {dev} to tell when to stop, {test} to judge by; task: {asks}.",
              "{train} 个样本用于学习，{dev} 个用于决定何时停止，{test} 个用于评判；任务：{asks}。"),
+    "left_out": ("Not read, since validation or test examples hold the same: {paragraphs:,} paragraphs of {documents:,} documents "
+                 "(the corpus has {of_documents:,}).",
+                 "因与验证集或测试集的样本相同而未读：{documents:,} 篇文档中的 {paragraphs:,} 个段落（语料共 {of_documents:,} 篇）。"),
 }  # fmt: skip
 
 

@@ -54,7 +54,7 @@ def main(arguments: list[str]) -> int:
     out = Path(options.out) if options.out else Path("runs") / f"climb-{name_of(options, asks)}"
     check(out, options)
     from stairs.climb.compilation import compile_kernels
-    from stairs.climb.ground import Ground, Plans, parted
+    from stairs.climb.ground import Ground, Plans, parted, without_held_out
     from stairs.climb.ladder import climb, plans_in
     from stairs.climb.report import write
     from stairs.climb.shares import most_translated
@@ -66,14 +66,16 @@ def main(arguments: list[str]) -> int:
     compile_kernels()  # ahead of the clock, once for this machine
     began = time.monotonic()
     labelled = examples(options, asks)
-    corpus = corpus_from(options.corpus, options) if options.corpus else PythonProse()
+    parts = parted(labelled, asks, options.seed, most_translated(budget), most=options.most, column=options.group) if labelled else {}
+    corpus: Any = corpus_from(options.corpus, options) if options.corpus else PythonProse()
+    if labelled and asks != "translate":  # those that translate read no corpus
+        corpus = without_held_out(corpus, parts, embedded=options.labels is None)
     chosen = choose_metric(asks, labelled, options.metric) if labelled else ""
     ground = Ground(
         lambda step: build(corpus, spec_from(options, step)), out, "" if asks == "translate" else corpus.content_hash, options.seed, options.order,
         megabytes=0.0 if asks == "translate" else text_size(corpus) / 1e6, like=Path(options.like) if options.like else None,
         plans=plans_in(Path(options.like)) if options.like else Plans(), cut=pairs.spec_of(options, "transformer", options.labels is None),
-        metric=chosen,
-        **(parted(labelled, asks, options.seed, most_translated(budget), most=options.most, column=options.group) if labelled else {}),
+        metric=chosen, left_out=getattr(corpus, "left_out", {}), **parts,
     )  # fmt: skip
     said = shlex.join(["stairs", "climb", *arguments])
     steps = [step.strip() for step in options.steps.split(",")] if options.steps else None

@@ -50,9 +50,9 @@ class PythonProse:
 
     def documents(self) -> Iterator[str]:
         self.position = 0
-        for document in prose(self.limit):
-            self.position += len(document.encode())
-            yield document
+        for text in prose(self.limit):
+            self.position += len(text.encode())
+            yield text
 
     @cached_property
     def size(self) -> int:
@@ -83,10 +83,14 @@ def prose(limit: int | None = None) -> Iterator[str]:
 
 @lru_cache(maxsize=1)
 def all_documents() -> tuple[str, ...]:
-    texts = dict.fromkeys("\n".join(one.text for one in found) for _, found in reflowed())
+    texts = dict.fromkeys(document(found) for _, found in reflowed())
     for _, topic in topics():
-        texts["\n".join(one.text for one in paragraphs(topic))] = None
+        texts[document(paragraphs(topic))] = None
     return tuple(text for text in texts if len(text.split()) > 2)
+
+
+def document(found: list[Paragraph]) -> str:
+    return "\n".join(one.text for one in found)
 
 
 @lru_cache(maxsize=1)
@@ -199,6 +203,13 @@ def without_name(text: str, name: str) -> str:
 def plain(text: str) -> str:
     """Without the marks of reStructuredText around names."""
     return MARKED.sub(lambda mark: mark[1] or mark[2] or mark[3] or mark[4], text)
+
+
+def documents_of(examples: Iterable[Text | Pair | Tagged]) -> list[str]:
+    """The documents of the prose that embedded examples were made of, and those of other docstrings that begin with the same description."""
+    sources = {example.where for example in examples}
+    described = {description(found) for one, found in reflowed() if one.where in sources} - {""}
+    return [document(found) for one, found in reflowed() if one.where in sources or description(found) in described]
 
 
 def shuffled(items: Iterable[Item], key: Callable[[Item], str]) -> list[Item]:
