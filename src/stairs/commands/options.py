@@ -1,5 +1,7 @@
 """Flags that mean the same everywhere, and how a command's flags are read."""
 
+import dataclasses
+import inspect
 import io
 import json
 import os
@@ -176,3 +178,9 @@ def check_seed(seed: int) -> None:
 
 def show(data: Any) -> None:
     print(json.dumps(data, ensure_ascii=not sys.stdout.encoding.lower().startswith("utf")))
+
+
+def worded(kind: Any) -> list[tuple[Any, str]]:
+    """The fields of a dataclass with the words that stand behind them."""
+    words = dict(re.findall(r"^ {4}(\w+):.*?# (?!type: )(.*)$", inspect.getsource(kind), re.M))
+    return [(field, words.get(field.name, "")) for field in dataclasses.fields(kind)]

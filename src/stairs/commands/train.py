@@ -1,9 +1,7 @@
 """stairs train STEP CORPUS: from a text file to a model that can be asked."""
 
 import dataclasses
-import inspect
 import os
-import re
 from dataclasses import dataclass, make_dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -11,13 +9,13 @@ from typing import Annotated, Any, Literal
 from tyro.conf import Positional, arg
 
 from stairs.commands import pairs
-from stairs.commands.options import Common, Cutting, Reading, corpus_from, parse, refuse_inside, run_name, show, spec_from, text_size
+from stairs.commands.options import Common, Cutting, Reading, corpus_from, parse, refuse_inside, run_name, show, spec_from, text_size, worded
 from stairs.errors import BadInput
 from stairs.models.configs import CONFIGS, FROM_TOKENIZER
 from stairs.models.sizes import SIZES, TRANSLATING, USUAL_TOKENIZER
 from stairs.progress import say
 from stairs.training.folder import RUN, check_run
-from stairs.training.options import TrainingOptions
+from stairs.training.options import Schedule, TrainingOptions
 from stairs.training.recipe import ENOUGH, Recipe, choose_recipe, recipe_of_size
 
 Size = Literal["auto", "nano", "micro", "mini", "small", "base", "large", "paper"]
@@ -26,6 +24,12 @@ OWN_SHAPE = ("width", "heads", "layers", "hidden", "filters", "order")  # with o
 NUMBER_NAMES = 64  # words in the names of numbers, about
 ABOUT = """Train a step on text. The corpus is txt, jsonl, csv, tsv or parquet, plain or packed as gz, xz or zst, a folder of those, or - for
 stdin; `python` is the prose of the Python installation itself. Steps that translate learn from --pairs instead. Steps: {steps}."""
+
+
+def own_help(name: str) -> Any:
+    """The help of a flag that the size decides if it is not given."""
+    field, words = next((field, words) for field, words in worded(TrainingOptions) if field.name == name)
+    return arg(help=f"{words}; if not given, {field.default}, or as in the paper for --size paper")
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,13 @@ class Train(TrainingOptions, Cutting, Reading, Common):
     out: str | None = None  # run folder; runs/CORPUS-STEP if not given
     size: Size = "auto"  # a named set of the settings below; auto: with a budget what the time, the text and this machine allow, else mini
     batch_tokens: Annotated[int | None, arg(help=BATCH_TOKENS)] = None  # type: ignore[assignment]
+    schedule: Annotated[Schedule | None, own_help("schedule")] = None  # type: ignore[assignment]
+    warmup: Annotated[float | None, own_help("warmup")] = None  # type: ignore[assignment]
+    beta1: Annotated[float | None, own_help("beta1")] = None  # type: ignore[assignment]
+    beta2: Annotated[float | None, own_help("beta2")] = None  # type: ignore[assignment]
+    epsilon: Annotated[float | None, own_help("epsilon")] = None  # type: ignore[assignment]
+    weight_decay: Annotated[float | None, own_help("weight_decay")] = None  # type: ignore[assignment]
+    clip: Annotated[float | None, own_help("clip")] = None  # type: ignore[assignment]
     dry_run: bool = False  # say what it would take, and stop
 
 
@@ -71,7 +82,7 @@ def run(options: Any) -> int:
 
 
 def with_recipe(options: Any) -> tuple[Any, Recipe]:
-    """The options with what they leave open filled in (size, batch, vocabulary, learning rate), and the recipe it comes from. A run that exists, or
+    """The options with what they leave open filled in (size, batch, vocabulary, how it is optimized), and the recipe it comes from. A run that exists, or
     one whose weights are begun with, keeps its own."""
     recipe = recipe_for(options)
     chosen: dict[str, Any] = {"size": recipe.size}
@@ -79,6 +90,8 @@ def with_recipe(options: Any) -> tuple[Any, Recipe]:
         chosen["batch_tokens"] = recipe.batch_tokens
     if options.learning_rate is None:
         chosen["learning_rate"] = recipe.learning_rate
+    given = {name for name in recipe.optimizer if getattr(options, name) is not None} | ({"warmup_steps"} if options.warmup is not None else set())
+    chosen |= {name: value for name, value in recipe.optimizer.items() if name not in given}
     if options.vocab_size is None and options.tokenizer in (None, USUAL_TOKENIZER[options.step]):
         chosen["vocab_size"] = recipe.vocab_size
     return dataclasses.replace(options, **chosen), recipe
@@ -181,8 +194,7 @@ def settled_for(options: Any) -> TrainingOptions:
 
 def training_of(options: Any) -> TrainingOptions:
     given = {field.name: getattr(options, field.name) for field in dataclasses.fields(TrainingOptions)}
-    if given["batch_tokens"] is None:
-        del given["batch_tokens"]  # the default
+    given = {name: value for name, value in given.items() if value is not None}  # the others are the default
     return TrainingOptions(**given)
 
 
@@ -244,12 +256,6 @@ def with_settings(kind: Any, step: str) -> Any:
             chosen: Any = field.type
             fields.append((field.name, Annotated[chosen | None, arg(help=f"{words} ({step}: {field.default})")], None))
     return make_dataclass(kind.__name__, fields, bases=(kind,), frozen=True)
-
-
-def worded(kind: Any) -> list[tuple[Any, str]]:
-    """The fields of a dataclass with the words that stand behind them."""
-    words = dict(re.findall(r"^ {4}(\w+):.*?# (?!type: )(.*)$", inspect.getsource(kind), re.M))
-    return [(field, words.get(field.name, "")) for field in dataclasses.fields(kind)]
 
 
 def config_of(options: Any, **told: Any) -> Any:

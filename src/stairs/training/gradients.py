@@ -20,8 +20,6 @@ from stairs.training.machine import is_memory_error, too_large
 from stairs.training.options import TrainingOptions
 from stairs.training.teacher import Learned
 
-BETAS = (0.9, 0.95)  # AdamW's memory of the gradient and of its square; the second short, as GPT-3 has it
-
 
 class Objective(nn.Module):
     """A task's loss as the forward of a module, which is where PyTorch's wrappers listen."""
@@ -45,6 +43,9 @@ class Gradients:
         self.learner = task.learner.to(workers.device).train()
         self.highest = options.learning_rate or task.learning_rate
         self.paces = task.paces()
+        if options.embedding_rate is not None:
+            tables = [f"{place}.weight" for place, part in self.learner.named_modules() if isinstance(part, nn.Embedding)]
+            self.paces |= dict.fromkeys(tables, options.embedding_rate)
         self.precision: str = options.precision
         if options.shard and workers.count > 1:
             divided(self.learner, workers)
@@ -64,7 +65,8 @@ class Gradients:
                 pulled = weight.ndim > 1 and id(weight) not in tables  # rows of a table that are not seen stay as they are
                 groups.setdefault((weight_decay if pulled else 0.0, self.paces.get(name, 1.0)), []).append(weight)
         found = [{"params": weights, "weight_decay": decay, "times": times} for (decay, times), weights in groups.items()]
-        return torch.optim.AdamW(found, lr=0.0, betas=BETAS, fused=True)
+        betas = (self.options.beta1, self.options.beta2)
+        return torch.optim.AdamW(found, lr=0.0, betas=betas, eps=self.options.epsilon, fused=True)
 
     def gradient(self, step: int) -> tuple[float, int]:
         """Put the gradient of this worker's share of a batch beside the weights: nats of its targets, and their number."""

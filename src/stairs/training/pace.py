@@ -50,7 +50,7 @@ class BySteps:
             return Turn("judge", state.step, positions=self.positions)
         if last or is_impatient(state, self.options):
             return Turn("end", state.step)
-        return Turn("update", state.step, rate=rate_by_steps(state.step, self.steps, self.options.schedule, self.options.warmup))
+        return Turn("update", state.step, rate=rate_by_steps(state.step, self.steps, *rising(self.options)))
 
     def done(self, state: State) -> tuple[float, float, str]:
         return state.step, self.steps, "steps"
@@ -142,7 +142,7 @@ class ByClock:
             if self.generates and "sentences" not in self.costs:
                 return turn("trial", sentences=TRIAL_SENTENCES)
             return turn("end", **self.judgement_at_the_end(spent))
-        rate = rate_by_clock(state.step, self.progress, self.options.schedule, self.options.warmup)
+        rate = rate_by_clock(state.step, self.progress, *rising(self.options))
         if self.decay is not None:
             return turn("update", rate=self.decay.rate * (1 - self.progress) / DECAY)
         held = self.options.schedule == "hold" and self.progress >= 1 - DECAY
@@ -210,3 +210,8 @@ class ByClock:
 
 def is_impatient(state: State, options: TrainingOptions) -> bool:
     return 0 < options.patience <= state.waited
+
+
+def rising(options: TrainingOptions) -> tuple[str, float, int | None]:
+    """What the schedule is told."""
+    return options.schedule, options.warmup, options.warmup_steps

@@ -9,7 +9,7 @@ It imports nothing heavy.
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from stairs.models.configs import CONFIGS
@@ -57,12 +57,13 @@ class Recipe:
     batch_tokens: int
     learning_rate: float | None  # None: the model's own
     reason: str  # one line, for the user; nothing if there was nothing to choose
+    optimizer: dict[str, Any] = field(default_factory=dict)  # other options of a training, as the paper of a size has them
 
     @property
     def training(self) -> dict[str, Any]:
         """The options of a training by this recipe."""
         own = {} if self.learning_rate is None else {"learning_rate": self.learning_rate}
-        return {"batch_tokens": self.batch_tokens, **own}
+        return {"batch_tokens": self.batch_tokens, **own, **self.optimizer}
 
 
 def choose_recipe(
@@ -106,8 +107,8 @@ def choose_recipe(
 
 def recipe_of_size(model: str, size: str) -> Recipe:
     """How a given size is trained."""
-    training = TRAINING.get(model, {}).get(size, {})
-    return Recipe(size, None, training.get("batch_tokens", default("batch_tokens")), training.get("learning_rate"), "")
+    training = dict(TRAINING.get(model, {}).get(size, {}))
+    return Recipe(size, None, training.pop("batch_tokens", default("batch_tokens")), training.pop("learning_rate", None), "", training)
 
 
 def default(option: str) -> Any:

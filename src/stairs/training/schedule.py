@@ -6,7 +6,8 @@ hold           not until the last fifth, then to zero in a straight line: such a
 inverse-sqrt   as 1 / sqrt(progress), "Attention Is All You Need" section 5.3
 constant       not at all
 
-Under --steps or --epochs progress is counted in updates; under --budget it is the share of the time that is spent.
+Under --steps or --epochs progress is counted in updates; under --budget it is the share of the time that is spent. A warm-up in updates is one in either
+case: under --budget, the number of all updates is then estimated from those so far.
 """
 
 import math
@@ -15,9 +16,9 @@ DECAY = 0.2  # share of a training with schedule `hold` in which the rate falls
 LEAST_RISING = 10  # updates of warm-up, at least: the first of them is slow, and would eat the warm-up of a short budget
 
 
-def rate_by_steps(step: int, steps: int, kind: str, warmup: float) -> float:
-    """Of the update with this number, counted from 0, out of `steps`."""
-    rising = max(round(warmup * steps), 1)
+def rate_by_steps(step: int, steps: int, kind: str, warmup: float, warmup_steps: int | None = None) -> float:
+    """Of the update with this number, counted from 0, out of `steps`; the warm-up is a share of them unless it has `warmup_steps`."""
+    rising = warmup_steps or max(round(warmup * steps), 1)
     if step < rising:
         return (step + 1) / rising
     if kind == "hold":
@@ -25,8 +26,10 @@ def rate_by_steps(step: int, steps: int, kind: str, warmup: float) -> float:
     return after_warmup(kind, (step - rising + 1) / max(steps - rising + 1, 1), (step + 1) / rising)
 
 
-def rate_by_clock(step: int, progress: float, kind: str, warmup: float) -> float:
+def rate_by_clock(step: int, progress: float, kind: str, warmup: float, warmup_steps: int | None = None) -> float:
     """Of the update with this number when a share of the time, `progress`, is spent."""
+    if warmup_steps:
+        return rate_by_steps(step, max(round(step / max(progress, 1e-9)), step + 1), kind, warmup, warmup_steps)
     risen = min(progress / warmup if warmup else 1.0, (step + 1) / LEAST_RISING)
     if risen < 1:
         return max(risen, 1 / LEAST_RISING / 10)

@@ -43,7 +43,10 @@ JUDGED_AT_ONCE = 1 << 20  # tokens of held-out text looked at after an epoch; th
 PROBE = 250_000  # tokens on which the speed is measured
 RESERVE = 0.07  # of the budget, for saving and a machine that is not always alone
 # not for sweeping
-OTHERS = ("steps", "batch_tokens", "batch_examples", "accumulate", "schedule", "warmup", "weight_decay", "clip", "precision", "compile", "shard")
+OTHERS = (
+    "steps", "batch_tokens", "batch_examples", "accumulate", "schedule", "warmup", "warmup_steps", "beta1", "beta2", "epsilon", "embedding_rate",
+    "weight_decay", "clip", "precision", "compile", "shard",
+)  # fmt: skip
 
 
 def settled(model: Model | type[Model], options: TrainingOptions) -> TrainingOptions:

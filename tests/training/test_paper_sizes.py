@@ -1,0 +1,133 @@
+"""`--size paper` trains as the paper did where it used Adam, and the header of every model says where we depart from its paper."""
+
+import ast
+import dataclasses
+import json
+import math
+from pathlib import Path
+
+import pytest
+from small import SENTENCES
+
+import stairs
+from stairs.commands import train
+from stairs.text.examples import Translation
+from stairs.tasks.supervised import Examples
+from stairs.text.tokenizer import Tokenizer, TokenizerSpec
+from stairs.training.distributed import Workers
+from stairs.training.fit import fit
+from stairs.training.gradients import Gradients
+from stairs.training.machine import find_device
+from stairs.training.options import TrainingOptions
+from stairs.training.pace import rising
+from stairs.training.schedule import rate_by_clock, rate_by_steps
+
+SHAPE = ("--width", "16", "--heads", "2", "--layers", "1", "--context", "32")
+
+
+def parsed(step, *flags):
+    data = ("--pairs", "numbers") if step == "transformer" else ("python",)
+    return train.with_recipe(train.flags(train.Train, [step, *data, "--size", "paper", *flags], "train", train.ABOUT))[0]
+
+
+def gradients(step, *flags):
+    options = parsed(step, "--steps", "100000", *SHAPE, *flags)
+    tokenizer = Tokenizer.train(TokenizerSpec("words"), lambda: [SENTENCES])
+    task = train.untrained(options, tokenizer)
+    pairs = [Translation(sentence, sentence) for sentence in SENTENCES[:20]]
+    rows = task.examples(Examples(pairs, pairs)) if step == "transformer" else type("Rows", (), {"lengths": [5] * 20})
+    return Gradients(task, rows, train.training_of(options), Workers(0, 1, find_device("cpu"))), train.training_of(options)
+
+
+@pytest.mark.parametrize(
+    ("step", "peak", "betas", "epsilon", "decay", "clip"),
+    [
+        ("transformer", 512**-0.5 * 4000**-0.5, (0.9, 0.98), 1e-9, 0.0, 0.0),
+        ("bert", 1e-4, (0.9, 0.999), 1e-6, 0.01, 1.0),
+        ("gpt", 2.5e-4, (0.9, 0.999), 1e-8, 0.01, 1.0),
+    ],
+)
+def test_the_optimizer_of_the_paper_is_built(step, peak, betas, epsilon, decay, clip):
+    teacher, options = gradients(step)
+    assert teacher.highest == pytest.approx(peak) and options.clip == clip
+    for group in teacher.optimizer.param_groups:
+        assert (group["betas"], group["eps"], group["times"]) == (betas, epsilon, 1.0) and group["weight_decay"] in (0.0, decay)
+    assert max(group["weight_decay"] for group in teacher.optimizer.param_groups) == decay
+
+
+def test_the_rate_of_the_paper_at_some_updates():
+    def rates(step):
+        options = train.training_of(parsed(step, "--steps", "100000"))
+        return lambda update: options.learning_rate * rate_by_steps(update - 1, 100_000, *rising(options))
+
+    transformer, bert, gpt = map(rates, ("transformer", "bert", "gpt"))
+    for update in (1, 1000, 4000, 4001, 16_000, 100_000):
+        assert transformer(update) == pytest.approx(512**-0.5 * min(update**-0.5, update * 4000**-1.5))
+    assert [bert(update) for update in (1, 5000, 10_000)] == pytest.approx([1e-8, 5e-5, 1e-4])
+    assert [bert(update) for update in (55_000, 100_000)] == pytest.approx([5e-5, 0], abs=1e-8)
+    assert [gpt(update) for update in (1, 1000, 2000)] == pytest.approx([1.25e-7, 1.25e-4, 2.5e-4])
+    assert [gpt(update) for update in (51_000, 100_000)] == pytest.approx([1.25e-4, 0], abs=1e-8)
+
+
+def test_a_warm_up_in_updates_is_one_under_a_budget_too():
+    for kind in ("linear", "cosine", "inverse-sqrt", "hold"):
+        for update, progress in ((5, 0.1), (39, 0.2), (100, 0.5), (160, 0.8)):
+            assert rate_by_clock(update, progress, kind, 0.05, 40) == pytest.approx(rate_by_steps(update, round(update / progress), kind, 0.05, 40))
+    assert rate_by_clock(19, 0.5, "linear", 0.05, 40) == 0.5
+
+
+def test_what_the_user_gives_goes_before_the_paper_and_other_sizes_keep_our_own():
+    given = train.training_of(parsed("bert", "--beta2", "0.95", "--learning-rate", "0.01", "--schedule", "constant", "--warmup", "0.05", "--clip", "0"))
+    assert (given.beta2, given.learning_rate, given.schedule, given.warmup, given.warmup_steps, given.clip) == (0.95, 0.01, "constant", 0.05, None, 0)
+    assert given.epsilon == 1e-6
+    ours = TrainingOptions()
+    for step in ("elmo", "nnlm"):  # their papers did not use Adam
+        assert dataclasses.replace(train.training_of(parsed(step)), learning_rate=None) == ours
+    assert train.training_of(parsed("skipgram")) == ours
+    assert (ours.beta1, ours.beta2, ours.epsilon, ours.schedule, ours.warmup) == (0.9, 0.95, 1e-8, "linear", 0.05)
+
+
+def test_a_run_keeps_how_its_size_is_optimized(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    pairs = [Translation(sentence, sentence) for sentence in SENTENCES[:40]]
+    tokenizer = Tokenizer.train(TokenizerSpec("words"), lambda: [SENTENCES])
+    words = ["transformer", "--pairs", "numbers", "--out", "run", "--steps", "4", *SHAPE]
+    options, recipe = train.with_recipe(train.flags(train.Train, [*words, "--size", "paper"], "train", ""))
+    task = train.untrained(options, tokenizer)
+    task.recipe = dataclasses.asdict(recipe)
+    fit(task, Examples(pairs[:30], pairs[30:]), "run", train.training_of(options))
+    kept = json.loads(Path("run/run.json").read_text())["training"]
+    assert (kept["beta2"], kept["epsilon"], kept["warmup_steps"], kept["schedule"], kept["clip"]) == (0.98, 1e-9, 4000, "inverse-sqrt", 0.0)
+    again, _ = train.with_recipe(train.flags(train.Train, words, "train", ""))  # the size is that of the run
+    assert train.training_of(again) == train.training_of(options)
+    assert "the learning rate was still rising" in capsys.readouterr().err
+    logged = [json.loads(line) for line in Path("run/metrics.jsonl").read_text().splitlines()]
+    assert math.isfinite(logged[-1]["loss"])
+
+
+MODELS = Path(stairs.__file__).parent / "models"
+NOT_PAPERS = ("__init__", "base", "configs", "registry", "sizes", "transfer")
+
+
+@pytest.mark.parametrize("path", sorted(path for path in MODELS.glob("*.py") if path.stem not in NOT_PAPERS), ids=lambda path: path.stem)
+def test_every_model_says_where_it_departs_from_its_paper(path):
+    header = ast.get_docstring(ast.parse(path.read_text("utf-8")))
+    _, named, departures = header.partition("\nDepartures:")
+    assert named and departures.strip()
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        ("gpt", ("faster", "fainter", "unigram", "batches")),
+        ("bert", ("XLNet", "faster", "unigram", "batches")),
+        ("elmo", ("Adagrad", "clip", "schedule")),
+        ("seq2seq", ("after", "Adadelta", "sqrt")),
+        ("nnlm", ("gradient descent", "weight decay")),
+        ("transformer", ("width of 512", "batches")),
+        ("word2vec", ("subsampl", "linear")),
+    ],
+)
+def test_what_is_known_to_differ_is_said(model, words):
+    departures = ast.get_docstring(ast.parse((MODELS / f"{model}.py").read_text("utf-8"))).partition("Departures:")[2]
+    assert all(word in " ".join(departures.split()) for word in words)
