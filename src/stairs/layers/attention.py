@@ -5,7 +5,8 @@
 Scores: dot `qk` and bilinear `qWk` (Luong et al. 2015), scaled dot `qk / sqrt(D)` (Vaswani et al. 2017), additive `v tanh(qW + kU)`
 (Bahdanau et al. 2015), projected `<qW, kU>`, and uniform: everyone alike, which is an average.
 
-Departures: none.
+Departures: bilinear and projected scores are not divided by sqrt(D), so that the wider they are, the sharper they begin; Luong's bilinear one is
+not either, and projected is a single head of Vaswani's without the division.
 """
 
 import math

@@ -7,10 +7,18 @@ Devlin et al. 2018, "BERT: Pre-training of Deep Bidirectional Transformers for L
     p(word left out) = softmax(norm(gelu(h_L W)) tokens^T + bias)
     p(second sentence follows the first) = softmax(tanh(h_L[CLS] P) N)
 
-Departures: heads begin by looking at neighbours (`layers/neighbours.py`), segments begin fainter than in the paper, and the tables of embeddings
-learn faster than the rest (`tables_times`), since a short training would otherwise learn which words there are for most of its time; for the same
-reason predictions begin at the unigram distribution of the training text. Where few positions are asked for, only theirs are compared with the
-vocabulary, and padding is not computed (`layers/unpadded.py`).
+Departures: heads begin by looking at neighbours (`layers/neighbours.py`), positions as waves and segments fainter than in the paper, weights by
+a normal distribution that is not truncated, and predictions at the unigram distribution of the training text: a short training would otherwise
+spend most of its time on those. Words are masked as wholes (`--whole-words False`: single pieces), anew in every epoch where the paper's program
+masks ten copies of the text; all rows have one context, where it reads 128 tokens for nine tenths of the training. For the sentence pairs see
+`tasks/sentence_pairs.py`.
+The objectives of other papers stand on this same encoder: XLNet's without relative positions, memory of earlier rows and spans, ALBERT's without
+shared and factored weights, UniLM's alone instead of in turn with three others. Where few positions are asked for, only theirs are compared with
+the vocabulary, and padding is not computed (`layers/unpadded.py`).
+Except in `--size paper`, the optimizer is AdamW with betas of 0.9 and 0.95 and a rate that rises for a twentieth of the training and falls in a
+straight line, and the tables of embeddings learn four times faster than the rest (`tables_times`). `paper` has Adam, decay and warm-up as the
+paper and its program have them, but with Adam's correction of the first updates, without decay of embeddings, and with batches of 2048 tokens
+instead of 256 rows of 512.
 """
 
 from typing import Any

@@ -8,8 +8,10 @@ Pennington, Socher & Manning 2014, "GloVe: Global Vectors for Word Representatio
 
 `vectors` are the w and `contexts` the c. X is symmetric, so both learn the same, and a word's vector is w + c.
 
-Departures: the window ends with the sentence; the step of AdaGrad counts itself only from the next step on, and J is halved, both as in
-the authors' program; the pairs come in an order in which several threads never meet (`kernels/glove.py`).
+Departures: the window ends with the sentence; the step of AdaGrad counts itself only from the next step on, and J is halved, both as in the
+authors' program; gradients are not clipped, as they are there at 100; the pairs come in an order in which several threads never meet
+(`kernels/glove.py`). `most` is 10 and not 100 except in `--size paper`, for smaller texts; there are 15 epochs, where the paper makes 50, and
+100 for a width of 300, in `--size paper` too.
 """
 
 import math

@@ -6,8 +6,14 @@ Radford et al. 2018, "Improving Language Understanding by Generative Pre-Trainin
     h_l = h + attention(norm(h)), then h + feed_forward(norm(h))          each position looks only back
     p(next) = softmax(norm(h_L) tokens^T)
 
-Departures: positions may also be waves or turns (`layers/positions.py`); padding is not computed (`layers/unpadded.py`); with norms before the
-sublayers, predictions begin at the unigram distribution of the training text.
+Departures: the paper puts the norms after the sums, as `--size paper` and `--norm-first False` do; positions may also be waves or turns
+(`layers/positions.py`) and begin fainter than the tokens; weights that add to the stream begin smaller the more blocks there are, as in GPT-2;
+with norms before the sublayers, predictions begin at the unigram distribution of the training text. Tokens are those of a byte-level BPE of a
+few thousand merges, not 40,000, and [SEP] stands behind every sentence. Padding is not computed (`layers/unpadded.py`).
+Except in `--size paper`, the optimizer is AdamW with betas of 0.9 and 0.95 and a rate that rises for a twentieth of the training and falls in a
+straight line, and the tables of embeddings learn up to sixteen times faster than the rest (`tables_times`). `paper` has Adam, warm-up and cosine
+as the paper and its program have them, but batches of 2048 tokens instead of 64 rows of 512, no decay of embeddings, and as many updates as it
+is given time for.
 """
 
 import math

@@ -7,8 +7,10 @@ Bengio, Ducharme, Vincent & Janvin 2003, "A Neural Probabilistic Language Model"
 
 `vectors` is C, `hidden` is H and d, `output` is U, W and b in one matrix: [U W] (tanh(d + H x), x).
 
-Departures: before the first word of a text stand begin marks; with a large vocabulary it may be trained against a sample of the words; b
-begins at the logarithm of the words' shares of the training text.
+Departures: before the first word of a text stand begin marks; with a large vocabulary it may be trained against a sample of the words; b begins
+at the logarithm of the words' shares of the training text. It is trained by AdamW in batches with a rate that rises and falls, in `--size paper`
+too; the paper used stochastic gradient descent, a rate of 0.001 / (1 + rt) and a weight decay of 0.0001 on all but biases. It reads subwords
+unless `--tokenizer words` is given, and its predictions are not mixed with those of trigrams.
 """
 
 import torch

@@ -12,9 +12,15 @@ With attention (Bahdanau et al. 2015, Luong et al. 2015) a context of its own st
 
 CoVe (McCann et al. 2017): what the first network has learnt for the second, used for other tasks: the vector of a token is [x_j, h_j].
 
-Departures: with attention the cell reads y_{i-1} alone and C_i enters after it, as in Luong et al., whatever the score, so that all steps of a
-sentence are computed in one fused loop; encoder, decoder and output share one table of tokens; paper is Bahdanau's size, but with a decoder as wide
-as both directions of the encoder together; predictions begin at the unigram distribution of the target language.
+Departures: with attention the cell reads y_{i-1} alone and C_i enters after it, so the query is the state after the word y_{i-1}, as in Luong et
+al., where Bahdanau's is the state before it and C_i enters the cell; so it is whatever the score, `--size paper` too, since all steps of a
+sentence are then computed in one fused loop. What attention found is not fed to the next step, as Luong et al. and CoVe do. Bilinear and
+projected scores are not divided by sqrt(D). s_0 is made from both ends of the source, in Bahdanau's from the backward one; the readout is a
+tanh, in his a maxout; Sutskever's reads the source backwards, with C as s_0 only. Encoder, decoder and output share one table of subwords,
+CoVe's too, which in its paper reads GloVe's vectors of words. `paper` is Bahdanau's size, but with a decoder as wide as both directions of the
+encoder together. Predictions begin at the unigram distribution of the target language.
+All sizes are trained by our AdamW with a rate that rises and falls, labels smoothed except in `paper`; the papers used stochastic gradient
+descent (Sutskever, Luong, CoVe) and Adadelta in batches of 80 sentences (Bahdanau), with orthogonal recurrent weights.
 """
 
 import math

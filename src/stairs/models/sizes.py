@@ -66,7 +66,7 @@ SIZES: dict[str, dict[str, dict[str, Any]]] = {
         "mini": {},
         "small": {"width": 512, "layers": 2},
         "base": {"width": 512, "hidden": 1024, "layers": 2},
-        "paper": {"width": 620, "hidden": 2000, "cell": "gru", "attention": "additive", "smoothing": 0.0},
+        "paper": {"width": 620, "hidden": 2000, "cell": "gru", "attention": "additive", "dropout": 0.0, "smoothing": 0.0},
     },
     "cove": {
         "nano": {"width": 64, "hidden": 128, "layers": 2, "attention": "bilinear"},
@@ -74,7 +74,7 @@ SIZES: dict[str, dict[str, dict[str, Any]]] = {
         "mini": {"layers": 2, "attention": "bilinear"},
         "small": {"width": 300, "layers": 2, "attention": "bilinear"},
         "base": {"width": 300, "hidden": 600, "layers": 2, "attention": "bilinear"},
-        "paper": {"width": 300, "hidden": 600, "layers": 2, "attention": "bilinear"},
+        "paper": {"width": 300, "hidden": 600, "layers": 2, "attention": "bilinear", "smoothing": 0.0},
     },
     "elmo": {
         "nano": {"width": 32, "hidden": 128, "filters": (16, 16, 32, 32), "samples": 1024, "dropout": 0.0},
@@ -109,15 +109,15 @@ SIZES: dict[str, dict[str, dict[str, Any]]] = {
     "vectors": {"mini": {}, "small": {}, "base": {}, "paper": {}},
 }
 
-# How the papers that used Adam trained, as far as they or their programs say: the options of `training/options.py`. The others keep our AdamW, see the
-# departures in each model's header. Batches stay ours: theirs, of 25,000 to 131,072 tokens, do not fit most machines.
+# How the papers that used Adam trained, as far as they or their programs say, by the names of `training/options.py`. The others keep our AdamW, see
+# the departures in each model's header. Batches stay ours: theirs, of 25,000 to 131,072 tokens, do not fit most machines.
 GPT_PAPER = {
-    "learning_rate": 2.5e-4, "schedule": "cosine", "warmup_steps": 2000, "beta1": 0.9, "beta2": 0.999, "epsilon": 1e-8, "weight_decay": 0.01, "clip": 1.0,
-    "embedding_rate": 1.0,
+    "learning_rate": 2.5e-4, "schedule": "cosine", "warmup_steps": 2000, "beta1": 0.9, "beta2": 0.999, "epsilon": 1e-8, "weight_decay": 0.01,
+    "clip": 1.0, "embedding_rate": 1.0,
 }  # fmt: skip
 BERT_PAPER = {
-    "learning_rate": 1e-4, "schedule": "linear", "warmup_steps": 10_000, "beta1": 0.9, "beta2": 0.999, "epsilon": 1e-6, "weight_decay": 0.01, "clip": 1.0,
-    "embedding_rate": 1.0,
+    "learning_rate": 1e-4, "schedule": "linear", "warmup_steps": 10_000, "beta1": 0.9, "beta2": 0.999, "epsilon": 1e-6, "weight_decay": 0.01,
+    "clip": 1.0, "embedding_rate": 1.0,
 }  # fmt: skip
 TRANSFORMER_PAPER = {
     "learning_rate": (512 * 4000) ** -0.5, "schedule": "inverse-sqrt", "warmup_steps": 4000, "beta1": 0.9, "beta2": 0.98, "epsilon": 1e-9,

@@ -4,6 +4,9 @@ encode(w) = vectors[w]
 
 How often each word occurred is not in such files; they list words by falling frequency, so the counts follow Zipf's law: the word of rank r occurs
 in proportion to 1 / r (Zipf 1949).
+
+Departures: none in the vectors; real counts follow Zipf's law only roughly, and what a tool knows of words it does not list, as fastText does,
+is not kept.
 """
 
 import functools

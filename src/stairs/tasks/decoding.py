@@ -3,6 +3,8 @@
 Beam search keeps the `beam_size` likeliest beginnings of a sentence; each is continued in every way, and the likeliest of all those are kept. An
 ended sentence of length n is worth (sum of ln p) / n^length_penalty, or else short ones would always win; the search of a sentence is over when
 `beam_size` have ended and no beginning is worth more than the worst of them.
+
+Departures: Wu et al. 2016, whom "Attention Is All You Need" follows, divide by ((5 + n) / 6)^alpha instead of n^alpha.
 """
 
 import hashlib

@@ -6,7 +6,8 @@ permuted      Yang et al. 2019 (XLNet): the words in a random order, each seeing
               XLNet's second stream is a second token here: it stands at the same place, is a [MASK], sees the words before it in the order,
               and is seen by nobody.
 
-Departures: none; [UNK] is never asked for.
+Departures: [UNK] is never asked for. XLNet's order is one of whole words, and the share `masked` of a row is asked for, where the paper takes
+spans of one to five tokens; without its relative positions and its memory of earlier rows, which belong to the encoder (`models/bert.py`).
 """
 
 from dataclasses import dataclass

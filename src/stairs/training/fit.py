@@ -143,7 +143,7 @@ def learn_into(task: Task, shards: Shards, run: Run, options: TrainingOptions, l
             say(f"{run.folder}: going on from {loop.place()}")
         end = loop.train(pace)
         if options.warmup_steps and loop.state.step < options.warmup_steps:
-            say(f"after {loop.state.step} updates the learning rate was still rising; train longer, or give fewer than --warmup-steps {options.warmup_steps}")
+            say(f"the learning rate was still rising after {loop.state.step} updates; train longer, or give a shorter --warmup-steps")
         if not by_clock:
             return loop.finish(end, kept, finished=known["steps"])
         if workers.leads:

@@ -6,8 +6,8 @@ hold           not until the last fifth, then to zero in a straight line: such a
 inverse-sqrt   as 1 / sqrt(progress), "Attention Is All You Need" section 5.3
 constant       not at all
 
-Under --steps or --epochs progress is counted in updates; under --budget it is the share of the time that is spent. A warm-up in updates is one in either
-case: under --budget, the number of all updates is then estimated from those so far.
+Under --steps or --epochs progress is counted in updates; under --budget it is the share of the time that is spent. With --warmup-steps the warm-up is
+counted in updates under --budget, too, and the number of all updates is estimated from those so far.
 """
 
 import math
