@@ -201,8 +201,8 @@ def test_in_a_permutation_nobody_sees_what_comes_later(shards):
 
 
 def test_a_part_without_a_token_is_refused(shards):
-    with pytest.raises(BadInput, match="held-out part of the corpus has no tokens"):
-        SentencePairs(np.array([3, 2], np.uint16), BERTConfig(vocab_size=99, **SMALL), shards.tokenizer, where="held_out")
+    with pytest.raises(BadInput, match="test part of the corpus has no tokens"):
+        SentencePairs(np.array([3, 2], np.uint16), BERTConfig(vocab_size=99, **SMALL), shards.tokenizer, where="test")
     closed, closing = closings(np.array([7, 8, 3, 9, 2, 5, 2], np.uint16))
     assert closed.tolist() == [2, 4, 6] and closing.tolist() == [False, True, True]
 

@@ -64,7 +64,7 @@ def test_a_file_and_the_shards_of_the_same_text_are_judged_alike(task, tmp_path)
     other = tmp_path / "other.txt"
     other.write_text("The red dog sat.\nThe zebra ran to the wet mat!\n\n" * 30)
     as_text = task.evaluate_texts(Corpus([other]).documents())
-    as_shards = task.evaluate_shards(build(Corpus([other]), task.tokenizer, cache=tmp_path), "held_out")
+    as_shards = task.evaluate_shards(build(Corpus([other]), task.tokenizer, cache=tmp_path), "test")
     assert as_text["perplexity"]["value"] == pytest.approx(as_shards["perplexity"]["value"], rel=1e-6)
     assert as_text["bits_per_character"]["value"] == pytest.approx(as_shards["bits_per_character"]["value"], rel=1e-6)
     assert as_text["unknown_words"] == 30

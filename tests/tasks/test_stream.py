@@ -78,7 +78,7 @@ def test_every_token_is_judged_once_with_half_a_context_before_it(context, lengt
 
 def test_bits_per_character_count_the_same_tokens_and_characters_as_counting_does(shards):
     task = NextToken(Fair(shards.tokenizer.vocab_size), shards.tokenizer)
-    info = shards.info("held_out")
+    info = shards.info("validation")
     measured = task.evaluate_shards(shards)
     assert row_length(task.model) == 8
     assert measured["tokens"] == info["tokens"] and measured["characters"] == info["characters"]
@@ -91,6 +91,6 @@ def test_a_file_is_judged_as_its_shards_are(shards, tmp_path):
     task = NextToken(Fair(shards.tokenizer.vocab_size), shards.tokenizer)
     documents = list(Corpus(tmp_path / "text.txt").documents())
     measured = task.evaluate_texts(documents)
-    both = [shards.info(split) for split in ("train", "held_out")]
+    both = [shards.info(split) for split in ("train", "validation", "test")]
     assert measured["tokens"] == sum(info["tokens"] for info in both) and measured["characters"] == sum(info["characters"] for info in both)
 

@@ -46,17 +46,17 @@ def spec(kind):
 
 
 def divided(documents):
-    found = {"train": [], "held_out": []}
+    found = {split: [] for split in shard_writing.SPLITS}
     for cut, split in shard_writing.divide(documents):
         found[split].append(cut)
     return found
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_shards_hold_every_sentence_of_both_splits(kind, tmp_path):
+def test_shards_hold_every_sentence_of_all_splits(kind, tmp_path):
     made = build(Texts(DOCUMENTS), spec(kind), cache=tmp_path)
     parts = divided(DOCUMENTS)
-    assert sum(map(len, parts.values())) == len(DOCUMENTS) and parts["held_out"]
+    assert sum(map(len, parts.values())) == len(DOCUMENTS) and all(parts.values())
     for split, documents in parts.items():
         expected = [[*made.tokenizer.encode(sentence), 3] for document in documents for sentence in document]
         assert [ids.tolist() for ids in made.documents(split)] == [
@@ -73,13 +73,13 @@ def test_shards_hold_every_sentence_of_both_splits(kind, tmp_path):
         assert info["sentences"] == len(expected) and info["documents"] == len(documents)
         assert info["characters"] == sum(len(sentence) + 1 for document in documents for sentence in document)
         assert info["unknown_words"] == sum(len(made.tokenizer.unknown_words(s)) for document in documents for s in document)
-    held = [made.tokenizer.unknown_words(s) for document in parts["held_out"] for s in document]
-    assert made.info("held_out")["spelling_bits"] == pytest.approx(sum(made.tokenizer.spelling_bits(w) for words in held for w in words))
+    held = [made.tokenizer.unknown_words(s) for document in parts["test"] for s in document]
+    assert made.info("test")["spelling_bits"] == pytest.approx(sum(made.tokenizer.spelling_bits(w) for words in held for w in words))
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_tokenizer_is_learnt_from_the_train_split_only(kind, tmp_path):
-    documents = [*DOCUMENTS, *(f"Snowman ☃{number} here." for number in range(100) if shards.held_out(f"Snowman ☃{number} here."))]
+    documents = [*DOCUMENTS, *(f"Snowman ☃{number} here." for number in range(100) if shards.split_of(f"Snowman ☃{number} here.") != "train")]
     made = build(Texts(documents), spec(kind), cache=tmp_path)
     train = divided(documents)["train"]
     alone = Tokenizer.train(spec(kind), lambda: train)
@@ -105,7 +105,7 @@ def test_a_ready_tokenizer_is_taken_as_it_is(tmp_path):
     tokenizer = Tokenizer.train(spec("wordpiece"), lambda: [["Some other text."]])
     made = build(Texts(DOCUMENTS), tokenizer, cache=tmp_path)
     assert made.tokenizer.hash == tokenizer.hash == made.manifest["tokenizer"]
-    assert made.info("held_out")["unknown_words"] > 0
+    assert made.info("test")["unknown_words"] > 0
 
 
 def test_large_vocabularies_take_four_bytes(tmp_path):
@@ -125,7 +125,7 @@ def shorten(path):
     path.write_bytes(path.read_bytes()[:-3])
 
 
-NAMES = ["train.bin", "held_out.bin", "tokenizer.json", "tokenizer_config.json", "manifest.json"]
+NAMES = ["train.bin", "validation.bin", "test.bin", "tokenizer.json", "tokenizer_config.json", "manifest.json"]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -157,31 +157,39 @@ def test_a_manifest_that_is_not_one_is_refused(tmp_path):
 def test_one_document_is_divided_itself(tmp_path):
     text = " ".join(f"This is number {number}." for number in range(40))
     made = build(Texts([text]), TokenizerSpec(), cache=tmp_path)
-    assert (made.info("train")["sentences"], made.info("held_out")["sentences"]) == (36, 4)
+    assert [made.info(split)["sentences"] for split in shard_writing.SPLITS] == [36, 2, 2]
+    assert [len(part) for _, (part,) in divided(["One. Two. Three."]).items()] == [1, 1, 1]
+
+
+def test_of_two_documents_the_last_is_divided():
+    one, two, six = ["One cat.", "Two dogs."], ["Three cows."], ["Four hens.", "Five pigs.", "Six bees."]
+    assert divided([" ".join(one), " ".join(six)]) == {"train": [one], "validation": [six[:1]], "test": [six[1:]]}
+    assert divided([" ".join(one), " ".join(two)]) == {"train": [one[:1]], "validation": [one[1:]], "test": [two]}
 
 
 def test_too_little_text_is_refused(tmp_path):
-    for documents, message in ([["One sentence."], "one sentence is too little"], [[], "no sentence"], [["  \n "], "no sentence"]):
+    for documents, message in ([["One sentence."], "1 sentence can not be divided"], [["One.", "Two."], "2 sentences can not be divided"], [[], "no sentence"], [["  \n "], "no sentence"]):
         for kind in ("words", "bpe"):
             with pytest.raises(BadInput, match=message):
                 build(Texts(documents), spec(kind), cache=tmp_path)
     assert os.listdir(tmp_path) == []
 
 
-@pytest.mark.parametrize("documents", [["same text."] * 500, ["a. b."] * 2, ["x.", "y."], [f"{n}." for n in range(3)]])
-def test_both_splits_always_hold_something(documents):
+@pytest.mark.parametrize("documents", [["same text."] * 500, ["One day. Another day."] * 2, ["This is it. That is all.", "z."], [f"{n}." for n in range(3)]])
+def test_every_split_always_holds_something(documents):
     for candidate in (documents, [text + " 中" for text in documents], [text + "!" * 7 for text in documents]):
         parts = divided(candidate)
-        assert parts["train"] and parts["held_out"]
-        assert len(parts["held_out"]) <= 1 + len(candidate) // 20
+        assert all(parts.values())
+        assert max(len(parts["validation"]), len(parts["test"])) <= 1 + len(candidate) // 20
 
 
-def test_about_one_document_in_fifty_is_held_out_wherever_it_stands():
+@pytest.mark.parametrize("split", ["validation", "test"])
+def test_about_one_document_in_fifty_is_held_out_wherever_it_stands(split):
     documents = [f"Text number {number}." for number in range(20_000)]
-    held = [text for text in documents if shards.held_out(text)]
+    held = [text for text in documents if shards.split_of(text) == split]
     assert 300 < len(held) < 500
-    forwards = {cut[0] for cut in divided(documents)["held_out"]}
-    backwards = {cut[0] for cut in divided(documents[::-1])["held_out"]}
+    forwards = {cut[0] for cut in divided(documents)[split]}
+    backwards = {cut[0] for cut in divided(documents[::-1])[split]}
     assert len(forwards & backwards) > 0.95 * len(held)
 
 
@@ -189,7 +197,7 @@ def test_about_one_document_in_fifty_is_held_out_wherever_it_stands():
 @given(documents=st.lists(st.text("ab .!\n中。", max_size=30), max_size=8))
 def test_dividing_loses_nothing(documents):
     expected = [sentence for document in documents for sentence in sentences(document)]
-    if len(expected) < 2:
+    if len(expected) < 3:
         with pytest.raises(BadInput):
             divided(documents)
     else:
@@ -256,7 +264,7 @@ def test_the_estimate_of_the_disk_is_of_the_right_size(kind, tmp_path, monkeypat
     made = build(Texts(DOCUMENTS * 20), TokenizerSpec(kind), cache=tmp_path)
     number, unit = capsys.readouterr().err.split("about ")[1].split(" on")[0].split()
     said = float(number) * {"kB": 1e3, "MB": 1e6}[unit]
-    written = sum(made.info(split)["bytes"] for split in ("train", "held_out"))
+    written = sum(made.info(split)["bytes"] for split in shard_writing.SPLITS)
     assert 0.5 * written < said < 8 * written
 
 

@@ -16,7 +16,7 @@ from stairs.training.distributed import Workers
 from stairs.training.gradients import Gradients
 from stairs.training.machine import differences, find_device
 from stairs.training.options import TrainingOptions, seconds
-from stairs.training.run import Run
+from stairs.training.run import Run, load
 
 
 @pytest.mark.parametrize(("text", "found"), [("90s", 90), ("20m", 1200), ("2h", 7200), ("1.5m", 90), ("30", 30), ("1d", 86400)])
@@ -136,13 +136,16 @@ def test_parts_give_the_same_gradient_as_the_whole(text, tmp_path):
     assert all(a.allclose(b, atol=1e-5) for a, b in zip(found[0][1], found[1][1], strict=True))
 
 
-def test_training_stops_early_when_held_out_text_gets_worse(train, tmp_path, said):
+def test_training_stops_early_when_validation_text_gets_worse(train, text, tmp_path, said):
     train(steps=400, learning_rate=0.02, patience=2, evaluate_every=5, dropout=0.0)
     last = Run(tmp_path / "run").metrics()[-1]
     assert last["step"] < 400 and last["best_step"] == last["step"] - 10
     assert [line for line in said if "2 evaluations brought nothing better" in line]
     best = min(line["bits_per_character"]["value"] for line in Run(tmp_path / "run").metrics()[:-1] if "perplexity" in line)
-    assert last["bits_per_character"]["value"] == pytest.approx(best, rel=1e-6)  # the best weights are kept, not the last
+    assert last["validation"]["bits_per_character"]["value"] == best  # the best weights are kept, not the last
+    task, shards, *_ = prepared(tmp_path / "run", text, "gpt")
+    kept = load(tmp_path / "run").evaluate_shards(shards, "validation")
+    assert kept["bits_per_character"]["value"] == pytest.approx(best, rel=1e-6)
 
 
 def test_bf16_learns_as_fp32_does(train, tmp_path):

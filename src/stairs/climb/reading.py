@@ -55,10 +55,10 @@ def plan_reading(step: str, shards: Shards, seconds: float) -> dict[str, Any]:
 
 
 def unigram_bits(shards: Shards) -> float:
-    """Bits per character of held-out text for one who knows only how often each token occurs: what every model that learnt something is below."""
-    tokens = shards.ids("held_out").astype(np.int64)
+    """Bits per character of the test text for one who knows only how often each token occurs: what every model that learnt something is below."""
+    tokens = shards.ids("test").astype(np.int64)
     counts = token_counts(shards.ids("train"), shards.tokenizer.vocab_size) + 0.5
-    info = shards.info("held_out")
+    info = shards.info("test")
     known = {name: info[name] for name in ("characters", "spelling_bits", "unknown_words")}
     bits = -np.log2(counts / counts.sum())[tokens]
     return quality(np.array([bits.sum()]), np.array([len(tokens)]), **known)["bits_per_character"]["value"]

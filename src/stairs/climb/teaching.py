@@ -96,7 +96,7 @@ def seconds_to_teach(ground: Ground, step: str, seconds: float) -> float:
 def updates_within(task: Supervised, examples: Examples, seconds: float, seed: int) -> int:
     """How many updates of all weights there is time for, by a few that change nothing."""
     task.start(seed)
-    part = Examples(evenly(examples.train, PROBED), examples.held_out)
+    part = Examples(evenly(examples.train, PROBED), examples.validation)
     options = TrainingOptions(batch_examples=task.usual["batch_examples"], budget=f"{seconds:.3f}s", seed=seed)
     gradients = Gradients(task, task.examples(part), options, Workers(0, 1, find_device(options.device)))
     return int(seconds * UPDATES_SHARE / seconds_per_step(gradients, machine.precisions()[0], PROBE_SHARE * seconds))
@@ -108,7 +108,7 @@ def examples_within(task: Supervised, examples: Examples, seconds: float) -> int
     began = time.monotonic()
     task.computed(task.rows(part))
     each = (time.monotonic() - began) / len(part)
-    return max(min(int(seconds * ENCODING_SHARE / each) - len(examples.held_out), len(examples.train)), len(part))
+    return max(min(int(seconds * ENCODING_SHARE / each) - len(examples.validation), len(examples.train)), len(part))
 
 
 def evenly(examples: Sequence[Any], count: int) -> Sequence[Any]:

@@ -42,7 +42,7 @@ class Climb(Cutting, Reading, Common):
     like: str | None = None  # the folder of another climb, to do it again: the same sizes and the same clock, however long it takes
     out: str | None = None  # folder of the report and the runs; runs/climb-CORPUS if not given
     seed: int = 0  # of everything random
-    verbose: bool = False  # a line for every look at held-out data
+    verbose: bool = False  # a line for every look at validation data
 
 
 def main(arguments: list[str]) -> int:

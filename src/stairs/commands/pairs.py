@@ -8,7 +8,7 @@ from stairs.commands.options import spec_from
 from stairs.text.examples import held_back
 from stairs.text.numbers import COUNTS, number_pairs
 
-HELD_OUT, MOST_HELD_OUT = 0.05, 1000  # of the pairs, unless a file of others to judge by is given
+HELD_OUT, MOST_HELD_OUT = 0.05, 1000  # of the pairs, for validation and as many for the test, unless a file of others to judge by is given
 
 
 def by_rule(paths: tuple[str, ...]) -> bool:
@@ -24,13 +24,15 @@ def read_pairs(paths: tuple[str, ...], columns: str | None = None, encoding: str
     return list(read(paths, "translate", columns=columns, encoding=encoding).examples)
 
 
-def divided(options: Any) -> tuple[list[Any], list[Any]]:
-    """Pairs to learn from and to judge by; the same ones for the same seed."""
-    pairs = read_pairs(options.pairs, encoding=options.encoding)
+def divided(options: Any) -> tuple[list[Any], list[Any], list[Any]]:
+    """Pairs to learn from, to choose the weights by, and to judge those by once; the same ones for the same seed."""
+    train, source = read_pairs(options.pairs, encoding=options.encoding), " ".join(options.pairs)
     if options.dev:
-        return pairs, read_pairs(options.dev, encoding=options.encoding)
-    held = max(min(int(len(pairs) * HELD_OUT), MOST_HELD_OUT), 1)
-    return held_back(pairs, held, options.seed, " ".join(options.pairs))
+        given, source = read_pairs(options.dev, encoding=options.encoding), " ".join(options.dev)
+    else:
+        held = max(min(int(len(train) * HELD_OUT), MOST_HELD_OUT), 1)
+        train, given = held_back(train, 2 * held, options.seed, source)
+    return train, *held_back(given, max(len(given) // 2, 1), options.seed, source)
 
 
 def spec_of(options: Any, step: str, numbers: bool) -> Any:

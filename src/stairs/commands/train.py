@@ -37,7 +37,7 @@ class Train(TrainingOptions, Cutting, Reading, Common):
     step: Positional[str] = ""  # which step of the staircase
     corpus: Positional[tuple[str, ...]] = ()  # files or folders of text
     pairs: tuple[str, ...] = ()  # steps that translate: two files whose lines say the same, or a table with two columns; numbers: number names
-    dev: tuple[str, ...] = ()  # pairs to judge by while training; a few of the others if not given
+    dev: tuple[str, ...] = ()  # pairs to judge by: half of them while training, the others once at the end; a few of --pairs if not given
     backwards: bool = False  # translate from the second language into the first
     out: str | None = None  # run folder; runs/CORPUS-STEP if not given
     size: Size = "auto"  # a named set of the settings below; auto: with a budget what the time, the text and this machine allow, else mini
@@ -77,7 +77,7 @@ def run(options: Any) -> int:
         also = f", perplexity {measured['perplexity']['value']:.2f}" if "perplexity" in measured else ""
         also += f", backwards {measured['backward_perplexity']['value']:.2f}" if "backward_perplexity" in measured else ""
         also += f", BLEU {measured['bleu']['value']:.2f}, {measured['exact']['value']:.1%} exact" if "bleu" in measured else ""
-        print(f"{out}: {found['value']:.4f} {task.watched.replace('_', ' ')} on held-out text ({interval}){also}")
+        print(f"{out}: {found['value']:.4f} {task.watched.replace('_', ' ')} on test text ({interval}){also}")
     return 0
 
 
@@ -155,14 +155,14 @@ def prepared_pairs(options: Any, out: Path) -> tuple[Any, Any, Path]:
     spec = pairs.spec_of(options, options.step, pairs.by_rule(options.pairs))
     config_of(options, vocab_size=0)
     settled_for(options)
-    train, held_out = pairs.divided(options)
+    train, validation, test = pairs.divided(options)
     from stairs.tasks.supervised import Examples
     from stairs.text.tokenizer import Tokenizer
 
     tokenizer = kept_tokenizer(options, out) or Tokenizer.train(spec, lambda: ([pair.source, pair.target] for pair in train))
     task = untrained(options, tokenizer)
     task.backwards = options.backwards
-    return task, Examples(train, held_out), out
+    return task, Examples(train, validation, test=test), out
 
 
 def untrained(options: Any, tokenizer: Any) -> Any:

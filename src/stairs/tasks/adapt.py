@@ -85,17 +85,17 @@ class Adapting(Task):
     def learning_rate(self) -> float:
         return 2 * usual_rate(self.model, Transfer())
 
-    def positions(self, shards: Any) -> int:
-        return int(self.examples(shards, "held_out").lengths.sum())
+    def positions(self, shards: Any, split: str = "validation") -> int:
+        return int(self.examples(shards, split).lengths.sum())
 
     def examples(self, shards: Any, split: str = "train") -> Any:
-        return Texts(texts_of(shards.train if split == "train" else shards.held_out), self.model, self.tokenizer)
+        return Texts(texts_of(shards.part(split)), self.model, self.tokenizer)
 
 
 class AdaptMasked(Adapting, MaskedToken):
     """By words left out."""
 
-    def evaluate_shards(self, shards: Any, split: str = "held_out", most: int | None = None) -> dict[str, Any]:
+    def evaluate_shards(self, shards: Any, split: str = "validation", most: int | None = None) -> dict[str, Any]:
         return self.judged(self.examples(shards, split), most)
 
 
@@ -103,14 +103,14 @@ class AdaptNext(Adapting, NextToken):
     """By what comes next."""
 
     @torch.no_grad()
-    def evaluate_shards(self, shards: Any, split: str = "held_out", most: int | None = None) -> dict[str, Any]:
+    def evaluate_shards(self, shards: Any, split: str = "validation", most: int | None = None) -> dict[str, Any]:
         given = self.examples(shards, split)
         device = next(self.model.parameters()).device
         groups = np.array_split(np.argsort(given.lengths), -(-len(given.lengths) // AT_ONCE))
         nats = np.concatenate([-self.model.log_likelihood(given.batch(group, 0, 0).to(device)).double().sum(1).cpu().numpy() for group in groups])
         tokens = np.concatenate([given.lengths[group] - 1 for group in groups])
         per_token = ratio(nats / math.log(2), tokens)
-        characters = sum(map(len, texts_of(shards.held_out if split == "held_out" else shards.train)))
+        characters = sum(map(len, texts_of(shards.part(split))))
         factor = int(tokens.sum()) / max(characters, 1)
         bits = {bound: value * factor for bound, value in per_token.items()}
         return {"bits_per_character": bits, "perplexity": {bound: 2.0**value for bound, value in per_token.items()}, "tokens": int(tokens.sum())}

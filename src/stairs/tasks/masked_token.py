@@ -69,11 +69,11 @@ class MaskedToken(Task):
         count = int((batch.targets != IGNORE).sum())
         return self.model.loss(batch) * count, count
 
-    def evaluate_shards(self, shards: Shards, split: str = "held_out", most: int | None = None) -> dict[str, Any]:
+    def evaluate_shards(self, shards: Shards, split: str = "validation", most: int | None = None) -> dict[str, Any]:
         return self.judged(self.pairs_of(shards, split), most)
 
-    def positions(self, shards: Shards) -> int:
-        return int(self.pairs_of(shards, "held_out").lengths.sum())
+    def positions(self, shards: Shards, split: str = "validation") -> int:
+        return int(self.pairs_of(shards, split).lengths.sum())
 
     def pairs_of(self, shards: Shards, split: str) -> SentencePairs:
         """Put together once: every look asks for the same."""

@@ -73,7 +73,7 @@ class NextToken(Speaking):
     def batch(self, rows: list) -> Batch:
         return next_token_batch(rows, self.tokenizer.begin, self.tokenizer.end, self.tokenizer.pad)
 
-    def evaluate_shards(self, shards: Shards, split: str = "held_out", most: int | None = None) -> dict[str, Any]:
+    def evaluate_shards(self, shards: Shards, split: str = "validation", most: int | None = None) -> dict[str, Any]:
         """Quality on a split of the corpus it was trained on; with `most`, on about so many positions of it."""
         info = shards.info(split)
         known = {name: info[name] for name in ("characters", "spelling_bits", "unknown_words")}

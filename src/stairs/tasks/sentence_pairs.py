@@ -48,7 +48,7 @@ class SentencePairs:
         filled = totals > 0
         self.first, self.last, self.wanted, totals = starts[:-1][filled], starts[1:][filled], wanted[filled], totals[filled]
         if not len(self.first):
-            raise BadInput(f"the {where.replace('_', '-')} part of the corpus has no tokens; give a longer text")
+            raise BadInput(f"the {where} part of the corpus has no tokens; give a longer text")
         alone = self.last - self.first == 1
         self.elsewhere = max(0.5 - alone.mean(), 0.0) / max(1 - alone.mean(), 1e-9)  # how often the second part is from another document
         aims = np.where(alone & (config.objective == "next-sentence"), self.wanted, np.minimum(totals, self.wanted))

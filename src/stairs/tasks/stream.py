@@ -43,7 +43,7 @@ class StreamExamples:
         self.ids, self.context, self.carry = shards.ids(split), context, carry
         if len(self.ids) <= context:
             raise BadInput(
-                f"the {split.replace('_', '-')} part of the corpus has {len(self.ids)} tokens, no more than the context of {context}; "
+                f"the {split} part of the corpus has {len(self.ids)} tokens, no more than the context of {context}; "
                 f"give a longer text or train with --context {max(len(self.ids) // 4, 1)}"
             )
         self.lengths = np.full(len(self.ids) // context, context, np.int64)

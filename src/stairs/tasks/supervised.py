@@ -47,17 +47,27 @@ BATCH = 32  # examples of a step
 
 @dataclass(frozen=True)
 class Examples:
-    """Labelled examples to learn from and to judge by: what `fit` is given instead of the shards of a text."""
+    """Labelled examples: what `fit` is given instead of the shards of a text. Without a test part the finished run is judged on the validation part
+    again, and its caller has examples of his own for the test."""
 
     train: Sequence[Example]
-    held_out: Sequence[Example]
+    validation: Sequence[Example]
     encoder: str = ""  # the hash of the weights that training begins with
+    test: Sequence[Example] = ()
+
+    def part(self, split: str) -> Sequence[Example]:
+        return {"train": self.train, "validation": self.validation, "test": self.test}[split]
+
+    @property
+    def final_split(self) -> str:
+        """Judged once, with the weights that were chosen."""
+        return "test" if self.test else "validation"
 
     @property
     def manifest(self) -> dict[str, Any]:
         """What a run remembers of them, wherever they came from."""
         digest = hashlib.sha256(self.encoder.encode())
-        for example in (*self.train, None, *self.held_out):
+        for example in (*self.train, None, *self.validation, None, *self.test):
             digest.update(repr(example and replace(example, where="")).encode())
         return {"corpus": digest.hexdigest()}
 
@@ -173,7 +183,7 @@ class Supervised(Task):
         return nats + self.transfer.mix_penalty * count * self.reading.pull(), count
 
     def examples(self, shards: Any, split: str = "train") -> LabelledRows:
-        found = LabelledRows(self.rows(shards.train if split == "train" else shards.held_out), self.tokenizer.pad, self.targets)
+        found = LabelledRows(self.rows(shards.part(split)), self.tokenizer.pad, self.targets)
         if self.transfer.transfer == "features":
             found.vectors = kept(self.model, found.rows, self.features_depend_on, lambda: self.computed(found.rows))
         if split == "train" and (not self.transfer.trains_encoder or not hasattr(self.model, "blocks")):
@@ -201,22 +211,22 @@ class Supervised(Task):
 
     # Judging and answering
 
-    def evaluate_shards(self, shards: Any, split: str = "held_out", most: int | None = None) -> dict[str, Any]:
+    def evaluate_shards(self, shards: Any, split: str = "validation", most: int | None = None) -> dict[str, Any]:
         """On a split; with `most`, unless their vectors are known, on as many examples of it as have about so many tokens, spread evenly."""
-        examples = shards.held_out if split == "held_out" else shards.train
+        examples = shards.part(split)
         if self.transfer.transfer == "features":
             given = self.remember(split, lambda: self.examples(shards, split))  # the encoder does not change, so neither does what it says
             return self.measured(examples, given.rows, self.said(given.rows, given.vectors))
-        positions = self.positions(shards)
+        positions = self.positions(shards, split)
         if most is not None and positions > most:
             examples = [examples[i] for i in np.unique(np.linspace(0, len(examples) - 1, max(most * len(examples) // positions, 1)).astype(np.int64))]
         given = self.remember(f"{split} {most}", lambda: LabelledRows(self.rows(examples), self.tokenizer.pad, self.targets))
         return self.measured(examples, given.rows, self.said(given.rows))
 
-    def positions(self, shards: Any) -> int:
+    def positions(self, shards: Any, split: str = "validation") -> int:
         if self.transfer.transfer == "features":
             return 1  # a head is judged in no time
-        return int(self.remember("all", lambda: LabelledRows(self.rows(shards.held_out), self.tokenizer.pad, self.targets)).lengths.sum())
+        return int(self.remember(f"all {split}", lambda: LabelledRows(self.rows(shards.part(split)), self.tokenizer.pad, self.targets)).lengths.sum())
 
     def remember(self, name: str, make: Callable[[], LabelledRows]) -> LabelledRows:
         """Rows that every look asks for, encoded once."""

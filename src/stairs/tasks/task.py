@@ -110,13 +110,13 @@ class Task:
         """Nats of all targets together, and how many there are."""
         raise Unsupported(f"{self.name} does not learn by gradients")
 
-    def evaluate_shards(self, shards: Shards, split: str = "held_out", most: int | None = None) -> dict[str, Any]:
+    def evaluate_shards(self, shards: Shards, split: str = "validation", most: int | None = None) -> dict[str, Any]:
         """Quality on a split of a corpus; with `most`, on about so many positions of it."""
         raise Unsupported(f"{self.name} is not judged on plain text")
 
-    def positions(self, shards: Shards) -> int:
-        """How many there are to judge on the held-out split, as `most` counts them."""
-        return OVERLAP * shards.info("held_out")["tokens"]
+    def positions(self, shards: Shards, split: str = "validation") -> int:
+        """How many there are to judge on a split, as `most` counts them."""
+        return OVERLAP * shards.info(split)["tokens"]
 
     generates = False  # whether it is judged by what it generates, too
 

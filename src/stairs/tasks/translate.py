@@ -82,7 +82,6 @@ class Translate(Speaking):
     watched = "bits_per_character"
     model: Translator
     backwards = False  # from the second sentence of a pair into the first
-    judged_by: Pairs | None = None  # the held-out ones of a training
 
     def describe(self) -> dict[str, Any]:
         return super().describe() | {"backwards": self.backwards}
@@ -103,9 +102,9 @@ class Translate(Speaking):
     def examples(self, shards: Any, split: str = "train") -> Pairs:
         if split == "train":
             return self.pairs(shards.train)
-        if self.judged_by is None:
-            self.judged_by = self.pairs(shards.held_out)
-        return self.judged_by
+        if split not in self.judged_by:
+            self.judged_by[split] = self.pairs(shards.part(split))
+        return self.judged_by[split]
 
     def target_counts(self, examples: Pairs) -> np.ndarray:
         """Of the second sentences, each with its end."""
@@ -114,16 +113,21 @@ class Translate(Speaking):
         return counts
 
     def sample(self, seed: int) -> str:
-        if self.judged_by is None:
+        if "validation" not in self.judged_by:
             return ""
-        source = self.judged_by.examples[0].source
+        source = self.judged_by["validation"].examples[0].source
         return f"{source} -> {self.translated([source], beams=1, speaker=self.model)[0]}"
 
     # Judging
 
     generates = True
 
-    def evaluate_shards(self, shards: Any, split: str = "held_out", most: int | None = None, sentences: int | None = None) -> dict[str, Any]:
+    @functools.cached_property
+    def judged_by(self) -> dict[str, Pairs]:
+        """The validation and test pairs of a training, each cut once."""
+        return {}
+
+    def evaluate_shards(self, shards: Any, split: str = "validation", most: int | None = None, sentences: int | None = None) -> dict[str, Any]:
         """On the way only how surprising the true translations are; at the end also what it says itself, for some of them."""
         pairs = self.examples(shards, split)
         measured = self.surprise_of(pairs, most)
@@ -131,11 +135,11 @@ class Translate(Speaking):
             sentences = 0 if most is not None else JUDGED
         return measured | self.scored(pairs.examples[:sentences]) if sentences else measured
 
-    def positions(self, shards: Any) -> int:
-        return int(self.examples(shards, "held_out").lengths.sum())
+    def positions(self, shards: Any, split: str = "validation") -> int:
+        return int(self.examples(shards, split).lengths.sum())
 
     def generate_some(self, shards: Any, sentences: int) -> None:
-        self.scored(self.examples(shards, "held_out").examples[:sentences])
+        self.scored(self.examples(shards, "validation").examples[:sentences])
 
     def evaluate(self, examples: Sequence[Translation], beams: int = BEAM) -> dict[str, Any]:
         pairs = self.pairs(examples)

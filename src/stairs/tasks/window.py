@@ -63,13 +63,13 @@ class Window(Task):
 
     def examples(self, shards: Shards, split: str = "train") -> np.ndarray:
         """The ids themselves: they are swept over from one end to the other."""
-        for part in (split, "held_out"):
+        for part in (split, "validation", shards.final_split):
             known = shards.ids(part)[:ENOUGH] >= len(SPECIAL_TOKENS)
             if not (known[:-1] & known[1:]).any():
-                raise BadInput(f"the {part.replace('_', '-')} part of the text {LONELY}")
+                raise BadInput(f"the {part} part of the text {LONELY}")
         return shards.ids(split)
 
-    def evaluate_shards(self, shards: Shards, split: str = "held_out", most: int | None = None) -> dict[str, Any]:
+    def evaluate_shards(self, shards: Shards, split: str = "validation", most: int | None = None) -> dict[str, Any]:
         return self.evaluate_stream(sampled(shards.ids(split), most), shards.info(split)["unknown_words"])
 
     def evaluate_texts(self, documents: Iterable[str]) -> dict[str, Any]:

@@ -1,8 +1,23 @@
-"""Text to shards in one streaming pass: documents divided into train and held-out, encoded in a second thread, written as it comes."""
+"""Text to shards in one streaming pass: documents divided into three parts, encoded in a second thread, written as it comes.
+
+train        what a model learns from, and the tokenizer and the tables of its costs too
+validation   judged on the way: chooses the best weights, and when to stop
+test         judged once, at the end, with the weights that were chosen
+
+Of fifty documents one is for the test and one for validation, drawn by its text alone, so that it is in the same part wherever it stands. Each part
+has at least one document, and train more than twenty for each further one. Small corpora are divided by sentences, in the order of the text:
+
+two documents   the last is divided: its first half is for validation, the rest for the test. If it has one sentence, that is for the test, and the last
+                sentence of the other document for validation
+one document    the last twentieth of its sentences is for the test, the twentieth before it for validation, at least one sentence each
+
+Fewer than three sentences are refused: no sentence is ever in two parts.
+"""
 
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -17,43 +32,62 @@ from stairs.text.tokenizer import Tokenizer
 from stairs.text.tokenizer_spec import BEGIN, END, SPECIAL_TOKENS, UNKNOWN, TokenizerSpec, assemble, empty_model
 from stairs.text.tokenizer_training import from_counts
 
-SPLITS = ("train", "held_out")
+SPLITS = ("train", "validation", "test")
+DRAWN = {0: "test", 1: "validation"}  # the rest of a document's checksum, divided by ONE_IN; all others are for train
+ONE_IN, TRAINED_FOR_EACH = 50, 20
 BLOCK = 4_000_000  # characters handed to the second thread at a time
 REWRITTEN = 1 << 21  # numbers turned into ids at a time
 
 
-def held_out(document: str) -> bool:
-    """One document in fifty, chosen by its text, so that the same one is held out wherever it stands."""
-    return zlib.crc32(document.encode(errors="surrogatepass")) % 50 == 0
+def split_of(document: str) -> str:
+    """The part that a document of a large corpus is in: its text decides."""
+    return DRAWN.get(zlib.crc32(document.encode(errors="surrogatepass")) % ONE_IN, "train")
 
 
 def divide(documents: Iterable[str]) -> Iterator[tuple[list[str], str]]:
-    """(sentences, split) of each document; at least one is held out, and at least twenty trained on for each held out but the first.
+    """(sentences, split) of each document, in order; see above."""
+    counts = dict.fromkeys(SPLITS, 0)
+    waiting: list[tuple[list[str], str]] = []  # the last two documents, which are held out if no others were
 
-    A single document is divided itself: the last tenth of its sentences is held out.
-    """
-    trained, kept = 0, 0
-    waiting: tuple[list[str], bool] | None = None  # the last document is held out if no other was
+    def place(document: tuple[list[str], str], missing: str | None = None) -> tuple[list[str], str]:
+        cut, split = document
+        if missing is not None and not counts[missing]:
+            split = missing
+        elif split != "train" and counts["train"] <= TRAINED_FOR_EACH * counts[split]:
+            split = "train"
+        counts[split] += 1
+        return cut, split
+
     for document in documents:
         cut = sentences(document)
-        if not cut:
-            continue
-        if waiting is not None:
-            held = waiting[1] and trained > 20 * kept
-            kept, trained = kept + held, trained + (not held)
-            yield waiting[0], SPLITS[held]
-        waiting = cut, held_out(document)
-    if waiting is None:
+        if cut:
+            waiting.append((cut, split_of(document)))
+        if len(waiting) > 2:
+            yield place(waiting.pop(0))
+    if counts["train"]:
+        yield place(waiting[0], "validation")
+        yield place(waiting[1], "test")
+    else:
+        yield from divide_sentences([cut for cut, _ in waiting])
+
+
+def divide_sentences(documents: list[list[str]]) -> Iterator[tuple[list[str], str]]:
+    """(sentences, split) of the parts of one document, or of two."""
+    if not documents:
         raise BadInput("no sentence in the text; give a file with text")
-    if trained:
-        yield waiting[0], SPLITS[not kept or (waiting[1] and trained > 20 * kept)]
-        return
-    last = waiting[0]
-    if len(last) < 2:
-        raise BadInput("one sentence is too little to train on; give more text")
-    border = len(last) - max(1, len(last) // 10)
-    yield last[:border], "train"
-    yield last[border:], "held_out"
+    count = sum(map(len, documents))
+    if count < len(SPLITS):
+        raise BadInput(f"{count} sentence{'s' if count > 1 else ''} can not be divided into train, validation and test; give more text")
+    *first, last = documents
+    if not first:
+        size = max(len(last) // 20, 1)
+        borders = len(last) - 2 * size, len(last) - size
+        parts = [last[: borders[0]], last[borders[0] : borders[1]], last[borders[1] :]]
+    elif len(last) > 1:
+        parts = [*first, last[: len(last) // 2], last[len(last) // 2 :]]
+    else:
+        parts = [first[0][:-1], first[0][-1:], last]
+    yield from zip(parts, SPLITS, strict=True)
 
 
 class Writer:
@@ -83,7 +117,7 @@ class Writer:
 
 
 def write_encoded(corpus: Any, tokenizer: Tokenizer, folder: Path) -> dict[str, Any]:
-    """Encode both splits with a tokenizer that is ready."""
+    """Encode all splits with a tokenizer that is ready."""
     encoder = Encoder(tokenizer)
     writers = {split: Writer(folder / f"{split}.bin") for split in SPLITS}
 
@@ -99,8 +133,8 @@ def write_counted(corpus: Any, spec: TokenizerSpec, folder: Path) -> tuple[Token
     pretokens = PreTokens(spec, assemble(spec, empty_model(spec.kind)))
     counts = Counts(pretokens)
     writers = {split: Writer(folder / f"{split}.bin") for split in SPLITS}
-    with (folder / "train.numbers").open("w+b") as train, (folder / "held_out.numbers").open("w+b") as held:
-        numbered = {"train": train, "held_out": held}
+    with ExitStack() as stack:
+        numbered = {split: stack.enter_context((folder / f"{split}.numbers").open("w+b")) for split in SPLITS}
 
         def work(split: str, block: bytes) -> None:
             numbers = pretokens.number(block)

@@ -1,9 +1,9 @@
 """Token ids on disk, made once for a text and a tokenizer and memory-mapped afterwards.
 
-train.bin, held_out.bin   uint16, or uint32 when the vocabulary is larger: each sentence followed by [SEP], the last of a
-                          document by [CLS], which begins the next: nothing but the tokens themselves takes room
-tokenizer.json            and tokenizer_config.json
-manifest.json             written last: counts, sizes, sha256
+train.bin, validation.bin, test.bin   uint16, or uint32 when the vocabulary is larger: each sentence followed by [SEP], the last of a document by
+                                      [CLS], which begins the next: nothing but the tokens themselves takes room
+tokenizer.json                        and tokenizer_config.json
+manifest.json                         written last: counts, sizes, sha256
 """
 
 import dataclasses
@@ -19,12 +19,12 @@ from stairs.errors import BadInput
 from stairs.files import cache_folder, manifest_of, need_space, new_folder
 from stairs.progress import say, short
 from stairs.text.bulk import id_type
-from stairs.text.shard_writing import SPLITS, divide, held_out, write_counted, write_encoded
+from stairs.text.shard_writing import SPLITS, divide, split_of, write_counted, write_encoded
 from stairs.text.tokenizer import Tokenizer, TokenizerSpec
 
-__all__ = ["Shards", "build", "closes", "held_out"]
+__all__ = ["Shards", "build", "closes", "split_of"]
 
-FORMAT = 2
+FORMAT = 3
 MOST_SAID = 10  # files left out that are named one by one
 LARGEST_SAMPLE, UNIGRAM_SAMPLE = 64_000_000, 16_000_000  # bytes of text a subword vocabulary is learnt from, spread over the whole
 TOKENS_PER_CHARACTER = {"words": (0.75, 0.27), "characters": (1.1, 1.1)}  # per Chinese and per other one, with room to spare
@@ -33,7 +33,9 @@ NUMBER_BYTES = 4  # per token, while words and characters are only numbered
 
 
 class Shards:
-    """The folder `build` made: `shards.ids("train")`, `shards.tokenizer`, `shards.info("held_out")["characters"]`."""
+    """The folder `build` made: `shards.ids("train")`, `shards.tokenizer`, `shards.info("test")["characters"]`."""
+
+    final_split = "test"  # judged once, with the weights that were chosen
 
     def __init__(self, folder: str | Path, tokenizer: Tokenizer | None = None):
         self.folder = Path(folder)

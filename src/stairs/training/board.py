@@ -16,8 +16,8 @@ class Board:
         for name, value in measured.items():
             number = value.get("value") if isinstance(value, dict) else value
             if isinstance(number, float):
-                judged = name == "loss" and isinstance(value, dict)  # on held-out text, where the loss of the steps is another curve
-                self.writer.add_scalar("held_out_loss" if judged else name, number, step)
+                judged = name == "loss" and isinstance(value, dict)  # on validation text, where the loss of the steps is another curve
+                self.writer.add_scalar("validation_loss" if judged else name, number, step)
         self.writer.flush()
 
 

@@ -24,9 +24,9 @@ HOPELESS = 2.0  # times the other's time: a precision is given up after one upda
 WORTH = 0.95  # bf16 must take at most this share of fp32's time
 FEWEST_UPDATES = 20  # that a budget must have time for
 EVALUATIONS = 12  # in a run of so many steps, unless told otherwise
-SAMPLE = 8192  # positions of held-out text on which judging is measured
+SAMPLE = 8192  # positions of validation text on which judging is measured
 
-Judge = Callable[[int | None], dict[str, Any]]  # looks at about so many positions of held-out text, or at all of it
+Judge = Callable[[int | None], dict[str, Any]]  # looks at about so many positions of validation text, or at all of it
 
 
 def probe_plan(gradients: Gradients, options: TrainingOptions) -> dict[str, Any]:
@@ -97,7 +97,7 @@ def planned_steps(teacher: Teacher, options: TrainingOptions) -> int | None:
 
 
 def seconds_per_position(judge: Judge, teacher: Teacher) -> dict[str, float]:
-    """To judge one position of held-out text, and all of it."""
+    """To judge one position of validation text, and all of it."""
     teacher.learner.eval()
     judge(1)
     began = time.monotonic()

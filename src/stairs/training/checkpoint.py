@@ -1,7 +1,7 @@
 """Checkpoints: immutable folders, whole or not there, from which a training goes on as if nothing had happened.
 
 step-000000200/   model.safetensors, optimizer.safetensors, state.json, and a manifest of sizes and sha256
-best-000000150/   model.safetensors of the step that did best on held-out text
+best-000000150/   model.safetensors of the step that did best on validation text
 """
 
 import json
@@ -35,6 +35,7 @@ class State:
     best: float | None = None  # the best evaluation
     best_step: int | None = None  # and its step
     waited: int = 0  # evaluations since then
+    validated_on: str = ""  # the hash of the data that the best was best on
     seconds: float = 0.0  # spent training
     turn: int = 0  # turns taken, of those in the log of the clock
     decay: int | None = None  # the step at which the rate began to fall, if it was held before

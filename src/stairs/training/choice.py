@@ -67,7 +67,7 @@ def chosen(candidates: Sequence[Candidate], examples: Examples, out: Path, optio
             shutil.rmtree(out)  # empty but for what a killed process left
         beside(out, best).rename(out)
     told = ", ".join(f"{name} {error:.4f}" for name, error in errors.items())
-    say(f"error on {len(examples.held_out)} validation examples: {told}; {best.name} is kept")
+    say(f"error on {len(examples.validation)} validation examples: {told}; {best.name} is kept")
     return measured
 
 

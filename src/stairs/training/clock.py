@@ -1,6 +1,6 @@
 """The clock of a run, and its log: what a training under --budget did when, so that a run that was killed does the same again.
 
-clock.jsonl   a line for each turn, in order and written before the turn is taken: an update with its rate and its threads, a look at held-out data
+clock.jsonl   a line for each turn, in order and written before the turn is taken: an update with its rate and its threads, a look at validation data
               with its number of positions, the start of the decay, the end. A run that goes on replays the lines behind its checkpoint without
               reading the clock; what is computed again does not count as time spent, or kills would eat the training.
 """

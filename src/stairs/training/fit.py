@@ -39,9 +39,9 @@ LATEST_START = 0.85  # share of a budget that may be gone, on encoding, before t
 def fit(
     task: Task, examples: Any, out: str | Path, options: TrainingOptions | None = None, like: str | Path | None = None, refuse_short: bool = True
 ) -> dict[str, Any]:
-    """Train `task` on the train split, judge it on the held-out one, and keep both in `out`. Returns the last measurement. `examples` are the shards
-    of a text, or labelled ones, `Examples`; `like` is another run whose probed plan and clock this one follows, to come to the same bits. A budget in
-    which nothing can be learnt is refused, unless `refuse_short` is False.
+    """Train `task` on the train split, choose its weights by the validation split, judge them once on the test split, and keep both in `out`. Returns
+    the last measurement. `examples` are the shards of a text, or labelled ones, `Examples`; `like` is another run whose probed plan and clock this one
+    follows, to come to the same bits. A budget in which nothing can be learnt is refused, unless `refuse_short` is False.
 
     A run that is finished is not trained again; one that was interrupted is taken up where it stands. Under torchrun every worker calls it,
     and all but the first get an empty measurement.
@@ -83,7 +83,8 @@ def with_epochs(task: Task, rows: Any, options: TrainingOptions) -> TrainingOpti
 
 
 def settings_of(task: Task, shards: Shards, seed: int) -> dict[str, Any]:
-    data = {"corpus": shards.manifest["corpus"], "tokenizer": task.tokenizer.hash}
+    divided = {"shards": shards.manifest["format"]} if "format" in shards.manifest else {}  # a text that is divided in another way is other data
+    data = {"corpus": shards.manifest["corpus"], "tokenizer": task.tokenizer.hash, **divided}
     return {"format": FORMAT, **task.describe(), "seed": seed, "data": data, "versions": versions()}
 
 
@@ -104,7 +105,7 @@ def learn_into(task: Task, shards: Shards, run: Run, options: TrainingOptions, l
             "environment": environment(options, workers.device, workers.count, sweeping),
             "machine": machine.description(),
         }
-        allowed = ("data.corpus",) if options.accept_new_corpus else ()
+        allowed = ("data.corpus", "data.shards") if options.accept_new_corpus else ()
         is_new = workers.first(lambda: hold(stack, run, settings, allowed))
         wish = stack.enter_context(watched())
         task.start(options.seed, rows)
@@ -118,8 +119,9 @@ def learn_into(task: Task, shards: Shards, run: Run, options: TrainingOptions, l
         except BadInput:
             workers.first(run.discard)
             raise
-        known = agree_on_plan(run, teacher, options, partial(task.evaluate_shards, shards, "held_out"), like)
-        if workers.share(workers.leads and is_finished(run, known.get("steps"), options.budget_seconds if by_clock else None)):
+        known = agree_on_plan(run, teacher, options, partial(task.evaluate_shards, shards, "validation"), like)
+        ends = {"budget": options.budget_seconds} if by_clock else {"finished": known.get("steps")}
+        if workers.share(workers.leads and is_finished(run, {**ends, "corpus": shards.manifest["corpus"]})):
             say(f"{run.folder} is finished; nothing to do")
             return run.metrics()[-1] if workers.leads else {}
         if workers.count > 1 and isinstance(teacher, Gradients):
@@ -166,14 +168,15 @@ def clock_of(task: Task, shards: Any, run: Run, options: TrainingOptions, worker
     chosen = options.threads is None and there > 1 and workers.count == 1 and workers.device.type == "cpu"
     log = ClockLog(run.folder if workers.leads else None)
     return ByClock(
-        log, options, steps=limit, threads=(there, 1) if chosen else (there,), positions=task.positions(shards), generates=task.generates, spent=spent
-    )
+        log, options, steps=limit, threads=(there, 1) if chosen else (there,), positions=task.positions(shards),
+        positions_at_end=task.positions(shards, shards.final_split), generates=task.generates, spent=spent,
+    )  # fmt: skip
 
 
 def plan(task: Task, shards: Any, options: TrainingOptions) -> dict[str, Any]:
     """The minutes, memory and disk that `fit` with the same arguments would take, from a few steps that are thrown away."""
     options = settled_for(task, options)
-    judge = partial(task.evaluate_shards, shards, "held_out")
+    judge = partial(task.evaluate_shards, shards, "validation")
     with threads(options.threads):
         rows = task.examples(shards, "train")
         options = with_epochs(task, rows, options)
@@ -239,8 +242,8 @@ def follow_clock(run: Run, like: Run) -> None:
         log.cut(len(log.turns))
 
 
-def is_finished(run: Run, steps: int | None, seconds: float | None) -> bool:
-    """With a model of so many steps, or, under a budget, of so many seconds."""
+def is_finished(run: Run, wanted: dict[str, Any]) -> bool:
+    """With a model of so many steps, or, under a budget, of so many seconds, and of this text."""
     if not run.finished:
         return False
     damage = run.damage()
@@ -248,7 +251,7 @@ def is_finished(run: Run, steps: int | None, seconds: float | None) -> bool:
         say(f"{damage}: it is made again")
         return False
     manifest = manifest_of(run.folder / MODEL)
-    return manifest.get("finished") == steps if seconds is None else manifest.get("budget") == seconds
+    return all(manifest.get(name) == value for name, value in wanted.items())
 
 
 def count_into(task: Task, shards: Shards, run: Run, seed: int) -> dict[str, Any]:
@@ -281,4 +284,6 @@ def count(task: Task, shards: Shards) -> dict[str, Any]:
     tokens = shards.info("train")["tokens"]
     sizes = ", ".join(f"{short(size)} {order}-grams" for order, size in enumerate(np.asarray(model.sizes), 1))
     say(f"counted {short(tokens)} tokens in {seconds:.1f} s ({short(tokens / seconds)} tokens/s): {sizes}")
-    return {"step": 1, "trained_tokens": tokens, "seconds": round(seconds, 3), **task.evaluate_shards(shards)}
+    validation = {task.watched: task.evaluate_shards(shards, "validation")[task.watched]}
+    measured = task.evaluate_shards(shards, shards.final_split)
+    return {"step": 1, "trained_tokens": tokens, "seconds": round(seconds, 3), "validation": validation, **measured}

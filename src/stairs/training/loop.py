@@ -165,7 +165,7 @@ class Loop:
         learner.train()
 
     def judge(self, positions: int) -> None:
-        """Look at held-out data; the best weights so far are kept aside."""
+        """Look at validation data; the best weights so far are kept aside."""
         learner, measured = self.teacher.learner.eval(), None
         with self.wish.abandoning(self.workers.count == 1), without_intervals():
             measured = self.workers.share(self.task.evaluate_shards(self.shards, most=positions or None))
@@ -175,6 +175,8 @@ class Loop:
             return
         state, value = self.state, measured[self.task.watched]["value"]
         state.judged = state.step
+        if state.validated_on != self.shards.manifest["corpus"]:  # with --accept-new-corpus: no two texts can be compared
+            state.best, state.best_step, state.waited, state.validated_on = None, None, 0, self.shards.manifest["corpus"]
         if state.best is None or value < state.best:
             state.best, state.best_step, state.waited = value, state.step, 0
             model = checkpoint.whole(checkpoint.held(learner))
@@ -184,7 +186,7 @@ class Loop:
         self.note(step=state.step, seconds=round(state.seconds, 3), **measured)
         words = self.task.watched.replace("_", " ")
         ahead = f"{self.speed()}, {self.left()} left" if self.round else f"{self.left()} left"
-        say_more(f"{self.place()}: {value:.4f} {words} on held-out text, {ahead}" + (f"; it says: {said}" if said else ""))
+        say_more(f"{self.place()}: {value:.4f} {words} on validation text, {ahead}" + (f"; it says: {said}" if said else ""))
         self.heard = time.monotonic()
 
     def save(self, must: bool = False) -> None:
@@ -228,12 +230,13 @@ class Loop:
         return self.workers.first(work)
 
     def finish(self, end: Turn, kept: Task, **about: Any) -> dict[str, Any]:
-        """Judge the best weights on all held-out data, or on as much as there is time for, and keep them as the run's model. `kept` is the task,
+        """Judge the best weights on all test data, or on as much as there is time for, and keep them as the run's model. `kept` is the task,
         whole again if it was divided; `about` goes into the manifest."""
         state, started = self.state, time.monotonic()
         chosen = checkpoint.whole(checkpoint.held(self.teacher.learner))
         if not self.workers.leads:
             return {}
+        validation = {kept.watched: {"value": state.best}}  # that the weights were chosen by
         if state.best_step not in (None, state.step):
             best = self.run.folder / checkpoint.best_of(state.best_step)
             try:
@@ -241,18 +244,19 @@ class Loop:
                 chosen = weights(best / WEIGHTS)
             except StairsError as error:
                 say(f"{error}: the last weights are kept instead of the best")
+                validation = {}
         checkpoint.restore(Workers(0, 1, self.workers.device), kept.learner.to(self.workers.device), chosen)
         kept.learner.eval()
         with self.wish.abandoning():
             generated: dict[str, Any] = {"sentences": end.sentences} if end.sentences else {}
-            measured = kept.evaluate_shards(self.shards, most=end.positions or None, **generated)
+            measured = kept.evaluate_shards(self.shards, self.shards.final_split, most=end.positions or None, **generated)
             kept.learner.cpu()
             state.times["judging"] += time.monotonic() - started
             times = {name: round(seconds, 3) for name, seconds in state.times.items()}
             result: dict[str, Any] = {"step": state.step, **about, "best_step": state.best_step, "seconds": round(state.seconds, 3)}
-            result |= {"seconds_in": times, **measured}
+            result |= {"seconds_in": times, "validation": validation, **measured}
             self.run.log(**result)  # first the measurement, then the model: a finished run has both
-            self.run.keep(kept, **about)
+            self.run.keep(kept, **about, corpus=self.shards.manifest["corpus"])
             return result
         self.wish.leave()
 

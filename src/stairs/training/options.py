@@ -34,7 +34,7 @@ class TrainingOptions:
     weight_decay: float = 0.01  # pull of AdamW towards zero, on matrices only
     clip: float = 1.0  # longest gradient; 0 for no limit
     patience: int = 5  # stop after so many evaluations without a better one; 0 never
-    evaluate_every: int | None = None  # updates between evaluations on held-out text; if not given, a twelfth of --steps, or as a share of --budget
+    evaluate_every: int | None = None  # updates between evaluations on validation text; if not given, a twelfth of --steps, or as a share of --budget
     save_every: int | None = None  # updates between checkpoints; if not given, about 20 seconds
     keep: int = 3  # newest checkpoints kept, besides the best
     precision: Literal["auto", "fp32", "bf16"] = "auto"  # of the arithmetic; auto takes bf16 where the processor has it and a probe finds it faster

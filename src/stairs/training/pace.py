@@ -1,4 +1,4 @@
-"""What comes next in a training: an update, a look at held-out data, or the end. By counting updates, or by the clock.
+"""What comes next in a training: an update, a look at validation data, or the end. By counting updates, or by the clock.
 
 By the clock, at least three quarters of a budget are for updates. Looks on the way and the judgement at the end have shares of the time; how much
 they look at follows from what a look is seen to cost. All that is decided here stands in the log of the clock, so that it need not be decided again.
@@ -23,7 +23,7 @@ SHORTEST_SAVING = 0.2  # seconds
 TRIAL = 1024  # positions on which judging is timed
 TRIAL_SENTENCES = 8
 MOST_SENTENCES = 500  # that are generated at the end
-POSITIONS_AT_ONCE = 65_536  # of held-out data looked at while training, at the most
+POSITIONS_AT_ONCE = 65_536  # of validation data looked at while training, at the most
 TRIED = 3  # updates with all threads, and as many with one, before the faster way is chosen
 
 
@@ -64,11 +64,12 @@ class ByClock:
 
     def __init__(
         self, log: ClockLog, options: TrainingOptions, *, steps: int | None = None, threads: tuple[int, ...] = (1,), positions: int = 1,
-        generates: bool = False, spent: float = 0.0,
+        positions_at_end: int | None = None, generates: bool = False, spent: float = 0.0,
     ) -> None:  # fmt: skip
-        """`steps` is the most there may be, `threads` what may be chosen from, `positions` how many there are to judge, `generates` whether sentences
-        are generated at the end, `spent` the seconds that are gone."""
-        self.log, self.options, self.steps, self.threads, self.positions, self.generates = log, options, steps, threads, positions, generates
+        """`steps` is the most there may be, `threads` what may be chosen from, `positions` how many there are to judge on the way and at
+        the end, `generates` whether sentences are generated at the end, `spent` the seconds that are gone."""
+        self.log, self.options, self.steps, self.threads, self.generates = log, options, steps, threads, generates
+        self.positions, self.positions_at_end = positions, positions if positions_at_end is None else positions_at_end
         self.budget = options.budget_seconds
         self.clock = Clock()
         self.clock.start(spent)
@@ -110,7 +111,7 @@ class ByClock:
         elif turn.sentences and seconds:
             self.costs["sentences"] = seconds / turn.sentences
         elif turn.do in ("judge", "trial") and seconds:
-            self.costs["positions"] = seconds / (turn.positions or self.positions)
+            self.costs["positions"] = seconds / min(turn.positions or self.positions, self.positions)
 
     def usual_seconds(self) -> float | None:
         """How long what was done last usually takes."""
@@ -134,7 +135,7 @@ class ByClock:
         self.progress = self.progress_at(state, spent)
         over = state.step > 0 and self.progress >= 1
         if over or self.look_is_due(state):
-            if "positions" not in self.costs and self.positions > TRIAL:
+            if "positions" not in self.costs and max(self.positions, self.positions_at_end) > TRIAL:
                 return turn("trial", positions=TRIAL)
             if state.judged < state.step:
                 return turn("judge", positions=self.positions_of_a_look())
@@ -163,9 +164,9 @@ class ByClock:
     def reserve(self) -> float:
         """Seconds kept for the last look, the judgement at the end and saving."""
         most, cost = END_SHARE * self.budget, self.costs.get("positions")
-        if self.generates or (cost is None and self.positions > TRIAL):
+        if self.generates or (cost is None and max(self.positions, self.positions_at_end) > TRIAL):
             return most
-        judging = (cost or 0.0) * (self.positions + self.positions_of_a_look()) * SAFETY
+        judging = (cost or 0.0) * (self.positions_at_end + self.positions_of_a_look()) * SAFETY
         return min(most, judging + max(SAVING_SHARE * self.budget, SHORTEST_SAVING))
 
     def look_is_due(self, state: State) -> bool:
@@ -192,7 +193,7 @@ class ByClock:
             sentences = max(min(int(left / 2 / self.costs.get("sentences", 1.0)), MOST_SENTENCES), TRIAL_SENTENCES)
             left /= 2
         fits = max(int(left / self.costs.get("positions", 1e-9)), TRIAL)
-        return {"positions": 0 if fits >= self.positions else fits, "sentences": sentences}
+        return {"positions": 0 if fits >= self.positions_at_end else fits, "sentences": sentences}
 
     def choose_threads(self) -> int:
         """All or one, whichever made the first updates faster; chosen once."""

@@ -39,7 +39,7 @@ from stairs.training.teacher import Learned
 TOKENS = 1 << 20  # in a stretch: a second of work, or a few
 TOGETHER = 1 << 17  # tokens after which many workers put together what they learnt
 LOWEST = 1e-4  # share of the learning rate that is left at the end
-JUDGED_AT_ONCE = 1 << 20  # tokens of held-out text looked at after an epoch; the finished vectors are judged on all
+JUDGED_AT_ONCE = 1 << 20  # tokens of validation text looked at after an epoch; the finished vectors are judged on all
 PROBE = 250_000  # tokens on which the speed is measured
 RESERVE = 0.07  # of the budget, for saving and a machine that is not always alone
 # not for sweeping
@@ -178,7 +178,7 @@ def calmed(change: Tensor, squares: Tensor, was: Tensor, workers: int) -> Tensor
 
 
 class Epochs(Loop):
-    """The loop, with a look at held-out text, a checkpoint and a snapshot after every epoch."""
+    """The loop, with a look at validation text, a checkpoint and a snapshot after every epoch."""
 
     teacher: Sweeps
 
