@@ -145,7 +145,7 @@ def main() -> None:
         with lzma.open(data("corpora/wiki_en.txt.xz")) as packed:
             text.write_bytes(packed.read(options.bytes).rpartition(b"\n")[0])
         shards = build(Corpus(text), TokenizerSpec("words"))
-        ids, held_out = np.asarray(shards.ids("train")).astype(np.int64), np.asarray(shards.ids("held_out")).astype(np.int64)
+        ids, held_out = np.asarray(shards.ids("train")).astype(np.int64), np.asarray(shards.ids("test")).astype(np.int64)
     config = ELMoConfig(**shards.tokenizer.roles, **{**SIZES["elmo"][options.size], "outputs": options.outputs, "softmax": "sampled"})
     length, longer = config.context + 1, round(options.steps * options.more)
 

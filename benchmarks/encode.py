@@ -14,6 +14,7 @@ import numpy as np
 from side_by_side import conditions, data, in_turn
 from stairs.text.corpus import Corpus
 from stairs.text.sentences import sentences
+from stairs.text.shard_writing import SPLITS
 from stairs.text.shards import build
 from stairs.text.tokenizer import Tokenizer, TokenizerSpec
 
@@ -45,7 +46,7 @@ def compare(kind: str, corpus: Corpus, cut: list, flat: list[str], cache: Path, 
     def ours() -> None:
         shutil.rmtree(cache, ignore_errors=True)
         shards = build(corpus, tokenizer, cache=cache)
-        found["ours"] = np.concatenate([np.asarray(shards.ids(split)) for split in ("train", "held_out")])
+        found["ours"] = np.concatenate([np.asarray(shards.ids(split)) for split in SPLITS])
 
     def peer() -> None:
         parts = []

@@ -41,7 +41,7 @@ def main() -> None:
             shutil.copyfileobj(packed, plain)
         shards = build(Corpus([text]), TokenizerSpec("words"), cache=there / "shards")
         tokens = write_tokens(shards, "train", there / "train.tokens")
-        write_tokens(shards, "held_out", there / "held_out.tokens")
+        write_tokens(shards, "test", there / "test.tokens")
         stairs("train", "ngram", text, "--out", there / "warm", "--order", 2, cache=there / "warm-cache")  # compiles, once
         for order in options.orders:
             compare(order, there, text, shards, tokens, kenlm if (kenlm / "lmplz").exists() else None, options.repeats)
@@ -82,7 +82,7 @@ def estimation(order: int, shards, tokens: int) -> None:
 
 def queries(run: Path, shards, there: Path, binary: Path | None) -> None:
     task = load_run(run)
-    rows = [row[(row != 2) & (row != 3)] for row in sentences(shards, "held_out")]
+    rows = [row[(row != 2) & (row != 3)] for row in sentences(shards, "test")]
     rows.sort(key=len)
     count = sum(len(row) + 1 for row in rows)
     seconds, total = [], 0.0
@@ -98,7 +98,7 @@ def queries(run: Path, shards, there: Path, binary: Path | None) -> None:
         import kenlm
 
         model = kenlm.Model(str(binary))
-        lines = (there / "held_out.tokens").read_text().splitlines()
+        lines = (there / "test.tokens").read_text().splitlines()
         began = time.perf_counter()
         score = sum(model.score(line) for line in lines)
         took = time.perf_counter() - began

@@ -57,13 +57,13 @@ def test_the_lock_is_held_while_training(command, corpus, monkeypatch):
 
     judge, codes = NextToken.evaluate_shards, []
 
-    def meanwhile(task, shards):
+    def meanwhile(task, shards, split):
         codes.append(command(*TRAIN).code)
-        return judge(task, shards)
+        return judge(task, shards, split)
 
     monkeypatch.setattr(NextToken, "evaluate_shards", meanwhile)
     assert command(*TRAIN).code == 0
-    assert codes == [5]
+    assert codes == [5, 5]
 
 
 # Damage

@@ -49,7 +49,7 @@ def test_from_a_text_to_an_answer(stairs, notes, tmp_path, step):
     assert "--deterministic reads" in trained.stderr
     longer = stairs(*words, "--epochs", str(own + 1))
     assert longer.returncode == 0 and f"going on from epoch {own} of {own + 1}" in longer.stderr, longer.stderr
-    assert longer.stdout.startswith("run: ") and "loss on held-out text (" in longer.stdout
+    assert longer.stdout.startswith("run: ") and "loss on test text (" in longer.stdout
     asked = stairs("ask", "run", "king", "--top", "2", "--json")
     assert [len(json.loads(asked.stdout)["near"]), json.loads(asked.stdout)["words"]] == [2, ["king"]], asked.stderr
     said = stairs("ask", "run", "the cat").stdout
