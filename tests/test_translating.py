@@ -108,7 +108,8 @@ def test_pairs_that_are_too_long_are_told_of_once_and_spoil_nothing(folder, caps
         (folder / f"pairs.{side}").write_text(f"{lines}{long}\n")
     assert train("transformer", "--dev", "dev.en", "--evaluate-every", "10") == 0
     said = capsys.readouterr().err
-    assert said.count("1 of 148 pairs are longer") == 1 and said.count("1 of 74 pairs are longer than 32 tokens, or empty, and left out") == 1  # of dev
+    assert "1 of 148 pairs are longer than 32 tokens, or empty, and left out" in said
+    assert said.count("1 of 74 pairs are longer") == 1  # of the two halves of dev
     assert main(["score", "runs/transformer", "dev.en", "--beams", "1", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["sentences"] == 147
 

@@ -168,14 +168,17 @@ def test_of_two_documents_the_last_is_divided():
 
 
 def test_too_little_text_is_refused(tmp_path):
-    for documents, message in ([["One sentence."], "1 sentence can not be divided"], [["One.", "Two."], "2 sentences can not be divided"], [[], "no sentence"], [["  \n "], "no sentence"]):
+    too_few = {"1 sentence can not be divided": ["One sentence."], "2 sentences can not be divided": ["One.", "Two."], "no sentence": ["  \n "]}
+    for message, documents in [*too_few.items(), ("no sentence", [])]:
         for kind in ("words", "bpe"):
             with pytest.raises(BadInput, match=message):
                 build(Texts(documents), spec(kind), cache=tmp_path)
     assert os.listdir(tmp_path) == []
 
 
-@pytest.mark.parametrize("documents", [["same text."] * 500, ["One day. Another day."] * 2, ["This is it. That is all.", "z."], [f"{n}." for n in range(3)]])
+@pytest.mark.parametrize("documents", [
+    ["same text."] * 500, ["One day. Another day."] * 2, ["This is it. That is all.", "z."], [f"{n}." for n in range(3)],
+])  # fmt: skip
 def test_every_split_always_holds_something(documents):
     for candidate in (documents, [text + " 中" for text in documents], [text + "!" * 7 for text in documents]):
         parts = divided(candidate)

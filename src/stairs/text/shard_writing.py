@@ -7,8 +7,8 @@ test         judged once, at the end, with the weights that were chosen
 Of fifty documents one is for the test and one for validation, drawn by its text alone, so that it is in the same part wherever it stands. Each part
 has at least one document, and train more than twenty for each further one. Small corpora are divided by sentences, in the order of the text:
 
-two documents   the last is divided: its first half is for validation, the rest for the test. If it has one sentence, that is for the test, and the last
-                sentence of the other document for validation
+two documents   the last is divided: its first half is for validation, the rest for the test. If it has one sentence, that is for the test, and
+                the last sentence of the other document for validation
 one document    the last twentieth of its sentences is for the test, the twentieth before it for validation, at least one sentence each
 
 Fewer than three sentences are refused: no sentence is ever in two parts.

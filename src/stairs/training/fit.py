@@ -40,8 +40,8 @@ def fit(
     task: Task, examples: Any, out: str | Path, options: TrainingOptions | None = None, like: str | Path | None = None, refuse_short: bool = True
 ) -> dict[str, Any]:
     """Train `task` on the train split, choose its weights by the validation split, judge them once on the test split, and keep both in `out`. Returns
-    the last measurement. `examples` are the shards of a text, or labelled ones, `Examples`; `like` is another run whose probed plan and clock this one
-    follows, to come to the same bits. A budget in which nothing can be learnt is refused, unless `refuse_short` is False.
+    the last measurement. `examples` are the shards of a text, or labelled ones, `Examples`; `like` is another run whose probed plan and clock this
+    one follows, to come to the same bits. A budget in which nothing can be learnt is refused, unless `refuse_short` is False.
 
     A run that is finished is not trained again; one that was interrupted is taken up where it stands. Under torchrun every worker calls it,
     and all but the first get an empty measurement.
