@@ -10,6 +10,7 @@ from small import SENTENCES
 
 import stairs
 from stairs.commands import train
+from stairs.models.configs import CONFIGS
 from stairs.tasks.supervised import Examples
 from stairs.text.examples import Translation
 from stairs.text.tokenizer import Tokenizer, TokenizerSpec
@@ -54,6 +55,13 @@ def test_the_optimizer_of_the_paper_is_built(step, peak, betas, epsilon, decay, 
     assert max(group["weight_decay"] for group in teacher.optimizer.param_groups) == decay
 
 
+def test_no_option_of_a_training_takes_the_name_of_a_setting_of_a_model():
+    trained = {field.name for field in dataclasses.fields(TrainingOptions)}
+    for kind in CONFIGS.values():
+        assert not trained & {field.name for field in dataclasses.fields(kind)}
+    assert train.config_of(parsed("bert"), vocab_size=9).epsilon == 1e-12
+
+
 def test_the_rate_of_the_paper_at_some_updates():
     def rates(step):
         options = train.training_of(parsed(step, "--steps", "100000"))
@@ -80,12 +88,12 @@ def test_what_the_user_gives_goes_before_the_paper_and_other_sizes_keep_our_own(
         parsed("bert", "--beta2", "0.95", "--learning-rate", "0.01", "--schedule", "constant", "--warmup", "0.05", "--clip", "0")
     )
     assert (given.beta2, given.learning_rate, given.schedule, given.warmup, given.warmup_steps, given.clip) == (0.95, 0.01, "constant", 0.05, None, 0)
-    assert given.epsilon == 1e-6
+    assert given.adam_epsilon == 1e-6
     ours = TrainingOptions()
     for step in ("elmo", "nnlm"):  # their papers did not use Adam
         assert dataclasses.replace(train.training_of(parsed(step)), learning_rate=None) == ours
     assert train.training_of(parsed("skipgram")) == ours
-    assert (ours.beta1, ours.beta2, ours.epsilon, ours.schedule, ours.warmup) == (0.9, 0.95, 1e-8, "linear", 0.05)
+    assert (ours.beta1, ours.beta2, ours.adam_epsilon, ours.schedule, ours.warmup) == (0.9, 0.95, 1e-8, "linear", 0.05)
 
 
 def test_a_run_keeps_how_its_size_is_optimized(tmp_path, monkeypatch, capsys):
@@ -98,7 +106,7 @@ def test_a_run_keeps_how_its_size_is_optimized(tmp_path, monkeypatch, capsys):
     task.recipe = dataclasses.asdict(recipe)
     fit(task, Examples(pairs[:30], pairs[30:]), "run", train.training_of(options))
     kept = json.loads(Path("run/run.json").read_text())["training"]
-    assert (kept["beta2"], kept["epsilon"], kept["warmup_steps"], kept["schedule"], kept["clip"]) == (0.98, 1e-9, 4000, "inverse-sqrt", 0.0)
+    assert (kept["beta2"], kept["adam_epsilon"], kept["warmup_steps"], kept["schedule"], kept["clip"]) == (0.98, 1e-9, 4000, "inverse-sqrt", 0.0)
     again, _ = train.with_recipe(train.flags(train.Train, words, "train", ""))  # the size is that of the run
     assert train.training_of(again) == train.training_of(options)
     assert "the learning rate was still rising" in capsys.readouterr().err

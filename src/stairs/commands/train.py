@@ -46,7 +46,7 @@ class Train(TrainingOptions, Cutting, Reading, Common):
     warmup: Annotated[float | None, own_help("warmup")] = None  # type: ignore[assignment]
     beta1: Annotated[float | None, own_help("beta1")] = None  # type: ignore[assignment]
     beta2: Annotated[float | None, own_help("beta2")] = None  # type: ignore[assignment]
-    epsilon: Annotated[float | None, own_help("epsilon")] = None  # type: ignore[assignment]
+    adam_epsilon: Annotated[float | None, own_help("adam_epsilon")] = None  # type: ignore[assignment]
     weight_decay: Annotated[float | None, own_help("weight_decay")] = None  # type: ignore[assignment]
     clip: Annotated[float | None, own_help("clip")] = None  # type: ignore[assignment]
     dry_run: bool = False  # say what it would take, and stop

@@ -112,15 +112,15 @@ SIZES: dict[str, dict[str, dict[str, Any]]] = {
 # How the papers that used Adam trained, as far as they or their programs say, by the names of `training/options.py`. The others keep our AdamW, see
 # the departures in each model's header. Batches stay ours: theirs, of 25,000 to 131,072 tokens, do not fit most machines.
 GPT_PAPER = {
-    "learning_rate": 2.5e-4, "schedule": "cosine", "warmup_steps": 2000, "beta1": 0.9, "beta2": 0.999, "epsilon": 1e-8, "weight_decay": 0.01,
+    "learning_rate": 2.5e-4, "schedule": "cosine", "warmup_steps": 2000, "beta1": 0.9, "beta2": 0.999, "adam_epsilon": 1e-8, "weight_decay": 0.01,
     "clip": 1.0, "embedding_rate": 1.0,
 }  # fmt: skip
 BERT_PAPER = {
-    "learning_rate": 1e-4, "schedule": "linear", "warmup_steps": 10_000, "beta1": 0.9, "beta2": 0.999, "epsilon": 1e-6, "weight_decay": 0.01,
+    "learning_rate": 1e-4, "schedule": "linear", "warmup_steps": 10_000, "beta1": 0.9, "beta2": 0.999, "adam_epsilon": 1e-6, "weight_decay": 0.01,
     "clip": 1.0, "embedding_rate": 1.0,
 }  # fmt: skip
 TRANSFORMER_PAPER = {
-    "learning_rate": (512 * 4000) ** -0.5, "schedule": "inverse-sqrt", "warmup_steps": 4000, "beta1": 0.9, "beta2": 0.98, "epsilon": 1e-9,
+    "learning_rate": (512 * 4000) ** -0.5, "schedule": "inverse-sqrt", "warmup_steps": 4000, "beta1": 0.9, "beta2": 0.98, "adam_epsilon": 1e-9,
     "weight_decay": 0.0, "clip": 0.0, "embedding_rate": 1.0,
 }  # fmt: skip
 

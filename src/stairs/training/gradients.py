@@ -66,7 +66,7 @@ class Gradients:
                 groups.setdefault((weight_decay if pulled else 0.0, self.paces.get(name, 1.0)), []).append(weight)
         found = [{"params": weights, "weight_decay": decay, "times": times} for (decay, times), weights in groups.items()]
         betas = (self.options.beta1, self.options.beta2)
-        return torch.optim.AdamW(found, lr=0.0, betas=betas, eps=self.options.epsilon, fused=True)
+        return torch.optim.AdamW(found, lr=0.0, betas=betas, eps=self.options.adam_epsilon, fused=True)
 
     def gradient(self, step: int) -> tuple[float, int]:
         """Put the gradient of this worker's share of a batch beside the weights: nats of its targets, and their number."""

@@ -29,7 +29,7 @@ class TrainingOptions:
     warmup_steps: int | None = None  # updates in which the learning rate rises, instead of --warmup
     beta1: float = 0.9  # AdamW: decay of the mean of gradients
     beta2: float = 0.95  # AdamW: decay of the mean of squared gradients; short, as GPT-3 has it
-    epsilon: float = 1e-8  # AdamW: what is added to the root of the mean of squared gradients
+    adam_epsilon: float = 1e-8  # AdamW: what is added to the root of the mean of squared gradients
     embedding_rate: float | None = None  # learning rate of the embedding tables, as a multiple of the others'; the model's own if not given
     weight_decay: float = 0.01  # pull of AdamW towards zero, on matrices only
     clip: float = 1.0  # longest gradient; 0 for no limit
@@ -58,7 +58,7 @@ class TrainingOptions:
             ("evaluate_every", 1, 10**9), ("save_every", 1, 10**9), ("keep", 1, 1000), ("patience", 0, 10**6), ("threads", 1, 10**6),
             ("seed", 0, (1 << 63) - 1),
             ("epochs", 0, 1e6), ("learning_rate", 0, math.inf), ("warmup", 0, 1), ("weight_decay", 0, 100), ("clip", 0, 1e9),
-            ("warmup_steps", 1, 10**9), ("beta1", 0, 0.999999), ("beta2", 0, 0.999999), ("epsilon", 0, 1), ("embedding_rate", 0, 1000),
+            ("warmup_steps", 1, 10**9), ("beta1", 0, 0.999999), ("beta2", 0, 0.999999), ("adam_epsilon", 0, 1), ("embedding_rate", 0, 1000),
         ):  # fmt: skip
             within(name, getattr(self, name), low, high)
         for name in ("epochs", "learning_rate"):

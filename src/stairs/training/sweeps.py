@@ -44,7 +44,7 @@ PROBE = 250_000  # tokens on which the speed is measured
 RESERVE = 0.07  # of the budget, for saving and a machine that is not always alone
 # not for sweeping
 OTHERS = (
-    "steps", "batch_tokens", "batch_examples", "accumulate", "schedule", "warmup", "warmup_steps", "beta1", "beta2", "epsilon", "embedding_rate",
+    "steps", "batch_tokens", "batch_examples", "accumulate", "schedule", "warmup", "warmup_steps", "beta1", "beta2", "adam_epsilon", "embedding_rate",
     "weight_decay", "clip", "precision", "compile", "shard",
 )  # fmt: skip
 
