@@ -7,6 +7,8 @@ from small import QUESTION, SENTENCES, encoder, examples
 
 from stairs.cli import main
 from stairs.tasks import BothWays, Encode, Window
+from stairs.tasks.alternatives import judge_beside
+from stairs.tasks.supervised import Examples
 from stairs.text.tokenizer import Tokenizer, TokenizerSpec
 from stairs.training.at_once import learn_at_once
 
@@ -68,6 +70,7 @@ def test_the_report_for_people(folder, capsys):
     assert main(["tune", "bert", write(folder, "classify"), *QUICK]) == 0
     shown = capsys.readouterr().out
     assert "runs/labels-classify-bert: accuracy" in shown and "macro f1" in shown and "precision  recall" in shown and "chances are off by" in shown
+    assert "on the validation examples, which chose the weights" in shown and "on the test examples" in shown
 
 
 @pytest.mark.parametrize("transfer", ["features", "frozen", "top"])
@@ -238,3 +241,56 @@ def test_the_metric_that_chooses_the_weights_is_kept_with_the_run(folder, capsys
     assert "--metric f1 does not fit these examples for classify; choose accuracy or macro_f1" in capsys.readouterr().err
     assert main(["tune", "bert", file, "--task", "similar", "--metric", "f1"]) == 2
     assert "similar has one only: leave it out" in capsys.readouterr().err
+
+
+def test_the_test_examples_are_judged_and_neither_taught_nor_chosen_by(folder, capsys, monkeypatch):
+    learnt, judged = [], {}
+
+    def examples_of(train, dev, *rest):
+        learnt.extend((*train, *dev))
+        return Examples(train, dev, *rest)
+
+    def judge(task, own, *rest):
+        judged[len(judged)] = list(own)
+        return judge_beside(task, own, *rest)
+
+    monkeypatch.setattr("stairs.tasks.supervised.Examples", examples_of)
+    monkeypatch.setattr("stairs.tasks.alternatives.judge_beside", judge)
+    assert main(["tune", "bert", write(folder, "classify", 100), "--transfer", "features", "--out", "run", *QUICK, "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert [report[part]["texts"] for part in ("dev", "test")] == [10, 10] == [len(own) for own in judged.values()]
+    assert len({example.where for example in learnt}) == 90 and not {example.where for example in judged[1]} & {example.where for example in learnt}
+
+
+def test_at_most_so_many_examples_shrink_what_is_held_out_too(folder, capsys):
+    assert main(["tune", "words", write(folder, "classify", 400), "--most", "80", "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert [report[part]["texts"] for part in ("dev", "test")] == [10, 10]
+    rows = ["text\tlabel", *(f"soup number {i}\t{'food' if i < 50 else 'weather'}" for i in range(100))]
+    (folder / "sorted.tsv").write_text("\n".join(rows))
+    assert main(["tune", "words", "sorted.tsv", "--most", "20", "--json"]) == 0, "the first twenty have one label only"
+
+
+def test_examples_that_the_training_file_holds_as_well_are_counted(folder, capsys):
+    file = write(folder, "classify", 100)
+    (folder / "test.tsv").write_text((folder / file).read_text().replace(" and ", "  AND "))
+    assert main(["tune", "words", file, "--test", "test.tsv", "--out", "run"]) == 0
+    assert "90 of the 100 examples of test.tsv are in labels.tsv as well, but for case and spaces" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("column", "says"),
+    [
+        ("writer", "labels.tsv:1: no column 'writer' for --group; name one of"),
+        ("one", "all 40 examples have 'a' in --group one"),
+        ("two", "--group two makes 2 groups, too few for 3 parts"),
+        ("label", "the group 'food' of --group label holds all examples of the label 'food'"),
+    ],
+)
+@pytest.mark.parametrize("command", [["tune", "words", "labels.tsv"], ["climb", "--labels", "labels.tsv", "--budget", "60s"]])
+def test_columns_that_cannot_part_the_groups(command, column, says, folder, capsys):
+    rows = [f"text {i}\t{('food', 'weather', 'other')[i % 3]}\ta\t{i % 2}" for i in range(40)]
+    (folder / "labels.tsv").write_text("\n".join(["text\tlabel\tone\ttwo", *rows]))
+    assert main([*command, "--task", "classify", "--group", column]) == 2
+    said = capsys.readouterr().err
+    assert says in said and "Traceback" not in said

@@ -172,3 +172,11 @@ def test_too_few_to_hold_some_back():
 
 def test_examples_that_another_file_holds_as_well_are_counted():
     assert shared(texts(10), [Text("TEXT  number 3", "x"), Text("text number 30", "x"), Text("textnumber4", "x")]) == 2
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_label_that_is_judged_is_learnt_as_well(seed):
+    rare = [Text("seldom and strange", "rare")] * 3 + [Text("Seldom, and stranger", "rare")]
+    parts = split([*texts(60), *rare, *(Text(f"many {i}", f"label {i % 20}") for i in range(60))], sizes(range(124)), seed)
+    learnt = {example.label for example in parts["train"]}
+    assert {example.label for part in parts.values() for example in part} == learnt

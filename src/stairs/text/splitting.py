@@ -155,14 +155,32 @@ def assign(groups: list[list[int]], labels: Sequence[Any], sizes: Mapping[str, f
         for at, n in own:
             has[chosen][at] += n
         holds[names[chosen]].append(group)
-    for part in sizes:
-        if not holds[part]:  # a group of the part that can spare one best
-            donor = max((other for other in holds if len(holds[other]) > 1), key=lambda other: len(holds[other]))
-            spare = Counter(labels[place] for group in holds[donor] for place in group)
-            spared = min(holds[donor], key=lambda group: (any(spare[labels[place]] <= len(group) for place in group), len(group)))
-            holds[donor].remove(spared)
-            holds[part].append(spared)
+    fill_empty(holds, labels, list(sizes))
+    teach_all(holds, labels, names[0])
     return {part: [place for group in groups for place in group] for part, groups in holds.items()}
+
+
+def fill_empty(holds: dict[str, list[list[int]]], labels: Sequence[Any], parts: Sequence[str]) -> None:
+    """Each part has a group at least: the smallest of the part with most, one that does not take a label away with it if there is one."""
+    for part in parts:
+        if not holds[part]:
+            donor = max(holds, key=lambda other: len(holds[other]))
+            spare = Counter(labels[place] for group in holds[donor] for place in group)
+            given = min(holds[donor], key=lambda group: (any(spare[labels[place]] <= len(group) for place in group), len(group)))
+            holds[donor].remove(given)
+            holds[part].append(given)
+
+
+def teach_all(holds: dict[str, list[list[int]]], labels: Sequence[Any], first: str) -> None:
+    """No label is judged that is not learnt: a group of such a label, the smallest, is learnt from, unless its part has no other."""
+    learnt = {labels[place] for group in holds[first] for place in group}
+    for label in set(labels) - learnt:
+        found = [(len(group), part, group) for part, own in holds.items() if len(own) > 1 for group in own if any(labels[i] == label for i in group)]
+        if found and label not in learnt:
+            _, part, group = min(found)
+            holds[part].remove(group)
+            holds[first].append(group)
+            learnt |= {labels[place] for place in group}
 
 
 def trim(assigned: dict[str, list[int]], sizes: Mapping[str, float], random: np.random.Generator) -> None:

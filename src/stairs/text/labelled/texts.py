@@ -76,8 +76,12 @@ def open_rows(
     if group is None:
         return rows, choose(rows.name, rows.line, rows.columns, task, asked)
     column = group_column(rows.name, rows.line, rows.columns, group)
-    others = [other for other in rows.columns if other != column or other in asked.values()]  # it is not taken for the text or the label
-    return rows, {**choose(rows.name, rows.line, others, task, asked), "group": column}
+    others = [other for other in rows.columns if other != column or other in asked.values()]
+    try:
+        chosen = choose(rows.name, rows.line, others, task, asked)
+    except BadInput:  # it is the text or the label only if nothing else can be
+        chosen = choose(rows.name, rows.line, rows.columns, task, asked)
+    return rows, {**chosen, "group": column}
 
 
 def shown(chosen: dict[str, str], columns: Columns) -> str:
