@@ -90,7 +90,8 @@ def compare(name: str, job: Job, adopted: tuple[Path, Path], there: Path, option
     (there / "job.json").write_text(json.dumps(given))
     began = time.perf_counter()
     flags = ["--task", job.task, "--test", files["test"], "--dev", files["dev"], "--epochs", options.epochs, "--batch-examples", job.batch]
-    flags += ["--learning-rate", job.rate, "--threads", options.threads, "--longest", job.longest, "--patience", 0]
+    flags += ["--learning-rate", job.rate, "--threads", options.threads, "--longest", job.longest, "--patience", 0, "--transfer", "full"]
+    flags += ["--head", "cross-encoder"] if job.measure == "spearman" else []  # as the peer does
     said = stairs("tune", run, files["train"], *flags, "--out", there / name, "--json", "--quiet", cache=there)
     taken = time.perf_counter() - began
     ours = json.loads(said)

@@ -128,11 +128,11 @@ def test_few_examples_are_gone_over_more_often_unless_epochs_are_given(folder, c
     file = write(folder, "classify")
     flags = ("--transfer", "features", "--batch-examples", "8", "--precision", "fp32", "--threads", "1")
     assert main(["tune", "bert", file, "--out", "long", *flags]) == 0
-    assert "100 epochs instead of 40, since an epoch of 64 rows is 8 updates" in capsys.readouterr().err
+    assert "50 epochs instead of 40, since an epoch of 64 rows is 8 updates" in capsys.readouterr().err
     assert main(["tune", "bert", file, "--out", "short", "--epochs", "2", *flags]) == 0
     assert "epochs instead" not in capsys.readouterr().err
     told = [json.loads((folder / run / "run.json").read_text())["training"]["epochs"] for run in ("long", "short")]
-    assert told == [100.0, 2.0]
+    assert told == [50.0, 2.0]
 
 
 def test_a_mix_of_layers_and_a_reader_of_words(folder, capsys):

@@ -25,6 +25,7 @@ from stairs.training.machine import find_device
 from stairs.training.options import TrainingOptions
 from stairs.training.run import load
 
+LEAST_UPDATES = 800  # more than others need: an encoder that has read for minutes learns more slowly from labels
 FEWEST_STEPS = 150  # or one epoch, if that is less: with fewer, the vectors as they are do better
 UPDATES_SHARE = 0.8  # of the time is for updates, about
 ENCODING_SHARE = 0.6  # of a head's time, at most, for computing the vectors it learns from
@@ -70,7 +71,7 @@ def plan_teaching(step: str, task_with: Callable[[str], Supervised], examples: E
         updates = updates_within(task, examples, seconds, seed)
         if updates >= min(FEWEST_STEPS, epoch):
             rate: dict[str, Any] = {"learning_rate": task.learning_rate * NEW_RATE} if new and hasattr(task.model, "blocks") else {}
-            epochs = epochs_worth(epoch)
+            epochs = epochs_worth(epoch, least=LEAST_UPDATES)
             return {"transfer": "full", "examples": len(examples.train), "training": {**budget, "epochs": epochs, **rate}}
         say_more(f"{step}: there is time for {updates} updates of all its weights; a head on its vectors learns instead")
     head = task_with("features")
@@ -90,7 +91,7 @@ def seconds_to_teach(ground: Ground, step: str, seconds: float) -> float:
     task = kind(fresh.model, fresh.tokenizer, Transfer(transfer="full"), **kind.learned_from(ground.train))
     epoch = -(-len(ground.train) // task.usual["batch_examples"])
     possible = updates_within(task, Examples(ground.train, ground.dev), seconds, ground.seed)
-    return seconds * min(1.0, epochs_worth(epoch) * epoch / max(possible, 1))
+    return seconds * min(1.0, epochs_worth(epoch, least=LEAST_UPDATES) * epoch / max(possible, 1))
 
 
 def updates_within(task: Supervised, examples: Examples, seconds: float, seed: int) -> int:

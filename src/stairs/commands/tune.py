@@ -146,12 +146,13 @@ def learned(asks: str, train: list[Any], dev: list[Any], options: Tune) -> tuple
     from stairs.tasks.ways import ways_to_learn
     from stairs.training.choice import Candidate, fit_best
     from stairs.training.run import load
+    from stairs.training.tuning import adapt, adapted_folder, new_task
 
     source = load(options.run)
     metric = choose_metric(asks, train, options.metric)
     out = folder_of(NAMES[asks], source.step, options)
     if options.adapt:
-        source = adapted(source, Examples(train, dev, weights_hash(source.model)), out, options)
+        source = adapt(source, Examples(train, dev, weights_hash(source.model)), out, training_of(options), options.adapt)
         if source is None:
             return None, out, {}
     transfer = Transfer(**{field.name: getattr(options, field.name) for field in dataclasses.fields(Transfer)})
@@ -160,58 +161,6 @@ def learned(asks: str, train: list[Any], dev: list[Any], options: Tune) -> tuple
     candidates = [Candidate(way.name, way.cost, partial(new_task, way, place, train, metric)) for way in ways]
     measured = fit_best(candidates, Examples(train, dev, weights_hash(source.model)), out, training_of(options))
     return load(out) if measured else None, out, measured  # the best of it, not the last
-
-
-def new_task(way: Any, source: str | Path, train: list[Any], metric: str) -> Any:
-    """With the encoder as the run `source` has it."""
-    from stairs.training.run import load
-
-    run: Any = load(source)
-    settings, transfer, known = {**way.kind.learned_from(train), "metric": metric}, way.transfer, None
-    if transfer.place != "head":
-        settings, transfer, known = with_words(settings, transfer, train, run.tokenizer)
-    task = way.kind(run.model, run.tokenizer, transfer, **settings)
-    task.word_vectors = known
-    return task
-
-
-def with_words(settings: dict[str, Any], transfer: Transfer, train: list[Any], tokenizer: Any) -> tuple[dict[str, Any], Transfer, Any]:
-    """The words of the examples for a reader of words, and the vectors it begins with if they come from a run."""
-    from stairs.tasks.adapt import texts_of
-    from stairs.training.run import load
-
-    words = sorted({tokenizer.token(number) for ids in tokenizer.encode_batch(texts_of(train)) for number in ids})
-    settings = {**settings, "words": words}
-    if transfer.word_vectors is None:
-        return settings, transfer, None
-    import numpy as np
-
-    source: Any = load(transfer.word_vectors)
-    if source.name != "window":
-        raise BadInput(
-            f"--word-vectors {transfer.word_vectors} is a run of {source.step}, which has no vectors of words alone; give cbow, glove, ..."
-        )
-    known = [source.tokenizer.id(word) for word in ("", *words)]
-    known = [source.tokenizer.id(word.lower()) if i == source.tokenizer.unknown else i for i, word in zip(known, ("", *words), strict=True)]
-    found = source.rows(np.array(known)) * (np.array(known) != source.tokenizer.unknown)[:, None]
-    return settings, dataclasses.replace(transfer, word_width=found.shape[1]), found.astype(np.float32)
-
-
-def adapted(source: Any, examples: Any, out: Path, options: Tune) -> Any:
-    """The run after some more pretraining on the texts of the examples, kept beside `out`; None for a worker that only computes."""
-    from stairs.tasks.adapt import adapting
-    from stairs.training.fit import fit
-    from stairs.training.run import load
-
-    beside = adapted_folder(out)
-    check_run(beside)
-    changes: dict[str, Any] = {"epochs": options.adapt, "steps": None, "budget": None, "learning_rate": None, "patience": 0}
-    measured = fit(adapting(source), examples, beside, dataclasses.replace(training_of(options), **changes))
-    return load(beside) if measured else None
-
-
-def adapted_folder(out: Path) -> Path:
-    return out.with_name(f"{out.name}-adapted")
 
 
 def counted(asks: str, train: list[Any], dev: list[Any], options: Tune) -> tuple[Any, Path, dict[str, Any]]:

@@ -27,7 +27,7 @@ GOOD_COSINE = 0.5  # Spearman's correlation of untuned cosines with scores, from
 class Way:
     """One of them: a task and how much of the encoder learns."""
 
-    kind: type[Supervised]
+    kind: Any  # a class of Supervised
     transfer: Transfer
 
     @property
