@@ -6,13 +6,15 @@ import re
 import pytest
 
 from stairs.climb.report import page, write
+from stairs.climb.words import either, worded
 
 BAD = '<script>alert("x")</script>'
 
 
 def row(step, value, seconds, said, **more):
     score = {"value": value, "low": value - 0.02, "high": value + 0.02}
-    return {"step": step, "run": f"classify-{step}", "metric": "accuracy", "score": score, "said": said, "seconds": seconds, "ms_per_text": 0.5,
+    return {"step": step, "run": f"classify-{step}", "metric": "accuracy", "score": score, "said": said, "seconds": seconds,
+            "cpu_seconds": 2 * seconds, "ms_per_text": 0.5, "training_mb": 321.0, "answering_mb": 123.4,
             "parameters": 1000, "megabytes": 1.5, **more}  # fmt: skip
 
 
@@ -31,7 +33,9 @@ def report(tmp_path):
         {"step": "bert", "not_tried": "its share of the budget was too small"},
         {"step": "elmo", "failed": f"it broke on {BAD}"},
     ]
-    told = {"step": "words", "score": 0.8, "seconds": 1.0, "best": "gpt", "alone": False, "low": 0.79, "high": 0.83, "best_seconds": 600.0, "why": ""}
+    why = {"en": "words scores 0.8000, as good as the best", "zh": "words 得分 0.8000，与最好的一样好"}
+    told = {"step": "words", "steps": ["words"], "names": {"en": "words", "zh": "words"}, "score": 0.8, "best": "gpt", "separates": 0.05,
+            "why": why, "rule": worded("rule_train")}  # fmt: skip
     test = [{"text": "a fine day", "right": "good"}, {"text": BAD, "right": "bad"}]
     settings = {"seed": 0, "order": 3, "asks": "classify", "labelled": "0" * 64}
     counts = {"train": 8, "dev": 1, "test": 2}
@@ -41,11 +45,16 @@ def report(tmp_path):
 
 def test_it_says_which_and_why_in_both_languages(report, tmp_path):
     shown = write(report, tmp_path).read_text("utf-8")
-    assert "Recommended" in shown and "推荐" in shown and "within the 95 % interval of the best (gpt" in shown and "落在最佳者" in shown
+    assert "Recommended" in shown and "推荐" in shown and "as good as the best" in shown and "与最好的一样好" in shown
     assert shown.count("<svg") == 8 and "准确率" in shown and "its share of the budget was too small" in shown
-    assert "Others have trained" not in shown
+    assert "separate two models that differ by about 0.0500" in shown and "Rule: a model is as good as the best if" in shown and "规则：" in shown
+    assert "<td>321</td><td>123</td>" in shown and "<td>1200.0</td><td>600.0</td>" in shown
+    assert "elsewhere" not in shown
     report["rows"][0]["adopted"] = True
-    assert "that words begins with; what that cost is not counted" in page(report, tmp_path)
+    assert "words starts from weights pretrained elsewhere" in page(report, tmp_path) and "+ pretraining elsewhere" in page(report, tmp_path)
+    report["recommendation"] |= {"steps": ["words", "gpt"], "names": either(["words", "gpt"])}
+    shown = page(report, tmp_path)
+    assert "words or gpt" in shown and "words 或 gpt" in shown and shown.count('class="chosen"') == 2
     assert shown.count('lang="en"') == shown.count('lang="zh"')
 
 
@@ -60,11 +69,12 @@ def test_the_examples_on_which_the_steps_disagree(report, tmp_path):
     told = shown[shown.index("Where they disagree") :]
     assert "a fine day" not in told.split("</section>")[0] and "class=wrong" in told
     report["rows"][1]["said"] = ["good", "bad"]
-    assert "All steps say the same" in page(report, tmp_path)
+    assert "All models give the same answers" in page(report, tmp_path)
 
 
 def test_without_labels_there_is_no_recommendation(report, tmp_path):
     bits = {"value": 2.0, "low": 1.9, "high": 2.1}
-    report |= {"rows": [{"step": "ngram", "run": "next-token-gpt", "seconds": 1.0, "parameters": 10, "megabytes": 0.1, "bits_per_character": bits}]}
+    costs = {"seconds": 1.0, "cpu_seconds": 1.0, "parameters": 10, "megabytes": 0.1}
+    report |= {"rows": [{"step": "ngram", "run": "next-token-gpt", **costs, "bits_per_character": bits}]}
     report |= {"recommendation": None, "test": [], "settings": {**report["settings"], "asks": ""}}
     assert "There were no labels" in page(report, tmp_path)

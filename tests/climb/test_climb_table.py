@@ -10,12 +10,13 @@ from stairs.commands import climb_table
 from stairs.commands.climb_table import Filling, Lines, line, watching, written
 
 SCORE = {"value": 0.8, "low": 0.75, "high": 0.85}
-WORDS = {"step": "words", "run": "classify-words", "score": SCORE, "seconds": 1.5, "ms_per_text": 0.1, "parameters": 12_000, "megabytes": 1.25}
+WORDS = {"step": "words", "run": "classify-words", "score": SCORE, "seconds": 1.5, "cpu_seconds": 2.25,
+         "ms_per_text": 0.1, "training_mb": 30.4, "answering_mb": None, "parameters": 12_000, "megabytes": 1.25}  # fmt: skip
 GPT = {"step": "gpt", "not_tried": "its share of the budget, 3 s, is below the 10 s it needs"}
 
 
 def shown(filling):
-    console = Console(file=io.StringIO(), width=140)
+    console = Console(file=io.StringIO(), width=180)
     console.print(filling)
     return console.file.getvalue()
 
@@ -36,9 +37,12 @@ def test_the_table_fills_up():
 def test_lines_where_there_is_no_terminal():
     with watching(60) as onlooker:
         assert isinstance(onlooker, Lines)
-    assert line(WORDS).split() == ["words", "0.8000", "(0.7500-0.8500)", "1.50", "0.100", "12.0", "k", "1.2"]
-    report = {"rows": [WORDS, GPT], "recommendation": {"step": "words", "why": "it is the only one"}}
-    assert written(report).endswith("Recommended: words. it is the only one.") and "gpt          not tried: its share" in written(report)
+    assert line(WORDS).split() == ["words", "0.8000", "(0.7500-0.8500)", "2.25", "1.50", "0.100", "30", "12.0", "k", "1.2"]
+    told = {"steps": ["words", "ngram"], "names": {"en": "words or ngram"}, "why": {"en": "They tie."}, "rule": {"en": "The rule."}, "separates": 0.1}
+    report = {"rows": [WORDS, GPT, WORDS | {"step": "mini", "adopted": True}], "recommendation": told, "examples": {"test": 20}}
+    said = written(report)
+    assert "Recommended: words or ngram. They tie.\n20 test examples separate" in said and said.endswith("The rule.")
+    assert "gpt          not tried: its share" in said and "mini: 2.2 CPU s + pretraining elsewhere" in said
 
 
 def test_on_a_terminal_what_is_said_goes_below_the_table(monkeypatch):

@@ -10,7 +10,7 @@ from stairs.pictures.saving import drawn
 
 def row(step, value, seconds):
     score = {"value": value, "low": value - 0.02, "high": value + 0.02}
-    return {"step": step, "score": score, "seconds": seconds, "ms_per_text": 1.0, "parameters": 1000, "megabytes": 0.1}
+    return {"step": step, "score": score, "cpu_seconds": seconds, "ms_per_text": 1.0, "parameters": 1000, "megabytes": 0.1}
 
 
 ROWS = [row("ngram", 0.71, 0.0), row("words", 0.8, 2), row("gpt", 0.81, 880), row("elmo", 0.82, 900), row("bert", 0.79, 1200)]
@@ -22,7 +22,7 @@ def blocks(chart):
 
 
 def test_a_stair_for_each_step_with_a_score():
-    found = blocks(staircase([*ROWS, UNSCORED], best="words"))
+    found = blocks(staircase([*ROWS, UNSCORED], best=["words"]))
     assert [one["step"] for one in found] == [row["step"] for row in ROWS]
     assert all(one["x2"] == other["x"] for one, other in itertools.pairwise(found))
     deep = {one["step"]: one["x2"] - one["x"] for one in found}

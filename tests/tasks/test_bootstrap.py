@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import pearsonr, spearmanr
 
-from stairs.tasks.bootstrap import PAIRED_DRAWS, Correlation, Sums, draws, interval, more_examples, paired, resampled
+from stairs.tasks.bootstrap import PAIRED_DRAWS, Correlation, Paired, Sums, draws, interval, more_examples, resampled
 from stairs.tasks.metrics import MacroF1, labels_scored, quotient, ratio, without_intervals
 from stairs.tasks.translation_metrics import bleu_counts, bleu_of
 
@@ -16,7 +16,7 @@ def share_of(right):
 def test_a_paired_difference_is_that_of_a_plain_loop():
     random = np.random.default_rng(1)
     first, second = (random.random(60) < share for share in (0.8, 0.7))
-    found = paired([share_of(first), share_of(second)])[0]
+    found = Paired([share_of(first), share_of(second)]).difference(0, 1)
     generator, apart = np.random.default_rng(0), []
     for _ in range(PAIRED_DRAWS):
         drawn = generator.integers(0, 60, 60, np.int32)
@@ -53,7 +53,8 @@ def test_models_that_are_right_on_the_same_examples_are_told_apart_only_by_the_o
     right = np.arange(200) % 2 == 0
     better = right.copy()
     better[1:30:2] = True
-    found = paired([share_of(better), share_of(right), share_of(better)])
+    judged = Paired([share_of(better), share_of(right), share_of(better)])
+    found = [judged.difference(0, other) for other in (1, 2)]
     assert found[0]["low"] > 0 and found[1]["low"] == found[1]["high"] == 0
     assert interval(share_of(right))["high"] > interval(share_of(better))["low"]  # their own intervals overlap
 

@@ -66,6 +66,8 @@ def bad(place):
 
 def climb(place, *more):
     """The folder of a climb: two steps that were judged, one that failed, one that was not tried, and more."""
+    from stairs.climb.words import worded
+
     place.mkdir(exist_ok=True)
     rows = [
         judged("words", 0.80, 1.0),
@@ -74,7 +76,9 @@ def climb(place, *more):
         {"step": "elmo", "failed": f"it broke on {TRICKS[1]}"},
         *more,
     ]
-    told = {"step": "words", "score": 0.8, "seconds": 1.0, "best": TRICK, "alone": False, "low": 0.79, "high": 0.83, "best_seconds": 600.0, "why": ""}
+    why = {"en": f"words scores 0.8000, as good as {TRICK}", "zh": "words 得分 0.8000，与最好的一样好"}
+    told = {"step": "words", "steps": ["words"], "names": {"en": "words", "zh": "words"}, "score": 0.8, "best": TRICK, "separates": 0.05,
+            "why": why, "rule": worded("rule_train")}  # fmt: skip
     report = {"format": 1, "rows": rows, "recommendation": told, "settings": {"asks": "classify"}, "examples": {"train": 8, "dev": 1, "test": 2}}
     (place / "report.json").write_text(json.dumps(report))
     return report
@@ -82,5 +86,6 @@ def climb(place, *more):
 
 def judged(step, value, seconds, **more):
     score = {"value": value, "low": value - 0.02, "high": value + 0.02}
-    return {"step": step, "run": f"classify-{step}", "metric": "macro_f1", "score": score, "seconds": seconds, "ms_per_text": 0.5,
+    return {"step": step, "run": f"classify-{step}", "metric": "macro_f1", "score": score, "seconds": seconds,
+            "cpu_seconds": seconds, "ms_per_text": 0.5, "training_mb": 50.0, "answering_mb": None,
             "parameters": 1000, "megabytes": 1.5, **more}  # fmt: skip

@@ -12,9 +12,11 @@ from stairs.web.shelf import Shelf, found
 
 def test_what_a_page_gets(client, climbed):
     shown = client.get("/api/climb/hill").json()
-    assert [row["step"] for row in shown["rows"]] == ["words", TRICK, "bert", "elmo"] and shown["chosen"] == "words" and shown["problem"] is None
+    assert [row["step"] for row in shown["rows"]] == ["words", TRICK, "bert", "elmo"]
+    assert shown["chosen"] == ["words"] and shown["names"]["zh"] == "words" and shown["problem"] is None
     assert shown["rows"][1]["bits"] == 2.0 and "score" not in shown["rows"][2] and "0.8000" in shown["recommended"]["zh"]
-    assert "8 examples" in shown["data"]["en"] and client.get("/api/runs").json()["climbs"] == ["hill"]
+    assert "8 training, 1 validation and 2 test examples" in shown["data"]["en"] and "Rule:" in shown["data"]["en"]
+    assert client.get("/api/runs").json()["climbs"] == ["hill"]
 
 
 @pytest.mark.parametrize("picture", ["staircase", "frontier"])
@@ -54,6 +56,7 @@ def test_wrong_addresses(client):
         lambda report: report | {"rows": [judged("words", float("nan"), 1.0)]},
         lambda report: report | {"rows": [judged("words", 0.8, 10**400)]},
         lambda report: report | {"recommendation": {"step": "words", "score": "{0}"}},
+        lambda report: report | {"recommendation": report["recommendation"] | {"why": {"en": 3, "zh": ""}}},
         lambda report: {name: value for name, value in report.items() if name != "settings"},
     ],
 )

@@ -9,6 +9,7 @@ python -m stairs.climb.compilation
 import hashlib
 import json
 import os
+from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -27,10 +28,10 @@ from stairs.layers.nearest import Nearest
 from stairs.models import MODELS
 from stairs.models.configs import configured
 from stairs.progress import quiet, say
-from stairs.tasks import TASKS, Translate
+from stairs.tasks import TASKS, ByNGram, ByWords, Translate
 from stairs.tasks.supervised import Examples
 from stairs.text.corpus import Corpus
-from stairs.text.examples import Translation
+from stairs.text.examples import Text, Translation
 from stairs.text.shards import build
 from stairs.text.tokenizer import Tokenizer, TokenizerSpec
 from stairs.training.fit import fit
@@ -80,6 +81,22 @@ def compile_kernels() -> None:
     with suppress(OSError):
         note.parent.mkdir(parents=True, exist_ok=True)
         write_json(note, compiled())
+
+
+def warm_up(steps: Collection[str] = ()) -> None:
+    """Load what is loaded when it is first used, compiled loops and libraries, so that no model of a climb pays for it; all if none is named."""
+    with TemporaryDirectory(prefix="stairs-") as name, quiet(), threads(1):
+        small = Path(name) / "small.txt"
+        small.write_text("\n\n".join(SENTENCES), "utf-8")
+        first = {reader[0]: reader for reader in reversed(READERS) if not steps or reader[0] in steps}
+        for number, (model, kind, settings) in enumerate(first.values()):
+            with suppress(Exception):  # a model that is broken says so in its own row
+                read(small, small.with_name(str(number)), model, kind, settings)
+    examples = [Text(sentence, str(number % 2)) for number, sentence in enumerate(SENTENCES)]
+    tokenizer = Tokenizer.train(TokenizerSpec("words"), lambda: [SENTENCES])
+    for classifier in (ByNGram, ByWords):
+        with suppress(Exception):
+            classifier.learned(examples, tokenizer).predict(examples)
 
 
 def key() -> str:

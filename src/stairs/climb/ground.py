@@ -1,7 +1,8 @@
 """What all steps of a climb share: the text, the labelled examples, parted once for all, and where the runs stand."""
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,6 +16,8 @@ from stairs.text.samples import documents_of
 from stairs.text.shards import Shards
 from stairs.text.splitting import FEWEST, split
 from stairs.training.folder import RUN
+from stairs.training.memory import PeakMemory
+from stairs.training.run import MODEL
 
 TEST_SHARE = 0.2
 DEV_SHARE = 0.1  # of those that are learnt from, to tell when to stop; the test part is seen once, at the end
@@ -52,6 +55,16 @@ class Ground:
     test: Sequence[Any] = ()
     plans: Plans = field(default_factory=Plans)
     left_out: Mapping[str, int] = field(default_factory=dict)  # how much of the corpus stands in validation or test examples, and is not read
+    peaks: dict[str, float] = field(default_factory=dict)  # MB of memory that the training of each run took
+
+    @contextmanager
+    def training(self, folder: Path) -> Iterator[None]:
+        """The peak memory of what is trained meanwhile is kept; a run that was finished before says nothing of it."""
+        finished = (folder / MODEL).is_dir()
+        with PeakMemory() as peak:
+            yield
+        if not finished and peak.megabytes is not None:
+            self.peaks[folder.name] = max(peak.megabytes, self.peaks.get(folder.name, 0.0))
 
     def run_like(self, name: str) -> Path | None:
         """The run of the other climb that this one's run of the same name is to be like."""

@@ -1,7 +1,9 @@
-"""What a run of a climb is worth on the held-out examples, and what it costs."""
+"""What a run of a climb is worth on the test examples, and what it costs."""
 
 import math
+import statistics
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,34 +12,54 @@ from safetensors import safe_open
 from stairs.climb.ground import SHOWN, Ground, told
 from stairs.progress import quiet
 from stairs.tasks import Translate
+from stairs.tasks.outcomes import measure, outcomes
 from stairs.tasks.supervised import Supervised
+from stairs.training.memory import PeakMemory
 from stairs.training.run import MODEL, load
 
 JUDGING_SHARE = 0.05  # of a model's time, for the judgement on the test examples
-EXAMPLES_TIMED = 100
+EXAMPLES_TIMED, TIMES, LONG = 100, 40, 1.0  # texts that are answered at once, how often at most, and for how many seconds
 
 
-def judged(ground: Ground, folder: Path, seconds: float) -> dict[str, Any]:
-    """What a run says of the test part, and how fast."""
-    task: Any = load(folder)
-    measured = task.evaluate(ground.test)
-    timed = list(ground.test[:EXAMPLES_TIMED])
-    with quiet():  # which texts are too long was said of all of them
-        started = time.monotonic()
-        answered(task, timed)
-        per_text = (time.monotonic() - started) / len(timed) * 1000
+def judged(ground: Ground, folder: Path, measured: dict[str, Any]) -> dict[str, Any]:
+    """What a run says of the test part, and how fast; `measured` is the last line of its training."""
+    with PeakMemory() as peak:
+        task: Any = load(folder)
+        with quiet():  # which texts are too long is said of all of them
+            per_text = milliseconds(task, ground.test[:EXAMPLES_TIMED])
+    predictions = task.predict(ground.test)
+    found = measure(ground.asks, ground.test, predictions)
+    if isinstance(task, Translate):
+        found |= task.surprise_of(task.pairs(ground.test), None)
+    with quiet():
         said = [brief(task.answer(told(example).asked)) for example in ground.test[:SHOWN]]
-    intervals = {name: found for name, found in measured.items() if isinstance(found, dict) and "value" in found and name != "error"}
     return {
         "run": folder.name,
         "metric": ground.metric,
-        "score": measured[ground.metric],
-        **intervals,
+        "score": found[ground.metric],
+        **{name: own for name, own in found.items() if isinstance(own, dict) and "value" in own},
+        "outcomes": outcomes(ground.metric, ground.asks, ground.test, predictions),
         "said": said,
-        "seconds": round(seconds, 3),
-        "ms_per_text": round(per_text, 3),
-        **cost(folder),
+        **time_taken(measured),
+        "ms_per_text": per_text,
+        "answering_mb": peak.megabytes,
+        **cost(ground, folder),
     }
+
+
+def time_taken(measured: dict[str, Any]) -> dict[str, Any]:
+    """Of a training: on the clock, and of the processor, which does not depend on what else the machine does."""
+    return {"seconds": round(measured["seconds"], 3), "cpu_seconds": round(measured["cpu_seconds"], 3)}
+
+
+def milliseconds(task: Any, examples: Sequence[Any]) -> float:
+    """Per text, if many are given at once: the median of several times, after one to warm up, unless that alone takes long."""
+    times: list[float] = []
+    while len(times) < TIMES and sum(times) < LONG:
+        started = time.monotonic()
+        answered(task, list(examples))
+        times.append(time.monotonic() - started)
+    return round(statistics.median(times[1:] or times) / len(examples) * 1000, 4)
 
 
 def answered(task: Any, examples: list[Any]) -> None:
@@ -61,8 +83,8 @@ def brief(answer: dict[str, Any]) -> str:
     return f"{answer['score']:.2f}" if "score" in answer else str(answer.get("answer", ""))
 
 
-def cost(folder: Path) -> dict[str, Any]:
-    """How many numbers the model is made of, and how large it is on the disk."""
+def cost(ground: Ground, folder: Path) -> dict[str, Any]:
+    """How many numbers the model is made of, how large it is on the disk, and the memory that its training took."""
     files = list((folder / MODEL).iterdir())
     numbers = 0
     for path in files:
@@ -70,4 +92,5 @@ def cost(folder: Path) -> dict[str, Any]:
             with safe_open(path, "np") as held:
                 shapes = [held.get_slice(name).get_shape() for name in held.keys()]  # noqa: SIM118
             numbers += sum(map(math.prod, shapes))
-    return {"parameters": numbers, "megabytes": round(sum(path.stat().st_size for path in files) / 1e6, 2)}
+    size = round(sum(path.stat().st_size for path in files) / 1e6, 2)
+    return {"parameters": numbers, "megabytes": size, "training_mb": ground.peaks.get(folder.name)}

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from stairs.climb.ground import SHOWN, Ground, Plans, digest, told
+from stairs.climb.recommendation import recommend
 from stairs.climb.shares import SWEEPING_SHARE, allot, choose_within, time_of
 from stairs.climb.steps import Step, steps_for
 from stairs.climb.words import FORMAT, worded
@@ -42,9 +43,10 @@ class Onlooker:
 
 def climb(
     ground: Ground, *, budget: float, steps: Sequence[str] | None = None, adopted: Sequence[str] = (), command: str = "",
-    onlooker: Onlooker | None = None, began: float | None = None,
+    onlooker: Onlooker | None = None, began: float | None = None, cost: str = "train",
 ) -> dict[str, Any]:  # fmt: skip
-    """Train and judge each model within `budget` seconds, counted from `began`; one that fails is listed with the reason and never stops the rest."""
+    """Train and judge each model within `budget` seconds, counted from `began`; one that fails is listed with the reason and never stops the rest.
+    `cost` is what is compared first among those that are as good as the best: "train", "latency", "size" or "memory"."""
     check_writable(ground.out)
     began = time.monotonic() if began is None else began
     if ground.asks and not ground.metric:
@@ -61,17 +63,19 @@ def climb(
     if left_out:
         say(left_out)
         rows |= {step.name: {"step": step.name, "not_tried": left_out} for step in found if step not in fitting}
-    used = report["used"]
+    used, compared = report["used"], set[str]()
     onlooker = onlooker or Onlooker()
     onlooker.sees([step.name for step in found])
 
     def keep() -> None:
         report["rows"] = [rows[step.name] for step in found if step.name in rows]
-        report["recommendation"] = recommendation([row for row in report["rows"] if "score" in row])
+        if rows.keys() - compared:  # a comparison of many models on many examples takes seconds
+            report["recommendation"] = recommend(report["rows"], ground, cost)
+            compared.update(rows)
         report["used"] = round(used + time.monotonic() - began, 3)
         write_json(ground.out / REPORT, report)
 
-    ground = replace(ground, plans=Plans(report["plans"], keep))
+    ground = replace(ground, plans=Plans(report["plans"], keep), peaks=report["peaks"])
     for step in fitting:
         if step.name not in rows:
             if step.learns_by == "gradient" and not report["shares"]:
@@ -113,14 +117,14 @@ def begun(ground: Ground, budget: float) -> dict[str, Any]:
         "seed": ground.seed, "order": ground.order, "text": ground.text, "asks": ground.asks, "labelled": labelled, "metric": ground.metric,
     }  # fmt: skip
     fresh = {
-        "format": FORMAT, "settings": settings, "rows": [], "recommendation": None, "budget": budget, "used": 0.0, "shares": {}, "test": shown,
-        "plans": dict(ground.plans.known), "left_out": dict(ground.left_out),
+        "format": FORMAT, "settings": settings, "rows": [], "recommendation": None, "budget": budget, "used": 0.0, "shares": {}, "peaks": {},
+        "test": shown, "plans": dict(ground.plans.known), "left_out": dict(ground.left_out),
         "examples": {name: len(getattr(ground, name)) for name in ("train", "dev", "test")}, "versions": versions(),
     }  # fmt: skip
     try:
         before = json.loads((ground.out / REPORT).read_text("utf-8"))
         came = before.get("format")
-        begun_with, kept = before["settings"], {name: before[name] for name in ("rows", "used", "plans", "shares")}
+        begun_with, kept = before["settings"], {name: before[name] for name in ("rows", "used", "plans", "shares", "peaks")}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return fresh
     if came != FORMAT:
@@ -165,25 +169,3 @@ def majority(ground: Ground) -> float:
         return 0.0
     commonest = Counter(example.label for example in ground.train).most_common(1)[0][0]
     return sum(example.label == commonest for example in ground.test) / len(ground.test)
-
-
-def recommendation(rows: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """The cheapest model whose score lies within the interval of the best one, and the numbers that say so. One that did not learn is not counted."""
-    rows = [row for row in rows if "not_learnt" not in row]
-    if not rows:
-        return None
-    best = max(rows, key=lambda row: row["score"]["value"])
-    enough = [row for row in rows if row["score"]["value"] >= best["score"]["low"]]
-    chosen = min(enough, key=lambda row: (round(row["seconds"], 1), row["megabytes"], row["ms_per_text"]))
-    found = {"step": chosen["step"], "score": chosen["score"]["value"], "seconds": chosen["seconds"], "best": best["step"], "alone": len(rows) == 1}
-    return {**found, "low": best["score"]["low"], "high": best["score"]["high"], "best_seconds": best["seconds"], "why": why(chosen, best, len(rows))}
-
-
-def why(chosen: dict[str, Any], best: dict[str, Any], rows: int) -> str:
-    begins = f"{chosen['step']} scores {chosen['score']['value']:.4f} on the held-out examples"
-    if rows == 1:
-        return f"{begins}; there was no other step to compare it with"
-    if chosen is best:
-        return f"{begins}, and no cheaper step comes within its 95 % interval"
-    interval = f"within the 95 % interval of the best ({best['step']}, {best['score']['low']:.4f} to {best['score']['high']:.4f})"
-    return f"{begins}, {interval}, and takes {chosen['seconds']:.1f} s instead of {best['seconds']:.1f} s"

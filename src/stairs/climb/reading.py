@@ -7,7 +7,7 @@ import numpy as np
 
 from stairs import machine
 from stairs.climb.ground import Ground
-from stairs.climb.judging import cost
+from stairs.climb.judging import cost, time_taken
 from stairs.models import MODELS
 from stairs.models.configs import configured
 from stairs.models.sizes import SIZES
@@ -26,14 +26,15 @@ def read(ground: Ground, step: str, seconds: float, **settings: Any) -> dict[str
     shards = ground.shards_for(step)
     folder = ground.out / f"{MODELS[step].pretrains_with}-{step}"
     planned = ground.plans.of(folder.name, lambda: plan_reading(step, shards, seconds))
-    measured = trained(ground, folder, planned, untrained(step, shards.tokenizer, planned["size"], **settings), shards)
+    with ground.training(folder):
+        measured = trained(ground, folder, planned, untrained(step, shards.tokenizer, planned["size"], **settings), shards)
     predicts = MODELS[step].pretrains_with in (NextToken.name, BothWays.name)  # the bits of other tasks are of another kind
     found: dict[str, Any] = {name: measured[name] for name in ("bits_per_character", "perplexity") if predicts}
     if MODELS[step].learns_by == "gradient":
         found |= {"updates": measured["step"], "training": [measured]}
         if predicts:
             found["unigram_bits"] = unigram_bits(shards)
-    return {"size": planned["size"], "run": folder.name, "seconds": measured["seconds"], **found, **cost(folder)}
+    return {"size": planned["size"], "run": folder.name, **time_taken(measured), **found, **cost(ground, folder)}
 
 
 def trained(ground: Ground, folder: Path, planned: dict[str, Any], task: Task, examples: Any) -> dict[str, Any]:

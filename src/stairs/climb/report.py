@@ -48,9 +48,9 @@ def page(report: dict[str, Any], out: Path) -> str:
     scored = [row for row in report["rows"] if "score" in row]
     parts = [f"<h1>{both('title')}</h1>", summary(report)]
     if scored:
-        chosen = (report["recommendation"] or {}).get("step", "")
+        chosen = (report["recommendation"] or {}).get("steps", ())
         parts += [section("staircase", pictures(lambda words: staircase(scored, words(quality_of(scored)), chosen)), see=True)]
-    parts += [section("table", table(report))]
+    parts += [section("table", table(report), see=True)]
     if scored:
         parts += [section("frontier", pictures(lambda words: frontier(scored, words(quality_of(scored)), words("axis_seconds"))), see=True)]
     points, levels = learnt(report["rows"], out)
@@ -103,20 +103,22 @@ def summary(report: dict[str, Any]) -> str:
     told, asked = report["recommendation"], report["settings"]["asks"]
     data = f"<p class='see'>{both('data', **report['examples'], asks=asked)}</p>" if asked and report["examples"]["test"] else ""
     others = [row["step"] for row in report["rows"] if row.get("adopted")]
+    if told is not None:
+        data += f"<p class='see'>{both('separates', test=report['examples']['test'], least=told['separates'])} {marked(told['rule'])}</p>"
     left_out = report.get("left_out") or {}
     data += f"<p class='see'>{both('left_out', **left_out)}</p>" if left_out.get("documents") else ""
     data += f"<p class='see'>{both('adopted', steps=', '.join(others))}</p>" if others else ""
     if told is None:
         return f"<p>{marked(advice(told, asked))}</p>{data}"
-    return f'<p class="box"><b>{both("recommended")}: {escape(told["step"])}.</b> {marked(advice(told, asked))}</p>{data}'
+    return f'<p class="box"><b>{both("recommended")}: {marked(told["names"])}.</b> {marked(advice(told, asked))}</p>{data}'
 
 
 def table(report: dict[str, Any]) -> str:
-    names = ("step", "score", "interval", "bits", "seconds", "per_text", "parameters", "megabytes", "share")
-    chosen = (report["recommendation"] or {}).get("step")
+    names = ("step", "score", "interval", "bits", "cpu", "seconds", "per_text", "training_mb", "answering_mb", "parameters", "megabytes", "share")
+    chosen = (report["recommendation"] or {}).get("steps", ())
     rows = [f"<tr>{''.join(f'<th>{both(name)}</th>' for name in names)}</tr>"]
     for row in report["rows"]:
-        mark = ' class="chosen"' if row["step"] == chosen else ""
+        mark = ' class="chosen"' if row["step"] in chosen else ""
         rows.append(f"<tr{mark}>{''.join(cells(row, len(names)))}</tr>")
     return f'<div class="wide"><table>{"".join(rows)}</table></div>'
 
@@ -133,7 +135,10 @@ def cells(row: dict[str, Any], count: int) -> Iterable[str]:
     yield f"<td>{score['value']:.4f}</td><td>{score['low']:.4f} - {score['high']:.4f}</td>" if score else "<td></td><td></td>"
     yield f"<td>{bits['value']:.4f}</td>" if bits else "<td></td>"
     speed = f"{row['ms_per_text']:.2f}" if score else ""
-    yield f"<td>{row['seconds']:.1f}</td><td>{speed}</td><td>{row['parameters']:,}</td><td>{row['megabytes']:.1f}</td>"
+    elsewhere = f"<br><small>{both('elsewhere')}</small>" if row.get("adopted") else ""
+    yield f"<td>{row['cpu_seconds']:.1f}{elsewhere}</td><td>{row['seconds']:.1f}</td><td>{speed}</td>"
+    yield from (f"<td>{row[name]:.0f}</td>" if row.get(name) is not None else "<td></td>" for name in ("training_mb", "answering_mb"))
+    yield f"<td>{row['parameters']:,}</td><td>{row['megabytes']:.1f}</td>"
     told = row.get("time")
     share = (told["updates"] + told["encoding"]) / max(told["used"], 1e-9) if told else 0.0
     yield f"<td>{told['given']:.0f} s, {told['used']:.0f} s ({share:.0%})</td>" if told else "<td></td>"

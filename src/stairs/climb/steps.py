@@ -46,8 +46,9 @@ def ngram(ground: Ground, seconds: float) -> dict[str, Any]:
     row = read(ground, "ngram", 0.0, order=ground.order)
     if ground.asks != "classify":
         return row
-    tokenizer = words_of(ground)
-    return together(row, at_once(ground, "ngram", lambda: ByNGram.learned(ground.train, tokenizer, ground.order)))
+    learnt = at_once(ground, "ngram", lambda: ByNGram.learned(ground.train, words_of(ground), ground.order))
+    reading = {name: row[name] for name in ("seconds", "cpu_seconds", "training_mb")}  # the classifier counts the labelled texts only
+    return {**row, **learnt, "read_by": row["run"], "reading": reading}
 
 
 def words(ground: Ground, seconds: float) -> dict[str, Any]:
@@ -98,5 +99,7 @@ def window_in(folder: Path) -> Window:
 
 
 def together(reading: dict[str, Any], learnt: dict[str, Any]) -> dict[str, Any]:
-    both = {"seconds": round(reading["seconds"] + learnt["seconds"], 3), "training": [*reading.get("training", ()), *learnt.get("training", ())]}
+    both: dict[str, Any] = {name: round(reading[name] + learnt[name], 3) for name in ("seconds", "cpu_seconds")}
+    peaks = [own["training_mb"] for own in (reading, learnt) if own.get("training_mb") is not None]
+    both |= {"training_mb": max(peaks, default=None), "training": [*reading.get("training", ()), *learnt.get("training", ())]}
     return {**reading, **learnt, **both, "read_by": reading["run"]}

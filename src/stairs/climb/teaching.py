@@ -36,8 +36,9 @@ NEW_RATE = 4.0  # an encoder that has read for minutes learns faster than one th
 def at_once(ground: Ground, step: str, learn: Callable[[], Any]) -> dict[str, Any]:
     """A classifier that needs no gradients."""
     folder = ground.out / f"{ground.asks}-{step}"
-    measured = learn_at_once(folder, ground.taught, learn, lambda task: {})
-    return judged(ground, folder, measured["seconds"])
+    with ground.training(folder):
+        measured = learn_at_once(folder, ground.taught, learn, lambda task: {})
+    return judged(ground, folder, measured)
 
 
 def taught(ground: Ground, step: str, source: Path, seconds: float, new: bool = True) -> dict[str, Any]:
@@ -56,10 +57,11 @@ def taught(ground: Ground, step: str, source: Path, seconds: float, new: bool = 
 
     planned = ground.plans.of(folder.name, lambda: plan_teaching(step, task_with, examples, seconds, ground.seed, new))
     examples = Examples(evenly(ground.train, planned["examples"]), ground.dev, examples.encoder)
-    measured = trained(ground, folder, planned, task_with(planned["transfer"]), examples)
+    with ground.training(folder):
+        measured = trained(ground, folder, planned, task_with(planned["transfer"]), examples)
     few = {"learnt_from": planned["examples"]} if planned["examples"] < len(ground.train) else {}
     about = {"transfer": planned["transfer"], "finetuning_updates": measured["step"], "training": [measured], **few}
-    return {**about, **judged(ground, folder, measured["seconds"])}
+    return {**about, **judged(ground, folder, measured)}
 
 
 def plan_teaching(step: str, task_with: Callable[[str], Supervised], examples: Examples, seconds: float, seed: int, new: bool) -> dict[str, Any]:

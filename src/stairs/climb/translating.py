@@ -34,8 +34,9 @@ def translator(name: str) -> Callable[[Ground, float], dict[str, Any]]:
         tokenizer = Tokenizer.train(ground.cut, lambda: ([pair.source, pair.target] for pair in ground.train))
         planned = ground.plans.of(folder.name, lambda: plan_translator(step, ground, seconds * (1 - JUDGING_SHARE), tokenizer.vocab_size))
         examples = Examples(ground.train, ground.dev)
-        measured = trained(ground, folder, planned, untrained(step, tokenizer, planned["size"], **settings), examples)
+        with ground.training(folder):
+            measured = trained(ground, folder, planned, untrained(step, tokenizer, planned["size"], **settings), examples)
         about = {"size": planned["size"], "updates": measured["step"], "training": [measured]}
-        return {**about, **judged(ground, folder, measured["seconds"])}
+        return {**about, **judged(ground, folder, measured)}
 
     return climb

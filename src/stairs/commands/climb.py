@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from tyro.conf import Positional
 
@@ -38,6 +38,7 @@ class Climb(Cutting, Reading, Common):
     group: str | None = None  # column of the labels, by name or number, such as an author or a document: examples that agree in it stay together
     most: int | None = None  # take at most so many of the labelled examples, drawn by the seed
     metric: str | None = None  # chooses the best weights and ranks the models: accuracy, macro_f1, spearman, pearson, f1, exact, bleu or chrf
+    cost: Literal["train", "latency", "size", "memory"] = "train"  # compared first among the models that are as good as the best
     order: int = 3  # of the n-grams
     like: str | None = None  # the folder of another climb, to do it again: the same sizes and the same clock, however long it takes
     out: str | None = None  # folder of the report and the runs; runs/climb-CORPUS if not given
@@ -53,7 +54,7 @@ def main(arguments: list[str]) -> int:
     asks = asked(options)
     out = Path(options.out) if options.out else Path("runs") / f"climb-{name_of(options, asks)}"
     check(out, options)
-    from stairs.climb.compilation import compile_kernels
+    from stairs.climb.compilation import compile_kernels, warm_up
     from stairs.climb.ground import Ground, Plans, parted, without_held_out
     from stairs.climb.ladder import climb, plans_in
     from stairs.climb.report import write
@@ -64,6 +65,8 @@ def main(arguments: list[str]) -> int:
     from stairs.text.shards import build
 
     compile_kernels()  # ahead of the clock, once for this machine
+    steps = [step.strip() for step in options.steps.split(",")] if options.steps else None
+    warm_up(steps or ())
     began = time.monotonic()
     labelled = examples(options, asks)
     parts = parted(labelled, asks, options.seed, most_translated(budget), most=options.most, column=options.group) if labelled else {}
@@ -78,11 +81,10 @@ def main(arguments: list[str]) -> int:
         metric=chosen, left_out=getattr(corpus, "left_out", {}), **parts,
     )  # fmt: skip
     said = shlex.join(["stairs", "climb", *arguments])
-    steps = [step.strip() for step in options.steps.split(",")] if options.steps else None
     with held(out):
         others = adopted(options, asks, out)
         with watching(budget) as onlooker:
-            report = climb(ground, budget=budget, steps=steps, adopted=others, command=said, onlooker=onlooker, began=began)
+            report = climb(ground, budget=budget, steps=steps, adopted=others, command=said, onlooker=onlooker, began=began, cost=options.cost)
         page = write(report, out)
     if options.json:
         show(report)

@@ -12,10 +12,12 @@ from rich.text import Text
 
 from stairs import progress
 from stairs.climb.ladder import Onlooker
+from stairs.climb.words import WORDS, worded
 from stairs.progress import say, short
 
-COLUMNS = ("step", "bits/char", "score", "train s", "ms/text", "weights", "MB")
-HEAD = f"{'step':12} {'bits/char':>10} {'score':>24} {'train s':>9} {'ms/text':>9} {'weights':>9} {'MB':>8}"
+COLUMNS = ("model", "bits/char", "score", "CPU s", "train s", "ms/text", "train MB", "ask MB", "weights", "disk MB")
+WIDTHS = (12, 10, 24, 9, 9, 9, 9, 8, 9, 8)
+HEAD = f"{COLUMNS[0]:{WIDTHS[0]}} " + " ".join(f"{name:>{width}}" for name, width in zip(COLUMNS[1:], WIDTHS[1:], strict=True))
 
 
 def cells(row: dict[str, Any]) -> list[str]:
@@ -23,7 +25,9 @@ def cells(row: dict[str, Any]) -> list[str]:
     bits = f"{row['bits_per_character']['value']:.4f}" if "bits_per_character" in row else ""
     score = "{value:.4f} ({low:.4f}-{high:.4f})".format(**row["score"]) if "score" in row else ""
     speed = f"{row['ms_per_text']:.3f}" if "score" in row else ""
-    return [row["step"], bits, score, f"{row['seconds']:.2f}", speed, short(row["parameters"]), f"{row['megabytes']:.1f}"]
+    memory = [f"{row[name]:.0f}" if row.get(name) is not None else "" for name in ("training_mb", "answering_mb")]
+    times = [f"{row['cpu_seconds']:.2f}{'+' if row.get('adopted') else ''}", f"{row['seconds']:.2f}"]
+    return [row["step"], bits, score, *times, speed, *memory, short(row["parameters"]), f"{row['megabytes']:.1f}"]
 
 
 def reason(row: dict[str, Any]) -> str:
@@ -35,16 +39,20 @@ def line(row: dict[str, Any]) -> str:
     """One row in plain text."""
     if "run" not in row:
         return f"{row['step'][:12]:12} {reason(row)}"
-    step, bits, score, seconds, speed, weights, megabytes = cells(row)
-    return f"{step[:12]:12} {bits:>10} {score:>24} {seconds:>9} {speed:>9} {weights:>9} {megabytes:>8}"
+    step, *others = cells(row)
+    return f"{step[: WIDTHS[0]]:{WIDTHS[0]}} " + " ".join(f"{text:>{width}}" for text, width in zip(others, WIDTHS[1:], strict=True))
 
 
 def written(report: dict[str, Any]) -> str:
     """The report as lines of plain text."""
     lines = [HEAD, *map(line, report["rows"])]
     lines += [f"{row['step']}: {row['not_learnt']['en']}" for row in report["rows"] if "not_learnt" in row]
-    if report["recommendation"]:
-        lines += ["", f"Recommended: {report['recommendation']['step']}. {report['recommendation']['why']}."]
+    others = [row for row in report["rows"] if row.get("adopted") and "run" in row]
+    lines += [f"{row['step']}: {row['cpu_seconds']:.1f} CPU s {WORDS['elsewhere'][0]}" for row in others]
+    told = report["recommendation"]
+    if told:
+        limits = worded("separates", test=report["examples"]["test"], least=told["separates"])["en"]
+        lines += ["", f"Recommended: {told['names']['en']}. {told['why']['en']}", limits, told["rule"]["en"]]
     elif any("not_learnt" in row for row in report["rows"]):
         lines += ["", "Nothing is recommended: no model that learnt something has a score."]
     return "\n".join(lines)
@@ -88,7 +96,7 @@ class Filling(Onlooker):
         caption = Text(f"{below}\n{clock(left)} of {clock(self.budget)} left", overflow="ellipsis", no_wrap=True)  # not as markup
         table = Table(caption=caption, caption_justify="left")
         for number, name in enumerate(COLUMNS):
-            table.add_column(name, justify="right" if number else "left", overflow="fold" if name == "step" else "ellipsis", no_wrap=bool(number))
+            table.add_column(name, justify="right" if number else "left", overflow="ellipsis" if number else "fold", no_wrap=bool(number))
         for step in self.steps:
             row = self.rows.get(step)
             if row is None:

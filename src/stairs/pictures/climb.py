@@ -1,10 +1,10 @@
 """The steps of a climb beside one another: the staircase, and quality against cost.
 
-A row is {"step", "score": {"value", "low", "high"}, "seconds", "ms_per_text", "parameters", "megabytes"}; a step without a score is left out.
+A row is {"step", "score": {"value", "low", "high"}, "cpu_seconds", "ms_per_text", "parameters", "megabytes"}; a step without a score is left out.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import altair as alt
@@ -22,11 +22,11 @@ SIDES = ((1, -1), (1, 1), (-1, -1), (-1, 1), (1, -2.4), (1, 2.4), (-1, -2.4), (-
 Row = dict[str, Any]
 
 
-def staircase(rows: Sequence[Row], quality: str = "accuracy", best: str | None = None) -> Any:
-    """One stair for each step: the higher the better, the deeper the dearer. `best` is the one that is recommended."""
+def staircase(rows: Sequence[Row], quality: str = "accuracy", best: Collection[str] = ()) -> Any:
+    """One stair for each model: the higher the better, the deeper the dearer. `best` are those that are recommended."""
     rows = scored(rows)
     low, high = limits(rows)
-    depths = [NARROWEST + DECADE * math.log10(1 + row["seconds"]) for row in rows]
+    depths = [NARROWEST + DECADE * math.log10(1 + row["cpu_seconds"]) for row in rows]
     needed = [max(map(across, pieces(row["step"])), default=0.0) + 8 for row in rows]
     wider = max([1.0, *(name / deep for name, deep in zip(needed, depths, strict=True))])  # all, since depth says what it costs
     stairs, x = [], 0.0
@@ -34,7 +34,7 @@ def staircase(rows: Sequence[Row], quality: str = "accuracy", best: str | None =
         stairs.append({
             **flat(row), "name": wrapped(row["step"], deep - 4, MOST_LINES),
             "x": x, "x2": x + deep, "middle": x + deep / 2, "foot": low, "written": f"{row['score']['value']:.3f}",
-            "cost": spoken(row["seconds"]), "colour": ORANGE if row["step"] == best else BLUE,
+            "cost": spoken(row["cpu_seconds"]), "colour": ORANGE if row["step"] in best else BLUE,
         })  # fmt: skip
         x += deep
     across_all = alt.Scale(domain=[0, x or 1.0], nice=False)
@@ -57,11 +57,11 @@ def staircase(rows: Sequence[Row], quality: str = "accuracy", best: str | None =
     return finished([blocks, sure, *names, number, cost], height=HEIGHT, width=max(x, 200))
 
 
-def frontier(rows: Sequence[Row], quality: str = "accuracy", along: str = "seconds of training") -> Any:
-    """Quality against seconds of training. The line joins the steps that nothing cheaper is better than."""
+def frontier(rows: Sequence[Row], quality: str = "accuracy", along: str = "CPU seconds of training") -> Any:
+    """Quality against CPU seconds of training. The line joins the models that nothing cheaper is better than."""
     rows = scored(rows)
     low, high = limits(rows)
-    seconds = [max(row["seconds"], 0.01) for row in rows]
+    seconds = [max(row["cpu_seconds"], 0.01) for row in rows]
     first, last = (math.log10(seconds_at) for seconds_at in (min(seconds, default=1), max(seconds, default=10)))
     first, last = first - 0.1 * (last - first) - 0.2, last + 0.1 * (last - first) + 0.2
     best = dominant(rows)
@@ -87,7 +87,7 @@ def frontier(rows: Sequence[Row], quality: str = "accuracy", along: str = "secon
     return finished([plot, beside], height=HEIGHT, width=WIDTH).resolve_scale(x="independent", y="independent")
 
 
-COSTS = ("ms_per_text", "parameters", "megabytes")
+COSTS = ("ms_per_text", "training_mb", "answering_mb", "parameters", "megabytes")
 
 
 def scored(rows: Sequence[Row]) -> list[Row]:
@@ -96,7 +96,7 @@ def scored(rows: Sequence[Row]) -> list[Row]:
 
 def flat(row: Row) -> Row:
     """Without the score's own dict."""
-    return {"step": row["step"], **row["score"], "seconds": row["seconds"], **{name: row.get(name) for name in COSTS}}
+    return {"step": row["step"], **row["score"], "seconds": row["cpu_seconds"], **{name: row.get(name) for name in COSTS}}
 
 
 def limits(rows: Sequence[Row]) -> tuple[float, float]:
@@ -109,7 +109,7 @@ def limits(rows: Sequence[Row]) -> tuple[float, float]:
 def dominant(rows: Sequence[Row]) -> set[str]:
     """The steps that are better than all cheaper ones."""
     found, best = set(), -math.inf
-    for row in sorted(rows, key=lambda row: (row["seconds"], -row["score"]["value"])):
+    for row in sorted(rows, key=lambda row: (row["cpu_seconds"], -row["score"]["value"])):
         if row["score"]["value"] > best:
             best = row["score"]["value"]
             found.add(row["step"])

@@ -97,16 +97,19 @@ def interval(statistic: Statistic, low_and_high: bool = True) -> dict[str, float
     return {"value": value, "low": min(float(low), value), "high": max(float(high), value)}
 
 
-def paired(statistics: Sequence[Statistic], groups: Sequence[Any] | None = None) -> list[dict[str, float]]:
-    """For each but the first: how much better the first is on the same examples, with the standard error: {"difference", "low", "high", "error"}."""
-    values = np.array([float(statistic.values(np.ones((1, statistic.size)))[0]) for statistic in statistics])
-    drawn = resampled(statistics, PAIRED_DRAWS, groups)
-    found = []
-    for value, own in zip(values[1:], drawn[1:], strict=True):
-        apart = drawn[0] - own
+class Paired:
+    """Several models on the same examples, and on the same draws of them."""
+
+    def __init__(self, statistics: Sequence[Statistic], groups: Sequence[Any] | None = None) -> None:
+        self.values = np.array([float(statistic.values(np.ones((1, statistic.size)))[0]) for statistic in statistics])
+        self.drawn = resampled(statistics, PAIRED_DRAWS, groups)
+
+    def difference(self, first: int, second: int) -> dict[str, float]:
+        """How much better the first is than the second, with its 95 % interval and its standard error: {"difference", "low", "high", "error"}."""
+        apart = self.drawn[first] - self.drawn[second]
         low, high = np.quantile(apart, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-        found.append({"difference": float(values[0] - value), "low": float(low), "high": float(high), "error": float(apart.std())})
-    return found
+        found = {"difference": self.values[first] - self.values[second], "low": low, "high": high, "error": apart.std()}
+        return {name: float(value) for name, value in found.items()}
 
 
 def more_examples(difference: float, error: float, examples: int) -> float:

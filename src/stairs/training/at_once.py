@@ -15,9 +15,9 @@ def learn_at_once(folder: Path, settings: dict[str, Any], learn: Callable[[], Ta
     with run.writing({"format": FORMAT, **settings, "versions": versions()}):
         if not run.finished or run.damage():
             run.forget()
-            started = time.monotonic()
+            started, cpu_started = time.monotonic(), time.process_time()
             task = learn()
-            seconds = time.monotonic() - started
-            run.log(step=1, seconds=round(seconds, 3), **judge(task))
+            seconds, cpu_seconds = time.monotonic() - started, time.process_time() - cpu_started
+            run.log(step=1, seconds=round(seconds, 3), cpu_seconds=round(cpu_seconds, 3), **judge(task))
             run.keep(task)
     return run.metrics()[-1]

@@ -37,6 +37,7 @@ class State:
     waited: int = 0  # evaluations since then
     validated_on: str = ""  # the hash of the data that the best was best on
     seconds: float = 0.0  # spent training
+    cpu_seconds: float = 0.0  # of all threads of the process, for that
     turn: int = 0  # turns taken, of those in the log of the clock
     decay: int | None = None  # the step at which the rate began to fall, if it was held before
     times: dict[str, float] = field(default_factory=lambda: {"updates": 0.0, "judging": 0.0, "saving": 0.0})  # what the seconds went to

@@ -90,7 +90,7 @@ def settings_of(task: Task, shards: Shards, seed: int) -> dict[str, Any]:
 
 def learn_into(task: Task, shards: Shards, run: Run, options: TrainingOptions, like: Run | None, refuse_short: bool) -> dict[str, Any]:
     """Training turn by turn, from wherever the run stands."""
-    began = clock.now()
+    began, cpu_began = clock.now(), time.process_time()
     sweeping = task.learns_by == "sweeping"
     with ExitStack() as stack:
         stack.enter_context(threads(options.threads))
@@ -112,6 +112,7 @@ def learn_into(task: Task, shards: Shards, run: Run, options: TrainingOptions, l
         kept = copy.deepcopy(task) if options.shard else task
         teacher = Sweeps(task, rows, options, workers) if sweeping else Gradients(task, rows, options, workers)
         loop = (Epochs if sweeping else Loop)(task, shards, run, options, teacher, wish)
+        loop.cpu_began = cpu_began  # the examples were encoded for it
         by_clock = isinstance(teacher, Gradients) and options.keeps_time
         try:
             if refuse_short and is_new and by_clock and like is None:
@@ -275,15 +276,16 @@ def count(task: Task, shards: Shards) -> dict[str, Any]:
     if not len(ids):
         raise BadInput(f"the train part of {shards.folder} holds no tokens; give a longer text")
     model: Any = task.model
-    started = time.monotonic()
+    started, cpu_started = time.monotonic(), time.process_time()
     with track("counting", total=len(ids), unit="tokens") as advance:
         assumed = model.learn(ids, advance=advance)
     if assumed:
         say(f"too little text to estimate the discounts of the {', '.join(f'{n}-grams' for n in assumed)}; 0.5, 1 and 1.5 are assumed")
-    seconds = time.monotonic() - started
+    seconds, cpu_seconds = time.monotonic() - started, time.process_time() - cpu_started
     tokens = shards.info("train")["tokens"]
     sizes = ", ".join(f"{short(size)} {order}-grams" for order, size in enumerate(np.asarray(model.sizes), 1))
     say(f"counted {short(tokens)} tokens in {seconds:.1f} s ({short(tokens / seconds)} tokens/s): {sizes}")
     validation = {task.watched: task.evaluate_shards(shards, "validation")[task.watched]}
     measured = task.evaluate_shards(shards, shards.final_split)
-    return {"step": 1, "trained_tokens": tokens, "seconds": round(seconds, 3), "validation": validation, **measured}
+    times = {"seconds": round(seconds, 3), "cpu_seconds": round(cpu_seconds, 3)}
+    return {"step": 1, "trained_tokens": tokens, **times, "validation": validation, **measured}

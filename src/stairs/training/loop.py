@@ -44,6 +44,7 @@ class Loop:
         self.state = State()
         self.pace: Pace
         self.before = 0.0  # seconds of training before this process
+        self.cpu_before, self.cpu_began = 0.0, time.process_time()  # the same of the processor: what other processes do on it does not count
         self.saved: int | None = None  # the step of the newest checkpoint
         self.tried = 0  # the step of the last attempt to write one
         self.saved_at, self.save_seconds = time.monotonic(), 0.0
@@ -71,6 +72,7 @@ class Loop:
             return
         self.state = State(**known)
         self.saved = self.tried = self.state.step
+        self.cpu_before = self.state.cpu_seconds
         checkpoint.restore(self.workers, learner, weights(found[1] / WEIGHTS) if found else None)
         self.teacher.recall(weights(found[1] / checkpoint.OPTIMIZER) if found else None)
         if self.workers.leads:
@@ -150,6 +152,11 @@ class Loop:
         return self.wished
 
     @property
+    def cpu_seconds(self) -> float:
+        """Of this training, in all processes that had a part in it."""
+        return self.cpu_before + time.process_time() - self.cpu_began
+
+    @property
     def wished(self) -> bool:
         """Whether to leave now; many workers agree on it in a step."""
         return self.workers.count == 1 and self.wish.signal is not None
@@ -195,6 +202,7 @@ class Loop:
         if self.saved == state.step or (self.tried == state.step and not must) or state.step == 0:
             return
         self.tried, started = state.step, time.monotonic()
+        state.cpu_seconds = round(self.cpu_seconds, 3)
         model, memory = checkpoint.whole(checkpoint.held(self.teacher.learner)), checkpoint.whole(self.teacher.memory())
         size = sum(tensor.nbytes for tensor in (*model.values(), *memory.values()))
 
@@ -254,7 +262,7 @@ class Loop:
             state.times["judging"] += time.monotonic() - started
             times = {name: round(seconds, 3) for name, seconds in state.times.items()}
             result: dict[str, Any] = {"step": state.step, **about, "best_step": state.best_step, "seconds": round(state.seconds, 3)}
-            result |= {"seconds_in": times, "validation": validation, **measured}
+            result |= {"cpu_seconds": round(self.cpu_seconds, 3), "seconds_in": times, "validation": validation, **measured}
             self.run.log(**result)  # first the measurement, then the model: a finished run has both
             self.run.keep(kept, **about, corpus=self.shards.manifest["corpus"])
             return result

@@ -4,14 +4,14 @@ import json
 from pathlib import Path
 from typing import Any
 
-from stairs.climb.words import FORMAT, QUALITIES, advice, worded
+from stairs.climb.words import FORMAT, LANGUAGES, QUALITIES, advice, either, joined, worded
 from stairs.files import plain
 from stairs.training.folder import RUN
 from stairs.web.asking import Refused
 
 REPORT = "report.json"
 LARGEST = 1 << 24  # bytes of a report that are read
-LONGEST_NAME, LONGEST_REASON = 60, 400  # letters
+LONGEST_NAME, LONGEST_REASON, LONGEST_TEXT = 60, 400, 2000  # letters
 MOST = 1e18  # no count and no cost is larger
 PICTURES = ("staircase", "frontier")
 
@@ -23,8 +23,8 @@ class Climb:
         self.folder, self.name = folder, name
 
     def shown(self) -> dict[str, Any]:
-        """What the page says of it, or what is wrong with it: {"climb", "rows", "chosen", "recommended", "data", "problem"}."""
-        nothing: dict[str, Any] = {"climb": self.name, "rows": [], "chosen": None, "recommended": None, "data": None}
+        """What the page says of it, or what is wrong with it: {"climb", "rows", "chosen", "names", "recommended", "data", "problem"}."""
+        nothing: dict[str, Any] = {"climb": self.name, "rows": [], "chosen": [], "names": None, "recommended": None, "data": None}
         try:
             report = read(self.folder)
             if report.get("format") != FORMAT:
@@ -76,10 +76,29 @@ def checked(report: dict[str, Any]) -> dict[str, Any]:
     counts = report["examples"]
     return {
         "rows": [row_of(row) for row in report["rows"]],
-        "chosen": None if told is None else short(told["step"]),
-        "recommended": advice(told and {**told, "step": short(told["step"]), "best": short(told["best"])}, asks),
-        "data": worded("data", **{name: number(counts[name]) for name in ("train", "dev", "test")}, asks=short(asks)) if asks else None,
+        "chosen": [] if told is None else [short(name) for name in told["steps"]],
+        "names": None if told is None else either([short(name) for name in told["steps"]]),
+        "recommended": texts(advice(told, asks)),
+        "data": joined([described(report, counts), *limits(told, counts)]) if asks else None,
     }
+
+
+def described(report: dict[str, Any], counts: dict[str, Any]) -> dict[str, str]:
+    return worded("data", **{name: number(counts[name]) for name in ("train", "dev", "test")}, asks=short(report["settings"]["asks"]))
+
+
+def limits(told: dict[str, Any] | None, counts: dict[str, Any]) -> list[dict[str, str]]:
+    """What the test separates, and the rule of the recommendation."""
+    if told is None:
+        return []
+    return [worded("separates", test=number(counts["test"]), least=number(told["separates"])), texts(told["rule"])]
+
+
+def texts(found: dict[str, str]) -> dict[str, str]:
+    """A text in every language, none of them longer than a page can bear."""
+    if not all(isinstance(found[language], str) for language in LANGUAGES):
+        raise TypeError
+    return {language: found[language][:LONGEST_TEXT] for language in LANGUAGES}
 
 
 def row_of(row: dict[str, Any]) -> dict[str, Any]:
@@ -87,7 +106,9 @@ def row_of(row: dict[str, Any]) -> dict[str, Any]:
     if "run" not in row:
         reason = "not_tried" if "not_tried" in row else "failed"
         return {**found, reason: str(row[reason])[:LONGEST_REASON]}
-    found |= {name: number(row[name]) for name in ("seconds", "parameters", "megabytes")}
+    found |= {name: number(row[name]) for name in ("cpu_seconds", "seconds", "parameters", "megabytes")}
+    found |= {name: number(row[name]) for name in ("training_mb", "answering_mb") if row.get(name) is not None}
+    found["adopted"] = bool(row.get("adopted"))
     if "bits_per_character" in row:
         found["bits"] = number(row["bits_per_character"]["value"])
     if "score" in row:

@@ -4,7 +4,7 @@ import { drawn } from "./drawing.js";
 import { ask, complain, known, make, readRuns, save, saves, say, spoken } from "./shared.js";
 
 const AGAIN = 2000; // milliseconds
-const COLUMNS = ["step", "score", "interval", "bits", "seconds", "per_text", "parameters", "megabytes"];
+const COLUMNS = ["step", "score", "interval", "bits", "cpu", "seconds", "per_text", "training_mb", "answering_mb", "parameters", "megabytes"];
 
 export function staircasePage() {
   const title = say("climb_title");
@@ -22,7 +22,7 @@ export function staircasePage() {
   const table = make("div", { class: "card wide" }, make("table", { class: "worth" }, make("thead", {}, head), body));
   const pictures = ["staircase", "frontier"].map(figureOf);
   let seen = ""; // what is shown already, as it came
-  let shown = { rows: [] };
+  let shown = { rows: [], chosen: [] };
   let timer = null;
   let left = false;
 
@@ -61,7 +61,7 @@ export function staircasePage() {
     if (!left) timer = setTimeout(look, AGAIN);
   }
 
-  const fill = () => body.replaceChildren(...shown.rows.map((row) => line(row, row.step === shown.chosen)));
+  const fill = () => body.replaceChildren(...shown.rows.map((row) => line(row, shown.chosen.includes(row.step))));
 
   async function show(found, current) {
     shown = found;
@@ -88,7 +88,7 @@ export function staircasePage() {
 function advised(found) {
   const parts = [];
   if (found.recommended) {
-    const step = found.chosen == null ? [] : [make("b", {}, `${say("climb_recommended")}: ${found.chosen}`), " · "];
+    const step = found.names ? [make("b", {}, `${say("climb_recommended")}: ${spoken(found.names)}`), " · "] : [];
     parts.push(make("p", { class: "box" }, ...step, spoken(found.recommended)));
   }
   if (found.data) parts.push(make("p", { class: "see" }, spoken(found.data)));
@@ -105,8 +105,11 @@ function line(row, chosen) {
     cell(score?.value.toFixed(4)),
     cell(score && `${score.low.toFixed(4)} – ${score.high.toFixed(4)}`),
     cell(row.bits?.toFixed(4)),
+    cell(row.cpu_seconds.toFixed(1) + (row.adopted ? ` ${say("climb_elsewhere")}` : "")),
     cell(row.seconds.toFixed(1)),
     cell(row.ms_per_text?.toFixed(2)),
+    cell(row.training_mb?.toFixed(0)),
+    cell(row.answering_mb?.toFixed(0)),
     cell(row.parameters.toLocaleString("en")),
     cell(row.megabytes.toFixed(1)));
 }

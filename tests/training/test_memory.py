@@ -1,0 +1,37 @@
+"""Peak memory: what a piece of work takes, whatever came before it."""
+
+import numpy as np
+import pytest
+
+from stairs.training import memory
+from stairs.training.memory import PeakMemory, status
+
+pytestmark = pytest.mark.skipif(status("VmRSS") is None, reason="this system does not tell the memory of a process")
+
+
+def touch(megabytes):
+    return np.ones(megabytes * 125_000).sum()
+
+
+@pytest.mark.parametrize("kernel_counts", [True, False])
+def test_the_peak_of_work_that_gives_its_memory_back(monkeypatch, kernel_counts):
+    if not kernel_counts:
+        monkeypatch.setattr(memory, "reset_peak", lambda: False)
+    found = []
+    for megabytes in (200, 40):  # the second could hide below the peak of the first
+        with PeakMemory() as peak:
+            for _ in range(3):
+                touch(megabytes)
+        found.append(peak.megabytes)
+    assert found[0] == pytest.approx(200, abs=25) and found[1] == pytest.approx(40, abs=15)
+
+
+def test_where_only_the_peak_of_the_process_is_known_smaller_work_has_no_number(monkeypatch):
+    monkeypatch.setattr(memory, "status", lambda name: None)
+    levels = iter([100.0, 100.0, 100.0, 150.0, 150.0])
+    monkeypatch.setattr(memory, "highest", lambda: next(levels))
+    with PeakMemory() as nothing:
+        pass
+    with PeakMemory() as more:
+        pass
+    assert nothing.megabytes is None and more.megabytes == 50.0
