@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from stairs.climb.ground import Ground
-from stairs.climb.recommendation import cheapest, cost_bin, groups_of, recommend
+from stairs.climb.recommendation import cheapest, cost_bin, recommend
 from stairs.climb.words import amount
+from stairs.tasks.outcomes import groups_of
 from stairs.text.examples import Text
 
 TESTED = 400
@@ -101,12 +102,8 @@ def test_bins_of_a_factor_of_ten():
 
 
 def test_groups_are_drawn_whole_where_examples_have_them(ground):
-    class Grouped:
-        def __init__(self, number):
-            self.label, self.group = "good", f"file {number // 40}"
-
     assert groups_of(ground.test) is None
-    together = replace(ground, test=[Grouped(i) for i in range(TESTED)])
+    together = replace(ground, test=[replace(own, group=f"file {i // 40}") for i, own in enumerate(ground.test)])
     assert len(set(groups_of(together.test))) == 10
     rows = [row("a", WORSE, 1.0), row("b", GOOD, 40.0)]
     assert recommend(rows, ground)["steps"] == ["b"] and recommend(rows, together)["steps"] == ["a"]  # all its mistakes are in one file

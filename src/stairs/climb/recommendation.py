@@ -15,7 +15,7 @@ from typing import Any
 from stairs.climb.ground import Ground
 from stairs.climb.words import amount, cost_in_words, either, joined, worded
 from stairs.tasks.bootstrap import Paired, more_examples
-from stairs.tasks.outcomes import statistic
+from stairs.tasks.outcomes import groups_of, statistic
 
 FIELDS = {"train": "cpu_seconds", "latency": "ms_per_text", "size": "megabytes", "memory": "answering_mb"}
 ORDER = ("train", "latency", "size")
@@ -45,12 +45,6 @@ def recommend(rows: Sequence[Row], ground: Ground, first: str = "train") -> dict
         "as_good": [rows[number]["step"] for number in as_good], "cost": first, "behind_best": behind, "separates": resolution(behind, rows),
     }  # fmt: skip
     return {**found, "names": either(names), "why": why(found, rows), "rule": worded(f"rule_{first}")}
-
-
-def groups_of(examples: Sequence[Any]) -> list[str] | None:
-    """What belongs together among the examples; one without a group is alone."""
-    found = [getattr(example, "group", None) for example in examples]
-    return [f"g{group}" if group not in (None, "") else f"e{number}" for number, group in enumerate(found)] if any(found) else None
 
 
 def difference(paired: Paired, first: int, second: int, examples: int) -> dict[str, Any]:

@@ -6,7 +6,7 @@ scores of pairs    untuned cosine: that of the same encoder before it was tuned
 tags               the most frequent tag of each word, and of all words for one that was never seen
 spans              the sentence of the passage that shares most words with the question
 
-An alternative is beaten if the interval of the paired difference (`bootstrap.paired`) lies above 0.
+An alternative is beaten if the interval of the paired difference (`bootstrap.Paired`) lies above 0.
 """
 
 import re
@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from stairs.tasks.bootstrap import paired
+from stairs.tasks.bootstrap import Paired
 from stairs.tasks.ground import ByWords
 from stairs.tasks.metrics import normal, rank_correlation
-from stairs.tasks.outcomes import measure, outcomes, statistic
+from stairs.tasks.outcomes import groups_of, measure, outcomes, statistic
 from stairs.text.examples import Pair, Span, Tagged, Text
 from stairs.text.tokenizer import Tokenizer, TokenizerSpec
 
@@ -44,7 +44,7 @@ def best_of(others: dict[str, list[Any]], said: list[Any], metric: str, asks: st
     values = {name: measure(asks, examples, own)[metric] for name, own in others.items()}
     name = max(values, key=lambda name: values[name]["value"])
     both = [statistic(metric, asks, examples, outcomes(metric, asks, examples, own)) for own in (said, others[name])]
-    ahead = paired(both)[0]
+    ahead = Paired(both, groups_of(examples)).difference(0, 1)
     return {"name": name, "metric": metric, **values[name], "ahead": ahead, "beaten": ahead["low"] > 0}
 
 

@@ -33,6 +33,12 @@ def truth_of(asks: str, examples: Sequence[Any]) -> list[Any]:
     return [example.label if getattr(example, "score", None) is None else example.score for example in examples]
 
 
+def groups_of(examples: Sequence[Any]) -> list[str] | None:
+    """What belongs together among the examples; one without a group is alone."""
+    found = [getattr(example, "group", None) for example in examples]
+    return [f"g{group}" if group not in (None, "") else f"e{number}" for number, group in enumerate(found)] if any(found) else None
+
+
 def measure(asks: str, examples: Sequence[Any], predictions: Sequence[Any]) -> dict[str, Any]:
     """Every metric of the task, with its interval."""
     truth, said = truth_of(asks, examples), list(predictions)
