@@ -240,7 +240,7 @@ class Loop:
     def finish(self, end: Turn, kept: Task, **about: Any) -> dict[str, Any]:
         """Judge the best weights on all test data, or on as much as there is time for, and keep them as the run's model. `kept` is the task,
         whole again if it was divided; `about` goes into the manifest."""
-        state, started = self.state, time.monotonic()
+        state, started, cpu_seconds = self.state, time.monotonic(), round(self.cpu_seconds, 3)
         chosen = checkpoint.whole(checkpoint.held(self.teacher.learner))
         if not self.workers.leads:
             return {}
@@ -262,7 +262,7 @@ class Loop:
             state.times["judging"] += time.monotonic() - started
             times = {name: round(seconds, 3) for name, seconds in state.times.items()}
             result: dict[str, Any] = {"step": state.step, **about, "best_step": state.best_step, "seconds": round(state.seconds, 3)}
-            result |= {"cpu_seconds": round(self.cpu_seconds, 3), "seconds_in": times, "validation": validation, **measured}
+            result |= {"cpu_seconds": cpu_seconds, "seconds_in": times, "validation": validation, **measured}
             self.run.log(**result)  # first the measurement, then the model: a finished run has both
             self.run.keep(kept, **about, corpus=self.shards.manifest["corpus"])
             return result
