@@ -78,7 +78,8 @@ def with_epochs(task: Task, rows: Any, options: TrainingOptions) -> TrainingOpti
     usual, updates = task.usual["epochs"], -(-len(rows.lengths) // options.batch_examples)
     epochs = epochs_worth(updates, usual, task.usual.get("least_updates", 0))
     if epochs > usual:
-        say(f"{epochs:g} epochs instead of {usual:g}, since an epoch of {len(rows.lengths)} rows is {updates} updates; --epochs N makes it N")
+        counted = "1 update" if updates == 1 else f"{updates} updates"
+        say(f"{epochs:g} epochs instead of {usual:g}, since an epoch of {len(rows.lengths)} rows is {counted}; --epochs N makes it N")
     return dataclasses.replace(options, epochs=epochs)
 
 
@@ -138,8 +139,9 @@ def learn_into(task: Task, shards: Shards, run: Run, options: TrainingOptions, l
             loop.state.times.setdefault("encoding", round(spent, 3))
             pace = clock_of(task, shards, run, options, workers, limit, spent)
         else:
-            twelfth = max(known["steps"] // EVALUATIONS, 1)  # few examples have short epochs, and patience is not to end before anything is learnt
-            every = options.evaluate_every or (max(loop.round, twelfth) if task.usual else loop.round or twelfth)
+            every = options.evaluate_every or loop.round or max(known["steps"] // EVALUATIONS, 1)
+            if task.usual and not options.evaluate_every:  # few examples have short epochs, and patience is not to end before anything is learnt
+                every = max(every, -(-known["steps"] // EVALUATIONS))
             pace = BySteps(known["steps"], options, every, POSITIONS_AT_ONCE if not sweeping else sweeps.JUDGED_AT_ONCE)
         loop.pace = pace
         if loop.state.step:
