@@ -14,7 +14,7 @@ from stairs.text.decontaminated import Decontaminated
 from stairs.text.examples import Pair, Span, Tagged, Translation
 from stairs.text.samples import documents_of
 from stairs.text.shards import Shards
-from stairs.text.splitting import FEWEST, split
+from stairs.text.splitting import split
 from stairs.training.folder import RUN
 from stairs.training.memory import PeakMemory
 from stairs.training.run import MODEL
@@ -22,6 +22,7 @@ from stairs.training.run import MODEL
 TEST_SHARE = 0.2
 DEV_SHARE = 0.1  # of those that are learnt from, to tell when to stop; the test part is seen once, at the end
 MOST_TRANSLATED = 500  # pairs that are held back for each part: to translate takes longer than to learn
+FEWEST = 5  # examples that can be compared on
 SHOWN = 40  # test examples of which the report tells what each step says
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from stairs.commands.options import spec_from
-from stairs.text.examples import held_back
 from stairs.text.numbers import COUNTS, number_pairs
+from stairs.text.splitting import split
 
 HELD_OUT, MOST_HELD_OUT = 0.05, 1000  # of the pairs, for validation and as many for the test, unless a file of others to judge by is given
 
@@ -26,13 +26,15 @@ def read_pairs(paths: tuple[str, ...], columns: str | None = None, encoding: str
 
 def divided(options: Any) -> tuple[list[Any], list[Any], list[Any]]:
     """Pairs to learn from, to choose the weights by, and to judge those by once; the same ones for the same seed."""
-    train, source = read_pairs(options.pairs, encoding=options.encoding), " ".join(options.pairs)
+    pairs, source = read_pairs(options.pairs, encoding=options.encoding), " ".join(options.pairs)
     if options.dev:
         given, source = read_pairs(options.dev, encoding=options.encoding), " ".join(options.dev)
-    else:
-        held = max(min(int(len(train) * HELD_OUT), MOST_HELD_OUT), 1)
-        train, given = held_back(train, 2 * held, options.seed, source)
-    return train, *held_back(given, max(len(given) // 2, 1), options.seed, source)
+        halves = split(given, {"validation": len(given) / 2, "test": len(given) / 2}, options.seed, source=source)
+        return pairs, halves["validation"], halves["test"]
+    held = max(min(int(len(pairs) * HELD_OUT), MOST_HELD_OUT), 1)
+    sizes = {"train": len(pairs) - 2 * held, "validation": held, "test": held}
+    parts = split(pairs, sizes, options.seed, source=source, cure="give more, or --dev FILE")
+    return parts["train"], parts["validation"], parts["test"]
 
 
 def spec_of(options: Any, step: str, numbers: bool) -> Any:

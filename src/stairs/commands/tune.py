@@ -25,7 +25,7 @@ tenth of the examples is held out for validation: it chooses the best weights on
 NAMES = {**TAUGHT, "sense": "sense", "similar": "similar"}
 WITHOUT_A_RUN = ("words", "ngram")
 HELD_OUT = 0.1  # of the examples, for each part that no file is given for
-PARTS = {"dev": "the validation examples, which chose the weights", "test": "the test examples"}
+PARTS = {"dev": "the validation examples", "test": "the test examples"}
 MOST_PASSES = 10_000
 MOST_LABELS = 24  # in a table for people
 

@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from stairs.errors import BadInput
-
 
 @dataclass(frozen=True, slots=True)
 class Text:
@@ -71,17 +69,6 @@ class Translation:
 
 
 Example = Text | Pair | Tagged | Span | Sensed | Translation
-
-
-def held_back(examples: Sequence[Example], held: int, seed: int, where: str, most: int | None = None) -> tuple[list[Example], list[Example]]:
-    """Examples to learn from, at most so many, and `held` others to judge by, both drawn by the seed and in the order of the file."""
-    if len(examples) <= held:
-        raise BadInput(f"{where} has {len(examples)} examples, too few to hold some back; give more, or --dev FILE")
-    import numpy as np
-
-    order = np.random.default_rng(seed).permutation(len(examples))
-    drawn, rest = order[:held], order[held:]
-    return [examples[i] for i in sorted(rest[:most])], [examples[i] for i in sorted(drawn)]
 
 
 @dataclass(frozen=True)

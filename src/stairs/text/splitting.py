@@ -20,7 +20,6 @@ from stairs.errors import BadInput, preview
 from stairs.progress import say
 from stairs.text.examples import Example, Pair, Sensed, Span, Tagged, Text, Translation
 
-FEWEST = 5  # examples that can be split
 LARGEST_LINKED = 0.1  # of all pairs may hang together by the texts they share; if more do, the texts say little about one another
 UNUSED = ""  # the part of those that are more than were asked for
 
@@ -116,8 +115,6 @@ def split(
     `column` is the one that the user named for groups: what cannot be split by it is refused. Documents and passages that are too few for that are
     split themselves, with a word about it. `cure` ends the sentence of an error.
     """
-    if len(examples) < max(FEWEST, len(sizes)):
-        raise BadInput(f"{source} has {len(examples)} examples, too few to hold some back; {cure}")
     groups = grouped(examples)
     named = len({group_of(example) for example in examples} - {""})
     if column is not None:
