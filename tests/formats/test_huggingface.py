@@ -219,7 +219,7 @@ def test_the_journey_from_the_command_line(tmp_path, command):
     for form in ("huggingface", "sentence-transformers"):
         done = command("convert", "runs/minibert", form, "--out", f"out/{form}", "--json")
         assert done.code == 0, done.err
-        assert json.loads(done.out)["difference"] == 0
+        assert json.loads(done.out)["difference"] < 1e-5
     refused = command("adopt", "out/nowhere", "--out", "runs/other")
     assert refused.code == 2 and not (tmp_path / "runs/other").exists()
     assert command("convert", "runs/minibert", "arpa", "--out", "x").code == 2

@@ -75,11 +75,12 @@ def test_a_wide_beam_is_exhaustive(name, penalty):
 
 
 def log_chance(model, source, said, ended):
-    """Of a sentence and, if it has ended, of its end, by reading it anew for every word."""
+    """Of a sentence and, if it has ended, of its end, among all that may be said, by reading it anew for every word."""
     total = 0.0
     for position, word in enumerate([*said, STOP] if ended else said):
         read = torch.tensor([[BEGIN, *said[:position]]])
         logits, _ = model.read(read, opened(model, 1, [source]))
+        logits[:, FORBIDDEN] = -torch.inf
         total += float(logits[0].double().log_softmax(-1)[word])
     return total
 

@@ -8,6 +8,7 @@ from typing import Any
 from tyro.conf import Positional
 
 from stairs.commands.options import Common, parse, show
+from stairs.errors import BadInput
 from stairs.training.folder import check_run
 
 ABOUT = """Turn another tool's file or folder into a run. A folder of transformers with BERT or GPT-2, or of sentence-transformers with BERT, or an
@@ -21,21 +22,24 @@ BEGIN = b"\\data\\"  # of an ARPA file
 class Adopt(Common):
     file: Positional[str]  # a folder of transformers, an ARPA file, a file of word vectors, or the name of an installed package
     out: str | None = None  # run folder; runs/FILE if not given
+    encoder: bool = False  # of a BERT of transformers: take the encoder alone, for vectors and for tune, whatever stands on top of it
 
 
 def main(arguments: list[str]) -> int:
     options = parse(Adopt, arguments, "adopt", ABOUT)
     out = Path(options.out) if options.out else Path("runs") / (Path(options.file).name.split(".")[0] or "adopted")
-    about, said = adopt(options.file, out)
+    about, said = adopt(options.file, out, options.encoder)
     show({"run": str(out), **about}) if options.json else print(f"{out}: {said}")
     return 0
 
 
-def adopt(file: str, out: Path) -> tuple[dict[str, Any], str]:
+def adopt(file: str, out: Path, encoder: bool = False) -> tuple[dict[str, Any], str]:
     """Write the run; what there is to say of it, as data and for people."""
     check_run(out)
     place = folder_of(file)
-    task, about, said = transformer(place) if place else (ngrams if is_arpa(file) else vectors)(file)
+    if encoder and place is None:
+        raise BadInput(f"--encoder is for a folder of transformers, and {file} is none; leave it out")
+    task, about, said = transformer(place, encoder) if place else (ngrams if is_arpa(file) else vectors)(file)
     from stairs.training.run import FORMAT, Run, versions
 
     run = Run(out)
@@ -55,10 +59,10 @@ def folder_of(file: str) -> Path | None:
     return None if package is None else packages.model_folder(package)
 
 
-def transformer(folder: Path) -> tuple[Any, dict[str, Any], str]:
+def transformer(folder: Path, encoder: bool) -> tuple[Any, dict[str, Any], str]:
     from stairs.formats import huggingface, sentence_transformers
 
-    task = (sentence_transformers if sentence_transformers.is_folder(folder) else huggingface).read(folder)
+    task = sentence_transformers.read(folder) if sentence_transformers.is_folder(folder) else huggingface.read(folder, encoder)
     config, weights = task.model.config, sum(weight.numel() for weight in task.model.parameters())
     about = {"step": task.step, "task": task.name, "layers": config.layers, "width": config.width, "weights": weights}
     return task, about, f"{task.step}, {config.layers} layers of width {config.width}, {weights} weights, for the task {task.name}"

@@ -1,5 +1,6 @@
 """stairs convert RUN FORMAT: a run in another tool's format."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,17 @@ from stairs.progress import say
 
 ABOUT = """Write a run in another tool's format. arpa: n-gram runs, for KenLM, SRILM and others. word2vec (text, also fastText's .vec),
 word2vec-binary and glove: word vectors, for gensim, word2vec.c, fastText and others. A path that ends in .gz is packed; - is stdout. huggingface:
-bert, gpt and transformer runs, as a folder for transformers. sentence-transformers: bert runs, as a folder for sentence-transformers."""
+bert, gpt and transformer runs, as a folder for transformers. sentence-transformers: bert runs, as a folder for sentence-transformers. What was
+written is read back, asked some texts, and compared with the run; a file that gives anything else is not kept."""
 VECTORS = ("word2vec", "word2vec-binary", "glove")
 FOLDERS = ("huggingface", "sentence-transformers")
 FORMATS = ("arpa", *VECTORS, *FOLDERS)
+NUMBERS = {
+    "difference": "vectors",
+    "labels_difference": "labels",
+    "words_difference": "chances of words",
+    "log_probability_difference": "log-probabilities of sentences",
+}
 
 
 @dataclass(frozen=True)
@@ -42,30 +50,53 @@ def main(arguments: list[str]) -> int:
 
 def ngrams(task: Any, options: Convert) -> tuple[dict[str, Any], str]:
     """What was written, and the same for people."""
-    from stairs.formats import arpa
+    from stairs.formats import arpa, file_comparison
     from stairs.models.ngram import NGram
 
     model = getattr(task, "model", None)
     if not isinstance(model, NGram):
         raise unfit(task, options, "n-gram language models")
     written = arpa.write(model, task.tokenizer, options.out)
-    return {"ngrams": written}, f"{sum(written)} n-grams of orders 1 to {len(written)}"
+    about, said = checked(options.out, lambda: file_comparison.of_arpa(task, options.out))
+    return {"ngrams": written, **about}, f"{sum(written)} n-grams of orders 1 to {len(written)}{said}"
 
 
 def vectors(task: Any, options: Convert) -> tuple[dict[str, Any], str]:
-    from stairs.formats import word2vec
+    from stairs.formats import file_comparison, word2vec
 
     if task.name != "window":
         raise unfit(task, options, "word vectors")
     if getattr(task.model.config, "characters", ""):
         say(f"{options.format} has no place for character n-grams: there, words outside the vocabulary have no vector")
     words, width = word2vec.write(task.tokenizer.vocabulary, task.model.vectors_of(), options.out, options.format)
-    return {"words": words, "width": width}, f"{words} vectors of width {width}"
+    about, said = checked(options.out, lambda: file_comparison.of_vectors(task, options.out))
+    return {"words": words, "width": width, **about}, f"{words} vectors of width {width}{said}"
+
+
+def checked(out: str, compare: Callable[[], dict[str, Any]]) -> tuple[dict[str, Any], str]:
+    """What a comparison with the written file says, which is taken away if it is not what the run is. What went to stdout is gone."""
+    if out == "-":
+        return {}, ""
+    try:
+        found = compare()
+    except BadInput:
+        Path(out).unlink(missing_ok=True)
+        raise
+    return found, said_of(found)
+
+
+def said_of(found: dict[str, Any]) -> str:
+    """The same for people."""
+    same = {"continuations": "continued with", "translations": "translated into"}
+    parts = [f"{what} differ by at most {found[name]:.1g}" for name, what in NUMBERS.items() if name in found]
+    parts += [f"{found[name]} texts are {verb} the same words" for name, verb in same.items() if name in found]
+    return f"; read back from the file, {', '.join(parts)}" if parts else ""
 
 
 def folder(task: Any, options: Convert) -> tuple[dict[str, Any], str]:
     from importlib import import_module
 
+    from stairs.formats.comparison import of_folder
     from stairs.formats.output import new_folder
 
     form = import_module(f"stairs.formats.{options.format.replace('-', '_')}")
@@ -73,7 +104,8 @@ def folder(task: Any, options: Convert) -> tuple[dict[str, Any], str]:
         raise unfit(task, options, "bert, gpt and transformer runs" if options.format == "huggingface" else "bert runs")
     with new_folder(options.out) as aside:
         about = form.write(task, aside)
-    return about, f"{about['architecture']}, {about['tensors']} tensors; read back, its vectors differ by at most {about['difference']:.1g}"
+        found = of_folder(task, aside, options.format)
+    return {**about, **found}, f"{about['architecture']}, {about['tensors']} tensors{said_of(found)}"
 
 
 def unfit(task: Any, options: Convert, fit: str) -> Unsupported:

@@ -20,7 +20,7 @@ class Embed(Common):
     file: str | None = None  # read the texts from here, one per line
     tokens: bool = False  # a vector for each token
     layer: int | None = None  # of this layer, counted from 0 (elmo: 0 is the word alone); -1 is the last; the model's own output if not given
-    long_text: LongText | None = None  # bert: what is read of a text that is too long; all of it, in windows, if not given
+    long_text: LongText | None = None  # bert: what is read of a text that is too long; its head, or with --tokens all of it, in windows
     precision: Literal["fp32", "bf16", "int8"] | None = None  # int8, or bf16 where the processor has it, is faster; the vectors are nearly the same
 
 
@@ -34,7 +34,7 @@ def main(arguments: list[str]) -> int:
     if options.long_text is not None:
         if not hasattr(task, "long_text"):
             raise Unsupported(f"--long-text is for bert runs, and {options.run} is one of {task.step}")
-        task.long_text = options.long_text
+        task.long_text = task.vector_part = options.long_text
     if options.precision is not None:
         task = task.quickened(options.precision)
     encode = None if options.layer is None else of_layer(task.model, options.layer)

@@ -1,21 +1,16 @@
-"""BERT as `transformers` keeps it: the settings, the names of the tensors, and the layers that other tasks put on top."""
+"""BERT as `transformers` keeps it: the settings and the names of the tensors."""
 
 from typing import Any
 
 from torch import Tensor
 
-from stairs.errors import BadInput, Unsupported, preview
+from stairs.errors import Unsupported, preview
+from stairs.formats.architectures import HEADS, RAW
 from stairs.formats.tensors import Same, linear
 from stairs.models.configs import BERTConfig
 
 ACTIVATIONS = {"gelu": "gelu", "gelu_new": "gelu-tanh", "gelu_pytorch_tanh": "gelu-tanh", "relu": "relu"}
 PARTS = {"pooler": "bert.pooler.", "words": "cls.predictions.", "next": "cls.seq_relationship."}
-# What is asked of a text by a layer that was trained on labelled examples, by the tensors it has and by what transformers calls it.
-HEADS = {
-    "classify": ("classifier.", "BertForSequenceClassification"),
-    "tag": ("classifier.", "BertForTokenClassification"),
-    "find-span": ("qa_outputs.", "BertForQuestionAnswering"),
-}
 FORGOTTEN = ("bert.embeddings.position_ids", "bert.embeddings.token_type_ids")  # numbers that follow from the settings
 ALIASES = {"cls.predictions.decoder.bias": "cls.predictions.bias", "cls.predictions.decoder.weight": "bert.embeddings.word_embeddings.weight"}
 
@@ -88,41 +83,12 @@ def same(config: BERTConfig) -> list[Same]:
     return found
 
 
-def head_of(settings: dict[str, Any], tensors: dict[str, Tensor], where: str) -> dict[str, Any] | None:
-    """The layer of another task, taken out of the tensors: what it asks, its labels, its tensors."""
-    own = {name: tensors.pop(name) for name in list(tensors) if name.startswith(("classifier.", "qa_outputs."))}
-    if not own:
-        return None
-    named = settings.get("architectures") or []
-    asks = next((task for task, (_, architecture) in HEADS.items() if architecture in named), None)
-    if asks is None:
-        asks = "find-span" if any(name.startswith("qa_outputs.") for name in own) else "classify"
-    prefix = HEADS[asks][0]
-    if sorted(own) != [f"{prefix}bias", f"{prefix}weight"]:
-        raise BadInput(f"{where}: {', '.join(map(preview, own))} are not the weight and bias of {HEADS[asks][1]}; give a whole folder")
-    weight, bias = own[f"{prefix}weight"], own[f"{prefix}bias"]
-    if weight.dim() != 2 or weight.shape[1] != settings["hidden_size"] or bias.shape != weight.shape[:1]:
-        came = f"{tuple(weight.shape)} and {tuple(bias.shape)}"
-        raise BadInput(f"{where}: the {prefix}weight and bias are {came}, which do not fit a width of {settings['hidden_size']}; give a whole folder")
-    return {"asks": asks, "labels": labels_of(settings, len(bias), where), "tensors": own}
-
-
-def labels_of(settings: dict[str, Any], count: int, where: str) -> list[str]:
-    names = settings.get("id2label") or {str(number): f"LABEL_{number}" for number in range(count)}
-    if not isinstance(names, dict) or sorted(map(str, names)) != sorted(map(str, range(count))):
-        raise BadInput(f"{where}: id2label names {len(names)} labels where the layer has {count}; correct config.json")
-    return [str({str(key): name for key, name in names.items()}[str(number)]) for number in range(count)]
-
-
 def settings_of(config: BERTConfig, ids: dict[str, int], head: dict[str, Any] | None) -> dict[str, Any]:
     """config.json."""
     parts = set(config.parts or ())
     whole = "BertForPreTraining" if "next" in parts else "BertForMaskedLM" if "words" in parts else "BertModel"
-    labels = {} if head is None or head["asks"] == "find-span" else {
-        "id2label": dict(enumerate(head["labels"])), "label2id": {name: number for number, name in enumerate(head["labels"])}
-    }  # fmt: skip
     return {
-        "architectures": [whole if head is None else HEADS[head["asks"]][1]],
+        "architectures": [whole if head is None else HEADS["classify" if head["asks"] == "compare" else head["asks"]][1]],
         "model_type": "bert",
         "vocab_size": config.vocab_size,
         "hidden_size": config.width,
@@ -138,5 +104,18 @@ def settings_of(config: BERTConfig, ids: dict[str, int], head: dict[str, Any] | 
         "initializer_range": 0.02,
         "position_embedding_type": "absolute",
         "pad_token_id": ids["pad"],
-        **labels,
+        **({} if head is None else asked(head)),
     }
+
+
+def asked(head: dict[str, Any]) -> dict[str, Any]:
+    """What config.json says of the layer on top. One that reads two texts says so, or nobody could tell."""
+    if head["asks"] == "find-span":
+        return {}
+    names = head["labels"]
+    said: dict[str, Any] = {"id2label": dict(enumerate(names)), "label2id": {name: number for number, name in enumerate(names)}}
+    if head["asks"] == "compare":
+        said["stairs"] = {"task": "compare"}
+        if len(names) == 1:
+            said |= {"problem_type": "regression", "sentence_transformers": {"activation_fn": RAW}}
+    return said

@@ -60,6 +60,12 @@ def same(config: GPTConfig) -> list[Same]:
     return found if config.tied else [*found, Same("lm_head.weight", ("output.weight",))]
 
 
+def generation_of(ids: dict[str, int], never: list[int]) -> dict[str, Any]:
+    """generation_config.json: what a text begins and ends with, and what is never said."""
+    suppressed = {"suppress_tokens": never} if never else {}
+    return {"bos_token_id": ids["begin"], "eos_token_id": ids["end"], "pad_token_id": ids["pad"], **suppressed}
+
+
 def settings_of(config: GPTConfig, ids: dict[str, int]) -> dict[str, Any]:
     """config.json."""
     if not config.norm_first or config.positions == "rotary":

@@ -15,14 +15,14 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from stairs.errors import BadInput, Unsupported, preview
-from stairs.formats import bert, exported, gpt2, heads, marian, tensors
+from stairs.formats import architectures, bert, exported, gpt2, heads, marian, tensors
 from stairs.layers.positions import sinusoidal
 from stairs.models.bert import BERT
 from stairs.models.gpt import GPT
 from stairs.models.transformer import Transformer
 from stairs.tasks import TASKS, Encode, Task
+from stairs.tasks.supervised import Supervised
 from stairs.text.adopted import AdoptedTokenizer
-from stairs.text.batch import Batch
 from stairs.text.tokenizer import Tokenizer
 from stairs.text.tokenizer_files import CONFIG as TOKENIZER_CONFIG
 from stairs.text.tokenizer_files import read_json
@@ -37,17 +37,20 @@ NEEDED = {
     **dict.fromkeys(TRANSLATORS, ("vocab_size", "max_position_embeddings", "d_model", *SIDES)),
 }
 NUMBERS = ("layer_norm_eps", "hidden_dropout_prob", "layer_norm_epsilon", "resid_pdrop")
-PROBE_ROWS, PROBE_LENGTH = 2, 12
 
 
 def is_folder(folder: Path) -> bool:
     return (folder / CONFIG).is_file() or (folder / "modules.json").is_file()
 
 
-def read(folder: Path) -> Task:
+def read(folder: Path, encoder_only: bool = False) -> Task:
     """The model of a folder, ready to answer: BERT with its layer for words fills blanks, without it gives vectors; GPT-2 continues; Marian
-    and Pegasus translate."""
+    and Pegasus translate. `encoder_only`: a BERT for vectors, whatever stands on top of it."""
     settings = settings_in(folder)
+    if encoder_only and settings["model_type"] != "bert":
+        raise Unsupported(f"{folder / CONFIG} describes a {settings['model_type']}, and only a bert has an encoder by itself; leave --encoder out")
+    if not encoder_only:
+        architectures.check(settings, str(folder / CONFIG))
     tokenizer = tokenizer_in(folder)
     if tokenizer.vocab_size > settings["vocab_size"]:
         raise unlike(folder, tokenizer, settings["vocab_size"])
@@ -57,8 +60,8 @@ def read(folder: Path) -> Task:
         return TASKS[generator.pretrains_with](generator, fitted(tokenizer, settings["vocab_size"], folder))
     if settings["model_type"] in TRANSLATORS:
         translator = marian_from(settings, found, tokenizer, folder)
-        return TASKS[translator.pretrains_with](translator, fitted(tokenizer, settings["vocab_size"], folder))
-    model, head = bert_from(settings, found, folder)
+        return TASKS[translator.pretrains_with](translator, fitted(tokenizer, translator.config.vocab_size, folder))
+    model, head = bert_from(settings, found, folder, encoder_only)
     tokenizer = fitted(tokenizer, settings["vocab_size"], folder)
     if head is not None:
         return heads.task_of(model, tokenizer, head)
@@ -120,9 +123,9 @@ def marian_from(settings: dict[str, Any], found: dict[str, Tensor], tokenizer: T
     return filled(Transformer, config, marian.own(found, config, sinusoidal(config.context, config.width), str(folder)), marian.same, folder)
 
 
-def bert_from(settings: dict[str, Any], found: dict[str, Tensor], folder: Path) -> tuple[BERT, dict[str, Any] | None]:
-    found = bert.prefixed(found, str(folder))
-    head = bert.head_of(settings, found, str(folder))
+def bert_from(settings: dict[str, Any], found: dict[str, Tensor], folder: Path, encoder_only: bool) -> tuple[BERT, dict[str, Any] | None]:
+    found = bert.prefixed(architectures.without_head(found) if encoder_only else found, str(folder))
+    head = None if encoder_only else architectures.head_of(settings, found, str(folder / CONFIG))
     config = made(bert.config_of, settings, found, folder)
     return filled(BERT, config, found, bert.same, folder), head
 
@@ -151,10 +154,11 @@ def filled(kind: type[Any], config: Any, found: dict[str, Tensor], same: Any, fo
 
 
 def write(task: Task, folder: Path) -> dict[str, Any]:
-    """Write config.json, weights and tokenizer into an empty folder, read them back, and say what was written."""
+    """Write config.json, weights and tokenizer into an empty folder, and say what was written."""
     model, tokenizer = task.model, task.tokenizer
     ids = {role: getattr(tokenizer, role) for role in ("pad", "begin", "end")}
-    head = heads.head_of(task) if isinstance(model, BERT) else None
+    head = heads.head_of(task)
+    generation: dict[str, Any] | None = None
     if isinstance(model, BERT):
         settings = bert.settings_of(model.config, ids, head)
         found = tensors.given_back(model.tensors(), bert.same(model.config))
@@ -164,27 +168,26 @@ def write(task: Task, folder: Path) -> dict[str, Any]:
         if settings["architectures"] == ["BertModel"]:
             found = {name.removeprefix("bert."): tensor for name, tensor in found.items()}
     elif isinstance(model, GPT):
-        settings = gpt2.settings_of(model.config, ids)
+        settings, generation = gpt2.settings_of(model.config, ids), gpt2.generation_of(ids, tokenizer.unsaid)
         table = {} if model.config.positions == "learned" else {"positions.weight": model.get_buffer("positions.table")}
         found = tensors.given_back(model.tensors() | table, gpt2.same(model.config))
     elif isinstance(model, Transformer):
         settings = marian.settings_of(model.config, ids)
         waves = sinusoidal(model.config.context, model.config.width)
-        found = tensors.given_back(model.tensors(), marian.same(model.config)) | {name: waves.clone() for name in marian.WAVES}
-        generation = marian.generation_of(model.config, ids, tokenizer.unsaid)
-        (folder / GENERATION).write_text(json.dumps(generation, indent=2) + "\n", "utf-8")
+        found = marian.added(tensors.given_back(model.tensors(), marian.same(model.config)), model.config, waves, ids, tokenizer.unsaid)
+        generation = marian.generation_of(model.config, ids)
     else:
         raise Unsupported(f"{task.step} has no form in transformers; bert, gpt and transformer runs can be written as huggingface")
+    if generation is not None:
+        (folder / GENERATION).write_text(json.dumps(generation, indent=2) + "\n", "utf-8")
     (folder / CONFIG).write_text(json.dumps(settings, indent=2, ensure_ascii=False) + "\n", "utf-8")
     save_file(found, folder / tensors.WEIGHTS, metadata={"format": "pt"})
-    exported.write(tokenizer, folder, longest=model.config.context, marked=not isinstance(model, GPT), pairs=isinstance(model, BERT))
-    return {"architecture": settings["architectures"][0], "tensors": len(found), "difference": difference(model, read(folder).model)}
+    pad = marian.PAD if settings["model_type"] == "marian" else None
+    exported.write(tokenizer, folder, longest=most_read(task), reads_end=model.reads_end, pairs=isinstance(model, BERT), pad=pad)
+    return {"architecture": settings["architectures"][0], "tensors": len(found)}
 
 
-@torch.no_grad()
-def difference(model: Any, again: Any) -> float:
-    """The largest between the vectors of the model and of what was written, on some ids."""
-    length = min(PROBE_LENGTH, model.config.context)
-    ids = torch.arange(PROBE_ROWS * length).view(PROBE_ROWS, length) * 7919 % model.config.vocab_size
-    batch = Batch(ids, torch.ones_like(ids, dtype=torch.bool))
-    return float((model.eval().encode(batch) - again.encode(batch)).abs().max())
+def most_read(task: Task) -> int:
+    """Tokens of a text that the run reads, marks counted."""
+    context = task.model.config.context
+    return task.longest if isinstance(task, Encode) else task.room or context if isinstance(task, Supervised) else context

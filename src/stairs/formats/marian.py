@@ -1,6 +1,15 @@
 """A Transformer as `transformers` keeps those of its encoder-decoders that have the paper's waves: Marian, with the norm after the sum, and Pegasus,
-with the norm before. The settings, and the names of the tensors, which both share."""
+with the norm before. The settings, and the names of the tensors, which both share.
 
+Both begin a translation with the token for padding, and CTranslate2's converter counts on it; ours begins with [CLS]:
+
+    Marian     one more token, <pad>, whose vector is 0; the vector of [CLS] is added to the decoder's first position
+    Pegasus    [PAD] has the vector of [CLS]
+
+What is never said has a bias of its own in the output layer, so that no tool says it.
+"""
+
+import math
 from typing import Any
 
 import torch
@@ -11,21 +20,44 @@ from stairs.formats.tensors import Same, linear, refuse_unlike
 from stairs.models.configs import TransformerConfig
 
 WAVES = ("model.encoder.embed_positions.weight", "model.decoder.embed_positions.weight")
+TABLE = "model.shared.weight"
 COPIES = ("model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight", "lm_head.weight")  # of the one table
-BIAS = "final_logits_bias"  # of the output layer, which ours does not have
+BIAS = "final_logits_bias"  # of the output layer: 0, or NEVER for tokens that are not said
+NEVER = -1e4
+PAD = "<pad>"  # Marian's
 KINDS = {False: ("marian", "MarianMTModel"), True: ("pegasus", "PegasusForConditionalGeneration")}  # by where the norm stands
 SIDES = ("layers", "attention_heads", "ffn_dim")
 ROLES = (("q_proj", "query"), ("k_proj", "key"), ("v_proj", "value"), ("out_proj", "output"))
 
 
+def added(tensors: dict[str, Tensor], config: TransformerConfig, waves: Tensor, ids: dict[str, int], never: list[int]) -> dict[str, Tensor]:
+    """The tensors of ours under their names, with all that the other tools need besides: positions, the token to begin with, what is never said."""
+    table, first = tensors[TABLE], waves.clone()
+    if config.norm_first:
+        table = table.clone()
+        table[ids["pad"]] = table[ids["begin"]]
+    else:
+        first[0] += math.sqrt(config.width) * table[ids["begin"]]
+        table = torch.cat([table, torch.zeros_like(table[:1])])
+    bias = torch.zeros(1, len(table))
+    bias[:, [*never, *range(config.vocab_size, len(table))]] = NEVER
+    return {**tensors, TABLE: table, WAVES[0]: waves.clone(), WAVES[1]: first, BIAS: bias}
+
+
 def own(tensors: dict[str, Tensor], config: TransformerConfig, waves: Tensor, where: str) -> dict[str, Tensor]:
-    """What a Transformer of ours has weights for; the rest must be what follows from the settings."""
-    for name in WAVES:
-        if name in tensors and not torch.allclose(tensors[name], waves, atol=1e-5):
+    """What a Transformer of ours has weights for; the rest must be what `added` makes of it."""
+    found = {name: tensor for name, tensor in tensors.items() if name not in (*WAVES, *COPIES, BIAS)}
+    table, first = found.get(TABLE), waves.clone()
+    if table is not None and table.shape == (config.vocab_size + (not config.norm_first), config.width):
+        found[TABLE] = table = table[: config.vocab_size].clone()
+        if not config.norm_first:
+            first[0] += math.sqrt(config.width) * table[config.begin]
+    for name, positions in zip(WAVES, (waves, first), strict=True):
+        if name in tensors and (tensors[name].shape != positions.shape or not torch.allclose(tensors[name], positions, atol=1e-4)):
             raise Unsupported(f"{where}: its positions are not the paper's waves in the order of the paper; only such a model can be adopted")
-    if BIAS in tensors and bool(tensors[BIAS].any()):
+    if BIAS in tensors and not bool(torch.isin(tensors[BIAS], torch.tensor([0.0, NEVER])).all()):
         raise Unsupported(f"{where}: its output layer has a bias, and a transformer of the paper has none")
-    return {name: tensor for name, tensor in tensors.items() if name not in (*WAVES, *COPIES, BIAS)}
+    return found
 
 
 def config_of(settings: dict[str, Any], tensors: dict[str, Tensor], where: str) -> TransformerConfig:
@@ -37,7 +69,7 @@ def config_of(settings: dict[str, Any], tensors: dict[str, Tensor], where: str) 
     }
     refuse_unlike(usual, where, "a transformer")
     return TransformerConfig(
-        vocab_size=settings["vocab_size"],
+        vocab_size=settings["vocab_size"] - (settings["model_type"] == "marian"),
         context=settings["max_position_embeddings"],
         width=settings["d_model"],
         heads=settings["encoder_attention_heads"],
@@ -50,7 +82,7 @@ def config_of(settings: dict[str, Any], tensors: dict[str, Tensor], where: str) 
 
 def same(config: TransformerConfig) -> list[Same]:
     """Every tensor under both names."""
-    found = [Same("model.shared.weight", ("tokens.weight",))]
+    found = [Same(TABLE, ("tokens.weight",))]
     for side, blocks in (("encoder", "blocks"), ("decoder", "decoder_blocks")):
         if config.norm_first:
             found += linear(f"model.{side}.layer_norm", "norm" if side == "encoder" else "decoder_norm")
@@ -67,15 +99,16 @@ def same(config: TransformerConfig) -> list[Same]:
 
 
 def settings_of(config: TransformerConfig, ids: dict[str, int]) -> dict[str, Any]:
-    """config.json."""
+    """config.json. The two about norms are CTranslate2's: transformers knows them by the kind."""
     kind, architecture = KINDS[config.norm_first]
+    pad = pad_of(config, ids)
     inner = config.feed_forward or 4 * config.width
     sizes = dict(zip(SIDES, (config.layers, config.heads, inner), strict=True))
     sides = {f"{side}_{name}": value for side in ("encoder", "decoder") for name, value in sizes.items()}
     return {
         "architectures": [architecture],
         "model_type": kind,
-        "vocab_size": config.vocab_size,
+        "vocab_size": config.vocab_size + (not config.norm_first),
         "max_position_embeddings": config.context,
         "d_model": config.width,
         **sides,
@@ -85,24 +118,30 @@ def settings_of(config: TransformerConfig, ids: dict[str, int]) -> dict[str, Any
         "scale_embedding": True,
         "share_encoder_decoder_embeddings": True,
         "tie_word_embeddings": True,
-        "pad_token_id": ids["pad"],
+        "normalize_before": config.norm_first,
+        "normalize_embedding": False,
+        "pad_token_id": pad,
         "bos_token_id": ids["begin"],
         "eos_token_id": ids["end"],
-        "decoder_start_token_id": ids["begin"],
+        "decoder_start_token_id": pad,
         "forced_eos_token_id": None,
     }
 
 
-def generation_of(config: TransformerConfig, ids: dict[str, int], unsaid: list[int]) -> dict[str, Any]:
+def pad_of(config: TransformerConfig, ids: dict[str, int]) -> int:
+    """The id for padding, which a translation begins with."""
+    return ids["pad"] if config.norm_first else config.vocab_size
+
+
+def generation_of(config: TransformerConfig, ids: dict[str, int]) -> dict[str, Any]:
     """generation_config.json: translating as here, with a beam of 4."""
     return {
         "num_beams": 4,
         "length_penalty": 1.0,
         "max_length": config.context,
-        "decoder_start_token_id": ids["begin"],
+        "decoder_start_token_id": pad_of(config, ids),
         "bos_token_id": ids["begin"],
         "eos_token_id": ids["end"],
-        "pad_token_id": ids["pad"],
+        "pad_token_id": pad_of(config, ids),
         "forced_eos_token_id": None,
-        "suppress_tokens": unsaid,
     }

@@ -34,6 +34,8 @@ class Model(nn.Module):
     reads_context = False  # whether the vector of a token knows the others
     mixes: str | None = None  # the layers that a task mixes unless it is told others, see tasks/mix.py
     reads_pairs = False  # whether its vectors tell how two texts in one row relate
+    reads_end = False  # whether a text is read with the mark of its end
+    averages_marks = False  # whether the mean of a text's token vectors counts those of its marks, as transformers and sentence-transformers do
 
     def __init__(self, config: Any) -> None:
         super().__init__()
@@ -199,6 +201,7 @@ class Translator(Speaker):
 
     pretrains_with = "translate"
     reads_context = True
+    reads_end = True
 
     def opened(self, source: Batch, rows: int = 1, length: int | None = None) -> Any:
         """The state before the first token is said, with room for so many `rows` for each source, one after the other, of so many tokens each;

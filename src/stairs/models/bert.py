@@ -63,6 +63,8 @@ class BERT(Model):
     pools = "cls"
     reads_context = True
     reads_pairs = True
+    reads_end = True
+    averages_marks = True
     learning_rate = 5e-4  # norms after the sum want smaller steps than norms before the sublayer
     tables_times = 4.0
     config: BERTConfig

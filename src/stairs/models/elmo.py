@@ -50,6 +50,7 @@ class ELMo(Model):
     pretrains_with = "both-ways"
     reads_letters = True
     reads_context = True
+    reads_end = True
     mixes = "all"
     config: ELMoConfig
 

@@ -55,6 +55,7 @@ class GPT(Speaker):
     tables_times = 4.0
     pools = "last"
     reads_context = True
+    averages_marks = True
     reads_pairs = True
 
     def __init__(self, config: GPTConfig) -> None:

@@ -52,6 +52,7 @@ class Transformer(Translator):
     """Blocks of attention that read, and blocks that say."""
 
     name = "transformer"
+    averages_marks = True
     config: TransformerConfig
 
     def __init__(self, config: TransformerConfig) -> None:

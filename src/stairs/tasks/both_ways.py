@@ -20,7 +20,6 @@ class BothWays(NextToken):
     """Continues a text from the left, is judged from both ends, and gives every token vectors that know both sides."""
 
     name = "both-ways"
-    reads_end = True
     tokenizer: OpenWords
 
     def examples(self, shards: Shards, split: str = "train") -> StreamExamples:

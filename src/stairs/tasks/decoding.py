@@ -1,8 +1,8 @@
 """Choosing what to say next, for any model that predicts: always the likeliest, drawn by chance, or by looking ahead along several ways at once.
 
 Beam search keeps the `beam_size` likeliest beginnings of a sentence; each is continued in every way, and the likeliest of all those are kept. An
-ended sentence of length n is worth (sum of ln p) / n^length_penalty, or else short ones would always win; the search of a sentence is over when
-`beam_size` have ended and no beginning is worth more than the worst of them.
+ended sentence of length n is worth (sum of ln p) / n^length_penalty, or else short ones would always win, with p the chance of a word among those
+that may be said; the search of a sentence is over when `beam_size` have ended and no beginning is worth more than the worst of them.
 
 Departures: Wu et al. 2016, whom "Attention Is All You Need" follows, divide by ((5 + n) / 6)^alpha instead of n^alpha.
 """
@@ -142,9 +142,9 @@ def candidates(logits: Tensor, scores: np.ndarray, forbidden: Sequence[int], cou
     which id. `scores` (B, K) are the rows' own, `logits` (B K, V) say what may follow. Where there are too few, some are impossible."""
     sources, size = scores.shape
     logits = logits.cpu()
-    chances = logits.softmax(-1).numpy()
     if len(forbidden):
-        logits[:, list(forbidden)] = -torch.inf
+        logits[:, list(forbidden)] = -torch.inf  # the chances of the others sum to 1, as in other tools
+    chances = logits.softmax(-1).numpy()
     best, words = np.full((len(logits), count), -np.inf, np.float32), np.zeros((len(logits), count), np.int64)
     keep_best(logits.numpy(), 0, best, words)
     likely = best.argmax(1)[:, None]

@@ -1,7 +1,8 @@
-"""Encode: a vector for a text, from a model that reads it in both directions.
+"""Encode: a vector for a text, from a model that reads it at once.
 
-Reimers & Gurevych 2019, "Sentence-BERT": the mean of the token vectors, or that of [CLS], and if asked for of length 1. Texts are read in order
-of length, in batches of about as many tokens each, so that hardly any work is done for padding.
+Reimers & Gurevych 2019, "Sentence-BERT": the mean of the token vectors, those of [CLS] and [SEP] counted, or that of [CLS], and if asked for of
+length 1. Every task of a BERT or GPT takes the mean from here, so that all of them give one vector for a text. Texts are read in order of length,
+in batches of about as many tokens each, so that hardly any work is done for padding.
 """
 
 import copy
@@ -79,11 +80,13 @@ class Encode(Task):
             ids, real = padded([row], self.tokenizer.pad)
             with torch.no_grad():
                 found = (encode or self.model.encode)(Batch(ids, real))
-            yield [self.tokenizer.token(number) for number in row[1:-1]], found[0, 1:-1].float().numpy()  # without those of the two marks
+            text = slice(int(self.tokenizer.begins_text), -1 if self.model.reads_end else None)  # without the marks
+            yield [self.tokenizer.token(number) for number in row[text]], found[0, text].float().numpy()
 
     def rows(self, texts: list[str]) -> list[list[int]]:
-        """The ids of each text between [CLS] and [SEP]."""
-        found, room, cut = self.tokenizer.encode_batch(texts), self.longest - 2, 0
+        """The ids of each text and its marks, [CLS] and [SEP] for a BERT."""
+        found, cut = self.tokenizer.encode_batch(texts), 0
+        room = self.longest - self.tokenizer.begins_text - self.model.reads_end
         for text, ids in zip(texts, found, strict=True):
             if not ids:
                 raise BadInput(f"there are no tokens in {preview(text)}; give a text with words")
@@ -93,7 +96,7 @@ class Encode(Task):
         if cut:
             say(f"{cut} of {len(texts)} texts are longer than {room} tokens; the {self.long_text} of each was read")
         read = [ids if len(ids) <= room else [ids[place] for place in kept(len(ids), room, self.long_text)] for ids in found]
-        return [[self.tokenizer.begin, *ids, self.tokenizer.end] for ids in read]
+        return [self.tokenizer.marked(ids, self.model.reads_end)[0] for ids in read]
 
     @functools.cached_property
     def laid_out(self) -> Model:

@@ -199,6 +199,12 @@ class MaskedToken(Task):
 
     # Vectors
 
+    def vectors(self, texts: list[str], encode: Callable[[Batch], Tensor] | None = None) -> np.ndarray:
+        """Of windows, each token counts once and the marks do not."""
+        if self.vector_part != "window":
+            return super().vectors(texts, encode)
+        return np.stack([found.mean(0) for _, found in self.token_vectors(texts, encode)]) if texts else np.zeros((0, 0), np.float32)
+
     @torch.no_grad()
     def token_vectors(self, texts: list[str], encode: Callable[[Batch], Tensor] | None = None) -> Iterator[tuple[list[str], np.ndarray]]:
         """Of a longer text than can be read at once, windows or the part that `long_text` says."""

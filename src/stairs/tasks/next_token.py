@@ -27,12 +27,12 @@ class NextToken(Speaking):
     ) -> dict[str, Any]:
         """The likeliest next tokens, each with the order that supplied it where the step has orders, and a continuation."""
         tokenizer = self.tokenizer
-        prompt = [tokenizer.begin, *tokenizer.encode(text)]
+        prompt, _ = tokenizer.marked(tokenizer.encode(text))
         said = continuation(
             self.speaker, prompt, length=length, stop=tokenizer.end, forbidden=tokenizer.unsaid,
             temperature=temperature, top_k=top_k, top_p=top_p, seed=seed,
         )  # fmt: skip
-        whole = tokenizer.decode([*prompt[1:], *said])
+        whole = tokenizer.decode([*prompt, *said])
         return {"text": text, "continuation": whole, "new": tokenizer.decode(said), "next": self.next_tokens(prompt, top)}
 
     def next_tokens(self, prompt: list[int], top: int) -> list[dict[str, Any]]:

@@ -194,7 +194,8 @@ class Supervised(Task):
     def features_depend_on(self) -> str:
         """Besides the weights and the ids of the rows: ids of words that are not in the vocabulary mean something today alone."""
         layers = f"{self.reading.layers} {self.transfer.mix_norm and self.reading.mixes_for_head}"
-        return f"{KEPT} {self.name} {getattr(self, 'pooling', '')} {layers} {getattr(self.tokenizer, 'new', '')}"
+        pooled = f"{getattr(self, 'pooling', '')} {self.model.averages_marks}"
+        return f"{KEPT} {self.name} {pooled} {layers} {getattr(self.tokenizer, 'new', '')}"
 
     def fit_scales(self, given: LabelledRows) -> None:
         """Standardize what is mixed, and then what the head sees of an equal mix, by some of the rows; to whiten takes more of them."""
@@ -339,8 +340,10 @@ def pooled(hidden: Tensor, batch: Batch, model: Model, how: Pooling, special: fr
         return model.pooled(hidden) if getattr(model, "pooler", None) is not None else hidden[:, 0]  # type: ignore[operator]
     if how == "last":
         return hidden[torch.arange(len(hidden)), batch.real.sum(1) - 1]
-    marks = torch.isin(batch.ids, torch.tensor(sorted(special), device=batch.ids.device))
-    counted = batch.real & ~(marks & (batch.real & ~marks).any(1, keepdim=True))  # the marks count only where there is nothing else
+    counted = batch.real
+    if not model.averages_marks:
+        marks = torch.isin(batch.ids, torch.tensor(sorted(special), device=batch.ids.device))
+        counted = batch.real & ~(marks & (batch.real & ~marks).any(1, keepdim=True))  # the marks count only where there is nothing else
     return (hidden * counted[..., None]).sum(1) / counted.sum(1, keepdim=True).clamp(min=1)
 
 

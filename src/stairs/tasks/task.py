@@ -17,10 +17,11 @@ from stairs.layers.packed import Precision, packed
 from stairs.models import MODELS
 from stairs.models.base import Model
 from stairs.models.configs import CONFIGS
-from stairs.text.batch import Batch, next_token_batch
+from stairs.text.batch import Batch, padded
 from stairs.text.open_words import OpenWords
 from stairs.text.shards import Shards
 from stairs.text.tokenizer import Tokenizer
+from stairs.text.windows import LongText
 
 CONFIG = "config.json"
 WEIGHTS = "model.safetensors"
@@ -31,7 +32,7 @@ class Task:
     """One model, one tokenizer, one question."""
 
     name = ""
-    reads_end = False  # whether a text is read with the mark of its end, as by those who read it from there
+    vector_part: LongText = "head"  # what the vector of a text is made from if the model cannot read all of it
     asks = ""  # the kind of labelled examples it is judged by, if by such, as `text.labelled.read` calls it
 
     def __init__(self, model: Model, tokenizer: Tokenizer) -> None:
@@ -129,6 +130,12 @@ class Task:
 
     def vectors(self, texts: list[str], encode: Callable[[Batch], torch.Tensor] | None = None) -> np.ndarray:
         """(N, D), the mean of each text's token vectors, for steps that encode."""
+        if self.model.averages_marks:
+            from stairs.tasks.encode import Encode  # which is a Task itself
+
+            encoder = Encode(self.model, self.tokenizer)
+            encoder.long_text = self.vector_part
+            return encoder.vectors(texts, encode or self.model.encode)
         return np.stack([found.mean(0) for _, found in self.token_vectors(texts, encode)]) if texts else np.zeros((0, 0), np.float32)
 
     def token_vectors(self, texts: list[str], encode: Callable[[Batch], torch.Tensor] | None = None) -> Iterator[tuple[list[str], np.ndarray]]:
@@ -137,10 +144,10 @@ class Task:
             ids = self.tokenizer.encode(text)
             if not ids:
                 raise BadInput(f"there are no tokens in {preview(text)}; give a text with words")
-            behind = [self.tokenizer.end] if self.reads_end else []
+            row, first = self.tokenizer.marked(ids, self.model.reads_end)
             with torch.no_grad():
-                found = (encode or self.model.encode)(next_token_batch([[*ids, *behind]], self.tokenizer.begin, None, self.tokenizer.pad))
-            yield [self.tokenizer.token(i) for i in ids], found[0, 1 : 1 + len(ids)].float().numpy()  # without those of the marks
+                found = (encode or self.model.encode)(Batch(*padded([row], self.tokenizer.pad)))
+            yield [self.tokenizer.token(i) for i in ids], found[0, first : first + len(ids)].float().numpy()  # without those of the marks
 
     def quickened(self, precision: Precision) -> Self:
         """The same task with a model that answers faster: its weights laid out anew and, unless in fp32, rounded."""

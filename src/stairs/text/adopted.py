@@ -35,8 +35,9 @@ FILLER = "<unused {}>"  # a row of the weights that no token has
 class AdoptedTokenizer(Tokenizer):
     """Text to ids and back as the other tool does it. A role that its vocabulary lacks is played by the end, as in GPT-2."""
 
-    def __init__(self, spec: TokenizerSpec, library: Any, roles: dict[str, int]) -> None:
+    def __init__(self, spec: TokenizerSpec, library: Any, roles: dict[str, int], begins_text: bool = True) -> None:
         super().__init__(spec, library)
+        self.begins_text = begins_text
         self.special = frozenset(number for number, token in library.get_added_tokens_decoder().items() if token.special)
         self.pad, self.unknown, self.begin, self.end, self.mask = (roles[name] for name in ROLES)
 
@@ -47,7 +48,7 @@ class AdoptedTokenizer(Tokenizer):
         path, content = contents(folder)
         try:
             spec, library = built(content, path)
-            return cls(spec, library, roles(folder, library, path))
+            return cls(spec, library, roles(folder, library, path), spec.kind == "wordpiece" or marks_begin(folder, content))
         except BadInput:
             raise
         except BaseException as fault:  # the library's panics are not Exceptions
@@ -65,13 +66,14 @@ class AdoptedTokenizer(Tokenizer):
         """Write tokenizer.json and tokenizer_config.json."""
         files.write(Path(folder) / files.TOKENIZER, self.library.to_str())
         names = {keys[0]: self.token(getattr(self, role)) for role, (keys, _) in ROLES.items()}
-        files.write(Path(folder) / files.CONFIG, json.dumps({**names, "stairs": {"adopted": VERSION}}, ensure_ascii=False, indent=2) + "\n")
+        ours = {"stairs": {"adopted": VERSION, "begins_text": self.begins_text}}
+        files.write(Path(folder) / files.CONFIG, json.dumps({**names, **ours}, ensure_ascii=False, indent=2) + "\n")
 
     def filled(self, size: int) -> "AdoptedTokenizer":
         """With a name for every row of weights that have more rows than it has tokens."""
         missing = range(self.vocab_size, size)
         self.library.add_special_tokens([FILLER.format(number) for number in missing])
-        return AdoptedTokenizer(self.spec, self.library, {role: getattr(self, role) for role in ROLES})
+        return AdoptedTokenizer(self.spec, self.library, {role: getattr(self, role) for role in ROLES}, self.begins_text)
 
     @functools.cached_property
     def hash(self) -> str:
@@ -186,6 +188,17 @@ def add_tokens(library: Any, added: Any, path: Path) -> None:
         (library.add_special_tokens if entry.get("special") else library.add_tokens)([token])
         if library.token_to_id(entry["content"]) != entry.get("id"):
             raise files.damaged(path, f"the added token {preview(entry['content'])} can not have the id {preview(entry.get('id'))}")
+
+
+def marks_begin(folder: Path, content: dict[str, Any]) -> bool:
+    """Whether the other tool puts a mark before a text, as GPT-2's does not."""
+    settings = files.read_json(folder / files.CONFIG) if (folder / files.CONFIG).is_file() else {}
+    ours = settings.get("stairs")
+    known = ours.get("begins_text") if isinstance(ours, dict) else settings.get("add_bos_token")
+    if isinstance(known, bool):
+        return known
+    single = (content.get("post_processor") or {}).get("single")
+    return isinstance(single, list) and bool(single) and isinstance(single[0], dict) and "SpecialToken" in single[0]
 
 
 def roles(folder: Path, library: Any, path: Path) -> dict[str, int]:

@@ -35,6 +35,7 @@ class Tokenizer:
 
     pad, unknown, begin, end, mask = PAD, UNKNOWN, BEGIN, END, MASK
     special = frozenset(range(len(SPECIAL_TOKENS)))
+    begins_text = True  # whether a text is read with the mark of its beginning
 
     def __init__(self, spec: TokenizerSpec, library: Any, vocabulary: list[str] | None = None):
         self.spec = spec
@@ -122,6 +123,11 @@ class Tokenizer:
     def id(self, token: str) -> int:
         """The id of a token, that of [UNK] for one that is not in the vocabulary."""
         return self.numbers.get(token, self.unknown)
+
+    def marked(self, ids: list[int], reads_end: bool = False) -> tuple[list[int], int]:
+        """The ids of a text with the marks around it, and where the text itself begins. One without ids has a mark to begin with in any case."""
+        before = [self.begin] if self.begins_text or not ids else []
+        return [*before, *ids, *([self.end] if reads_end else [])], len(before)
 
     def prepared(self, text: str) -> str:
         return spaced(text) if self.spec.chinese == "words" else text
