@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from stairs.errors import BadInput, EnvironmentFault
@@ -102,6 +102,8 @@ values = st.recursive(
 
 
 @settings(derandomize=True, max_examples=60, deadline=None)
+@example(found=[0.25, 1e22], size=3)
+@example(found=[1e22, 0.25], size=2)
 @given(found=st.lists(values, max_size=6), size=st.integers(1, 9))
 def test_the_streaming_reader_agrees_with_json_however_the_text_is_cut(found, size, tmp_path_factory):
     text = json.dumps({"skip": found, "data": found}, indent=1)

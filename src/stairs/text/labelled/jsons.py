@@ -166,7 +166,8 @@ class Cursor:
         while True:
             try:
                 value, end = DECODER.raw_decode(self.text, self.at)
-                if end == len(self.text) and not self.done:  # a number may go on
+                number = isinstance(value, int | float)
+                if len(self.text) - end <= 2 * number and not self.done:  # a number may go on, also after a point or an e+ that stands alone so far
                     self.more()
                     continue
                 check_surrogates(value, self.text, self.at, end)
