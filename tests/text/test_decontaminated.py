@@ -7,7 +7,7 @@ import pytest
 from stairs.cli import main
 from stairs.errors import BadInput
 from stairs.text.corpus import Corpus
-from stairs.text.decontaminated import Decontaminated
+from stairs.text.decontaminated import DecontaminatedCorpus
 from stairs.text.examples import Pair, Tagged, Text
 from stairs.text.shards import build
 from stairs.text.tokenizer import TokenizerSpec
@@ -39,7 +39,7 @@ def corpus_of(folder, *documents):
 def test_paragraphs_that_hold_a_held_out_text(document, rest, tmp_path):
     held = [Text("A film that nobody will remember.", "bad"), Text("Yes.", "good"), Text("这部电影没有人会记得，真的。", "bad")]
     held = [*held, Text("Two texts, both of them short.", "bad")]
-    clean = Decontaminated(corpus_of(tmp_path, *OTHERS, document), held)
+    clean = DecontaminatedCorpus(corpus_of(tmp_path, *OTHERS, document), held)
     assert list(clean.documents()) == [*OTHERS, *([rest] if rest else [])]
     assert clean.left_out["documents"] == (rest != document) and clean.left_out["of_documents"] == 41
 
@@ -48,24 +48,24 @@ def test_any_sentence_of_a_long_held_out_text_and_either_side_of_a_pair(tmp_path
     held = [Text("The first thing to say is this. The second is a little longer.\nAnd a third.", "x")]
     held = [*held, Pair("An apple a day keeps doctors away.", "B", "x"), Tagged(("Prague", "is", "the", "capital", "of", "Bohemia", "."), ("O",) * 7)]
     lost = ["The second is a little longer.", "And a third.", "An apple a day keeps doctors away. So they say.", "Prague is the capital of Bohemia."]
-    assert list(Decontaminated(corpus_of(tmp_path, *lost, *OTHERS), held).documents()) == OTHERS
+    assert list(DecontaminatedCorpus(corpus_of(tmp_path, *lost, *OTHERS), held).documents()) == OTHERS
 
 
 def test_nothing_left_out_is_the_same_corpus_and_something_is_another(tmp_path):
     corpus = corpus_of(tmp_path, *OTHERS)
-    same = Decontaminated(corpus, [Text("What nobody wrote in this corpus.", "x")])
+    same = DecontaminatedCorpus(corpus, [Text("What nobody wrote in this corpus.", "x")])
     assert same.content_hash == corpus.content_hash and same.left_out["paragraphs"] == 0 and list(same.documents()) == OTHERS
-    less = Decontaminated(corpus, [Text("It was cat number 3.", "x")])
-    assert less.content_hash not in (corpus.content_hash, Decontaminated(corpus, [Text("It was cat number 4.", "x")]).content_hash)
-    assert less.content_hash == Decontaminated(corpus, [Text("it was cat number 3 .", "y")]).content_hash
+    less = DecontaminatedCorpus(corpus, [Text("It was cat number 3.", "x")])
+    assert less.content_hash not in (corpus.content_hash, DecontaminatedCorpus(corpus, [Text("It was cat number 4.", "x")]).content_hash)
+    assert less.content_hash == DecontaminatedCorpus(corpus, [Text("it was cat number 3 .", "y")]).content_hash
     assert (less.name, less.size, less.sources) == (corpus.name, corpus.size, corpus.sources)
     with pytest.raises(BadInput, match="all of the corpus stands in validation or test examples"):
-        Decontaminated(corpus_of(tmp_path, "All of it."), [Text("All of it.", "x")]).content_hash  # noqa: B018
+        DecontaminatedCorpus(corpus_of(tmp_path, "All of it."), [Text("All of it.", "x")]).content_hash  # noqa: B018
 
 
 def test_shards_are_made_of_what_is_left(tmp_path):
     corpus = corpus_of(tmp_path, "The wombat slept in its burrow all day.", *OTHERS)
-    clean = Decontaminated(corpus, [Text("the wombat slept in its burrow all day", "x"), Text("The wombat slept in its burrow all day.", "x")])
+    clean = DecontaminatedCorpus(corpus, [Text("the wombat slept in its burrow all day", "x"), Text("The wombat slept in its burrow all day.", "x")])
     shards = [build(one, TokenizerSpec("words"), cache=tmp_path / "cache") for one in (corpus, clean)]
     assert shards[0].folder != shards[1].folder
     assert [own.tokenizer.id("wombat") != own.tokenizer.unknown for own in shards] == [True, False]

@@ -12,7 +12,7 @@ import pytest
 
 from stairs.climb.ground import parted, without_held_out
 from stairs.text import docstrings, samples
-from stairs.text.splitting import normalized, texts_of
+from stairs.text.splitting import normalize, texts_of
 
 DIGEST = """
 import hashlib
@@ -132,7 +132,7 @@ def test_descriptions_are_half_true_and_neither_side_gives_it_away(describes):
 def test_no_source_of_the_embedded_data_is_in_two_parts(request, asks):
     examples = request.getfixturevalue({"classify": "packages", "compare": "describes", "tag": "parameters"}[asks])
     parts = parted(examples, asks, 0)
-    for name in (lambda example: example.group, lambda example: tuple(map(normalized, texts_of(example)))):
+    for name in (lambda example: example.group, lambda example: tuple(map(normalize, texts_of(example)))):
         sets = [{name(example) for example in parts[part]} for part in ("train", "dev", "test")]
         assert not any(a & b for a, b in combinations(sets, 2))
     for part, share in (("train", 0.72), ("dev", 0.08), ("test", 0.2)):
@@ -147,9 +147,9 @@ def test_one_side_of_the_embedded_pairs_says_nothing(describes, side):
     parts = parted(describes, "compare", 0)
     seen: dict[str, Counter[str]] = {}
     for pair in (*parts["train"], *parts["dev"]):
-        seen.setdefault(normalized(getattr(pair, side)), Counter())[pair.label] += 1
+        seen.setdefault(normalize(getattr(pair, side)), Counter())[pair.label] += 1
     majority = Counter(pair.label for pair in parts["train"])
-    right = sum(seen.get(normalized(getattr(pair, side)), majority).most_common(1)[0][0] == pair.label for pair in parts["test"])
+    right = sum(seen.get(normalize(getattr(pair, side)), majority).most_common(1)[0][0] == pair.label for pair in parts["test"])
     assert right / len(parts["test"]) == pytest.approx(0.5, abs=1.96 * 0.5 / len(parts["test"]) ** 0.5)
     assert learnt_from_words(parts, side) == pytest.approx(0.5, abs=1.96 * 0.5 / len(parts["test"]) ** 0.5)
 

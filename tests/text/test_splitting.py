@@ -9,7 +9,7 @@ from stairs.climb.ground import parted
 from stairs.errors import BadInput
 from stairs.text.examples import Pair, Span, Tagged, Text, Translation
 from stairs.text.labelled import read
-from stairs.text.splitting import grouped, normalized, shared, split
+from stairs.text.splitting import count_shared, find_groups, normalize, split
 
 SIZES = {"train": 0.8, "dev": 0.1, "test": 0.1}
 
@@ -53,11 +53,11 @@ def test_groups_of_any_size_stay_whole_and_shares_are_kept_as_well_as_they_allow
 @pytest.mark.parametrize(
     ("kind", "name"),
     [
-        (lambda text: Text(text, "x"), lambda e: normalized(e.text)),
-        (lambda text: Pair(text, "one and the same", "x"), lambda e: normalized(e.first)),
-        (lambda text: Tagged(tuple(text.split()), ("O",) * len(text.split())), lambda e: normalized(" ".join(e.words))),
-        (lambda text: Span(f"why {text}", "Since it is so.", ((0, "Since"),)), lambda e: normalized(e.question)),
-        (lambda text: Translation(text, text), lambda e: normalized(e.source)),
+        (lambda text: Text(text, "x"), lambda e: normalize(e.text)),
+        (lambda text: Pair(text, "one and the same", "x"), lambda e: normalize(e.first)),
+        (lambda text: Tagged(tuple(text.split()), ("O",) * len(text.split())), lambda e: normalize(" ".join(e.words))),
+        (lambda text: Span(f"why {text}", "Since it is so.", ((0, "Since"),)), lambda e: normalize(e.question)),
+        (lambda text: Translation(text, text), lambda e: normalize(e.source)),
     ],
 )
 def test_texts_that_differ_only_in_case_and_spaces_stay_together(kind, name, capsys):
@@ -69,14 +69,14 @@ def test_texts_that_differ_only_in_case_and_spaces_stay_together(kind, name, cap
 
 def test_groups_and_texts_join_into_one():
     given = [Text("one", "x", group="a"), Text("ONE", "x", group="b"), Text("two", "x", group="b"), Text("three", "x"), Text("four", "x", group="c")]
-    assert grouped(given) == [[0, 1, 2], [3], [4]]
+    assert find_groups(given) == [[0, 1, 2], [3], [4]]
 
 
 def test_pairs_that_share_a_text_stay_together_unless_that_binds_the_whole_file():
     premises = [Pair(f"premise {i // 3}", f"hypothesis {i}", "yes") for i in range(60)]
-    assert {len(group) for group in grouped(premises)} == {3}
+    assert {len(group) for group in find_groups(premises)} == {3}
     crossed = [Pair(f"premise {i // 3}", f"topic {i % 2}", "yes") for i in range(60)]
-    assert {len(group) for group in grouped(crossed)} <= {1, 2, 3} and len(grouped(crossed)) == 20
+    assert {len(group) for group in find_groups(crossed)} <= {1, 2, 3} and len(find_groups(crossed)) == 20
 
 
 def test_the_questions_of_a_passage_stay_together(data):
@@ -171,7 +171,7 @@ def test_too_few_to_hold_some_back():
 
 
 def test_examples_that_another_file_holds_as_well_are_counted():
-    assert shared(texts(10), [Text("TEXT  number 3", "x"), Text("text number 30", "x"), Text("textnumber4", "x")]) == 2
+    assert count_shared(texts(10), [Text("TEXT  number 3", "x"), Text("text number 30", "x"), Text("textnumber4", "x")]) == 2
 
 
 @pytest.mark.parametrize("seed", range(20))

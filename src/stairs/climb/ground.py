@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from stairs.climb.words import worded
 from stairs.errors import BadInput
 from stairs.progress import say
-from stairs.text.decontaminated import Decontaminated
+from stairs.text.decontaminated import DecontaminatedCorpus
 from stairs.text.examples import Pair, Span, Tagged, Translation
 from stairs.text.samples import documents_of
 from stairs.text.shards import Shards
@@ -92,10 +92,10 @@ def parted(
     return {"asks": asks, **split(examples, {"train": limit - test - dev, "dev": dev, "test": test}, seed, source=source, column=column)}
 
 
-def without_held_out(corpus: Any, parts: Mapping[str, Any], *, embedded: bool) -> Decontaminated:
+def without_held_out(corpus: Any, parts: Mapping[str, Any], *, embedded: bool) -> DecontaminatedCorpus:
     """The corpus without what the validation and test examples were made of; embedded ones know their documents."""
     held = [*parts["dev"], *parts["test"]]
-    clean = Decontaminated(corpus, documents=documents_of(held)) if embedded else Decontaminated(corpus, held)
+    clean = DecontaminatedCorpus(corpus, documents=documents_of(held)) if embedded else DecontaminatedCorpus(corpus, held)
     if clean.left_out["documents"]:
         say(worded("left_out", **clean.left_out)["en"])
     return clean

@@ -119,7 +119,7 @@ def examples(path: str, asks: str, options: Tune) -> Any:
 def divided(given: dict[str, list[Any]], options: Tune) -> tuple[list[Any], list[Any], list[Any]]:
     """Examples to learn from, to choose by and to judge by; the same ones for the same seed."""
     from stairs.progress import say
-    from stairs.text.splitting import shared, split
+    from stairs.text.splitting import count_shared, split
 
     files = {name: path for name, path in files_of(options) if name != "train"}
     count, missing = len(given["train"]), [name for name in ("dev", "test") if name not in files]
@@ -131,7 +131,7 @@ def divided(given: dict[str, list[Any]], options: Tune) -> tuple[list[Any], list
         parts = split(given["train"], sizes, options.seed, source=options.labels, column=options.group, cure=cure)
         given = {**given, **parts}
     for name, path in files.items():
-        if leaked := shared(given["train"], given[name]):
+        if leaked := count_shared(given["train"], given[name]):
             also = f"{leaked} of the {len(given[name])} examples of {path} are in {options.labels} as well"
             say(f"{also}, but for case and spaces: what it scores on them is too good; take them out of one of the two")
     return given["train"], given["dev"], given["test"]

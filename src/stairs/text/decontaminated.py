@@ -14,20 +14,20 @@ from typing import Any
 
 from stairs.errors import BadInput
 from stairs.text.sentences import sentences
-from stairs.text.splitting import key, normalized, texts_of
+from stairs.text.splitting import normalize, text_hash, texts_of
 
 SHORT = 24  # bytes, that is letters, or eight Chinese characters
 BEGIN = 8  # characters without white space by which nearly all paragraphs are told from the held-out ones at once
 
 
-class Decontaminated:
+class DecontaminatedCorpus:
     """What `Corpus` offers, without the held-out texts."""
 
     def __init__(self, corpus: Any, examples: Iterable[Any] = (), documents: Iterable[str] = ()):
         self.corpus = corpus
-        self.named = {key(document) for document in documents}
-        self.paragraphs: set[bytes] = set()
-        self.sentences: set[bytes] = set()
+        self.document_hashes = {text_hash(document) for document in documents}
+        self.paragraph_hashes: set[bytes] = set()
+        self.sentence_hashes: set[bytes] = set()
         self.begins: set[str] = set()
         for example in examples:
             for text in texts_of(example):
@@ -36,8 +36,8 @@ class Decontaminated:
     def withhold(self, text: str) -> None:
         whole = [text, *text.split("\n")]
         parts = [sentence for sentence in sentences(text) if is_telling(sentence)]
-        self.paragraphs |= {key(part) for part in whole if part.strip()}
-        self.sentences |= {key(part) for part in parts}
+        self.paragraph_hashes |= {text_hash(part) for part in whole if part.strip()}
+        self.sentence_hashes |= {text_hash(part) for part in parts}
         self.begins |= {begin(part) for part in (*whole, *parts) if part.strip()}
 
     def __getattr__(self, name: str) -> Any:
@@ -46,27 +46,27 @@ class Decontaminated:
 
     def documents(self) -> Iterator[str]:
         for number, document in enumerate(self.corpus.documents()):
-            if number not in self.concerned:
+            if number not in self.affected_documents:
                 yield document
             elif rest := self.rest(document):
                 yield rest
 
     def rest(self, document: str) -> str:
         """What may be read of a document."""
-        if self.named and key(document) in self.named:
+        if self.document_hashes and text_hash(document) in self.document_hashes:
             return ""
         if not self.begins:
             return document
         lines = document.split("\n")
         rest = [line for line in lines if not self.is_withheld(line)]
-        if len(lines) > 1 and begin(document) in self.begins and key(document) in self.paragraphs:
+        if len(lines) > 1 and begin(document) in self.begins and text_hash(document) in self.paragraph_hashes:
             return ""
         return document if len(rest) == len(lines) else "\n".join(rest).strip("\n")
 
     def is_withheld(self, line: str) -> bool:
-        if begin(line) in self.begins and key(line) in self.paragraphs:
+        if begin(line) in self.begins and text_hash(line) in self.paragraph_hashes:
             return True
-        return any(begin(part) in self.begins and key(part) in self.sentences for part in sentences(line))
+        return any(begin(part) in self.begins and text_hash(part) in self.sentence_hashes for part in sentences(line))
 
     @cached_property
     def scan(self) -> tuple[frozenset[int], dict[str, int]]:
@@ -88,7 +88,7 @@ class Decontaminated:
         return frozenset(concerned), {"documents": len(concerned), "of_documents": documents, "paragraphs": paragraphs}
 
     @property
-    def concerned(self) -> frozenset[int]:
+    def affected_documents(self) -> frozenset[int]:
         return self.scan[0]
 
     @property
@@ -99,19 +99,19 @@ class Decontaminated:
     @property
     def content_hash(self) -> str:
         """That of the corpus, if nothing is left out of it."""
-        if not self.concerned:
+        if not self.affected_documents:
             return self.corpus.content_hash
         return hashlib.sha256(f"{self.corpus.content_hash} without {self.digest}".encode()).hexdigest()
 
 
 def begin(text: str) -> str:
     """How it begins; of most texts without looking at all of them."""
-    found = normalized(text[: 4 * BEGIN])[:BEGIN]
-    return found if len(found) == BEGIN or len(text) <= 4 * BEGIN else normalized(text)[:BEGIN]
+    found = normalize(text[: 4 * BEGIN])[:BEGIN]
+    return found if len(found) == BEGIN or len(text) <= 4 * BEGIN else normalize(text)[:BEGIN]
 
 
 def is_telling(sentence: str) -> bool:
-    return len(normalized(sentence).encode(errors="surrogatepass")) >= SHORT
+    return len(normalize(sentence).encode(errors="surrogatepass")) >= SHORT
 
 
 def paragraphs_in(document: str) -> int:

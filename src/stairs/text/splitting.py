@@ -24,14 +24,14 @@ LARGEST_LINKED = 0.1  # of all pairs may hang together by the texts they share; 
 UNUSED = ""  # the part of those that are more than were asked for
 
 
-def normalized(text: str) -> str:
+def normalize(text: str) -> str:
     """The text without what makes no difference: case and white space, also that between words and marks, which tokenized files add."""
     return "".join(text.casefold().split())
 
 
-def key(*texts: str) -> bytes:
+def text_hash(*texts: str) -> bytes:
     """A short name for texts that differ only in case and white space."""
-    return blake2b("\0".join(map(normalized, texts)).encode(errors="surrogatepass"), digest_size=12).digest()
+    return blake2b("\0".join(map(normalize, texts)).encode(errors="surrogatepass"), digest_size=12).digest()
 
 
 def texts_of(example: Example) -> tuple[str, ...]:
@@ -50,9 +50,9 @@ def texts_of(example: Example) -> tuple[str, ...]:
     raise AssertionError(type(example))
 
 
-def text_key(example: Example) -> bytes:
+def example_hash(example: Example) -> bytes:
     """The same for examples that ask the same."""
-    return key(example.source) if isinstance(example, Translation) else key(*texts_of(example))
+    return text_hash(example.source) if isinstance(example, Translation) else text_hash(*texts_of(example))
 
 
 class Groups:
@@ -81,25 +81,25 @@ class Groups:
         return list(found.values())
 
 
-def grouped(examples: Sequence[Any], by_group: bool = True) -> list[list[int]]:
+def find_groups(examples: Sequence[Any], by_group: bool = True) -> list[list[int]]:
     """The places of the examples of each group."""
     groups = Groups(len(examples))
-    groups.join((place, text_key(example)) for place, example in enumerate(examples))
+    groups.join((place, example_hash(example)) for place, example in enumerate(examples))
     if by_group:
         groups.join((place, name) for place, example in enumerate(examples) if (name := group_of(example)))
-    return linked(examples, groups) if isinstance(examples[0], Pair) else groups.members()
+    return link_pairs(examples, groups) if isinstance(examples[0], Pair) else groups.members()
 
 
 def group_of(example: Any) -> Any:
-    return getattr(example, "group", "") or (key(example.passage) if isinstance(example, Span) else "")
+    return getattr(example, "group", "") or (text_hash(example.passage) if isinstance(example, Span) else "")
 
 
-def linked(examples: Sequence[Pair], groups: Groups) -> list[list[int]]:
+def link_pairs(examples: Sequence[Pair], groups: Groups) -> list[list[int]]:
     """Pairs that share a text stay together: both, or one of its two sides, unless that would bind most of the file together."""
     before = list(groups.parents)
     for sides in (("first", "second"), ("first",), ("second",)):
         groups.parents = list(before)
-        groups.join((place, key(getattr(pair, side))) for place, pair in enumerate(examples) for side in sides)
+        groups.join((place, text_hash(getattr(pair, side))) for place, pair in enumerate(examples) for side in sides)
         found = groups.members()
         if max(map(len, found)) <= LARGEST_LINKED * len(examples):
             return found
@@ -115,14 +115,14 @@ def split(
     `column` is the one that the user named for groups: what cannot be split by it is refused. Documents and passages that are too few for that are
     split themselves, with a word about it. `cure` ends the sentence of an error.
     """
-    groups = grouped(examples)
+    groups = find_groups(examples)
     named = len({group_of(example) for example in examples} - {""})
     if column is not None:
         check_column(examples, groups, sizes, source, column, cure)
     elif len(groups) < len(sizes):
         if named:
             say(f"{source}: {named} documents or passages are too few for {len(sizes)} parts, so their examples are split: scores may be too good")
-            groups = grouped(examples, by_group=False)
+            groups = find_groups(examples, by_group=False)
         if len(groups) < len(sizes):
             raise BadInput(f"{source} has {len(groups)} different examples, too few to hold some back; {cure}")
     labels = [getattr(example, "label", None) for example in examples]
@@ -219,7 +219,7 @@ def check_labels(assigned: dict[str, list[int]], groups: list[list[int]], labels
         raise BadInput(f"{source}: {came}, so it could not be both learnt and judged; name another column, another --seed, or give more groups")
 
 
-def shared(train: Sequence[Any], other: Sequence[Any]) -> int:
+def count_shared(train: Sequence[Any], other: Sequence[Any]) -> int:
     """How many of the others are among those that are learnt from, but for case and white space."""
-    known = {text_key(example) for example in train}
-    return sum(text_key(example) in known for example in other)
+    known = {example_hash(example) for example in train}
+    return sum(example_hash(example) in known for example in other)
