@@ -126,13 +126,13 @@ def test_what_is_no_better_than_the_cheapest_alternative_is_said(folder, capsys)
 
 def test_few_examples_are_gone_over_more_often_unless_epochs_are_given(folder, capsys):
     file = write(folder, "classify")
-    flags = ("--transfer", "features", "--batch-examples", "8", "--precision", "fp32", "--threads", "1")
+    flags = ("--transfer", "frozen", "--batch-examples", "8", "--precision", "fp32", "--threads", "1")
     assert main(["tune", "bert", file, "--out", "long", *flags]) == 0
-    assert "50 epochs instead of 40, since an epoch of 64 rows is 8 updates" in capsys.readouterr().err
+    assert "25 epochs instead of 10, since an epoch of 64 rows is 8 updates" in capsys.readouterr().err
     assert main(["tune", "bert", file, "--out", "short", "--epochs", "2", *flags]) == 0
     assert "epochs instead" not in capsys.readouterr().err
     told = [json.loads((folder / run / "run.json").read_text())["training"]["epochs"] for run in ("long", "short")]
-    assert told == [50.0, 2.0]
+    assert told == [25.0, 2.0]
 
 
 def test_a_mix_of_layers_and_a_reader_of_words(folder, capsys):
