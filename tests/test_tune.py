@@ -111,6 +111,14 @@ def test_a_sentence_encoder_learns_scores_through_its_cosine(folder, capsys):
     assert main(["embed", "run", "soup today"]) == 0
     assert main(["score", "run", file, "--json"]) == 0
     assert "spearman" in capsys.readouterr().out
+    assert main(["convert", "run", "sentence-transformers", "--out", "folder"]) == 0
+    assert main(["adopt", "folder", "--out", "again"]) == 0
+    capsys.readouterr()
+    vectors = []
+    for run in ("run", "again"):
+        assert main(["embed", run, "soup and rice today .", "--json"]) == 0
+        vectors.append(json.loads(capsys.readouterr().out)[0]["vector"])
+    assert vectors[0] == pytest.approx(vectors[1], abs=1e-5)
     assert main(["tune", "bert", file, "--task", "compare", "--head", "cross-encoder", "--transfer", "full", "--out", "cross", *QUICK]) == 0
     assert json.loads((folder / "cross" / "run.json").read_text())["task"] == "compare"
 

@@ -40,7 +40,7 @@ class Tune(TrainingOptions, Transfer, Common):
     dev: str | None = None  # validation examples, which choose the best weights; a tenth of the others if not given
     test: str | None = None  # test examples, judged once at the end; a tenth of the others if not given
     most: int | None = None  # learn from at most so many examples, drawn by the seed; the parts held out shrink as well
-    transfer: Way = "auto"  # what learns: everything, the top blocks and the head, or the head alone (frozen, features); auto: what does best
+    transfer: Way = "auto"  # what learns: everything, the top blocks, or the head alone (frozen, features); auto: for few examples full or features
     head: Literal["auto", "bi-encoder", "cross-encoder"] = "auto"  # scores of pairs: through the cosine of two vectors, or by reading both at once
     adapt: float = 0.0  # passes of pretraining over the examples' own texts before the task is learnt; 10 are usual
     metric: str | None = None  # what chooses the best weights: accuracy, macro_f1, spearman, pearson, f1 or exact; the task's first if not given

@@ -12,7 +12,7 @@ from typing import Any, cast
 from stairs.errors import BadInput, Unsupported, preview
 from stairs.formats import huggingface
 from stairs.models.bert import BERT
-from stairs.tasks import Encode, Task
+from stairs.tasks import BiEncoder, Encode, Task
 from stairs.tasks.encode import Pooling
 from stairs.text.tokenizer_files import CONFIG as TOKENIZER_CONFIG
 from stairs.text.tokenizer_files import read_json
@@ -77,7 +77,7 @@ def write(task: Task, folder: Path) -> dict[str, Any]:
     """Write a bert run into an empty folder, and say what was written."""
     if not isinstance(task.model, BERT):
         raise Unsupported(f"{task.step} has no sentence vectors in sentence-transformers; bert runs can be written as sentence-transformers")
-    as_it_is = task if isinstance(task, Encode) else Encode(task.model, task.tokenizer)
+    as_it_is = task if isinstance(task, Encode) else task.sentence_encoder if isinstance(task, BiEncoder) else Encode(task.model, task.tokenizer)
     written = huggingface.write(Encode(bare(task.model), task.tokenizer, longest=as_it_is.longest), folder)
     kinds = ["Transformer", "Pooling", *(["Normalize"] if as_it_is.normalize else [])]
     modules = [

@@ -59,10 +59,8 @@ class BiEncoder(Compare):
         return found if batch.source is None else torch.cat([found, self.text_vector(self.encode(batch.source), batch.source)], -1)
 
     def text_vector(self, hidden: Tensor, batch: Batch) -> Tensor:
-        """(B, D), as a sentence encoder makes it: of a BERT with the marks that it reads."""
-        if not isinstance(self.model, BERT):
-            return super().pool(hidden, replace(batch, source=None))
-        return hidden[:, 0] if self.pooling == "cls" else (hidden * batch.real[..., None]).sum(1) / batch.real.sum(1, keepdim=True)
+        """(B, D), as a sentence encoder makes it: that of [CLS] without the pooler, which is for labels."""
+        return hidden[:, 0] if self.pooling == "cls" else super().pool(hidden, replace(batch, source=None))
 
     def combine(self, vectors: Tensor, batch: Batch) -> Tensor:
         return vectors
