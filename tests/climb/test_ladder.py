@@ -91,6 +91,7 @@ def test_a_row_for_each_step_and_runs_that_can_be_asked(ground, quick):
             assert row["time"]["used"] >= row["time"]["updates"] + row["time"]["judging"] > 0
     told = report["recommendation"]
     assert told["step"] in told["as_good"] and told["rule"]["en"] in written(report) and told["cost"] == "train"
+    assert [mix["learnt"] for mix in load(ground.out / "classify-elmo").reading.weights()] == [True]
     assert len(report["test"]) == 12 and report["examples"] == {"train": 43, "dev": 5, "test": 12}
 
 

@@ -26,8 +26,8 @@ from stairs.models.bert import BERT
 from stairs.models.transfer import Pooling
 from stairs.tasks.compare import Compare
 from stairs.tasks.encode import Encode
+from stairs.tasks.encoder_features import SCALED_BY, joined
 from stairs.tasks.rows import LabelledRows
-from stairs.tasks.supervised import SCALED_BY, joined
 from stairs.text.batch import Batch
 
 

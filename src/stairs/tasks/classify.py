@@ -14,10 +14,11 @@ from torch.nn.functional import cross_entropy
 
 from stairs.errors import BadInput
 from stairs.models.transfer import Pooling
+from stairs.tasks.encoder_features import pooled
 from stairs.tasks.metrics import labels_scored
 from stairs.tasks.report import report
 from stairs.tasks.rows import Row
-from stairs.tasks.supervised import Supervised, pooled
+from stairs.tasks.supervised import Supervised
 from stairs.tasks.transfer import Linear
 from stairs.text.batch import Batch
 from stairs.text.examples import Text

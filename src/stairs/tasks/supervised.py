@@ -1,8 +1,6 @@
 """Supervised: what labelled examples teach. A pretrained encoder, a small head on top, and as much of the encoder as the transfer lets learn.
 
-    vectors  = pool(encode(rows))            one for a text or one for each token, of each layer if layers are mixed: kept with `--transfer features`
-    features = combine(mix(vectors))         what the head sees
-    loss     = sum over what is asked of -ln P(what the label says), with P = softmax(head(features))
+    loss = sum over what is asked of -ln P(what the label says), with P = softmax(head(features))          see `encoder_features.py`
 
 A gpt learns its own language on the same rows besides, `auxiliary` times as much (Radford et al. 2018).
 """
@@ -21,26 +19,22 @@ from torch import Tensor, nn
 from stairs.errors import BadInput, preview
 from stairs.layers.initial import initialize
 from stairs.models.base import Model, Speaker
-from stairs.models.transfer import Pooling, Transfer
-from stairs.progress import say_more, track
+from stairs.models.transfer import Transfer
+from stairs.progress import say_more
+from stairs.tasks.encoder_features import EncoderFeatures
 from stairs.tasks.feature_cache import kept
 from stairs.tasks.length import LEAST_UPDATES
 from stairs.tasks.metrics import METRICS, one_minus
 from stairs.tasks.mix import Reading
-from stairs.tasks.rows import Form, LabelledRows, Row, collated
+from stairs.tasks.rows import Form, LabelledRows, Row
 from stairs.tasks.task import Task, weights
 from stairs.tasks.transfer import Learner, check, paces, usual_rate
-from stairs.text.batch import IGNORE, Batch, by_length
+from stairs.text.batch import IGNORE, Batch
 from stairs.text.examples import Example
 from stairs.text.tokenizer import Tokenizer
 from stairs.text.windows import LongText
 
 HEAD = "head.safetensors"
-POSITIONS = 4096  # judged at once
-SCALED_BY = 500  # rows, about, by which features are brought to scale
-WHITENED_BY = 200_000  # tokens, about, by which they are whitened
-KEPT = 2  # what is kept of a text in the cache: raised whenever that is another thing
-LARGEST_HALF = 65504.0  # in half precision
 EPOCHS = {"full": 3.0, "top": 3.0, "table": 10.0, "frozen": 10.0, "features": 40.0}
 BATCH = 32  # examples of a step
 
@@ -72,7 +66,7 @@ class Examples:
         return {"corpus": digest.hexdigest()}
 
 
-class Supervised(Task):
+class Supervised(EncoderFeatures):
     """An encoder and a head. Each task says which rows it reads, what the head sees, what is asked, and how it is judged."""
 
     watched = "error"
@@ -103,18 +97,6 @@ class Supervised(Task):
     def rows(self, examples: Sequence[Any]) -> list[Row]:
         """All that is read for the examples, with targets where they have labels."""
         raise AssertionError("each task has its own")
-
-    def encode(self, batch: Batch) -> Tensor:
-        """The token vectors (B, T, D), those of mixed layers side by side, or those of them that `pool` needs."""
-        return self.reading(batch, self.model)
-
-    def pool(self, hidden: Tensor, batch: Batch) -> Tensor:
-        """What is kept of the token vectors: linear in them, so that layers may be mixed afterwards."""
-        return hidden
-
-    def combine(self, vectors: Tensor, batch: Batch) -> Tensor:
-        """What the head sees of pooled and mixed vectors."""
-        return vectors
 
     def targets(self, rows: Sequence[Row], length: int) -> dict[str, Tensor]:
         """What is asked of rows, as fields of a batch."""
@@ -162,17 +144,6 @@ class Supervised(Task):
         initialize(self.head, seed)
         self.reading.begin(self.word_vectors)
 
-    def features(self, batch: Batch, hidden: Tensor | None = None) -> Tensor:
-        """What the head sees; of vectors that were kept, if there are some, else of token vectors that are computed now unless they are given."""
-        vectors = self.vectors_of(batch, hidden) if batch.vectors is None else batch.vectors
-        return self.combine(self.reading.mixed(vectors), batch)
-
-    def vectors_of(self, batch: Batch, hidden: Tensor | None = None) -> Tensor:
-        """What depends on the encoder alone. Several layers of every token are kept in half precision, and rounded alike where they are not kept."""
-        found = self.pool(self.encode(batch) if hidden is None else hidden, batch)
-        rounded = self.transfer.transfer == "features" and self.reading.mixes_for_head and found.ndim > 2
-        return found.clamp(-LARGEST_HALF, LARGEST_HALF).half() if rounded else found
-
     def training_loss(self, batch: Batch) -> tuple[Tensor, int]:
         if isinstance(self.model, Speaker) and self.model.name == "gpt" and self.transfer.trains_encoder and self.transfer.auxiliary:
             hidden = self.encode(batch)
@@ -189,26 +160,6 @@ class Supervised(Task):
         if split == "train" and (not self.transfer.trains_encoder or not hasattr(self.model, "blocks")):
             self.fit_scales(found)
         return found
-
-    @property
-    def features_depend_on(self) -> str:
-        """Besides the weights and the ids of the rows: ids of words that are not in the vocabulary mean something today alone."""
-        layers = f"{self.reading.layers} {self.transfer.mix_norm and self.reading.mixes_for_head}"
-        pooled = f"{getattr(self, 'pooling', '')} {self.model.averages_marks}"
-        return f"{KEPT} {self.name} {pooled} {layers} {getattr(self.tokenizer, 'new', '')}"
-
-    def fit_scales(self, given: LabelledRows) -> None:
-        """Standardize what is mixed, and then what the head sees of an equal mix, by some of the rows; to whiten takes more of them."""
-        step = max(int(given.lengths.sum()) // WHITENED_BY, 1) if self.transfer.whitened else max(len(given.rows) // SCALED_BY, 1)
-        rows = given.rows[::step]
-        vectors = self.computed(rows) if given.vectors is None else given.vectors[::step]
-        self.reading.fit_to(joined(vectors))
-        self.head.fit_to(joined(self.of_each(rows, self.features, vectors=vectors)))  # type: ignore[operator]
-
-    def computed(self, rows: list[Row]) -> list[np.ndarray]:
-        """The vectors of every row."""
-        with track("encoding", total=len(rows), unit="texts") as advance:
-            return self.of_each(rows, self.vectors_of, advance)
 
     # Judging and answering
 
@@ -260,29 +211,6 @@ class Supervised(Task):
         """What the head says of each row."""
         return self.of_each(rows, lambda batch: self.head(self.features(batch)), vectors=vectors)
 
-    @torch.no_grad()
-    def of_each(
-        self,
-        rows: list[Row],
-        compute: Callable[[Batch], Tensor],
-        advance: Callable[[int], None] = lambda count: None,
-        vectors: list[np.ndarray] | None = None,
-    ) -> list[np.ndarray]:
-        """What `compute` gives for each row, in their order and without padding; nothing drops out meanwhile. `vectors` are those that were kept."""
-        was, device = self.learner.training, next(self.head.parameters()).device
-        self.learner.eval(), self.model.eval()
-        found: list[np.ndarray] = [np.zeros(0)] * len(rows)
-        for numbers in by_length([len(row.ids) for row in rows], POSITIONS):
-            known = None if vectors is None else [vectors[number] for number in numbers]
-            batch = collated([rows[number] for number in numbers], self.tokenizer.pad, vectors=known).to(device)
-            computed = compute(batch)
-            arrays = (computed if computed.dtype == torch.float16 else computed.float()).cpu().numpy()
-            for number, own, real in zip(numbers, arrays, batch.real.sum(1).tolist(), strict=True):
-                found[number] = own if own.ndim == 1 else own[:real]
-            advance(len(numbers))
-        self.learner.train(was)
-        return found
-
     @property
     def room(self) -> int | None:
         """Tokens of a row; None for any number."""
@@ -332,21 +260,3 @@ def next_tokens(batch: Batch) -> Batch:
     following = torch.cat([batch.ids[:, 1:], batch.ids[:, :1]], 1)
     real = torch.cat([batch.real[:, 1:], torch.zeros_like(batch.real[:, :1])], 1)
     return replace(batch, targets=following.masked_fill(~real, IGNORE))
-
-
-def pooled(hidden: Tensor, batch: Batch, model: Model, how: Pooling, special: frozenset[int]) -> Tensor:
-    """One vector for each row, (B, D)."""
-    if how == "cls":
-        return model.pooled(hidden) if getattr(model, "pooler", None) is not None else hidden[:, 0]  # type: ignore[operator]
-    if how == "last":
-        return hidden[torch.arange(len(hidden)), batch.real.sum(1) - 1]
-    counted = batch.real
-    if not model.averages_marks:
-        marks = torch.isin(batch.ids, torch.tensor(sorted(special), device=batch.ids.device))
-        counted = batch.real & ~(marks & (batch.real & ~marks).any(1, keepdim=True))  # the marks count only where there is nothing else
-    return (hidden * counted[..., None]).sum(1) / counted.sum(1, keepdim=True).clamp(min=1)
-
-
-def joined(vectors: list[np.ndarray]) -> Tensor:
-    """(N, D), of rows that are vectors or have one for each token."""
-    return torch.from_numpy(np.concatenate([own.reshape(-1, own.shape[-1]) for own in vectors])).float()
