@@ -23,6 +23,8 @@ def check(transfer: Transfer, model: Model) -> None:
     for name, low, high in (("layer_decay", 0, 1), ("auxiliary", 0, 100), ("head_dropout", 0, 0.99), ("mix_penalty", 0, 1e6), ("mix_rate", 0, 1000)):
         if not low <= getattr(transfer, name) <= high:
             raise BadInput(f"--{name.replace('_', '-')} {getattr(transfer, name)} is not between {low} and {high}")
+    if transfer.transfer == "auto":
+        raise BadInput("--transfer auto chooses among trained tasks, and this is one of them; give full, top, frozen or features")
     if transfer.longest is not None and transfer.longest < SHORTEST:
         raise BadInput(f"--longest {transfer.longest} is below {SHORTEST}")
     if transfer.whitened and transfer.transfer != "features":
