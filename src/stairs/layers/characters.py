@@ -8,6 +8,9 @@ Kim et al. 2016, "Character-Aware Neural Language Models"; Jozefowicz et al. 201
     the vector of the word = y P
 
 A word that stands in a batch many times is computed once, and no word costs more than its longest neighbour in the batch.
+
+Departures: what the filters find passes a relu, as in ELMo, where Kim et al. have a tanh; a window begins at each letter and at none behind the word,
+where ELMo's program looks at all 50 places of every word.
 """
 
 import torch

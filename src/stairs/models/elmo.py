@@ -18,10 +18,8 @@ The softmax in training: over all words, over a sample of them, or with `cnn` ov
 Departures: where the paper carries the state from one row of text to the next, ours reads `carry` words before the row, and behind it for the
 other direction, without learning from them: what a row teaches depends on the text alone, and a run that was interrupted goes on exactly. b
 begins at the logarithm of the words' shares of the training text. The paper's program clips the LSTMs' cells and projections at 3; ours clips
-neither.
-All sizes are trained by our AdamW, schedule and gradients of length 1 at most, where the program has Adagrad at a steady rate of 0.2 and lets
-gradients be 10 long; batches are of 2048 words instead of 128 rows of 20. The words of a sampled softmax are drawn once for all positions of a
-batch.
+neither. All sizes are trained by our AdamW, schedule and gradients of length 1 at most, where the program has Adagrad at a steady rate of 0.2
+and lets gradients be 10 long; batches are of 2048 words instead of 128 rows of 20.
 """
 
 from typing import Any

@@ -13,12 +13,12 @@ With characters a word's vector is the mean of its own and those of its n-grams;
 which is the same pairs, but only one x to put together.
 
 Departures: a centre's negatives are shared by its neighbours (with characters by two of them), and in CBOW by two centres far apart, which costs
-no quality and saves most of the time; as in the authors' programs, each part of a mean takes the whole change, not its share, the window's reach
-is drawn for each centre, a word is kept with sqrt(t/f) + t/f when frequent ones are subsampled, where the paper has sqrt(t/f), and a negative
-that is the word itself is left out. Windows end with the sentence. Negatives come from an alias table, exact where the programs' table of 100
-million is rounded. Vectors begin within 2 / width of 0, four times as far as there: of three distances, this had the lowest loss on held-out
-text. The rate falls linearly from 0.05 for both, where the papers begin at 0.025, over 5 epochs instead of 1 to 3, in `--size paper` too. No
-phrases are joined.
+no quality and saves most of the time; as in the authors' programs, skip-gram's x is the neighbour and its target the middle, which is the
+paper's the other way round, each part of a mean takes the whole change, not its share, the window's reach is drawn for each centre, a word is
+kept with sqrt(t/f) + t/f when frequent ones are subsampled, where the paper has sqrt(t/f), and a negative that is the word itself is left out.
+Windows end with the sentence. Negatives come from an alias table, exact where the programs' table of 100 million is rounded. Vectors begin
+within 2 / width of 0, four times as far as there: of three distances, this had the lowest loss on held-out text. The rate falls linearly from
+0.05 for both, where the papers begin at 0.025, over 5 epochs instead of 1 to 3, in `--size paper` too. No phrases are joined.
 """
 
 import math
