@@ -1,5 +1,6 @@
 """Translating with a beam beside `transformers` (Marian, or Pegasus where norms stand first) and CTranslate2, on the same weights: sentences/s,
-ratios, how many translations are the same, and BLEU of each.
+ratios, how many translations are the same, and BLEU of each. CTranslate2 has what its own ct2-transformers-converter makes of the folder that
+`stairs convert` writes.
 
 python benchmarks/translate.py [--run RUN] [--sentences 200] [--beams 4] [--batch 32] [--threads 1] [--repeats 3]
 
@@ -8,6 +9,8 @@ batches, of sentences of about the same length.
 """
 
 import argparse
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -95,37 +98,18 @@ def peers(there: Path, task: Any, options: argparse.Namespace) -> dict[str, Any]
             return [tokenizer.decode(cut(row[1:], tokenizer.end)) for row in said.tolist()]
 
         found[f"transformers {name}"] = marian
-    unsaid = [[tokenizer.token(i)] for i in tokenizer.unsaid]
+    convert = [Path(sys.executable).parent / "ct2-transformers-converter", "--model", there / "marian"]
     for kind in ("float32", "int8"):
-        written(there / "marian", there / kind, kind)
+        subprocess.run([*map(str, convert), "--output_dir", str(there / kind), "--quantization", kind], check=True, capture_output=True)
         translator = ctranslate2.Translator(str(there / kind), device="cpu", inter_threads=1, intra_threads=options.threads)
 
         def translate(sources: list[list[int]], translator: Any = translator) -> list[str]:
             rows = [[tokenizer.token(i) for i in (tokenizer.begin, *ids, tokenizer.end)] for ids in sources]
-            said = translator.translate_batch(rows, beam_size=options.beams, max_decoding_length=task.room(sources), suppress_sequences=unsaid)
+            said = translator.translate_batch(rows, beam_size=options.beams, max_decoding_length=task.room(sources))
             return [tokenizer.decode([tokenizer.id(token) for token in one.hypotheses[0]]) for one in said]
 
         found[f"CTranslate2 {kind}"] = translate
     return found
-
-
-def written(marian: Path, folder: Path, kind: str) -> None:
-    """The weights as CTranslate2 has them. Its converter takes every Marian for one that begins with a vector of zeros; ours begins with [CLS]."""
-    import transformers
-    from ctranslate2.converters import transformers as converters
-
-    model = transformers.AutoModelForSeq2SeqLM.from_pretrained(marian)
-    tokenizer = transformers.AutoTokenizer.from_pretrained(marian)
-    model.config.normalize_before, model.config.normalize_embedding = model.config.model_type == "pegasus", False
-    loader = converters.BartLoader()
-    spec = loader.get_model_spec(model)
-    loader.set_config(spec.config, model, tokenizer)
-    loader.set_vocabulary(spec, loader.get_vocabulary(model, tokenizer))
-    spec.config.add_source_bos = spec.config.add_source_eos = False
-    spec.validate()
-    spec.optimize(quantization=kind)
-    folder.mkdir()
-    spec.save(str(folder))
 
 
 def cut(ids: list[int], end: int) -> list[int]:

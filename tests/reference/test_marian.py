@@ -1,9 +1,5 @@
 """A Transformer is a Marian, or a Pegasus where its norms stand first: the same weights in `transformers` give the same logits and translations."""
 
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 import torch
 
@@ -65,24 +61,6 @@ def test_translations_are_equal(task, theirs, beams):
         words = row[1:]
         words = words[: words.index(task.tokenizer.end)] if task.tokenizer.end in words else words
         assert one.found[0].ids[:30] == words[:30]
-
-
-@pytest.mark.parametrize("kind", ["float32", "int8"])
-def test_ctranslate2_converts_the_folder_by_its_own_command(task, theirs, tmp_path, kind):
-    ctranslate2 = pytest.importorskip("ctranslate2")
-    folder = theirs[1]
-    call = [Path(sys.executable).parent / "ct2-transformers-converter", "--model", folder, "--output_dir", tmp_path / "ct2", "--quantization", kind]
-    done = subprocess.run(list(map(str, call)), capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    translator, tokenizer = ctranslate2.Translator(str(tmp_path / "ct2"), intra_threads=1), transformers.AutoTokenizer.from_pretrained(folder)
-    for beams in (1, 4):
-        rows = [tokenizer.convert_ids_to_tokens(tokenizer.encode(text)) for text in SENTENCES]
-        said = translator.translate_batch(rows, beam_size=beams, max_decoding_length=30, patience=4)  # ours and transformers wait longer
-        found = [tokenizer.decode(tokenizer.convert_tokens_to_ids(one.hypotheses[0])) for one in said]
-        if kind == "float32":
-            ours = [task.tokenizer.decode(one.found[0].ids) for one in task.searched(task.encoded(SENTENCES), beams, task.model, bound=30)]
-            assert found == ours
-        assert len(found) == len(SENTENCES)
 
 
 def test_the_folder_comes_back_and_only_the_papers_form_has_a_place(task, theirs):
