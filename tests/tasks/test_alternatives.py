@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from stairs.tasks.alternatives import judge_beside, verdict
+from stairs.tasks.alternatives import alternatives, judge_beside, verdict
 from stairs.text.examples import Pair, Span, Tagged, Text
 
 TEXTS = [Text(f"{word} is what we have {number}", "food" if word in ("soup", "rice") else "weather")
@@ -29,7 +29,7 @@ class Says:
 
 
 def baseline(asks, train, examples, metric, answers, source=None):
-    return judge_beside(Says(asks, answers), examples, train, source, metric)["baseline"]
+    return judge_beside(Says(asks, answers), examples, alternatives(train, source), metric)["baseline"]
 
 
 def test_tfidf_is_the_alternative_where_words_tell_the_label():
@@ -70,7 +70,7 @@ def test_the_sentence_that_shares_most_words_is_the_alternative_for_spans():
 )
 def test_what_was_not_beaten_is_said(answers, says):
     share = sum(a == pair.label for a, pair in zip(answers, PAIRS, strict=True)) / len(PAIRS)
-    report = judge_beside(Says("compare", answers, accuracy={"value": share}), PAIRS, PAIRS, None, "accuracy")
+    report = judge_beside(Says("compare", answers, accuracy={"value": share}), PAIRS, alternatives(PAIRS, None), "accuracy")
     found = verdict(report, "held-out examples")
     assert found == [] if says is None else len(found) == 1 and says in found[0]
 
@@ -78,5 +78,5 @@ def test_what_was_not_beaten_is_said(answers, says):
 @pytest.mark.parametrize(("asks", "answers"), [("compare", ["same"] * 30), ("tag", [["O", "O"], ["O"]])])
 def test_one_label_for_everything_is_said(asks, answers):
     examples = PAIRS if asks == "compare" else [Tagged(("a", "b"), ("B-X", "O")), Tagged(("c",), ("O",))]
-    report = judge_beside(Says(asks, answers, accuracy={"value": 0.5}), examples, examples, None, "accuracy")
+    report = judge_beside(Says(asks, answers, accuracy={"value": 0.5}), examples, alternatives(examples, None), "accuracy")
     assert verdict(report, "the texts")[-1] == f"it gives one label, {answers[0][-1] if asks == 'tag' else 'same'!r}, to all of the texts"

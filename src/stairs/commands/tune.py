@@ -61,13 +61,14 @@ def main(arguments: list[str]) -> int:
     task, out, measured = (counted if options.run in WITHOUT_A_RUN or asks == "sense" else learned)(asks, train, dev, options)
     if not measured:  # a worker that only computed
         return 0
-    from stairs.tasks.alternatives import judge_beside
+    from stairs.tasks.alternatives import alternatives, judge_beside
     from stairs.tasks.metrics import choose_metric
     from stairs.training.run import load
 
     source = task if options.run in WITHOUT_A_RUN else load(options.run)
     metric = choose_metric(asks, train, options.metric) if asks in TAUGHT else ""
-    judged = {part: judge_beside(task, own, train, source, metric) for part, own in (("dev", dev), ("test", test))}
+    others = alternatives(train, source) if metric else {}
+    judged = {part: judge_beside(task, own, others, metric) for part, own in (("dev", dev), ("test", test))}
     return reported(out, {**judged, "dev": {**measured, **judged["dev"]}}, options)
 
 

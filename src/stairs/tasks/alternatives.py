@@ -11,7 +11,7 @@ An alternative is beaten if the interval of the paired difference (`bootstrap.Pa
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,18 +24,18 @@ from stairs.text.examples import Pair, Span, Tagged, Text
 from stairs.text.tokenizer import Tokenizer, TokenizerSpec
 
 MOST = 20_000  # examples that tfidf learns from, spread over all
+Alternative = Callable[[Sequence[Any]], list[Any]]  # from examples to what it answers for each
 SENTENCE = re.compile(r"[^.!?。！？；;\n]+[.!?。！？；;\n]*")
 
 
-def judge_beside(task: Any, examples: Sequence[Any], train: Sequence[Any], source: Any, metric: str) -> dict[str, Any]:
-    """What a task reports on examples, with the best alternative there under "baseline": its name, metric and value with the interval, and how much
-    better the task is, paired; and under "one_label" the label that the task gives to everything, if there is one. `source` is the untuned run."""
+def judge_beside(task: Any, examples: Sequence[Any], others: dict[str, Alternative], metric: str) -> dict[str, Any]:
+    """What a task reports on examples, with the best of the others there under "baseline": its name, metric and value with the interval, and how much
+    better the task is, paired; and under "one_label" the label that the task gives to everything, if there is one."""
     report, said = task.judge(examples)
-    if not said or not metric:
+    if not said or not others:
         return report
-    others = alternatives(train, examples, source)
-    if others:
-        report |= {"baseline": best_of(others, said, metric, task.asks, examples)}
+    answers = {name: answer(examples) for name, answer in others.items()}
+    report |= {"baseline": best_of(answers, said, metric, task.asks, examples)}
     given = {label for own in said for label in (own if task.asks == "tag" else [own])} if task.asks != "span" else set()
     return report | ({"one_label": given.pop()} if len(given) == 1 and isinstance(next(iter(given)), str) else {})
 
@@ -62,31 +62,32 @@ def verdict(report: dict[str, Any], part: str) -> list[str]:
     return said
 
 
-def alternatives(train: Sequence[Any], examples: Sequence[Any], source: Any) -> dict[str, list[Any]]:
-    """What each of them answers."""
+def alternatives(train: Sequence[Any], source: Any) -> dict[str, Alternative]:
+    """Those that the examples allow, learnt. `source` is the untuned run."""
     match train[0]:
         case Text():
-            tfidf = {} if isinstance(source, ByWords) else {"tfidf": by_tfidf(train, examples)}
-            return {"majority": by_majority(train, examples), **tfidf}
+            tfidf = {} if isinstance(source, ByWords) else {"tfidf": by_tfidf(train)}
+            return {"majority": by_majority(train), **tfidf}
         case Pair(score=None):
-            return {"majority": by_majority(train, examples)}
+            return {"majority": by_majority(train)}
         case Pair():
-            return {"untuned cosine": cosines(source, examples).tolist()}
+            return {"untuned cosine": lambda examples: cosines(source, examples).tolist()}
         case Tagged():
-            return {"most frequent tag of each word": by_frequency(train, examples)}
+            return {"most frequent tag of each word": by_frequency(train)}
         case Span():
-            return {"sentence most like the question": [nearest_sentence(example) for example in examples]}
+            return {"sentence most like the question": lambda examples: [nearest_sentence(example) for example in examples]}
     return {}
 
 
-def by_majority(train: Sequence[Any], examples: Sequence[Any]) -> list[str]:
-    return [Counter(example.label for example in train).most_common(1)[0][0]] * len(examples)
+def by_majority(train: Sequence[Any]) -> Alternative:
+    label = Counter(example.label for example in train).most_common(1)[0][0]
+    return lambda examples: [label] * len(examples)
 
 
-def by_tfidf(train: Sequence[Text], examples: Sequence[Text]) -> list[str]:
+def by_tfidf(train: Sequence[Text]) -> Alternative:
     part = train[:: -(-len(train) // MOST)]
     words = Tokenizer.train(TokenizerSpec(kind="words"), lambda: ([example.text] for example in part))
-    return ByWords.learned(part, words).predict(examples)
+    return ByWords.learned(part, words).predict
 
 
 def cosines(source: Any, examples: Sequence[Pair]) -> np.ndarray:
@@ -102,14 +103,14 @@ def cosine_scored(source: Any, examples: Sequence[Pair]) -> dict[str, float]:
     return rank_correlation(np.array([pair.score for pair in examples], np.float64), cosines(source, examples))
 
 
-def by_frequency(train: Sequence[Tagged], examples: Sequence[Tagged]) -> list[list[str]]:
+def by_frequency(train: Sequence[Tagged]) -> Alternative:
     seen: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for example in train:
         for word, tag in zip(example.words, example.tags, strict=True):
             seen[word][tag] += 1
     usual = sum(seen.values(), Counter()).most_common(1)[0][0]
     best = {word: tags.most_common(1)[0][0] for word, tags in seen.items()}
-    return [[best.get(word, usual) for word in example.words] for example in examples]
+    return lambda examples: [[best.get(word, usual) for word in example.words] for example in examples]
 
 
 def nearest_sentence(example: Span) -> str:

@@ -1,7 +1,6 @@
 """fit: one way to train, whatever the step. It writes a run folder; `load` gives the trained task back."""
 
 import copy
-import dataclasses
 import time
 from contextlib import ExitStack
 from functools import partial
@@ -15,13 +14,13 @@ from stairs import machine, progress
 from stairs.errors import BadInput, EnvironmentFault
 from stairs.files import manifest_of
 from stairs.progress import say, short, track
-from stairs.tasks.length import epochs_worth
 from stairs.tasks.task import Task
 from stairs.text.shards import Shards
 from stairs.training import budget, checkpoint, clock, sweeps
 from stairs.training.board import needed
 from stairs.training.budget import EVALUATIONS, check_time, planned_steps, probe_plan
 from stairs.training.clock import ClockLog, read_log
+from stairs.training.defaults import settled_for, with_epochs
 from stairs.training.distributed import Workers, joined
 from stairs.training.folder import RUN
 from stairs.training.gradients import Gradients
@@ -31,7 +30,7 @@ from stairs.training.machine import differences, environment, find_device, is_me
 from stairs.training.options import TrainingOptions
 from stairs.training.pace import POSITIONS_AT_ONCE, ByClock, BySteps, Pace
 from stairs.training.run import FORMAT, MODEL, Run, versions
-from stairs.training.sweeps import Epochs, Sweeps, settled
+from stairs.training.sweeps import Epochs, Sweeps
 
 LATEST_START = 0.85  # share of a budget that may be gone, on encoding, before the first update
 
@@ -58,29 +57,6 @@ def fit(
             raise
         advice = "--size or --vocab-size" if task.learns_by == "sweeping" else "--size or --batch-tokens"
         raise EnvironmentFault(f"the memory is not enough to train this {task.step}; choose a smaller {advice}") from error
-
-
-def settled_for(task: Task, options: TrainingOptions) -> TrainingOptions:
-    """The options as the task and its step understand them."""
-    if task.usual is None:
-        return settled(task.model, options)
-    options.check()
-    if options.batch_examples is None:
-        options = dataclasses.replace(options, batch_examples=task.usual["batch_examples"])
-    return options
-
-
-def with_epochs(task: Task, rows: Any, options: TrainingOptions) -> TrainingOptions:
-    """As many as are usual for so many labelled rows, if nobody says how long."""
-    if task.usual is None or options.steps is not None or options.epochs is not None or options.budget is not None:
-        return options
-    assert options.batch_examples is not None
-    usual, updates = task.usual["epochs"], -(-len(rows.lengths) // options.batch_examples)
-    epochs = epochs_worth(updates, usual, task.usual.get("least_updates", 0))
-    if epochs > usual:
-        counted = "1 update" if updates == 1 else f"{updates} updates"
-        say(f"{epochs:g} epochs instead of {usual:g}, since an epoch of {len(rows.lengths)} rows is {counted}; --epochs N makes it N")
-    return dataclasses.replace(options, epochs=epochs)
 
 
 def settings_of(task: Task, shards: Shards, seed: int) -> dict[str, Any]:
