@@ -78,6 +78,17 @@ def test_most_are_hidden_some_swapped_some_stay(shards):
     assert int(asked.sum()) / ordinary == pytest.approx(0.15, abs=0.02)
 
 
+@pytest.mark.parametrize("objective", ["none", "next-sentence", "sentence-order", "prefix", "permutation"])
+def test_every_word_left_out_is_a_mask_when_it_is_judged(shards, objective, monkeypatch):
+    task, seen = task_of(shards, objective=objective, hidden=0.3, swapped=0.3), []
+    real = task.looked
+    monkeypatch.setattr(task, "looked", lambda batch: seen.append(batch) or real(batch))
+    judged = task.evaluate_shards(shards, "train")
+    for batch in seen:
+        assert (batch.ids[batch.targets != IGNORE] == shards.tokenizer.mask).all()
+    assert len(seen) and judged["words"] == sum(int((batch.targets != IGNORE).sum()) for batch in seen)
+
+
 def test_each_share_is_a_setting(shards):
     _, row = batches(shards, masked=0.5, hidden=0.0, swapped=0.0, objective="none")
     asked = row.targets != IGNORE
@@ -246,7 +257,7 @@ def trained(shards):
 
 @pytest.fixture(scope="module")
 def judging(shards):
-    return taught(shards, 160)
+    return taught(shards, 300, short=0.0)
 
 
 def test_it_learns_words(shards, trained):

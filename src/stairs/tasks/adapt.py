@@ -63,12 +63,13 @@ class Texts:
         self.lengths = np.array([len(row) + 2 for row in self.rows], np.int64)
         self.masks = Masks(model.config, tokenizer) if isinstance(model, BERT) else None
 
-    def batch(self, numbers: np.ndarray, epoch: int, seed: int) -> Batch:
+    def batch(self, numbers: np.ndarray, epoch: int, seed: int, judging: bool = False) -> Batch:
         rows = [self.rows[n] for n in numbers]
         if self.masks is None:
             return next_token_batch(rows, self.tokenizer.begin, self.tokenizer.end, self.tokenizer.pad)
         drawn = (np.random.default_rng(number(seed, "texts", epoch, int(n))) for n in numbers)
-        return collated([self.masks.masked(self.masks.row([row]), random) for row, random in zip(rows, drawn, strict=True)], self.tokenizer.pad)
+        given = zip(rows, drawn, strict=True)
+        return collated([self.masks.masked(self.masks.row([row]), random, judging) for row, random in given], self.tokenizer.pad)
 
 
 class Adapting(Task):

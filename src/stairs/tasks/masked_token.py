@@ -87,7 +87,8 @@ class MaskedToken(Task):
 
     @torch.no_grad()
     def judged(self, examples: SentencePairs, most: int | None = None) -> dict[str, Any]:
-        """How surprising the words left out were, how many were guessed, and how many pairs; on all examples or on about `most` positions."""
+        """How surprising the words left out were, how many were guessed, and how many pairs; on all examples or on about `most` positions. All words
+        left out are [MASK], whatever share of them the run learns from as such."""
         numbers = np.arange(len(examples.lengths))
         tokens = int(examples.lengths.sum())
         if most is not None and tokens > most:
@@ -98,7 +99,7 @@ class MaskedToken(Task):
         for group in np.array_split(numbers, -(-int(examples.lengths[numbers].sum()) // JUDGED)):
             if not len(group):
                 continue
-            batch = examples.batch(group, 0, JUDGING_SEED).to(device)
+            batch = examples.batch(group, 0, JUDGING_SEED, judging=True).to(device)
             found, guesses, verdicts = self.looked(batch)
             assert batch.targets is not None
             wanted = batch.targets != IGNORE

@@ -1,7 +1,7 @@
 """What BERT and its kin are asked: words left out of a row, and in which order the rest may be looked at.
 
 masked        Devlin et al. 2018: of the tokens asked for, most are hidden by [MASK], some swapped for another, some left as they are, so that
-              the model must know every word and not only those at a [MASK]; whole words at once (Cui et al. 2019)
+              the model must know every word and not only those at a [MASK]; whole words at once (Cui et al. 2019). It is judged with [MASK] only.
 permuted      Yang et al. 2019 (XLNet): the words in a random order, each seeing only those before it in that order, and the last of them asked for.
               XLNet's second stream is a second token here: it stands at the same place, is a [MASK], sees the words before it in the order,
               and is seen by nobody.
@@ -54,13 +54,14 @@ class Masks:
             segments.append(np.full(len(part) + 1, min(number, self.config.segments - 1)))
         return Row(np.concatenate(ids).astype(np.int64), np.concatenate(words), np.concatenate(segments), label)
 
-    def masked(self, row: Row, random: np.random.Generator) -> Row:
-        """Some words left out."""
+    def masked(self, row: Row, random: np.random.Generator, judging: bool = False) -> Row:
+        """Some words left out. To judge by, all of them are [MASK]: a word that stands in plain sight can be copied."""
         asked = chosen(row.words, self.count(row), random)
         row.targets = np.full(len(row.ids), IGNORE)
         row.targets[asked] = row.ids[asked]
         fate = random.random(len(asked))
-        hidden, swapped = fate < self.config.hidden, fate >= 1 - self.config.swapped
+        shares = (1.0, 0.0) if judging else (self.config.hidden, self.config.swapped)
+        hidden, swapped = fate < shares[0], fate >= 1 - shares[1]
         row.ids[asked[hidden]] = self.tokenizer.mask
         row.ids[asked[swapped]] = random.choice(self.ordinary, int(swapped.sum()))
         return row

@@ -1,17 +1,14 @@
 """The examples BERT is pretrained on, from the shards of a corpus: stretches of whole sentences of a document, each cut in two at a sentence's end.
 
-next-sentence    Devlin et al. 2018: half of the second parts come from another document
+next-sentence    Devlin et al. 2018: half of the second parts come from another document (tasks/next_sentence.py)
 sentence-order   Lan et al. 2019 (ALBERT): half of the pairs are exchanged
 prefix           Dong et al. 2019 (UniLM): the second part is read from left to right
 none             Liu et al. 2019 (RoBERTa): one part
 permutation      Yang et al. 2019 (XLNet): one part, in a random order
 
 A stretch is filled until it has as many tokens as fit into the context, or for a share of `short` fewer; what is too much is taken away from the
-begin and the end of the longer part. Which sentences make a stretch is the same in every epoch, so that all epochs are equally long; where it is
-cut, what follows and which words are left out follows from (seed, epoch, example).
-
-Departures: a stretch of one sentence always gets a second part from another document in the paper, so that more than half of all would have one;
-the others get one so much more seldom. A second part from elsewhere has as many tokens as the one it stands for.
+begin and the end of the longer part (not for next-sentence). Which sentences make a stretch is the same in every epoch, so that all epochs are
+equally long; where it is cut, what follows and which words are left out follows from (seed, epoch, example).
 """
 
 import numpy as np
@@ -22,12 +19,11 @@ from stairs.kernels.stretches import gathered
 from stairs.models.configs import BERTConfig
 from stairs.tasks.decoding import number
 from stairs.tasks.masking import Masks, Row, prefix_looks
+from stairs.tasks.next_sentence import NEXT, OTHER, NextSentence
 from stairs.text.batch import IGNORE, Batch, padded
 from stairs.text.shards import Shards, closes
 from stairs.text.tokenizer import Tokenizer
 
-NEXT, OTHER = 0, 1  # labels: the second part follows the first, or it does not
-TRIES = 10  # to find a sentence of another document
 LAYOUT = 0  # the seed of which stretches are short
 
 
@@ -41,7 +37,6 @@ class SentencePairs:
         closed, closing = closings(ids)
         self.begins = np.concatenate([[0], closed + 1])[:-1]
         self.sizes = closed - self.begins
-        self.document = np.cumsum(closing) - closing
         room = config.context - (3 if self.pairs else 2)
         starts, wanted = gathered(self.sizes, closing, room, config.short, LAYOUT)
         totals = np.add.reduceat(self.sizes, starts[:-1]) if len(starts) > 1 else np.zeros(0, np.int64)
@@ -49,23 +44,25 @@ class SentencePairs:
         self.first, self.last, self.wanted, totals = starts[:-1][filled], starts[1:][filled], wanted[filled], totals[filled]
         if not len(self.first):
             raise BadInput(f"the {where} part of the corpus has no tokens; give a longer text")
-        alone = self.last - self.first == 1
-        self.elsewhere = max(0.5 - alone.mean(), 0.0) / max(1 - alone.mean(), 1e-9)  # how often the second part is from another document
-        aims = np.where(alone & (config.objective == "next-sentence"), self.wanted, np.minimum(totals, self.wanted))
+        aims = np.minimum(totals, self.wanted)
+        if config.objective == "next-sentence":
+            self.cuts = NextSentence(self.sizes, closing, self.first, self.last)
+            aims = np.where(self.last - self.first == 1, self.wanted, aims)  # a stretch of one sentence is read with its neighbours
         self.lengths = np.array([self.masks.longest(length) for length in range(config.context + 1)])[aims + config.context - room]
 
-    def batch(self, numbers: np.ndarray, epoch: int, seed: int) -> Batch:
-        """The same for the same arguments, always."""
-        return collated([self.example(int(n), np.random.default_rng(number(seed, "pairs", epoch, int(n)))) for n in numbers], self.tokenizer.pad)
+    def batch(self, numbers: np.ndarray, epoch: int, seed: int, judging: bool = False) -> Batch:
+        """The same for the same arguments, always. To judge by, every word left out is a [MASK]."""
+        drawn = (np.random.default_rng(number(seed, "pairs", epoch, int(n))) for n in numbers)
+        return collated([self.example(int(n), random, judging) for n, random in zip(numbers, drawn, strict=True)], self.tokenizer.pad)
 
-    def example(self, n: int, random: np.random.Generator) -> Row:
+    def example(self, n: int, random: np.random.Generator, judging: bool = False) -> Row:
         parts, label = self.parts(n, random)
         row = self.masks.row(parts, label)
         if self.config.objective == "permutation":
             return self.masks.permuted(row, random)
         if self.config.objective == "prefix":
             row.looks = prefix_looks(row)
-        return self.masks.masked(row, random)
+        return self.masks.masked(row, random, judging)
 
     def parts(self, n: int, random: np.random.Generator) -> tuple[list[np.ndarray], int | None]:
         """The sentences of an example, in one part or two, and whether the second follows."""
@@ -73,18 +70,15 @@ class SentencePairs:
         if not self.pairs:
             whole = self.sentences(first, last)
             return [shorter(whole, len(whole) - wanted, random)], None
-        a, b = self.cut(first, last, random)
-        label: int | None = NEXT
         if self.config.objective == "next-sentence":
-            if not len(b) or random.random() < self.elsewhere:
-                b, label = self.other(first, last, len(b) or max(wanted - len(a), 1), random), OTHER
-        else:
-            if not len(b):
-                a, b = a[: len(a) // 2], a[len(a) // 2 :]
-            if self.config.objective == "prefix":
-                label = None
-            elif random.random() < 0.5:
-                a, b, label = b, a, OTHER
+            *places, label = self.cuts.parts(n, wanted, random)
+            return [self.tokens(*place) for place in places], label
+        a, b = self.cut(first, last, random)
+        if not len(b):
+            a, b = a[: len(a) // 2], a[len(a) // 2 :]
+        label = None if self.config.objective == "prefix" else NEXT
+        if label is not None and random.random() < 0.5:
+            a, b, label = b, a, OTHER
         return shortened(a, b, wanted, random), label
 
     def cut(self, first: int, last: int, random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -93,21 +87,14 @@ class SentencePairs:
         a, b = self.sentences(first, middle), self.sentences(middle, last)
         return (a, b) if len(a) else (b, a)
 
-    def other(self, first: int, last: int, size: int, random: np.random.Generator) -> np.ndarray:
-        """Sentences of another document, about `size` tokens; of elsewhere in this one if there is no other."""
-        for _ in range(TRIES):
-            start = int(random.integers(len(self.sizes)))
-            if self.document[start] != self.document[first] and self.sizes[start]:
-                break
-        else:
-            outside = len(self.sizes) - (last - first)
-            start = int(random.integers(outside)) if outside else first
-            start += (last - first) * (outside > 0 and start >= first)
-        stop, tokens = start, 0
-        while stop < len(self.sizes) and tokens < size and self.document[stop] == self.document[start]:
-            tokens += int(self.sizes[stop])
-            stop += 1
-        return self.sentences(start, stop)[:size]
+    def tokens(self, begin: int, end: int) -> np.ndarray:
+        """The ids between two places, which count no closing marks."""
+        if end <= begin:
+            return np.zeros(0, np.int64)
+        before = self.cuts.before
+        first, last = (int(place) - 1 for place in (np.searchsorted(before, begin, side="right"), np.searchsorted(before, end)))
+        found = np.asarray(self.ids[self.begins[first] + begin - before[first] : self.begins[last] + end - before[last]])
+        return found[~closes(found)].astype(np.int64)
 
     def sentences(self, first: int, last: int) -> np.ndarray:
         """The ids of some sentences, without what closes them."""
