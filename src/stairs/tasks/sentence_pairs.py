@@ -71,8 +71,8 @@ class SentencePairs:
             whole = self.sentences(first, last)
             return [shorter(whole, len(whole) - wanted, random)], None
         if self.config.objective == "next-sentence":
-            *places, label = self.cuts.parts(n, wanted, random)
-            return [self.tokens(*place) for place in places], label
+            one, other, follows = self.cuts.parts(n, wanted, random)
+            return [self.tokens(*one), self.tokens(*other)], follows
         a, b = self.cut(first, last, random)
         if not len(b):
             a, b = a[: len(a) // 2], a[len(a) // 2 :]
