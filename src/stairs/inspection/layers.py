@@ -30,8 +30,9 @@ def mix(task: Any, text: str = "") -> Data:
     if not found:
         raise Unsupported(f"this {task.name} run of {task.step} reads one layer and mixes none; tune with --layers all")
     mixes = [
-        {"gamma": one["gamma"], "shares": [{"layer": layer, "share": share} for layer, share in one["layers"].items()]} for one in found
-    ]  # fmt: skip
+        {"gamma": one["gamma"], "learnt": one["learnt"], "shares": [{"layer": layer, "share": share} for layer, share in one["layers"].items()]}
+        for one in found
+    ]
     return {"mixes": mixes}
 
 
