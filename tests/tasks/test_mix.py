@@ -1,5 +1,7 @@
 """Mixes of layers, and readers of words beside them."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 import torch
@@ -17,6 +19,7 @@ from stairs.text.batch import Batch
 from stairs.text.examples import Sensed
 from stairs.text.tokenizer import Tokenizer, TokenizerSpec
 from stairs.training.fit import fit
+from stairs.training.gradients import Gradients
 from stairs.training.options import TrainingOptions
 from stairs.training.run import load
 
@@ -147,6 +150,28 @@ def test_a_reader_of_words_with_the_vectors_at_any_place(place, asks, words, tmp
     assert torch.equal(task.reading.words.weight[2], torch.arange(10.0, 15.0)) and len(task.reading.mixes) == {"both": 2, "none": 0}.get(place, 1)
     measured = fit(task, Examples(train[:40], train[40:]), tmp_path / "run", QUICK)
     assert load(tmp_path / "run").evaluate(train[40:])["error"] == measured["error"]
+
+
+def test_an_interrupted_mix_ends_with_the_same_bits(words, tmp_path, monkeypatch):
+    train = examples("tag")
+    options = dataclasses.replace(QUICK, save_every=3, warmup_steps=4, schedule="inverse-sqrt", beta2=0.98)
+
+    def learn(out):
+        task = new_task("tag", encoder("elmo", words), words, train, transfer="features", whitened=True)
+        fit(task, Examples(train[:40], train[40:]), tmp_path / out, options)
+
+    def interrupted(self, turn, wishes=0, update=Gradients.update):
+        if turn.step == 5:
+            raise KeyboardInterrupt
+        return update(self, turn, wishes)
+
+    learn("whole")
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(Gradients, "update", interrupted)
+        learn("parts")
+    learn("parts")
+    whole, parts = (load(tmp_path / out).head.state_dict() for out in ("whole", "parts"))
+    assert all(torch.equal(tensor, parts[name]) for name, tensor in whole.items())
 
 
 @pytest.mark.parametrize("layers", ["all", "0"])
