@@ -12,8 +12,9 @@ from stairs.errors import BadInput
 from stairs.formats import comparison, file_comparison, huggingface, sentence_transformers, word2vec
 from stairs.formats.vector_reading import Read
 from stairs.models.configs import TransformerConfig
+from stairs.models.transfer import Transfer
 from stairs.models.transformer import Transformer
-from stairs.tasks import Encode, NextToken, Translate, Window
+from stairs.tasks import BiEncoder, Classify, Encode, NextToken, Translate, Window
 from stairs.text.tokenizer import Tokenizer, TokenizerSpec
 
 
@@ -183,3 +184,20 @@ def test_sentences_are_compared_with_the_arpa_file(tmp_path, command):
     (tmp_path / "n.arpa").write_text("\n".join(spoilt) + "\n")
     with pytest.raises(BadInput, match="log-probabilities"):
         file_comparison.of_arpa(task, str(tmp_path / "n.arpa"))
+
+
+def test_a_bi_encoder_is_a_sentence_encoder_and_no_layer(tmp_path):
+    encode = bert(tmp_path / "first")
+    task = BiEncoder(encode.model, encode.tokenizer, Transfer(longest=12), labels=[], low=0.0, high=5.0)
+    (tmp_path / "second").mkdir()
+    sentence_transformers.write(task, tmp_path / "second")
+    assert comparison.of_folder(task, tmp_path / "second", "sentence-transformers")["difference"] < 1e-5
+    with pytest.raises(BadInput, match="convert it to sentence-transformers"):
+        huggingface.write(task, tmp_path / "first")
+
+
+def test_what_a_gpt_learnt_on_top_is_not_left_out_without_a_word(tmp_path):
+    task = gpt(tmp_path)
+    tuned = Classify(task.model, task.tokenizer, labels=["a", "b"], counts=[1, 1])
+    with pytest.raises(BadInput, match="classify learnt on top of gpt has no form in transformers"):
+        huggingface.write(tuned, tmp_path)

@@ -14,7 +14,7 @@ from tokenizers import Tokenizer as Library
 
 from stairs.errors import Unsupported, preview
 from stairs.formats import huggingface, sentence_transformers
-from stairs.progress import say
+from stairs.progress import quiet, say
 from stairs.tasks import Encode, NextToken, Task
 from stairs.tasks.classify import Classify, softmax
 from stairs.tasks.decoding import continuation, generator
@@ -71,7 +71,8 @@ def of_folder(task: Task, folder: Path, format: str) -> dict[str, Any]:
     again = sentence_transformers.read(folder) if format == "sentence-transformers" else huggingface.read(folder)
     short, long = texts_for(task.tokenizer, theirs.longest)
     read = [*short, *long] if reads_head(task) else short
-    found: dict[str, Any] = {"texts": len(read), "difference": vectors_differ(task, again, theirs, read, format)}
+    with quiet():  # nobody asked for these texts
+        found: dict[str, Any] = {"texts": len(read), "difference": vectors_differ(task, again, theirs, read, format)}
     if format == "sentence-transformers":
         return found
     if isinstance(task, Supervised):

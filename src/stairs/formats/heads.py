@@ -8,7 +8,7 @@ from torch import Tensor
 from stairs.errors import Unsupported
 from stairs.models.bert import BERT
 from stairs.models.transfer import Transfer
-from stairs.tasks import TASKS, Classify, Compare, Task
+from stairs.tasks import TASKS, BiEncoder, Classify, Compare, Task
 from stairs.tasks.supervised import Supervised
 from stairs.text.tokenizer import Tokenizer
 
@@ -38,6 +38,8 @@ def head_of(task: Task) -> dict[str, Any] | None:
     if not isinstance(task.model, BERT):
         came = f"the layer that {task.name} learnt on top of {task.step} has no form in transformers"
         raise Unsupported(f"{came}; convert the run it was tuned from, or tune a bert")
+    if isinstance(task, BiEncoder):
+        raise Unsupported("this bi-encoder compares two vectors, which is no layer on top of a bert; convert it to sentence-transformers")
     if task.reading.reads_words or task.reading.layers not in (None, [task.model.depth - 1]):
         what = "a BiLSTM" if task.reading.reads_words else "other layers than the last"
         raise Unsupported(f"this {task.name} reads {what}, which transformers has no place for; tune it without --place and --layers")
