@@ -6,7 +6,7 @@ import re
 import pytest
 
 from stairs.climb.report import page, write
-from stairs.climb.words import either, worded
+from stairs.climb.words import listed, worded
 
 BAD = '<script>alert("x")</script>'
 
@@ -52,7 +52,7 @@ def test_it_says_which_and_why_in_both_languages(report, tmp_path):
     assert "elsewhere" not in shown
     report["rows"][0]["adopted"] = True
     assert "words starts from weights pretrained elsewhere" in page(report, tmp_path) and "+ pretraining elsewhere" in page(report, tmp_path)
-    report["recommendation"] |= {"steps": ["words", "gpt"], "names": either(["words", "gpt"])}
+    report["recommendation"] |= {"steps": ["words", "gpt"], "names": listed(["words", "gpt"])}
     shown = page(report, tmp_path)
     assert "words or gpt" in shown and "words 或 gpt" in shown and shown.count('class="chosen"') == 2
     assert shown.count('lang="en"') == shown.count('lang="zh"')

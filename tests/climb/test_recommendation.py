@@ -61,7 +61,7 @@ def test_of_models_that_cannot_be_told_apart_the_cheaper_is_recommended_with_wha
 def test_a_real_tie_is_said_with_the_better_score_first(ground):
     found = recommend([row("ngram", OTHERS, 0.2), row("tfidf", GOOD, 2.9, ms=1.9, mb=9.0), row("bert", GOOD, 200.0)], ground)
     assert found["steps"] == ["tfidf", "ngram"] and found["names"] == {"en": "tfidf or ngram", "zh": "tfidf 或 ngram"}
-    assert "The tie is real: tfidf or ngram cost about the same" in found["why"]["en"] and "平局：tfidf 或 ngram" in found["why"]["zh"]
+    assert "The tie is real: tfidf and ngram cost about the same" in found["why"]["en"] and "平局：tfidf 和 ngram" in found["why"]["zh"]
     four = recommend([row(name, GOOD) for name in "abcd"], ground)
     assert four["names"] == {"en": "a, b or c", "zh": "a、b 或 c"}
 

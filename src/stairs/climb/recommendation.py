@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from stairs.climb.ground import Ground
-from stairs.climb.words import amount, cost_in_words, either, joined, worded
+from stairs.climb.words import amount, cost_in_words, joined, listed, worded
 from stairs.tasks.bootstrap import Paired, more_examples
 from stairs.tasks.outcomes import groups_of, statistic
 
@@ -44,7 +44,7 @@ def recommend(rows: Sequence[Row], ground: Ground, first: str = "train") -> dict
         "step": names[0], "steps": names, "score": chosen["score"]["value"], "best": rows[0]["step"], "best_score": rows[0]["score"]["value"],
         "as_good": [rows[number]["step"] for number in as_good], "cost": first, "behind_best": behind, "separates": resolution(behind, rows),
     }  # fmt: skip
-    return {**found, "names": either(names), "why": why(found, rows), "rule": worded(f"rule_{first}")}
+    return {**found, "names": listed(names), "why": why(found, rows), "rule": worded(f"rule_{first}")}
 
 
 def difference(paired: Paired, first: int, second: int, examples: int) -> dict[str, Any]:
@@ -102,5 +102,5 @@ def why(found: dict[str, Any], rows: Sequence[Row]) -> dict[str, str]:
     if compared["low"] <= 0:
         parts.append(worded("would_separate", more=amount(compared["more_examples"])))
     if len(found["steps"]) > 1:
-        parts.append(worded("tie", names=either(found["steps"])))
+        parts.append(worded("tie", names=listed(found["steps"], "and")))
     return joined(parts)

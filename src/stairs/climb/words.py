@@ -116,6 +116,7 @@ WORDS: dict[str, tuple[str, str]] = {
                 "没有标签，因此不作推荐：每字符比特数最低者对文本预测得最好。"),
     "unjudged": ("No model that learnt something has a score, so none is recommended.", "还没有学会的模型得到评分，因此不作推荐。"),
     "or": ("{first} or {second}", "{first} 或 {second}"),
+    "and": ("{first} and {second}", "{first} 和 {second}"),
     "alone": ("{step} scores {score:.4f} on the test examples; there was no other model to compare it with.",
               "{step} 在测试集上得分 {score:.4f}；没有其他模型可比。"),
     "best": ("{step} has the best score, {score:.4f}; the next, {next}, is {difference:.4f} behind (95 % interval of the paired difference "
@@ -152,11 +153,11 @@ def worded(name: str, **values: Any) -> dict[str, str]:
     return found
 
 
-def either(names: Sequence[str]) -> dict[str, str]:
-    """A, or B."""
+def listed(names: Sequence[str], last: str = "or") -> dict[str, str]:
+    """A, B or C; with "and" for `last`, A, B and C."""
     if len(names) == 1:
         return dict.fromkeys(LANGUAGES, names[0])
-    return worded("or", first={"en": ", ".join(names[:-1]), "zh": "、".join(names[:-1])}, second=names[-1])
+    return worded(last, first={"en": ", ".join(names[:-1]), "zh": "、".join(names[:-1])}, second=names[-1])
 
 
 def joined(parts: Sequence[dict[str, str]]) -> dict[str, str]:

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from stairs.climb.words import FORMAT, LANGUAGES, QUALITIES, advice, either, joined, worded
+from stairs.climb.words import FORMAT, LANGUAGES, QUALITIES, advice, joined, listed, worded
 from stairs.files import plain
 from stairs.training.folder import RUN
 from stairs.web.asking import Refused
@@ -77,7 +77,7 @@ def checked(report: dict[str, Any]) -> dict[str, Any]:
     return {
         "rows": [row_of(row) for row in report["rows"]],
         "chosen": [] if told is None else [short(name) for name in told["steps"]],
-        "names": None if told is None else either([short(name) for name in told["steps"]]),
+        "names": None if told is None else listed([short(name) for name in told["steps"]]),
         "recommended": texts(advice(told, asks)),
         "data": joined([described(report, counts), *limits(told, counts)]) if asks else None,
     }
