@@ -7,7 +7,7 @@ import pytest
 
 from stairs.climb.ground import Ground
 from stairs.climb.recommendation import cheapest, cost_bin, recommend
-from stairs.climb.words import amount
+from stairs.climb.words import amount, limits
 from stairs.tasks.outcomes import groups_of
 from stairs.text.examples import Text
 
@@ -104,9 +104,21 @@ def test_bins_of_a_factor_of_ten():
 def test_groups_are_drawn_whole_where_examples_have_them(ground):
     assert groups_of(ground.test) is None
     together = replace(ground, test=[replace(own, group=f"file {i // 40}") for i, own in enumerate(ground.test)])
-    assert len(set(groups_of(together.test))) == 10
+    assert len(set(groups_of(together.test))) == 10 and groups_of(together.test[:80]) is None  # two groups say nothing of others
     rows = [row("a", WORSE, 1.0), row("b", GOOD, 40.0)]
     assert recommend(rows, ground)["steps"] == ["b"] and recommend(rows, together)["steps"] == ["a"]  # all its mistakes are in one file
+
+
+def test_a_test_of_few_examples_says_that_it_separates_nothing(ground):
+    small = replace(ground, test=ground.test[:5])
+    rows = [row("ngram", [0, 0, 0, 0, 1], 1.0), row("bert", [1, 1, 1, 1, 1], 400.0)]
+    found = recommend(rows, small)
+    assert found["steps"] == ["ngram"] and found["separates"] is None  # whatever the bootstrap of five examples says
+    assert "5 test examples are too few to separate any two models" in limits(found, 5)["en"]
+    same = recommend([row("a", [1, 1, 1, 1]), row("b", [1, 1, 1, 1])], replace(ground, test=ground.test[:4]))
+    assert same["steps"] == ["a", "b"] and "more than a million more" in same["why"]["en"]
+    assert recommend([row("a", right_on(0.5)), row("b", right_on(0.5, also=range(395, 400)))], ground)["as_good"] == ["b", "a"]
+    assert recommend([row("a", right_on(0.5)), row("b", right_on(0.5, also=range(394, 400)))], ground)["as_good"] == ["b"]
 
 
 def test_one_model_alone_and_none(ground):

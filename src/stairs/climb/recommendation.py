@@ -23,7 +23,41 @@ CHEAPEST_BIN = 3.0  # CPU seconds; the next ends at 30, then 300, ...
 TOLERANCE = 2.0  # within this factor two costs are equal
 NEGLIGIBLE = {"latency": 0.25, "size": 1.0, "memory": 10.0}  # ms, MB and MB: below that, costs are equal
 MOST_NAMES = 3  # of a tie
+FEWEST_DIFFERING = 6  # examples on which two models differ: of fewer, all may speak for one of them by chance (2 / 2^5 is above 5 %)
+HIGHEST = {"bleu": 100.0, "chrf": 100.0}  # what a metric can reach; others 1
 Row = dict[str, Any]
+
+
+class Comparison:
+    """Models on the same test examples."""
+
+    def __init__(self, rows: Sequence[Row], ground: Ground) -> None:
+        self.rows, self.examples, self.groups = rows, len(ground.test), groups_of(ground.test)
+        self.highest = HIGHEST.get(ground.metric, 1.0)
+        self.paired = Paired([statistic(ground.metric, ground.asks, ground.test, row["outcomes"]) for row in rows], self.groups)
+
+    def difference(self, first: int, second: int) -> dict[str, Any]:
+        """How much better one is than another, whether that is more than chance, and if not how many more examples would tell."""
+        found, differing = self.paired.difference(first, second), self.differing(first, second)
+        separated = found["low"] > 0 and differing >= FEWEST_DIFFERING
+        more = more_examples(found["difference"], found.pop("error"), self.examples)
+        more = max(more, self.examples * (FEWEST_DIFFERING / max(differing, 1) - 1))
+        return {**found, "differing": differing, "separated": separated, "more_examples": None if math.isinf(more) else math.ceil(more)}
+
+    def differing(self, first: int, second: int) -> int:
+        """Examples, or groups of them, that the two do not answer equally well."""
+        pairs = zip(self.groups or range(self.examples), self.rows[first]["outcomes"], self.rows[second]["outcomes"], strict=True)
+        return len({unit for unit, one, other in pairs if one != other})
+
+    def resolution(self, behind: Sequence[dict[str, Any]]) -> float | None:
+        """The least difference that this test separates, about: half the width of the paired intervals, or of the score's own if there is but one.
+        None if it is too small to separate anything."""
+        widths = sorted((own["high"] - own["low"]) / 2 for own in behind)
+        score = self.rows[0]["score"]
+        usual = widths[len(widths) // 2] if widths else (score["high"] - score["low"]) / 2
+        units = len(set(self.groups)) if self.groups else self.examples
+        least = max(usual, self.highest * FEWEST_DIFFERING / units)
+        return least if least < self.highest else None
 
 
 def recommend(rows: Sequence[Row], ground: Ground, first: str = "train") -> dict[str, Any] | None:
@@ -32,25 +66,19 @@ def recommend(rows: Sequence[Row], ground: Ground, first: str = "train") -> dict
     if not rows:
         return None
     rows = sorted(rows, key=lambda row: -row["score"]["value"])
-    paired = Paired([statistic(ground.metric, ground.asks, ground.test, row["outcomes"]) for row in rows], groups_of(ground.test))
-    behind = [{"step": row["step"], **difference(paired, 0, number, len(ground.test))} for number, row in enumerate(rows) if number]
-    as_good = [0, *(number for number, own in enumerate(behind, 1) if own["low"] <= 0)]
+    comparison = Comparison(rows, ground)
+    behind = [{"step": row["step"], **comparison.difference(0, number)} for number, row in enumerate(rows) if number]
+    as_good = [0, *(number for number, own in enumerate(behind, 1) if not own["separated"])]
     left = cheapest([rows[number] for number in as_good], first)
     places = [next(number for number, row in enumerate(rows) if row is own) for own in left]  # the better score first
-    tied = [number for number in places if number == places[0] or paired.difference(places[0], number)["low"] <= 0]
+    tied = [number for number in places if number == places[0] or not comparison.difference(places[0], number)["separated"]]
     names = [rows[number]["step"] for number in tied[:MOST_NAMES]]
     chosen = rows[tied[0]]
     found: dict[str, Any] = {
         "step": names[0], "steps": names, "score": chosen["score"]["value"], "best": rows[0]["step"], "best_score": rows[0]["score"]["value"],
-        "as_good": [rows[number]["step"] for number in as_good], "cost": first, "behind_best": behind, "separates": resolution(behind, rows),
+        "as_good": [rows[number]["step"] for number in as_good], "cost": first, "behind_best": behind, "separates": comparison.resolution(behind),
     }  # fmt: skip
     return {**found, "names": listed(names), "why": why(found, rows), "rule": worded(f"rule_{first}")}
-
-
-def difference(paired: Paired, first: int, second: int, examples: int) -> dict[str, Any]:
-    found = paired.difference(first, second)
-    more = more_examples(found["difference"], found.pop("error"), examples)
-    return {**found, "more_examples": None if math.isinf(more) else round(more)}
 
 
 def cheapest(rows: Sequence[Row], first: str = "train") -> list[Row]:
@@ -79,13 +107,6 @@ def cost_bin(seconds: float) -> int:
     return 0 if seconds < CHEAPEST_BIN else 1 + int(math.log10(seconds / CHEAPEST_BIN) + 1e-9)
 
 
-def resolution(behind: Sequence[dict[str, Any]], rows: Sequence[Row]) -> float:
-    """The least difference that this test separates, about: half the width of the paired intervals, or of the score's own if there is but one."""
-    widths = sorted((own["high"] - own["low"]) / 2 for own in behind)
-    score = rows[0]["score"]
-    return widths[len(widths) // 2] if widths else (score["high"] - score["low"]) / 2
-
-
 def why(found: dict[str, Any], rows: Sequence[Row]) -> dict[str, str]:
     """The recommendation's reason, in every language."""
     by_name = {row["step"]: row for row in rows}
@@ -99,7 +120,7 @@ def why(found: dict[str, Any], rows: Sequence[Row]) -> dict[str, str]:
     if not leads:
         costs = {name: cost_in_words(by_name[found[step]]) for name, step in (("cost", "step"), ("best_cost", "best"))}
         parts.append(worded("costs", **names, **costs))
-    if compared["low"] <= 0:
+    if not compared["separated"]:
         parts.append(worded("would_separate", more=amount(compared["more_examples"])))
     if len(found["steps"]) > 1:
         parts.append(worded("tie", names=listed(found["steps"], "and")))

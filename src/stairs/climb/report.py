@@ -6,7 +6,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from stairs.climb.words import WORDS, advice, worded
+from stairs.climb.words import WORDS, advice, limits, worded
 from stairs.files import write_whole
 from stairs.pictures.climb import frontier, staircase
 from stairs.pictures.curves import curves
@@ -104,7 +104,7 @@ def summary(report: dict[str, Any]) -> str:
     data = f"<p class='see'>{both('data', **report['examples'], asks=asked)}</p>" if asked and report["examples"]["test"] else ""
     others = [row["step"] for row in report["rows"] if row.get("adopted")]
     if told is not None:
-        data += f"<p class='see'>{both('separates', test=report['examples']['test'], least=told['separates'])} {marked(told['rule'])}</p>"
+        data += f"<p class='see'>{marked(limits(told, report['examples']['test']))} {marked(told['rule'])}</p>"
     left_out = report.get("left_out") or {}
     data += f"<p class='see'>{both('left_out', **left_out)}</p>" if left_out.get("documents") else ""
     data += f"<p class='see'>{both('adopted', steps=', '.join(others))}</p>" if others else ""

@@ -53,9 +53,9 @@ WORDS: dict[str, tuple[str, str]] = {
     "table": ("Score and cost of each model", "各模型的得分与代价"),
     "table_see": (
         "CPU seconds are those of all threads, after a warm-up; a climb that was stopped and continued adds them up. Milliseconds per text are the "
-        "median of several passes over up to 100 test texts. Memory is the peak above what the process held before: in training, and in loading the "
+        "median of several passes over 100 test texts. Memory is the peak above what the process held before: in training, and in loading the "
         "model and answering those texts.",
-        "CPU 秒数是预热之后所有线程之和；中断后继续的训练会累加。每条文本毫秒数是对至多 100 条测试文本重复测量的中位数。"
+        "CPU 秒数是预热之后所有线程之和；中断后继续的训练会累加。每条文本毫秒数是对 100 条测试文本重复测量的中位数。"
         "内存是超出此前进程占用的峰值：分别在训练时，以及在加载模型并回答这些文本时测得。",
     ),
     "frontier": ("Score against cost", "得分与代价"),
@@ -137,6 +137,8 @@ WORDS: dict[str, tuple[str, str]] = {
     **{f"rule_{first}": texts for first, texts in rules().items()},
     "separates": ("{test} test examples separate two models that differ by about {least:.4f} or more; a smaller difference may be chance.",
                   "{test} 个测试样本大约能分辨相差 {least:.4f} 以上的两个模型；更小的差别可能只是偶然。"),
+    "separates_nothing": ("{test} test examples are too few to separate any two models: give more labelled examples.",
+                          "{test} 个测试样本太少，分不出任何两个模型的高下：请提供更多带标签的样本。"),
     "data": ("{train} training, {dev} validation and {test} test examples; task: {asks}.",
              "训练集 {train} 个样本，验证集 {dev} 个，测试集 {test} 个；任务：{asks}。"),
     "left_out": ("Not read, since validation or test examples hold the same: {paragraphs:,} paragraphs of {documents:,} documents "
@@ -176,6 +178,11 @@ def amount(count: int | None) -> dict[str, str]:
 def cost_in_words(row: dict[str, Any]) -> dict[str, str]:
     found = worded("cost", cpu=row["cpu_seconds"], ms=row["ms_per_text"], mb=row["megabytes"])
     return joined([found, worded("elsewhere")]) if row.get("adopted") else found
+
+
+def limits(told: dict[str, Any], test: float) -> dict[str, str]:
+    """What so many test examples can tell, and what not."""
+    return worded("separates_nothing" if told["separates"] is None else "separates", test=test, least=told["separates"])
 
 
 def advice(told: dict[str, Any] | None, asks: str) -> dict[str, str]:

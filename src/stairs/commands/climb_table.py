@@ -12,7 +12,7 @@ from rich.text import Text
 
 from stairs import progress
 from stairs.climb.ladder import Onlooker
-from stairs.climb.words import WORDS, worded
+from stairs.climb.words import WORDS, limits
 from stairs.progress import say, short
 
 COLUMNS = ("model", "bits/char", "score", "CPU s", "train s", "ms/text", "train MB", "ask MB", "weights", "disk MB")
@@ -51,8 +51,8 @@ def written(report: dict[str, Any]) -> str:
     lines += [f"{row['step']}: {row['cpu_seconds']:.1f} CPU s {WORDS['elsewhere'][0]}" for row in others]
     told = report["recommendation"]
     if told:
-        limits = worded("separates", test=report["examples"]["test"], least=told["separates"])["en"]
-        lines += ["", f"Recommended: {told['names']['en']}. {told['why']['en']}", limits, told["rule"]["en"]]
+        sentences = (limits(told, report["examples"]["test"])["en"], told["rule"]["en"])
+        lines += ["", f"Recommended: {told['names']['en']}. {told['why']['en']}", *sentences]
     elif any("not_learnt" in row for row in report["rows"]):
         lines += ["", "Nothing is recommended: no model that learnt something has a score."]
     return "\n".join(lines)

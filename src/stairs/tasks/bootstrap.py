@@ -87,12 +87,12 @@ def resampled(statistics: Sequence[Statistic], times: int, groups: Sequence[Any]
     return np.concatenate(blocks, 1)
 
 
-def interval(statistic: Statistic, low_and_high: bool = True) -> dict[str, float]:
+def interval(statistic: Statistic, low_and_high: bool = True, groups: Sequence[Any] | None = None) -> dict[str, float]:
     """The metric, and unless it is not wanted its 95 % interval: {"value", "low", "high"}."""
     value = float(statistic.values(np.ones((1, statistic.size)))[0])
     if not low_and_high:
         return {"value": value}
-    found = resampled([statistic], DRAWS)[0]
+    found = resampled([statistic], DRAWS, groups)[0]
     low, high = np.quantile(found[np.isfinite(found)], [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return {"value": value, "low": min(float(low), value), "high": max(float(high), value)}
 

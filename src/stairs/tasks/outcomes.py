@@ -15,10 +15,12 @@ from typing import Any
 import numpy as np
 
 from stairs.tasks import metrics, translation_metrics
-from stairs.tasks.bootstrap import Correlation, Statistic, Sums
+from stairs.tasks.bootstrap import Correlation, Statistic, Sums, interval
 from stairs.tasks.metrics import MacroF1, quotient
+from stairs.text.splitting import grouped
 
 Outcomes = str | list[Any]
+FEWEST_GROUPS = 5  # that are drawn as wholes: of fewer, a draw is hardly ever another one
 DIGITS = 9  # of a score that is kept: enough to tell two float32 apart
 
 
@@ -33,10 +35,21 @@ def truth_of(asks: str, examples: Sequence[Any]) -> list[Any]:
     return [example.label if getattr(example, "score", None) is None else example.score for example in examples]
 
 
-def groups_of(examples: Sequence[Any]) -> list[str] | None:
-    """What belongs together among the examples; one without a group is alone."""
-    found = [getattr(example, "group", None) for example in examples]
-    return [f"g{group}" if group not in (None, "") else f"e{number}" for number, group in enumerate(found)] if any(found) else None
+def groups_of(examples: Sequence[Any]) -> list[int] | None:
+    """The number of each example's group, as examples are split by; None where each is alone, or where groups are too few to draw from."""
+    found = grouped(examples)
+    if not FEWEST_GROUPS <= len(found) < len(examples):
+        return None
+    member = {place: number for number, places in enumerate(found) for place in places}
+    return [member[place] for place in range(len(examples))]
+
+
+def score_of(metric: str, asks: str, examples: Sequence[Any], predictions: Sequence[Any]) -> dict[str, Any]:
+    """One metric with its interval, from groups drawn whole where examples have groups."""
+    groups = groups_of(examples)
+    if groups is None:
+        return measure(asks, examples, predictions)[metric]
+    return interval(statistic(metric, asks, examples, outcomes(metric, asks, examples, predictions)), groups=groups)
 
 
 def measure(asks: str, examples: Sequence[Any], predictions: Sequence[Any]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from stairs.climb.words import FORMAT, LANGUAGES, QUALITIES, advice, joined, listed, worded
+from stairs.climb.words import FORMAT, LANGUAGES, QUALITIES, advice, joined, limits, listed, worded
 from stairs.files import plain
 from stairs.training.folder import RUN
 from stairs.web.asking import Refused
@@ -79,7 +79,7 @@ def checked(report: dict[str, Any]) -> dict[str, Any]:
         "chosen": [] if told is None else [short(name) for name in told["steps"]],
         "names": None if told is None else listed([short(name) for name in told["steps"]]),
         "recommended": texts(advice(told, asks)),
-        "data": joined([described(report, counts), *limits(told, counts)]) if asks else None,
+        "data": joined([described(report, counts), *rule_of(told, counts)]) if asks else None,
     }
 
 
@@ -87,11 +87,12 @@ def described(report: dict[str, Any], counts: dict[str, Any]) -> dict[str, str]:
     return worded("data", **{name: number(counts[name]) for name in ("train", "dev", "test")}, asks=short(report["settings"]["asks"]))
 
 
-def limits(told: dict[str, Any] | None, counts: dict[str, Any]) -> list[dict[str, str]]:
+def rule_of(told: dict[str, Any] | None, counts: dict[str, Any]) -> list[dict[str, str]]:
     """What the test separates, and the rule of the recommendation."""
     if told is None:
         return []
-    return [worded("separates", test=number(counts["test"]), least=number(told["separates"])), texts(told["rule"])]
+    least = told["separates"] if told["separates"] is None else number(told["separates"])
+    return [limits({"separates": least}, number(counts["test"])), texts(told["rule"])]
 
 
 def texts(found: dict[str, str]) -> dict[str, str]:
