@@ -17,7 +17,7 @@ import numpy as np
 from stairs.tasks import metrics, translation_metrics
 from stairs.tasks.bootstrap import Correlation, Statistic, Sums, interval
 from stairs.tasks.metrics import MacroF1, quotient
-from stairs.text.splitting import grouped
+from stairs.text.splitting import find_groups
 
 Outcomes = str | list[Any]
 FEWEST_GROUPS = 5  # that are drawn as wholes: of fewer, a draw is hardly ever another one
@@ -37,7 +37,7 @@ def truth_of(asks: str, examples: Sequence[Any]) -> list[Any]:
 
 def groups_of(examples: Sequence[Any]) -> list[int] | None:
     """The number of each example's group, as examples are split by; None where each is alone, or where groups are too few to draw from."""
-    found = grouped(examples)
+    found = find_groups(examples)
     if not FEWEST_GROUPS <= len(found) < len(examples):
         return None
     member = {place: number for number, places in enumerate(found) for place in places}
