@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import pytest
 
-from stairs import progress  # stairs before torch, whose threads then sleep while they wait
+from stairs import progress, questions  # stairs before torch, whose threads then sleep while they wait
 from stairs.files import cache_folder
 from stairs.machine import cores
 
@@ -56,6 +56,7 @@ def repeatable():
     said = progress.talkative, progress.verbose, progress.shown, progress.listener
     yield
     progress.talkative, progress.verbose, progress.shown, progress.listener = said  # a command within a test decides for itself
+    questions.takes_first = False
 
 
 @pytest.fixture(scope="session")

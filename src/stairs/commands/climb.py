@@ -12,7 +12,7 @@ from tyro.conf import Positional
 
 from stairs import progress
 from stairs.commands import pairs
-from stairs.commands.options import Common, Cutting, Reading, check_seed, corpus_from, parse, refuse_inside, show, spec_from, text_size
+from stairs.commands.options import Common, Cutting, Guessing, Reading, check_seed, corpus_from, parse, refuse_inside, show, spec_from, text_size
 from stairs.errors import BadInput, Unsupported
 from stairs.models.transfer import TAUGHT
 from stairs.progress import say
@@ -28,10 +28,11 @@ CLIMBED = (*TAUGHT, "translate")
 
 
 @dataclass(frozen=True)
-class Climb(Cutting, Reading, Common):
+class Climb(Cutting, Guessing, Reading, Common):
     corpus: Positional[tuple[str, ...]] = ()  # files or folders of text
     labels: str | None = None  # labelled examples of any task: csv, tsv, jsonl, parquet, conll, squad
     task: str | None = None  # what the labels are for: classify, compare, tag, span or translate; found out, or classify if there are none
+    columns: str | None = None  # which of the labels' are meant, by name or number, as text=review,label=stars
     budget: str = "10m"  # time for all steps, such as 90s, 10m or 2h
     steps: str | None = None  # only these, separated by commas
     adopted: tuple[str, ...] = ()  # runs, or installed packages of weights, that are climbed as well; the installed ones that are known if not given
@@ -105,7 +106,7 @@ def asked(options: Climb) -> str:
         return options.task or "classify"
     from stairs.text.labelled import guess_task
 
-    task = options.task or guess_task(options.labels)
+    task = options.task or guess_task(options.labels, options.encoding, options.columns)
     if task not in CLIMBED:
         there = f"climb judges {', '.join(CLIMBED)}: name one of them with --task, or give another file"
         raise Unsupported(f"{options.labels} holds examples for {task}; {there}")
@@ -142,7 +143,7 @@ def examples(options: Climb, asks: str) -> list[Any]:
         return [] if options.corpus else embedded(asks)
     from stairs.text.labelled import read
 
-    return list(read(options.labels, asks, encoding=options.encoding, group=options.group).examples)
+    return list(read(options.labels, asks, columns=options.columns, encoding=options.encoding, group=options.group).examples)
 
 
 def embedded(asks: str) -> list[Any]:

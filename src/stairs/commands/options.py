@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, TypeVar
 
-from stairs import progress
+from stairs import progress, questions
 from stairs.errors import BadInput
 from stairs.files import plain
 from stairs.models.sizes import USUAL_MIN_COUNT, USUAL_TOKENIZER
@@ -39,6 +39,11 @@ class Common:
     json: bool = False  # print JSON on stdout
     quiet: bool = False  # no progress and no prose on stderr
     debug: bool = False  # show the traceback of an error
+
+
+@dataclass(frozen=True, kw_only=True)
+class Guessing:
+    yes: bool = False  # take the likeliest reading of a labelled file where several fit and nobody can be asked
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,6 +78,7 @@ def parse(kind: type[Kind], arguments: Sequence[str], command: str, about: str) 
             raise
         raise BadInput(sentence(said.getvalue(), command)) from None
     switch_progress(options)
+    questions.takes_first = getattr(options, "yes", False)
     return options
 
 

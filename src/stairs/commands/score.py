@@ -6,7 +6,7 @@ from typing import Any
 
 from tyro.conf import Positional
 
-from stairs.commands.options import TABLES, Common, Reading, corpus_from, opened, parse, show
+from stairs.commands.options import TABLES, Common, Guessing, Reading, corpus_from, opened, parse, show
 from stairs.errors import BadInput
 
 ABOUT = """Judge a run on a file: bits per character and perplexity of a text, the loss and accuracy of a bert on words left out of it, BLEU
@@ -18,7 +18,7 @@ LARGEST = 1 << 26  # bytes of a file of questions
 
 
 @dataclass(frozen=True)
-class Score(Reading, Common):
+class Score(Guessing, Reading, Common):
     run: Positional[str]  # a run folder
     file: Positional[str]  # text, labelled examples, analogies or word similarities; - for stdin
     second: Positional[tuple[str, ...]] = ()  # of pairs in two files, the other one
@@ -73,7 +73,7 @@ def is_pairs(options: Score) -> bool:
     from stairs.text.labelled import guess_task
 
     try:
-        return guess_task(options.file, options.encoding) == "compare"
+        return guess_task(options.file, options.encoding, options.columns) == "compare"
     except BadInput:
         return False
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from tyro.conf import Positional
 
-from stairs.commands.options import TABLES, Common, parse, run_name, show
+from stairs.commands.options import TABLES, Common, Guessing, parse, run_name, show
 from stairs.commands.train import training_of
 from stairs.errors import BadInput, Unsupported
 from stairs.files import write_json
@@ -31,11 +31,11 @@ MOST_LABELS = 24  # in a table for people
 
 
 @dataclass(frozen=True)
-class Tune(TrainingOptions, Transfer, Common):
+class Tune(TrainingOptions, Transfer, Guessing, Common):
     run: Positional[str] = ""  # a run folder whose step encodes; or words, or ngram
     labels: Positional[str] = ""  # a file of labelled examples
     task: Literal["classify", "compare", "tag", "span", "sense", "similar"] | None = None  # found out if not given
-    columns: str | None = None  # which are meant, as text=review,label=stars
+    columns: str | None = None  # which are meant, by name or number, as text=review,label=stars
     group: str | None = None  # column, by name or number, such as an author or a document: examples that agree in it stay together
     dev: str | None = None  # validation examples, which choose the best weights; a tenth of the others if not given
     test: str | None = None  # test examples, judged once at the end; a tenth of the others if not given
@@ -100,7 +100,7 @@ def check(options: Tune) -> None:
 def found_out(options: Tune) -> str:
     from stairs.text.labelled import guess_task
 
-    asks = guess_task(options.labels, options.encoding)
+    asks = guess_task(options.labels, options.encoding, options.columns)
     if asks not in NAMES:
         raise BadInput(f"{options.labels} holds examples for {asks}, which stairs tune does not teach; there are {', '.join(NAMES)}")
     return asks

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from stairs.errors import BadInput, preview
 from stairs.progress import say
-from stairs.text.labelled.columns import Columns, best, couples, listed, matched, named, words
-from stairs.text.labelled.texts import number
+from stairs.text.labelled.columns import Columns, candidates, couples, listed, matched, named, words
+from stairs.text.labelled.profile import number
 
 WORD_PAIRS = couples("""
     word1+word2 word_1+word_2 w1+w2 w_1+w_2 first+second word_a+word_b first_word+second_word word_one+word_two a+b word+word.1
@@ -111,9 +111,9 @@ class Table:
         return chosen["first"], chosen["second"], chosen["score"]
 
     def score(self, places: list[int]) -> int:
-        header = best([self.labels[place] for place in places], SCORES) if self.header else None
-        if header is not None:
-            return self.labels.index(header)
+        by_name = candidates([self.labels[place] for place in places], [SCORES[:4], SCORES[4:]]) if self.header else []
+        if len(by_name) == 1:
+            return self.labels.index(by_name[0])
         left = [place for place in places if place not in self.index]
         if len(left) != 1:
             raise self.unclear("no column of numbers can be the score" if not left else "several columns of numbers can be the score")

@@ -19,13 +19,14 @@ from stairs.text.files import printable
 from stairs.text.labelled.aligned import read_aligned, sibling
 from stairs.text.labelled.columns import ROLES, Columns
 from stairs.text.labelled.guess import guess_task
+from stairs.text.labelled.label_lines import begins_with_labels, is_fasttext
 from stairs.text.labelled.notes import Notes, unseen_labels
 from stairs.text.labelled.schemes import Converted, Scheme
 from stairs.text.labelled.senses import read_senses
 from stairs.text.labelled.spans import read_spans
 from stairs.text.labelled.spool import keep
 from stairs.text.labelled.tags import read_tags
-from stairs.text.labelled.texts import is_fasttext, read_pairs, read_texts, read_translations
+from stairs.text.labelled.texts import read_pairs, read_texts, read_translations
 
 __all__ = ["Example", "Labelled", "Pair", "Span", "Tagged", "Text", "Translation", "guess_task", "read", "unseen_labels"]
 
@@ -88,4 +89,5 @@ def without_columns(path: Any, task: str, encoding: str | None) -> str:
         return "questions have none: those of one passage stay together anyway"
     if task == "sense":
         return "words with senses have none of groups"
-    return "lines of fastText have none" if task == "classify" and is_fasttext(path, encoding) else ""
+    is_lines = task == "classify" and (is_fasttext(path, encoding) or begins_with_labels(path, encoding))
+    return "lines that begin with their label have none" if is_lines else ""

@@ -15,13 +15,21 @@ def couples(text: str) -> list[tuple[str, str]]:
     return [(one, two) for one, _, two in (couple.partition("+") for couple in text.split())]
 
 
-TEXT = words("""
-    text content sentence review review_body body comment document article utterance tweet message query question description abstract
-    headline title 文本 内容 正文 评论 评价 句子 标题 文字 text_a sentence1""")
-LABEL = words("""
-    label labels gold_label class category target topic sentiment intent polarity emotion stars rating class_index cat tag y
-    is_duplicate quality relation entailment entailment_judgment 标签 类别 分类 情感 主题 类型 label_desc label_text""")
-SCORE = words("score similarity similarity_score relatedness relatedness_score sim gold_score 分数 得分 相似度")
+TEXT = tuple(map(words, (  # the likelier ones first; two of one line leave a choice
+    "text 文本",
+    """content sentence review review_body body comment document article utterance tweet message
+    内容 正文 评论 评价 句子 文字 text_a sentence1""",
+    "query question description abstract",
+    "headline title 标题",
+)))  # fmt: skip
+LABEL = tuple(map(words, (
+    "label 标签",
+    """labels gold_label class category target topic sentiment intent polarity emotion stars rating class_index cat tag y
+    is_duplicate quality relation entailment entailment_judgment 类别 分类 情感 主题 类型 label_desc label_text""",
+)))  # fmt: skip
+OWN_LABEL = ("label", "gold_label", "标签")  # of a pair: there may be a score beside it
+NEGATIVE = words("negative neg hard_negative hard_neg negatives negative_text")  # the third of a triplet
+SCORE = (words("score similarity similarity_score relatedness relatedness_score sim gold_score 分数 得分 相似度"),)
 PAIRS = couples("""
     sentence1+sentence2 sentence_1+sentence_2 sentence_a+sentence_b text1+text2 text_1+text_2 text_a+text_b question1+question2
     premise+hypothesis first+second s1+s2 q1+q2 a+b #1_string+#2_string query+title query+document question+sentence question+answer
@@ -40,8 +48,9 @@ ROLES = {
     "span": (),
     "sense": (),
 }
+MOST_PARTS = 4  # of a name: a longer one is a sentence
 LISTED = 6  # columns that an error names
-ALSO = {"compare": ("score",)}  # a role that may stand for the last one
+ALSO = {"compare": ("score",), "tag": ("sentence",)}  # a score may stand for the label; which sentence a word is of
 
 Columns = str | Mapping[str, str] | Sequence[str] | None
 
@@ -77,60 +86,35 @@ def listed(columns: Sequence[str]) -> str:
     return shown + (f" and {len(columns) - LISTED} more" if len(columns) > LISTED else "") if columns else "no columns"
 
 
-def choose(name: str, line: int, columns: Sequence[str], task: str, asked: dict[str, str]) -> dict[str, str]:
-    """A column for each role; `asked` wins, the rest is guessed; complains with the columns there are."""
-    for role, column in asked.items():
-        if column not in columns:
-            raise fault(name, line, f"no column {preview(column)} for the {role}; it has {listed(columns)}")
-    chosen = dict(asked)
-    free = [column for column in columns if column not in asked.values()]
-    guess = {"classify": guess_text, "compare": guess_pair, "translate": guess_aligned}[task]
-    for role, column in guess(free).items():
-        chosen.setdefault(role, column)
-    if task == "compare" and {"label", "score"} <= set(chosen):
-        chosen.pop("score" if "label" in asked or "score" not in asked else "label")
-    roles = [role for role in ROLES[task] if role != "label" or "score" not in chosen]
-    spare = [column for column in columns if column not in chosen.values()]
-    missing = [role for role in roles if role not in chosen]
-    if chosen and len(missing) == 1 and len(spare) == 1 and "id" not in plain(spare[0]).split("_"):
-        chosen[missing.pop()] = spare[0]
-    if missing:
-        wanted = " or ".join(missing) if len(missing) == 1 else f"{', '.join(missing[:-1])} and {missing[-1]}"
-        cure = ",".join(f"{role}=NAME" for role in roles)
-        raise fault(name, line, f"no column for {wanted} among {listed(columns)}; add a header line or name them with --columns {cure}")
-    for role in chosen:
-        if list(columns).count(chosen[role]) > 1:
-            raise fault(name, line, f"two columns are called {preview(chosen[role])}; rename one of them")
-    return {role: chosen[role] for role in (*roles, *ALSO.get(task, ())) if role in chosen}
+def candidates(columns: Sequence[str], names: Sequence[Sequence[str]]) -> list[str]:
+    """The columns with the likeliest names, in their order; whole names before parts of one ('review_text')."""
+    spelled = [(column, plain(column)) for column in columns]
+    parts = [(column, name.split("_")) for column, name in spelled]
+    parts = [(column, own) for column, own in parts if len(own) <= MOST_PARTS and "id" not in own]
+    whole = ([column for column, name in spelled if name in own] for own in names)
+    within = ([column for column, own in parts if set(own) & set(likely)] for likely in names)
+    return next(filter(None, whole), None) or next(filter(None, within), [])
+
+
+def column_called(columns: Sequence[str], called: str) -> str | None:
+    """A column by its name, or by its number from 1."""
+    if called in columns:
+        return called
+    return columns[int(called) - 1] if re.fullmatch(r"[1-9]\d{0,3}", called) and int(called) <= len(columns) else None
 
 
 def group_column(name: str, line: int, columns: Sequence[str], group: str) -> str:
     """The column of the groups, by its name, or by its number from 1."""
-    if group in columns:
-        return group
-    if re.fullmatch(r"[1-9]\d{0,3}", group) and int(group) <= len(columns):
-        return columns[int(group) - 1]
-    raise fault(name, line, f"no column {preview(group)} for --group; name one of {listed(columns)}, or its number")
+    found = column_called(columns, group)
+    if found is None:
+        raise fault(name, line, f"no column {preview(group)} for --group; name one of {listed(columns)}, or its number")
+    return found
 
 
-def best(columns: Sequence[str], names: Sequence[str]) -> str | None:
-    """The column with the likeliest name; a whole name before a part of one ('review_text')."""
-    whole = {plain(column): column for column in reversed(columns)}
-    for name in names:
-        if name in whole:
-            return whole[name]
-    for name in names:
-        for column in columns:
-            parts = plain(column).split("_")
-            if name in parts and "id" not in parts:
-                return column
-    return None
-
-
-def guess_text(columns: Sequence[str]) -> dict[str, str]:
-    label = best(columns, LABEL)
-    text = best([column for column in columns if column != label], TEXT)
-    return {role: column for role, column in (("text", text), ("label", label)) if column}
+def guess_text(columns: Sequence[str]) -> dict[str, list[str]]:
+    label = candidates(columns, LABEL)
+    text = candidates([column for column in columns if column not in label], TEXT)
+    return {role: found for role, found in (("text", text), ("label", label)) if found}
 
 
 def matched(columns: Sequence[str], pairs: Sequence[tuple[str, str]]) -> tuple[str, str] | None:
@@ -138,17 +122,18 @@ def matched(columns: Sequence[str], pairs: Sequence[tuple[str, str]]) -> tuple[s
     return next(((whole[one], whole[two]) for one, two in pairs if one in whole and two in whole), None)
 
 
-def guess_pair(columns: Sequence[str]) -> dict[str, str]:
+def guess_pair(columns: Sequence[str]) -> dict[str, list[str]]:
     pair = matched(columns, PAIRS)
-    chosen = dict(zip(("first", "second"), pair, strict=True)) if pair else {}
+    chosen = {role: [column] for role, column in zip(("first", "second"), pair or (), strict=False)}
     rest = [column for column in columns if not pair or column not in pair]
-    label, score = best(rest, LABEL), best(rest, SCORE)
-    if score and (not label or plain(label) not in ("label", "gold_label")):
-        return chosen | {"score": score}
-    return chosen | ({"label": label} if label else {})
+    label, score = candidates(rest, LABEL), candidates(rest, SCORE)
+    own = [column for column in label if plain(column) in OWN_LABEL]
+    if own:
+        return chosen | {"label": own}
+    return chosen | {role: found for role, found in (("score", score), ("label", [each for each in label if each not in score])) if found}
 
 
-def guess_aligned(columns: Sequence[str]) -> dict[str, str]:
+def guess_aligned(columns: Sequence[str]) -> dict[str, list[str]]:
     languages = [column for column in columns if is_language(column)]
     pair = matched(columns, ALIGNED) or (tuple(languages) if len(languages) == 2 else None)
-    return dict(zip(("source", "target"), pair, strict=True)) if pair else {}
+    return {role: [column] for role, column in zip(("source", "target"), pair or (), strict=False)}

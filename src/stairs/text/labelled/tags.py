@@ -13,8 +13,8 @@ from stairs.text.labelled.columns import Columns, named
 from stairs.text.labelled.files import ending, fault, lines
 from stairs.text.labelled.notes import Notes
 from stairs.text.labelled.schemes import MARK, Scheme
+from stairs.text.labelled.tokens import LONGEST, tokens_in
 
-LONGEST = 10_000  # words in a sentence
 CONLLU = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 WORD_ID = re.compile(r"[1-9]\d*")
 OTHER_ID = re.compile(r"[1-9]\d*-[1-9]\d*|\d+\.[1-9]\d*")  # a multiword token, an empty node: neither is a word of the sentence
@@ -34,6 +34,9 @@ def read_tags(path: str | Path, encoding: str | None, columns: Columns, notes: N
         asked = named(columns, "tag")
     except ValueError as error:
         raise BadInput(f"columns {preview(columns)} do not fit; {error}") from None
+    tokens = tokens_in(path, encoding, asked)
+    if tokens:
+        return tokens.described + ("" if columns else " (guessed)"), tokens.sentences(scheme, notes)
     if is_conllu(path, encoding):
         word, tag = (asked.get(role, usual).lower() for role, usual in (("word", "form"), ("tag", "upos")))
         for name in (word, tag):

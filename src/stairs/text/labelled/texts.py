@@ -1,25 +1,25 @@
-"""Texts, pairs and translations out of the rows of a table, and fastText lines."""
+"""Texts, pairs and translations out of the rows of a table."""
 
-import math
-import re
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 from stairs.errors import BadInput, preview
+from stairs.questions import Undecided
 from stairs.text.examples import Pair, Text, Translation
-from stairs.text.files import printable
-from stairs.text.labelled.columns import Columns, choose, group_column, guess_aligned, named
-from stairs.text.labelled.files import ending, fault, lines
+from stairs.text.labelled import choice
+from stairs.text.labelled.choice import choose, without_header
+from stairs.text.labelled.columns import Columns, group_column, guess_aligned, named
+from stairs.text.labelled.files import ending, fault
 from stairs.text.labelled.jsons import Records, describe
+from stairs.text.labelled.label_lines import FASTTEXT, begins_with_labels, is_fasttext, label_lines
 from stairs.text.labelled.notes import Notes
 from stairs.text.labelled.parquet import Parquet
+from stairs.text.labelled.profile import LISTED, number
 from stairs.text.labelled.tables import Table
 
-FASTTEXT = "__label__"
 SAMPLE = 1000  # rows looked at to tell a score from a label
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 Rows = Iterable[tuple[int, list[Any]]]
 
@@ -39,7 +39,9 @@ def table(path: str | Path, encoding: str | None, task: str = "classify") -> Tab
 
 def read_texts(path: str | Path, encoding: str | None, columns: Columns, notes: Notes, group: str | None = None) -> tuple[str, Iterator[Text]]:
     if is_fasttext(path, encoding):
-        return f"labels from {FASTTEXT}, the rest is text", fasttext(path, encoding, notes)
+        return f"labels from {FASTTEXT}, the rest is text", label_lines(path, encoding, notes, FASTTEXT)
+    if columns is None and begins_with_labels(path, encoding):
+        return "label from the first word of each line, the rest is text (guessed)", label_lines(path, encoding, notes, "")
     rows, chosen = open_rows(path, encoding, "classify", columns, group)
     return shown(chosen, columns), texts(rows.name, rows.pick(list(chosen.values())), chosen, notes)
 
@@ -50,7 +52,18 @@ def read_pairs(path: str | Path, encoding: str | None, columns: Columns, notes: 
     first = list(islice(picked, SAMPLE))
     if "label" in chosen and any(fraction(values[2]) for _, values in first) and all(number(values[2]) is not None for _, values in first):
         chosen = {"score" if role == "label" else role: column for role, column in chosen.items()}
+    elif "label" in chosen and len(first) == SAMPLE and all(number(values[2]) is not None for _, values in first):
+        picked = without_fractions(rows.name, picked)
     return shown(chosen, columns), pairs(rows.name, chain(first, picked), chosen, notes)
+
+
+def without_fractions(name: str, rows: Rows) -> Iterator[tuple[int, list[Any]]]:
+    """Behind many whole numbers, which were taken for labels, a fraction says that they were scores."""
+    for line, values in rows:
+        if fraction(values[2]):
+            cure = "say that they are scores with --columns score=NAME"
+            raise fault(name, line, f"{preview(values[2])} where whole numbers were taken for labels; {cure}")
+        yield line, values
 
 
 def read_translations(
@@ -73,19 +86,23 @@ def open_rows(
         if len(rows.columns) < 2:
             raise fault(rows.name, rows.line, "one field; put the source, a tab and its translation on each line")
         asked = dict(zip(("source", "target"), rows.columns, strict=False))
+    rows = without_header(rows, asked)
     if group is None:
-        return rows, choose(rows.name, rows.line, rows.columns, task, asked)
+        return rows, choose(rows, task, asked)
     column = group_column(rows.name, rows.line, rows.columns, group)
-    others = [other for other in rows.columns if other != column or other in asked.values()]
+    is_role = column in asked.values() or any(found == [column] for found in choice.GUESSES[task](rows.columns).values())  # by its name
+    others = [other for other in rows.columns if other != column or is_role]
     try:
-        chosen = choose(rows.name, rows.line, others, task, asked)
+        chosen = choose(rows, task, asked, others)
+    except Undecided:
+        raise
     except BadInput:  # it is the text or the label only if nothing else can be
-        chosen = choose(rows.name, rows.line, rows.columns, task, asked)
+        chosen = choose(rows, task, asked)
     return rows, {**chosen, "group": column}
 
 
 def shown(chosen: dict[str, str], columns: Columns) -> str:
-    return ", ".join(f"{role} from {column!r}" for role, column in chosen.items()) + ("" if columns else " (guessed)")
+    return choice.shown(chosen) + ("" if columns else " (guessed)")
 
 
 def as_group(name: str, line: int, column: str, value: Any) -> str:
@@ -107,20 +124,15 @@ def as_label(name: str, line: int, column: str, value: Any) -> str:
     if isinstance(value, int | float):
         return str(value)
     if not isinstance(value, str):
-        raise fault(name, line, f"the label {preview(column)} is {describe(value)}; give a string or a number")
+        cure = "give one label, or for marked stretches of text CoNLL columns" if isinstance(value, list | dict) else "give a string or a number"
+        raise fault(name, line, f"the label {preview(column)} is {describe(value)}; {cure}")
     label = value.strip()
     if not label:
         raise fault(name, line, f"the label {preview(column)} is empty; fill it in or remove the row")
+    if LISTED.fullmatch(label):
+        cure = "give one label, or for tags a record with a list of words and one of tags on each line of a .jsonl file"
+        raise fault(name, line, f"the label {preview(column)} is a list written as text; {cure}")
     return label
-
-
-def number(value: Any) -> float | None:
-    """3.8, '3.8' and the '3,8' of other countries; None for what is no finite number."""
-    if isinstance(value, str):
-        value = value.strip()
-        value = value.replace(",", ".") if value.count(",") == 1 and "." not in value else value
-        return float(value) if NUMBER.fullmatch(value) and math.isfinite(float(value)) else None
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) else None
 
 
 def fraction(value: Any) -> bool:
@@ -163,27 +175,3 @@ def translations(name: str, rows: Rows, chosen: dict[str, str], notes: Notes) ->
         source, target = as_text(name, line, chosen["source"], one), as_text(name, line, chosen["target"], two)
         if not notes.is_blank(name, line, source, target):
             yield Translation(source, target, f"{name}:{line}", *(as_group(name, line, chosen["group"], own) for own in group))
-
-
-def is_fasttext(path: str | Path, encoding: str | None) -> bool:
-    if ending(path) in (".parquet", ".json", ".jsonl", ".ndjson"):
-        return False
-    return next((text for _, text in lines(path, encoding) if text.strip()), "").startswith(FASTTEXT)
-
-
-def fasttext(path: str | Path, encoding: str | None, notes: Notes) -> Iterator[Text]:
-    name = printable(path)
-    for line, row in lines(path, encoding):
-        if not row.strip():
-            continue
-        mark, _, text = row.partition(" ") if " " in row else row.partition("\t")
-        label = mark.removeprefix(FASTTEXT)
-        if not mark.startswith(FASTTEXT) or not label:
-            raise fault(name, line, f"{preview(mark)} where {FASTTEXT}NAME should be; begin each line with the label")
-        text = text.strip()
-        if text.startswith(FASTTEXT):
-            raise fault(name, line, f"more than one label; keep one {FASTTEXT} a line")
-        if not notes.is_blank(name, line, text):
-            notes.text(text)
-            notes.label(label)
-            yield Text(text, label, f"{name}:{line}")
