@@ -171,6 +171,7 @@ def test_too_few_to_hold_some_back():
 
 
 def test_examples_that_another_file_holds_as_well_are_counted():
+    assert count_shared([Span("Who?", "It was he.", ())], [Span("When?", "it was  he.", ()), Span("Who?", "It was she.", ())]) == 1
     assert count_shared(texts(10), [Text("TEXT  number 3", "x"), Text("text number 30", "x"), Text("textnumber4", "x")]) == 2
 
 
@@ -180,3 +181,13 @@ def test_a_label_that_is_judged_is_learnt_as_well(seed):
     parts = split([*texts(60), *rare, *(Text(f"many {i}", f"label {i % 20}") for i in range(60))], sizes(range(124)), seed)
     learnt = {example.label for example in parts["train"]}
     assert {example.label for part in parts.values() for example in part} == learnt
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_with_a_column_every_label_is_learnt_and_judged(seed):
+    given = [Text(f"text {i} of {g}", "common" if i else f"rare {g % 15}", group=f"g{g}") for g in range(30) for i in range(9)]
+    parts = split(given, sizes(given), seed, column="g")
+    labels = {example.label for example in given}
+    assert not torn(parts, lambda example: example.group) and labels == {example.label for example in parts["train"]}
+    assert labels == {example.label for part in ("dev", "test") for example in parts[part]}
+    assert len(split(given, {"train": 50}, seed, column="g")["train"]) == 50, "what is only drawn from need not be split"

@@ -117,6 +117,7 @@ def split(
     """
     groups = find_groups(examples)
     named = len({group_of(example) for example in examples} - {""})
+    column = column if len(sizes) > 1 else None  # what is only drawn from is not split
     if column is not None:
         check_column(examples, groups, sizes, source, column, cure)
     elif len(groups) < len(sizes):
@@ -126,15 +127,17 @@ def split(
         if len(groups) < len(sizes):
             raise BadInput(f"{source} has {len(groups)} different examples, too few to hold some back; {cure}")
     labels = [getattr(example, "label", None) for example in examples]
-    assigned = assign(groups, labels, sizes, np.random.default_rng(seed))
+    assigned = assign(groups, labels, sizes, np.random.default_rng(seed), every_label=column is not None)
     if column is not None:
         check_labels(assigned, groups, labels, source, column)
     trim(assigned, sizes, np.random.default_rng([seed, 1]))
     return {part: [examples[place] for place in sorted(assigned[part])] for part in sizes}
 
 
-def assign(groups: list[list[int]], labels: Sequence[Any], sizes: Mapping[str, float], random: np.random.Generator) -> dict[str, list[int]]:
-    """The places of the examples of each part."""
+def assign(
+    groups: list[list[int]], labels: Sequence[Any], sizes: Mapping[str, float], random: np.random.Generator, every_label: bool = False
+) -> dict[str, list[int]]:
+    """The places of the examples of each part; with `every_label` each label is judged, if it is in more than one group."""
     total, asked = len(labels), sum(sizes.values())
     wanted = dict(sizes) if asked >= total - 0.5 else {**sizes, UNUSED: total - asked}
     numbers = {label: number for number, label in enumerate(dict.fromkeys(labels), 1)}  # 0 counts all of them
@@ -154,6 +157,8 @@ def assign(groups: list[list[int]], labels: Sequence[Any], sizes: Mapping[str, f
         holds[names[chosen]].append(group)
     fill_empty(holds, labels, list(sizes))
     teach_all(holds, labels, names[0])
+    if every_label:
+        judge_all(holds, labels, names[0], list(sizes)[-1])
     return {part: [place for group in groups for place in group] for part, groups in holds.items()}
 
 
@@ -178,6 +183,22 @@ def teach_all(holds: dict[str, list[list[int]]], labels: Sequence[Any], first: s
             holds[part].remove(group)
             holds[first].append(group)
             learnt |= {labels[place] for place in group}
+
+
+def judge_all(holds: dict[str, list[list[int]]], labels: Sequence[Any], first: str, last: str) -> None:
+    """A label that would be learnt only is judged as well, by its smallest group that takes no label away from those that are learnt."""
+    inside = {part: Counter(label for group in own for label in {labels[place] for place in group}) for part, own in holds.items()}
+    for label in sorted(set(labels), key=str):
+        if any(inside[part][label] for part in holds if part not in (first, UNUSED)):
+            continue
+        spare = [group for group in holds[first] if label in {labels[i] for i in group} and all(inside[first][labels[i]] > 1 for i in group)]
+        if spare:
+            group = min(spare, key=len)
+            holds[first].remove(group)
+            holds[last].append(group)
+            for other in {labels[place] for place in group}:
+                inside[first][other] -= 1
+                inside[last][other] += 1
 
 
 def trim(assigned: dict[str, list[int]], sizes: Mapping[str, float], random: np.random.Generator) -> None:
@@ -220,6 +241,10 @@ def check_labels(assigned: dict[str, list[int]], groups: list[list[int]], labels
 
 
 def count_shared(train: Sequence[Any], other: Sequence[Any]) -> int:
-    """How many of the others are among those that are learnt from, but for case and white space."""
-    known = {example_hash(example) for example in train}
-    return sum(example_hash(example) in known for example in other)
+    """How many of the others have a text that is learnt from, but for case and white space; of questions, the passage."""
+
+    def name(example: Any) -> bytes:
+        return text_hash(example.passage) if isinstance(example, Span) else example_hash(example)
+
+    known = set(map(name, train))
+    return sum(name(example) in known for example in other)
