@@ -14,8 +14,11 @@ from stairs.formats.vector_reading import Read
 from stairs.models.configs import TransformerConfig
 from stairs.models.transfer import Transfer
 from stairs.models.transformer import Transformer
-from stairs.tasks import BiEncoder, Classify, Encode, NextToken, Translate, Window
+from stairs.tasks import BiEncoder, Classify, Encode, NextToken, Similar, Translate, Window
+from stairs.tasks.ground import ByWords
+from stairs.text.examples import Text
 from stairs.text.tokenizer import Tokenizer, TokenizerSpec
+from stairs.training.run import FORMAT, Run, versions
 
 
 def words(folder, parts=("words",)):
@@ -201,3 +204,19 @@ def test_what_a_gpt_learnt_on_top_is_not_left_out_without_a_word(tmp_path):
     tuned = Classify(task.model, task.tokenizer, labels=["a", "b"], counts=[1, 1])
     with pytest.raises(BadInput, match="classify learnt on top of gpt has no form in transformers"):
         huggingface.write(tuned, tmp_path)
+
+
+def test_a_run_of_texts_is_written_as_its_encoder_and_one_without_a_model_is_not(tmp_path, command):
+    encode = bert(tmp_path / "first")
+    sentences = Encode(encode.model, encode.tokenizer, pooling="cls", normalize=True)
+    as_run(Similar(sentences, TEXTS), tmp_path / "runs/a")
+    done = command("convert", "runs/a", "sentence-transformers", "--out", "out", "--json")
+    assert done.code == 0 and json.loads(done.out)["pooling"] == "cls" and "only the encoder" in done.err, done.err
+    as_run(ByWords.learned([Text("good soup", "good"), Text("bad rain", "bad")] * 3, encode.tokenizer), tmp_path / "runs/b")
+    refused = command("convert", "runs/b", "huggingface", "--out", "other")
+    assert refused.code == 2 and "only bert, gpt and transformer runs" in refused.err, refused.err
+
+
+def as_run(task, place):
+    with Run(place).writing({"format": FORMAT, **task.describe(), "seed": 0, "data": {}, "versions": versions()}):
+        Run(place).keep(task)

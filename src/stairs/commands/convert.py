@@ -98,10 +98,14 @@ def folder(task: Any, options: Convert) -> tuple[dict[str, Any], str]:
 
     from stairs.formats.comparison import of_folder
     from stairs.formats.output import new_folder
+    from stairs.tasks.beside import Beside
 
-    form = import_module(f"stairs.formats.{options.format.replace('-', '_')}")
-    if not task.model.can("encode") or task.name == "window":
+    form, model = import_module(f"stairs.formats.{options.format.replace('-', '_')}"), getattr(task, "model", None)
+    if model is None or not model.can("encode") or task.name == "window":
         raise unfit(task, options, "bert, gpt and transformer runs" if options.format == "huggingface" else "bert runs")
+    if isinstance(task, Beside):
+        say(f"only the encoder is written: what this run keeps for the task {task.name} has no place in {options.format}")
+        task = task.encoder
     with new_folder(options.out) as aside:
         about = form.write(task, aside)
         found = of_folder(task, aside, options.format)

@@ -169,18 +169,20 @@ def chances_at(model: Any, ids: list[int], mask: int) -> np.ndarray:
 
 def continuations_agree(task: NextToken, again: Any, theirs: Folder, texts: list[str]) -> int:
     """How many texts are continued, greedily, with the same words: all of them."""
-    settings = theirs.generation()
+    settings, said = theirs.generation(), list[int]()
     rules: dict[str, Any] = {"length": LENGTH, "stop": settings["eos_token_id"], "forbidden": settings.get("suppress_tokens", ())}
     for text in texts:
         said = continuation(again.model, theirs.row(text).ids, **rules)
         ours = task.answer(text, length=LENGTH, top=1)["new"]
         if task.tokenizer.decode(said) != ours:
             raise differs("words", text, f"it goes on with {preview(task.tokenizer.decode(said))} in place of {preview(ours)}")
+    tell_of_spaces(task, theirs, said)
     return len(texts)
 
 
 def translations_agree(task: Translate, again: Any, theirs: Folder, texts: list[str]) -> int:
     """How many texts are translated into the same words, greedily and with a beam: all of them."""
+    said: list[int] = []
     for text in texts:
         row = theirs.row(text).ids
         marked, first = task.tokenizer.marked(task.tokenizer.encode(text), reads_end=True)
@@ -191,7 +193,15 @@ def translations_agree(task: Translate, again: Any, theirs: Folder, texts: list[
             if said != ours:
                 came = f"{preview(task.tokenizer.decode(said))} in place of {preview(task.tokenizer.decode(ours))}"
                 raise differs("words", text, f"with a beam of {beams} it becomes {came}")
+    tell_of_spaces(task, theirs, said)
     return len(texts)
+
+
+def tell_of_spaces(task: Task, theirs: Folder, ids: list[int]) -> None:
+    """The same tokens may be put together otherwise."""
+    ours, read = task.tokenizer.decode(ids), theirs.library.decode(ids)
+    if ours != read:
+        say(f"other tools put the tokens of a {task.tokenizer.spec.kind} tokenizer together otherwise: {preview(read)} for {preview(ours)}")
 
 
 def agree(ours: Sequence[np.ndarray] | np.ndarray, read: Sequence[np.ndarray] | np.ndarray, texts: list[str], what: str) -> float:
