@@ -57,3 +57,28 @@ def test_nothing_is_left_for_commands_to_compile(tmp_path):
         words = [sys.executable, "-c", LISTENING, "train", model, str(text), "--out", str(tmp_path / model), "--quiet", *more]
         ended = subprocess.run(words, env=environment, capture_output=True, text=True)
         assert ended.returncode == 0 and not ended.stdout.split(), (model, ended.stdout, ended.stderr)
+
+
+def test_after_the_warm_up_nothing_is_left_to_load_for_a_classifier():
+    """Or the first model of a climb would be charged with it."""
+    from numba.core import event
+
+    from stairs.tasks import ByNGram, ByWords
+    from stairs.text.examples import Text
+    from stairs.text.tokenizer import Tokenizer, TokenizerSpec
+
+    compilation.warm_up(["ngram"])
+    loaded, heard = set(sys.modules), []
+
+    class Listening(event.Listener):
+        def on_start(self, told):
+            heard.append(told.data["dispatcher"].py_func.__qualname__)
+
+        def on_end(self, told): ...
+
+    examples = [Text(f"the {word} cat {i}", word) for i in range(10) for word in ("happy", "sad")]
+    tokenizer = Tokenizer.train(TokenizerSpec("words"), lambda: [[example.text for example in examples]])
+    with event.install_listener("numba:compile", Listening()):
+        for classifier in (ByNGram, ByWords):
+            classifier.learned(examples, tokenizer).predict(examples)
+    assert not heard and not {name for name in set(sys.modules) - loaded if name.startswith(("sklearn", "scipy", "numba", "stairs"))}

@@ -1,4 +1,7 @@
-"""Peak memory: what a piece of work takes, whatever came before it."""
+"""What a training takes: peak memory, whatever came before it, and CPU time, in however many parts."""
+
+import itertools
+import time
 
 import numpy as np
 import pytest
@@ -6,13 +9,14 @@ import pytest
 from stairs.training import memory
 from stairs.training.memory import PeakMemory, status
 
-pytestmark = pytest.mark.skipif(status("VmRSS") is None, reason="this system does not tell the memory of a process")
+told = pytest.mark.skipif(status("VmRSS") is None, reason="this system does not tell the memory of a process")
 
 
 def touch(megabytes):
     return np.ones(megabytes * 125_000).sum()
 
 
+@told
 @pytest.mark.parametrize("kernel_counts", [True, False])
 def test_the_peak_of_work_that_gives_its_memory_back(monkeypatch, kernel_counts):
     if not kernel_counts:
@@ -35,3 +39,9 @@ def test_where_only_the_peak_of_the_process_is_known_smaller_work_has_no_number(
     with PeakMemory() as more:
         pass
     assert nothing.megabytes is None and more.megabytes == 50.0
+
+
+def test_cpu_seconds_of_a_training_that_is_continued_add_up(train, monkeypatch):
+    monkeypatch.setattr(time, "process_time", itertools.count(0, 10).__next__)  # ten seconds from one look at the clock to the next
+    first, second = (train("gpt", steps=steps)["cpu_seconds"] for steps in (4, 8))
+    assert first > 0 and second > 1.5 * first

@@ -45,22 +45,28 @@ class Correlation:
     def __init__(self, first: np.ndarray, second: np.ndarray, by_rank: bool) -> None:
         self.size = len(first)
         self.columns = [np.asarray(column, np.float64) for column in (first, second)]
-        self.levels = [np.unique(column, return_inverse=True)[1] for column in self.columns] if by_rank else None
+        self.levels = [Levels(column) for column in self.columns] if by_rank else None
 
     def values(self, counts: np.ndarray) -> np.ndarray:
-        a, b = self.columns if self.levels is None else (ranks(counts, level) for level in self.levels)
+        a, b = self.columns if self.levels is None else (level.ranks(counts) for level in self.levels)
         total = counts.sum(1, keepdims=True)
         a, b = (column - (counts * column).sum(1, keepdims=True) / total for column in (a, b))
         below = np.sqrt((counts * a * a).sum(1) * (counts * b * b).sum(1))
         return np.where(below > 1e-12, (counts * a * b).sum(1) / np.where(below > 1e-12, below, 1.0), 0.0)
 
 
-def ranks(counts: np.ndarray, level: np.ndarray) -> np.ndarray:
-    """(R, N): the rank of each example among those drawn, the mean rank for equal ones; `level` is which of the distinct values it has."""
-    order = np.argsort(level, kind="stable")
-    starts = np.searchsorted(level[order], np.arange(level.max() + 1))
-    held = np.add.reduceat(counts[:, order], starts, axis=1)
-    return (held.cumsum(1) - (held - 1) / 2)[:, level]
+class Levels:
+    """The distinct values of a column, sorted once for all draws."""
+
+    def __init__(self, column: np.ndarray) -> None:
+        self.level = np.unique(column, return_inverse=True)[1]  # which of the distinct values each example has
+        self.order = np.argsort(self.level, kind="stable")
+        self.starts = np.searchsorted(self.level[self.order], np.arange(self.level.max() + 1))
+
+    def ranks(self, counts: np.ndarray) -> np.ndarray:
+        """(R, N): the rank of each example among those drawn, the mean rank for equal ones."""
+        held = np.add.reduceat(counts[:, self.order], self.starts, axis=1)
+        return (held.cumsum(1) - (held - 1) / 2)[:, self.level]
 
 
 def draws(units: int, times: int, seed: int = 0) -> Iterator[np.ndarray]:
