@@ -164,6 +164,8 @@ CERTAIN = [
     ("my_sentiment,my_sentiment_confidence,tweet_text", [["ab"[number % 2], number / 7, prose(number)] for number in range(12)],
      "text from 'tweet_text', label from 'my_sentiment' (guessed)"),
     ("no,id,review,sentiment", [[n, 3 * n, prose(n), n % 2] for n in range(12)], "text from 'review', label from 'sentiment' (guessed)"),
+    ("Title,Review Text,Rating", [[prose(99 + n, 3), prose(n), n % 5] for n in range(30)], "text from 'Review Text', label from 'Rating' (guessed)"),
+    ("UserName,OriginalTweet,Sentiment", [[n, prose(n), n % 2] for n in range(12)], "text from 'OriginalTweet', label from 'Sentiment' (guessed)"),
     ("Id,Score,Summary,Text", [[n, n % 5, prose(1000 + n, 3), prose(n)] for n in range(30)], "text from 'Text', label from 'Score' (guessed)"),
 ]  # fmt: skip
 
@@ -204,6 +206,12 @@ def test_which_task_is_a_question_where_no_header_tells(write):
     assert read(pairs, "compare", columns="1,2,3").examples[0] == Pair(prose(0), prose(1000), "0", None, f"{pairs}:1")
     moods = write("moods.tsv", [[prose(number), ("very good", "not good")[number % 2]] for number in range(16)], "\t")
     assert "a text and its label or a sentence and its translation? Say so with --task classify or" in refused(guess_task, moods)
+    questions_in_passages = write("boolq.csv", [["question", "passage", "answer"], *[[prose(n, 4), prose(1000 + n), n % 2] for n in range(16)]])
+    assert guess_task(questions_in_passages) == "compare"  # a pair that the header names
+    told = refused(read, questions_in_passages, "classify")
+    assert "text from 'question' or text from 'passage'" in told  # a question is seldom the text where there is another
+    half = write("half.csv", [["input", "output"], *[[prose(n) if n % 2 else "", prose(1000 + n)] for n in range(16)]])
+    assert "'input' is often empty: a sentence and its translation?" in refused(guess_task, half)
     answers = write("answers.csv", [["input", "output"], *[[prose(number), ("yes", "no")[number % 2]] for number in range(16)]])
     assert "'output' has few values: a text from 'input' and its label from 'output' or a sentence" in refused(guess_task, answers)
     assert guess_task(answers, columns="text=input,label=output") == "classify"

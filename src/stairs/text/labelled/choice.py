@@ -19,6 +19,7 @@ from stairs.text.labelled.columns import (
     PAIRS,
     ROLES,
     TEXT,
+    candidates,
     column_called,
     guess_aligned,
     guess_pair,
@@ -26,6 +27,7 @@ from stairs.text.labelled.columns import (
     listed,
     matched,
     plain,
+    spellings,
 )
 from stairs.text.labelled.files import fault
 from stairs.text.labelled.profile import FEWEST_ROWS, WORDY, Profile, number, profiles, same_groups
@@ -96,6 +98,8 @@ class Choice:
         for role, found in GUESSES[self.task](free).items():
             if role not in self.asked and not (role in ("label", "score") and {"label", "score"} & set(self.asked)):
                 options[role] = self.fitting(role, found)
+        if self.task == "classify" and "text" not in self.asked and "text" in options:
+            options["text"] = options["text"] + self.other_texts(options["text"], options.get("label", []))
         targets = [(role, column) for role in ("score", "label") for column in options.get(role, ())] if self.task == "compare" else []
         if targets:
             options = {role: found for role, found in options.items() if role not in ("label", "score")}
@@ -119,6 +123,13 @@ class Choice:
         if role == "label" and len(fitting) > 1 and same_groups(self.rows.pick(fitting)):
             return fitting[:1]
         return fitting or found
+
+    def other_texts(self, found: list[str], labels: list[str]) -> list[str]:
+        """Columns of texts whose names nobody knows, beside one that is seldom the text, such as a question or a title."""
+        if candidates(found, TEXT[:2]) or not self.can_judge:
+            return []
+        rest = [column for column in self.columns if column not in found and column not in labels and not is_nameless(column)]
+        return [column for column in rest if self.profiles[column].fits_text and not candidates([column], TEXT)]
 
     def by_content(self, missing: list[str], spare: list[str]) -> dict[str, list[str]]:
         """Columns for roles that no name tells: those whose cells fit."""
@@ -159,7 +170,7 @@ def choose(rows: Rows, task: str, asked: dict[str, str], columns: Sequence[str] 
 
 
 def is_nameless(column: str) -> bool:
-    name = plain(column)
+    name = spellings(column)[-1]
     return name in NAMELESS or "id" in name.split("_") or name.startswith("unnamed:")
 
 

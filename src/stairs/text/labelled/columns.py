@@ -32,7 +32,8 @@ NEGATIVE = words("negative neg hard_negative hard_neg negatives negative_text") 
 SCORE = (words("score similarity similarity_score relatedness relatedness_score sim gold_score 分数 得分 相似度"),)
 PAIRS = couples("""
     sentence1+sentence2 sentence_1+sentence_2 sentence_a+sentence_b text1+text2 text_1+text_2 text_a+text_b question1+question2
-    premise+hypothesis first+second s1+s2 q1+q2 a+b #1_string+#2_string query+title query+document question+sentence question+answer
+    premise+hypothesis first+second s1+s2 q1+q2 a+b #1_string+#2_string query+title query+document query+passage question+passage question+context
+    question+sentence question+answer claim+evidence
     anchor+positive query1+query2 句子1+句子2 文本1+文本2""")
 ALIGNED = couples("""
     source+target src+tgt src+trg src+dst source_text+target_text input+output original+translation sentence+translation 原文+译文""")
@@ -58,6 +59,11 @@ Columns = str | Mapping[str, str] | Sequence[str] | None
 def plain(name: str) -> str:
     """'Class Index' -> 'class_index'."""
     return re.sub(r"[\s\-]+", "_", name.strip().casefold())
+
+
+def spellings(name: str) -> list[str]:
+    """'OriginalTweet' -> 'originaltweet', 'original_tweet'."""
+    return list(dict.fromkeys((plain(name), plain(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)))))
 
 
 def is_language(name: str) -> bool:
@@ -88,12 +94,16 @@ def listed(columns: Sequence[str]) -> str:
 
 def candidates(columns: Sequence[str], names: Sequence[Sequence[str]]) -> list[str]:
     """The columns with the likeliest names, in their order; whole names before parts of one ('review_text')."""
-    spelled = [(column, plain(column)) for column in columns]
-    parts = [(column, name.split("_")) for column, name in spelled]
+    spelled = [(column, spellings(column)) for column in columns]
+    parts = [(column, own[-1].split("_")) for column, own in spelled]
     parts = [(column, own) for column, own in parts if len(own) <= MOST_PARTS and "id" not in own]
-    whole = ([column for column, name in spelled if name in own] for own in names)
-    within = ([column for column, own in parts if set(own) & set(likely)] for likely in names)
-    return next(filter(None, whole), None) or next(filter(None, within), [])
+    for usual in (names[:2], *([tier] for tier in names[2:])):  # a part of a usual name before a whole seldom one: 'Review Text' before 'Title'
+        for known in (spelled, parts):
+            for likely in usual:
+                found = [column for column, own in known if set(own) & set(likely)]
+                if found:
+                    return found
+    return []
 
 
 def column_called(columns: Sequence[str], called: str) -> str | None:
@@ -118,7 +128,7 @@ def guess_text(columns: Sequence[str]) -> dict[str, list[str]]:
 
 
 def matched(columns: Sequence[str], pairs: Sequence[tuple[str, str]]) -> tuple[str, str] | None:
-    whole = {plain(column): column for column in columns}
+    whole = {name: column for column in columns for name in spellings(column)}
     return next(((whole[one], whole[two]) for one, two in pairs if one in whole and two in whole), None)
 
 

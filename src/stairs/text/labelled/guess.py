@@ -12,7 +12,7 @@ from stairs.questions import Reading, decide
 from stairs.text.files import printable
 from stairs.text.labelled.aligned import sibling
 from stairs.text.labelled.choice import Choice, flags, without_header
-from stairs.text.labelled.columns import ALSO, ROLES, Columns, guess_aligned, guess_pair, guess_text, listed
+from stairs.text.labelled.columns import ALSO, PAIRS, ROLES, Columns, guess_aligned, guess_pair, guess_text, listed, matched
 from stairs.text.labelled.files import ending, fault, lines
 from stairs.text.labelled.jsons import Cursor
 from stairs.text.labelled.label_lines import begins_with_labels, is_fasttext
@@ -69,6 +69,8 @@ def task_of_table(rows: Any) -> str:
         for task, guess, wanted in BY_NAME:
             if len(guess(rows.columns)) >= wanted and (task != "translate" or translates(rows)):
                 return task
+        if matched(rows.columns, PAIRS) and is_readable(rows, "compare"):
+            return "compare"
     if found := in_two_languages(as_it_is):
         return found
     is_text_named = rows is as_it_is and "text" in guess_text(rows.columns)
@@ -106,6 +108,9 @@ def translates(rows: Any) -> bool:
     pair = {role: columns[0] for role, columns in guess_aligned(rows.columns).items()}
     found = profiles(list(pair.values()), rows.pick(list(pair.values())))
     source, target = (found[pair[role]] for role in ("source", "target"))
+    empty = next((name for name, own in ((pair["source"], source), (pair["target"], target)) if 10 * own.empty > own.rows >= FEWEST_ROWS), None)
+    if empty is not None:
+        decide(f"{rows.name}:{rows.line}", f"{empty!r} is often empty", [WAYS["translate"]])
     if source.rows < FEWEST_ROWS or not (target.fits_label or any(column.is_number or column.is_index for column in (source, target))):
         return True
     if not (source.fits_text and target.fits_label):

@@ -42,7 +42,7 @@ class Profile:
         self.is_running = self.is_running and found is not None and (self.rows == 1 or found == self.before + 1)
         self.before = math.nan if found is None else found
         if self.values is not None:
-            self.values.add(cell.strip())
+            self.values.add(cell.strip() if len(cell) <= LONGEST_LABEL else f"{hash(cell)}")  # long ones are told apart, not kept
             self.values = None if len(self.values) > MOST_VALUES else self.values
 
     @property
