@@ -72,7 +72,8 @@ def test_sizes_grow_and_each_below_mini_says_how_it_is_trained(name):
         return sum(weight.numel() for weight in MODELS[name](CONFIGS[name](vocab_size=VOCABULARY, **SIZES[name][size])).parameters())
 
     assert weights("nano") < weights("micro") < weights("mini") < weights("small")
-    assert TRAINING[name].keys() == {"nano", "micro"}
+    by_adam = {"paper"} if name in ("gpt", "bert", "transformer") else set()  # papers that used Adam say how the size is trained
+    assert TRAINING[name].keys() == {"nano", "micro"} | by_adam
     for training in TRAINING[name].values():
         assert training.keys() <= {"learning_rate", "batch_tokens"} and "batch_tokens" in training
 
