@@ -11,6 +11,7 @@ from stairs.errors import BadInput, Unsupported
 from stairs.models.transfer import Transfer
 from stairs.tasks import TASKS
 from stairs.tasks.find_span import aim, likeliest
+from stairs.tasks.metrics import choose_metric
 from stairs.tasks.supervised import Examples, next_tokens
 from stairs.tasks.tag import likeliest as likeliest_tags
 from stairs.tasks.tag import spans, transitions
@@ -45,6 +46,7 @@ def test_every_encoder_carries_every_task(step, asks, tokenizer, words, tmp_path
     options = TrainingOptions(steps=6, batch_examples=8, learning_rate=0.01, precision="fp32", patience=0)
     measured = fit(task, Examples(train[:40], train[40:]), tmp_path / "run", options)
     assert 0 <= measured["error"]["value"] <= 1
+    assert measured["error"]["value"] == pytest.approx(1 - measured[choose_metric(asks, train)]["value"])  # what ranks models chooses their weights
     assert any(not torch.equal(tensor, before[name]) for name, tensor in task.model.tensors().items())
     again = load(tmp_path / "run")
     given = {"classify": "soup today", "compare": "soup\train", "tag": "soup in Rome .", "span": "where is it ?\tsoup in Rome today ."}[asks]

@@ -67,7 +67,6 @@ def main(arguments: list[str]) -> int:
 
     compile_kernels()  # ahead of the clock, once for this machine
     steps = [step.strip() for step in options.steps.split(",")] if options.steps else None
-    warm_up(steps or ())
     began = time.monotonic()
     labelled = examples(options, asks)
     parts = parted(labelled, asks, options.seed, most_translated(budget), most=options.most, column=options.group) if labelled else {}
@@ -84,6 +83,9 @@ def main(arguments: list[str]) -> int:
     said = shlex.join(["stairs", "climb", *arguments])
     with held(out):
         others = adopted(options, asks, out)
+        warming = time.monotonic()
+        warm_up(steps or ())
+        began += time.monotonic() - warming  # which no budget is to pay for
         with watching(budget) as onlooker:
             report = climb(ground, budget=budget, steps=steps, adopted=others, command=said, onlooker=onlooker, began=began, cost=options.cost)
         page = write(report, out)
