@@ -11,10 +11,11 @@ from folders import TEXTS, bert, change_json, change_tensors, far, gpt, with_cla
 from stairs.errors import BadInput
 from stairs.formats import comparison, file_comparison, huggingface, sentence_transformers, word2vec
 from stairs.formats.vector_reading import Read
-from stairs.models.configs import TransformerConfig
+from stairs.models.bert import BERT
+from stairs.models.configs import BERTConfig, TransformerConfig
 from stairs.models.transfer import Transfer
 from stairs.models.transformer import Transformer
-from stairs.tasks import BiEncoder, Classify, Encode, NextToken, Similar, Translate, Window
+from stairs.tasks import BiEncoder, Classify, Encode, MaskedToken, NextToken, Similar, Translate, Window
 from stairs.tasks.ground import ByWords
 from stairs.text.examples import Text
 from stairs.text.tokenizer import Tokenizer, TokenizerSpec
@@ -78,6 +79,15 @@ def test_every_export_gives_what_the_run_gives(tmp_path, make):
     found = comparison.of_folder(make(tmp_path), tmp_path, form_of(make))
     assert found["difference"] < 1e-5 and found["texts"] >= 3
     assert make not in KEYS or KEYS[make] in found
+
+
+@pytest.mark.parametrize(("kind", "settings"), [("words", {}), ("bpe", {"vocab_size": 90, "chinese": "words"}), ("unigram", {"vocab_size": 128})])
+def test_every_kind_of_tokenizer(tmp_path, kind, settings):
+    tokenizer = Tokenizer.train(TokenizerSpec(kind, **settings), lambda: [TEXTS * 9])
+    task = MaskedToken(far(BERT(BERTConfig(tokenizer.vocab_size, context=48, width=24, heads=3, layers=1))), tokenizer)
+    huggingface.write(task, tmp_path)
+    found = comparison.of_folder(task, tmp_path, "huggingface")
+    assert found["texts"] >= 6 and max(found["difference"], found["words_difference"], found["pairs_difference"]) < 1e-5
 
 
 def without_marks(folder):

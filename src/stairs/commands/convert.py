@@ -22,6 +22,7 @@ NUMBERS = {
     "difference": "vectors",
     "labels_difference": "labels",
     "words_difference": "chances of words",
+    "pairs_difference": "chances of pairs",
     "log_probability_difference": "log-probabilities of sentences",
 }
 

@@ -20,7 +20,7 @@ from stairs.tasks.classify import Classify, softmax
 from stairs.tasks.decoding import continuation, generator
 from stairs.tasks.find_span import FindSpan
 from stairs.tasks.masked_token import MaskedToken
-from stairs.tasks.rows import Row, collated
+from stairs.tasks.rows import Form, Row, collated
 from stairs.tasks.supervised import Supervised
 from stairs.tasks.tag import Tag
 from stairs.tasks.translate import Translate
@@ -80,6 +80,8 @@ def of_folder(task: Task, folder: Path, format: str) -> dict[str, Any]:
         tell_of_long(task, again, theirs, long)
     elif isinstance(task, MaskedToken):
         found["words_difference"] = words_differ(task, again, theirs, short)
+        if task.model.config.objective != "none":
+            found["pairs_difference"] = pairs_differ(task, again, theirs, short)
     elif isinstance(task, NextToken):
         found["continuations"] = continuations_agree(task, again, theirs, short)
     elif isinstance(task, Translate):
@@ -109,15 +111,13 @@ def vectors_differ(task: Task, again: Any, theirs: Folder, texts: list[str], for
 
 def labels_differ(task: Supervised, again: Any, theirs: Folder, texts: list[str]) -> float:
     """Of what the layer on top says: chances of labels, scores, or how well each token begins and ends a span."""
-    form, tokenizer = task.form, task.tokenizer
+    form, encode = task.form, task.tokenizer.encode
     ours, read, asked = [], [], []
     for first, second in zip(texts, [None] * len(texts) if takes_one(task) else texts[1:] + texts[:1], strict=True):
-        ids = [tokenizer.encode(text) for text in (first, second) if text is not None]
-        row = form.one(ids[0]) if second is None else form.two(ids[0], ids[1])
-        if second is not None and len(ids[0]) + len(ids[1]) > theirs.longest - 3:
-            continue  # which tokens of two long texts are left out is up to each tool
+        if second is not None and not fits(task, theirs, first, second):
+            continue
         asked.append(first)
-        ours.append(outputs(task, row))
+        ours.append(outputs(task, form.one(encode(first)) if second is None else form.two(encode(first), encode(second))))
         read.append(outputs(again, theirs.row(first, second)))
     return agree(ours, read, asked, "labels")
 
@@ -151,14 +151,32 @@ def words_differ(task: MaskedToken, again: Any, theirs: Folder, texts: list[str]
     tokenizer, mask = task.tokenizer, task.tokenizer.mask
     ours, read = [], []
     for text in texts:
-        before = text.rpartition(" ")[0]
+        before = text[: text.rfind(" ") + 1]  # with the space, which some tokenizers read
         row = tokenizer.marked([*tokenizer.encode(before), mask], reads_end=True)[0]
-        given = theirs.row(f"{before} {tokenizer.token(mask)}" if before else tokenizer.token(mask))
+        given = theirs.row(f"{before}{tokenizer.token(mask)}")
         if mask not in given.ids:
             raise differs("words", text, f"{tokenizer.token(mask)} is not read as a blank")
         ours.append(chances_at(task.model, row, mask))
         read.append(chances_at(again.model, given.ids, mask))
     return agree(ours, read, texts, "words")
+
+
+def pairs_differ(task: MaskedToken, again: Any, theirs: Folder, texts: list[str]) -> float:
+    """Of what the layer for pairs of sentences says, which transformers calls next sentence."""
+    form, encode = Form(task.tokenizer, theirs.longest), task.tokenizer.encode
+    pairs = [(first, second) for first, second in zip(texts, texts[1:] + texts[:1], strict=True) if fits(task, theirs, first, second)]
+    ours = [judged(task, form.two(encode(first), encode(second))) for first, second in pairs]
+    return agree(ours, [judged(again, theirs.row(*pair)) for pair in pairs], [first for first, _ in pairs], "pairs")
+
+
+@torch.inference_mode()
+def judged(task: Any, row: Row) -> np.ndarray:
+    return task.model.judged(task.model.encode(collated([row], task.tokenizer.pad)))[0].float().softmax(-1).numpy()
+
+
+def fits(task: Task, theirs: Folder, first: str, second: str) -> bool:
+    """Whether two texts can be read at once; which of their tokens are left out otherwise is up to each tool."""
+    return len(task.tokenizer.encode(first)) + len(task.tokenizer.encode(second)) <= theirs.longest - 3
 
 
 @torch.inference_mode()
