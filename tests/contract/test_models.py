@@ -1,5 +1,6 @@
 """What every model promises, whatever its paper. A new step joins by its line in `SMALL`."""
 
+import dataclasses
 from dataclasses import replace
 
 import numpy as np
@@ -13,6 +14,7 @@ from stairs.models import MODELS
 from stairs.models.configs import CONFIGS
 from stairs.models.sizes import SIZES, TRAINING
 from stairs.text.batch import IGNORE, Batch, next_token_batch, padded
+from stairs.training.options import TrainingOptions
 
 BEGIN, END, PAD, VOCABULARY = 2, 3, 0, 30
 SMALL = {
@@ -74,8 +76,10 @@ def test_sizes_grow_and_each_below_mini_says_how_it_is_trained(name):
     assert weights("nano") < weights("micro") < weights("mini") < weights("small")
     by_adam = {"paper"} if name in ("gpt", "bert", "transformer") else set()  # papers that used Adam say how the size is trained
     assert TRAINING[name].keys() == {"nano", "micro"} | by_adam
-    for training in TRAINING[name].values():
-        assert training.keys() <= {"learning_rate", "batch_tokens"} and "batch_tokens" in training
+    for size in ("nano", "micro"):
+        assert TRAINING[name][size].keys() <= {"learning_rate", "batch_tokens"} and "batch_tokens" in TRAINING[name][size]
+    for size in by_adam:
+        assert TRAINING[name][size].keys() <= {field.name for field in dataclasses.fields(TrainingOptions)}
 
 
 def zipf():
