@@ -44,7 +44,7 @@ WORDS: dict[str, tuple[str, str]] = {
     "recommended": ("Recommended", "推荐"),
     "adopted": ("{steps} starts from weights pretrained elsewhere; their training cost is not included.",
                 "{steps} 以别处预训练的权重为起点；预训练的代价未计入。"),
-    "elsewhere": ("+ pretraining elsewhere", "＋ 别处的预训练"),
+    "elsewhere": ("+ pretraining elsewhere", "＋别处的预训练"),
     "staircase": ("The staircase", "阶梯"),
     "staircase_see": (
         "Each stair is a model: its height is its score on the test examples, its depth the CPU time it took to train.",
@@ -126,10 +126,10 @@ WORDS: dict[str, tuple[str, str]] = {
                 "difference is {difference:.4f} (95 % interval {low:+.4f} to {high:+.4f}).",
                 "{step} 得分 {score:.4f}；得分最高的 {best} 为 {best_score:.4f}，而本次测试分不出二者高下：配对差值为 {difference:.4f}"
                 "（95 % 置信区间 {low:+.4f} 至 {high:+.4f}）。"),
-    "costs": ("{step} costs {cost}; {best} costs {best_cost}.", "{step} 的代价是 {cost}；{best} 的代价是 {best_cost}。"),
+    "costs": ("{step} costs {cost}; {best} costs {best_cost}.", "{step} 的代价：{cost}；{best} 的代价：{best_cost}。"),
     "cost": ("{cpu:.3g} CPU s of training, {ms:.3g} ms per text and {mb:.3g} MB", "训练 {cpu:.3g} CPU 秒、每条文本 {ms:.3g} 毫秒、{mb:.3g} MB"),
     "would_separate": ("If the difference stays as it is, {more} more test examples would separate them.",
-                       "若差值不变，再有 {more}个测试样本才能分出高下。"),
+                       "若差值不变，还需{more}个测试样本才能分出高下。"),
     "about": ("about {count:,}", "约 {count:,} "),
     "million": ("more than a million", "一百万以上"),
     "tie": ("The tie is real: {names} cost about the same, and this test cannot tell them apart.",
