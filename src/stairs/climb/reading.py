@@ -60,7 +60,7 @@ def unigram_bits(shards: Shards) -> float:
     tokens = shards.ids("test").astype(np.int64)
     counts = token_counts(shards.ids("train"), shards.tokenizer.vocab_size) + 0.5
     info = shards.info("test")
-    known = {name: info[name] for name in ("characters", "spelling_bits", "unknown_words")}
+    known = {name: info[name] for name in ("characters", "spelling_bits", "spacing_bits", "unknown_words")}
     bits = -np.log2(counts / counts.sum())[tokens]
     return quality(np.array([bits.sum()]), np.array([len(tokens)]), **known)["bits_per_character"]["value"]
 

@@ -76,13 +76,14 @@ class NextToken(Speaking):
     def evaluate_shards(self, shards: Shards, split: str = "validation", most: int | None = None) -> dict[str, Any]:
         """Quality on a split of the corpus it was trained on; with `most`, on about so many positions of it."""
         info = shards.info(split)
-        known = {name: info[name] for name in ("characters", "spelling_bits", "unknown_words")}
+        known = {name: info[name] for name in ("characters", "spelling_bits", "spacing_bits", "unknown_words")}
         return self.evaluate_stream(shards.ids(split), most=most, all_tokens=info["tokens"], **known)
 
     def evaluate_texts(self, documents: Iterable[str]) -> dict[str, Any]:
         """Quality on any text."""
         found, characters = encoded(self.tokenizer, documents)
-        return self.evaluate_stream(found.ids, characters=characters, spelling_bits=found.spelling_bits, unknown_words=found.unknown_words)
+        known = {"spelling_bits": found.spelling_bits, "spacing_bits": found.spacing_bits, "unknown_words": found.unknown_words}
+        return self.evaluate_stream(found.ids, characters=characters, **known)
 
     def evaluate_stream(self, ids: np.ndarray, most: int | None = None, **known: Any) -> dict[str, Any]:
         """A model that counts judges each sentence by itself, others read on."""

@@ -103,14 +103,16 @@ def overlapping(ids: np.ndarray, rows: np.ndarray, context: int, half: int) -> B
 
 
 def quality(
-    bits: np.ndarray, tokens: np.ndarray, *, characters: int, spelling_bits: float, unknown_words: int, all_tokens: int | None = None
-) -> dict[str, Any]:
+    bits: np.ndarray, tokens: np.ndarray, *, characters: int, spelling_bits: float, unknown_words: int, spacing_bits: float = 0.0,
+    all_tokens: int | None = None,
+) -> dict[str, Any]:  # fmt: skip
     """Bits per character counts every character of the raw text once, so steps with different tokenizers can be compared: a word outside
-    the vocabulary costs what the unknown word costs, and its spelling. With `all_tokens`, the rows are a sample of as many."""
+    the vocabulary costs what the unknown word costs, and its spelling, and spaces that the tokenizer drops cost what it takes to put them back. With
+    `all_tokens`, the rows are a sample of as many."""
     per_token = ratio(bits, tokens)
     count = int(tokens.sum()) if all_tokens is None else all_tokens
     whole = per_token["value"] * count
-    factor = (whole + spelling_bits) / max(whole, 1e-9) * count / characters
+    factor = (whole + spelling_bits + spacing_bits) / max(whole, 1e-9) * count / characters
     return {
         "bits_per_character": {bound: float(value * factor) for bound, value in per_token.items()},
         "perplexity": {bound: 2.0**value for bound, value in per_token.items()},

@@ -13,7 +13,9 @@ from tokenizers import normalizers
 
 from stairs.errors import BadInput, Unsupported
 from stairs.kernels import pretokens as kernel
+from stairs.kernels.gaps import ISOLATED, WHITESPACE
 from stairs.text.chinese import spaced
+from stairs.text.gaps import JOINT, Gaps, character_kind
 from stairs.text.tokenizer_spec import BEGIN, END, UNKNOWN, TokenizerSpec
 
 RULES = {"characters": kernel.CHARACTERS, "byte-bpe": kernel.GPT2, "unigram": kernel.METASPACE}  # the others: ISOLATE
@@ -41,7 +43,9 @@ class PreTokens:
         self.rule = RULES.get(spec.kind, kernel.ISOLATE)
         self.normalizer, self.pre_tokenizer = library.normalizer, library.pre_tokenizer
         self.prepare, self.always = preparation(spec), spec.lowercase
-        self.classes = np.zeros(0x110000, np.uint8)
+        self.drops_spaces = self.rule == kernel.ISOLATE
+        self.joint = ord(JOINT) if spec.chinese == "words" else -1
+        self.classes, self.gap_kinds = np.zeros(0x110000, np.uint8), np.zeros(0x110000, np.uint8)
         self.classify(range(128))
         self.clear()
 
@@ -83,6 +87,11 @@ class PreTokens:
                 numbers = np.empty(len(text) - position, np.int32)
         return np.concatenate(parts) if len(parts) != 1 else parts[0]
 
+    def count_gaps(self, block: bytes, gaps: Gaps) -> None:
+        """What stands between the pre-tokens of a block that was numbered, if it is dropped."""
+        if self.drops_spaces:
+            gaps.add(block, self.gap_kinds, self.joint)
+
     def grow(self, ahead: int) -> None:
         """Room for twice the pre-tokens, and for the letters that may come."""
         if 2 * self.distinct >= len(self.slots):
@@ -105,7 +114,8 @@ class PreTokens:
 
     def classify(self, points: Iterable[int]) -> None:
         for point in points:
-            self.classes[point] = self.kind_of(chr(point))
+            kind = self.classes[point] = self.kind_of(chr(point))
+            self.gap_kinds[point] = WHITESPACE if kind == kernel.SPACE else character_kind(chr(point)) + ISOLATED * (kind == kernel.ISOLATED)
 
     def kind_of(self, character: str) -> int:
         """What the pre-tokenizer does to a character between two letters (for GPT-2 also digits and signs)."""
@@ -129,6 +139,7 @@ class Encoded(NamedTuple):
     ids: np.ndarray  # uint16, or uint32 when the vocabulary is larger; each sentence closed by [SEP], the last of a document by [CLS]
     unknown_words: int
     spelling_bits: float  # what it takes to spell the unknown words
+    spacing_bits: float = 0.0  # and to put the spaces back
 
 
 class Encoder:
@@ -151,7 +162,13 @@ class Encoder:
         self.bits = np.zeros(1 << 15, np.float64)
 
     def encode_documents(self, documents: list[list[str]]) -> Encoded:
-        return self.encode_block(self.pretokens.block(documents))
+        block = self.pretokens.block(documents)
+        found = self.encode_block(block)
+        if self.tokenizer.spacing is None:
+            return found
+        gaps = Gaps()
+        self.pretokens.count_gaps(block, gaps)
+        return found._replace(spacing_bits=self.tokenizer.spacing.bits(gaps))
 
     def encode_block(self, block: bytes) -> Encoded:
         """Encode what `self.pretokens.block` made."""
@@ -228,7 +245,7 @@ def preparation(spec: TokenizerSpec) -> Callable[[str], str] | None:
         return text.lower() if text.isascii() else text.translate(lower)
 
     if spec.chinese == "words":
-        return (lambda sentence: lowered(spaced(sentence))) if spec.lowercase else spaced
+        return (lambda sentence: lowered(spaced(sentence, JOINT))) if spec.lowercase else (lambda sentence: spaced(sentence, JOINT))
     return lowered if spec.lowercase else None
 
 

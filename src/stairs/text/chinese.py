@@ -43,11 +43,11 @@ def words(run: str) -> list[str]:
     return segmenter()[1](run)
 
 
-def spaced(text: str) -> str:
+def spaced(text: str, space: str = " ") -> str:
     """The text with spaces around every Chinese word."""
     if text.isascii():
         return text
-    return HAN_RUN.sub(lambda run: f" {' '.join(words(run[0]))} ", text)
+    return HAN_RUN.sub(lambda run: f"{space}{space.join(words(run[0]))}{space}", text)
 
 
 def word_spans(text: str) -> list[tuple[int, int]]:

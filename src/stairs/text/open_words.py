@@ -32,7 +32,7 @@ class OpenWords(Tokenizer):
         if tokenizer.spec.kind != "words":
             raise Unsupported(f"letters are read of whole words, and this tokenizer cuts {tokenizer.spec.kind}; use --tokenizer words")
         super().__init__(tokenizer.spec, tokenizer.library, tokenizer.vocabulary)
-        self.closed = tokenizer
+        self.closed, self.spacing = tokenizer, tokenizer.spacing
         self.letters, self.longest = letters, longest
         self.new: list[str] = []  # by id, less the size of the vocabulary
         self.places: dict[str, int] = {}

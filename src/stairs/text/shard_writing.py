@@ -27,6 +27,7 @@ from stairs.errors import BadInput
 from stairs.kernels import pretokens as kernel
 from stairs.progress import track
 from stairs.text.bulk import Counts, Encoded, Encoder, PreTokens, id_type
+from stairs.text.gaps import Gaps, SpacingTable
 from stairs.text.sentences import sentences
 from stairs.text.tokenizer import Tokenizer
 from stairs.text.tokenizer_spec import BEGIN, END, SPECIAL_TOKENS, UNKNOWN, TokenizerSpec, assemble, empty_model
@@ -118,20 +119,21 @@ class Writer:
 
 def write_encoded(corpus: Any, tokenizer: Tokenizer, folder: Path) -> dict[str, Any]:
     """Encode all splits with a tokenizer that is ready."""
-    encoder = Encoder(tokenizer)
+    encoder, gaps = Encoder(tokenizer), {split: Gaps() for split in SPLITS}
     writers = {split: Writer(folder / f"{split}.bin") for split in SPLITS}
 
     def work(split: str, block: bytes) -> None:
         writers[split].write(encoder.encode_block(block))
+        encoder.pretokens.count_gaps(block, gaps[split])
 
     in_two_threads(corpus, writers, encoder.pretokens, work, "encoding")
-    return {split: writer.close() for split, writer in writers.items()}
+    return closed(writers, tokenizer, encoder.pretokens, gaps)
 
 
 def write_counted(corpus: Any, spec: TokenizerSpec, folder: Path) -> tuple[Tokenizer, dict[str, Any]]:
     """Words or characters in a single pass over the text: numbers first, ids when the counts of the train split are known."""
     pretokens = PreTokens(spec, assemble(spec, empty_model(spec.kind)))
-    counts = Counts(pretokens)
+    counts, gaps = Counts(pretokens), {split: Gaps() for split in SPLITS}
     writers = {split: Writer(folder / f"{split}.bin") for split in SPLITS}
     with ExitStack() as stack:
         numbered = {split: stack.enter_context((folder / f"{split}.numbers").open("w+b")) for split in SPLITS}
@@ -141,6 +143,7 @@ def write_counted(corpus: Any, spec: TokenizerSpec, folder: Path) -> tuple[Token
             if split == "train":
                 counts.add(numbers)
             numbered[split].write(numbers.data)
+            pretokens.count_gaps(block, gaps[split])
 
         in_two_threads(corpus, writers, pretokens, work, "reading")
         library, vocabulary, chosen = from_counts(spec, counts)
@@ -156,7 +159,15 @@ def write_counted(corpus: Any, spec: TokenizerSpec, folder: Path) -> tuple[Token
                 writers[split].write(Encoded(out, *kernel.unknown_totals(numbers, unknown, bits)))
     for split in SPLITS:
         (folder / f"{split}.numbers").unlink()
-    return tokenizer, {split: writer.close() for split, writer in writers.items()}
+    return tokenizer, closed(writers, tokenizer, pretokens, gaps)
+
+
+def closed(writers: dict[str, Writer], tokenizer: Tokenizer, pretokens: PreTokens, gaps: dict[str, Gaps]) -> dict[str, Any]:
+    """What the manifest says of the splits; the tokenizer takes the table of what spaces cost along."""
+    if pretokens.drops_spaces and tokenizer.spacing is None:  # one that was trained before has its own
+        tokenizer.spacing = SpacingTable(gaps["train"].counts)
+    costs = {split: tokenizer.spacing.bits(gaps[split]) if tokenizer.spacing else 0.0 for split in SPLITS}
+    return {split: {**writer.close(), "spacing_bits": costs[split]} for split, writer in writers.items()}
 
 
 def lookup(tokenizer: Tokenizer, pretokens: PreTokens, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

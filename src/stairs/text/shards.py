@@ -24,7 +24,7 @@ from stairs.text.tokenizer import Tokenizer, TokenizerSpec
 
 __all__ = ["Shards", "build", "closes", "split_of"]
 
-FORMAT = 3
+FORMAT = 4
 MOST_SAID = 10  # files left out that are named one by one
 LARGEST_SAMPLE, UNIGRAM_SAMPLE = 64_000_000, 16_000_000  # bytes of text a subword vocabulary is learnt from, spread over the whole
 TOKENS_PER_CHARACTER = {"words": (0.75, 0.27), "characters": (1.1, 1.1)}  # per Chinese and per other one, with room to spare
@@ -45,7 +45,7 @@ class Shards:
         self.tokenizer = tokenizer or Tokenizer.load(self.folder)
 
     def info(self, split: str) -> dict[str, Any]:
-        """tokens, sentences, documents, characters, unknown_words, spelling_bits, sha256, bytes of a split."""
+        """tokens, sentences, documents, characters, unknown_words, spelling_bits, spacing_bits, sha256, bytes of a split."""
         return {**self.manifest["splits"][split], **self.manifest["files"][f"{split}.bin"]}
 
     def ids(self, split: str) -> np.ndarray:

@@ -19,6 +19,7 @@ from stairs.errors import BadInput
 from stairs.text import tokenizer_files as files
 from stairs.text.bulk import BYTE_LETTERS, lone_surrogate
 from stairs.text.chinese import HAN_RUN, spaced, word_spans
+from stairs.text.gaps import SpacingTable
 from stairs.text.spacing import join_words
 from stairs.text.tokenizer_spec import BEGIN, END, KINDS, MASK, PAD, SPECIAL_TOKENS, UNKNOWN, TokenizerSpec, assemble
 from stairs.text.tokenizer_training import Sentences, train_library
@@ -35,6 +36,7 @@ class Tokenizer:
 
     pad, unknown, begin, end, mask = PAD, UNKNOWN, BEGIN, END, MASK
     special = frozenset(range(len(SPECIAL_TOKENS)))
+    spacing: SpacingTable | None = None  # what the spaces cost that it drops, from the text it was trained on; None if nobody counted them
     begins_text = True  # whether a text is read with the mark of its beginning
 
     def __init__(self, spec: TokenizerSpec, library: Any, vocabulary: list[str] | None = None):
@@ -66,11 +68,15 @@ class Tokenizer:
             return WordTable.read(Path(folder))
         from stairs.text.adopted import AdoptedTokenizer
 
-        return AdoptedTokenizer.read(folder) if AdoptedTokenizer.adopted(Path(folder)) else cls(*files.load(Path(folder)))
+        if AdoptedTokenizer.adopted(Path(folder)):
+            return AdoptedTokenizer.read(folder)
+        tokenizer = cls(*files.load(Path(folder)))
+        tokenizer.spacing = files.read_spacing(Path(folder))
+        return tokenizer
 
     def save(self, folder: str | Path) -> None:
         """Write tokenizer.json and tokenizer_config.json."""
-        files.save(Path(folder), self.spec, self.library)
+        files.save(Path(folder), self.spec, self.library, self.spacing)
 
     @functools.cached_property
     def hash(self) -> str:

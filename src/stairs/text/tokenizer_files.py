@@ -15,6 +15,7 @@ from tokenizers import models
 from stairs.errors import BadInput, EnvironmentFault, preview
 from stairs.progress import say
 from stairs.text.chinese import segmenter
+from stairs.text.gaps import SpacingTable
 from stairs.text.tokenizer_spec import LARGEST, SPECIAL_TOKENS, UNKNOWN, TokenizerSpec, assemble
 
 VERSION = 1
@@ -30,13 +31,14 @@ def settings(spec: TokenizerSpec) -> dict[str, Any]:
     return {"version": VERSION, **dataclasses.asdict(spec), **chinese}
 
 
-def save(folder: Path, spec: TokenizerSpec, library: Any) -> None:
+def save(folder: Path, spec: TokenizerSpec, library: Any, spacing: SpacingTable | None = None) -> None:
     write(folder / TOKENIZER, library.to_str())
-    save_config(folder, spec)
+    save_config(folder, spec, spacing)
 
 
-def save_config(folder: Path, spec: TokenizerSpec) -> None:
-    config = {"tokenizer_class": "PreTrainedTokenizerFast", **dict(zip(NAMES, SPECIAL_TOKENS, strict=True)), "stairs": settings(spec)}
+def save_config(folder: Path, spec: TokenizerSpec, spacing: SpacingTable | None = None) -> None:
+    own = settings(spec) | ({} if spacing is None else {"spacing": spacing.written()})
+    config = {"tokenizer_class": "PreTrainedTokenizerFast", **dict(zip(NAMES, SPECIAL_TOKENS, strict=True)), "stairs": own}
     write(folder / CONFIG, json.dumps(config, ensure_ascii=False, indent=2) + "\n")
 
 
@@ -103,6 +105,15 @@ def read_spec(path: Path) -> TokenizerSpec:
         return TokenizerSpec(**{name: value for name, value in stored.items() if name in names})
     except (BadInput, TypeError) as fault:
         raise damaged(path, str(fault)) from None
+
+
+def read_spacing(folder: Path) -> SpacingTable | None:
+    """What the spaces cost that the tokenizer drops, if that was counted."""
+    lines = read_json(folder / CONFIG)["stairs"].get("spacing")
+    try:
+        return None if lines is None else SpacingTable.read(lines)
+    except (ValueError, OverflowError) as fault:
+        raise damaged(folder / CONFIG, str(fault)) from None
 
 
 def rebuilt(spec: TokenizerSpec, model: dict[str, Any], path: Path) -> Any:
