@@ -82,7 +82,7 @@ class NextToken(Speaking):
     def evaluate_texts(self, documents: Iterable[str]) -> dict[str, Any]:
         """Quality on any text."""
         found, characters = encoded(self.tokenizer, documents)
-        known = {"spelling_bits": found.spelling_bits, "spacing_bits": found.spacing_bits, "unknown_words": found.unknown_words}
+        known: dict[str, Any] = {"spelling_bits": found.spelling_bits, "spacing_bits": found.spacing_bits, "unknown_words": found.unknown_words}
         return self.evaluate_stream(found.ids, characters=characters, **known)
 
     def evaluate_stream(self, ids: np.ndarray, most: int | None = None, **known: Any) -> dict[str, Any]:
