@@ -80,7 +80,7 @@ def row(name: str, model: str, metric: str, found: dict[str, float], seconds: fl
 
 
 def adopted(language: str, folder: Path) -> Path:
-    run = folder / language
+    run = folder / f"weights-{language}"
     if not run.exists():
         stairs("adopt", WEIGHTS[language], "--out", run, cache=folder / "cache")
     return run
