@@ -183,7 +183,7 @@ def test_questions_of_score(command, refused, run, tmp_path):
     (tmp_path / "q.txt").write_text(": a\none two three four\n")
     refused("score", run, "q.txt", words=("none of the 1 analogies",))
     (tmp_path / "s.tsv").write_text("king\tman\t9\nqueen\tzebra\t8\nfive\tsix\t1\n")
-    refused("score", run, "s.tsv", words=("1 of 3 pairs",))
+    refused("score", run, "s.tsv", "--quiet", words=("1 of 3 pairs",))
     (tmp_path / "t.txt").write_text("the king and the queen\n")
     refused("score", run, "t.txt", words=("score them on analogies",))
 

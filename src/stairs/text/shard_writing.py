@@ -78,7 +78,7 @@ def divide_sentences(documents: list[list[str]]) -> Iterator[tuple[list[str], st
         raise BadInput("no sentence in the text; give a file with text")
     count = sum(map(len, documents))
     if count < len(SPLITS):
-        raise BadInput(f"{count} sentence{'s' if count > 1 else ''} can not be divided into train, validation and test; give more text")
+        raise BadInput(f"{count} sentence{'s' if count > 1 else ''} cannot be divided into train, validation and test; give more text")
     *first, last = documents
     if not first:
         size = max(len(last) // 20, 1)

@@ -49,7 +49,8 @@ def check_writable(folder: Path) -> None:
 
 @contextmanager
 def held(folder: Path) -> Iterator[None]:
-    """The one writer of a folder; the lock dies with the process, however it ends."""
+    """The one writer of a folder; the lock dies with the process, however it ends. If nothing comes of it, neither do the folders that it made."""
+    made = [path for path in (folder, *folder.parents) if not path.exists()]
     with said_plainly(folder):
         folder.mkdir(parents=True, exist_ok=True)
         file = (folder / LOCK).open("a+")
@@ -65,7 +66,8 @@ def held(folder: Path) -> Iterator[None]:
             if [path.name for path in folder.iterdir()] == [LOCK]:  # nothing came of it
                 with suppress(OSError):
                     (folder / LOCK).unlink()
-                    folder.rmdir()
+                    for path in made or [folder]:
+                        path.rmdir()
             raise
 
 
