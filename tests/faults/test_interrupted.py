@@ -68,7 +68,7 @@ def test_a_signal_ends_it_in_order(command, corpus, trained, monkeypatch, number
         patched.setattr(f"stairs.{place}", lambda *arguments: signal.raise_signal(number))
         ended = command(*TRAIN)
     assert ended.code == code and "Traceback" not in ended.err
-    assert not Path("run/model").exists() and not [name for name in os.listdir("run") if name.startswith(".")]
+    assert not Path("run/model").exists() and not list(Path("run").glob(".*"))
     assert command(*TRAIN).code == 0
     assert model(Path("run")) == model(trained)
 

@@ -51,11 +51,7 @@ def check_writable(folder: Path) -> None:
 def held(folder: Path) -> Iterator[None]:
     """The one writer of a folder; the lock dies with the process, however it ends. If nothing comes of it, neither do the folders that it made."""
     made = [path for path in (folder, *folder.parents) if not path.exists()]
-    with said_plainly(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        file = (folder / LOCK).open("a+")
-    with file:
-        take(file, fcntl.LOCK_EX, folder)
+    with take_lock(folder) as file:
         with said_plainly(folder):
             file.truncate(0)
             file.write(f"process {os.getpid()} on {socket.gethostname()}\n")
@@ -63,12 +59,24 @@ def held(folder: Path) -> Iterator[None]:
         try:
             yield
         except BaseException:
-            if [path.name for path in folder.iterdir()] == [LOCK]:  # nothing came of it
-                with suppress(OSError):
+            with suppress(OSError):  # whoever failed may have taken the folder away already
+                if [path.name for path in folder.iterdir()] == [LOCK]:
                     (folder / LOCK).unlink()
                     for path in made or [folder]:
                         path.rmdir()
             raise
+
+
+def take_lock(folder: Path) -> TextIO:
+    """The lock of a folder, taken; a file that its last owner took away while this process waited is none."""
+    while True:
+        with said_plainly(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+            file = (folder / LOCK).open("a+")
+        take(file, fcntl.LOCK_EX, folder)
+        if os.fstat(file.fileno()).st_nlink:
+            return file
+        file.close()
 
 
 def take(file: TextIO, kind: int, folder: Path) -> None:
