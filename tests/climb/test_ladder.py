@@ -251,7 +251,7 @@ def files(tmp_path):
     text, labels = tmp_path / "cats.txt", tmp_path / "cats.csv"
     text.write_text("\n\n".join(f"The cat {i} sat on the mat. It was cat number {i}." for i in range(50)))
     labels.write_text("text,label\n" + "\n".join(f"{example.text},{example.label}" for example in labelled()))
-    return [str(text), "--labels", str(labels), "--out", str(tmp_path / "out"), "--budget", "10m"]  # a busy machine must not be too slow for the models that count
+    return [str(text), "--labels", str(labels), "--out", str(tmp_path / "out"), "--budget", "10m"]  # enough on a busy machine, too
 
 
 def test_a_second_climb_in_a_folder_that_is_being_climbed_ends_with_5_and_touches_nothing(files, tmp_path, stairs, command):
