@@ -32,7 +32,7 @@ def decide(where: str, why: str, readings: Sequence[Reading]) -> int:
         progress.say(f"{where}: {why}; {readings[0].described} was taken because of --yes")
         return 0
     if can_ask():
-        ANSWERS[key] = asked(where, why, readings)
+        ANSWERS[key] = ask_person(where, why, readings)
         return ANSWERS[key]
     flags = " or ".join(reading.flags for reading in readings)
     raise Undecided(f"{where}: {why}: {ways}? Say so with {flags}, or take the first with --yes")
@@ -42,7 +42,7 @@ def can_ask() -> bool:
     return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr))
 
 
-def asked(where: str, why: str, readings: Sequence[Reading]) -> int:
+def ask_person(where: str, why: str, readings: Sequence[Reading]) -> int:
     """The answer of the person at the terminal: yes or no to one reading, a number of several."""
     single = len(readings) == 1
     lines = [f"{where}: {why}:"] + [f"  {number}  {reading.described}   ({reading.flags})" for number, reading in enumerate(readings, 1)]

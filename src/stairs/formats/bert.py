@@ -104,11 +104,11 @@ def settings_of(config: BERTConfig, ids: dict[str, int], head: dict[str, Any] | 
         "initializer_range": 0.02,
         "position_embedding_type": "absolute",
         "pad_token_id": ids["pad"],
-        **({} if head is None else asked(head)),
+        **({} if head is None else config_of_head(head)),
     }
 
 
-def asked(head: dict[str, Any]) -> dict[str, Any]:
+def config_of_head(head: dict[str, Any]) -> dict[str, Any]:
     """What config.json says of the layer on top. One that reads two texts says so, or nobody could tell."""
     if head["asks"] == "find-span":
         return {}

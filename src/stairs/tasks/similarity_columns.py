@@ -47,7 +47,7 @@ def similarities_in(lines: Lines, name: str, columns: Columns = None) -> Similar
     for line, row in zip(numbers, body, strict=True):
         if len(row) != width or width < 3:
             raise BadInput(f"{name}:{line}: {len(row)} columns came where {max(width, 3)} were expected; correct the line")
-    first, second, score = Table(name, numbers[0] if numbers else 1, header, body).chosen(columns)
+    first, second, score = Table(name, numbers[0] if numbers else 1, header, body).choose(columns)
     found = []
     for line, row in zip(numbers, body, strict=True):
         value = number(row[score])
@@ -91,9 +91,9 @@ class Table:
         self.numeric = [place for place, cells in enumerate(self.columns) if sum(map(is_number, cells)) > half]
         self.index = [place for place in self.numeric if is_running(self.columns[place])]
 
-    def chosen(self, columns: Columns) -> tuple[int, int, int]:
+    def choose(self, columns: Columns) -> tuple[int, int, int]:
         """The places of the first word, the second and the score."""
-        asked = self.asked(columns)
+        asked = self.requested_columns(columns)
         pair = matched([*self.header, ""], WORD_PAIRS) if self.header else None
         by_name = dict(zip(("first", "second"), map(self.labels.index, pair), strict=True)) if pair else {}
         for role, place in by_name.items():
@@ -119,7 +119,7 @@ class Table:
             raise self.unclear("no column of numbers can be the score" if not left else "several columns of numbers can be the score")
         return left[0]
 
-    def asked(self, columns: Columns) -> dict[str, int]:
+    def requested_columns(self, columns: Columns) -> dict[str, int]:
         """What the user named, by the header's names or by numbers from 1."""
         try:
             roles = named(columns, "compare")

@@ -146,18 +146,18 @@ class Translate(Speaking):
         return self.surprise_of(pairs, None) | self.scored(pairs.examples, beams)
 
     def scored(self, examples: Sequence[Translation], beams: int = BEAM) -> dict[str, Any]:
-        return translations_scored([example.target for example in examples], self.said(examples, beams))
+        return translations_scored([example.target for example in examples], self.translations(examples, beams))
 
     def predict(self, examples: Sequence[Translation]) -> list[str]:
         """A translation of each, in the direction of this run; nothing for a sentence that is empty or longer than the model reads."""
         found = [""] * len(examples)
         turned, most = self.turned(examples), self.model.config.context - 2
         fits = [i for i, ids in enumerate(self.tokenizer.encode_batch([example.source for example in turned])) if 0 < len(ids) <= most]
-        for number, said in zip(fits, self.said([turned[i] for i in fits]), strict=True):
+        for number, said in zip(fits, self.translations([turned[i] for i in fits]), strict=True):
             found[number] = said
         return found
 
-    def said(self, examples: Sequence[Translation], beams: int = BEAM) -> list[str]:
+    def translations(self, examples: Sequence[Translation], beams: int = BEAM) -> list[str]:
         """The best translation of each source, no longer than the true one suggests."""
         on_cpu = next(self.model.parameters()).device.type == "cpu"
         speaker = self.model.prepared_for_inference(self.precision) if on_cpu else self.model  # a new one: the weights may have changed

@@ -76,7 +76,7 @@ class Segmentation:
             return named(text, places, self.han if self.han == "characters" else "dictionary")
         if not self.marks_apart or any(CUT_ALREADY.fullmatch(text, start, stop) for start, stop in chunks):
             return named(text, chunks, "given")
-        places = [place for number, chunk in enumerate(chunks) for place in self.parted(text, chunk, chunks[number + 1 :])]
+        places = [place for number, chunk in enumerate(chunks) for place in self.split_marks(text, chunk, chunks[number + 1 :])]
         return named(text, places, "given" if places == chunks else "marks parted")
 
     def without_spaces(self, text: str, start: int, stop: int) -> list[tuple[int, int]]:
@@ -89,7 +89,7 @@ class Segmentation:
             pieces = sorted([*(piece for piece in pieces if not HAN_RUN.fullmatch(chunk[slice(*piece)])), *word_spans(chunk)])
         return [(start + a, start + b) for a, b in pieces]
 
-    def parted(self, text: str, chunk: tuple[int, int], after: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    def split_marks(self, text: str, chunk: tuple[int, int], after: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
         """A word without the marks at its ends, and these."""
         start, stop = chunk
         before: list[tuple[int, int]] = []

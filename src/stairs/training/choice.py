@@ -39,7 +39,7 @@ def fit_best(candidates: Sequence[Candidate], examples: Examples, out: Path, opt
         kept = next((candidate for candidate in candidates if candidate.name == name), candidates[-1])
         measured = fit(kept.task(), examples, out, with_share(kept, candidates, options) if known else options)
     else:
-        measured = chosen(candidates, examples, out, options)
+        measured = choose_best(candidates, examples, out, options)
     if measured:
         for candidate in candidates:
             shutil.rmtree(beside(out, candidate), ignore_errors=True)
@@ -47,7 +47,7 @@ def fit_best(candidates: Sequence[Candidate], examples: Examples, out: Path, opt
     return measured
 
 
-def chosen(candidates: Sequence[Candidate], examples: Examples, out: Path, options: TrainingOptions) -> dict[str, Any]:
+def choose_best(candidates: Sequence[Candidate], examples: Examples, out: Path, options: TrainingOptions) -> dict[str, Any]:
     """Train each, and give the best the name of the run."""
     for candidate in candidates:
         check_run(beside(out, candidate))

@@ -75,7 +75,7 @@ class Choice:
         """Whether there are rows enough to tell a column by."""
         return next(iter(self.profiles.values())).rows >= FEWEST_ROWS if self.columns else False
 
-    def chosen(self) -> dict[str, str]:
+    def choose(self) -> dict[str, str]:
         """The only reading, or the one that was decided for."""
         readings = self.readings()
         for reading in readings:
@@ -166,7 +166,7 @@ class Choice:
 
 def choose(rows: Rows, task: str, asked: dict[str, str], columns: Sequence[str] | None = None) -> dict[str, str]:
     """A column for each role; `asked` wins, the rest is guessed; complains with the columns there are."""
-    return Choice(rows, task, asked, columns).chosen()
+    return Choice(rows, task, asked, columns).choose()
 
 
 def is_nameless(column: str) -> bool:
