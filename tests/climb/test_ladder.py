@@ -2,12 +2,13 @@
 
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from small import examples
 
 from stairs import machine
-from stairs.climb import ladder, reading, steps, translating
+from stairs.climb import ladder, reading, steps, teaching, translating
 from stairs.climb.ground import Ground, parted
 from stairs.climb.ladder import Onlooker, climb, plans_in, why_not_learnt
 from stairs.climb.shares import allot
@@ -15,6 +16,7 @@ from stairs.climb.steps import Step
 from stairs.commands.climb_table import written
 from stairs.errors import BadInput
 from stairs.models.sizes import USUAL_TOKENIZER
+from stairs.tasks.supervised import Examples
 from stairs.text.corpus import Corpus
 from stairs.text.examples import Text
 from stairs.text.numbers import number_pairs
@@ -292,3 +294,10 @@ def test_the_metric_that_was_asked_for_ranks_and_chooses_the_weights(ground, qui
     lines = [line for line in Run(ground.out / row["run"]).metrics() if "error" in line]
     assert lines and all(line["error"]["value"] == pytest.approx(1 - line["macro_f1"]["value"]) for line in lines)
     assert load(ground.out / row["run"]).settings["metric"] == "macro_f1"
+
+
+def test_where_there_is_no_time_to_encode_all_examples_training_and_validation_shrink_alike(monkeypatch):
+    monkeypatch.setattr(teaching, "seconds_to_encode", lambda task, examples: 40.0)
+    head = SimpleNamespace(model=SimpleNamespace(mixes="all"), usual={"epochs": 40.0})
+    planned = teaching.plan_teaching("elmo", lambda way: head, Examples(range(400), range(200)), 10.0, 0, True)
+    assert (planned["examples"], planned["validation"]) == (100, 50)

@@ -18,7 +18,7 @@ from stairs.text.tokenizer import Tokenizer, TokenizerSpec
 from stairs.training.run import load
 
 READING_SHARE = 0.5  # of a step's time, if there are labels to learn as well
-MIXED_SHARE = 0.8  # if only a mix of its layers and a head learn the labels
+MIXED_SHARE = 0.8  # at most, if only a mix of its layers and a head learn the labels: they need time, however fast the encoder is
 
 
 @dataclass(frozen=True)
@@ -66,9 +66,10 @@ def reader(step: str) -> Callable[[Ground, float], dict[str, Any]]:
         began = time.monotonic()
         seconds *= 1 - (JUDGING_SHARE if ground.asks else 0.0)
         at_once_too = MODELS[step].pretrains_with == Window.name and ground.asks == "classify"
-        share = 1.0 if at_once_too or not ground.asks else MIXED_SHARE if MODELS[step].mixes else READING_SHARE
+        share = 1.0 if at_once_too or not ground.asks else READING_SHARE
         if share == READING_SHARE and MODELS[step].learns_by == "gradient":  # what the labels do not need is for reading
             share = max(share, 1 - seconds_to_teach(ground, step, seconds * share) / seconds)
+            share = min(share, MIXED_SHARE) if MODELS[step].mixes else share
         row = read(ground, step, seconds * share)
         if not ground.asks:
             return row

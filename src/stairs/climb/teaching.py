@@ -56,7 +56,7 @@ def taught(ground: Ground, step: str, source: Path, seconds: float, new: bool = 
         return kind(fresh.model, fresh.tokenizer, transfer, **settings)
 
     planned = ground.plans.of(folder.name, lambda: plan_teaching(step, task_with, examples, seconds, ground.seed, new))
-    examples = Examples(evenly(ground.train, planned["examples"]), ground.dev, examples.encoder)
+    examples = Examples(evenly(ground.train, planned["examples"]), evenly(ground.dev, planned["validation"]), examples.encoder)
     with ground.training(folder):
         measured = trained(ground, folder, planned, task_with(planned["transfer"]), examples)
     few = {"learnt_from": planned["examples"]} if planned["examples"] < len(ground.train) else {}
@@ -74,25 +74,31 @@ def plan_teaching(step: str, task_with: Callable[[str], Supervised], examples: E
         if updates >= min(FEWEST_STEPS, epoch):
             rate: dict[str, Any] = {"learning_rate": task.learning_rate * NEW_RATE} if new and hasattr(task.model, "blocks") else {}
             epochs = epochs_worth(epoch, least=LEAST_UPDATES)
-            return {"transfer": "full", "examples": len(examples.train), "training": {**budget, "epochs": epochs, **rate}}
+            counts = {"examples": len(examples.train), "validation": len(examples.validation)}
+            return {"transfer": "full", **counts, "training": {**budget, "epochs": epochs, **rate}}
         say_more(f"{step}: there is time for {updates} updates of all its weights; a head on its vectors learns instead")
     head = task_with("features")
-    count = examples_within(head, examples, seconds)
+    share = min(seconds / seconds_to_encode(head, examples), 1.0)
+    count, validation = (max(int(share * len(part)), min(ENCODED, len(part))) for part in (examples.train, examples.validation))
     if count < len(examples.train):
         say(f"{step}: there is time to encode {count} of {len(examples.train)} examples; its head learns from those")
-    return {"transfer": "features", "examples": count, "training": {**budget, "epochs": head.usual["epochs"]}}
+    return {"transfer": "features", "examples": count, "validation": validation, "training": {**budget, "epochs": head.usual["epochs"]}}
 
 
 def seconds_to_teach(ground: Ground, step: str, seconds: float) -> float:
-    """What teaching all of a model will take, at most `seconds`: by a few updates of one that has read nothing, in the size that this time allows."""
+    """What teaching a model will take, at most `seconds`: by a few updates of all of one that has read nothing, in the size that this time allows, or
+    by encoding some examples where only a head and a mix learn."""
     if f"{ground.asks}-{step}" in ground.plans.known:
         return seconds  # it is decided already
     shards = ground.shards_for(step)
     fresh = untrained(step, shards.tokenizer, plan_reading(step, shards, seconds)["size"])
     kind: Any = TASKS[TAUGHT[ground.asks]]
-    task = kind(fresh.model, fresh.tokenizer, Transfer(transfer="full"), **kind.learned_from(ground.train))
+    examples = Examples(ground.train, ground.dev)
+    task = kind(fresh.model, fresh.tokenizer, Transfer(transfer="features" if fresh.model.mixes else "full"), **kind.learned_from(ground.train))
+    if fresh.model.mixes:
+        return min(seconds_to_encode(task, examples), seconds)
     epoch = -(-len(ground.train) // task.usual["batch_examples"])
-    possible = updates_within(task, Examples(ground.train, ground.dev), seconds, ground.seed)
+    possible = updates_within(task, examples, seconds, ground.seed)
     return seconds * min(1.0, epochs_worth(epoch, least=LEAST_UPDATES) * epoch / max(possible, 1))
 
 
@@ -105,13 +111,15 @@ def updates_within(task: Supervised, examples: Examples, seconds: float, seed: i
     return int(seconds * UPDATES_SHARE / seconds_per_step(gradients, machine.precisions()[0], PROBE_SHARE * seconds))
 
 
-def examples_within(task: Supervised, examples: Examples, seconds: float) -> int:
-    """How many examples there is time to encode, if the vectors of all held-out ones are wanted as well."""
+def seconds_to_encode(task: Supervised, examples: Examples) -> float:
+    """What it takes to compute the vectors of all examples, by those of a few, and to learn a head from them."""
     part = evenly(examples.train, ENCODED)
+    rows = task.rows(part)
+    task.computed(rows[: ENCODED // 4])  # finds its memory and its kernels
     began = time.monotonic()
-    task.computed(task.rows(part))
+    task.computed(rows)
     each = (time.monotonic() - began) / len(part)
-    return max(min(int(seconds * ENCODING_SHARE / each) - len(examples.validation), len(examples.train)), len(part))
+    return each * (len(examples.train) + len(examples.validation)) / ENCODING_SHARE
 
 
 def evenly(examples: Sequence[Any], count: int) -> Sequence[Any]:
