@@ -52,7 +52,8 @@ def taught(ground: Ground, step: str, source: Path, seconds: float, new: bool = 
 
     def task_with(way: str) -> Supervised:
         fresh = load(source)
-        transfer = Transfer(transfer=way, whitened=way == "features", **pooling)  # type: ignore[arg-type]
+        whitened = new and way == "features"  # what has read for days needs no help, and few examples would turn its vectors into noise
+        transfer = Transfer(transfer=way, whitened=whitened, **pooling)  # type: ignore[arg-type]
         return kind(fresh.model, fresh.tokenizer, transfer, **settings)
 
     planned = ground.plans.of(folder.name, lambda: plan_teaching(step, task_with, examples, seconds, ground.seed, new))
