@@ -214,6 +214,7 @@ def test_every_model_that_learns_by_gradients_has_the_same_share_whatever_the_ot
 def test_what_did_not_learn_is_not_recommended_and_says_so(ground):
     score = {"value": 0.9, "low": 0.8, "high": 1.0}
     assert "only 30 updates" in why_not_learnt({"metric": "accuracy", "score": score, "updates": 500, "finetuning_updates": 30}, ground)["en"]
+    assert why_not_learnt({"metric": "accuracy", "score": score, "finetuning_updates": 30, "adopted": True}, ground) is None
     assert "commonest answer (0.5000)" in why_not_learnt({"metric": "accuracy", "score": {**score, "value": 0.5}}, ground)["en"]
     assert "0.0000" in why_not_learnt({"metric": "bleu", "score": {**score, "value": 0.0}, "updates": 60}, ground)["en"]
     assert "3.5000 bits" in why_not_learnt({"unigram_bits": 3.5, "bits_per_character": {"value": 3.6}, "updates": 60}, ground)["en"]

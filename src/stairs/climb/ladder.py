@@ -152,7 +152,7 @@ def row_of(step: Step, ground: Ground, share: float) -> dict[str, Any]:
 
 def why_not_learnt(row: dict[str, Any], ground: Ground) -> dict[str, str] | None:
     """Why a model cannot be recommended although it was trained, in every language."""
-    made = [row[name] for name in ("updates", "finetuning_updates") if name in row]
+    made = [row[name] for name in ("updates", "finetuning_updates") if name in row and not row.get("adopted")]  # what was learnt elsewhere is learnt
     if made and min(made) < FEWEST_UPDATES:
         return worded("few_updates", updates=min(made))
     level = majority(ground) if row.get("metric") == "accuracy" else 0.0

@@ -26,7 +26,7 @@ from stairs.training.options import TrainingOptions
 from stairs.training.run import load
 
 LEAST_UPDATES = 800  # more than others need: an encoder that has read for minutes learns more slowly from labels
-FEWEST_STEPS = 150  # or one epoch, if that is less: with fewer, the vectors as they are do better
+FEWEST_STEPS = 150  # updates of all weights: with fewer, the vectors as they are do better
 UPDATES_SHARE = 0.8  # of the time is for updates, about
 ENCODING_SHARE = 0.6  # of a head's time, at most, for computing the vectors it learns from
 PROBED, ENCODED = 320, 32  # examples on which updates, and encoding, are timed
@@ -72,7 +72,7 @@ def plan_teaching(step: str, task_with: Callable[[str], Supervised], examples: E
     if not task.model.mixes:  # ELMo stays as it is, as in its paper: a mix of its layers learns with the head
         epoch = -(-len(examples.train) // task.usual["batch_examples"])
         updates = updates_within(task, examples, seconds, seed)
-        if updates >= min(FEWEST_STEPS, epoch):
+        if updates >= FEWEST_STEPS:
             rate: dict[str, Any] = {"learning_rate": task.learning_rate * NEW_RATE} if new and hasattr(task.model, "blocks") else {}
             epochs = epochs_worth(epoch, least=LEAST_UPDATES)
             counts = {"examples": len(examples.train), "validation": len(examples.validation)}
