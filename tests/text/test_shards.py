@@ -168,7 +168,7 @@ def test_of_two_documents_the_last_is_divided():
 
 
 def test_too_little_text_is_refused(tmp_path):
-    too_few = {"1 sentence cannot be divided": ["One sentence."], "2 sentences can not be divided": ["One.", "Two."], "no sentence": ["  \n "]}
+    too_few = {"1 sentence cannot be divided": ["One sentence."], "2 sentences cannot be divided": ["One.", "Two."], "no sentence": ["  \n "]}
     for message, documents in [*too_few.items(), ("no sentence", [])]:
         for kind in ("words", "bpe"):
             with pytest.raises(BadInput, match=message):
