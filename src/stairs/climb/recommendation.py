@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from stairs.climb.ground import Ground
-from stairs.climb.words import amount, cost_in_words, joined, listed, worded
+from stairs.climb.words import amount, cost_in_words, join_sentences, listed, worded
 from stairs.tasks.bootstrap import Paired, more_examples
 from stairs.tasks.outcomes import groups_of, statistic
 
@@ -124,4 +124,4 @@ def why(found: dict[str, Any], rows: Sequence[Row]) -> dict[str, str]:
         parts.append(worded("would_separate", more=amount(compared["more_examples"])))
     if len(found["steps"]) > 1:
         parts.append(worded("tie", names=listed(found["steps"], "and")))
-    return joined(parts)
+    return join_sentences(parts)

@@ -162,7 +162,7 @@ def listed(names: Sequence[str], last: str = "or") -> dict[str, str]:
     return worded(last, first={"en": ", ".join(names[:-1]), "zh": "、".join(names[:-1])}, second=names[-1])
 
 
-def joined(parts: Sequence[dict[str, str]]) -> dict[str, str]:
+def join_sentences(parts: Sequence[dict[str, str]]) -> dict[str, str]:
     """Sentences one after the other; Chinese has no space between them."""
     return {"en": " ".join(part["en"] for part in parts), "zh": "".join(part["zh"] for part in parts)}
 
@@ -177,7 +177,7 @@ def amount(count: int | None) -> dict[str, str]:
 
 def cost_in_words(row: dict[str, Any]) -> dict[str, str]:
     found = worded("cost", cpu=row["cpu_seconds"], ms=row["ms_per_text"], mb=row["megabytes"])
-    return joined([found, worded("elsewhere")]) if row.get("adopted") else found
+    return join_sentences([found, worded("elsewhere")]) if row.get("adopted") else found
 
 
 def limits(told: dict[str, Any], test: float) -> dict[str, str]:

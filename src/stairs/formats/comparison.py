@@ -165,12 +165,12 @@ def pairs_differ(task: MaskedToken, again: Any, theirs: Folder, texts: list[str]
     """Of what the layer for pairs of sentences says, which transformers calls next sentence."""
     form, encode = Form(task.tokenizer, theirs.longest), task.tokenizer.encode
     pairs = [(first, second) for first, second in zip(texts, texts[1:] + texts[:1], strict=True) if fits(task, theirs, first, second)]
-    ours = [judged(task, form.two(encode(first), encode(second))) for first, second in pairs]
-    return agree(ours, [judged(again, theirs.row(*pair)) for pair in pairs], [first for first, _ in pairs], "pairs")
+    ours = [next_sentence_probabilities(task, form.two(encode(first), encode(second))) for first, second in pairs]
+    return agree(ours, [next_sentence_probabilities(again, theirs.row(*pair)) for pair in pairs], [first for first, _ in pairs], "pairs")
 
 
 @torch.inference_mode()
-def judged(task: Any, row: Row) -> np.ndarray:
+def next_sentence_probabilities(task: Any, row: Row) -> np.ndarray:
     return task.model.judged(task.model.encode(collated([row], task.tokenizer.pad)))[0].float().softmax(-1).numpy()
 
 

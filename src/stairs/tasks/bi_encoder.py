@@ -26,7 +26,7 @@ from stairs.models.bert import BERT
 from stairs.models.transfer import Pooling
 from stairs.tasks.compare import Compare
 from stairs.tasks.encode import Encode
-from stairs.tasks.encoder_features import SCALED_BY, joined
+from stairs.tasks.encoder_features import SCALED_BY, concatenate
 from stairs.tasks.rows import LabelledRows
 from stairs.text.batch import Batch
 
@@ -76,8 +76,8 @@ class BiEncoder(Compare):
         step = max(len(given.rows) // SCALED_BY, 1)
         rows = given.rows[::step]
         vectors = self.computed(rows) if given.vectors is None else given.vectors[::step]
-        self.reading.fit_to(joined(vectors))
-        features = joined(self.of_each(rows, self.features, vectors=vectors))
+        self.reading.fit_to(concatenate(vectors))
+        features = concatenate(self.of_each(rows, self.features, vectors=vectors))
         self.head.fit_to(features, torch.tensor([row.target for row in rows]))
 
     @property

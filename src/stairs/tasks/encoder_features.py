@@ -69,8 +69,8 @@ class EncoderFeatures(Task):
             step = max(sum(own.size // own.shape[-1] for own in given.vectors or ()) // WHITENED_BY, 1)
         rows = given.rows[::step]
         vectors = self.computed(rows) if given.vectors is None else given.vectors[::step]
-        self.reading.fit_to(joined(vectors))
-        self.head.fit_to(joined(self.of_each(rows, self.features, vectors=vectors)))  # type: ignore[operator]
+        self.reading.fit_to(concatenate(vectors))
+        self.head.fit_to(concatenate(self.of_each(rows, self.features, vectors=vectors)))  # type: ignore[operator]
 
     def computed(self, rows: list[Row]) -> list[np.ndarray]:
         """The vectors of every row."""
@@ -114,6 +114,6 @@ def pooled(hidden: Tensor, batch: Batch, model: Model, how: Pooling, special: fr
     return (hidden * counted[..., None]).sum(1) / counted.sum(1, keepdim=True).clamp(min=1)
 
 
-def joined(vectors: list[np.ndarray]) -> Tensor:
+def concatenate(vectors: list[np.ndarray]) -> Tensor:
     """(N, D), of rows that are vectors or have one for each token."""
     return torch.from_numpy(np.concatenate([own.reshape(-1, own.shape[-1]) for own in vectors])).float()

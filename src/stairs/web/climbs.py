@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from stairs.climb.words import FORMAT, LANGUAGES, QUALITIES, advice, joined, limits, listed, worded
+from stairs.climb.words import FORMAT, LANGUAGES, QUALITIES, advice, join_sentences, limits, listed, worded
 from stairs.files import plain
 from stairs.training.folder import RUN
 from stairs.web.asking import Refused
@@ -79,7 +79,7 @@ def checked(report: dict[str, Any]) -> dict[str, Any]:
         "chosen": [] if told is None else [short(name) for name in told["steps"]],
         "names": None if told is None else listed([short(name) for name in told["steps"]]),
         "recommended": texts(advice(told, asks)),
-        "data": joined([described(report, counts), *rule_of(told, counts)]) if asks else None,
+        "data": join_sentences([described(report, counts), *rule_of(told, counts)]) if asks else None,
     }
 
 
