@@ -23,7 +23,8 @@ import numpy as np
 import torch
 
 from side_by_side import PRECISIONS, conditions, data, in_turn
-from stairs.formats import packages, sentence_transformers
+from stairs.formats import packages
+from stairs.formats.huggingface import sentence_transformers
 from stairs.text.sentences import sentences
 
 Encoder = Callable[[list[str]], np.ndarray]

@@ -2,7 +2,7 @@
 
 from torch import nn
 
-from stairs.formats.bert import same, settings_of
+from stairs.formats.huggingface.bert_mapping import same, settings_of
 from stairs.models.bert import BERT
 
 

@@ -27,16 +27,16 @@ from torch import Tensor, nn
 
 from bert_peer import bert
 from side_by_side import PRECISIONS, conditions, data
-from stairs.kernels.memory import keep_freed_memory
+from stairs.kernels.allocator import keep_freed_memory
 from stairs.models.bert import BERT
-from stairs.models.configs import BERTConfig
+from stairs.models.settings import BERTConfig
 from stairs.models.sizes import SIZES
-from stairs.tasks.masking import Masks
-from stairs.tasks.sentence_pairs import NEXT, OTHER, SentencePairs, collated, shortened
+from stairs.tasks.parts.masking import Masks
+from stairs.tasks.parts.sentence_pairs import NEXT, OTHER, SentencePairs, collated, shortened
 from stairs.text.batch import Batch
-from stairs.text.corpus import Corpus
-from stairs.text.shards import build
-from stairs.text.tokenizer import TokenizerSpec
+from stairs.text.corpus.corpus import Corpus
+from stairs.text.shards.shards import build
+from stairs.text.tokenizers.tokenizer import TokenizerSpec
 
 BYTES = 6_000_000
 LEARNING_RATE = 1e-4

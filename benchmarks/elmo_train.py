@@ -24,14 +24,14 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from side_by_side import PRECISIONS, conditions, data
-from stairs.models.configs import ELMoConfig
 from stairs.models.elmo import ELMo
+from stairs.models.settings import ELMoConfig
 from stairs.models.sizes import SIZES
 from stairs.tasks import BothWays
 from stairs.text.batch import Batch
-from stairs.text.corpus import Corpus
-from stairs.text.shards import build
-from stairs.text.tokenizer import TokenizerSpec
+from stairs.text.corpus.corpus import Corpus
+from stairs.text.shards.shards import build
+from stairs.text.tokenizers.tokenizer import TokenizerSpec
 
 LETTERS, LEARNING_RATE, TURN = 50, 2e-3, 10
 

@@ -12,11 +12,11 @@ from pathlib import Path
 import numpy as np
 
 from side_by_side import conditions, data, in_turn
-from stairs.text.corpus import Corpus
+from stairs.text.corpus.corpus import Corpus
 from stairs.text.sentences import sentences
-from stairs.text.shard_writing import SPLITS
-from stairs.text.shards import build
-from stairs.text.tokenizer import Tokenizer, TokenizerSpec
+from stairs.text.shards.shards import build
+from stairs.text.shards.writer import SPLITS
+from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 
 AT_ONCE = 10_000  # sentences per call of the peer
 

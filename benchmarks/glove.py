@@ -18,13 +18,13 @@ from pathlib import Path
 import numpy as np
 
 from side_by_side import conditions, data
+from stairs.fast.corpus_slice import Stretch
 from stairs.kernels.cooccurrence import BLOCKS
-from stairs.layers.stretch import Stretch
-from stairs.models.configs import configured
 from stairs.models.glove import GloVe
-from stairs.text.corpus import Corpus
-from stairs.text.shards import build
-from stairs.text.tokenizer import TokenizerSpec
+from stairs.models.settings import configured
+from stairs.text.corpus.corpus import Corpus
+from stairs.text.shards.shards import build
+from stairs.text.tokenizers.tokenizer import TokenizerSpec
 
 RECORD = np.dtype([("word", "<i4"), ("context", "<i4"), ("count", "<f8")])
 

@@ -10,9 +10,9 @@ import torch
 
 from gpt_peer import gpt2
 from side_by_side import PRECISIONS, conditions, in_turn
-from stairs.models.configs import GPTConfig
 from stairs.models.gpt import GPT
-from stairs.tasks.decoding import likeliest
+from stairs.models.settings import GPTConfig
+from stairs.tasks.parts.decoding import likeliest
 
 PROMPT = 16
 

@@ -21,13 +21,13 @@ from torch import Tensor, nn
 
 from gpt_peer import gpt2
 from side_by_side import PRECISIONS, conditions, data, in_turn
-from stairs.models.configs import GPTConfig
 from stairs.models.gpt import GPT
+from stairs.models.settings import GPTConfig
 from stairs.models.sizes import SIZES
 from stairs.text.batch import Batch
-from stairs.text.corpus import Corpus
-from stairs.text.shards import build
-from stairs.text.tokenizer import TokenizerSpec
+from stairs.text.corpus.corpus import Corpus
+from stairs.text.shards.shards import build
+from stairs.text.tokenizers.tokenizer import TokenizerSpec
 
 BYTES = 4_000_000
 LEARNING_RATE = 1e-3

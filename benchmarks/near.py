@@ -17,9 +17,9 @@ from pathlib import Path
 import numpy as np
 
 from side_by_side import conditions
-from stairs.formats import word2vec
-from stairs.formats.vector_reading import Read
-from stairs.layers.nearest import Nearest
+from stairs.formats.word_vectors import vector_writer
+from stairs.formats.word_vectors.vector_reader import Read
+from stairs.search.nearest import Nearest
 from stairs.tasks import Window
 from stairs.training.run import FORMAT, Run
 
@@ -102,13 +102,13 @@ def opening(options: argparse.Namespace) -> None:
     with tempfile.TemporaryDirectory() as folder:
         random = np.random.default_rng(0)
         rows = random.standard_normal((options.opened, options.width), np.float32)
-        task = Window(*word2vec.adopted(Read([f"w{row}" for row in range(options.opened)], rows, "")))
+        task = Window(*vector_writer.adopted(Read([f"w{row}" for row in range(options.opened)], rows, "")))
         run = Run(Path(folder) / "run")
         with run.writing({"format": FORMAT, **task.describe()}):
             run.keep(task)
         del rows, task
         code = f"""import time, stairs
-from stairs.inspection.neighbours import neighbours
+from stairs.inspection.words import neighbours
 import stairs.training.run, stairs.tasks
 began = time.perf_counter()
 task = stairs.load({str(run.folder)!r})

@@ -19,9 +19,9 @@ import numpy as np
 from side_by_side import conditions, data, in_turn, stairs
 from stairs.models.kneser_ney import estimate
 from stairs.text.batch import next_token_batch
-from stairs.text.corpus import Corpus
-from stairs.text.shards import build
-from stairs.text.tokenizer import TokenizerSpec
+from stairs.text.corpus.corpus import Corpus
+from stairs.text.shards.shards import build
+from stairs.text.tokenizers.tokenizer import TokenizerSpec
 from stairs.training.run import load as load_run
 
 

@@ -11,11 +11,11 @@ from typing import Any
 import torch
 
 from side_by_side import conditions
-from stairs.pictures.saving import save
+from stairs.pictures.image_files import save
 from stairs.pictures.translation import against_length
 from stairs.tasks.translation_metrics import translations_scored
+from stairs.text.embedded.number_names import number_pairs
 from stairs.text.labelled import read
-from stairs.text.numbers import number_pairs
 from stairs.training.run import load as load_run
 
 BORDERS = (8, 10, 12, 14, 17, 1_000_000)  # words of a source

@@ -23,14 +23,14 @@ import numpy as np
 import torch
 
 from side_by_side import conditions, data
-from stairs.layers.stretch import Stretch
+from stairs.fast.corpus_slice import Stretch
 from stairs.models import MODELS
-from stairs.models.configs import VectorsConfig, Word2VecConfig
-from stairs.tasks.window import Window
-from stairs.tasks.words import evaluate, questions_in
-from stairs.text.corpus import Corpus
-from stairs.text.shards import build, closes
-from stairs.text.tokenizer import SPECIAL_TOKENS, TokenizerSpec
+from stairs.models.settings import VectorsConfig, Word2VecConfig
+from stairs.tasks.word_benchmarks import evaluate, questions_in
+from stairs.tasks.word_vectors import Window
+from stairs.text.corpus.corpus import Corpus
+from stairs.text.shards.shards import build, closes
+from stairs.text.tokenizers.tokenizer import SPECIAL_TOKENS, TokenizerSpec
 
 RATE, LOWEST = 0.025, 1e-4
 THREADS = os.cpu_count() or 1

@@ -73,7 +73,7 @@ def data() -> Path:
 @pytest.fixture(scope="session")
 def prose() -> None:
     """The documentation of Python and its packages is in the session's cache: one worker reads it, the others wait."""
-    from stairs.text.docstrings import docstrings
+    from stairs.text.embedded.docstrings import docstrings
 
     with open(Path(os.environ["XDG_CACHE_HOME"]) / "prose.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

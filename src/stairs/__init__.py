@@ -19,7 +19,7 @@ DOORS = {
     "fit": "stairs.training.fit",
     "MODELS": "stairs.models",
     "TASKS": "stairs.tasks",
-    "TOKENIZERS": "stairs.text.tokenizer",
+    "TOKENIZERS": "stairs.text.tokenizers.tokenizer",
 }
 
 __all__ = ["MODELS", "TASKS", "TOKENIZERS", "__version__", "fit", "load"]

@@ -5,8 +5,8 @@ import re
 
 import pytest
 
+from stairs.climb.messages import listed, worded
 from stairs.climb.report import page, write
-from stairs.climb.words import listed, worded
 
 BAD = '<script>alert("x")</script>'
 

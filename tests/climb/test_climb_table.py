@@ -6,8 +6,8 @@ import pytest
 from rich.console import Console
 
 from stairs import progress
-from stairs.commands import climb_table
-from stairs.commands.climb_table import Filling, Lines, line, watching, written
+from stairs.climb import table
+from stairs.climb.table import Filling, Lines, line, watching, written
 
 SCORE = {"value": 0.8, "low": 0.75, "high": 0.85}
 WORDS = {"step": "words", "run": "classify-words", "score": SCORE, "seconds": 1.5, "cpu_seconds": 2.25,
@@ -47,7 +47,7 @@ def test_lines_where_there_is_no_terminal():
 
 def test_on_a_terminal_what_is_said_goes_below_the_table(monkeypatch):
     monkeypatch.setattr(progress, "shown", True)
-    monkeypatch.setattr(climb_table, "Console", lambda stderr: Console(file=io.StringIO(), force_terminal=True))
+    monkeypatch.setattr(table, "Console", lambda stderr: Console(file=io.StringIO(), force_terminal=True))
     with pytest.raises(KeyboardInterrupt), watching(60) as onlooker:
         progress.say("reading")
         assert onlooker.heard == "reading"

@@ -65,7 +65,7 @@ def test_after_the_warm_up_nothing_is_left_to_load_for_a_classifier():
 
     from stairs.tasks import ByNGram, ByWords
     from stairs.text.examples import Text
-    from stairs.text.tokenizer import Tokenizer, TokenizerSpec
+    from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 
     compilation.warm_up(["ngram"])
     loaded, heard = set(sys.modules), []

@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from stairs.climb.ground import Ground
+from stairs.climb.experiment import Ground
+from stairs.climb.messages import amount, limits
 from stairs.climb.recommendation import cheapest, cost_bin, recommend
-from stairs.climb.words import amount, limits
 from stairs.tasks.outcomes import groups_of
 from stairs.text.examples import Text
 

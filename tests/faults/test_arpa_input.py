@@ -129,14 +129,14 @@ def test_a_sound_file_in_other_clothes(command, tmp_path, how):
 def test_every_cut_is_noticed(tmp_path):
     """However many bytes of it came, packed or not."""
     from stairs.errors import BadInput
-    from stairs.formats import arpa
+    from stairs.formats.arpa import arpa_writer
 
     packed = gzip.compress(GOOD.encode())
     for name, content in (("m.arpa", GOOD.rstrip().encode()), ("m.arpa.gz", packed)):
         for length in range(len(content)):
             (tmp_path / name).write_bytes(content[:length])
             with pytest.raises(BadInput, match=name):
-                arpa.read(name)
+                arpa_writer.read(name)
     assert zlib.decompress(packed, 31).decode() == GOOD
 
 

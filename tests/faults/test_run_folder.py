@@ -18,7 +18,7 @@ from stairs.files import MANIFEST, checksum
 HOLDER = """
 import sys
 from pathlib import Path
-from stairs.training.folder import held
+from stairs.training.run_lock import held
 with held(Path("run")):
     print("held", flush=True)
     sys.stdin.read()

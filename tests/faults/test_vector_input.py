@@ -82,13 +82,13 @@ def test_not_text(refused, tmp_path, name):
 def test_every_cut_is_noticed(tmp_path):
     """However many bytes came; a text that ends within its last number can not be told from a whole one."""
     from stairs.errors import BadInput
-    from stairs.formats import word2vec
+    from stairs.formats.word_vectors import vector_writer
 
     for name, content in (("v.bin", binary()), ("v.txt", GOOD.encode()[:-3]), ("v.gz", gzip.compress(GOOD.encode()))):
         for length in range(len(content)):
             (tmp_path / name).write_bytes(content[:length])
             with pytest.raises(BadInput, match=name):
-                word2vec.read(name)
+                vector_writer.read(name)
 
 
 def test_no_file_and_no_package(refused):

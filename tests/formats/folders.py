@@ -6,12 +6,12 @@ from pathlib import Path
 import torch
 from safetensors.torch import load_file, save_file
 
-from stairs.formats import heads, huggingface
+from stairs.formats.huggingface import task_heads, transformers_folder
 from stairs.models.bert import BERT
-from stairs.models.configs import BERTConfig, GPTConfig
 from stairs.models.gpt import GPT
+from stairs.models.settings import BERTConfig, GPTConfig
 from stairs.tasks import Encode, NextToken
-from stairs.text.tokenizer import Tokenizer, TokenizerSpec
+from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 
 TEXTS = ["The cat sat on the mat, didn't it?", "我来到北京清华大学。"]
 PIECES = [*"abcdefghijklmnopqrstuvwxyz", *(f"##{letter}" for letter in "abcdefghijklmnopqrstuvwxyz"), "the", "cat", "北", "京", ",", "."]
@@ -37,8 +37,8 @@ def bert(folder: Path, parts=("pooler",), head=None, width=24):
     folder.mkdir(parents=True, exist_ok=True)
     tokenizer = Tokenizer.train(TokenizerSpec("wordpiece", vocab_size=90), lambda: [TEXTS * 9])
     model = far(BERT(BERTConfig(tokenizer.vocab_size, context=40, width=width, heads=3, layers=2, objective="none", parts=parts)))
-    task = Encode(model, tokenizer) if head is None else heads.task_of(model, tokenizer, head)
-    huggingface.write(task, folder)
+    task = Encode(model, tokenizer) if head is None else task_heads.task_of(model, tokenizer, head)
+    transformers_folder.write(task, folder)
     return task
 
 
@@ -46,7 +46,7 @@ def gpt(folder: Path) -> NextToken:
     folder.mkdir(parents=True, exist_ok=True)
     tokenizer = Tokenizer.train(TokenizerSpec("byte-bpe", vocab_size=270), lambda: [TEXTS * 9])
     task = NextToken(far(GPT(GPTConfig(tokenizer.vocab_size, context=32, width=24, heads=3, layers=2))), tokenizer)
-    huggingface.write(task, folder)
+    transformers_folder.write(task, folder)
     return task
 
 

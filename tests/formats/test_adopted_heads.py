@@ -6,7 +6,7 @@ import pytest
 from folders import TEXTS, bert, change_json, change_tensors, gpt, with_classifier
 
 from stairs.errors import BadInput, Unsupported
-from stairs.formats import huggingface
+from stairs.formats.huggingface import transformers_folder
 from stairs.tasks import Classify, Compare, Encode
 
 RAW = {"activation_fn": "torch.nn.modules.linear.Identity"}
@@ -28,11 +28,11 @@ MISREAD = [
 def test_a_layer_that_would_be_misread_is_refused_and_its_encoder_is_not(tmp_path, command, outputs, settings, said):
     with_classifier(tmp_path / "folder", outputs, **settings)
     with pytest.raises(BadInput, match=said) as refused:
-        huggingface.read(tmp_path / "folder")
+        transformers_folder.read(tmp_path / "folder")
     assert "\n" not in str(refused.value) and "--encoder" in str(refused.value)
     ended = command("adopt", "folder", "--out", "runs/a")
     assert ended.code == 2 and not (tmp_path / "runs").exists()
-    assert isinstance(huggingface.read(tmp_path / "folder", encoder_only=True), Encode)
+    assert isinstance(transformers_folder.read(tmp_path / "folder", encoder_only=True), Encode)
 
 
 def test_the_encoder_alone_from_the_command_line(tmp_path, command):
@@ -47,34 +47,34 @@ def test_the_encoder_alone_from_the_command_line(tmp_path, command):
 
 def test_one_number_for_two_texts_is_a_score_where_the_folder_says_so(tmp_path):
     with_classifier(tmp_path, 1, sentence_transformers=RAW)
-    task = huggingface.read(tmp_path)
+    task = transformers_folder.read(tmp_path)
     assert isinstance(task, Compare) and isinstance(task.answer("the cat", second="the mat")["score"], float)
 
 
 def test_labels_of_two_texts_are_a_comparison_and_others_are_not(tmp_path):
     with_classifier(tmp_path / "pairs", 2, id2label={"0": "ENTAILMENT", "1": "neutral"})
-    assert type(huggingface.read(tmp_path / "pairs")) is Compare
+    assert type(transformers_folder.read(tmp_path / "pairs")) is Compare
     with_classifier(tmp_path / "texts", 3)
-    assert type(huggingface.read(tmp_path / "texts")) is Classify
+    assert type(transformers_folder.read(tmp_path / "texts")) is Classify
 
 
 def test_a_comparison_comes_back_as_one(tmp_path):
     with_classifier(tmp_path / "first", 2, stairs={"task": "compare"})
-    task = huggingface.read(tmp_path / "first")
+    task = transformers_folder.read(tmp_path / "first")
     (tmp_path / "second").mkdir()
-    huggingface.write(task, tmp_path / "second")
-    assert huggingface.read(tmp_path / "second").answer("the cat", second=TEXTS[0]) == task.answer("the cat", second=TEXTS[0])
+    transformers_folder.write(task, tmp_path / "second")
+    assert transformers_folder.read(tmp_path / "second").answer("the cat", second=TEXTS[0]) == task.answer("the cat", second=TEXTS[0])
 
 
 def test_a_layer_that_is_named_and_missing(tmp_path):
     bert(tmp_path)
     change_json(tmp_path / "config.json", architectures=["BertForTokenClassification"])
     with pytest.raises(BadInput, match="BertForTokenClassification, and the weights have no classifier"):
-        huggingface.read(tmp_path)
+        transformers_folder.read(tmp_path)
     with_classifier(tmp_path / "other", 2)
     change_tensors(tmp_path / "other", lambda tensors: [tensors.pop(f"bert.pooler.dense.{name}") for name in ("weight", "bias")])
     with pytest.raises(BadInput, match="no pooler"):
-        huggingface.read(tmp_path / "other")
+        transformers_folder.read(tmp_path / "other")
 
 
 @pytest.mark.parametrize("name", ["GPT2ForSequenceClassification", "GPT2DoubleHeadsModel"])
@@ -82,4 +82,4 @@ def test_other_classes_of_gpt2(tmp_path, name):
     gpt(tmp_path)
     change_json(tmp_path / "config.json", architectures=[name])
     with pytest.raises(Unsupported, match=f"{name}.*GPT2LMHeadModel, GPT2Model can be adopted"):
-        huggingface.read(tmp_path)
+        transformers_folder.read(tmp_path)

@@ -9,14 +9,14 @@ from folders import TEXTS, bert, change_json, change_tensors, gpt, vocabulary
 from safetensors.torch import load_file, save_file
 
 from stairs.errors import BadInput, Unsupported
-from stairs.formats import huggingface, sentence_transformers
+from stairs.formats.huggingface import sentence_transformers, transformers_folder
 from stairs.formats.output import new_folder
 from stairs.tasks import TASKS, Encode
 
 
 def test_bert_comes_back(tmp_path):
     task = bert(tmp_path)
-    again = huggingface.read(tmp_path)
+    again = transformers_folder.read(tmp_path)
     assert isinstance(again, Encode) and again.model.config == task.model.config and again.tokenizer.hash == task.tokenizer.hash
     assert np.array_equal(again.vectors(TEXTS), task.vectors(TEXTS))
     names = set(load_file(tmp_path / "model.safetensors"))
@@ -27,14 +27,14 @@ def test_bert_comes_back(tmp_path):
 
 def test_the_layer_for_words_is_bert_for_masked_words(tmp_path):
     bert(tmp_path, parts=("words",))
-    assert huggingface.read(tmp_path).name == "masked-token"
+    assert transformers_folder.read(tmp_path).name == "masked-token"
     assert "cls.predictions.transform.dense.weight" in load_file(tmp_path / "model.safetensors")
     assert "cls.predictions.decoder.weight" not in load_file(tmp_path / "model.safetensors")  # it is the table of tokens
 
 
 def test_gpt_comes_back(tmp_path):
     task = gpt(tmp_path)
-    again = huggingface.read(tmp_path)
+    again = transformers_folder.read(tmp_path)
     assert again.name == "next-token" and again.log_probability("the cat") == pytest.approx(task.log_probability("the cat"), abs=1e-4)
     assert load_file(tmp_path / "model.safetensors")["transformer.h.0.attn.c_attn.weight"].shape == (24, 72)  # (in, out)
 
@@ -44,7 +44,7 @@ def test_heads_are_kept_through_a_run(tmp_path, asks, prefix):
     labels = ["LABEL_0", "LABEL_1"] if asks == "find-span" else ["bad", "good"]
     head = {"asks": asks, "labels": labels, "tensors": {f"{prefix}.weight": torch.randn(2, 24), f"{prefix}.bias": torch.randn(2)}}
     task = bert(tmp_path / "folder", head=head)
-    for_run = huggingface.read(tmp_path / "folder")
+    for_run = transformers_folder.read(tmp_path / "folder")
     (tmp_path / "run").mkdir()
     for_run.save(tmp_path / "run")
     again = TASKS[asks].open(tmp_path / "run", json.loads((tmp_path / "run" / "config.json").read_text()))
@@ -62,10 +62,10 @@ def test_several_files_of_weights(tmp_path):
     (tmp_path / "model.safetensors").unlink()
     index = {name: file for file, held in halves.items() for name in held}
     (tmp_path / "model.safetensors.index.json").write_text(json.dumps({"weight_map": index}))
-    assert np.array_equal(huggingface.read(tmp_path).vectors(TEXTS), task.vectors(TEXTS))
+    assert np.array_equal(transformers_folder.read(tmp_path).vectors(TEXTS), task.vectors(TEXTS))
     (tmp_path / "model.safetensors.index.json").write_text(json.dumps({"weight_map": {"a": "../elsewhere.safetensors"}}))
     with pytest.raises(BadInput, match="names no files of this folder"):
-        huggingface.read(tmp_path)
+        transformers_folder.read(tmp_path)
 
 
 def test_old_names_of_norms_and_half_precision(tmp_path):
@@ -77,7 +77,7 @@ def test_old_names_of_norms_and_half_precision(tmp_path):
         tensors["embeddings.position_ids"] = torch.arange(40)[None]
 
     change_tensors(tmp_path, old)
-    assert np.abs(huggingface.read(tmp_path).vectors(TEXTS) - task.vectors(TEXTS)).max() < 0.05
+    assert np.abs(transformers_folder.read(tmp_path).vectors(TEXTS) - task.vectors(TEXTS)).max() < 0.05
 
 
 WRONG = [
@@ -113,7 +113,7 @@ def test_what_does_not_fit_is_said(tmp_path, spoil, said):
     bert(tmp_path)
     spoil(tmp_path)
     with pytest.raises(BadInput, match=said) as refused:
-        huggingface.read(tmp_path)
+        transformers_folder.read(tmp_path)
     assert "\n" not in str(refused.value) and str(tmp_path) in str(refused.value) and ";" in str(refused.value)
 
 
@@ -122,14 +122,14 @@ def test_other_kinds_of_gpt2_are_refused(tmp_path, change):
     gpt(tmp_path)
     change_json(tmp_path / "config.json", **change)
     with pytest.raises(Unsupported, match=next(iter(change))):
-        huggingface.read(tmp_path)
+        transformers_folder.read(tmp_path)
 
 
 def test_an_output_layer_of_its_own_is_refused(tmp_path):
     bert(tmp_path, parts=("words",))
     change_tensors(tmp_path, lambda t: t.update({"cls.predictions.decoder.weight": t["bert.embeddings.word_embeddings.weight"] + 1}))
     with pytest.raises(Unsupported, match="tie the two"):
-        huggingface.read(tmp_path)
+        transformers_folder.read(tmp_path)
 
 
 def test_labels_that_do_not_fit_the_head(tmp_path):
@@ -137,19 +137,19 @@ def test_labels_that_do_not_fit_the_head(tmp_path):
     bert(tmp_path, head=head)
     change_json(tmp_path / "config.json", id2label={"0": "only"})
     with pytest.raises(BadInput, match="1 labels where the layer has 2"):
-        huggingface.read(tmp_path)
+        transformers_folder.read(tmp_path)
 
 
 def test_a_gpt_that_is_no_gpt2_is_not_written(tmp_path):
-    from stairs.models.configs import GPTConfig
     from stairs.models.gpt import GPT
+    from stairs.models.settings import GPTConfig
     from stairs.tasks import NextToken
 
     task = gpt(tmp_path / "a")
     for settings in ({"positions": "rotary"}, {"norm_first": False}):
         other = NextToken(GPT(GPTConfig(task.tokenizer.vocab_size, context=32, width=24, heads=3, layers=2, **settings)), task.tokenizer)
         with pytest.raises(Unsupported, match="GPT-2"):
-            huggingface.write(other, tmp_path)
+            transformers_folder.write(other, tmp_path)
     with pytest.raises(Unsupported, match="bert runs"):
         sentence_transformers.write(task, tmp_path)
 

@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from stairs.inspection.capture import capture
-from stairs.models.configs import GPTConfig
 from stairs.models.gpt import GPT
+from stairs.models.settings import GPTConfig
 from stairs.text.batch import Batch
 
 IDS = torch.tensor([[2, 5, 6, 7], [2, 8, 9, 0]])

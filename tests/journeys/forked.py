@@ -10,11 +10,11 @@ import sys
 from importlib import import_module
 
 HEAVY = (
-    "stairs.climb.ladder",
+    "stairs.climb.runner",
     "stairs.commands.train",
     "stairs.inspection.vectors",
-    "stairs.formats.arpa",
-    "stairs.text.samples",
+    "stairs.formats.arpa.arpa_writer",
+    "stairs.text.embedded.python_prose",
     "sklearn.linear_model",
     "torch._dynamo",  # which the first optimizer imports
     "altair",

@@ -7,9 +7,9 @@ import torch
 import torch.nn.functional as F
 
 from stairs.errors import BadInput
+from stairs.fast.decode_state import KeyValues, Ways
 from stairs.inspection.capture import capture
 from stairs.layers.attention import Additive, Attention, Bilinear, Projected, attend, by_products, dot, scaled_dot, uniform
-from stairs.layers.cache import KeyValues, Ways
 from stairs.layers.masks import causal, padding, prefix, window
 
 B, H, T, S, D = 2, 3, 5, 7, 8

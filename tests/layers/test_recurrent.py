@@ -7,8 +7,8 @@ import torch
 from torch import nn
 
 from stairs import machine
+from stairs.fast.packed_linear import packed
 from stairs.layers.initial import initialize
-from stairs.layers.packed import packed
 from stairs.layers.recurrent import CELLS, FUSED, PARTS, BothWays, Recurrent, reversed_rows, unrolled
 
 

@@ -8,7 +8,7 @@ import torch
 from stairs.errors import BadInput, Unsupported
 from stairs.inspection.capture import capture
 from stairs.models.bert import BERT
-from stairs.models.configs import BERTConfig
+from stairs.models.settings import BERTConfig
 from stairs.models.sizes import SIZES
 from stairs.text.batch import IGNORE, Batch
 

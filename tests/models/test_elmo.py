@@ -7,8 +7,8 @@ import torch
 
 from stairs.errors import BadInput
 from stairs.inspection.capture import capture
-from stairs.models.configs import ELMoConfig
 from stairs.models.elmo import ELMo
+from stairs.models.settings import ELMoConfig
 from stairs.text.batch import IGNORE, Batch
 
 SMALL = {"vocab_size": 40, "context": 16, "width": 8, "hidden": 12, "filters": (4, 6), "dropout": 0.0}

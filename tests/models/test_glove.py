@@ -7,12 +7,12 @@ import pytest
 import torch
 
 from stairs.errors import BadInput
+from stairs.fast.corpus_slice import Stretch
 from stairs.kernels.cooccurrence import BLOCKS
 from stairs.kernels.glove import words_of
-from stairs.layers.stretch import Stretch
 from stairs.models import glove
-from stairs.models.configs import GloVeConfig
 from stairs.models.glove import WEIGHTS, GloVe, order
+from stairs.models.settings import GloVeConfig
 from stairs.text.batch import Batch
 
 BEGIN, END, UNKNOWN = 2, 3, 1

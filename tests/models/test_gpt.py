@@ -5,8 +5,8 @@ import torch
 
 from stairs.errors import BadInput
 from stairs.models import base
-from stairs.models.configs import GPTConfig
 from stairs.models.gpt import GPT
+from stairs.models.settings import GPTConfig
 from stairs.models.sizes import SIZES
 from stairs.text.batch import Batch, next_token_batch, padded
 

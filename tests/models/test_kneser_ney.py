@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from stairs.errors import BadInput
-from stairs.models.configs import NGramConfig
 from stairs.models.kneser_ney import FALLBACK, discounts, estimate
 from stairs.models.ngram import NGram
+from stairs.models.settings import NGramConfig
 
 BEGIN, END, UNKNOWN = 2, 3, 1
 
@@ -136,12 +136,12 @@ def test_where_each_chance_comes_from():
 
 
 def test_memory_bounded_blocks_count_the_same(monkeypatch):
-    from stairs.kernels import counting
+    from stairs.kernels import ngram_counts
 
     ids = stream(random_text())
     whole = estimate(ids, order=4, vocab_size=17, begin=BEGIN, end=END, unknown=UNKNOWN)
-    original = counting.count.__kwdefaults__
-    monkeypatch.setattr(counting.count, "__kwdefaults__", {**original, "block": 97})
+    original = ngram_counts.count.__kwdefaults__
+    monkeypatch.setattr(ngram_counts.count, "__kwdefaults__", {**original, "block": 97})
     parts = estimate(ids, order=4, vocab_size=17, begin=BEGIN, end=END, unknown=UNKNOWN)
     for name in ("words", "log10s", "suffixes", "backoffs", "first", "sizes"):
         assert np.array_equal(getattr(whole, name), getattr(parts, name))

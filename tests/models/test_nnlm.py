@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from stairs.errors import BadInput
-from stairs.models.configs import NNLMConfig
 from stairs.models.nnlm import NNLM
+from stairs.models.settings import NNLMConfig
 from stairs.text.batch import next_token_batch
 
 SMALL = {"vocab_size": 20, "order": 4, "width": 5, "hidden": 7}

@@ -5,10 +5,10 @@ import pytest
 import torch
 
 from stairs.errors import BadInput
+from stairs.fast.corpus_slice import Stretch
 from stairs.kernels.sampling import STEP, below, draw, scrambled, stream
 from stairs.kernels.word2vec import ANOTHER, BORDER, far_apart, neighbours, with_neighbours
-from stairs.layers.stretch import Stretch
-from stairs.models.configs import Word2VecConfig
+from stairs.models.settings import Word2VecConfig
 from stairs.models.word2vec import CBOW, SkipGram
 from stairs.text.batch import Batch
 

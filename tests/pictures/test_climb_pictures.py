@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from stairs.pictures.climb import dominant, frontier, named, spoken, staircase
-from stairs.pictures.saving import drawn
+from stairs.pictures.image_files import drawn
 
 
 def row(step, value, seconds):

@@ -1,5 +1,5 @@
 from stairs.pictures.curves import curves
-from stairs.pictures.saving import drawn
+from stairs.pictures.image_files import drawn
 
 
 def test_a_line_for_each_step_and_a_rule_for_each_level():

@@ -8,7 +8,7 @@ from gallery import TEXT
 
 from stairs.cli import main
 from stairs.commands.draw import ABOUT
-from stairs.inspection.looks import LOOKS
+from stairs.inspection.views import LOOKS
 
 
 @pytest.fixture(scope="module")

@@ -10,12 +10,12 @@ import pytest
 import torch
 from small import QUESTION, SENTENCES
 
-from stairs.formats import heads
+from stairs.formats.huggingface import task_heads
 from stairs.models import MODELS
-from stairs.models.configs import CONFIGS
+from stairs.models.settings import CONFIGS
 from stairs.tasks import TASKS, Encode
 from stairs.text.batch import Batch
-from stairs.text.tokenizer import Tokenizer, TokenizerSpec
+from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 from stairs.training.run import FORMAT, Run, versions
 
 transformers = pytest.importorskip("transformers")
@@ -58,7 +58,7 @@ def bert(tokenizer, asks):
     labels = ["score"] if asks == "score" else ["a", "b"] if asks == "find-span" else ["B-bad", "B-good", "O"]
     prefix = "qa_outputs" if asks == "find-span" else "classifier"
     tensors = {f"{prefix}.weight": torch.randn(len(labels), 32), f"{prefix}.bias": torch.randn(len(labels))}
-    return heads.task_of(model, tokenizer, {"asks": "compare" if asks == "score" else asks, "labels": labels, "tensors": tensors})
+    return task_heads.task_of(model, tokenizer, {"asks": "compare" if asks == "score" else asks, "labels": labels, "tensors": tensors})
 
 
 def embedded(command, *texts):

@@ -6,11 +6,11 @@ import os
 import numpy as np
 import pytest
 
-from stairs.formats import word2vec
-from stairs.formats.vector_reading import Read
-from stairs.inspection.neighbours import neighbours
+from stairs.formats.word_vectors import vector_writer
+from stairs.formats.word_vectors.vector_reader import Read
+from stairs.inspection.words import neighbours
 from stairs.tasks import Window
-from stairs.tasks.words import evaluate, questions_in
+from stairs.tasks.word_benchmarks import evaluate, questions_in
 
 pytestmark = pytest.mark.reference
 WORDS = [f"w{i}" for i in range(400)] + ["国王", "King", "naïve", "don't"]
@@ -31,7 +31,7 @@ def keyed(vectors):
 
 
 def adopted(path):
-    return Window(*word2vec.adopted(word2vec.read(str(path))))
+    return Window(*vector_writer.adopted(vector_writer.read(str(path))))
 
 
 def same_neighbours(task, peer, words=WORDS[::37]):
@@ -46,8 +46,8 @@ def same_neighbours(task, peer, words=WORDS[::37]):
 
 @pytest.mark.parametrize(("kind", "options"), [("word2vec", {}), ("word2vec-binary", {"binary": True}), ("glove", {"no_header": True})])
 def test_gensim_reads_ours(tmp_path, vectors, keyed, kind, options):
-    task = Window(*word2vec.adopted(Read(WORDS, vectors, "")))
-    word2vec.write(task.tokenizer.vocabulary, task.model.vectors_of(), str(tmp_path / "v"), kind)
+    task = Window(*vector_writer.adopted(Read(WORDS, vectors, "")))
+    vector_writer.write(task.tokenizer.vocabulary, task.model.vectors_of(), str(tmp_path / "v"), kind)
     again = type(keyed).load_word2vec_format(str(tmp_path / "v"), **options)
     assert again.index_to_key == WORDS and np.array_equal(again.vectors, vectors)
     same_neighbours(task, again)
@@ -56,7 +56,7 @@ def test_gensim_reads_ours(tmp_path, vectors, keyed, kind, options):
 @pytest.mark.parametrize("options", [{}, {"binary": True}, {"write_header": False}])
 def test_we_read_gensims(tmp_path, vectors, keyed, options):
     keyed.save_word2vec_format(str(tmp_path / "v"), **options)
-    found = word2vec.read(str(tmp_path / "v"))
+    found = vector_writer.read(str(tmp_path / "v"))
     assert sorted(found.words) == sorted(WORDS)
     order = [WORDS.index(word) for word in found.words]
     assert np.array_equal(found.vectors, vectors[order])
@@ -68,7 +68,7 @@ def test_gensims_own_pickle_is_refused(tmp_path, keyed):
 
     keyed.save(str(tmp_path / "v.kv"))
     with pytest.raises(BadInput, match="a pickle, which can run code"):
-        word2vec.read(str(tmp_path / "v.kv"))
+        vector_writer.read(str(tmp_path / "v.kv"))
 
 
 def test_we_read_fasttexts(tmp_path):
@@ -81,7 +81,7 @@ def test_we_read_fasttexts(tmp_path):
         file.write(f"{len(names)} {model.get_dimension()}\n")
         for name in names:
             file.write(name + " " + "".join(f"{number:.5g} " for number in model.get_word_vector(name)) + "\n")
-    found = word2vec.read(str(tmp_path / "v.vec"))
+    found = vector_writer.read(str(tmp_path / "v.vec"))
     assert found.words == names and "</s>" in found.words
     assert np.allclose(found.vectors, [model.get_word_vector(name) for name in names], atol=1e-4)
     near = neighbours(adopted(tmp_path / "v.vec"), "cat", top=3)["near"]
@@ -108,7 +108,7 @@ def test_the_same_marks_as_gensim(tmp_path, data, glove):
     models = pytest.importorskip("gensim.models", reason="gensim is not installed")
     peer = models.KeyedVectors(50)
     peer.add_vectors(glove.words, glove.vectors)
-    task = Window(*word2vec.adopted(glove))
+    task = Window(*vector_writer.adopted(glove))
     lines = (data / "words/questions-words.txt").read_text().splitlines()
     few = [line for i, line in enumerate(lines) if line.startswith(":") or i % 20 == 0]
     (tmp_path / "questions").write_text("\n".join(few) + "\n")

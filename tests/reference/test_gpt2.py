@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from stairs.models.configs import GPTConfig
 from stairs.models.gpt import GPT
+from stairs.models.settings import GPTConfig
 from stairs.text.batch import Batch, next_token_batch
 
 pytest.importorskip("transformers")

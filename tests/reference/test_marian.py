@@ -4,12 +4,12 @@ import pytest
 import torch
 
 from stairs.errors import Unsupported
-from stairs.formats import comparison, huggingface
-from stairs.models.configs import TransformerConfig
+from stairs.formats.huggingface import round_trip, transformers_folder
+from stairs.models.settings import TransformerConfig
 from stairs.models.transformer import Transformer
 from stairs.tasks.translate import Pairs, Translate
 from stairs.text.examples import Translation
-from stairs.text.tokenizer import Tokenizer, TokenizerSpec
+from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 
 transformers = pytest.importorskip("transformers")
 pytestmark = pytest.mark.reference
@@ -30,8 +30,8 @@ def task(request):
 @pytest.fixture
 def theirs(task, tmp_path):
     (tmp_path / "marian").mkdir()
-    huggingface.write(task, tmp_path / "marian")
-    assert comparison.of_folder(task, tmp_path / "marian", "huggingface")["difference"] < 1e-5
+    transformers_folder.write(task, tmp_path / "marian")
+    assert round_trip.of_folder(task, tmp_path / "marian", "huggingface")["difference"] < 1e-5
     model = transformers.AutoModelForSeq2SeqLM.from_pretrained(tmp_path / "marian").eval()
     assert type(model).__name__ == ("PegasusForConditionalGeneration" if task.model.config.norm_first else "MarianMTModel")
     return model, tmp_path / "marian"
@@ -64,9 +64,9 @@ def test_translations_are_equal(task, theirs, beams):
 
 
 def test_the_folder_comes_back_and_only_the_papers_form_has_a_place(task, theirs):
-    again = huggingface.read(theirs[1])
+    again = transformers_folder.read(theirs[1])
     assert isinstance(again, Translate) and again.translated(SENTENCES) == task.translated(SENTENCES)
     path = theirs[1] / "config.json"
     path.write_text(path.read_text().replace('"relu"', '"swish"'))
     with pytest.raises(Unsupported, match="activation_function is 'swish'"):
-        huggingface.read(theirs[1])
+        transformers_folder.read(theirs[1])

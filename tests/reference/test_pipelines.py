@@ -3,10 +3,10 @@
 import pytest
 from small import QUESTION, SENTENCES, encoder, examples, new_task
 
-from stairs.formats import huggingface
-from stairs.tasks.supervised import Examples
+from stairs.formats.huggingface import transformers_folder
+from stairs.tasks.parts.supervised import Examples
 from stairs.text.examples import Pair
-from stairs.text.tokenizer import Tokenizer, TokenizerSpec
+from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 from stairs.training.fit import fit
 from stairs.training.options import TrainingOptions
 from stairs.training.run import load
@@ -26,7 +26,7 @@ def exported(asks, tokenizer, tmp_path, given=None):
     fit(new_task(asks, encoder("bert", tokenizer), tokenizer, train), Examples(train[:80], train[80:]), tmp_path / "run", options)
     task = load(tmp_path / "run")
     (tmp_path / "folder").mkdir()
-    huggingface.write(task, tmp_path / "folder")
+    transformers_folder.write(task, tmp_path / "folder")
     return task, str(tmp_path / "folder")
 
 

@@ -9,13 +9,14 @@ import torch
 from tokenizers import Tokenizer as Library
 from tokenizers import models, pre_tokenizers, trainers
 
-from stairs.formats import comparison, huggingface, packages
+from stairs.formats import packages
+from stairs.formats.huggingface import round_trip, transformers_folder
 from stairs.models.bert import BERT
-from stairs.models.configs import BERTConfig, GPTConfig
 from stairs.models.gpt import GPT
+from stairs.models.settings import BERTConfig, GPTConfig
 from stairs.tasks import TASKS, Encode
 from stairs.text.batch import Batch
-from stairs.text.tokenizer import Tokenizer, TokenizerSpec
+from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 
 transformers = pytest.importorskip("transformers")
 pytestmark = pytest.mark.reference
@@ -70,7 +71,7 @@ def test_real_weights(name):
         folder = packages.model_folder(distribution(name))
     except PackageNotFoundError:
         pytest.skip(f"{name} is not installed")
-    task = huggingface.read(folder)
+    task = transformers_folder.read(folder)
     theirs = transformers.AutoModel.from_pretrained(folder).eval()
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     given = tokenizer(SENTENCES[name], padding=True, return_tensors="pt")
@@ -83,7 +84,7 @@ def test_real_weights(name):
 
 def test_pretraining_both_ways(bert_folder, tmp_path):
     theirs = saved("BertForPreTraining", bert_folder)
-    task = huggingface.read(bert_folder)
+    task = transformers_folder.read(bert_folder)
     given, batch = read_by_both(bert_folder)
     assert task.tokenizer.mask == 5 and [[*row] for row in task.tokenizer.encode_batch(TEXTS)] == [
         [i for i in row if i not in (0, 3, 4)] for row in given["input_ids"].tolist()
@@ -97,8 +98,8 @@ def test_pretraining_both_ways(bert_folder, tmp_path):
 
 def written(task, folder, kind):
     folder.mkdir()
-    huggingface.write(task, folder)
-    assert comparison.of_folder(task, folder, "huggingface")["difference"] < 1e-5
+    transformers_folder.write(task, folder)
+    assert round_trip.of_folder(task, folder, "huggingface")["difference"] < 1e-5
     return getattr(transformers, kind).from_pretrained(folder).eval()
 
 
@@ -112,7 +113,7 @@ def written(task, folder, kind):
 def test_every_head_both_ways(bert_folder, tmp_path, kind, asks):
     labels = {} if asks in (None, "find-span") else {"id2label": {0: "bad", 1: "good", 2: "so-so"}, "label2id": {"bad": 0, "good": 1, "so-so": 2}}
     theirs = saved(kind, bert_folder, **labels)
-    task = huggingface.read(bert_folder)
+    task = transformers_folder.read(bert_folder)
     given, batch = read_by_both(bert_folder)
     body = theirs if kind == "BertModel" else theirs.bert
     assert near(task.model.encode(batch)[batch.real], body(**given).last_hidden_state[batch.real])
@@ -140,7 +141,7 @@ def test_gpt2_both_ways(tmp_path, kind, tied):
     config = transformers.GPT2Config(vocab_size=size, n_positions=32, n_embd=24, n_layer=2, n_head=3, tie_word_embeddings=tied)
     theirs = far(getattr(transformers, kind)(config))
     theirs.save_pretrained(first)
-    task = huggingface.read(first)
+    task = transformers_folder.read(first)
     tokenizer = transformers.AutoTokenizer.from_pretrained(first)
     assert task.tokenizer.encode_batch(TEXTS) == [tokenizer(text)["input_ids"] for text in TEXTS]
     assert task.tokenizer.decode(task.tokenizer.encode(TEXTS[1])) == TEXTS[1] and task.tokenizer.vocab_size == size
@@ -167,7 +168,7 @@ def test_our_bert_there(tmp_path, lowercase):
     expected = [[tokenizer.begin, *ids, tokenizer.end] for ids in tokenizer.encode_batch(texts)]
     assert [transformers.AutoTokenizer.from_pretrained(tmp_path / "out")(text)["input_ids"] for text in texts] == expected
     assert near(model.predict(batch)[batch.real], theirs(**given).prediction_logits[batch.real])
-    again = huggingface.read(tmp_path / "out")
+    again = transformers_folder.read(tmp_path / "out")
     assert again.tokenizer.spec == tokenizer.spec and again.tokenizer.hash == tokenizer.hash
     assert all(torch.equal(again.model.state_dict()[name], tensor) for name, tensor in model.state_dict().items())
 
@@ -187,14 +188,14 @@ def test_our_gpt_there(tmp_path, settings):
 @pytest.mark.parametrize(("pooling", "normalize"), [("mean", True), ("cls", False)])
 def test_sentence_transformers_both_ways(bert_folder, tmp_path, pooling, normalize):
     peers = pytest.importorskip("sentence_transformers")
-    from stairs.formats import sentence_transformers
+    from stairs.formats.huggingface import sentence_transformers
 
     saved("BertForPreTraining", bert_folder)
-    found = huggingface.read(bert_folder)
+    found = transformers_folder.read(bert_folder)
     task = Encode(found.model, found.tokenizer, pooling=pooling, normalize=normalize, longest=12)
     (tmp_path / "ours").mkdir()
     sentence_transformers.write(task, tmp_path / "ours")
-    assert comparison.of_folder(task, tmp_path / "ours", "sentence-transformers")["difference"] < 1e-5
+    assert round_trip.of_folder(task, tmp_path / "ours", "sentence-transformers")["difference"] < 1e-5
     peer = peers.SentenceTransformer(str(tmp_path / "ours"))
     texts = [*TEXTS, "the cat sat on the mat and sat and sat and sat and sat"]  # the last is cut short
     expected = peer.encode(texts)

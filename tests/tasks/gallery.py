@@ -3,12 +3,12 @@
 from small import SENTENCES, SMALL, encoder, examples, new_task
 
 from stairs.models import MODELS
-from stairs.models.configs import CONFIGS, NGramConfig
 from stairs.models.ngram import NGram
+from stairs.models.settings import CONFIGS, NGramConfig
 from stairs.tasks import BothWays, ByNGram, ByVectors, ByWords, Encode, MaskedToken, NextToken, Similar, Translate, Window
-from stairs.text.corpus import Corpus
-from stairs.text.shards import build
-from stairs.text.tokenizer import Tokenizer, TokenizerSpec
+from stairs.text.corpus.corpus import Corpus
+from stairs.text.shards.shards import build
+from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 
 TEXT = "soup and rain in Rome today ."
 TEXTS = {

@@ -6,8 +6,8 @@ import numpy as np
 import torch
 
 from stairs.models import MODELS
-from stairs.models.configs import CONFIGS
-from stairs.models.transfer import Transfer
+from stairs.models.settings import CONFIGS
+from stairs.models.transfer_options import Transfer
 from stairs.tasks import TASKS
 from stairs.text.examples import Pair, Span, Tagged, Text
 

@@ -7,10 +7,10 @@ from small import QUESTION, SENTENCES, encoder, examples
 
 from stairs.errors import Unsupported
 from stairs.tasks import Encode, NextToken, Window
-from stairs.tasks.adapt import adapting, texts_of
-from stairs.tasks.feature_cache import weights_hash
-from stairs.tasks.supervised import Examples
-from stairs.text.tokenizer import Tokenizer, TokenizerSpec
+from stairs.tasks.parts.adapt import adapting, texts_of
+from stairs.tasks.parts.feature_cache import weights_hash
+from stairs.tasks.parts.supervised import Examples
+from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 from stairs.training.fit import fit
 from stairs.training.options import TrainingOptions
 from stairs.training.run import load

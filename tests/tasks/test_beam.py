@@ -9,8 +9,8 @@ import torch
 
 from stairs.errors import BadInput
 from stairs.models import MODELS
-from stairs.models.configs import CONFIGS
-from stairs.tasks.decoding import beam_search, check_beams, continuations
+from stairs.models.settings import CONFIGS
+from stairs.tasks.parts.decoding import beam_search, check_beams, continuations
 from stairs.text.batch import Batch, next_token_batch, padded
 
 BEGIN, STOP, FORBIDDEN = 2, 3, [0, 1, 2, 4]

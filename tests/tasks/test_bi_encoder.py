@@ -6,13 +6,13 @@ import torch
 from small import FOOD, SENTENCES, WEATHER, encoder
 
 from stairs.errors import BadInput
-from stairs.models.transfer import Transfer
+from stairs.models.transfer_options import Transfer
 from stairs.tasks import BiEncoder, Encode
-from stairs.tasks.alternatives import cosine_scored
+from stairs.tasks.baseline_comparison import cosine_scored
 from stairs.tasks.bi_encoder import Cosine
-from stairs.tasks.supervised import Examples
+from stairs.tasks.parts.supervised import Examples
 from stairs.text.examples import Pair
-from stairs.text.tokenizer import Tokenizer, TokenizerSpec
+from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 from stairs.training.fit import fit
 from stairs.training.options import TrainingOptions
 from stairs.training.run import load

@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from stairs.models import MODELS
-from stairs.models.configs import CONFIGS
-from stairs.tasks.decoding import choose, continuation, continuations
+from stairs.models.settings import CONFIGS
+from stairs.tasks.parts.decoding import choose, continuation, continuations
 
 STOP, FORBIDDEN = 3, [0, 1, 2, 4]
 SMALL = {"ngram": {"order": 3}, "nnlm": {"order": 3, "width": 8, "hidden": 12}, "gpt": {"context": 16, "width": 16, "heads": 2, "layers": 2}}

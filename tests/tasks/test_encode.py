@@ -9,11 +9,11 @@ import torch
 from stairs.errors import BadInput, Unsupported
 from stairs.inspection.vectors import of_layer
 from stairs.models.bert import BERT
-from stairs.models.configs import BERTConfig
+from stairs.models.settings import BERTConfig
 from stairs.tasks import Encode
 from stairs.tasks import encode as module
 from stairs.text.batch import Batch, by_length
-from stairs.text.tokenizer import Tokenizer, TokenizerSpec
+from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 
 WORDS = ["the", "cat", "sat", "on", "a", "mat", "and", "saw", "the", "dog", "run", "to", "the", "house", "by", "the", "sea"]
 TEXTS = [" ".join(WORDS[start:stop]) for start in range(4) for stop in range(5, len(WORDS) + 1, 2)]
@@ -104,8 +104,8 @@ def test_save_and_open(task, tmp_path):
 
 
 def test_a_step_without_blocks_has_no_precision():
-    from stairs.models.configs import NGramConfig
     from stairs.models.ngram import NGram
+    from stairs.models.settings import NGramConfig
     from stairs.tasks import NextToken
 
     tokenizer = Tokenizer.train(TokenizerSpec("words"), lambda: [TEXTS])

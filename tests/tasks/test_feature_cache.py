@@ -5,9 +5,9 @@ import pytest
 from small import QUESTION, SENTENCES, encoder
 
 from stairs.files import cache_folder
-from stairs.tasks.feature_cache import kept, weights_hash
-from stairs.tasks.rows import Row
-from stairs.text.tokenizer import Tokenizer, TokenizerSpec
+from stairs.tasks.parts.feature_cache import kept, weights_hash
+from stairs.tasks.parts.rows import Row
+from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 
 
 @pytest.fixture

@@ -12,14 +12,14 @@ from stairs.commands.ask import Ask, line, of_bert
 from stairs.errors import BadInput, Unsupported
 from stairs.inspection.vectors import of_layer
 from stairs.models.bert import BERT
-from stairs.models.configs import BERTConfig
+from stairs.models.settings import BERTConfig
 from stairs.tasks import TASKS, MaskedToken
-from stairs.tasks.blanks import Filling
-from stairs.tasks.sentence_pairs import NEXT, SentencePairs, closings
+from stairs.tasks.parts.blanks import Filling
+from stairs.tasks.parts.sentence_pairs import NEXT, SentencePairs, closings
 from stairs.text.batch import IGNORE
-from stairs.text.corpus import Corpus
-from stairs.text.shards import build
-from stairs.text.tokenizer import TokenizerSpec
+from stairs.text.corpus.corpus import Corpus
+from stairs.text.shards.shards import build
+from stairs.text.tokenizers.tokenizer import TokenizerSpec
 
 VOCABULARY = 99  # so many that only `mat` is cut, into two pieces
 HOMES = {"cat": "mat", "dog": "hut", "bird": "tree", "fish": "lake", "unbelievable": "palace"}  # of each animal

@@ -7,12 +7,12 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
 
-from stairs.models.configs import BERTConfig
-from stairs.tasks.sentence_pairs import NEXT, SentencePairs
-from stairs.text.corpus import Corpus
-from stairs.text.samples import PythonProse
-from stairs.text.shards import build
-from stairs.text.tokenizer import TokenizerSpec
+from stairs.models.settings import BERTConfig
+from stairs.tasks.parts.sentence_pairs import NEXT, SentencePairs
+from stairs.text.corpus.corpus import Corpus
+from stairs.text.embedded.python_prose import PythonProse
+from stairs.text.shards.shards import build
+from stairs.text.tokenizers.tokenizer import TokenizerSpec
 
 PAIRS = 6000
 AT_MOST = 0.52

@@ -5,13 +5,13 @@ import math
 import numpy as np
 import pytest
 
-from stairs.models.configs import GPTConfig, NGramConfig
 from stairs.models.gpt import GPT
 from stairs.models.ngram import NGram
+from stairs.models.settings import GPTConfig, NGramConfig
 from stairs.tasks import NextToken
-from stairs.text.corpus import Corpus
-from stairs.text.shards import build
-from stairs.text.tokenizer import TokenizerSpec
+from stairs.text.corpus.corpus import Corpus
+from stairs.text.shards.shards import build
+from stairs.text.tokenizers.tokenizer import TokenizerSpec
 
 PAIRS = [(a, b) for a in ("old", "big", "red") for b in ("new", "wet", "dry")]
 TEXT = "\n\n".join(f"The {a} cat sat on the {b} mat. The {b} dog ran to the {a} cat!" for a, b in PAIRS) * 4

@@ -10,11 +10,11 @@ import torch
 from stairs.errors import BadInput
 from stairs.models.base import Model
 from stairs.tasks import NextToken
-from stairs.tasks.stream import StreamExamples, overlapping, row_length
+from stairs.tasks.parts.stream import StreamExamples, overlapping, row_length
 from stairs.text.batch import IGNORE
-from stairs.text.corpus import Corpus
-from stairs.text.shards import build
-from stairs.text.tokenizer import Tokenizer, TokenizerSpec
+from stairs.text.corpus.corpus import Corpus
+from stairs.text.shards.shards import build
+from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 
 BEGIN, END = Tokenizer.begin, Tokenizer.end
 

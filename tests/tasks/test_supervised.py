@@ -8,16 +8,16 @@ import torch
 from small import FOOD, QUESTION, SENTENCES, SMALL, WEATHER, encoder, examples, new_task
 
 from stairs.errors import BadInput, Unsupported
-from stairs.models.transfer import Transfer
+from stairs.models.transfer_options import Transfer
 from stairs.tasks import TASKS
 from stairs.tasks.find_span import aim, likeliest
 from stairs.tasks.metrics import choose_metric
-from stairs.tasks.supervised import Examples, next_tokens
+from stairs.tasks.parts.fine_tuning import Linear
+from stairs.tasks.parts.supervised import Examples, next_tokens
 from stairs.tasks.tag import likeliest as likeliest_tags
 from stairs.tasks.tag import spans, transitions
-from stairs.tasks.transfer import Linear
 from stairs.text.examples import Pair, Span, Tagged, Text
-from stairs.text.tokenizer import Tokenizer, TokenizerSpec
+from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 from stairs.training.fit import fit
 from stairs.training.options import TrainingOptions
 from stairs.training.run import load
@@ -208,8 +208,8 @@ def test_a_label_of_the_test_file_alone(tokenizer):
 
 
 def test_a_step_without_vectors(words):
-    from stairs.models.configs import NGramConfig
     from stairs.models.ngram import NGram
+    from stairs.models.settings import NGramConfig
 
     with pytest.raises(Unsupported, match="ngram has no token vectors"):
         new_task("classify", NGram(NGramConfig(**words.roles)), words, examples("classify"))

@@ -9,13 +9,13 @@ import torch
 
 from stairs.errors import BadInput
 from stairs.models import MODELS
-from stairs.models.configs import CONFIGS
+from stairs.models.settings import CONFIGS
 from stairs.tasks import TASKS
-from stairs.tasks.supervised import Examples
+from stairs.tasks.parts.supervised import Examples
 from stairs.tasks.translate import Pairs, Translate
 from stairs.tasks.translation_metrics import translations_scored
 from stairs.text.examples import Translation
-from stairs.text.tokenizer import Tokenizer, TokenizerSpec
+from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 from stairs.training.fit import fit
 from stairs.training.options import TrainingOptions
 from stairs.training.run import load

@@ -10,11 +10,11 @@ import pytest
 
 from conftest import outcome
 from stairs.errors import BadInput
-from stairs.training import checkpoint, clock, pace
+from stairs.training import budgets, checkpoint, clock
+from stairs.training.budgets import ByClock
 from stairs.training.checkpoint import State
 from stairs.training.clock import ClockLog, Turn, read_log
 from stairs.training.options import TrainingOptions
-from stairs.training.pace import ByClock
 from stairs.training.run import Run
 
 TIMED = {"steps": None, "evaluate_every": None, "save_every": None}
@@ -232,4 +232,4 @@ def test_a_log_that_cannot_be_written_is_said_and_training_goes_on(train, tmp_pa
 def test_turns_are_lines_of_json():
     turn = Turn("update", 3, spent=1.5, rate=0.1 + 0.2, threads=2)
     assert Turn(**json.loads(turn.line())) == turn and "positions" not in turn.line()
-    assert pace.LOOKS_SHARE + pace.END_SHARE <= 0.15
+    assert budgets.LOOKS_SHARE + budgets.END_SHARE <= 0.15

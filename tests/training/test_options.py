@@ -10,11 +10,11 @@ from trainee import prepared
 
 from stairs import machine
 from stairs.errors import BadInput
-from stairs.training import budget
+from stairs.training import probe
 from stairs.training.clock import Turn
+from stairs.training.device import differences, find_device
 from stairs.training.distributed import Workers
 from stairs.training.gradients import Gradients
-from stairs.training.machine import differences, find_device
 from stairs.training.options import TrainingOptions, seconds
 from stairs.training.run import Run, load
 
@@ -82,7 +82,7 @@ def test_precision_is_bf16_only_where_that_is_native_and_faster(train, tmp_path,
         tried.append(precision)
         return {"fp32": fp32, "bf16": bf16}[precision] / 1000
 
-    monkeypatch.setattr(budget, "seconds_per_step", seconds_per_step)
+    monkeypatch.setattr(probe, "seconds_per_step", seconds_per_step)
     monkeypatch.setattr(machine, "precisions", lambda: ("bf16", "fp32"))
     train(steps=2, precision="auto")
     assert Run(tmp_path / "run").settings["decided"]["precision"] == chosen and tried == ["bf16", "fp32"]
@@ -95,7 +95,7 @@ def test_a_precision_that_is_hopeless_is_given_up_after_one_update(text, tmp_pat
     gradients, _ = gradients_of(text, tmp_path)
     rehearsed = []
     monkeypatch.setattr(gradients, "rehearse", lambda step: rehearsed.append(step) or time.sleep(0.51))
-    assert budget.seconds_per_step(gradients, "fp32", limit=10, hopeless=0.1) > 0.5 and rehearsed == [0]
+    assert probe.seconds_per_step(gradients, "fp32", limit=10, hopeless=0.1) > 0.5 and rehearsed == [0]
 
 
 def test_emulated_bf16_is_allowed_and_said(train, monkeypatch, said):
@@ -113,14 +113,14 @@ def gradients_of(text, tmp_path, **given):
 def test_a_probe_changes_no_bit_of_the_weights(text, tmp_path):
     gradients, _ = gradients_of(text, tmp_path)
     before = [weight.detach().clone() for weight in gradients.weights]
-    assert budget.seconds_per_step(gradients, "fp32", 0.1) > 0
+    assert probe.seconds_per_step(gradients, "fp32", 0.1) > 0
     assert all((a == b).all() for a, b in zip(before, gradients.weights, strict=True))
     assert not gradients.optimizer.state
 
 
 def test_a_plan_tells_minutes_memory_and_disk(text, tmp_path):
     gradients, options = gradients_of(text, tmp_path, steps=None, epochs=2)
-    plan = budget.estimated(gradients, options, lambda most: {"tokens": 100})
+    plan = probe.estimated(gradients, options, lambda most: {"tokens": 100})
     assert plan["epochs"] == 2 and plan["steps"] == 2 * gradients.order.batches_per_epoch
     assert plan["minutes"] >= 0 and plan["memory_mb"] > 50 and plan["disk_mb"] > 0 and plan["tokens_per_second"] > 0
     json.dumps(plan)

@@ -10,16 +10,16 @@ from small import SENTENCES
 
 import stairs
 from stairs.commands import train
-from stairs.models.configs import CONFIGS
-from stairs.tasks.supervised import Examples
+from stairs.models.settings import CONFIGS
+from stairs.tasks.parts.supervised import Examples
 from stairs.text.examples import Translation
-from stairs.text.tokenizer import Tokenizer, TokenizerSpec
+from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
+from stairs.training.budgets import rising
+from stairs.training.device import find_device
 from stairs.training.distributed import Workers
 from stairs.training.fit import fit
 from stairs.training.gradients import Gradients
-from stairs.training.machine import find_device
 from stairs.training.options import TrainingOptions
-from stairs.training.pace import rising
 from stairs.training.schedule import rate_by_clock, rate_by_steps
 
 SHAPE = ("--width", "16", "--heads", "2", "--layers", "1", "--context", "32")

@@ -6,8 +6,8 @@ import time
 import numpy as np
 import pytest
 
-from stairs.training import memory
-from stairs.training.memory import PeakMemory, status
+from stairs.training import peak_memory
+from stairs.training.peak_memory import PeakMemory, status
 
 told = pytest.mark.skipif(status("VmRSS") is None, reason="this system does not tell the memory of a process")
 
@@ -20,7 +20,7 @@ def touch(megabytes):
 @pytest.mark.parametrize("kernel_counts", [True, False])
 def test_the_peak_of_work_that_gives_its_memory_back(monkeypatch, kernel_counts):
     if not kernel_counts:
-        monkeypatch.setattr(memory, "reset_peak", lambda: False)
+        monkeypatch.setattr(peak_memory, "reset_peak", lambda: False)
     found = []
     for megabytes in (200, 40):  # the second could hide below the peak of the first
         with PeakMemory() as peak:
@@ -31,9 +31,9 @@ def test_the_peak_of_work_that_gives_its_memory_back(monkeypatch, kernel_counts)
 
 
 def test_where_only_the_peak_of_the_process_is_known_smaller_work_has_no_number(monkeypatch):
-    monkeypatch.setattr(memory, "status", lambda name: None)
+    monkeypatch.setattr(peak_memory, "status", lambda name: None)
     levels = iter([100.0, 100.0, 100.0, 150.0, 150.0])
-    monkeypatch.setattr(memory, "highest", lambda: next(levels))
+    monkeypatch.setattr(peak_memory, "highest", lambda: next(levels))
     with PeakMemory() as nothing:
         pass
     with PeakMemory() as more:

@@ -17,7 +17,7 @@ from trainee import prepared
 
 from conftest import outcome
 from stairs.errors import BadInput, Diverged, Unsupported
-from stairs.layers.stretch import Stretch
+from stairs.fast.corpus_slice import Stretch
 from stairs.models import MODELS
 from stairs.training import checkpoint, sweeps
 from stairs.training.distributed import Workers

@@ -6,8 +6,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from stairs.fast.corpus_slice import Stretch
 from stairs.layers.initial import named
-from stairs.layers.stretch import Stretch
 from stairs.models.base import Model, as_array
 from stairs.text.batch import Batch
 

@@ -21,13 +21,13 @@ from stairs import progress
 from stairs.cli import complain
 from stairs.errors import StairsError
 from stairs.models import MODELS
-from stairs.models.configs import CONFIGS
+from stairs.models.settings import CONFIGS
 from stairs.tasks import TASKS
-from stairs.tasks.supervised import Examples
-from stairs.text.corpus import Corpus
+from stairs.tasks.parts.supervised import Examples
+from stairs.text.corpus.corpus import Corpus
 from stairs.text.examples import Text, Translation
-from stairs.text.shards import build
-from stairs.text.tokenizer import Tokenizer, TokenizerSpec
+from stairs.text.shards.shards import build
+from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 from stairs.training import sweeps
 from stairs.training.fit import fit
 from stairs.training.options import TrainingOptions

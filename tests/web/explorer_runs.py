@@ -27,7 +27,7 @@ def keep(folder, task):
 def make(place):
     """Fill the folder of runs."""
     from stairs.tasks import BothWays, MaskedToken, NextToken, Translate, Window
-    from stairs.text.tokenizer import Tokenizer, TokenizerSpec
+    from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 
     pieces = Tokenizer.train(TokenizerSpec("wordpiece", vocab_size=200), lambda: [[*SENTENCES, *TRICKS]])
     words = Tokenizer.train(TokenizerSpec("words"), lambda: [[*SENTENCES, *TRICKS]])
@@ -66,7 +66,7 @@ def bad(place):
 
 def climb(place, *more):
     """The folder of a climb: two steps that were judged, one that failed, one that was not tried, and more."""
-    from stairs.climb.words import worded
+    from stairs.climb.messages import worded
 
     place.mkdir(exist_ok=True)
     rows = [

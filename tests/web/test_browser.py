@@ -9,9 +9,9 @@ import time
 import pytest
 from explorer_runs import TRICK, TRICKS, climb, judged
 
-from stairs.climb.words import WORDS as CLIMB
-from stairs.web.pages import PAGES
-from stairs.web.words import WORDS
+from stairs.climb.messages import WORDS as CLIMB
+from stairs.web.picture_pages import PAGES
+from stairs.web.strings import WORDS
 
 WAIT = 15_000  # milliseconds
 TYPED = {"neighbours": "soup", "strips": "soup\nrain", "map": "soup\nrain", "analogy": "soup - rain + wind", "blanks": "soup and ___ in Rome today ."}

@@ -9,12 +9,12 @@ import pytest
 from explorer_runs import PORT, TRICK
 from small import encoder
 
-from stairs.inspection import saying
-from stairs.inspection.looks import LOOKS
-from stairs.web.asking import LONGEST_TEXT
-from stairs.web.pages import PAGES
+from stairs.inspection import probabilities
+from stairs.inspection.views import LOOKS
+from stairs.web.picture_pages import PAGES
+from stairs.web.requests import LONGEST_TEXT
 from stairs.web.shelf import Shelf, found
-from stairs.web.words import WORDS
+from stairs.web.strings import WORDS
 
 BEGINS = {"json": b"", "svg": b"<svg", "png": b"\x89PNG"}
 TEXT = "soup and rain in Rome today ."
@@ -105,12 +105,12 @@ def test_answers_of_all_kinds(client):
 
 def test_tokens_of_bytes_are_written_for_people():
     from stairs.tasks import NextToken
-    from stairs.text.tokenizer import Tokenizer, TokenizerSpec
+    from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
     from stairs.web.answers import answer
 
     pieces = Tokenizer.train(TokenizerSpec("byte-bpe", vocab_size=280), lambda: [["我们 北京 北京 北京"] * 9])
     found = answer(NextToken(encoder("gpt", pieces), pieces), "北京", "")["next"]
-    every = {saying.shown(NextToken(encoder("gpt", pieces), pieces), pieces.token(i)) for i in range(pieces.vocab_size)}
+    every = {probabilities.shown(NextToken(encoder("gpt", pieces), pieces), pieces.token(i)) for i in range(pieces.vocab_size)}
     assert len(found) == 8 and all(entry["shown"] in every for entry in found)
     assert " 北京" in every and "<E4>" in every and not any("å" in shown or "Ġ" in shown or "\ufffd" in shown for shown in every)
 
@@ -124,11 +124,11 @@ def test_curves(client):
 
 
 def test_a_model_that_is_not_loaded_yet_is_asked_for_again(folder, monkeypatch):
-    from stairs.web import runs
+    from stairs.web import opened_run
 
-    monkeypatch.setattr(runs, "PATIENCE", 0.0)
+    monkeypatch.setattr(opened_run, "PATIENCE", 0.0)
     one = Shelf([folder / "gpt"]).runs["gpt"]
-    with one.loading, pytest.raises(runs.Refused) as refused, one.model():
+    with one.loading, pytest.raises(opened_run.Refused) as refused, one.model():
         pass
     assert refused.value.status == 503
     one.load()

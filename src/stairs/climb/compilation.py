@@ -24,18 +24,18 @@ from stairs import kernels
 from stairs.files import cache_folder, write_json
 from stairs.kernels.dropout import drawn
 from stairs.layers.dropout import dropout
-from stairs.layers.nearest import Nearest
 from stairs.models import MODELS
-from stairs.models.configs import configured
+from stairs.models.settings import configured
 from stairs.progress import quiet, say
+from stairs.search.nearest import Nearest
 from stairs.tasks import TASKS, ByNGram, ByWords, Translate
-from stairs.tasks.supervised import Examples
-from stairs.text.corpus import Corpus
+from stairs.tasks.parts.supervised import Examples
+from stairs.text.corpus.corpus import Corpus
 from stairs.text.examples import Text, Translation
-from stairs.text.shards import build
-from stairs.text.tokenizer import Tokenizer, TokenizerSpec
+from stairs.text.shards.shards import build
+from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
+from stairs.training.device import threads
 from stairs.training.fit import fit
-from stairs.training.machine import threads
 from stairs.training.options import TrainingOptions
 
 SENTENCES = [f"The {size} {animal} sat on mat number {number}; 它坐在第{number}张垫子上。"

@@ -12,8 +12,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from stairs.climb.ground import Ground
-from stairs.climb.words import amount, cost_in_words, join_sentences, listed, worded
+from stairs.climb.experiment import Ground
+from stairs.climb.messages import amount, cost_in_words, join_sentences, listed, worded
 from stairs.tasks.bootstrap import Paired, more_examples
 from stairs.tasks.outcomes import groups_of, statistic
 

@@ -6,11 +6,11 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from stairs.climb.words import WORDS, advice, limits, worded
+from stairs.climb.messages import WORDS, advice, limits, worded
 from stairs.files import write_whole
 from stairs.pictures.climb import frontier, staircase
 from stairs.pictures.curves import curves
-from stairs.pictures.saving import drawn
+from stairs.pictures.image_files import drawn
 from stairs.training.run import Run
 
 PADDING = {"left": 5, "top": 5, "right": 30, "bottom": 5}  # names of steps are wider in some fonts

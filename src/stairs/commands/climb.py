@@ -12,12 +12,12 @@ from tyro.conf import Positional
 
 from stairs import progress
 from stairs.commands import pairs
-from stairs.commands.options import Common, Cutting, Guessing, Reading, check_seed, corpus_from, parse, refuse_inside, show, spec_from, text_size
+from stairs.commands.flags import Common, Cutting, Guessing, Reading, check_seed, corpus_from, parse, refuse_inside, show, spec_from, text_size
 from stairs.errors import BadInput, Unsupported
-from stairs.models.transfer import TAUGHT
+from stairs.models.transfer_options import TAUGHT
 from stairs.progress import say
-from stairs.training.folder import LOCK, RUN, check_unlocked, check_writable, held, passing
 from stairs.training.options import seconds
+from stairs.training.run_lock import LOCK, RUN, check_unlocked, check_writable, held, passing
 
 ABOUT = """Train the steps on the same text and labels within a budget, judge them on the same held-out data, and say which is the cheapest that
 is good enough. Without a corpus it climbs on the prose of the Python installation itself, with the package a text documents as its
@@ -56,14 +56,14 @@ def main(arguments: list[str]) -> int:
     out = Path(options.out) if options.out else Path("runs") / f"climb-{name_of(options, asks)}"
     check(out, options)
     from stairs.climb.compilation import compile_kernels, warm_up
-    from stairs.climb.ground import Ground, Plans, parted, without_held_out
-    from stairs.climb.ladder import climb, plans_in
+    from stairs.climb.experiment import Ground, Plans, parted, without_held_out
     from stairs.climb.report import write
-    from stairs.climb.shares import most_translated
-    from stairs.commands.climb_table import watching, written
+    from stairs.climb.runner import climb, plans_in
+    from stairs.climb.table import watching, written
+    from stairs.climb.time_shares import most_translated
     from stairs.tasks.metrics import choose_metric
-    from stairs.text.samples import PythonProse
-    from stairs.text.shards import build
+    from stairs.text.embedded.python_prose import PythonProse
+    from stairs.text.shards.shards import build
 
     compile_kernels()  # ahead of the clock, once for this machine
     steps = [step.strip() for step in options.steps.split(",")] if options.steps else None
@@ -132,7 +132,7 @@ def check(out: Path, options: Climb) -> None:
         raise BadInput(f"{out} exists and is not the folder of a climb; choose another one with --out")
     if options.most is not None and options.most < 1:
         raise BadInput(f"--most {options.most} is below 1")
-    from stairs.models.configs import NGramConfig
+    from stairs.models.settings import NGramConfig
 
     NGramConfig(vocab_size=0, order=options.order)  # refuses an order it cannot have
 
@@ -150,11 +150,12 @@ def examples(options: Climb, asks: str) -> list[Any]:
 
 def embedded(asks: str) -> list[Any]:
     """Labels that the Python installation holds, or that are made by rule."""
-    from stairs.text import samples
-    from stairs.text.numbers import number_pairs
+    from stairs.text.embedded import python_prose
+    from stairs.text.embedded.number_names import number_pairs
 
     found: dict[str, Callable[[], list[Any]]] = {
-        "classify": samples.packages, "compare": samples.describes, "tag": samples.parameters, "translate": lambda: number_pairs(NUMBERS),
+        "classify": python_prose.packages, "compare": python_prose.describes, "tag": python_prose.parameters,
+        "translate": lambda: number_pairs(NUMBERS),
     }  # fmt: skip
     if asks not in found:
         raise BadInput(f"--task {asks} needs --labels: without a file there are examples for {', '.join(found)}")

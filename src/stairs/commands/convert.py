@@ -7,7 +7,7 @@ from typing import Any
 
 from tyro.conf import Positional
 
-from stairs.commands.options import Common, parse, show
+from stairs.commands.flags import Common, parse, show
 from stairs.errors import BadInput, Unsupported
 from stairs.progress import say
 
@@ -51,26 +51,28 @@ def main(arguments: list[str]) -> int:
 
 def ngrams(task: Any, options: Convert) -> tuple[dict[str, Any], str]:
     """What was written, and the same for people."""
-    from stairs.formats import arpa, file_comparison
+    from stairs.formats import file_round_trip
+    from stairs.formats.arpa import arpa_writer
     from stairs.models.ngram import NGram
 
     model = getattr(task, "model", None)
     if not isinstance(model, NGram):
         raise unfit(task, options, "n-gram language models")
-    written = arpa.write(model, task.tokenizer, options.out)
-    about, said = checked(options.out, lambda: file_comparison.of_arpa(task, options.out))
+    written = arpa_writer.write(model, task.tokenizer, options.out)
+    about, said = checked(options.out, lambda: file_round_trip.of_arpa(task, options.out))
     return {"ngrams": written, **about}, f"{sum(written)} n-grams of orders 1 to {len(written)}{said}"
 
 
 def vectors(task: Any, options: Convert) -> tuple[dict[str, Any], str]:
-    from stairs.formats import file_comparison, word2vec
+    from stairs.formats import file_round_trip
+    from stairs.formats.word_vectors import vector_writer
 
     if task.name != "window":
         raise unfit(task, options, "word vectors")
     if getattr(task.model.config, "characters", ""):
         say(f"{options.format} has no place for character n-grams: there, words outside the vocabulary have no vector")
-    words, width = word2vec.write(task.tokenizer.vocabulary, task.model.vectors_of(), options.out, options.format)
-    about, said = checked(options.out, lambda: file_comparison.of_vectors(task, options.out))
+    words, width = vector_writer.write(task.tokenizer.vocabulary, task.model.vectors_of(), options.out, options.format)
+    about, said = checked(options.out, lambda: file_round_trip.of_vectors(task, options.out))
     return {"words": words, "width": width, **about}, f"{words} vectors of width {width}{said}"
 
 
@@ -97,11 +99,12 @@ def said_of(found: dict[str, Any]) -> str:
 def folder(task: Any, options: Convert) -> tuple[dict[str, Any], str]:
     from importlib import import_module
 
-    from stairs.formats.comparison import of_folder
+    from stairs.formats.huggingface.round_trip import of_folder
     from stairs.formats.output import new_folder
-    from stairs.tasks.beside import Beside
+    from stairs.tasks.parts.indexed import Beside
 
-    form, model = import_module(f"stairs.formats.{options.format.replace('-', '_')}"), getattr(task, "model", None)
+    writer = {"huggingface": "transformers_folder", "sentence-transformers": "sentence_transformers"}[options.format]
+    form, model = import_module(f"stairs.formats.huggingface.{writer}"), getattr(task, "model", None)
     if model is None or not model.can("encode") or task.name == "window":
         raise unfit(task, options, "bert, gpt and transformer runs" if options.format == "huggingface" else "bert runs")
     if isinstance(task, Beside):

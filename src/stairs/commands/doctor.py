@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from stairs import machine
-from stairs.commands.options import Common, parse, show
+from stairs.commands.flags import Common, parse, show
 from stairs.files import cache_folder
 from stairs.version import __version__
 

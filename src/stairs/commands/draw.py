@@ -6,7 +6,7 @@ from typing import Any
 
 from tyro.conf import Positional
 
-from stairs.commands.options import Common, parse, show
+from stairs.commands.flags import Common, parse, show
 from stairs.errors import BadInput
 from stairs.progress import say
 
@@ -41,8 +41,8 @@ def main(arguments: list[str]) -> int:
         raise BadInput(f"--top {options.top} is not between 1 and {MOST}")
     if options.beside and options.picture != "tokens":
         raise BadInput(f"--beside is not for {options.picture} but for tokens; leave it out")
-    from stairs.inspection.looks import chosen, look
-    from stairs.inspection.reading import beside
+    from stairs.inspection.tokens import beside
+    from stairs.inspection.views import chosen, look
     from stairs.training.run import load
 
     given: dict[str, Any] = {name: getattr(options, name) for name in ("layer", "head", "word", "second", "top", "labels")}
@@ -65,7 +65,7 @@ def main(arguments: list[str]) -> int:
 def text_from(texts: tuple[str, ...]) -> str:
     if texts != ("-",):
         return "\n".join(texts)
-    from stairs.commands.options import texts_from
+    from stairs.commands.flags import texts_from
 
     return "\n".join(texts_from(texts, None))
 
@@ -78,8 +78,8 @@ def write(data: dict[str, Any], picture: str, out: str) -> None:
             raise BadInput(f"{out} is no file that could be written over; give the name of a file")
         write_json(Path(out), data)
     else:
-        from stairs.pictures.drawn import PICTURES
-        from stairs.pictures.saving import save
+        from stairs.pictures.catalogue import PICTURES
+        from stairs.pictures.image_files import save
 
         save(PICTURES[picture](data), out)
     say(f"drawn: {out}")

@@ -5,7 +5,7 @@ from typing import Literal
 
 from tyro.conf import Positional
 
-from stairs.commands.options import Common, parse, show, texts_from
+from stairs.commands.flags import Common, parse, show, texts_from
 from stairs.errors import Unsupported
 from stairs.text.windows import LongText
 

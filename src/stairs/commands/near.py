@@ -6,7 +6,7 @@ from typing import Any
 
 from tyro.conf import Positional
 
-from stairs.commands.options import Common, parse, show
+from stairs.commands.flags import Common, parse, show
 from stairs.errors import BadInput
 
 ABOUT = """The words whose vectors are nearest, by cosine, to a word, to a sum such as "king - man + woman", or to a text of several words. Needs
@@ -34,7 +34,7 @@ def main(arguments: list[str]) -> int:
     for file in filter(None, (options.map, options.strips)):
         if Path(file).suffix not in PICTURES:
             raise BadInput(f"{file} is no name of a picture; let it end in {', '.join(PICTURES)}")
-    from stairs.inspection.neighbours import analogy, neighbours
+    from stairs.inspection.words import analogy, neighbours
     from stairs.training.run import load
 
     asked = [*options.word, *([analogy(*options.analogy)] if options.analogy else [])]
@@ -62,8 +62,8 @@ def draw(task: Any, found: list[dict[str, Any]], options: Near) -> None:
     if not (options.map or options.strips):
         return
     from stairs.inspection.word_looks import analogy_of, map_of, strips_of
-    from stairs.pictures.drawn import PICTURES
-    from stairs.pictures.saving import save
+    from stairs.pictures.catalogue import PICTURES
+    from stairs.pictures.image_files import save
 
     if options.map and len(found) == 1 and options.analogy and not options.tsne:
         save(PICTURES["analogy"](analogy_of(task, found)), options.map)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tyro.conf import Positional
 
-from stairs.commands.options import Common, parse, show
+from stairs.commands.flags import Common, parse, show
 from stairs.errors import BadInput
 from stairs.progress import say
 

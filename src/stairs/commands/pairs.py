@@ -4,9 +4,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from stairs.commands.options import spec_from
-from stairs.text.numbers import COUNTS, number_pairs
-from stairs.text.splitting import split
+from stairs.commands.flags import spec_from
+from stairs.text.embedded.number_names import COUNTS, number_pairs
+from stairs.text.labelled.split import split
 
 HELD_OUT, MOST_HELD_OUT = 0.05, 1000  # of the pairs, for validation and as many for the test, unless a file of others to judge by is given
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from stairs.commands.options import show, spec_from
+from stairs.commands.flags import show, spec_from
 from stairs.commands.train import Train, config_of, flags, given_corpus, prepared, settled_for, untrained, with_recipe
 from stairs.errors import BadInput
 
@@ -77,7 +77,7 @@ def planned_counting(options: Any, documents: list[str], growth: float) -> dict[
 
 def planned_learning(options: Any, documents: list[str], growth: float) -> dict[str, Any]:
     """A few steps on the first part of the corpus, for real."""
-    from stairs.text.shards import build
+    from stairs.text.shards.shards import build
     from stairs.training.fit import plan
 
     training = settled_for(options)
@@ -123,7 +123,7 @@ def probe(documents: list[str], options: Any) -> dict[str, Any]:
     """Cut and count a part of the corpus for real."""
     from stairs.models import MODELS
     from stairs.text.sentences import sentences
-    from stairs.text.tokenizer import Tokenizer
+    from stairs.text.tokenizers.tokenizer import Tokenizer
 
     began = time.monotonic()
     cut = [sentences(document) for document in documents]

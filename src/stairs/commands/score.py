@@ -6,7 +6,7 @@ from typing import Any
 
 from tyro.conf import Positional
 
-from stairs.commands.options import TABLES, Common, Guessing, Reading, corpus_from, opened, parse, show
+from stairs.commands.flags import TABLES, Common, Guessing, Reading, corpus_from, opened, parse, show
 from stairs.errors import BadInput
 
 ABOUT = """Judge a run on a file: bits per character and perplexity of a text, the loss and accuracy of a bert on words left out of it, BLEU
@@ -35,7 +35,7 @@ def main(arguments: list[str]) -> int:
         raise BadInput(f"{options.run} does not translate, so it takes one file and no --beams")
     asked = questions(options) if task.name == "window" else None
     if asked is not None:
-        from stairs.tasks.words import evaluate
+        from stairs.tasks.word_benchmarks import evaluate
 
         measured = evaluate(task, asked)
     elif task.asks == "translate":
@@ -88,7 +88,7 @@ def questions(options: Score) -> Any:
     """Analogies or word similarities, if the file holds such."""
     if options.file == "-" or not os.path.isfile(options.file):
         return None
-    from stairs.tasks.words import questions_in
+    from stairs.tasks.word_benchmarks import questions_in
     from stairs.text.encoding import decode_stream
 
     with opened(options.file, "give a text file") as file:

@@ -9,14 +9,14 @@ from typing import Annotated, Any, Literal
 from tyro.conf import Positional, arg
 
 from stairs.commands import pairs
-from stairs.commands.options import Common, Cutting, Reading, corpus_from, parse, refuse_inside, run_name, show, spec_from, text_size, worded
+from stairs.commands.flags import Common, Cutting, Reading, corpus_from, parse, refuse_inside, run_name, show, spec_from, text_size, worded
 from stairs.errors import BadInput
-from stairs.models.configs import CONFIGS, FROM_TOKENIZER
+from stairs.models.settings import CONFIGS, FROM_TOKENIZER
 from stairs.models.sizes import SIZES, TRANSLATING, USUAL_TOKENIZER
 from stairs.progress import say
-from stairs.training.folder import RUN, check_run
 from stairs.training.options import Schedule, TrainingOptions
 from stairs.training.recipe import ENOUGH, Recipe, choose_recipe, recipe_of_size
+from stairs.training.run_lock import RUN, check_run
 
 Size = Literal["auto", "nano", "micro", "mini", "small", "base", "large", "paper"]
 BATCH_TOKENS = "positions per step, over all workers; if not given, 2048, or fewer for a size below mini"
@@ -144,7 +144,7 @@ def prepared(options: Any) -> tuple[Any, Any, Path]:
     corpus, spec = given_corpus(options), spec_from(options, options.step)
     config_of(options, vocab_size=0)  # refuses settings the step cannot have before the corpus is read
     settled_for(options)
-    from stairs.text.shards import build
+    from stairs.text.shards.shards import build
 
     shards = build(corpus, kept_tokenizer(options, out) or spec)
     return untrained(options, shards.tokenizer), shards, out
@@ -156,8 +156,8 @@ def prepared_pairs(options: Any, out: Path) -> tuple[Any, Any, Path]:
     config_of(options, vocab_size=0)
     settled_for(options)
     train, validation, test = pairs.divided(options)
-    from stairs.tasks.supervised import Examples
-    from stairs.text.tokenizer import Tokenizer
+    from stairs.tasks.parts.supervised import Examples
+    from stairs.text.tokenizers.tokenizer import Tokenizer
 
     tokenizer = kept_tokenizer(options, out) or Tokenizer.train(spec, lambda: ([pair.source, pair.target] for pair in train))
     task = untrained(options, tokenizer)
@@ -200,7 +200,7 @@ def training_of(options: Any) -> TrainingOptions:
 
 def given_corpus(options: Any) -> Any:
     if options.corpus == ("python",) and not Path("python").exists():
-        from stairs.text.samples import PythonProse
+        from stairs.text.embedded.python_prose import PythonProse
 
         return PythonProse()
     return corpus_from(options.corpus, options)

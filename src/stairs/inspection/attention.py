@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from stairs.errors import BadInput, preview
-from stairs.inspection.reading import Data, Read, grouped, names, noted, read, spelled, standing
+from stairs.inspection.tokens import Data, Read, grouped, names, noted, read, spelled, standing
 from stairs.layers.masks import causal, window
 from stairs.models.base import passing
 

@@ -6,8 +6,8 @@ import numpy as np
 import torch
 
 from stairs.errors import BadInput, Unsupported, preview
-from stairs.inspection.reading import Data, grouped, names, noted, read
 from stairs.inspection.senses import separation
+from stairs.inspection.tokens import Data, grouped, names, noted, read
 
 
 def layers(task: Any, text: str, *, second: str | None = None) -> Data:

@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from stairs.errors import BadInput, preview
-from stairs.inspection.reading import Data, noted
+from stairs.inspection.tokens import Data, noted
 from stairs.text.examples import Text
 from stairs.text.labelled import read
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from stairs.errors import BadInput, preview
-from stairs.inspection.reading import standing
+from stairs.inspection.tokens import standing
 from stairs.inspection.vectors import of_layer
 
 

@@ -6,8 +6,8 @@ import numpy as np
 
 from stairs.errors import BadInput
 from stairs.inspection.flat import neighbourhoods, plane, points
-from stairs.inspection.neighbours import drawable, neighbours
-from stairs.inspection.reading import Data
+from stairs.inspection.tokens import Data
+from stairs.inspection.words import drawable, neighbours
 
 
 def near(task: Any, text: str, *, top: int = 10) -> Data:

@@ -7,7 +7,7 @@ of the sixteen there are, the others hold weights and a number of a row. `lanes.
 import numpy as np
 from numba import njit
 
-from stairs.kernels.lanes import LANES, load, spread_from, store
+from stairs.kernels.simd import LANES, load, spread_from, store
 
 ROWS = 6  # of a tile
 TOGETHER = 96  # rows that are multiplied with all panels before the next ones come, so that they stay in the cache

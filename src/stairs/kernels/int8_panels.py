@@ -2,7 +2,7 @@
 
 The weights stand in panels of sixteen outputs: four bytes of each, then the next four. A tile of four rows and one panel stays in eight registers:
 VPMADDUBSW multiplies four bytes of a row with those of eight outputs and adds them in pairs, in 16 bits, VPMADDWD adds the pairs in 32. No pair of
-weights of one sign may be above 128 together (see `layers/int8_products.py`), or the first would saturate.
+weights of one sign may be above 128 together (see `fast/int8_matmul.py`), or the first would saturate.
 """
 
 import numpy as np

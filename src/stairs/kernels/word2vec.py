@@ -1,6 +1,6 @@
 """The sweeps of word2vec over a text: skip-gram and CBOW, with negative sampling or hierarchical softmax, with or without character n-grams.
 
-`stairs.models.word2vec` has the equations, in PyTorch, and `kernels/comparison.py` the step that all of them are made of. What makes it fast: the
+`stairs.models.word2vec` has the equations, in PyTorch, and `kernels/word2vec_update.py` the step they are made of. What makes it fast: the
 words around a centre are all compared with the same rows, the centre and one draw of negatives, which stay in the nearest cache; memory is asked
 for rows one centre ahead; a draw costs one look into an alias table; threads share the matrices and do not wait for one another (Hogwild, Niu et
 al. 2011).
@@ -13,10 +13,10 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from numba import njit
 
-from stairs.kernels.comparison import ask_for, choose, choose_some, learn, learn_some, learn_two, nats, new_lists, slots_of
 from stairs.kernels.cooccurrence import BEGIN, END, SPECIAL
-from stairs.kernels.lanes import LANES, load, nothing, spread, store
 from stairs.kernels.sampling import LOWER, below, scrambled, stream
+from stairs.kernels.simd import LANES, load, nothing, spread, store
+from stairs.kernels.word2vec_update import ask_for, choose, choose_some, learn, learn_some, learn_two, nats, new_lists, slots_of
 
 UNKNOWN = 1
 BORDER = -1

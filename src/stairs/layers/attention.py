@@ -16,11 +16,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from stairs.layers.cache import KeyValues, Memory, Ways, kept_in
+from stairs.fast.decode_state import KeyValues, Memory, Ways, kept_in
+from stairs.fast.unpadding import Groups
 from stairs.layers.dropout import dropout
-from stairs.layers.heads import check_heads
+from stairs.layers.head_count import check_heads
 from stairs.layers.positions import Rotary
-from stairs.layers.unpadded import Groups
 
 Score = Callable[[Tensor, Tensor], Tensor]  # (..., T, D), (..., S, D) -> (..., T, S)
 

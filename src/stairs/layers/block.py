@@ -8,11 +8,11 @@ from collections.abc import Callable
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from stairs.fast.decode_state import KeyValues, Memory, Ways
+from stairs.fast.unpadding import Groups
 from stairs.layers.attention import Attention, Score
-from stairs.layers.cache import KeyValues, Memory, Ways
 from stairs.layers.dropout import Dropout
 from stairs.layers.positions import Rotary
-from stairs.layers.unpadded import Groups
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": F.relu,

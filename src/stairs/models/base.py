@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from stairs.errors import BadInput, Unsupported
-from stairs.layers.int8 import Int8
-from stairs.layers.packed import Packed, Precision, packed
+from stairs.fast.int8 import Int8
+from stairs.fast.packed_linear import Packed, Precision, packed
 from stairs.layers.vocabulary import surprises, total_surprise
 from stairs.text.batch import IGNORE, Batch
 
@@ -20,7 +20,7 @@ class Model(nn.Module):
     """Ids in, vectors or chances out. A model knows nothing of text."""
 
     name = ""
-    learns_by = "gradient"  # or "counting", or "sweeping": see layers/stretch.py
+    learns_by = "gradient"  # or "counting", or "sweeping": see fast/corpus_slice.py
     pretrains_with = "next-token"
     learning_rate = 1e-3  # the highest, unless another is asked for
     tables_times = 1.0  # how many times as fast the tables of embeddings learn
@@ -32,7 +32,7 @@ class Model(nn.Module):
     reads_letters = False  # whether words come to it as their letters, which `letters_of` gives for ids
     letters_of: Callable[[Tensor], Tensor]
     reads_context = False  # whether the vector of a token knows the others
-    mixes: str | None = None  # the layers that a task mixes unless it is told others, see tasks/mix.py
+    mixes: str | None = None  # the layers that a task mixes unless it is told others, see tasks/parts/layer_mix.py
     reads_pairs = False  # whether its vectors tell how two texts in one row relate
     reads_end = False  # whether a text is read with the mark of its end
     averages_marks = False  # whether the mean of a text's token vectors counts those of its marks, as transformers and sentence-transformers do

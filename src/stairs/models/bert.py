@@ -7,14 +7,14 @@ Devlin et al. 2018, "BERT: Pre-training of Deep Bidirectional Transformers for L
     p(word left out) = softmax(norm(gelu(h_L W)) tokens^T + bias)
     p(second sentence follows the first) = softmax(tanh(h_L[CLS] P) N)
 
-Departures: heads begin by looking at neighbours (`layers/neighbours.py`), positions as waves and segments fainter than in the paper, weights by
+Departures: heads begin by looking at neighbours (`layers/local_heads.py`), positions as waves and segments fainter than in the paper, weights by
 a normal distribution that is not truncated, and predictions at the unigram distribution of the training text: a short training would otherwise
 spend most of its time on those. Words are masked as wholes (`--whole-words False`: single pieces), anew in every epoch where the paper's program
 masks ten copies of the text; all rows have one context, where it reads 128 tokens for nine tenths of the training. For the sentence pairs see
-`tasks/sentence_pairs.py`.
+`tasks/parts/sentence_pairs.py`.
 The objectives of other papers stand on this same encoder: XLNet's without relative positions, memory of earlier rows and spans, ALBERT's without
 shared and factored weights, UniLM's alone instead of in turn with three others. Where few positions are asked for, only theirs are compared with
-the vocabulary, and padding is not computed (`layers/unpadded.py`).
+the vocabulary, and padding is not computed (`fast/unpadding.py`).
 Except in `--size paper`, the optimizer is AdamW with betas of 0.9 and 0.95 and a rate that rises for a twentieth of the training and falls in a
 straight line, and the tables of embeddings learn four times faster than the rest (`tables_times`). `paper` has Adam, decay and warm-up as the
 paper and its program have them, but with Adam's correction of the first updates, without decay of embeddings, and with batches of 2048 tokens
@@ -28,16 +28,16 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, linear
 
 from stairs.errors import Unsupported
+from stairs.fast.unpadding import looked_at, unpadded
 from stairs.layers.block import ACTIVATIONS, Block
 from stairs.layers.dropout import Dropout
 from stairs.layers.initial import faint, initialize
+from stairs.layers.local_heads import look_at_neighbours
 from stairs.layers.masks import padding
-from stairs.layers.neighbours import look_at_neighbours
 from stairs.layers.positions import Learned
-from stairs.layers.unpadded import looked_at, unpadded
 from stairs.layers.vocabulary import surprises, total_surprise
 from stairs.models.base import Model
-from stairs.models.configs import BERTConfig
+from stairs.models.settings import BERTConfig
 from stairs.text.batch import IGNORE, Batch
 
 

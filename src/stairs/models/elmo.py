@@ -7,7 +7,7 @@ Peters et al. 2018, "Deep contextualized word representations":
     p(t_k+1 | t_1 .. t_k) = softmax(h_k,2 tokens^T + b) from the left, p(t_k-1 | t_k .. t_N) from the right: the x and the softmax are the same
 
     R_k = [x_k, x_k], [h_k,1 of both], [h_k,2 of both]                          three vectors for each word
-    ELMo_k = gamma * sum_j softmax(s)_j R_k,j                                   mixed anew for every task, see tasks/mix.py
+    ELMo_k = gamma * sum_j softmax(s)_j R_k,j                                   mixed anew for every task, see tasks/parts/layer_mix.py
 
 Any word has letters, so there is no unknown word to read. To be said are the `outputs` most frequent words; all others are one.
 
@@ -34,9 +34,9 @@ from stairs.layers.initial import initialize
 from stairs.layers.recurrent import Recurrent, State, reversed_rows
 from stairs.layers.vocabulary import sampled_surprise, surprises, total_surprise
 from stairs.models.base import Model
-from stairs.models.configs import ELMoConfig
+from stairs.models.settings import ELMoConfig
 from stairs.text.batch import IGNORE, Batch
-from stairs.text.letters import BEGIN, CODES, END, FIRST
+from stairs.text.character_ids import BEGIN, CODES, END, FIRST
 
 LARGE = 8192  # words against which the full softmax is slow to train
 

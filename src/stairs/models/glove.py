@@ -24,14 +24,14 @@ import torch
 from torch import Tensor, nn
 
 from stairs.errors import BadInput
+from stairs.fast.corpus_slice import Stretch
 from stairs.files import cache_folder, need_space, said_plainly
 from stairs.kernels.cooccurrence import BLOCKS, CELLS, LARGEST_VOCABULARY, SPECIAL, cooccurrences
 from stairs.kernels.glove import judge_cells, learn_round, tournament
 from stairs.layers.initial import named
-from stairs.layers.stretch import Stretch
-from stairs.layers.word_vectors import near, occurrences
+from stairs.layers.word_contexts import near, occurrences
 from stairs.models.base import Model, as_array
-from stairs.models.configs import GloVeConfig
+from stairs.models.settings import GloVeConfig
 from stairs.text.batch import Batch
 
 MOST_IN_MEMORY = 1 << 31  # bytes of pairs; more are kept on the disk

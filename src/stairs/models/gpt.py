@@ -9,7 +9,7 @@ Radford et al. 2018, "Improving Language Understanding by Generative Pre-Trainin
 Departures: the paper puts the norms after the sums, as `--size paper` and `--norm-first False` do; positions may also be waves or turns
 (`layers/positions.py`) and begin fainter than the tokens; weights that add to the stream begin smaller the more blocks there are, as in GPT-2;
 with norms before the sublayers, predictions begin at the unigram distribution of the training text. Tokens are those of a byte-level BPE of a
-few thousand merges, not 40,000, and [SEP] stands behind every sentence. Padding is not computed (`layers/unpadded.py`).
+few thousand merges, not 40,000, and [SEP] stands behind every sentence. Padding is not computed (`fast/unpadding.py`).
 Except in `--size paper`, the optimizer is AdamW with betas of 0.9 and 0.95 and a rate that rises for a twentieth of the training and falls in a
 straight line, and the tables of embeddings learn up to sixteen times faster than the rest (`tables_times`). `paper` has Adam, warm-up and cosine
 as the paper and its program have them, but batches of 2048 tokens instead of 64 rows of 512, no decay of embeddings, and as many updates as it
@@ -22,15 +22,15 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from stairs.fast.decode_state import KeyValues
+from stairs.fast.unpadding import Groups, unpadded
 from stairs.layers.block import Block
-from stairs.layers.cache import KeyValues
 from stairs.layers.dropout import Dropout
 from stairs.layers.initial import faint, initialize, spread_bias
 from stairs.layers.masks import causal, padding
 from stairs.layers.positions import Learned, Rotary, Sinusoidal
-from stairs.layers.unpadded import Groups, unpadded
 from stairs.models.base import Speaker
-from stairs.models.configs import GPTConfig
+from stairs.models.settings import GPTConfig
 from stairs.text.batch import Batch
 
 OFFSET = 0.25  # the bias with which the last norm begins: small, since all vectors of tokens have it in common

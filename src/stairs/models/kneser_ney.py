@@ -19,8 +19,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from stairs.kernels.counting import THREADS, arranged, columns, count, counts_of, sorted_within
-from stairs.kernels.smoothing import interpolated
+from stairs.kernels.kneser_ney import interpolated
+from stairs.kernels.ngram_counts import THREADS, arranged, columns, count, counts_of, sorted_within
 
 FALLBACK = (0.0, 0.5, 1.0, 1.5)
 NEVER = -99.0  # log10 of what is never predicted: the begin of a sentence

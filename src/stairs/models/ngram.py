@@ -20,8 +20,8 @@ from torch import Tensor
 from stairs.errors import BadInput
 from stairs.kernels import trie
 from stairs.models.base import Model, as_array
-from stairs.models.configs import NGramConfig
 from stairs.models.kneser_ney import Trie, estimate
+from stairs.models.settings import NGramConfig
 from stairs.text.batch import IGNORE, Batch
 
 LOG10 = math.log(10)

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from stairs.layers.initial import initialize
 from stairs.layers.vocabulary import sampled_surprise, surprises, total_surprise
 from stairs.models.base import Model
-from stairs.models.configs import NNLMConfig
+from stairs.models.settings import NNLMConfig
 from stairs.text.batch import IGNORE, Batch
 
 LARGE = 32_768  # a vocabulary against which the full softmax is slow to train

@@ -36,7 +36,7 @@ from stairs.layers.initial import initialize, spread_bias
 from stairs.layers.masks import padding
 from stairs.layers.recurrent import PARTS, BothWays, Recurrent, State
 from stairs.models.base import Translator, passing
-from stairs.models.configs import Seq2SeqConfig
+from stairs.models.settings import Seq2SeqConfig
 from stairs.text.batch import Batch
 
 OFFSET = 0.5  # of what the output layer reads, before the first update

@@ -7,11 +7,11 @@ Vaswani et al. 2017, "Attention Is All You Need":
                                                    y = norm(y + attention(y, x)), at all of the source; norm(y + feed_forward(y))
     p(next) = softmax(y tokens^T)                  one table of tokens for all three; learnt with smoothed labels
 
-Departures: heads begin by looking at neighbours (`layers/neighbours.py`), and weights by a normal distribution whose deviation is 1 / sqrt of
+Departures: heads begin by looking at neighbours (`layers/local_heads.py`), and weights by a normal distribution whose deviation is 1 / sqrt of
 their inputs; the norm stands before each sublayer, with one more at the end, except in the size of the paper or with `--norm-first False`;
 attention drops out weights, too, as most code does; with norms before the sublayers, predictions begin at the unigram distribution of the target
 language. The weights that did best are kept, where the paper averages its last checkpoints, and a beam divides by length in another way
-(`tasks/decoding.py`).
+(`tasks/parts/decoding.py`).
 Except in `--size paper`, the optimizer is AdamW with betas of 0.9 and 0.95 and a rate that falls to zero along a straight line, since a training
 here knows when it will end. `paper` has the paper's Adam and its rate for a width of 512, whatever `--width` is, but batches of 2048 tokens
 instead of 25,000 of either language.
@@ -24,15 +24,15 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 
+from stairs.fast.decode_state import Memory, Ways
 from stairs.layers.block import Block
-from stairs.layers.cache import Memory, Ways
 from stairs.layers.dropout import Dropout
 from stairs.layers.initial import initialize, spread_bias
+from stairs.layers.local_heads import across, back, look_by_waves, offset
 from stairs.layers.masks import causal, padding
-from stairs.layers.neighbours import across, back, look_by_waves, offset
 from stairs.layers.positions import Sinusoidal
 from stairs.models.base import Translator, passing
-from stairs.models.configs import TransformerConfig
+from stairs.models.settings import TransformerConfig
 from stairs.text.batch import Batch
 
 OFFSET = 1.0  # the bias with which the decoder's last norm begins

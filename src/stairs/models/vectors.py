@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from stairs.errors import BadInput, Unsupported
 from stairs.models.base import Model, as_array
-from stairs.models.configs import VectorsConfig
+from stairs.models.settings import VectorsConfig
 from stairs.text.batch import Batch
 
 SPECIAL = 5  # ids without a word

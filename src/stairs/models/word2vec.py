@@ -29,17 +29,17 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from stairs.fast.corpus_slice import Stretch
 from stairs.kernels import word2vec as kernel
-from stairs.kernels.comparison import Outputs
 from stairs.kernels.sampling import alias_table, keep_limits, scatter, stream
+from stairs.kernels.word2vec_update import Outputs
 from stairs.layers.attention import attend, uniform
 from stairs.layers.initial import named
-from stairs.layers.stretch import Stretch
-from stairs.layers.word_vectors import SPECIAL, Surprise, near, occurrences, roomy, tree, weights_of, whole
+from stairs.layers.word_contexts import SPECIAL, Surprise, near, occurrences, roomy, tree, weights_of, whole
 from stairs.models.base import Model, as_array
-from stairs.models.configs import Word2VecConfig
+from stairs.models.settings import Word2VecConfig
 from stairs.text.batch import Batch
-from stairs.text.grams import grams_of
+from stairs.text.subwords import grams_of
 
 SLICES = 100  # of held-out text
 

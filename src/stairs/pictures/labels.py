@@ -5,7 +5,7 @@ from typing import Any
 import altair as alt
 
 from stairs.pictures.style import BLUE, LETTERS, LINES, ORANGE, across, finished, pixels, shown, table, wrapped
-from stairs.pictures.text import percent
+from stairs.pictures.tokens import percent
 
 CELL, SMALLEST, MOST = 62, 22, 680  # pixels
 LABEL, BAR, NUMBER, TEXT = 100, 90, 40, 500  # widths of the columns of `nearest`, that of the labels at most

@@ -1,13 +1,12 @@
 """What one asks of a model. A run names its task by these names."""
 
+from stairs.tasks.baselines import ByNGram, ByWords
 from stairs.tasks.bi_encoder import BiEncoder
-from stairs.tasks.both_ways import BothWays
-from stairs.tasks.by_vectors import ByVectors
+from stairs.tasks.bidirectional import BothWays
 from stairs.tasks.classify import Classify
 from stairs.tasks.compare import Compare
 from stairs.tasks.encode import Encode
 from stairs.tasks.find_span import FindSpan
-from stairs.tasks.ground import ByNGram, ByWords
 from stairs.tasks.masked_token import MaskedToken
 from stairs.tasks.next_token import NextToken
 from stairs.tasks.sense import Sense
@@ -15,7 +14,8 @@ from stairs.tasks.similar import Similar
 from stairs.tasks.tag import Tag
 from stairs.tasks.task import Task
 from stairs.tasks.translate import Translate
-from stairs.tasks.window import Window
+from stairs.tasks.vector_classifier import ByVectors
+from stairs.tasks.word_vectors import Window
 
 LEARNT_FROM_TEXT = (NextToken, BothWays, MaskedToken, Window, Encode, Translate)
 LEARNT_FROM_LABELS = (ByNGram, ByWords, ByVectors, Classify, Compare, BiEncoder, Tag, FindSpan, Similar, Sense)

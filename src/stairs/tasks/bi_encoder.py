@@ -23,11 +23,11 @@ from torch.nn.functional import cosine_similarity
 
 from stairs.errors import BadInput
 from stairs.models.bert import BERT
-from stairs.models.transfer import Pooling
+from stairs.models.transfer_options import Pooling
 from stairs.tasks.compare import Compare
 from stairs.tasks.encode import Encode
-from stairs.tasks.encoder_features import SCALED_BY, concatenate
-from stairs.tasks.rows import LabelledRows
+from stairs.tasks.parts.encoder_features import SCALED_BY, concatenate
+from stairs.tasks.parts.rows import LabelledRows
 from stairs.text.batch import Batch
 
 

@@ -13,13 +13,13 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from stairs.errors import BadInput
-from stairs.models.transfer import Pooling
-from stairs.tasks.encoder_features import pooled
+from stairs.models.transfer_options import Pooling
+from stairs.tasks.classification_report import report
 from stairs.tasks.metrics import labels_scored
-from stairs.tasks.report import report
-from stairs.tasks.rows import Row
-from stairs.tasks.supervised import Supervised
-from stairs.tasks.transfer import Linear
+from stairs.tasks.parts.encoder_features import pooled
+from stairs.tasks.parts.fine_tuning import Linear
+from stairs.tasks.parts.rows import Row
+from stairs.tasks.parts.supervised import Supervised
 from stairs.text.batch import Batch
 from stairs.text.examples import Text
 

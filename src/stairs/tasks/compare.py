@@ -17,8 +17,8 @@ from torch.nn.functional import mse_loss
 from stairs.errors import BadInput
 from stairs.tasks.classify import Classify, softmax
 from stairs.tasks.metrics import scores_scored
-from stairs.tasks.rows import Row
-from stairs.tasks.transfer import Linear
+from stairs.tasks.parts.fine_tuning import Linear
+from stairs.tasks.parts.rows import Row
 from stairs.text.batch import Batch
 from stairs.text.examples import Pair
 

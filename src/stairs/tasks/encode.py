@@ -17,12 +17,12 @@ import torch
 from torch import Tensor
 
 from stairs.errors import BadInput, Unsupported, preview
-from stairs.layers.packed import Precision, packed
+from stairs.fast.packed_linear import Precision, packed
 from stairs.models.base import Model
 from stairs.progress import say, track
 from stairs.tasks.task import Task
 from stairs.text.batch import Batch, by_length, padded
-from stairs.text.tokenizer import Tokenizer
+from stairs.text.tokenizers.tokenizer import Tokenizer
 from stairs.text.windows import LongText, kept
 
 Pooling = Literal["mean", "cls"]

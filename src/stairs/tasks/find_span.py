@@ -20,9 +20,9 @@ from torch.nn.functional import cosine_similarity, cross_entropy
 
 from stairs.errors import BadInput, preview
 from stairs.tasks.metrics import answers_scored
-from stairs.tasks.rows import Row
-from stairs.tasks.supervised import Supervised
-from stairs.tasks.transfer import Linear
+from stairs.tasks.parts.fine_tuning import Linear
+from stairs.tasks.parts.rows import Row
+from stairs.tasks.parts.supervised import Supervised
 from stairs.text.batch import Batch
 from stairs.text.examples import Span
 

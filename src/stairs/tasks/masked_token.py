@@ -17,16 +17,16 @@ from stairs.errors import BadInput, preview
 from stairs.layers.vocabulary import parts
 from stairs.models.base import Model
 from stairs.progress import say
-from stairs.tasks.blanks import Filling
-from stairs.tasks.decoding import number
 from stairs.tasks.metrics import ratio, share
-from stairs.tasks.sentence_pairs import NEXT, SentencePairs, of_split
-from stairs.tasks.stream import encoded, token_counts
+from stairs.tasks.parts.blanks import Filling
+from stairs.tasks.parts.decoding import number
+from stairs.tasks.parts.sentence_pairs import NEXT, SentencePairs, of_split
+from stairs.tasks.parts.stream import encoded, token_counts
 from stairs.tasks.task import Task
 from stairs.text.batch import IGNORE, Batch
-from stairs.text.shards import Shards, closes
-from stairs.text.tokenizer import Tokenizer
-from stairs.text.whole_words import WholeWords
+from stairs.text.shards.shards import Shards, closes
+from stairs.text.tokenizers.tokenizer import Tokenizer
+from stairs.text.tokenizers.whole_words import WholeWords
 from stairs.text.windows import LongText, kept, owned, windows
 
 JUDGED = 8192  # positions judged at once

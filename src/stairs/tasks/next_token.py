@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from stairs.tasks.decoding import continuation, read
-from stairs.tasks.speaking import Speaking
-from stairs.tasks.stream import StreamExamples, encoded, quality, row_length, surprise_of_rows, token_counts
+from stairs.tasks.parts.decoding import continuation, read
+from stairs.tasks.parts.generative import Speaking
+from stairs.tasks.parts.stream import StreamExamples, encoded, quality, row_length, surprise_of_rows, token_counts
 from stairs.text.batch import Batch, next_token_batch
-from stairs.text.shards import Shards, closes
+from stairs.text.shards.shards import Shards, closes
 
 TOKENS_PER_BATCH = 1 << 18  # positions judged at once
 

@@ -17,7 +17,7 @@ import numpy as np
 from stairs.tasks import metrics, translation_metrics
 from stairs.tasks.bootstrap import Correlation, Statistic, Sums, interval
 from stairs.tasks.metrics import MacroF1, quotient
-from stairs.text.splitting import find_groups
+from stairs.text.labelled.split import find_groups
 
 Outcomes = str | list[Any]
 FEWEST_GROUPS = 5  # that are drawn as wholes: of fewer, a draw is hardly ever another one

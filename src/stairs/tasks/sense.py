@@ -14,9 +14,9 @@ import torch
 
 from stairs.errors import BadInput, Unsupported, preview
 from stairs.progress import track
-from stairs.tasks.beside import Beside
 from stairs.tasks.metrics import ratio
-from stairs.tasks.mix import chosen_layers
+from stairs.tasks.parts.indexed import Beside
+from stairs.tasks.parts.layer_mix import chosen_layers
 from stairs.tasks.task import Task
 from stairs.text.batch import Batch, by_length, padded
 from stairs.text.examples import Sensed

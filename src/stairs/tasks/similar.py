@@ -1,6 +1,6 @@
 """Similar: which of some texts are nearest to this one, and how near are two texts?
 
-The vector of every text of a file is computed once and kept; a question is compared with all of them, exactly (`layers/nearest.py`). Judged on pairs
+The vector of every text of a file is computed once and kept; a question is compared with all of them, exactly (`search/nearest.py`). Judged on pairs
 with scores, it is the rank correlation between their cosines and the scores, as is usual for STS.
 """
 
@@ -12,9 +12,9 @@ import numpy as np
 from torch import Tensor
 
 from stairs.errors import BadInput
-from stairs.layers.nearest import Nearest
-from stairs.tasks.beside import Beside
+from stairs.search.nearest import Nearest
 from stairs.tasks.metrics import scores_scored
+from stairs.tasks.parts.indexed import Beside
 from stairs.tasks.task import Task
 from stairs.text.batch import Batch
 

@@ -17,9 +17,9 @@ from torch.nn.functional import cross_entropy, pad
 
 from stairs.errors import BadInput
 from stairs.tasks.metrics import tags_scored
-from stairs.tasks.rows import Row
-from stairs.tasks.supervised import Supervised
-from stairs.tasks.transfer import Linear
+from stairs.tasks.parts.fine_tuning import Linear
+from stairs.tasks.parts.rows import Row
+from stairs.tasks.parts.supervised import Supervised
 from stairs.text.batch import IGNORE, Batch
 from stairs.text.examples import Tagged
 from stairs.text.segmentation import Segmentation

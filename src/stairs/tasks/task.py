@@ -13,14 +13,14 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 
 from stairs.errors import BadInput, Unsupported, preview
-from stairs.layers.packed import Precision, packed
+from stairs.fast.packed_linear import Precision, packed
 from stairs.models import MODELS
 from stairs.models.base import Model
-from stairs.models.configs import CONFIGS
+from stairs.models.settings import CONFIGS
 from stairs.text.batch import Batch, padded
-from stairs.text.open_words import OpenWords
-from stairs.text.shards import Shards
-from stairs.text.tokenizer import Tokenizer
+from stairs.text.shards.shards import Shards
+from stairs.text.tokenizers.open_vocabulary import OpenWords
+from stairs.text.tokenizers.tokenizer import Tokenizer
 from stairs.text.windows import LongText
 
 CONFIG = "config.json"

@@ -20,14 +20,14 @@ import torch
 from stairs.errors import BadInput, preview
 from stairs.models.base import Model, Translator
 from stairs.progress import say, track
-from stairs.tasks.decoding import Searched, beam_search, check_beams, continuations
-from stairs.tasks.speaking import Speaking
-from stairs.tasks.stream import quality, token_counts
+from stairs.tasks.parts.decoding import Searched, beam_search, check_beams, continuations
+from stairs.tasks.parts.generative import Speaking
+from stairs.tasks.parts.stream import quality, token_counts
 from stairs.tasks.translation_metrics import translations_scored
 from stairs.text.batch import Batch, by_length, next_token_batch, padded
-from stairs.text.bulk import Encoder
 from stairs.text.examples import Translation
-from stairs.text.tokenizer import Tokenizer
+from stairs.text.tokenizers.bulk_encoding import Encoder
+from stairs.text.tokenizers.tokenizer import Tokenizer
 
 BEAM = 4
 POSITIONS = 4096  # judged at once

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from stairs.tasks.decoding import number
+from stairs.tasks.parts.decoding import number
 
 STEPS_PER_DOUBLING = 8  # how finely lengths are told apart
 

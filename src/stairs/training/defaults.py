@@ -4,7 +4,7 @@ import dataclasses
 from typing import Any
 
 from stairs.progress import say
-from stairs.tasks.length import epochs_worth
+from stairs.tasks.parts.epochs import epochs_worth
 from stairs.tasks.task import Task
 from stairs.training.options import TrainingOptions
 from stairs.training.sweeps import settled

@@ -15,22 +15,22 @@ from stairs.errors import BadInput, EnvironmentFault
 from stairs.files import manifest_of
 from stairs.progress import say, short, track
 from stairs.tasks.task import Task
-from stairs.text.shards import Shards
-from stairs.training import budget, checkpoint, clock, sweeps
-from stairs.training.board import needed
-from stairs.training.budget import EVALUATIONS, check_time, planned_steps, probe_plan
+from stairs.text.shards.shards import Shards
+from stairs.training import checkpoint, clock, probe, sweeps
+from stairs.training.budgets import POSITIONS_AT_ONCE, ByClock, BySteps, Pace
 from stairs.training.clock import ClockLog, read_log
 from stairs.training.defaults import settled_for, with_epochs
+from stairs.training.device import differences, environment, find_device, is_memory_error, threads
 from stairs.training.distributed import Workers, joined
-from stairs.training.folder import RUN
 from stairs.training.gradients import Gradients
-from stairs.training.leaving import watched
 from stairs.training.loop import Loop
-from stairs.training.machine import differences, environment, find_device, is_memory_error, threads
 from stairs.training.options import TrainingOptions
-from stairs.training.pace import POSITIONS_AT_ONCE, ByClock, BySteps, Pace
+from stairs.training.probe import EVALUATIONS, check_time, planned_steps, probe_plan
 from stairs.training.run import FORMAT, MODEL, Run, versions
+from stairs.training.run_lock import RUN
+from stairs.training.signals import watched
 from stairs.training.sweeps import Epochs, Sweeps
+from stairs.training.tensorboard import needed
 
 LATEST_START = 0.85  # share of a budget that may be gone, on encoding, before the first update
 
@@ -162,7 +162,7 @@ def plan(task: Task, shards: Any, options: TrainingOptions) -> dict[str, Any]:
         task.start(options.seed, rows)
         if task.learns_by == "sweeping":
             return sweeps.estimated(Sweeps(task, rows, options, Workers(0, 1, find_device("cpu"))), options, judge)
-        return budget.estimated(Gradients(task, rows, options, Workers(0, 1, find_device(options.device))), options, judge)
+        return probe.estimated(Gradients(task, rows, options, Workers(0, 1, find_device(options.device))), options, judge)
 
 
 def hold(stack: ExitStack, run: Run, settings: dict[str, Any], allowed: tuple[str, ...]) -> bool:
@@ -194,7 +194,7 @@ def lengthen(run: Run) -> None:
     say(f"{run.folder}: made longer, from step {turn.step}, where its rate began to fall")
 
 
-def agree_on_plan(run: Run, teacher: Sweeps | Gradients, options: TrainingOptions, judge: budget.Judge, like: Run | None) -> dict[str, Any]:
+def agree_on_plan(run: Run, teacher: Sweeps | Gradients, options: TrainingOptions, judge: probe.Judge, like: Run | None) -> dict[str, Any]:
     """The precision, and the number of steps if it is known before; what a probe once found stays found."""
     workers = teacher.workers
     if workers.leads and like is not None and "decided" not in run.written:

@@ -9,16 +9,16 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
 from stairs.errors import Diverged
-from stairs.kernels.memory import keep_freed_memory
-from stairs.tasks.decoding import number
+from stairs.kernels.allocator import keep_freed_memory
+from stairs.tasks.parts.decoding import number
 from stairs.tasks.task import Task
 from stairs.text.batch import Batch
 from stairs.training.clock import Turn
 from stairs.training.data_order import Order, dealt
+from stairs.training.device import is_memory_error, too_large
 from stairs.training.distributed import Workers, divided, gathered
-from stairs.training.machine import is_memory_error, too_large
 from stairs.training.options import TrainingOptions
-from stairs.training.teacher import Learned
+from stairs.training.updater import Learned
 
 
 class Objective(nn.Module):

@@ -16,18 +16,18 @@ from stairs.files import manifest_of, megabytes, new_folder
 from stairs.progress import say, say_more, short, track
 from stairs.tasks.metrics import without_intervals
 from stairs.tasks.task import WEIGHTS, Task, weights
-from stairs.text.shards import Shards
+from stairs.text.shards.shards import Shards
 from stairs.training import checkpoint
-from stairs.training.board import Board
+from stairs.training.budgets import Pace, is_impatient
 from stairs.training.checkpoint import State
 from stairs.training.clock import Turn
 from stairs.training.distributed import Workers
 from stairs.training.forking import newest_weights
-from stairs.training.leaving import Wish
 from stairs.training.options import TrainingOptions
-from stairs.training.pace import Pace, is_impatient
 from stairs.training.run import TOKENIZER, Run
-from stairs.training.teacher import Teacher
+from stairs.training.signals import Wish
+from stairs.training.tensorboard import Board
+from stairs.training.updater import Teacher
 
 LINES = 5_000  # of metrics for the first updates of a run; behind them, one for every tenth
 SILENCE = 30.0  # seconds without a word

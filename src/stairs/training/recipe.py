@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from stairs.models.configs import CONFIGS
+from stairs.models.settings import CONFIGS
 from stairs.models.sizes import SIZES, TRAINING, TRANSLATING, USUAL_TOKENIZER
 from stairs.training.options import TrainingOptions
 

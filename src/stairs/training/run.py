@@ -23,9 +23,9 @@ from stairs.errors import BadInput, EnvironmentFault, preview
 from stairs.files import NO_SUCH_PLACE, manifest_of, new_folder, plain, said_plainly, write_json
 from stairs.tasks import TASKS
 from stairs.tasks.task import CONFIG, Task
-from stairs.text.tokenizer import Tokenizer
-from stairs.training.folder import LEFT_BY_A_KILL, LOCK, RUN, check_run, held
+from stairs.text.tokenizers.tokenizer import Tokenizer
 from stairs.training.options import seconds
+from stairs.training.run_lock import LEFT_BY_A_KILL, LOCK, RUN, check_run, held
 from stairs.version import __version__
 
 METRICS, MODEL, TOKENIZER = "metrics.jsonl", "model", "tokenizer"

@@ -14,7 +14,7 @@ import torch
 from stairs.files import manifest_of, new_folder
 from stairs.tasks.task import Task, weights
 from stairs.text.batch import Batch
-from stairs.text.tokenizer import SPECIAL_TOKENS
+from stairs.text.tokenizers.tokenizer import SPECIAL_TOKENS
 from stairs.training.checkpoint import write_tensors
 
 WORDS = 300  # shown, at most

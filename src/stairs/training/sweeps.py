@@ -23,18 +23,18 @@ import torch
 from torch import Tensor
 
 from stairs.errors import BadInput, Diverged, Unsupported
-from stairs.layers.stretch import Stretch, Sweeping
+from stairs.fast.corpus_slice import Stretch, Sweeping
 from stairs.models.base import Model
 from stairs.progress import say, short
 from stairs.tasks.task import Task
 from stairs.training import checkpoint
-from stairs.training.budget import Judge, planned_steps, seconds_per_position
 from stairs.training.clock import Turn
 from stairs.training.distributed import Workers
 from stairs.training.loop import Loop
 from stairs.training.options import DEFAULT_BUDGET, TrainingOptions, flag
+from stairs.training.probe import Judge, planned_steps, seconds_per_position
 from stairs.training.snapshots import keep_snapshot
-from stairs.training.teacher import Learned
+from stairs.training.updater import Learned
 
 TOKENS = 1 << 20  # in a stretch: a second of work, or a few
 TOGETHER = 1 << 17  # tokens after which many workers put together what they learnt

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from stairs.errors import BadInput
-from stairs.models.transfer import Transfer
-from stairs.tasks.adapt import adapting, texts_of
-from stairs.tasks.ways import Way
+from stairs.models.transfer_options import Transfer
+from stairs.tasks.parts.adapt import adapting, texts_of
+from stairs.tasks.parts.tuning_candidates import Way
 from stairs.training.fit import fit
-from stairs.training.folder import check_run
 from stairs.training.options import TrainingOptions
 from stairs.training.run import load
+from stairs.training.run_lock import check_run
 
 
 def new_task(way: Way, source: str | Path, train: list[Any], metric: str) -> Any:

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from stairs.inspection.saying import shown
-from stairs.tasks.blanks import BLANK
+from stairs.inspection.probabilities import shown
+from stairs.tasks.parts.blanks import BLANK
 
 TOP, LENGTH = 8, 20  # answers that are listed, and tokens that are said
 

@@ -18,16 +18,16 @@ from anyio.to_thread import run_sync
 from fastapi import FastAPI, Request, Response
 from starlette.exceptions import HTTPException
 
-from stairs.climb.words import LANGUAGES
+from stairs.climb.messages import LANGUAGES
 from stairs.errors import StairsError
 from stairs.web import drawing
-from stairs.web.asking import Refused, allow, finite, names_in, one_of, options_in, parsed, text_in
-from stairs.web.climbs import PICTURES as CLIMB_PICTURES
-from stairs.web.curves import chart, curves
 from stairs.web.guards import Guard
-from stairs.web.pages import PAGES
+from stairs.web.learning_curves import chart, curves
+from stairs.web.opened_climb import PICTURES as CLIMB_PICTURES
+from stairs.web.picture_pages import PAGES
+from stairs.web.requests import Refused, allow, finite, names_in, one_of, options_in, parsed, text_in
 from stairs.web.shelf import Shelf
-from stairs.web.words import WORDS
+from stairs.web.strings import WORDS
 
 KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 FORMATS = {"svg": "image/svg+xml", "png": "image/png", "json": "application/json"}

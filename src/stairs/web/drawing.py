@@ -6,8 +6,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from stairs.web.asking import Refused, finite
-from stairs.web.runs import Shown
+from stairs.web.opened_run import Shown
+from stairs.web.requests import Refused, finite
 
 OURS = ("run", "labels")  # options of looks that name the run's folder and a file: what they are, no request decides
 KEPT = 16  # pictures whose data is kept, so that the buttons below a picture do not compute it again
@@ -27,8 +27,8 @@ class Drawable(NamedTuple):
 
 def drawables() -> dict[str, Drawable]:
     """All of them, by name. Imported when first asked for: they bring torch along, and the page must not wait for it."""
-    from stairs.inspection.looks import LOOKS
-    from stairs.pictures.drawn import PICTURES
+    from stairs.inspection.views import LOOKS
+    from stairs.pictures.catalogue import PICTURES
 
     found = {}
     for name, look in LOOKS.items():
@@ -80,7 +80,7 @@ class Studio:
         """What several runs make of the same text."""
         if name != "tokens":
             raise Refused(422, "beside", f"{name} is drawn of one run at a time; leave the others out", "beside")
-        from stairs.inspection.reading import beside
+        from stairs.inspection.tokens import beside
 
         return beside({run.name: self.data(run, name, text, {}) for run in runs})
 
@@ -97,9 +97,9 @@ def checked(name: str) -> Drawable:
 
 def drawn(chart: Any, kind: str) -> bytes:
     """As SVG or PNG."""
-    from stairs.pictures import saving
+    from stairs.pictures import image_files
 
     try:
-        return saving.drawn(chart, f".{kind}")
+        return image_files.drawn(chart, f".{kind}")
     except ValueError as error:  # Vega stumbles over words such as constructor, which are names of its own
         raise Refused(422, "drawing", "a word in this picture cannot be drawn; change the text, or save the data as JSON", "text") from error

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 from stairs.errors import BadInput, EnvironmentFault
 from stairs.files import plain
-from stairs.training.folder import RUN
-from stairs.web.asking import Refused
-from stairs.web.climbs import REPORT, Climb
-from stairs.web.runs import METRICS, MODEL, Shown, readable
+from stairs.training.run_lock import RUN
+from stairs.web.opened_climb import REPORT, Climb
+from stairs.web.opened_run import METRICS, MODEL, Shown, readable
+from stairs.web.requests import Refused
 
 GOODBYE = 5  # seconds for what is under way when it ends
 

@@ -15,18 +15,18 @@ from typing import Any
 from stairs import progress
 from stairs.errors import BadInput, preview
 from stairs.text.examples import Example, Labelled, Pair, Span, Tagged, Text, Translation
-from stairs.text.files import printable
-from stairs.text.labelled.aligned import read_aligned, sibling
-from stairs.text.labelled.columns import ROLES, Columns
-from stairs.text.labelled.guess import guess_task
+from stairs.text.input_files import printable
+from stairs.text.labelled.column_names import ROLES, Columns
+from stairs.text.labelled.conll import read_tags
 from stairs.text.labelled.label_lines import begins_with_labels, is_fasttext
 from stairs.text.labelled.notes import Notes, unseen_labels
-from stairs.text.labelled.schemes import Converted, Scheme
-from stairs.text.labelled.senses import read_senses
-from stairs.text.labelled.spans import read_spans
+from stairs.text.labelled.parallel_text import read_aligned, sibling
 from stairs.text.labelled.spool import keep
-from stairs.text.labelled.tags import read_tags
-from stairs.text.labelled.texts import read_pairs, read_texts, read_translations
+from stairs.text.labelled.squad import read_spans
+from stairs.text.labelled.table_examples import read_pairs, read_texts, read_translations
+from stairs.text.labelled.tag_schemes import Converted, Scheme
+from stairs.text.labelled.task_guess import guess_task
+from stairs.text.labelled.word_senses import read_senses
 
 __all__ = ["Example", "Labelled", "Pair", "Span", "Tagged", "Text", "Translation", "guess_task", "read", "unseen_labels"]
 

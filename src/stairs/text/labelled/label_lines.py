@@ -6,10 +6,10 @@ from pathlib import Path
 
 from stairs.errors import preview
 from stairs.text.examples import Text
-from stairs.text.files import printable
-from stairs.text.labelled.files import ending, fault, lines
+from stairs.text.input_files import printable
+from stairs.text.labelled.column_profile import FEWEST_ROWS, WORDY
 from stairs.text.labelled.notes import Notes
-from stairs.text.labelled.profile import FEWEST_ROWS, WORDY
+from stairs.text.tables.lines import ending, fault, lines
 
 FASTTEXT = "__label__"
 RECORDS = (".parquet", ".json", ".jsonl", ".ndjson")

@@ -5,7 +5,7 @@ from collections import Counter
 
 from stairs.errors import preview
 from stairs.text.examples import Example, Labelled, Tagged
-from stairs.text.labelled.columns import listed
+from stairs.text.labelled.column_names import listed
 
 MISSING = {"nan", "na", "n/a", "null", "none", "?", "-"}
 IDENTIFIER = re.compile(r"(?=.*\d)[\w.:/\-]{1,64}", re.ASCII)

@@ -1,0 +1,73 @@
+"""How a climb divides its time: every model that learns by gradients has a share of the clock, allotted before the first of them begins."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from stairs import machine
+from stairs.climb.experiment import MOST_TRANSLATED
+from stairs.climb.models import Step
+from stairs.errors import BadInput
+
+SPARE = 0.02  # of the time left, for what no model is charged with: the report, and a machine that is not always alone
+FEWEST_TRANSLATED = 50  # test sentences, however short the time
+SWEEPING_SHARE = 0.05  # of a budget, at most, for each model that sweeps over the text
+# What a climb needs before it makes sense, on an ordinary core; a slower machine needs more.
+ORDINARY = 60.0  # billions of float32 operations a second
+LEAST_LEARNING = 9.0  # seconds for a model to make 50 updates on the text, and as many on the labels, and to be judged
+LEAST_SWEEPING = 3.0
+LEAST_COUNTING = 1.0
+START = 4.0  # seconds to read the labels and to begin
+PER_MEGABYTE = 0.8  # seconds to cut a megabyte of text in the ways the models want it, and to count it
+
+
+def needed(steps: Sequence[Step], megabytes: float) -> float:
+    """Seconds in which all of these have time to learn something."""
+    slower = max(1.0, ORDINARY / machine.gigaflops())
+    each = {"gradient": LEAST_LEARNING, "sweeping": LEAST_SWEEPING, "counting": LEAST_COUNTING}
+    return (START + PER_MEGABYTE * megabytes + sum(each[step.learns_by] for step in steps)) * slower / (1 - SPARE)
+
+
+def choose_within(steps: Sequence[Step], budget: float, megabytes: float) -> tuple[list[Step], str]:
+    """The models for which there is time, the cheapest first, and a sentence on those that are left out."""
+    fitting = list(steps)
+    while fitting and needed(fitting, megabytes) > budget:
+        fitting.pop()
+    if not fitting:
+        least = needed(list(steps)[:1], megabytes)
+        raise BadInput(
+            f"a budget of {budget:g} s is too short to read the text and to train anything on it; {steps[0].name} alone needs about "
+            f"{math.ceil(least)} s, all models {whole_minutes(needed(steps, megabytes))}"
+        )
+    out = [step.name for step in steps if step not in fitting]
+    if not out:
+        return fitting, ""
+    names = out[0] if len(out) == 1 else f"{', '.join(out[:-1])} and {out[-1]}"
+    return fitting, f"{budget:g} s leave no time for {names}; all models take --budget {whole_minutes(needed(steps, megabytes))}"
+
+
+def whole_minutes(seconds: float) -> str:
+    return f"{math.ceil(seconds / 60)}m"
+
+
+def allot(steps: Sequence[Step], left: float) -> dict[str, float]:
+    """Equal shares of the time that is left, for those that learn by gradients."""
+    learning = [step.name for step in steps if step.learns_by == "gradient"]
+    return {name: round(left * (1 - SPARE) / len(learning), 3) for name in learning}
+
+
+def most_translated(budget: float) -> int:
+    """Sentences of the test part, and of the one that decides when to stop: to translate takes longer than to learn."""
+    return int(min(max(budget, FEWEST_TRANSLATED), MOST_TRANSLATED))
+
+
+def time_of(given: float, used: float, training: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """What a row says of its time: the share that was given and used, and how much of that was updates."""
+    inside = [found["seconds_in"] for found in training if "seconds_in" in found]
+    return {
+        "given": round(given, 3),
+        "used": round(used, 3),
+        "updates": round(sum(found["updates"] for found in inside), 3),
+        "judging": round(sum(found["judging"] for found in inside), 3),
+        "encoding": round(sum(found.get("encoding", 0.0) for found in inside), 3),
+    }

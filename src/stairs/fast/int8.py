@@ -1,0 +1,85 @@
+"""Products in 8 bits, for answering: weights with a scale per output, what comes in with a scale per token.
+
+    y = (round(x / s_x) round(W / s_W)^T) s_x s_W + b
+
+Dettmers et al. 2022 ("LLM.int8()") take a scale per row and column likewise. `int8_products.py` multiplies the bytes.
+"""
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from stairs import machine
+from stairs.errors import Unsupported
+from stairs.fast.int8_matmul import can_multiply, product_by
+from stairs.fast.unpadding import Groups
+from stairs.kernels import int8_rows as kernel
+from stairs.layers.attention import Attention
+from stairs.layers.block import Block
+
+
+class Int8(nn.Module):
+    """y = x W^T + b, without gradient."""
+
+    def __init__(self, weight: Tensor, bias: Tensor | None = None) -> None:
+        super().__init__()
+        if weight.device.type != "cpu" or not can_multiply():
+            advice = "bf16 or fp32" if machine.has_bf16() else "fp32"
+            raise Unsupported(f"this machine or build of PyTorch has no exact product in 8 bits; choose --precision {advice}")
+        self.of_bytes = product_by(weight.detach().float())
+        self.added = np.zeros(len(weight), np.float32) if bias is None else bias.detach().float().numpy()
+
+    def forward(self, x: Tensor) -> Tensor:
+        y, scales = self.product(x.reshape(-1, x.shape[-1]))
+        kernel.scale_and_add(y.numpy(), scales, self.added)
+        return y.view(*x.shape[:-1], -1)
+
+    def product(self, x: Tensor) -> tuple[Tensor, np.ndarray]:
+        """(N, D) to (N, O), which the scale of its row and the bias still have to make right."""
+        given, scales = torch.empty(x.shape, dtype=torch.uint8), np.empty(len(x), np.float32)
+        kernel.quantize(x.float().contiguous().numpy(), given.numpy(), scales)
+        return self.of_bytes(given), scales
+
+
+class Int8Block(nn.Module):
+    """BERT's block (norms after the sums, gelu) with all four products in 8 bits, and what is between two of them in one pass."""
+
+    def __init__(self, block: Block) -> None:
+        super().__init__()
+        part = block.attention
+        three = (part.query, part.key, part.value)
+        self.attention = Attention(part.output.weight.shape[0], part.heads).eval()
+        self.attention.together = Int8(torch.cat([one.weight for one in three]), torch.cat([one.bias for one in three]))
+        for name in ("query", "key", "value", "output"):
+            setattr(self.attention, name, nn.Identity())
+        self.output = Int8(part.output.weight, part.output.bias)
+        self.inner = Int8(block.feed_forward.inner.weight, block.feed_forward.inner.bias)
+        self.outer = Int8(block.feed_forward.outer.weight, block.feed_forward.outer.bias)
+        self.norms = [Norm(norm) for norm in (block.attention_norm, block.feed_forward_norm)]
+
+    def forward(self, x: Tensor, mask: Tensor | Groups | None = None) -> Tensor:
+        """(B, T, D), or (N, D) with `Groups`, to the same."""
+        flat = x.reshape(-1, x.shape[-1])
+        y, scales = self.output.product(self.attention(x, mask=mask).reshape(flat.shape))
+        flat = self.norms[0].after(y, scales, self.output.added, flat)
+        y, scales = self.inner.product(flat)
+        given, again = torch.empty(y.shape, dtype=torch.uint8), np.empty_like(scales)
+        kernel.gelu_and_quantize(y.numpy(), scales, self.inner.added, given.numpy(), again)
+        return self.norms[1].after(self.outer.of_bytes(given, int(kernel.LOW)), again, self.outer.added, flat).view(x.shape)
+
+
+class Norm:
+    """norm(x + y)."""
+
+    def __init__(self, norm: nn.LayerNorm) -> None:
+        self.weight, self.shift, self.epsilon = norm.weight.detach().float().numpy(), norm.bias.detach().float().numpy(), np.float32(norm.eps)
+
+    def after(self, y: Tensor, scales: np.ndarray, bias: np.ndarray, x: Tensor) -> Tensor:
+        kernel.add_and_norm(y.numpy(), scales, bias, x.contiguous().numpy(), self.weight, self.shift, self.epsilon)
+        return y
+
+
+def fits(block: Block) -> bool:
+    """Whether a block can be an Int8Block."""
+    return not block.norm_first and block.feed_forward.activation is F.gelu and not hasattr(block, "cross_attention")

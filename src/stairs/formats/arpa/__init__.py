@@ -1,0 +1,1 @@
+"""ARPA: the text format in which n-gram tools exchange models."""

@@ -1,0 +1,1 @@
+"""Folders of transformers and sentence-transformers."""

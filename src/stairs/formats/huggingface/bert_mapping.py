@@ -1,0 +1,121 @@
+"""BERT as `transformers` keeps it: the settings and the names of the tensors."""
+
+from typing import Any
+
+from torch import Tensor
+
+from stairs.errors import Unsupported, preview
+from stairs.formats.huggingface.architectures import HEADS, RAW
+from stairs.formats.huggingface.tensors import Same, linear
+from stairs.models.settings import BERTConfig
+
+ACTIVATIONS = {"gelu": "gelu", "gelu_new": "gelu-tanh", "gelu_pytorch_tanh": "gelu-tanh", "relu": "relu"}
+PARTS = {"pooler": "bert.pooler.", "words": "cls.predictions.", "next": "cls.seq_relationship."}
+FORGOTTEN = ("bert.embeddings.position_ids", "bert.embeddings.token_type_ids")  # numbers that follow from the settings
+ALIASES = {"cls.predictions.decoder.bias": "cls.predictions.bias", "cls.predictions.decoder.weight": "bert.embeddings.word_embeddings.weight"}
+
+
+def prefixed(tensors: dict[str, Tensor], where: str) -> dict[str, Tensor]:
+    """The names of a model with heads, also for a bare one, and each tensor once."""
+    body = ("embeddings.", "encoder.", "pooler.")
+    found = {f"bert.{name}" if name.startswith(body) else name: tensor for name, tensor in tensors.items()}
+    for alias, name in ALIASES.items():
+        second = found.pop(alias, None)
+        if second is not None and name in found and not second.equal(found[name]):
+            raise Unsupported(f"{where}: {alias} differs from {name}, and BERT's own output layer shares them; tie the two and save it again")
+    return {name: tensor for name, tensor in found.items() if name not in FORGOTTEN}
+
+
+def config_of(settings: dict[str, Any], tensors: dict[str, Tensor], where: str) -> BERTConfig:
+    """BERT's settings; `parts` are those that have tensors."""
+    positions, decodes = settings.get("position_embedding_type", "absolute"), settings.get("is_decoder") or settings.get("add_cross_attention")
+    if positions not in ("absolute", None) or decodes:
+        what = "it reads from left to right" if decodes else f"its positions are {preview(positions)}"
+        raise Unsupported(f"{where}: {what}, and only BERT as in the paper can be adopted; choose another model")
+    act = settings.get("hidden_act", "gelu")
+    if act not in ACTIVATIONS:
+        raise Unsupported(f"{where}: hidden_act {preview(act)} is not one of {', '.join(ACTIVATIONS)}; choose another model")
+    parts = tuple(part for part, prefix in PARTS.items() if any(name.startswith(prefix) for name in tensors))
+    if "words" in parts and ACTIVATIONS[act] != "gelu":
+        raise Unsupported(f"{where}: hidden_act {preview(act)} in the layer that names words is not BERT's gelu; choose another model")
+    return BERTConfig(
+        vocab_size=settings["vocab_size"],
+        context=settings["max_position_embeddings"],
+        width=settings["hidden_size"],
+        heads=settings["num_attention_heads"],
+        layers=settings["num_hidden_layers"],
+        feed_forward=None if settings["intermediate_size"] == 4 * settings["hidden_size"] else settings["intermediate_size"],
+        dropout=settings.get("hidden_dropout_prob", 0.1),
+        activation=ACTIVATIONS[act],  # type: ignore[arg-type]
+        segments=settings.get("type_vocab_size", 2),
+        epsilon=settings.get("layer_norm_eps", 1e-12),
+        objective="next-sentence" if "next" in parts else "none",
+        parts=parts,
+    )
+
+
+def same(config: BERTConfig) -> list[Same]:
+    """Every tensor under both names."""
+    found = [
+        Same("bert.embeddings.word_embeddings.weight", ("tokens.weight",)),
+        Same("bert.embeddings.position_embeddings.weight", ("positions.weight",)),
+        Same("bert.embeddings.token_type_embeddings.weight", ("segments.weight",)),
+        *linear("bert.embeddings.LayerNorm", "norm"),
+    ]
+    for number in range(config.layers):
+        theirs, ours = f"bert.encoder.layer.{number}", f"blocks.{number}"
+        for role in ("query", "key", "value"):
+            found += linear(f"{theirs}.attention.self.{role}", f"{ours}.attention.{role}")
+        found += linear(f"{theirs}.attention.output.dense", f"{ours}.attention.output")
+        found += linear(f"{theirs}.attention.output.LayerNorm", f"{ours}.attention_norm")
+        found += linear(f"{theirs}.intermediate.dense", f"{ours}.feed_forward.inner")
+        found += linear(f"{theirs}.output.dense", f"{ours}.feed_forward.outer")
+        found += linear(f"{theirs}.output.LayerNorm", f"{ours}.feed_forward_norm")
+    parts = config.parts or ()
+    if "pooler" in parts:
+        found += linear("bert.pooler.dense", "pooler")
+    if "words" in parts:
+        found += linear("cls.predictions.transform.dense", "word_head.dense")
+        found += linear("cls.predictions.transform.LayerNorm", "word_head.norm")
+        found.append(Same("cls.predictions.bias", ("word_head.bias",)))
+    if "next" in parts:
+        found += linear("cls.seq_relationship", "next_head")
+    return found
+
+
+def settings_of(config: BERTConfig, ids: dict[str, int], head: dict[str, Any] | None) -> dict[str, Any]:
+    """config.json."""
+    parts = set(config.parts or ())
+    whole = "BertForPreTraining" if "next" in parts else "BertForMaskedLM" if "words" in parts else "BertModel"
+    return {
+        "architectures": [whole if head is None else HEADS["classify" if head["asks"] == "compare" else head["asks"]][1]],
+        "model_type": "bert",
+        "vocab_size": config.vocab_size,
+        "hidden_size": config.width,
+        "num_hidden_layers": config.layers,
+        "num_attention_heads": config.heads,
+        "intermediate_size": config.feed_forward or 4 * config.width,
+        "hidden_act": next(theirs for theirs, ours in ACTIVATIONS.items() if ours == config.activation),
+        "hidden_dropout_prob": config.dropout,
+        "attention_probs_dropout_prob": config.dropout,
+        "max_position_embeddings": config.context,
+        "type_vocab_size": config.segments,
+        "layer_norm_eps": config.epsilon,
+        "initializer_range": 0.02,
+        "position_embedding_type": "absolute",
+        "pad_token_id": ids["pad"],
+        **({} if head is None else config_of_head(head)),
+    }
+
+
+def config_of_head(head: dict[str, Any]) -> dict[str, Any]:
+    """What config.json says of the layer on top. One that reads two texts says so, or nobody could tell."""
+    if head["asks"] == "find-span":
+        return {}
+    names = head["labels"]
+    said: dict[str, Any] = {"id2label": dict(enumerate(names)), "label2id": {name: number for number, name in enumerate(names)}}
+    if head["asks"] == "compare":
+        said["stairs"] = {"task": "compare"}
+        if len(names) == 1:
+            said |= {"problem_type": "regression", "sentence_transformers": {"activation_fn": RAW}}
+    return said

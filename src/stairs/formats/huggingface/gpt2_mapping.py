@@ -1,0 +1,92 @@
+"""GPT as `transformers` keeps GPT-2: the settings and the names of the tensors. Its matrices are (in, out), ours (out, in)."""
+
+from typing import Any
+
+from torch import Tensor
+
+from stairs.errors import Unsupported
+from stairs.formats.huggingface.tensors import Same, linear, refuse_unlike
+from stairs.models.settings import GPTConfig
+
+EPSILON = 1e-5  # of our norms
+FORGOTTEN = (".attn.bias", ".attn.masked_bias")  # the causal mask, which follows from the settings
+
+
+def prefixed(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The names of a model with its output layer, also for a bare one; an output layer that is the table of tokens is left out."""
+    body = ("wte.", "wpe.", "h.", "ln_f.")
+    found = {f"transformer.{name}" if name.startswith(body) else name: tensor for name, tensor in tensors.items() if not name.endswith(FORGOTTEN)}
+    table, output = found.get("transformer.wte.weight"), found.get("lm_head.weight")
+    if table is not None and output is not None and table.equal(output):
+        del found["lm_head.weight"]
+    return found
+
+
+def config_of(settings: dict[str, Any], tensors: dict[str, Tensor], where: str) -> GPTConfig:
+    width = settings["n_embd"]
+    usual = {
+        "activation_function": (settings.get("activation_function", "gelu_new"), ("gelu_new", "gelu_pytorch_tanh")),
+        "n_inner": (settings.get("n_inner"), (None, 4 * width)),
+        "layer_norm_epsilon": (settings.get("layer_norm_epsilon", EPSILON), (EPSILON,)),
+        "scale_attn_weights": (settings.get("scale_attn_weights", True), (True,)),
+        "scale_attn_by_inverse_layer_idx": (settings.get("scale_attn_by_inverse_layer_idx", False), (False,)),
+        "add_cross_attention": (settings.get("add_cross_attention", False), (False,)),
+    }
+    refuse_unlike(usual, where, "GPT-2")
+    return GPTConfig(
+        vocab_size=settings["vocab_size"],
+        context=settings["n_positions"],
+        width=width,
+        heads=settings["n_head"],
+        layers=settings["n_layer"],
+        dropout=settings.get("resid_pdrop", 0.1),
+        tied="lm_head.weight" not in tensors,
+    )
+
+
+def same(config: GPTConfig) -> list[Same]:
+    """Every tensor under both names."""
+    found = [Same("transformer.wte.weight", ("tokens.weight",)), Same("transformer.wpe.weight", ("positions.weight",))]
+    for number in range(config.layers):
+        theirs, ours = f"transformer.h.{number}", f"blocks.{number}"
+        three = tuple(f"{ours}.attention.{role}" for role in ("query", "key", "value"))
+        found += linear(f"{theirs}.ln_1", f"{ours}.attention_norm")
+        found += linear(f"{theirs}.attn.c_attn", *three, transposed=True)
+        found += linear(f"{theirs}.attn.c_proj", f"{ours}.attention.output", transposed=True)
+        found += linear(f"{theirs}.ln_2", f"{ours}.feed_forward_norm")
+        found += linear(f"{theirs}.mlp.c_fc", f"{ours}.feed_forward.inner", transposed=True)
+        found += linear(f"{theirs}.mlp.c_proj", f"{ours}.feed_forward.outer", transposed=True)
+    found += linear("transformer.ln_f", "norm")
+    return found if config.tied else [*found, Same("lm_head.weight", ("output.weight",))]
+
+
+def generation_of(ids: dict[str, int], never: list[int]) -> dict[str, Any]:
+    """generation_config.json: what a text begins and ends with, and what is never said."""
+    suppressed = {"suppress_tokens": never} if never else {}
+    return {"bos_token_id": ids["begin"], "eos_token_id": ids["end"], "pad_token_id": ids["pad"], **suppressed}
+
+
+def settings_of(config: GPTConfig, ids: dict[str, int]) -> dict[str, Any]:
+    """config.json."""
+    if not config.norm_first or config.positions == "rotary":
+        what = "rotary positions" if config.norm_first else "its norms after the sums"
+        raise Unsupported(f"a gpt with {what} is no GPT-2, and transformers has none like it; train with learned positions and norm-first")
+    return {
+        "architectures": ["GPT2LMHeadModel"],
+        "model_type": "gpt2",
+        "vocab_size": config.vocab_size,
+        "n_positions": config.context,
+        "n_embd": config.width,
+        "n_layer": config.layers,
+        "n_head": config.heads,
+        "activation_function": "gelu_new",
+        "resid_pdrop": config.dropout,
+        "embd_pdrop": config.dropout,
+        "attn_pdrop": config.dropout,
+        "layer_norm_epsilon": EPSILON,
+        "initializer_range": 0.02,
+        "bos_token_id": ids["begin"],
+        "eos_token_id": ids["end"],
+        "pad_token_id": ids["pad"],
+        "tie_word_embeddings": config.tied,
+    }

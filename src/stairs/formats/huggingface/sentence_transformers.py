@@ -1,0 +1,111 @@
+"""Folders of sentence-transformers: a BERT, how its token vectors become one, and whether that has length 1.
+
+modules.json                the modules in order: Transformer, Pooling, and perhaps Normalize, each with the subfolder of its settings
+sentence_bert_config.json   max_seq_length: how many tokens are read
+1_Pooling/config.json       the mean of the token vectors, or that of [CLS]
+"""
+
+import json
+from pathlib import Path
+from typing import Any, cast
+
+from stairs.errors import BadInput, Unsupported, preview
+from stairs.formats.huggingface import transformers_folder
+from stairs.models.bert import BERT
+from stairs.tasks import BiEncoder, Encode, Task
+from stairs.tasks.encode import Pooling
+from stairs.text.tokenizers.storage import CONFIG as TOKENIZER_CONFIG
+from stairs.text.tokenizers.storage import read_json
+
+MODULES, READING, ABOUT = "modules.json", "sentence_bert_config.json", "config_sentence_transformers.json"
+TYPES = "sentence_transformers.models."  # names that old and new versions know
+MODES = {"pooling_mode_cls_token": "cls", "pooling_mode_mean_tokens": "mean"}  # as older versions write it; newer ones write pooling_mode
+
+
+def is_folder(folder: Path) -> bool:
+    return (folder / MODULES).is_file()
+
+
+def read(folder: Path) -> Encode:
+    """The sentence model of a folder."""
+    kinds, places = modules_of(folder)
+    if kinds not in (["Transformer", "Pooling"], ["Transformer", "Pooling", "Normalize"]):
+        raise Unsupported(f"{folder / MODULES} lists {', '.join(map(preview, kinds))}; Transformer, Pooling and Normalize can be adopted")
+    inner = places[0]
+    kind = transformers_folder.settings_in(inner)["model_type"]
+    if kind != "bert":
+        raise Unsupported(f"{inner} holds a {kind}, and sentence vectors can be adopted from bert alone; adopt it by itself")
+    task = transformers_folder.read(inner, encoder_only=True)
+    reading = optional(inner / READING)
+    if reading.get("do_lower_case") and not task.tokenizer.spec.lowercase:
+        raise Unsupported(f"{inner / READING} makes letters small before the tokenizer, which does not; choose another model")
+    if optional(folder / ABOUT).get("default_prompt_name") is not None:
+        raise Unsupported(f"{folder / ABOUT} puts a prompt before every text, which is not supported; choose another model")
+    longest = reading.get("max_seq_length") or optional(inner / TOKENIZER_CONFIG).get("model_max_length")
+    most = longest if isinstance(longest, int) and longest > 2 else None
+    return Encode(task.model, task.tokenizer, pooling=pooling_in(places[1] / transformers_folder.CONFIG), normalize=len(kinds) > 2, longest=most)
+
+
+def modules_of(folder: Path) -> tuple[list[str], list[Path]]:
+    """The kind of each module, and its folder."""
+    path = folder / MODULES
+    try:
+        entries = sorted(json.loads(path.read_bytes()), key=lambda entry: entry["idx"])
+        kinds, names = [str(entry["type"]).rpartition(".")[2] for entry in entries], [entry["path"] for entry in entries]
+        if not all(isinstance(name, str) and name in ("", Path(name).name) and name != ".." for name in names):
+            raise ValueError("a path leaves the folder")
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OSError) as error:
+        raise BadInput(f"{path} is not a list of modules ({preview(str(error), 80)}); restore the file") from None
+    return kinds, [folder / name for name in names]
+
+
+def pooling_in(path: Path) -> Pooling:
+    settings = read_json(path)
+    asked = settings.get("pooling_mode")
+    found = [asked] if isinstance(asked, str) else [str(mode) for mode in asked or ()]
+    found = found or [MODES.get(name, name) for name, value in settings.items() if name.startswith("pooling_mode_") and value is True]
+    if found not in (["mean"], ["cls"]):
+        raise Unsupported(f"{path} pools by {', '.join(map(preview, found)) or 'nothing'}; mean and cls can be adopted")
+    return cast(Pooling, found[0])
+
+
+def optional(path: Path) -> dict[str, Any]:
+    return read_json(path) if path.is_file() else {}
+
+
+def write(task: Task, folder: Path) -> dict[str, Any]:
+    """Write a bert run into an empty folder, and say what was written."""
+    if not isinstance(task.model, BERT):
+        raise Unsupported(f"{task.step} has no sentence vectors in sentence-transformers; bert runs can be written as sentence-transformers")
+    as_it_is = task if isinstance(task, Encode) else task.sentence_encoder if isinstance(task, BiEncoder) else Encode(task.model, task.tokenizer)
+    written = transformers_folder.write(Encode(bare(task.model), task.tokenizer, longest=as_it_is.longest), folder)
+    kinds = ["Transformer", "Pooling", *(["Normalize"] if as_it_is.normalize else [])]
+    modules = [
+        {"idx": number, "name": str(number), "path": f"{number}_{kind}" if number else "", "type": TYPES + kind} for number, kind in enumerate(kinds)
+    ]
+    put(folder / MODULES, modules)
+    put(folder / READING, {"max_seq_length": as_it_is.longest, "do_lower_case": False})
+    put(folder / ABOUT, {"__version__": {}, "prompts": {}, "default_prompt_name": None, "similarity_fn_name": "cosine"})
+    modes = {name: mode == as_it_is.pooling for name, mode in MODES.items()}
+    others = {"pooling_mode_max_tokens": False, "pooling_mode_mean_sqrt_len_tokens": False}
+    for module in modules[1:]:
+        (folder / str(module["path"])).mkdir()
+        put(folder / str(module["path"]) / transformers_folder.CONFIG, pooling_settings(task, modes | others) if module["idx"] == 1 else {})
+    return {**written, "pooling": as_it_is.pooling, "normalize": as_it_is.normalize}
+
+
+def pooling_settings(task: Task, modes: dict[str, bool]) -> dict[str, Any]:
+    return {"word_embedding_dimension": task.model.config.width, **modes}
+
+
+def bare(model: BERT) -> BERT:
+    """Without the layers for words and for pairs, which no sentence vector needs."""
+    parts = tuple(part for part in model.config.parts or () if part == "pooler")
+    body = BERT(type(model.config)(**{**vars(model.config), "objective": "none", "parts": parts}))
+    kept = body.state_dict().keys()
+    body.restore({name: tensor for name, tensor in model.tensors().items() if name in kept})
+    return body.eval()
+
+
+def put(path: Path, data: object) -> None:
+    path.write_text(json.dumps(data, indent=2) + "\n", "utf-8")

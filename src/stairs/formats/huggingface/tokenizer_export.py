@@ -1,0 +1,42 @@
+"""A tokenizer of ours as other tools expect it: with the marks around a text, and the vocabulary by itself for older readers."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tokenizers import Tokenizer as Library
+from tokenizers import processors
+
+from stairs.progress import say
+from stairs.text.tokenizers import storage as files
+from stairs.text.tokenizers.adopted_tokenizer import ROLES
+from stairs.text.tokenizers.tokenizer import Tokenizer
+
+
+def write(tokenizer: Tokenizer, folder: Path, *, longest: int, reads_end: bool, pairs: bool, pad: str | None = None) -> None:
+    """tokenizer.json, tokenizer_config.json, and vocab.txt, or vocab.json and merges.txt. `reads_end`: a text ends with a mark; `pairs`: its
+    tokens are told apart from those of a second one; `pad`: another token for padding, behind the vocabulary."""
+    if tokenizer.spec.chinese == "words":
+        say("the exported tokenizer does not know Chinese words: cut Chinese text with jieba, spaces between, before you give it to other tools")
+    tokenizer.save(folder)
+    library = Library.from_str(tokenizer.library.to_str())
+    if pad is not None:
+        library.add_special_tokens([pad])
+    begin, end = tokenizer.token(tokenizer.begin), tokenizer.token(tokenizer.end)
+    before, after = f"{begin} " if tokenizer.begins_text else "", f" {end}" if reads_end else ""
+    library.post_processor = processors.TemplateProcessing(
+        single=f"{before}$A{after}",
+        pair=f"{before}$A{after} $B:1{after and after + ':1'}",
+        special_tokens=[(begin, tokenizer.begin), (end, tokenizer.end)],
+    )
+    files.write(folder / files.TOKENIZER, library.to_str())
+    names: dict[str, Any] = {keys[0]: tokenizer.token(getattr(tokenizer, role)) for role, (keys, _) in ROLES.items()}
+    names |= {} if pairs else {"bos_token": begin, "eos_token": end}
+    names |= {} if pad is None else {"pad_token": pad}
+    inputs = ["input_ids", *(["token_type_ids"] if pairs else []), "attention_mask"]
+    about = {"tokenizer_class": "PreTrainedTokenizerFast", "model_max_length": longest, "model_input_names": inputs}
+    said = {} if pairs or reads_end else {"add_bos_token": tokenizer.begins_text}  # transformers then forgets any other mark
+    config = {**files.read_json(folder / files.CONFIG), **about, **names, **said}
+    files.write(folder / files.CONFIG, json.dumps(config, ensure_ascii=False, indent=2) + "\n")
+    if tokenizer.spec.kind in ("wordpiece", "bpe", "byte-bpe"):
+        library.model.save(str(folder))

@@ -1,0 +1,1 @@
+"""Files of word vectors: word2vec, fastText, GloVe."""

@@ -1,0 +1,66 @@
+"""Files of word vectors: word2vec's text and binary, fastText's .vec and GloVe's, in and out.
+
+gensim, word2vec.c, fastText and GloVe read what is written here. Numbers are written with as many digits as float32 has, so that a text file gives
+back the same vectors. A token of ours may hold white space, which these formats cannot say: it is written as ▁ (U+2581).
+"""
+
+import re
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+
+from stairs.formats.output import opened
+from stairs.formats.word_vectors.vector_reader import Read, read
+from stairs.kernels.nearest import lengths_of
+from stairs.models.settings import VectorsConfig
+from stairs.models.vectors import Vectors
+from stairs.progress import track
+from stairs.text.tokenizers.tokenizer import SPECIAL_TOKENS
+from stairs.text.tokenizers.word_table import WordTable
+
+__all__ = ["KINDS", "adopted", "read", "write"]
+
+KINDS = ("word2vec", "word2vec-binary", "glove")
+ROWS = 1 << 12  # written at a time
+EXACT = "%.9g"  # digits that tell any two float32s apart
+
+
+def adopted(found: Read) -> tuple[Vectors, WordTable]:
+    """The vectors as a model, and a tokenizer of their words."""
+    tokenizer = WordTable.of(found.words)
+    words, width = found.vectors.shape
+    vectors = np.zeros((tokenizer.vocab_size, width), np.float32)
+    vectors[-words:] = found.vectors
+    lengths = np.empty(len(vectors), np.float32)
+    lengths_of(vectors, lengths)
+    model = Vectors(VectorsConfig(tokenizer.vocab_size, width))
+    model.restore({"vectors": torch.from_numpy(vectors), "lengths": torch.from_numpy(lengths)})
+    return model, tokenizer
+
+
+def write(vocabulary: list[str], vectors: np.ndarray, path: str, kind: str) -> tuple[int, int]:
+    """Write all but the special tokens; returns how many words, and the width. Nothing is left at `path` if it fails."""
+    words = [re.sub(r"\s", "▁", word) for word in vocabulary[len(SPECIAL_TOKENS) :]]
+    rows = vectors[len(SPECIAL_TOKENS) :]
+    with opened(path) as file, track("writing", total=len(words), unit="vectors") as advance:
+        if kind != "glove":
+            file.write(f"{len(words)} {rows.shape[1]}\n".encode())
+        lines = binary_rows if kind == "word2vec-binary" else text_rows
+        for first in range(0, len(words), ROWS):
+            part = words[first : first + ROWS]
+            file.write(b"".join(lines(part, np.ascontiguousarray(rows[first : first + ROWS], np.float32))))
+            advance(len(part))
+    return len(words), rows.shape[1]
+
+
+def text_rows(words: list[str], rows: np.ndarray) -> Iterator[bytes]:
+    line = "%s" + f" {EXACT}" * rows.shape[1] + "\n"
+    for word, row in zip(words, rows.tolist(), strict=True):
+        yield (line % (word, *row)).encode()
+
+
+def binary_rows(words: list[str], rows: np.ndarray) -> Iterator[bytes]:
+    little = rows.astype("<f4")
+    for word, row in zip(words, little, strict=True):
+        yield word.encode() + b" " + row.tobytes() + b"\n"  # as word2vec.c does

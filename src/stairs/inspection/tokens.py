@@ -1,0 +1,121 @@
+"""A text as a run reads it: its tokens, where each of them stands in the text, and the row of ids that the model sees."""
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import torch
+
+from stairs.errors import BadInput, Unsupported, preview
+from stairs.tasks.parts.rows import Form
+from stairs.text.batch import Batch
+from stairs.text.tokenizers.bulk_encoding import BYTE_LETTERS
+
+LONGEST = 64  # tokens that a picture tells apart; of a longer text some stand together
+BYTES = {letter: byte for byte, letter in BYTE_LETTERS.items()}
+Data = dict[str, Any]
+
+
+class Read(NamedTuple):
+    tokens: list[str]  # as people read them
+    batch: Batch  # of one row
+    cut: str | None  # what was left out
+
+
+def ids_of(task: Any, text: str) -> list[int]:
+    ids = task.tokenizer.encode(text)
+    if not ids:
+        raise BadInput(f"there are no tokens in {preview(text)}; give a text with words")
+    return ids
+
+
+def read(task: Any, text: str, second: str | None = None) -> Read:
+    """[CLS] text, and [SEP] behind it for whoever does not go on writing; with `second`, both texts in one row."""
+    tokenizer, form = task.tokenizer, Form(task.tokenizer, room(task), "head")
+    if second is None:
+        row = form.one(ids_of(task, text))
+        ids = row.ids[:-1] if task.name == "next-token" else row.ids
+    else:
+        if not task.model.reads_pairs or task.name == "next-token":
+            raise Unsupported(f"a {task.name} run of {task.step} does not read two texts at once; leave --second out")
+        row = form.two(ids_of(task, text), ids_of(task, second))
+        ids = row.ids
+    batch = Batch(torch.tensor([ids]), torch.ones(1, len(ids), dtype=torch.bool), segments=torch.tensor([row.segments[: len(ids)]]))
+    cut = f"{task.step} reads {form.room} tokens at once; those behind were left out" if form.cut else None
+    return Read([spelled(tokenizer, i) for i in ids], batch, cut)
+
+
+def spelled(tokenizer: Any, number: int) -> str:
+    """A token as people read it; of a part of a character, its bytes."""
+    shown = tokenizer.shown(number)
+    if "\ufffd" not in shown:
+        return shown
+    return "".join(f"<{BYTES[letter]:02X}>" if letter in BYTES else letter for letter in tokenizer.token(number))
+
+
+def room(task: Any) -> int | None:
+    """Tokens of a row; None for any number."""
+    limits = (task.model.reads_at_most, getattr(task, "longest", None), getattr(getattr(task, "transfer", None), "longest", None))
+    return min(filter(None, limits), default=None)
+
+
+def noted(data: Data, cut: str | None) -> Data:
+    """With what was left out, if anything was."""
+    return data if cut is None else {**data, "cut": cut}
+
+
+def tokens(task: Any, text: str) -> Data:
+    """How the run cuts a text; `beside` puts what several runs make of it below one another."""
+    tokenizer, ids = task.tokenizer, ids_of(task, text)
+    found = [
+        {"token": spelled(tokenizer, i), "start": start, "end": end, "unknown": i == tokenizer.unknown}
+        for i, (start, end) in zip(ids, places(tokenizer, text, ids), strict=True)
+    ]
+    return {"text": text, "cuts": [{"name": f"{task.step}, {tokenizer.spec.kind}", "tokens": found}]}
+
+
+def beside(found: Mapping[str, Data]) -> Data:
+    """The `tokens` of several runs, by their names, in one; those that cut alike share a cut."""
+    shared: list[tuple[str, list[Data], list[str]]] = []  # the kind of tokenizer, the tokens, and whose they are
+    for run, own in found.items():
+        for cut in own["cuts"]:
+            kind = cut["name"].rpartition(", ")[2]
+            runs = next((runs for other, tokens, runs in shared if (other, tokens) == (kind, cut["tokens"])), None)
+            if runs is None:
+                shared.append((kind, cut["tokens"], [run]))
+            else:
+                runs.append(run)
+    cuts = [{"name": f"{kind}, by {', '.join(runs)}", "tokens": tokens} for kind, tokens, runs in shared]
+    return {"text": next(iter(found.values()))["text"], "cuts": cuts}
+
+
+def places(tokenizer: Any, text: str, ids: list[int]) -> list[tuple[int | None, int | None]]:
+    """Where each token stands in the text; None where nobody knows."""
+    try:
+        offsets = tokenizer.encoding(text).offsets
+    except Unsupported:
+        return [(None, None)] * len(ids)
+    origin, at = [], 0  # of each letter of the prepared text, which has more spaces
+    for letter in tokenizer.prepared(text):
+        origin.append(at)
+        at += at < len(text) and text[at] == letter
+    origin.append(at)
+    return [(origin[start], origin[end - 1] + 1 if end > start else origin[end]) for start, end in offsets]
+
+
+def grouped(length: int, most: int = LONGEST) -> list[tuple[int, int]]:
+    """`length` neighbours in at most `most` groups of about the same size: where each starts and stops."""
+    count = min(length, most)
+    borders = [length * number // count for number in range(count + 1)] if count else [0]
+    return list(pairwise(borders))
+
+
+def names(tokens: list[str], groups: list[tuple[int, int]]) -> list[str]:
+    """The first token of each group, with dots for those that stand with it."""
+    return [tokens[start] + "…" * (stop - start > 1) for start, stop in groups]
+
+
+def standing(forms: Sequence[list[str]], tokens: list[str]) -> range | None:
+    """Where a word stands first, with all its pieces, in any of the forms it is cut into."""
+    spans = (range(at, at + len(form)) for form in forms for at in range(len(tokens)) if form and tokens[at : at + len(form)] == form)
+    return next(spans, None)

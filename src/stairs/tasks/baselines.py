@@ -1,0 +1,198 @@
+"""The ground floor of classification: two classifiers that need no pretraining, which every higher step has to beat.
+
+ByNGram   one n-gram model per label; Bayes' rule turns P(text | label) into P(label | text)
+ByWords   TF-IDF of words and word pairs, and logistic regression
+"""
+
+import itertools
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import torch
+from safetensors.torch import save_file
+
+from stairs.errors import BadInput
+from stairs.models.ngram import NGram
+from stairs.models.settings import NGramConfig
+from stairs.tasks.classification_report import report
+from stairs.tasks.metrics import labels_scored
+from stairs.tasks.task import CONFIG, WEIGHTS, Task, config_from, weights
+from stairs.text.batch import next_token_batch
+from stairs.text.examples import Text
+from stairs.text.tokenizers.tokenizer import Tokenizer
+
+TEXTS_AT_ONCE = 256
+
+
+class Classifier(Task):
+    """One label for a text."""
+
+    asks = "classify"
+    labels: list[str]
+    tokenizer: Tokenizer
+
+    def chances(self, texts: Sequence[str]) -> np.ndarray:
+        """P(label | text), (N, labels)."""
+        raise AssertionError("each classifier has its own")
+
+    def guesses(self, texts: Sequence[str]) -> list[str]:
+        blocks = [self.chances(texts[i : i + TEXTS_AT_ONCE]) for i in range(0, len(texts), TEXTS_AT_ONCE)]
+        return [self.labels[i] for block in blocks for i in block.argmax(1)]
+
+    def predict(self, examples: Sequence[Text]) -> list[str]:
+        return self.guesses([example.text for example in examples])
+
+    def answer(self, text: str, **options: Any) -> dict[str, Any]:
+        chances = self.chances([text])[0]
+        return {
+            "text": text,
+            "label": self.labels[chances.argmax()],
+            "chances": {self.labels[i]: float(chances[i]) for i in np.argsort(-chances, kind="stable")},
+        }
+
+    def evaluate(self, examples: Sequence[Text]) -> dict[str, Any]:
+        strangers = sorted({example.label for example in examples} - set(self.labels))
+        if strangers:
+            where = next(example.where for example in examples if example.label in strangers)
+            raise BadInput(
+                f"{where}: the label {strangers[0]!r} was not in the training file, which had {', '.join(self.labels[:8])}; correct it"
+            )
+        return labels_scored([example.label for example in examples], self.guesses([example.text for example in examples]))
+
+    def reported(self, examples: Sequence[Text]) -> dict[str, Any]:
+        chances = self.chances([example.text for example in examples])
+        return self.evaluate(examples) | report([example.label for example in examples], chances, self.labels)
+
+    def judge(self, examples: Sequence[Text]) -> tuple[dict[str, Any], list[str]]:
+        return self.reported(examples), self.predict(examples)
+
+    def describe(self) -> dict[str, Any]:
+        return {"task": self.name, "step": self.step, "labels": self.labels}
+
+
+def labels_of(examples: Sequence[Text]) -> list[str]:
+    labels = sorted({example.label for example in examples})
+    if len(labels) < 2:
+        raise BadInput(f"{examples[0].where}: all {len(examples)} texts have the label {labels[0]!r}; a classifier needs at least two")
+    return labels
+
+
+def logistic_regression(features: Any, examples: Sequence[Text], strictness: float) -> tuple[np.ndarray, np.ndarray]:
+    """Weights (labels, features) and biases whose softmax says the label; `strictness` keeps the weights small."""
+    from sklearn.linear_model import LogisticRegression
+
+    linear = LogisticRegression(C=1 / strictness, max_iter=1000).fit(features, [example.label for example in examples])
+    weight, bias = linear.coef_.astype(np.float32), linear.intercept_.astype(np.float32)
+    if len(weight) == 1:  # scikit-learn keeps one row of weights for two labels
+        weight, bias = np.concatenate([-weight, weight]) / 2, np.concatenate([-bias, bias]) / 2
+    return weight, bias
+
+
+class ByNGram(Classifier):
+    """argmax over labels of log P(label) + log P(text | label)."""
+
+    name = "classify-ngram"
+    step = "ngram"
+
+    def __init__(self, models: list[NGram], tokenizer: Tokenizer, labels: list[str], priors: list[float]) -> None:
+        self.models, self.tokenizer, self.labels, self.priors = models, tokenizer, labels, priors
+
+    @classmethod
+    def learned(cls, examples: Sequence[Text], tokenizer: Tokenizer, order: int = 3) -> Self:
+        labels = labels_of(examples)
+        encoded = tokenizer.encode_batch([example.text for example in examples])
+        models, priors = [], []
+        for label in labels:
+            rows = [ids for ids, example in zip(encoded, examples, strict=True) if example.label == label]
+            model = NGram(NGramConfig(**tokenizer.roles, order=order))
+            # The same words are possible under every label, or a word seen under one only would decide by itself.
+            model.learn(np.array([i for row in rows if row for i in (*row, tokenizer.end)], np.uint32), closed=True)
+            models.append(model)
+            priors.append(math.log(len(rows) / len(examples)))
+        return cls(models, tokenizer, labels, priors)
+
+    def chances(self, texts: Sequence[str]) -> np.ndarray:
+        batch = next_token_batch(self.tokenizer.encode_batch(list(texts)), self.tokenizer.begin, self.tokenizer.end, self.tokenizer.pad)
+        scores = torch.stack([model.log_likelihood(batch).sum(1) for model in self.models], 1) + torch.tensor(self.priors)
+        return scores.softmax(1).numpy()
+
+    def describe(self) -> dict[str, Any]:
+        return {**super().describe(), "priors": self.priors, "config": self.models[0].describe()}
+
+    def save(self, folder: Path) -> None:
+        (folder / CONFIG).write_text(json.dumps(self.describe(), indent=2, ensure_ascii=False) + "\n", "utf-8")
+        save_file(
+            {f"{i}.{name}": tensor for i, model in enumerate(self.models) for name, tensor in model.tensors().items()}, folder / WEIGHTS
+        )
+        self.tokenizer.save(folder)
+
+    @classmethod
+    def open(cls, folder: Path, described: dict[str, Any]) -> Self:
+        tensors = weights(folder / WEIGHTS)
+        config = config_from("ngram", described["config"], folder / CONFIG)
+        models = []
+        for i in range(len(described["labels"])):
+            model = NGram(config)
+            model.restore({name.split(".", 1)[1]: tensor for name, tensor in tensors.items() if name.startswith(f"{i}.")})
+            models.append(model)
+        return cls(models, Tokenizer.load(folder), described["labels"], described["priors"])
+
+
+class ByWords(Classifier):
+    """softmax of a linear function of TF-IDF."""
+
+    name = "classify-words"
+    step = "words"
+    terms_file = "terms.json"
+
+    def __init__(
+        self, tokenizer: Tokenizer, labels: list[str], terms: list[str], idf: np.ndarray, weight: np.ndarray, bias: np.ndarray
+    ) -> None:
+        self.tokenizer, self.labels, self.terms = tokenizer, labels, terms
+        self.idf, self.weight, self.bias = idf, weight, bias
+        self.vectorizer = vectorizer(tokenizer, terms)
+        self.vectorizer.idf_ = idf.astype(np.float64)
+
+    @classmethod
+    def learned(cls, examples: Sequence[Text], tokenizer: Tokenizer) -> Self:
+        labels = labels_of(examples)
+        features = vectorizer(tokenizer)
+        x = features.fit_transform([example.text for example in examples])
+        weight, bias = logistic_regression(x, examples, strictness=0.1)
+        return cls(tokenizer, labels, features.get_feature_names_out().tolist(), features.idf_.astype(np.float32), weight, bias)
+
+    def text_features(self, texts: Sequence[str]) -> Any:
+        """TF-IDF of each text, (N, terms), sparse."""
+        return self.vectorizer.transform(texts)
+
+    def chances(self, texts: Sequence[str]) -> np.ndarray:
+        scores = self.text_features(texts) @ self.weight.T + self.bias
+        return torch.from_numpy(np.asarray(scores)).softmax(1).numpy()
+
+    def save(self, folder: Path) -> None:
+        (folder / CONFIG).write_text(json.dumps(self.describe(), indent=2, ensure_ascii=False) + "\n", "utf-8")
+        (folder / self.terms_file).write_text(json.dumps(self.terms, ensure_ascii=False), "utf-8")
+        tensors = {"idf": self.idf, "weight": self.weight, "bias": self.bias}
+        save_file({name: torch.from_numpy(np.ascontiguousarray(array)) for name, array in tensors.items()}, folder / WEIGHTS)
+        self.tokenizer.save(folder)
+
+    @classmethod
+    def open(cls, folder: Path, described: dict[str, Any]) -> Self:
+        found = {name: tensor.numpy() for name, tensor in weights(folder / WEIGHTS).items()}
+        terms = json.loads((folder / cls.terms_file).read_text("utf-8"))
+        return cls(Tokenizer.load(folder), described["labels"], terms, found["idf"], found["weight"], found["bias"])
+
+
+def vectorizer(tokenizer: Tokenizer, terms: list[str] | None = None) -> Any:
+    """Words and pairs of words, cut by our own tokenizer so that Chinese has words too."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    def analyze(text: str) -> list[str]:
+        words = tokenizer.words(text)
+        return words + [f"{a} {b}" for a, b in itertools.pairwise(words)]
+
+    return TfidfVectorizer(analyzer=analyze, sublinear_tf=True, vocabulary=terms)

@@ -1,0 +1,185 @@
+"""Which of an encoder's layers a task reads, and what reads them.
+
+Peters et al. 2018, "Deep contextualized word representations", section 3:
+
+    mixed_k = gamma * sum over layers j of softmax(s)_j h_k,j          s and gamma are learnt with the task; lambda |s|^2 is added to the loss
+
+s and gamma begin at 0 and 1. Their learning rate is `mix_rate` times the head's: they are few, and at the head's rate they would hardly move.
+With `mix_norm` each h_k,j is layer-normalized first, as the paper does where it helps. The layers of an encoder that does not learn are always
+standardized before a head reads their mix.
+
+The mix goes to the head as it is, or to a reader, a BiLSTM over vectors of words that knows nothing else of the text:
+
+    --place input     [w_k, mixed_k] -> BiLSTM -> head
+    --place output    w_k -> BiLSTM, [h_k, mixed_k] -> head
+    --place both      both, each with a mix of its own
+    --place none      w_k -> BiLSTM -> head: what the reader can do alone
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import layer_norm
+
+from stairs.errors import BadInput
+from stairs.layers.dropout import Dropout
+from stairs.layers.recurrent import BothWays
+from stairs.models.base import Model
+from stairs.models.transfer_options import Transfer
+from stairs.tasks.parts.standardize import Standardize
+from stairs.text.batch import Batch
+
+WORD_WIDTH = 100  # of a reader's vectors of words, if they do not come from a run
+
+
+def chosen_layers(layers: str | None, model: Model) -> list[int] | None:
+    """The numbers of the layers that are mixed; None for what the model's own `encode` gives."""
+    layers = layers or model.mixes
+    if layers is None or (layers == "last" and not model.depth):
+        return None
+    numbers = {"all": list(range(model.depth)), "last": [model.depth - 1]}.get(layers)
+    if numbers is None:
+        parts = layers.split(",")
+        if not all(part.strip().lstrip("-").isdecimal() for part in parts):
+            raise BadInput(f"--layers {layers} names no layers; give all, last, or numbers as in 1 or 0,2")
+        numbers = [int(part) for part in parts]
+    return [model.check_layer(number) for number in numbers or [0]]
+
+
+class Mix(nn.Module):
+    """gamma * sum softmax(s)_j h_j of (..., layers, D). With a `width`, D, each layer is standardized first, as `fit_to` found it."""
+
+    def __init__(self, layers: int, transfer: Transfer, width: int | None = None) -> None:
+        super().__init__()
+        self.s = nn.Parameter(torch.zeros(layers))
+        self.gamma = nn.Parameter(torch.ones(()), requires_grad=not transfer.fix_gamma)
+        self.scales = nn.ModuleList() if width is None else nn.ModuleList(Standardize(width, transfer.whitened) for _ in range(layers))
+
+    def forward(self, vectors: Tensor) -> Tensor:
+        layers = vectors.unbind(-2)
+        layers = tuple(scale(layer) for scale, layer in zip(self.scales, layers, strict=True)) if self.scales else layers
+        weights = self.s.softmax(0)
+        return self.gamma * sum((weight * layer for weight, layer in zip(weights[1:], layers[1:], strict=True)), weights[0] * layers[0])
+
+    def fit_to(self, vectors: Tensor) -> None:
+        """`vectors` (N, layers, D)."""
+        for scale, layer in zip(self.scales, vectors.unbind(1), strict=True):
+            scale.fit_to(layer)  # type: ignore[operator]
+
+
+class Reading(nn.Module):
+    """From a batch to what a head sees of each token, (B, T, `width`). `words` are those a reader has vectors for; `spelled` names an id's word.
+
+    Where a head reads a mix, the layers come side by side, (B, T, layers * `width`). The task pools each, and `mixed` adds them up; pooling is
+    linear, so the order does not matter, and pooled layers can be kept."""
+
+    def __init__(self, model: Model, transfer: Transfer, words: Sequence[str], spelled: Callable[[int], str]) -> None:
+        super().__init__()
+        self.layers, self.place = chosen_layers(transfer.layers, model), transfer.place
+        self.rows = {word: number for number, word in enumerate(words, 1)}  # 0 is a word without a vector
+        self.spelled = spelled
+        own = width_of(model, self.layers)
+        count = {"none": 0, "both": 2}.get(transfer.place, 1) if self.layers is not None and len(self.layers) > 1 else 0
+        standardized = transfer.place == "head" and not (transfer.trains_encoder and hasattr(model, "blocks"))
+        self.mixes = nn.ModuleList(Mix(len(self.layers or ()), transfer, own if standardized else None) for _ in range(count))
+        self.normalized, self.vector_width = transfer.mix_norm, own
+        read = 0 if transfer.place in ("none", "output") else own
+        beside = own if transfer.place in ("output", "both") else 0
+        self.dropout = Dropout(transfer.head_dropout)
+        self.width = read
+        if self.reads_words:
+            self.words = nn.Embedding(len(words) + 1, transfer.word_width or WORD_WIDTH)
+            self.reader = BothWays("lstm", self.words.embedding_dim + read, transfer.reader)
+            self.width = transfer.reader + beside
+
+    @property
+    def reads_words(self) -> bool:
+        return self.place != "head"
+
+    @property
+    def mixes_for_head(self) -> bool:
+        return bool(self.mixes) and not self.reads_words
+
+    @property
+    def plain(self) -> bool:
+        """Whether it gives what the encoder gives."""
+        return self.layers is None and not self.reads_words
+
+    def forward(self, batch: Batch, model: Model) -> Tensor:
+        if self.mixes_for_head:
+            return self.stacked(batch, model).flatten(-2)
+        given = [] if self.place == "none" else self.given(batch, model)
+        if not self.reads_words:
+            return given[0]
+        x = self.words(self.numbers(batch))
+        if self.place in ("input", "both"):
+            x = torch.cat([x, self.dropout(given[0])], -1)
+        read = self.reader(self.dropout(x), batch.real)
+        return torch.cat([read, self.dropout(given[-1])], -1) if self.place in ("output", "both") else read
+
+    def given(self, batch: Batch, model: Model) -> list[Tensor]:
+        """What each mix makes of the layers."""
+        if self.layers is None:
+            return [model.encode(batch)]
+        if not self.mixes:
+            return [model.layers_of(batch)[self.layers[0]]]
+        layers = self.stacked(batch, model)
+        return [mix(layers) for mix in self.mixes]
+
+    def stacked(self, batch: Batch, model: Model) -> Tensor:
+        """The chosen layers, (B, T, layers, D), normalized if asked for."""
+        layers = model.layers_of(batch)
+        found = torch.stack([layers[number] for number in self.layers or ()], -2)
+        return layer_norm(found, found.shape[-1:]) if self.normalized else found
+
+    def mixed(self, vectors: Tensor) -> Tensor:
+        """Layers side by side, (..., n * layers * D), to their mix, (..., n * D); other vectors stay as they are."""
+        return self.mixes[0](self.apart(vectors)).flatten(-2) if self.mixes_for_head else vectors
+
+    def apart(self, vectors: Tensor) -> Tensor:
+        """(..., n, layers, D)"""
+        return vectors.float().unflatten(-1, (-1, len(self.layers or ()), self.vector_width))
+
+    def fit_to(self, vectors: Tensor) -> None:
+        """Standardize each layer of what the head reads by such vectors, (N, n * layers * D)."""
+        if self.mixes_for_head and self.mixes[0].scales:
+            self.mixes[0].fit_to(self.apart(vectors).flatten(0, 1))  # type: ignore[operator]
+
+    def numbers(self, batch: Batch) -> Tensor:
+        """The rows of the words' vectors."""
+        ids, places = torch.unique(batch.ids, return_inverse=True)
+        rows = [self.rows.get(self.spelled(number), 0) for number in ids.tolist()]
+        return torch.tensor(rows, device=places.device)[places]
+
+    def pull(self) -> Tensor:
+        """|s|^2 of all mixes."""
+        return sum((mix.s.square().sum() for mix in self.mixes), torch.zeros(()))  # type: ignore[operator]
+
+    @torch.no_grad()
+    def begin(self, vectors: np.ndarray | None) -> None:
+        """Equal weights, and vectors of words that are known already."""
+        for mix in self.mixes:
+            nn.init.zeros_(mix.s)  # type: ignore[arg-type]
+            nn.init.ones_(mix.gamma)  # type: ignore[arg-type]
+        if vectors is not None:
+            self.words.weight.copy_(torch.from_numpy(vectors))
+
+    @torch.no_grad()
+    def weights(self) -> list[dict[str, Any]]:
+        """What was learnt of the layers, for people; equal shares that nobody has learnt yet are called so."""
+        found = []
+        for mix in self.mixes:
+            shares = dict(zip(self.layers or [], mix.s.softmax(0).tolist(), strict=True))  # type: ignore[operator]
+            found.append({"gamma": mix.gamma.item(), "layers": shares, "learnt": bool(mix.s.any())})  # type: ignore[operator]
+        return found
+
+
+@torch.no_grad()
+def width_of(model: Model, layers: list[int] | None = None) -> int:
+    """Of a token vector."""
+    ids = torch.zeros(1, 2, dtype=torch.int64)
+    batch = Batch(ids, torch.ones_like(ids, dtype=torch.bool))
+    return (model.encode(batch) if layers is None else model.layers_of(batch)[layers[0]]).shape[-1]

@@ -1,0 +1,1 @@
+"""Raw text: the documents of files and folders, as a stream."""

@@ -1,0 +1,119 @@
+"""The docstrings of the running Python and three of its packages, as records that know what the code says about their owner.
+
+Reading them takes seconds (sources.py), so they are kept in the cache folder under a key of versions, and of sizes and times of all files.
+"""
+
+import hashlib
+import json
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import zstandard
+
+from stairs.errors import EnvironmentFault
+from stairs.files import cache_folder
+from stairs.progress import say
+from stairs.text.embedded import attached_docstrings, compiled_docstrings, python_sources
+
+FORMAT = 1  # one more whenever other docstrings would be found in the same files
+
+
+@dataclass(frozen=True, slots=True)
+class Docstring:
+    """One docstring and its owner."""
+
+    package: str  # "python" for the standard library
+    module: str  # "numpy.linalg._linalg"
+    name: str  # "Generator.normal"; empty for the module itself
+    kind: str  # module, class or function
+    parameters: tuple[str, ...]  # without self and cls; a class has those of its __init__
+    text: str
+    where: str  # "numpy/linalg/_linalg.py:12"
+
+    def row(self) -> list:
+        return [self.package, self.module, self.name, self.kind, self.parameters, self.text, self.where]
+
+
+def from_row(row: list) -> Docstring:
+    package, module, name, kind, parameters, text, where = row
+    return Docstring(package, module, name, kind, tuple(parameters), text, where)
+
+
+@lru_cache(maxsize=1)
+def docstrings() -> tuple[Docstring, ...]:
+    """All of them in order of package, file and line, none twice."""
+    files = list(python_sources.source_files())
+    path = cache_folder() / f"docstrings-{cache_key(files)}.json.zst"
+    found = load(path)
+    if found is None:
+        found = tuple(distinct(from_row(row) for row in rows(files)))
+        if not found:
+            raise EnvironmentFault("this Python has no source files to read docstrings from; give a text file of your own")
+        save(path, found)
+    return found
+
+
+def rows(files: list[python_sources.Source]) -> Iterator[list]:
+    yield from python_sources.read_all(files)
+    for package, module, name, kind, text in compiled_docstrings.documented():
+        yield [package, module, name, kind, attached_docstrings.signature(text), text, f"{module}.{name}".rstrip(".")]
+
+
+def distinct(found: Iterable[Docstring]) -> Iterator[Docstring]:
+    seen = set()
+    for one in found:
+        if one.text not in seen and encodes(one.text):
+            seen.add(one.text)
+            yield one
+
+
+def encodes(text: str) -> bool:
+    """Whether it can be written as UTF-8: a docstring may spell a lone surrogate."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def cache_key(files: list[python_sources.Source]) -> str:
+    key = hashlib.sha256(f"{FORMAT} {sys.version}".encode())
+    for package in python_sources.PACKAGES:
+        with suppress(PackageNotFoundError):
+            key.update(f"{package} {version(package)}\n".encode())
+    for _, _, file in files:
+        with suppress(OSError):
+            state = os.stat(file)
+            key.update(os.fsencode(f"{file} {state.st_size} {state.st_mtime_ns}\n"))
+    return key.hexdigest()[:16]
+
+
+def save(path: Path, found: tuple[Docstring, ...]) -> None:
+    """Kept if the disk allows: without it the next start is slower, nothing else."""
+    packed = zstandard.ZstdCompressor(level=3, write_checksum=True).compress(json.dumps([one.row() for one in found]).encode())
+    unfinished = path.with_name(f"{path.name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        unfinished.write_bytes(packed)
+        os.replace(unfinished, path)
+    except OSError as error:
+        with suppress(OSError):
+            unfinished.unlink()
+        say(f"docstrings could not be kept in {path.parent} ({error.strerror}); they will be read again next time")
+
+
+def load(path: Path) -> tuple[Docstring, ...] | None:
+    """What `save` kept, or nothing if it is missing or its checksum does not fit."""
+    try:
+        return tuple(from_row(row) for row in json.loads(zstandard.ZstdDecompressor().decompress(path.read_bytes())))
+    except FileNotFoundError:
+        return None
+    except (OSError, zstandard.ZstdError, ValueError, TypeError):
+        say(f"{path} could not be used; reading the docstrings again")
+        return None

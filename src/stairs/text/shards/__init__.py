@@ -1,0 +1,1 @@
+"""Token ids on disk, in three parts: train, validation and test."""

@@ -1,0 +1,1 @@
+"""Tables of records: CSV, TSV, JSON lines and parquet, row by row."""

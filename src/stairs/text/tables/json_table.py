@@ -1,0 +1,219 @@
+"""JSON read strictly, and large files of it as a stream: a reader that walks down to small values and knows the line it is on."""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from stairs.errors import BadInput, preview
+from stairs.text.input_files import printable
+from stairs.text.tables.lines import LINE_LIMIT, blocks, ending, fault, lines
+
+SPACE = re.compile(r"[ \t\n\r]*+")
+SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+
+
+class Refused(ValueError):
+    """Something Python's reader lets through and JSON does not."""
+
+
+def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        seen: set[str] = set()
+        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise Refused(f"the field {preview(twice)} stands twice in one object; keep one of them")
+    return fields
+
+
+def constant(word: str) -> None:
+    raise Refused(f"{word} is not JSON; write a number or null")
+
+
+DECODER = json.JSONDecoder(object_pairs_hook=unique, parse_constant=constant)
+
+
+def explain(error: Exception, text: str, at: int) -> str:
+    """What is wrong with `text`, parsed from `at`, in words that say what to do."""
+    if isinstance(error, Refused):
+        return str(error)
+    if isinstance(error, RecursionError):
+        return "nested too deeply; a record is a flat object of fields"
+    if not isinstance(error, json.JSONDecodeError):
+        return "a number with thousands of digits; write it as a string"
+    rest = text[error.pos :]
+    if not rest.strip() or error.msg.startswith("Unterminated"):
+        return "the JSON breaks off; the file is cut short or the record goes on in the next line: put it on one line"
+    if rest.startswith("'"):
+        return "single quotes are not JSON; use double quotes"
+    if rest[0] in "}]" and text[at : error.pos].rstrip().endswith(","):
+        return f"a comma before {rest[0]!r}; remove it"
+    if error.msg == "Extra data":
+        return f"{preview(rest[:30])} after the end of the record; put one object on each line"
+    return f"not JSON at {preview(rest[:30])} ({error.msg[0].lower() + error.msg[1:]}); fix the record"
+
+
+def check_surrogates(value: Any, raw: str, at: int, end: int) -> None:
+    """Half a surrogate pair is no character: it could be neither saved nor printed."""
+    if SURROGATE.search(raw, at, end):
+        try:
+            json.dumps(value, ensure_ascii=False).encode()
+        except UnicodeEncodeError as error:
+            raise Refused(f"\\u{ord(error.object[error.start]):04x} is half a surrogate pair and no character; remove it") from None
+
+
+def parse(text: str, name: str, line: int) -> Any:
+    """One JSON value that is all of `text`."""
+    try:
+        value = DECODER.decode(text)
+        check_surrogates(value, text, 0, len(text))
+    except (ValueError, RecursionError) as error:
+        raise fault(name, line, explain(error, text, 0)) from None
+    return value
+
+
+def describe(value: Any) -> str:
+    names = {type(None): "null", bool: "a boolean", int: "a number", float: "a number", str: "a string", list: "a list", dict: "an object"}
+    return names.get(type(value), type(value).__name__)
+
+
+class Records:
+    """JSONL, one object a line, or a .json file that is one list of objects."""
+
+    def __init__(self, path: str | Path, encoding: str | None = None):
+        self.path, self.name, self.encoding = path, printable(path), encoding
+        self.line, first = next(self.objects(), (0, {}))
+        if not self.line:
+            raise BadInput(f"no text in {printable(path)}; give a file with a JSON object on each line")
+        self.columns = list(first)
+
+    def objects(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        listed = ending(self.path) == ".json" and Cursor(self.path, self.encoding).peek() == "["
+        for line, value in self.listed() if listed else self.by_line():
+            if not isinstance(value, dict):
+                raise fault(self.name, line, f"{describe(value)} where a record should be; put one object with named fields on each line")
+            inner = value.get("translation")
+            yield line, inner if isinstance(inner, dict) else value
+
+    def by_line(self) -> Iterator[tuple[int, Any]]:
+        for line, text in lines(self.path, self.encoding):
+            if text.strip():
+                yield line, parse(text, self.name, line)
+
+    def listed(self) -> Iterator[tuple[int, Any]]:
+        cursor = Cursor(self.path, self.encoding)
+        for line in cursor.elements():
+            yield line, cursor.value()
+        cursor.finish()
+
+    def pick(self, names: Sequence[str]) -> Iterator[tuple[int, list[Any]]]:
+        """(line, the values of the named fields) of every record."""
+        for line, record in self.objects():
+            try:
+                yield line, [record[name] for name in names]
+            except KeyError as missing:
+                has = ", ".join(map(preview, list(record)[:8])) or "no field at all"
+                raise fault(self.name, line, f"no field {missing}; the record has {has}") from None
+
+
+class Cursor:
+    """A place in a JSON file. `members` and `elements` walk into a container; the caller takes each value before asking for the next."""
+
+    def __init__(self, path: str | Path, encoding: str | None = None):
+        self.name, self.blocks = printable(path), blocks(path, encoding)
+        self.text, self.at, self.done = "", 0, False
+        self.counted, self.lines = 0, 1
+
+    @property
+    def line(self) -> int:
+        self.lines += self.text.count("\n", self.counted, self.at)
+        self.counted = self.at
+        return self.lines
+
+    def more(self) -> None:
+        """Forget what was read and double what was not."""
+        self.lines, rest = self.line, self.text[self.at :]
+        parts, length = [rest], 0
+        while length <= len(rest) and not self.done:
+            block = next(self.blocks, None)
+            self.done = block is None
+            parts.append(block or "")
+            length += len(block or "")
+        self.text, self.at, self.counted = "".join(parts), 0, 0
+
+    def peek(self) -> str:
+        """The next character that is not space; "" at the end."""
+        while True:
+            self.at = SPACE.match(self.text, self.at).end()  # type: ignore[union-attr]
+            if self.at < len(self.text) or self.done:
+                return self.text[self.at : self.at + 1]
+            self.more()
+
+    def fault(self, sentence: str) -> BadInput:
+        return fault(self.name, self.line, sentence)
+
+    def take(self, mark: str, what: str) -> None:
+        found = self.peek()
+        if found != mark:
+            came = preview(self.text[self.at : self.at + 20]) if found else "the end of the file"
+            raise self.fault(f"{came} where {what} should be; fix the JSON")
+        self.at += 1
+
+    def value(self) -> Any:
+        """The next value, whole."""
+        self.peek()
+        while True:
+            try:
+                value, end = DECODER.raw_decode(self.text, self.at)
+                number = isinstance(value, int | float)
+                if len(self.text) - end <= 2 * number and not self.done:  # a number may go on, also after a point or an e+ that stands alone so far
+                    self.more()
+                    continue
+                check_surrogates(value, self.text, self.at, end)
+            except json.JSONDecodeError as error:
+                if self.done or len(self.text) - self.at > LINE_LIMIT:
+                    sentence, self.at = explain(error, self.text, self.at), min(error.pos, len(self.text))
+                    raise self.fault(sentence) from None
+                self.more()
+            except (ValueError, RecursionError) as error:
+                raise self.fault(explain(error, self.text, self.at)) from None
+            else:
+                self.at = end
+                return value
+
+    def members(self, what: str = "an object") -> Iterator[tuple[int, str]]:
+        """(line, key) of each member of the object that begins here."""
+        self.take("{", what)
+        seen: set[str] = set()
+        while self.peek() != "}" or seen:
+            if self.peek() != '"':
+                self.take('"', "a field name")
+            key = self.value()
+            if key in seen:
+                raise self.fault(f"the field {preview(key)} stands twice in one object; keep one of them")
+            seen.add(key)
+            self.take(":", "a colon")
+            yield self.line, key
+            if self.peek() == "}":
+                break
+            self.take(",", "a comma")
+        self.take("}", "the end of the object")
+
+    def elements(self, what: str = "a list") -> Iterator[int]:
+        """The line of each element of the list that begins here."""
+        self.take("[", what)
+        first = True
+        while self.peek() != "]" or not first:
+            if self.peek() == "]":
+                raise self.fault("a comma before ']'; remove it")
+            yield self.line
+            first = False
+            if self.peek() == "]":
+                break
+            self.take(",", "a comma")
+        self.take("]", "the end of the list")
+
+    def finish(self) -> None:
+        if self.peek():
+            raise self.fault(f"{preview(self.text[self.at : self.at + 20])} after the end; one file holds one JSON value")

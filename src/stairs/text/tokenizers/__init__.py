@@ -1,0 +1,1 @@
+"""Text to ids and back: every kind of tokenizer behind one name."""

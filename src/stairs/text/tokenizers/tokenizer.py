@@ -1,0 +1,262 @@
+"""One name for every tokenizer: text to ids and back.
+
+tokenizer = Tokenizer.train(TokenizerSpec("bpe"), lambda: [["the cat sat .", "the mat ."]])
+tokenizer.encode("the cat")      # ids, without special ones
+tokenizer.decode(ids)
+"""
+
+import functools
+import hashlib
+import json
+import math
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from tokenizers import decoders, models, pre_tokenizers
+
+from stairs.errors import BadInput
+from stairs.text.chinese import HAN_RUN, spaced, word_spans
+from stairs.text.tokenizers import storage as files
+from stairs.text.tokenizers.bulk_encoding import BYTE_LETTERS, lone_surrogate
+from stairs.text.tokenizers.detokenization import join_words
+from stairs.text.tokenizers.gaps import SpacingTable
+from stairs.text.tokenizers.spec import BEGIN, END, KINDS, MASK, PAD, SPECIAL_TOKENS, UNKNOWN, TokenizerSpec, assemble
+from stairs.text.tokenizers.vocabulary_training import Sentences, train_library
+
+__all__ = ["KINDS", "SPECIAL_TOKENS", "TOKENIZERS", "Tokenizer", "TokenizerSpec"]
+
+TOKENIZERS = {kind: TokenizerSpec(kind) for kind in KINDS}  # each kind with its usual settings
+
+CODE_POINTS = 0x110000
+
+
+class Tokenizer:
+    """Text to ids and back. Special tokens have the ids 0 to 4 in every kind, and no text is ever encoded as one of them but [UNK]."""
+
+    pad, unknown, begin, end, mask = PAD, UNKNOWN, BEGIN, END, MASK
+    special = frozenset(range(len(SPECIAL_TOKENS)))
+    spacing: SpacingTable | None = None  # what the spaces cost that it drops, from the text it was trained on; None if nobody counted them
+    begins_text = True  # whether a text is read with the mark of its beginning
+
+    def __init__(self, spec: TokenizerSpec, library: Any, vocabulary: list[str] | None = None):
+        self.spec = spec
+        self.library = library
+        if vocabulary is not None:
+            self.vocabulary = vocabulary  # saves asking the library, which takes a while for a large one
+
+    @classmethod
+    def train(cls, spec: TokenizerSpec, sentences: Sentences) -> "Tokenizer":
+        """Learn from `sentences()`, which gives a fresh iterator of documents, each a list of sentences."""
+        return cls(spec, train_library(spec, sentences))
+
+    @classmethod
+    def of_words(cls, words: list[str]) -> "Tokenizer":
+        """A tokenizer of a given vocabulary, for text in which spaces stand between the words."""
+        special = next((word for word in words if word in SPECIAL_TOKENS), None)
+        if special:
+            raise BadInput(f"the word {special} is a special token here and no word can be called so; rename it")
+        spec = TokenizerSpec("words", chinese="characters", split="spaces")
+        vocabulary = {token: number for number, token in enumerate([*SPECIAL_TOKENS, *words])}
+        return cls(spec, assemble(spec, models.WordLevel(vocabulary, unk_token=SPECIAL_TOKENS[UNKNOWN])))
+
+    @classmethod
+    def load(cls, folder: str | Path) -> "Tokenizer":
+        if (Path(folder) / files.WORDS).is_file():
+            from stairs.text.tokenizers.word_table import WordTable
+
+            return WordTable.read(Path(folder))
+        from stairs.text.tokenizers.adopted_tokenizer import AdoptedTokenizer
+
+        if AdoptedTokenizer.adopted(Path(folder)):
+            return AdoptedTokenizer.read(folder)
+        tokenizer = cls(*files.load(Path(folder)))
+        tokenizer.spacing = files.read_spacing(Path(folder))
+        return tokenizer
+
+    def save(self, folder: str | Path) -> None:
+        """Write tokenizer.json and tokenizer_config.json."""
+        files.save(Path(folder), self.spec, self.library, self.spacing)
+
+    @functools.cached_property
+    def hash(self) -> str:
+        """Of what decides the ids, and not of how a library version writes it down."""
+        rules = None
+        if self.spec.kind in ("bpe", "byte-bpe", "unigram"):
+            model = json.loads(self.library.to_str())["model"]
+            rules = model["vocab"] if self.spec.kind == "unigram" else model["merges"]
+        return hashlib.sha256(json.dumps([files.settings(self.spec), self.vocabulary, rules]).encode()).hexdigest()
+
+    @functools.cached_property
+    def vocabulary(self) -> list[str]:
+        """The tokens by id."""
+        numbers = self.numbers
+        return sorted(numbers, key=numbers.__getitem__)
+
+    @functools.cached_property
+    def numbers(self) -> dict[str, int]:
+        return self.library.get_vocab(with_added_tokens=True)
+
+    @functools.cached_property
+    def vocab_size(self) -> int:
+        return self.library.get_vocab_size(with_added_tokens=True)
+
+    @property
+    def id_count(self) -> int:
+        """How many ids a text can have."""
+        return self.vocab_size
+
+    @property
+    def roles(self) -> dict[str, Any]:
+        """What a model must be told: the size of the vocabulary, and the ids that have a part to play."""
+        return {"vocab_size": self.vocab_size, "begin": self.begin, "end": self.end, "unknown": self.unknown}
+
+    @property
+    def unsaid(self) -> list[int]:
+        """The ids that no continuation has."""
+        return sorted(self.special - {self.end})
+
+    def token(self, number: int) -> str:
+        if not 0 <= number < self.vocab_size:
+            raise BadInput(f"no token has the id {number}; this vocabulary ends at {self.vocab_size - 1}")
+        return self.vocabulary[number]
+
+    def shown(self, number: int) -> str:
+        """A token as people read it: letters in place of bytes, with the space before a word."""
+        token = self.token(number)
+        return decoders.ByteLevel().decode([token]) if self.spec.kind == "byte-bpe" and number not in self.special else token
+
+    def id(self, token: str) -> int:
+        """The id of a token, that of [UNK] for one that is not in the vocabulary."""
+        return self.numbers.get(token, self.unknown)
+
+    def marked(self, ids: list[int], reads_end: bool = False) -> tuple[list[int], int]:
+        """The ids of a text with the marks around it, and where the text itself begins. One without ids has a mark to begin with in any case."""
+        before = [self.begin] if self.begins_text or not ids else []
+        return [*before, *ids, *([self.end] if reads_end else [])], len(before)
+
+    def prepared(self, text: str) -> str:
+        return spaced(text) if self.spec.chinese == "words" else text
+
+    def encoding(self, text: str) -> Any:
+        return self.library.encode(encodable(self.prepared(text)), add_special_tokens=False)
+
+    def encode(self, text: str) -> list[int]:
+        return self.encoding(text).ids
+
+    def encode_batch(self, texts: list[str]) -> list[list[int]]:
+        encodings = self.library.encode_batch_fast([encodable(self.prepared(text)) for text in texts], add_special_tokens=False)
+        return [encoding.ids for encoding in encodings]
+
+    def tokens(self, text: str) -> list[str]:
+        return [self.vocabulary[number] for number in self.encode(text)]
+
+    def words(self, text: str) -> list[str]:
+        """The words of a text, known or not, before any is cut into pieces."""
+        prepared = self.prepared(text)
+        normal = self.library.normalizer.normalize_str(prepared) if self.library.normalizer else prepared
+        return [word for word, _ in self.library.pre_tokenizer.pre_tokenize_str(normal)]
+
+    def decode(self, ids: list[int]) -> str:
+        """The text of the ids; [PAD], [CLS] and [SEP] are left out."""
+        tokens = [self.token(int(number)) for number in ids if number not in (self.pad, self.begin, self.end)]
+        if self.spec.kind == "characters":
+            return "".join(tokens)
+        if self.spec.kind == "byte-bpe":
+            return decoders.ByteLevel().decode(tokens)
+        if self.spec.kind == "unigram":
+            return "".join(tokens).replace("▁", " ").removeprefix(" ")
+        if self.spec.kind == "bpe":
+            ended = "".join(token + "</w>" if token in SPECIAL_TOKENS else token for token in tokens)
+            return join_words(ended.removesuffix("</w>").split("</w>")) if ended else ""
+        words: list[str] = []
+        for token in tokens:
+            if self.spec.kind == "wordpiece" and token.startswith("##") and words:
+                words[-1] += token[2:]
+            else:
+                words.append(token)
+        return join_words(words)
+
+    def groups(self, text: str) -> list[int]:
+        """The number of the word each token belongs to: pieces of one word share it, and so do the characters of one Chinese word."""
+        encoding, text = self.encoding(text), self.prepared(text)
+        word_at = [-1] * len(text)
+        chinese = [run.span() for run in HAN_RUN.finditer(text)] if self.spec.chinese == "words" else word_spans(text)
+        spans = [span for _, span in pre_tokenizers.BertPreTokenizer().pre_tokenize_str(text)]
+        for number, (start, end) in enumerate(spans + chinese):
+            word_at[start:end] = [number] * (end - start)
+        spaces_belong = self.spec.kind in ("byte-bpe", "unigram")  # to the word that follows
+        groups: list[int] = []
+        group, reached, after_space = -1, -1, False
+        for start, end in encoding.offsets:
+            word = next((word_at[at] for at in range(start, end) if word_at[at] >= 0), -1)
+            if not after_space and (word < 0 or word != reached):
+                group += 1
+            after_space = word < 0 and spaces_belong
+            reached = word_at[end - 1] if end > start else word
+            groups.append(group)
+        return groups
+
+    def unknown_words(self, text: str) -> list[str]:
+        """What stands in the text where the ids have [UNK]: words, or single characters for bpe, unigram and characters."""
+        encoding, text = self.encoding(text), self.prepared(text)
+        return [text[start:end] for number, (start, end) in zip(encoding.ids, encoding.offsets, strict=True) if number == self.unknown]
+
+    def spelling_bits(self, word: str) -> float:
+        """What it costs to spell an unknown word: add-one frequencies of the letters, and of the end, in the vocabulary's own words."""
+        counts, total = self.letter_counts
+        slot = math.log2(total)
+        bits = slot - math.log2(counts[""] + 1)
+        for letter in word:
+            bits += slot - math.log2(counts[letter] + 1) if letter in counts else slot + math.log2(CODE_POINTS)
+        return bits
+
+    @functools.cached_property
+    def letter_counts(self) -> tuple[Counter[str], int]:
+        """How often each letter occurs in the vocabulary's words ("" is the end), and the sum, one added to each and for the unseen."""
+        tokens = [token for number, token in enumerate(self.vocabulary) if number not in self.special]
+        words = [token.removeprefix("##").removesuffix("</w>").replace("▁", "") for token in tokens]
+        counts = Counter("".join(words))
+        counts[""] = len(words)
+        return counts, counts.total() + len(counts) + 1
+
+    def encode_pretokens(self, spellings: list[str]) -> list[list[int]]:
+        """The ids of pre-tokens as kernels/pretokens.py cuts them, for the bulk path."""
+        kind = self.spec.kind
+        if kind in ("words", "characters"):
+            known = self.numbers
+            return [[known.get(spelling, self.unknown)] for spelling in spellings]
+        tokenize = self.library.model.tokenize
+        return [[piece.id for piece in tokenize(spelling)] for spelling in map(PRETOKEN_FORMS.get(kind, str), spellings)]
+
+    def unknown_in_pretoken(self, spelling: str) -> list[str]:
+        if self.spec.kind in ("words", "characters", "wordpiece"):
+            return [spelling]
+        form = PRETOKEN_FORMS.get(self.spec.kind, str)(spelling)
+        pieces = self.library.model.tokenize(form)
+        return [piece_text(form, piece.offsets) for piece in pieces if piece.id == self.unknown]
+
+
+def encodable(text: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError as fault:
+        raise lone_surrogate(fault) from None
+    return text
+
+
+def piece_text(text: str, offsets: tuple[int, int]) -> str:
+    start, end = offsets  # in bytes
+    return text.encode()[start:end].decode()
+
+
+def bytes_as_letters(spelling: str) -> str:
+    return spelling.encode().decode("latin-1").translate(BYTE_LETTERS)
+
+
+def spaces_as_marks(spelling: str) -> str:
+    marked = spelling.replace(" ", "▁")
+    return marked if marked.startswith("▁") else "▁" + marked
+
+
+PRETOKEN_FORMS = {"byte-bpe": bytes_as_letters, "unigram": spaces_as_marks}

@@ -1,0 +1,153 @@
+"""The tokenizer of a vocabulary that came with vectors: millions of words that are looked up in a file and never read as a whole.
+
+words.safetensors   letters: the words one after another in UTF-8; starts: where each begins, and the end;
+                    hashes: CRC-32 of each word, in order; order: whose hash it is
+
+A word is found by bisection among the hashes and compared letter by letter. The words were cut by another tool, in its own way, so a stretch
+between spaces that is a word of the vocabulary is one, whatever signs it holds, and so is what is left without the signs around it; any other is
+cut at punctuation, and Chinese by jieba.
+"""
+
+import functools
+import hashlib
+import re
+import zlib
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from tokenizers import models
+
+from stairs.errors import BadInput, Unsupported
+from stairs.text.chinese import has_han
+from stairs.text.tokenizers import storage as files
+from stairs.text.tokenizers.spec import SPECIAL_TOKENS, UNKNOWN, TokenizerSpec, assemble
+from stairs.text.tokenizers.tokenizer import Tokenizer, encodable
+
+SIGNS = re.compile(r"(\W*)(.*?)(\W*)", re.S)  # around a word
+NAMES = ("letters", "starts", "hashes", "order")
+
+
+class WordTable(Tokenizer):
+    """A tokenizer of whole words. Special tokens have the ids 0 to 4, as everywhere."""
+
+    def __init__(self, spec: TokenizerSpec, tables: dict[str, np.ndarray]) -> None:
+        only_special = {token: number for number, token in enumerate(SPECIAL_TOKENS)}
+        super().__init__(spec, assemble(spec, models.WordLevel(only_special, unk_token=SPECIAL_TOKENS[UNKNOWN])))  # to cut text, no more
+        self.tables = tables
+        self.letters, self.starts, self.hashes, self.order = (tables[name] for name in NAMES)
+
+    @classmethod
+    def of(cls, words: list[str]) -> "WordTable":
+        """Of words that differ; letters are made small in texts if no word has a capital."""
+        special = next((word for word in words if word in SPECIAL_TOKENS), None)
+        if special:
+            raise BadInput(f"the word {special} is a special token here and no word can be called so; rename it")
+        spelt = [word.encode() for word in (*SPECIAL_TOKENS, *words)]
+        hashes = np.fromiter(map(zlib.crc32, spelt), np.int64, len(spelt))
+        order = np.argsort(hashes, kind="stable")
+        tables = {
+            "letters": np.frombuffer(b"".join(spelt), np.uint8).copy(),
+            "starts": np.concatenate([[0], np.cumsum(np.fromiter(map(len, spelt), np.int64, len(spelt)))]),
+            "hashes": hashes[order],
+            "order": order.astype(np.int32),
+        }
+        chinese = "words" if any(map(has_han, words)) else "characters"
+        return cls(TokenizerSpec("words", chinese=chinese, lowercase=not any(word != word.lower() for word in words)), tables)
+
+    @classmethod
+    def read(cls, folder: Path) -> "WordTable":
+        path = folder / files.WORDS
+        spec = files.read_spec(folder / files.CONFIG)
+        try:
+            tables = {name: tensor.numpy() for name, tensor in load_file(path).items()}
+            letters, starts, hashes, order = (tables[name] for name in NAMES)
+            kinds = [tables[name].dtype.name for name in NAMES] == ["uint8", "int64", "int64", "int32"]
+            sizes = len(starts) - 1 == len(hashes) == len(order) >= len(SPECIAL_TOKENS)
+            if not (kinds and sizes and starts[0] == 0 and starts[-1] == len(letters) and (np.diff(starts) >= 0).all()):
+                raise ValueError("its tables do not fit together")
+            if not (order.min() >= 0 and order.max() < len(hashes)):
+                raise ValueError("it has ids beyond its end")
+        except (SafetensorError, ValueError, KeyError, TypeError, OSError) as fault:
+            raise files.damaged(path, str(fault)) from None
+        return cls(spec, tables)
+
+    def save(self, folder: str | Path) -> None:
+        """Write words.safetensors and tokenizer_config.json."""
+        files.save_config(Path(folder), self.spec)
+        save_file({name: torch.from_numpy(np.ascontiguousarray(self.tables[name])) for name in NAMES}, Path(folder) / files.WORDS)
+
+    @functools.cached_property
+    def hash(self) -> str:
+        found = hashlib.sha256(str(sorted(files.settings(self.spec).items())).encode())
+        for table in (self.starts, self.letters):
+            found.update(np.ascontiguousarray(table).data)
+        return found.hexdigest()
+
+    @functools.cached_property
+    def vocab_size(self) -> int:
+        return len(self.hashes)
+
+    @functools.cached_property
+    def vocabulary(self) -> list[str]:
+        """All words at once, for those who need them."""
+        letters, starts = self.letters.tobytes(), self.starts.tolist()
+        return [letters[a:b].decode("utf-8", "replace") for a, b in pairwise(starts)]
+
+    @functools.cached_property
+    def numbers(self) -> dict[str, int]:
+        return {word: number for number, word in enumerate(self.vocabulary)}
+
+    def spelling(self, number: int) -> bytes:
+        return self.letters[self.starts[number] : self.starts[number + 1]].tobytes()
+
+    def token(self, number: int) -> str:
+        if not 0 <= number < self.vocab_size:
+            raise BadInput(f"no token has the id {number}; this vocabulary ends at {self.vocab_size - 1}")
+        return self.spelling(number).decode("utf-8", "replace")
+
+    def id(self, token: str) -> int:
+        spelt = encodable(token).encode()
+        wanted = zlib.crc32(spelt)
+        at = int(np.searchsorted(self.hashes, wanted))
+        while at < len(self.hashes) and self.hashes[at] == wanted:
+            if self.spelling(int(self.order[at])) == spelt:
+                return int(self.order[at])
+            at += 1
+        return UNKNOWN
+
+    def words(self, text: str) -> list[str]:
+        found: list[str] = []
+        for stretch in self.prepared(encodable(text)).split():
+            stretch = stretch.lower() if self.spec.lowercase else stretch
+            begin, core, end = SIGNS.fullmatch(stretch).groups()  # type: ignore[union-attr]  # which anything matches
+            if self.knows(stretch):
+                found.append(stretch)
+            else:
+                found += [*super().words(begin), core, *super().words(end)] if self.knows(core) else super().words(stretch)
+        return found
+
+    def knows(self, word: str) -> bool:
+        return self.id(word) >= len(SPECIAL_TOKENS)
+
+    def encode(self, text: str) -> list[int]:
+        return [number if number >= len(SPECIAL_TOKENS) else UNKNOWN for number in map(self.id, self.words(text))]
+
+    def encode_batch(self, texts: list[str]) -> list[list[int]]:
+        return [self.encode(text) for text in texts]
+
+    def tokens(self, text: str) -> list[str]:
+        return [self.token(number) for number in self.encode(text)]
+
+    def unknown_words(self, text: str) -> list[str]:
+        return [word for word in self.words(text) if not self.knows(word)]
+
+    def groups(self, text: str) -> list[int]:
+        return list(range(len(self.words(text))))
+
+    def encoding(self, text: str) -> Any:
+        raise Unsupported("adopted word vectors cut text at words alone, so there are no places of subwords; train a step of your own for those")

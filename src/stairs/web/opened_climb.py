@@ -1,0 +1,130 @@
+"""The climbs that are shown: their report.json, read anew for each request, since a climb writes it again after every step."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from stairs.climb.messages import FORMAT, LANGUAGES, QUALITIES, advice, join_sentences, limits, listed, worded
+from stairs.files import plain
+from stairs.training.run_lock import RUN
+from stairs.web.requests import Refused
+
+REPORT = "report.json"
+LARGEST = 1 << 24  # bytes of a report that are read
+LONGEST_NAME, LONGEST_REASON, LONGEST_TEXT = 60, 400, 2000  # letters
+MOST = 1e18  # no count and no cost is larger
+PICTURES = ("staircase", "frontier")
+
+
+class Climb:
+    """The folder of a climb; `shown` never fails."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self.folder, self.name = folder, name
+
+    def shown(self) -> dict[str, Any]:
+        """What the page says of it, or what is wrong with it: {"climb", "rows", "chosen", "names", "recommended", "data", "problem"}."""
+        nothing: dict[str, Any] = {"climb": self.name, "rows": [], "chosen": [], "names": None, "recommended": None, "data": None}
+        try:
+            report = read(self.folder)
+            if report.get("format") != FORMAT:
+                other = f"{REPORT} has the format {short(str(report.get('format')))}, and this version shows {FORMAT}"
+                return {**nothing, "problem": f"{other}; stairs climb with another --out makes a new one"}
+            return {**nothing, **checked(report), "problem": None}
+        except OSError as error:
+            return {**nothing, "problem": f"{REPORT} cannot be read: {plain(error)}"}
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
+            return {**nothing, "problem": f"{REPORT} is damaged; stairs climb with the same --out writes it anew"}
+
+    def runs(self) -> list[Path]:
+        """Its runs, those first that stand in its rows."""
+        inside = {path.parent.name: path.parent for path in sorted(self.folder.glob(f"*/{RUN}"))}
+        named = [name for row in self.shown()["rows"] for name in row["runs"]]
+        return [inside[name] for name in dict.fromkeys([*named, *inside]) if name in inside]
+
+    def drawn_from(self) -> dict[str, Any]:
+        """What its pictures show."""
+        found = self.shown()
+        rows = [row for row in found["rows"] if row.get("score")]
+        if found["problem"] or not rows:
+            raise Refused(422, "no_score", found["problem"] or f"no step of {self.name} has a score yet")
+        return {"rows": rows, "quality": rows[0]["metric"], "best": found["chosen"]}
+
+    def chart(self, picture: str, data: dict[str, Any], language: str) -> Any:
+        from stairs.pictures import climb
+
+        quality = worded(data["quality"])[language] if data["quality"] in QUALITIES else data["quality"].replace("_", " ")
+        if picture == "staircase":
+            return climb.staircase(data["rows"], quality, data["best"])
+        return climb.frontier(data["rows"], quality, worded("axis_seconds")[language])
+
+
+def read(folder: Path) -> dict[str, Any]:
+    with (folder / REPORT).open("rb") as file:
+        content = file.read(LARGEST + 1)
+    if len(content) > LARGEST:
+        raise ValueError
+    found = json.loads(content)
+    if not isinstance(found, dict):
+        raise ValueError
+    return found
+
+
+def checked(report: dict[str, Any]) -> dict[str, Any]:
+    """A report as the page shows it; whatever is not as a climb writes it raises."""
+    told, asks = report["recommendation"], report["settings"]["asks"]
+    counts = report["examples"]
+    return {
+        "rows": [row_of(row) for row in report["rows"]],
+        "chosen": [] if told is None else [short(name) for name in told["steps"]],
+        "names": None if told is None else listed([short(name) for name in told["steps"]]),
+        "recommended": texts(advice(told, asks)),
+        "data": join_sentences([described(report, counts), *rule_of(told, counts)]) if asks else None,
+    }
+
+
+def described(report: dict[str, Any], counts: dict[str, Any]) -> dict[str, str]:
+    return worded("data", **{name: number(counts[name]) for name in ("train", "dev", "test")}, asks=short(report["settings"]["asks"]))
+
+
+def rule_of(told: dict[str, Any] | None, counts: dict[str, Any]) -> list[dict[str, str]]:
+    """What the test separates, and the rule of the recommendation."""
+    if told is None:
+        return []
+    least = told["separates"] if told["separates"] is None else number(told["separates"])
+    return [limits({"separates": least}, number(counts["test"])), texts(told["rule"])]
+
+
+def texts(found: dict[str, str]) -> dict[str, str]:
+    """A text in every language, none of them longer than a page can bear."""
+    if not all(isinstance(found[language], str) for language in LANGUAGES):
+        raise TypeError
+    return {language: found[language][:LONGEST_TEXT] for language in LANGUAGES}
+
+
+def row_of(row: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {"step": short(row["step"]), "runs": [str(row[name]) for name in ("run", "read_by") if name in row]}
+    if "run" not in row:
+        reason = "not_tried" if "not_tried" in row else "failed"
+        return {**found, reason: str(row[reason])[:LONGEST_REASON]}
+    found |= {name: number(row[name]) for name in ("cpu_seconds", "seconds", "parameters", "megabytes")}
+    found |= {name: number(row[name]) for name in ("training_mb", "answering_mb") if row.get(name) is not None}
+    found["adopted"] = bool(row.get("adopted"))
+    if "bits_per_character" in row:
+        found["bits"] = number(row["bits_per_character"]["value"])
+    if "score" in row:
+        score = {name: number(row["score"][name], -MOST) for name in ("value", "low", "high")}
+        found |= {"score": score, "metric": short(row["metric"]), "ms_per_text": number(row["ms_per_text"])}
+    return found
+
+
+def number(value: Any, least: float = 0) -> float:
+    if isinstance(value, bool) or not least <= value <= MOST:  # neither is NaN
+        raise ValueError
+    return value
+
+
+def short(name: Any) -> str:
+    if not isinstance(name, str):
+        raise TypeError
+    return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"

@@ -1,0 +1,304 @@
+"""stairs tune: from a labelled file to an answer, as a user types it."""
+
+import json
+
+import pytest
+from small import QUESTION, SENTENCES, encoder, examples
+
+from stairs.cli import main
+from stairs.tasks import BothWays, Encode, Window
+from stairs.tasks.baseline_comparison import judge_beside
+from stairs.tasks.parts.supervised import Examples
+from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
+from stairs.training.one_pass import learn_at_once
+
+QUICK = ("--epochs", "6", "--batch-examples", "8", "--learning-rate", "0.003", "--precision", "fp32", "--threads", "1")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    tokenizer = Tokenizer.train(TokenizerSpec("wordpiece", vocab_size=200), lambda: [[*SENTENCES, QUESTION]])
+    learn_at_once(tmp_path / "bert", {"seed": 0}, lambda: Encode(encoder("bert", tokenizer), tokenizer), lambda task: {})
+    return tmp_path
+
+
+def write(folder, asks, count=80):
+    given = examples(asks, count)
+    if asks in ("classify", "compare"):
+        columns = {"classify": ("text", "label"), "compare": ("first", "second", "label")}[asks]
+        rows = [columns, *([getattr(example, column) for column in columns] for example in given)]
+        (folder / "labels.tsv").write_text("".join("\t".join(row) + "\n" for row in rows))
+        return "labels.tsv"
+    if asks == "tag":
+        (folder / "labels.tsv").write_text("\n".join("".join(f"{a}\t{b}\n" for a, b in zip(e.words, e.tags, strict=True)) for e in given))
+        return "labels.tsv"
+    asked = [
+        {"context": e.passage, "qas": [{"id": str(i), "question": e.question, "answers": [{"text": t, "answer_start": a} for a, t in e.answers]}]}
+        for i, e in enumerate(given)
+    ]
+    (folder / "labels.json").write_text(json.dumps({"version": "1.1", "data": [{"title": "", "paragraphs": asked}]}))
+    return "labels.json"
+
+
+@pytest.mark.parametrize(
+    ("asks", "given", "expected"),
+    [
+        ("classify", ["soup and rice in Rome today ."], "food"),
+        ("compare", ["soup today", "--second", "rice today"], "same"),
+        ("tag", ["rice and soup in Rome today ."], "rice/O and/O soup/O in/O Rome/B-place today/O ./O"),
+        ("span", [QUESTION, "--second", "soup and rice in Kyoto today ."], "Kyoto"),
+    ],
+)
+def test_from_a_file_to_an_answer(asks, given, expected, folder, capsys):
+    file = write(folder, asks, 200)
+    assert main(["tune", "bert", file, "--task", asks, "--out", "run", "--transfer", "full", *QUICK, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["run"] == "run" and 0 <= told["dev"]["error"]["value"] <= 1
+    assert json.loads((folder / "run" / "report.json").read_text())["dev"] == told["dev"]
+    assert main(["ask", "run", *given]) == 0
+    said = capsys.readouterr().out.strip()
+    if asks == "compare":  # a hard one for so small a model
+        assert said in ("same", "other")
+    else:
+        assert said == expected
+    assert main(["score", "run", file, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["error"]["value"] <= (0.8 if asks == "compare" else 0.3)
+
+
+def test_the_report_for_people(folder, capsys):
+    assert main(["tune", "bert", write(folder, "classify"), *QUICK]) == 0
+    shown = capsys.readouterr().out
+    assert "runs/labels-classify-bert: accuracy" in shown and "macro f1" in shown and "precision  recall" in shown and "chances are off by" in shown
+    assert "on the validation examples" in shown and "on the test examples" in shown
+
+
+@pytest.mark.parametrize("transfer", ["features", "frozen", "top"])
+def test_other_transfers(transfer, folder, capsys):
+    flags = ["--transfer", transfer, "--epochs", "2", "--batch-examples", "8", "--precision", "fp32", "--threads", "1", "--json"]
+    assert main(["tune", "bert", write(folder, "classify"), *flags]) == 0
+    assert json.loads(capsys.readouterr().out)["dev"]["texts"] == 8
+
+
+def test_few_examples_are_learnt_in_two_ways_and_the_better_is_kept(folder, capsys):
+    file = write(folder, "classify")
+    for _ in range(2):
+        assert main(["tune", "bert", file, "--out", "run", *QUICK, "--json"]) == 0
+    shown = capsys.readouterr()
+    first, second = (json.loads(line) for line in shown.out.splitlines())
+    assert first == second and set(first["dev"]["choice"]["validation_error"]) == {"features", "full"}
+    assert "error on 8 validation examples: features" in shown.err and "is kept" in shown.err
+    assert main(["tune", "bert", file, "--out", "run", "--transfer", "top", *QUICK]) == 2
+    assert "was begun with transfer." in capsys.readouterr().err
+
+
+def write_scores(folder):
+    kinds = {**dict.fromkeys(("soup", "rice", "beans"), 0), **dict.fromkeys(("rain", "snow", "wind"), 1)}
+    rows = [f"{a} and {a} today .\t{b} in Rome .\t{5 * (kinds[a] == kinds[b])}.5\n" for a in kinds for b in kinds]
+    (folder / "scores.tsv").write_text("first\tsecond\tscore\n" + "".join(rows))
+    return "scores.tsv"
+
+
+def test_a_sentence_encoder_learns_scores_through_its_cosine(folder, capsys):
+    file = write_scores(folder)
+    assert main(["tune", "bert", file, "--task", "compare", "--out", "run", *QUICK, "--json"]) == 0
+    shown = capsys.readouterr()
+    told = json.loads(shown.out)
+    assert "a sentence encoder learns scores through its cosine" in shown.err
+    assert set(told["dev"]["choice"]["validation_error"]) == {"features-bi-encoder", "full-bi-encoder"}
+    assert told["dev"]["baseline"]["name"] == "untuned cosine" and told["dev"]["baseline"]["metric"] == "spearman"
+    assert main(["ask", "run", "soup and soup today .", "--second", "rice in Rome ."]) == 0
+    assert main(["embed", "run", "soup today"]) == 0
+    assert main(["score", "run", file, "--json"]) == 0
+    assert "spearman" in capsys.readouterr().out
+    assert main(["convert", "run", "sentence-transformers", "--out", "folder"]) == 0
+    assert main(["adopt", "folder", "--out", "again"]) == 0
+    capsys.readouterr()
+    vectors = []
+    for run in ("run", "again"):
+        assert main(["embed", run, "soup and rice today .", "--json"]) == 0
+        vectors.append(json.loads(capsys.readouterr().out)[0]["vector"])
+    assert vectors[0] == pytest.approx(vectors[1], abs=1e-5)
+    assert main(["tune", "bert", file, "--task", "compare", "--head", "cross-encoder", "--transfer", "full", "--out", "cross", *QUICK]) == 0
+    assert json.loads((folder / "cross" / "run.json").read_text())["task"] == "compare"
+
+
+def test_what_is_no_better_than_the_cheapest_alternative_is_said(folder, capsys):
+    flags = ("--transfer", "full", "--steps", "1", "--learning-rate", "1e-9", "--precision", "fp32", "--threads", "1")
+    assert main(["tune", "bert", write(folder, "classify"), "--out", "run", *flags]) == 0
+    shown = capsys.readouterr().out
+    assert "the cheapest alternative, tfidf" in shown and "it gives one label, " in shown
+    baseline = json.loads((folder / "run" / "report.json").read_text())["dev"]["baseline"]
+    assert baseline["name"] == "tfidf" and baseline["value"] > 0.9 and not baseline["beaten"]
+
+
+def test_few_examples_are_gone_over_more_often_unless_epochs_are_given(folder, capsys):
+    file = write(folder, "classify")
+    flags = ("--transfer", "frozen", "--batch-examples", "8", "--precision", "fp32", "--threads", "1")
+    assert main(["tune", "bert", file, "--out", "long", *flags]) == 0
+    assert "25 epochs instead of 10, since an epoch of 64 rows is 8 updates" in capsys.readouterr().err
+    assert main(["tune", "bert", file, "--out", "short", "--epochs", "2", *flags]) == 0
+    assert "epochs instead" not in capsys.readouterr().err
+    told = [json.loads((folder / run / "run.json").read_text())["training"]["epochs"] for run in ("long", "short")]
+    assert told == [25.0, 2.0]
+
+
+def test_a_mix_of_layers_and_a_reader_of_words(folder, capsys):
+    words = Tokenizer.train(TokenizerSpec("words"), lambda: [[*SENTENCES, QUESTION]])
+    learn_at_once(folder / "elmo", {"seed": 0}, lambda: BothWays(encoder("elmo", words), words), lambda task: {})
+    learn_at_once(folder / "vectors", {"seed": 0}, lambda: Window(encoder("skipgram", words), words), lambda task: {})
+    file = write(folder, "classify", 120)
+    flags = ["--transfer", "frozen", "--place", "both", "--reader", "16", *QUICK]
+    assert main(["tune", "elmo", file, "--word-vectors", "vectors", "--out", "run", *flags]) == 0
+    shown = capsys.readouterr().out
+    assert shown.count("it reads 0.") == 2 and "of layer 2, times" in shown
+    assert json.loads((folder / "run" / "report.json").read_text())["dev"]["accuracy"]["value"] > 0.7
+    assert main(["ask", "run", "soup and wombats in Rome today ."]) == 0
+    assert main(["tune", "elmo", file, "--word-vectors", "elmo", "--out", "other", *flags]) == 2
+    assert "elmo is a run of elmo, which has no vectors of words alone" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("step", ["words", "ngram"])
+def test_steps_that_need_no_run(step, folder, capsys):
+    file = write(folder, "classify")
+    assert main(["tune", step, file, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["dev"]["accuracy"]["value"] > 0.8
+    assert main(["tune", step, write(folder, "compare"), "--task", "compare"]) == 2
+    assert f"{step} learns to classify alone; for compare give a run" in capsys.readouterr().err
+
+
+def test_it_reads_the_texts_first(folder, capsys):
+    file = write(folder, "classify")
+    assert main(["tune", "bert", file, "--adapt", "2", "--out", "run", *QUICK, "--json"]) == 0
+    capsys.readouterr()
+    assert (folder / "run-adapted" / "model").is_dir() and (folder / "run" / "model").is_dir()
+    assert main(["ask", "run-adapted", "soup and ___ in Rome today ."]) == 0
+
+
+def test_the_nearest_of_the_texts_of_a_file(folder, capsys):
+    (folder / "texts.txt").write_text("\n".join(SENTENCES[:20]))
+    assert main(["tune", "bert", "texts.txt", "--task", "similar", "--out", "near"]) == 0
+    assert "near: 20 texts" in capsys.readouterr().out
+    assert main(["ask", "near", SENTENCES[3], "--top", "2"]) == 0
+    assert capsys.readouterr().out.splitlines()[0] == f"1.00  {SENTENCES[3]}"
+
+
+def test_a_finished_run_is_not_trained_again_and_other_data_is_refused(folder, capsys):
+    file = write(folder, "classify")
+    for _ in range(2):
+        assert main(["tune", "bert", file, "--out", "run", *QUICK, "--json"]) == 0
+    first, second = (json.loads(line) for line in capsys.readouterr().out.splitlines())
+    assert first == second
+    write(folder, "classify", 60)
+    assert main(["tune", "bert", file, "--out", "run", *QUICK]) == 2
+    assert "was begun with data.corpus" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ([], "a run and a file of labelled examples are needed"),
+        (["bert"], "a run and a file of labelled examples are needed"),
+        (["bert", "labels.tsv", "--most", "0"], "--most 0 is below 1"),
+        (["bert", "labels.tsv", "--adapt", "-1"], "--adapt -1.0 is not between"),
+        (["bert", "labels.tsv", "--transfer", "top", "--top-layers", "9"], "--top-layers 9 of bert: it has 2 blocks"),
+        (["bert", "labels.tsv", "--layer-decay", "2"], "--layer-decay 2.0 is not between 0 and 1"),
+        (["bert", "labels.tsv", "--layers", "7"], "bert has no layer 7; it has 2, numbered from 0"),
+        (["bert", "labels.tsv", "--head", "bi-encoder"], "--head bi-encoder is for scores of pairs, and these are examples for classify"),
+        (["nowhere", "labels.tsv"], "nowhere"),
+        (["bert", "nowhere.tsv"], "nowhere.tsv"),
+    ],
+)
+def test_what_cannot_be(arguments, says, folder, capsys):
+    write(folder, "classify")
+    assert main(["tune", *arguments]) == 2
+    said = capsys.readouterr().err
+    assert says in said and said.count("\n") <= 3
+
+
+@pytest.mark.parametrize(
+    ("rows", "says"),
+    [
+        ("text\tlabel\nsoup\tfood\nrice\tfood\n" * 1, "have the label 'food'; at least two are needed"),
+        ("text\n" + "soup\n" * 5, "no column for label"),
+        ("first\nsoup\nrice\n", "no column"),
+    ],
+)
+def test_files_that_cannot_be_learnt_from(rows, says, folder, capsys):
+    (folder / "labels.tsv").write_text(rows)
+    (folder / "dev.tsv").write_text("text\tlabel\nsoup\tfood\nrain\tweather\n")
+    assert main(["tune", "bert", "labels.tsv", "--task", "classify", "--dev", "dev.tsv", "--test", "dev.tsv"]) == 2
+    assert says in capsys.readouterr().err
+
+
+def test_a_label_of_the_test_file_alone(folder, capsys):
+    file = write(folder, "classify")
+    (folder / "test.tsv").write_text("text\tlabel\nsoup\tfood\nrain\tnews\n")
+    assert main(["tune", "bert", file, "--test", "test.tsv", *QUICK]) == 2
+    assert "test.tsv:3: the label 'news' was not in the training file" in capsys.readouterr().err
+
+
+def test_the_metric_that_chooses_the_weights_is_kept_with_the_run(folder, capsys):
+    file = write(folder, "classify")
+    assert main(["tune", "bert", file, "--out", "run", "--metric", "macro_f1", *QUICK, "--json"]) == 0
+    dev = json.loads(capsys.readouterr().out)["dev"]
+    assert dev["error"]["value"] == pytest.approx(1 - dev["macro_f1"]["value"])
+    assert main(["tune", "bert", file, "--out", "run", *QUICK]) == 2
+    assert "settings.metric = 'macro_f1' and now 'accuracy' came" in capsys.readouterr().err
+    assert main(["tune", "bert", file, "--out", "other", "--metric", "f1", *QUICK]) == 2
+    assert "--metric f1 does not fit these examples for classify; choose accuracy or macro_f1" in capsys.readouterr().err
+    assert main(["tune", "bert", file, "--task", "similar", "--metric", "f1"]) == 2
+    assert "similar has one only: leave it out" in capsys.readouterr().err
+
+
+def test_the_test_examples_are_judged_and_neither_taught_nor_chosen_by(folder, capsys, monkeypatch):
+    learnt, judged = [], {}
+
+    def examples_of(train, dev, *rest):
+        learnt.extend((*train, *dev))
+        return Examples(train, dev, *rest)
+
+    def judge(task, own, *rest):
+        judged[len(judged)] = list(own)
+        return judge_beside(task, own, *rest)
+
+    monkeypatch.setattr("stairs.tasks.parts.supervised.Examples", examples_of)
+    monkeypatch.setattr("stairs.tasks.baseline_comparison.judge_beside", judge)
+    assert main(["tune", "bert", write(folder, "classify", 100), "--transfer", "features", "--out", "run", *QUICK, "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert [report[part]["texts"] for part in ("dev", "test")] == [10, 10] == [len(own) for own in judged.values()]
+    assert len({example.where for example in learnt}) == 90 and not {example.where for example in judged[1]} & {example.where for example in learnt}
+
+
+def test_at_most_so_many_examples_shrink_what_is_held_out_too(folder, capsys):
+    assert main(["tune", "words", write(folder, "classify", 400), "--most", "80", "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert [report[part]["texts"] for part in ("dev", "test")] == [10, 10]
+    rows = ["text\tlabel", *(f"soup number {i}\t{'food' if i < 50 else 'weather'}" for i in range(100))]
+    (folder / "sorted.tsv").write_text("\n".join(rows))
+    assert main(["tune", "words", "sorted.tsv", "--most", "20", "--json"]) == 0, "the first twenty have one label only"
+
+
+def test_examples_that_the_training_file_holds_as_well_are_counted(folder, capsys):
+    file = write(folder, "classify", 100)
+    (folder / "test.tsv").write_text((folder / file).read_text().replace(" and ", "  AND "))
+    assert main(["tune", "words", file, "--test", "test.tsv", "--out", "run"]) == 0
+    assert "90 of the 100 examples of test.tsv are in labels.tsv as well, but for case and spaces" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("column", "says"),
+    [
+        ("writer", "labels.tsv:1: no column 'writer' for --group; name one of"),
+        ("one", "all 40 examples have 'a' in --group one"),
+        ("two", "--group two makes 2 groups, too few for 3 parts"),
+        ("label", "the group 'food' of --group label holds all examples of the label 'food'"),
+    ],
+)
+@pytest.mark.parametrize("command", [["tune", "words", "labels.tsv"], ["climb", "--labels", "labels.tsv", "--budget", "60s"]])
+def test_columns_that_cannot_part_the_groups(command, column, says, folder, capsys):
+    rows = [f"text {i}\t{('food', 'weather', 'other')[i % 3]}\ta\t{i % 2}" for i in range(40)]
+    (folder / "labels.tsv").write_text("\n".join(["text\tlabel\tone\ttwo", *rows]))
+    assert main([*command, "--task", "classify", "--group", column]) == 2
+    said = capsys.readouterr().err
+    assert says in said and "Traceback" not in said

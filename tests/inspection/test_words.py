@@ -1,0 +1,70 @@
+"""Questions about words: sums, spellings, texts, and what a picture of an answer shows."""
+
+import numpy as np
+import pytest
+
+from stairs.errors import BadInput
+from stairs.formats.word_vectors.vector_reader import Read
+from stairs.formats.word_vectors.vector_writer import adopted
+from stairs.inspection.words import drawable, neighbours, question, spellings, summands
+from stairs.tasks import Window
+
+WORDS = ["king", "queen", "man", "woman", "well-known", "c++", "国王", "knig", "wing"]
+
+
+@pytest.fixture(scope="module")
+def task():
+    vectors = np.random.default_rng(0).normal(size=(len(WORDS), 6)).astype(np.float32)
+    return Window(*adopted(Read(WORDS, vectors, "")))
+
+
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        ("king", [(1, "king")]),
+        ("king - man + woman", [(1, "king"), (-1, "man"), (1, "woman")]),
+        ("- man + king", [(-1, "man"), (1, "king")]),
+        ("king-man+woman", [(1, "king"), (-1, "man"), (1, "woman")]),
+        ("well-known", [(1, "well-known")]),
+        ("well-known - king", [(1, "well-known"), (-1, "king")]),
+        ("c++", [(1, "c++")]),
+        ("ill-known", [(1, "ill-known")]),
+        ("old king", [(1, "old king")]),
+    ],
+)
+def test_a_sum_is_told_from_a_word_with_signs(task, text, terms):
+    assert summands(task.tokenizer, text) == terms
+
+
+def test_a_sum_is_of_vectors_of_length_one(task):
+    rows = task.model.vectors_of()[5:].astype(np.float64)
+    units = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    assert np.allclose(question(task, "king - man + woman").vector, units[0] - units[2] + units[3])
+    assert np.allclose(question(task, "KING").vector, rows[0])  # the vocabulary has small letters only
+    assert question(task, "king  －  man").text == "king - man"
+
+
+def test_nearest_spellings_come_first_and_of_equals_the_more_frequent(task):
+    assert spellings(task.tokenizer, "kign") == ["king", "knig", "wing"]  # letters exchanged are one mistake
+    assert spellings(task.tokenizer, "国主")[0] == "国王"
+    assert spellings(task.tokenizer, "x" * 40) == []
+    with pytest.raises(BadInput, match=r"'queem' is not in the vocabulary of this run; did you mean queen"):
+        neighbours(task, "queem - man")
+
+
+def test_a_text_of_known_and_unknown_words(task):
+    found = neighbours(task, "king zebra woman", top=len(WORDS))
+    assert found["words"] == ["king", "woman"]
+    assert {entry["word"] for entry in found["near"]} == set(WORDS) - {"king", "woman"}
+    cosines = [entry["cosine"] for entry in found["near"]]
+    assert cosines == sorted(cosines, reverse=True)
+    with pytest.raises(BadInput, match="no word of"):
+        neighbours(task, "zebra giraffe")
+
+
+def test_what_is_drawn(task):
+    shown = drawable(task, [neighbours(task, "king - man + woman", top=2)])
+    assert list(shown)[:4] == ["king", "man", "woman", "king - man + woman"] and len(shown) == 6
+    assert [word.group for word in shown.values()] == ["asked with"] * 3 + ["their sum"] + ["near"] * 2
+    both = drawable(task, [neighbours(task, "king", top=3), neighbours(task, "queen", top=3)])
+    assert both["king"].group == "king" and {word.group for word in both.values()} <= {"king", "queen"}

@@ -1,0 +1,108 @@
+"""Every look has a picture, and every picture can be drawn of what its look gives."""
+
+import base64
+import itertools
+import json
+import struct
+import zlib
+
+import pytest
+from gallery import OPTIONS, TEXT, TEXTS, runs
+
+from stairs.inspection.views import LOOKS, fitting, look
+from stairs.pictures import attention, labels, style, tokens, words
+from stairs.pictures.catalogue import PICTURES, draw
+from stairs.pictures.curves import curves
+from stairs.pictures.image_files import drawn
+
+CONFUSION = {"split": "dev", "labels": ["好", "坏"], "counts": [[3, 1], [0, 4]]}
+NEAR = [("soup and bread", "food", 0.9), ("很长的中文" * 40, "一个很长很长很长的标签", 0.5), ("x" * 300, "constructor", -0.1)]
+NEAREST = {"text": "soup", "label": "food", "chance": 0.8, "near": [
+    {"text": text, "label": label, "cosine": cosine, "where": "labels.csv:2"} for text, label, cosine in NEAR
+]}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def tasks(tmp_path_factory):
+    return runs(tmp_path_factory.mktemp("world"))
+
+
+@pytest.fixture(scope="module")
+def shown(tasks):
+    """Of each picture what the first run that has it shows."""
+    found = {"confusion": CONFUSION, "nearest": NEAREST}
+    for task in tasks.values():
+        for name in fitting(task):
+            if name not in found:
+                found[name] = json.loads(json.dumps(look(task, name, TEXTS.get(name, TEXT), **OPTIONS.get(name, {}))))
+    return found
+
+
+def test_looks_and_pictures_have_the_same_names(shown):
+    assert list(PICTURES) == list(LOOKS) and set(shown) == set(LOOKS)
+
+
+@pytest.mark.parametrize("name", LOOKS)
+def test_each_is_drawn(name, shown):
+    assert drawn(PICTURES[name](shown[name]), ".svg").startswith(b"<svg")
+
+
+def test_one_line_from_a_task_to_a_chart(tasks):
+    assert draw(tasks["bert"], "attention", TEXT, layer=1).to_dict()["width"] > 100
+
+
+def test_words_that_mean_something_to_javascript_are_drawn_in_their_order():
+    names = ["toString", "constructor", "a", "__proto__"]
+    square = [[1.0] * 4] * 4
+    steps = [{"step": name, "minutes": minute, "value": minute} for name in names for minute in (1, 2)]
+    charts = [
+        words.strips(names, square),
+        labels.confusion({"split": "dev", "labels": names, "counts": square}),
+        curves(steps, [{"step": "valueOf", "value": 1.0}]),
+        tokens.neighbours({"answers": [{"question": name, "near": [{"word": name, "cosine": 0.5}]} for name in names]}),
+    ]
+    for chart in charts:
+        svg = drawn(chart, ".svg").decode()
+        places = [svg.index(f">{name}<") if f">{name}<" in svg else svg.index(f">{name} <") for name in names]
+        assert places == sorted(places)
+
+
+def test_boxes_run_as_text_does_and_stay_on_the_page():
+    pieces = [{"name": name, "colour": style.BLUE, "strength": 2.0, "says": ""} for name in ["word", "很长的中文词"] * 40]
+    placed, end = tokens.laid_out(pieces, 10)
+    assert all(box["x"] < box["x2"] <= style.WIDTH and 10 <= box["y"] < box["y2"] <= end for box in placed)
+    for box, other in itertools.pairwise(placed):
+        assert other["y"] > box["y"] or other["x"] >= box["x2"]
+    assert {box["opacity"] for box in placed} == {tokens.DARKEST}
+
+
+def test_long_texts_are_wrapped_between_words_and_cut():
+    assert labels.wrapped("soup and bread", 500, 3) == ["soup and bread"]
+    lines = labels.wrapped("soup and bread " * 20, 100, 3)
+    assert len(lines) == 3 and lines[2].endswith("…") and all(style.across(line) <= 100 and line[0] != " " for line in lines)
+    assert labels.wrapped("中文" * 9, 48, 9)[0] == "中文中文" and labels.wrapped("x" * 30, 70, 9) == ["x" * 10] * 3
+    said = json.dumps(labels.nearest(NEAREST).to_dict(), ensure_ascii=False)
+    assert "of the 3 nearest texts 1 have that label" in said and said.count(style.ORANGE) == 2
+
+
+def test_tokens_are_written_for_people():
+    written = [style.shown(token) for token in (" man", "▁man", "man</w>", "\n", "人", "x" * 60)]
+    assert written == ["␣man", "␣man", "man␣", "⏎", "人", "x" * 39 + "…"]
+    assert style.across("人人") > style.across("ab")
+
+
+def test_an_image_has_a_pixel_for_each_number():
+    kind, coded = attention.image([[0.0, 1.0, 0.5], [2.0, 0.25, 0.0]], "#2f7ed8").split(",")
+    png = base64.b64decode(coded)
+    assert kind == "data:image/png;base64" and struct.unpack(">II", png[16:24]) == (3, 2)
+    size = struct.unpack(">I", png[33:37])[0]
+    rows = zlib.decompress(png[41 : 41 + size])
+    assert len(rows) == 2 * (1 + 3 * 4) and rows[1:4] == bytes.fromhex("2f7ed8") and list(rows[4:13:4]) == [0, 255, 130] and rows[17] == 255
+
+
+def test_a_sure_classifier_is_drawn_by_its_log_odds():
+    words = [{"word": "good", "fall": 0.0001, "log_odds": 3.0}, {"word": "but", "fall": 0.0, "log_odds": -1.5}]
+    said = json.dumps(tokens.reasons({"text": "good but", "label": "1", "chance": 1.0, "words": words}).to_dict(), ensure_ascii=False)
+    assert "log-odds" in said and "+3.0" in said and "−1.5" in said
+    moved = [{**words[0], "fall": 0.4}, words[1]]
+    assert "+40" in json.dumps(tokens.reasons({"text": "good but", "label": "1", "chance": 0.9, "words": moved}).to_dict())

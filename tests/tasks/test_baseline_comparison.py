@@ -1,0 +1,82 @@
+"""What a tuned model has to beat, and what is said when it does not."""
+
+import numpy as np
+import pytest
+
+from stairs.tasks.baseline_comparison import alternatives, judge_beside, verdict
+from stairs.text.examples import Pair, Span, Tagged, Text
+
+TEXTS = [Text(f"{word} is what we have {number}", "food" if word in ("soup", "rice") else "weather")
+         for number in range(6) for word in ("soup", "rice", "rain")]  # fmt: skip
+PAIRS = [Pair("a", "b", "same")] * 20 + [Pair("a", "c", "other")] * 10
+
+
+class Letters:
+    """Vectors that count letters."""
+
+    def vectors(self, texts):
+        return np.array([[text.count(letter) for letter in "abc"] for text in texts], np.float32)
+
+
+class Says:
+    """A task that gives these answers."""
+
+    def __init__(self, asks, answers, **report):
+        self.asks, self.answers, self.report = asks, answers, report
+
+    def judge(self, examples):
+        return dict(self.report), self.answers
+
+
+def baseline(asks, train, examples, metric, answers, source=None):
+    return judge_beside(Says(asks, answers), examples, alternatives(train, source), metric)["baseline"]
+
+
+def test_tfidf_is_the_alternative_where_words_tell_the_label():
+    found = baseline("classify", TEXTS, TEXTS, "accuracy", ["food"] * len(TEXTS))
+    assert (found["name"], found["metric"], found["value"], found["beaten"]) == ("tfidf", "accuracy", 1.0, False)
+
+
+def test_the_most_frequent_label_is_the_alternative_for_pairs_with_labels():
+    right = baseline("compare", PAIRS, PAIRS, "accuracy", [pair.label for pair in PAIRS])
+    assert right["name"] == "majority" and right["value"] == pytest.approx(2 / 3) and right["beaten"]
+
+
+def test_the_cosine_of_the_untuned_encoder_is_the_alternative_for_scores():
+    pairs = [Pair("aab", "aab", score=3.0), Pair("aab", "abb", score=2.0), Pair("a", "c", score=1.0)]
+    found = baseline("compare", pairs, pairs, "spearman", [0.1, 0.3, 0.2], Letters())
+    assert found["name"] == "untuned cosine" and found["value"] == pytest.approx(1.0) and not found["beaten"]
+
+
+def test_the_most_frequent_tag_of_a_word_is_the_alternative_for_tags():
+    train = [Tagged(("the", "saw"), ("DET", "NOUN")), Tagged(("we", "saw", "saw"), ("PRON", "VERB", "NOUN"))]
+    asked = [Tagged(("the", "saw", "wombat"), ("DET", "NOUN", "NOUN"))]
+    assert baseline("tag", train, asked, "accuracy", [["DET", "DET", "DET"]])["value"] == 1.0
+
+
+def test_the_sentence_that_shares_most_words_is_the_alternative_for_spans():
+    passage = "It rained in Rome. Kyoto was founded in 794. Nobody came."
+    asked = [Span("When was Kyoto founded?", passage, ((19, "Kyoto was founded in 794."),))]
+    assert baseline("span", asked, asked, "f1", ["Rome"])["value"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("answers", "says"),
+    [
+        ([pair.label for pair in PAIRS], None),
+        (["same"] * 19 + ["other"] + ["same"] * 9 + ["other"], "this is not better, as far as these examples tell, than the cheapest alternative"),
+        (["other"] * 20 + ["same"] * 10, "this is worse than the cheapest alternative, majority: accuracy 0.0000 against 0.6667 on held-out"),
+    ],
+)
+def test_what_was_not_beaten_is_said(answers, says):
+    share = sum(a == pair.label for a, pair in zip(answers, PAIRS, strict=True)) / len(PAIRS)
+    report = judge_beside(Says("compare", answers, accuracy={"value": share}), PAIRS, alternatives(PAIRS, None), "accuracy")
+    found = verdict(report, "held-out examples")
+    assert found == [] if says is None else len(found) == 1 and says in found[0]
+
+
+@pytest.mark.parametrize(("asks", "answers"), [("compare", ["same"] * 30), ("tag", [["O", "O"], ["O"]])])
+def test_one_label_for_everything_is_said(asks, answers):
+    examples = PAIRS if asks == "compare" else [Tagged(("a", "b"), ("B-X", "O")), Tagged(("c",), ("O",))]
+    report = judge_beside(Says(asks, answers, accuracy={"value": 0.5}), examples, alternatives(examples, None), "accuracy")
+    assert verdict(report, "the texts")[-1] == f"it gives one label, {answers[0][-1] if asks == 'tag' else 'same'!r}, to all of the texts"

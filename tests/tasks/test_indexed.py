@@ -1,0 +1,83 @@
+"""Tasks that keep vectors and look among them: the nearest texts, and the senses of words."""
+
+import numpy as np
+import pytest
+from small import SENTENCES, encoder
+
+from stairs.errors import BadInput, Unsupported
+from stairs.tasks import Encode, NextToken, Sense, Similar, Window
+from stairs.text.examples import Pair, Sensed
+from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
+from stairs.training.one_pass import learn_at_once
+from stairs.training.run import load
+
+BANKS = [("money in the bank today", "bank%1"), ("the bank of the river", "bank%2")]
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return Tokenizer.train(TokenizerSpec("wordpiece", vocab_size=250), lambda: [[*SENTENCES, *(text for text, _ in BANKS)]])
+
+
+@pytest.fixture(scope="module")
+def bert(tokenizer):
+    return Encode(encoder("bert", tokenizer), tokenizer)
+
+
+def sensed(text, sense):
+    words = tuple(text.split())
+    return Sensed(words, tuple(f"{word}.n" for word in words), ((words.index("bank"), sense),), "file:1")
+
+
+def test_the_nearest_text_is_the_text_itself(bert, tmp_path):
+    learn_at_once(tmp_path / "run", {"seed": 0}, lambda: Similar(bert, SENTENCES[:40]), lambda task: {"texts": 40})
+    task = load(tmp_path / "run")
+    found = task.answer(SENTENCES[7], top=3)["near"]
+    assert len(found) == 3 and found[0]["text"] == SENTENCES[7] and found[0]["cosine"] == pytest.approx(1, abs=1e-5)
+    assert task.answer("soup", second="soup")["cosine"] == pytest.approx(1, abs=1e-5)
+    np.testing.assert_allclose(task.vectors(SENTENCES[:3]), bert.vectors(SENTENCES[:3]))
+
+
+def test_cosines_are_judged_by_scores(bert):
+    pairs = [Pair(SENTENCES[0], SENTENCES[0], None, 5.0), Pair(SENTENCES[0], SENTENCES[200], None, 1.0), Pair(SENTENCES[0], SENTENCES[1], None, 3.0)]
+    assert Similar(bert).evaluate(pairs)["spearman"]["value"] > 0.4
+    with pytest.raises(BadInput, match="file:9: this pair has a label and no score"):
+        Similar(bert).evaluate([Pair("soup", "rain", "same", None, "file:9")])
+    with pytest.raises(BadInput, match="holds no texts"):
+        Similar(bert).answer("soup")
+
+
+@pytest.mark.parametrize("step", ["bert", "gpt", "skipgram"])
+def test_senses_are_told_by_their_neighbours(step, tokenizer, tmp_path):
+    cutter = tokenizer if step != "skipgram" else Tokenizer.train(TokenizerSpec("words"), lambda: [[*SENTENCES, *(text for text, _ in BANKS)]])
+    whole = {"bert": Encode, "gpt": NextToken, "skipgram": Window}[step](encoder(step, cutter), cutter)
+    train = [sensed(*pair) for pair in BANKS]
+    learn_at_once(tmp_path / "run", {"seed": 0}, lambda: Sense.learned(train, whole), lambda task: task.evaluate(train))
+    task = load(tmp_path / "run")
+    measured = task.evaluate(train)
+    assert measured["words"] == measured["known_words"] == 2 and measured["most_frequent_f1"]["value"] == 0.5
+    if step != "skipgram":  # whose words have one vector each
+        assert measured["f1"]["value"] == 1
+        assert task.answer("money in the *bank* today")["label"] == "bank%1"
+        assert task.answer("the *bank* of the river")["label"] == "bank%2"
+    assert [found["sense"] for found in task.answer("two *banks=bank* today")["senses"]].count("bank%1") == 1
+
+
+def test_a_lemma_that_was_never_seen_has_no_sense(bert):
+    task = Sense.learned([sensed(*pair) for pair in BANKS], bert)
+    unseen = Sensed(("soup", "today"), ("soup.n", "today.r"), ((0, "soup%1"),), "file:1")
+    assert task.evaluate([unseen])["f1"]["value"] == 0
+    with pytest.raises(BadInput, match="no sense of 'soup'"):
+        task.answer("the *soup* is hot")
+    with pytest.raises(BadInput, match="no word is marked"):
+        task.answer("the soup is hot")
+    with pytest.raises(BadInput, match="no word of the file has a sense"):
+        Sense.learned([Sensed(("soup",), ("soup.n",), (), "file:1")], bert)
+
+
+def test_a_step_without_vectors_has_no_senses(tokenizer):
+    from stairs.models.ngram import NGram
+    from stairs.models.settings import NGramConfig
+
+    with pytest.raises(Unsupported, match="ngram has no token vectors to tell senses by"):
+        Sense.learned([sensed(*pair) for pair in BANKS], NextToken(NGram(NGramConfig(**tokenizer.roles)), tokenizer))

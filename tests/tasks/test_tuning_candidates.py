@@ -1,0 +1,76 @@
+"""Which ways to learn are tried."""
+
+import pytest
+from small import SENTENCES, encoder, examples
+
+from stairs.errors import BadInput
+from stairs.models.transfer_options import Transfer
+from stairs.tasks import BiEncoder, Classify, Compare, Encode, MaskedToken
+from stairs.tasks.parts.epochs import epochs_worth
+from stairs.tasks.parts.tuning_candidates import FEW, ways_to_learn
+from stairs.text.examples import Pair
+from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
+
+TEXTS = examples("classify", 20)
+SCORES = [Pair("soup today", "rice today", None, 4.0), Pair("soup today", "rain today", None, 1.0), Pair("wind today", "snow today", None, 3.0)]
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return Tokenizer.train(TokenizerSpec("wordpiece", vocab_size=200), lambda: [SENTENCES])
+
+
+def names(kind, train, transfer, source=None, head="auto", forked=False):
+    return [way.name for way in ways_to_learn(kind, source, train, train, transfer, head, forked)]
+
+
+def test_few_examples_are_learnt_by_a_head_and_by_all_weights_and_many_by_all_weights():
+    auto = Transfer(transfer="auto")
+    assert names(Classify, TEXTS, auto) == ["features", "full"]
+    assert names(Classify, TEXTS * (FEW // len(TEXTS)), auto) == ["full"]
+
+
+@pytest.mark.parametrize(
+    ("transfer", "forked", "expected"),
+    [
+        (Transfer(transfer="top"), False, ["top"]),
+        (Transfer(transfer="auto", whitened=True), False, ["features"]),
+        (Transfer(transfer="auto", place="input"), False, ["full"]),
+        (Transfer(transfer="auto"), True, ["full"]),
+    ],
+)
+def test_where_only_one_way_makes_sense_nothing_else_is_tried(transfer, forked, expected):
+    assert names(Classify, TEXTS, transfer, forked=forked) == expected
+
+
+def test_a_sentence_encoder_learns_scores_through_its_cosine_as_it_pools(tokenizer):
+    source = Encode(encoder("bert", tokenizer), tokenizer, pooling="cls", longest=20)
+    ways = ways_to_learn(Compare, source, SCORES, SCORES, Transfer(transfer="auto"), "auto", False)
+    assert [way.kind for way in ways] == [BiEncoder, BiEncoder]
+    assert {(way.transfer.pooling, way.transfer.longest) for way in ways} == {("cls", 20)}
+
+
+def test_an_encoder_is_tried_with_both_heads_unless_its_cosine_is_good(tokenizer, monkeypatch):
+    source = MaskedToken(encoder("bert", tokenizer), tokenizer)
+    bi_encoders = ["features-bi-encoder", "full-bi-encoder"]
+    for cosine, expected in ((0.2, [*bi_encoders, "features", "full"]), (0.6, bi_encoders)):
+        monkeypatch.setattr("stairs.tasks.parts.tuning_candidates.cosine_scored", lambda *given, cosine=cosine: {"value": cosine})
+        assert names(Compare, SCORES, Transfer(transfer="auto"), source) == expected
+
+
+def test_the_head_that_is_asked_for(tokenizer):
+    source = Encode(encoder("bert", tokenizer), tokenizer)
+    assert names(Compare, SCORES, Transfer(transfer="full"), source, "cross-encoder") == ["full"]
+    assert names(Compare, SCORES, Transfer(transfer="full"), source, "bi-encoder") == ["full-bi-encoder"]
+    with pytest.raises(BadInput, match="--head bi-encoder is for scores of pairs"):
+        names(Classify, TEXTS, Transfer(transfer="full"), source, "bi-encoder")
+
+
+def test_auto_is_no_way_of_one_task(tokenizer):
+    with pytest.raises(BadInput, match="give full, top, frozen or features"):
+        Classify(encoder("bert", tokenizer), tokenizer, Transfer(transfer="auto"), **Classify.learned_from(TEXTS))
+
+
+def test_few_updates_in_an_epoch_make_more_epochs():
+    assert [epochs_worth(updates, 3.0, 200) for updates in (1000, 67, 16, 1, 0)] == [3.0, 3.0, 12.5, 200.0, 200.0]
+    assert epochs_worth(16, 40.0, 200) == 40.0

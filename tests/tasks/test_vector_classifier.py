@@ -1,0 +1,72 @@
+"""Labels from word vectors: words the labels never showed are understood by those they are like."""
+
+import numpy as np
+import pytest
+import torch
+
+from stairs.errors import BadInput
+from stairs.models import MODELS
+from stairs.models.settings import configured
+from stairs.tasks import TASKS
+from stairs.tasks.vector_classifier import ByVectors
+from stairs.tasks.word_vectors import Window
+from stairs.text.examples import Text
+from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
+
+GOOD, BAD = ["lovely", "great", "fine", "好看"], ["dull", "poor", "weak", "难看"]
+
+
+def vectors(step="glove"):
+    """Good words point one way and bad words the other, the rest nowhere in particular."""
+    words = " ".join([*GOOD, *BAD, "a", "film", "story"])
+    tokenizer = Tokenizer.train(TokenizerSpec("words"), lambda: [[words]])
+    model = MODELS[step](configured(step, tokenizer.roles, width=6))
+    torch.manual_seed(0)
+    with torch.no_grad():
+        model.vectors.normal_(0, 0.1)
+        for word in (*GOOD, *BAD):
+            model.vectors[tokenizer.id(word), 0] += 1 if word in GOOD else -1
+        model.counts.fill_(1)
+    return Window(model.eval(), tokenizer)
+
+
+def examples():
+    shown = [(f"a {word} {thing}", label) for words, label in ((GOOD[:2], "good"), (BAD[:2], "bad")) for word in words for thing in ("film", "story")]
+    return [Text(text, label, f"films.csv:{i}") for i, (text, label) in enumerate(shown, 2)]
+
+
+def learned(step="glove"):
+    return ByVectors.learned(examples(), vectors(step))
+
+
+@pytest.mark.parametrize("step", ["cbow", "glove"])
+def test_words_that_no_label_showed_are_understood(step):
+    task = learned(step)
+    assert [task.answer(f"a {word} film")["label"] for word in (*GOOD, *BAD)] == ["good"] * 4 + ["bad"] * 4
+    answer = task.answer("fine")
+    assert sum(answer["chances"].values()) == pytest.approx(1) and list(answer["chances"]) == ["good", "bad"]
+
+
+def test_scaled_features_and_scaled_weights_say_the_same():
+    """The scaling that learning used is in the weights: doubling all vectors and learning again changes no answer."""
+    task, texts = learned(), [f"a {word} story" for word in (*GOOD, *BAD)]
+    twice = vectors()
+    with torch.no_grad():
+        twice.model.vectors *= 2
+        twice.model.contexts *= 2
+    assert np.allclose(task.chances(texts), ByVectors.learned(examples(), twice).chances(texts), atol=1e-4)
+
+
+@pytest.mark.parametrize("more", [[], [Text("a story", "neither", "films.csv:10")]], ids=["two labels", "three labels"])
+def test_saved_and_opened_it_answers_the_same(tmp_path, more):
+    task = ByVectors.learned([*examples(), *more], vectors())
+    task.save(tmp_path)
+    again = TASKS["classify-vectors"].open(tmp_path, task.describe())
+    assert again.step == "glove"
+    for text in ("a lovely film", "难看", "nothing known", ""):
+        assert again.answer(text) == task.answer(text)
+
+
+def test_one_label_is_refused_with_its_place():
+    with pytest.raises(BadInput, match=r"films\.csv:2.*'good'"):
+        ByVectors.learned([Text("a", "good", "films.csv:2"), Text("film", "good", "films.csv:3")], vectors())

@@ -1,0 +1,193 @@
+"""Examples are split by groups: none is torn apart, the labels keep their shares, and the seed alone decides."""
+
+from collections import Counter
+from itertools import combinations
+
+import pytest
+
+from stairs.climb.experiment import parted
+from stairs.errors import BadInput
+from stairs.text.examples import Pair, Span, Tagged, Text, Translation
+from stairs.text.labelled import read
+from stairs.text.labelled.split import count_shared, find_groups, normalize, split
+
+SIZES = {"train": 0.8, "dev": 0.1, "test": 0.1}
+
+
+def sizes(examples, **shares):
+    return {part: share * len(examples) for part, share in (shares or SIZES).items()}
+
+
+def texts(count, labels=("good", "bad"), **more):
+    return [Text(f"text number {i}", labels[i % len(labels)], f"f.csv:{i + 2}", **more) for i in range(count)]
+
+
+def torn(parts, name):
+    """The names that stand in two parts."""
+    sets = [{name(example) for example in parts[part]} for part in ("train", "dev", "test")]
+    return set().union(*(a & b for a, b in combinations(sets, 2)))
+
+
+def test_single_examples_keep_the_shares_of_their_labels_and_the_seed_decides():
+    given = [*texts(900, ("a", "b", "a")), *texts(100, ("c",))]
+    given = [Text(f"{example.text} {i}", example.label) for i, example in enumerate(given)]
+    parts = split(given, sizes(given), 0)
+    counts = {part: Counter(example.label for example in own) for part, own in parts.items()}
+    assert counts == {"train": {"a": 480, "b": 240, "c": 80}, "dev": {"a": 60, "b": 30, "c": 10}, "test": {"a": 60, "b": 30, "c": 10}}
+    assert parts == split(given, sizes(given), 0) and parts != split(given, sizes(given), 1)
+    assert sorted(map(id, given)) == sorted(id(example) for own in parts.values() for example in own)
+    assert all(own == sorted(own, key=given.index) for own in parts.values())
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_groups_of_any_size_stay_whole_and_shares_are_kept_as_well_as_they_allow(seed):
+    given = [Text(f"{g} {i}", "ab"[(i + g) % 3 == 0], group=f"author {g}") for g in range(60) for i in range(1 + g % 12)]
+    parts = split(given, sizes(given), seed, column="author")
+    assert not torn(parts, lambda example: example.group)
+    share = sum(example.label == "a" for example in given) / len(given)
+    for part, own in parts.items():
+        assert len(own) / len(given) == pytest.approx(SIZES[part], abs=0.01)
+        assert sum(example.label == "a" for example in own) / len(own) == pytest.approx(share, abs=0.05)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        (lambda text: Text(text, "x"), lambda e: normalize(e.text)),
+        (lambda text: Pair(text, "one and the same", "x"), lambda e: normalize(e.first)),
+        (lambda text: Tagged(tuple(text.split()), ("O",) * len(text.split())), lambda e: normalize(" ".join(e.words))),
+        (lambda text: Span(f"why {text}", "Since it is so.", ((0, "Since"),)), lambda e: normalize(e.question)),
+        (lambda text: Translation(text, text), lambda e: normalize(e.source)),
+    ],
+)
+def test_texts_that_differ_only_in_case_and_spaces_stay_together(kind, name, capsys):
+    spellings = (str, str.upper, lambda text: text.replace(" ", "  "), lambda text: text.replace(" number", "number"))
+    given = [kind(spelled(f"text number {i} .")) for spelled in spellings for i in range(40)]
+    parts = split(given, sizes(given), 0)
+    assert not torn(parts, name) and [len(own) for own in parts.values()] == [128, 16, 16]
+
+
+def test_groups_and_texts_join_into_one():
+    given = [Text("one", "x", group="a"), Text("ONE", "x", group="b"), Text("two", "x", group="b"), Text("three", "x"), Text("four", "x", group="c")]
+    assert find_groups(given) == [[0, 1, 2], [3], [4]]
+
+
+def test_pairs_that_share_a_text_stay_together_unless_that_binds_the_whole_file():
+    premises = [Pair(f"premise {i // 3}", f"hypothesis {i}", "yes") for i in range(60)]
+    assert {len(group) for group in find_groups(premises)} == {3}
+    crossed = [Pair(f"premise {i // 3}", f"topic {i % 2}", "yes") for i in range(60)]
+    assert {len(group) for group in find_groups(crossed)} <= {1, 2, 3} and len(find_groups(crossed)) == 20
+
+
+def test_the_questions_of_a_passage_stay_together(data):
+    given = read(data / "spans" / "xquad.en.json", "span").examples
+    parts = parted(given, "span", 0)
+    assert not torn(parts, lambda example: example.passage) and len(parts["test"]) == pytest.approx(0.2 * len(given), rel=0.03)
+
+
+def test_the_sentences_of_a_document_stay_together(tmp_path):
+    documents = "".join("-DOCSTART- O\n\n" + "".join(f"word{d} O\nnumber{s} B-x\n\n" for s in range(d % 5 + 1)) for d in range(40))
+    (tmp_path / "a.conll").write_text(documents)
+    row = "1\tword{0}\t_\tNOUN\t_\t_\t0\t_\t_\t_\n2\tnumber{1}\t_\tVERB\t_\t_\t0\t_\t_\t_\n\n"
+    marks = ("# newdoc\n", "# newdoc id = name {0}\n")
+    (tmp_path / "a.conllu").write_text("".join(marks[d % 2].format(d) + "".join(row.format(d, s) for s in range(d % 5 + 1)) for d in range(40)))
+    for file in ("a.conll", "a.conllu"):
+        given = read(tmp_path / file, "tag").examples
+        assert len({example.group for example in given}) == 40 and given[0].group
+        assert not torn(parted(given, "tag", 0), lambda example: example.words[0])
+
+
+def test_documents_of_universal_dependencies(data):
+    given = read(next((data / "tags" / "ud_ewt").glob("*dev*.conllu*")), "tag").examples
+    parts = parted(given, "tag", 0)
+    assert len({example.group for example in given}) > 100 and not torn(parts, lambda example: example.group)
+
+
+def test_a_single_document_is_split_with_a_word_about_it(capsys, monkeypatch):
+    monkeypatch.setattr("stairs.progress.talkative", True)
+    given = [Tagged((f"w{i}",), ("O",), group="all") for i in range(50)]
+    assert [len(own) for own in split(given, sizes(given), 0, source="a.conll").values()] == [40, 5, 5]
+    assert "a.conll: 1 documents or passages are too few for 3 parts" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("column", ["author", "3"])
+def test_a_column_of_groups(column, tmp_path):
+    rows = [f"text number {i},{'good' if i % 2 else 'bad'},writer {i // 7}" for i in range(140)]
+    (tmp_path / "a.csv").write_text("\n".join(["text,label,author", *rows, "a lonely text,good,"]))
+    given = read(tmp_path / "a.csv", "classify", group=column).examples
+    assert given[0].group == "writer 0" and given[-1].group == ""
+    assert not torn(split(given[:-1], sizes(given), 0, column=column), lambda example: example.group)
+
+
+@pytest.mark.parametrize(
+    ("groups", "says"),
+    [
+        (lambda i: "anna", "all 40 examples have 'anna' in --group by; name a column that tells groups apart"),
+        (lambda i: "anna" if i < 20 else "bob", "--group by makes 2 groups, too few for 3 parts; name another column, or give more"),
+        (lambda i: "anna" if i % 2 else f"bob {i % 8}", "the group 'anna' of --group by holds all examples of the label 'bad'"),
+    ],
+)
+def test_groups_that_cannot_be_split(groups, says):
+    given = [Text(f"text {i}", ("good", "bad")[i % 2], group=groups(i)) for i in range(40)]
+    with pytest.raises(BadInput, match=says):
+        split(given, sizes(given), 0, source="a.csv", column="by")
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "task", "says"),
+    [
+        ("a.csv", "text,label\na,b\n", "classify", "a.csv:1: no column 'author' for --group; name one of 'text', 'label', or its number"),
+        ("a.txt", "__label__x a\n", "classify", "lines that begin with their label have none; leave --group out, or give a table"),
+        ("a.conll", "a O\nb B-x\n", "tag", "their documents are told by -DOCSTART- and # newdoc; leave --group out"),
+        ("a.json", '{"data": []}', "span", "those of one passage stay together anyway; leave --group out"),
+    ],
+)
+def test_files_without_such_a_column(file, content, task, says, tmp_path):
+    (tmp_path / file).write_text(content)
+    with pytest.raises(BadInput, match=says.replace("#", r"\#")):
+        read(tmp_path / file, task, group="author")
+
+
+def test_at_most_so_many_are_drawn_from_the_whole_file_and_keep_their_shares():
+    given = texts(1000, ("a", "b", "a", "a"))
+    parts = parted(given, "classify", 0, most=100)
+    counts = {part: Counter(example.label for example in parts[part]) for part in ("train", "dev", "test")}
+    assert counts == {"train": {"a": 54, "b": 18}, "dev": {"a": 6, "b": 2}, "test": {"a": 15, "b": 5}}
+    assert max(given.index(example) for example in parts["train"]) > 900
+    assert parts == parted(given, "classify", 0, most=100) != parted(given, "classify", 1, most=100)
+    many = [Text(f"t {i}", "ab"[i % 2], group=f"g {i // 9}") for i in range(900)]
+    whole = parted(many, "classify", 0, most=200)
+    assert not torn(whole, lambda example: example.group) and sum(len(whole[part]) for part in ("train", "dev", "test")) <= 200
+
+
+def test_too_few_to_hold_some_back():
+    with pytest.raises(BadInput, match=r"f\.csv: 4 labelled examples are too few"):
+        parted(texts(4), "classify", 0)
+    with pytest.raises(BadInput, match="--most 3 is too few"):
+        parted(texts(40), "classify", 0, most=3)
+    with pytest.raises(BadInput, match=r"f\.csv has 1 different examples"):
+        split([Text("The same", "a")] * 9, sizes(range(9)), 0, source="f.csv")
+    assert all(len(parts) for parts in split(texts(5), sizes(range(5)), 0).values())
+
+
+def test_examples_that_another_file_holds_as_well_are_counted():
+    assert count_shared([Span("Who?", "It was he.", ())], [Span("When?", "it was  he.", ()), Span("Who?", "It was she.", ())]) == 1
+    assert count_shared(texts(10), [Text("TEXT  number 3", "x"), Text("text number 30", "x"), Text("textnumber4", "x")]) == 2
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_label_that_is_judged_is_learnt_as_well(seed):
+    rare = [Text("seldom and strange", "rare")] * 3 + [Text("Seldom, and stranger", "rare")]
+    parts = split([*texts(60), *rare, *(Text(f"many {i}", f"label {i % 20}") for i in range(60))], sizes(range(124)), seed)
+    learnt = {example.label for example in parts["train"]}
+    assert {example.label for part in parts.values() for example in part} == learnt
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_with_a_column_every_label_is_learnt_and_judged(seed):
+    given = [Text(f"text {i} of {g}", "common" if i else f"rare {g % 15}", group=f"g{g}") for g in range(30) for i in range(9)]
+    parts = split(given, sizes(given), seed, column="g")
+    labels = {example.label for example in given}
+    assert not torn(parts, lambda example: example.group) and labels == {example.label for example in parts["train"]}
+    assert labels == {example.label for part in ("dev", "test") for example in parts[part]}
+    assert len(split(given, {"train": 50}, seed, column="g")["train"]) == 50, "what is only drawn from need not be split"

@@ -1,0 +1,176 @@
+"""JSONL, JSON lists and parquet: strict reading, each complaint at its line; and examples too many for memory."""
+
+import json
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from stairs.errors import BadInput, EnvironmentFault
+from stairs.text import examples
+from stairs.text.examples import Pair, Tagged, Text, Translation
+from stairs.text.labelled import guess_task, read, spool
+from stairs.text.tables import json_table
+from stairs.text.tables.json_table import Cursor
+
+GOOD = '{"text": "a fine film", "label": "pos"}'
+
+
+def written(folder, name, content):
+    path = folder / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def refused(path, task="classify", **options) -> str:
+    with pytest.raises(BadInput) as caught:
+        read(path, task, **options)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_jsonl_is_read_with_its_lines(tmp_path):
+    path = written(tmp_path, "a.jsonl", f'{GOOD}\n\n{{"label": 0, "text": "\\u597d \\ud83d\\ude00"}}\r\n{{"text": "x y", "label": true}}')
+    found = list(read(path, "classify").examples)
+    assert found == [Text("a fine film", "pos", f"{path}:1"), Text("好 😀", "0", f"{path}:3"), Text("x y", "true", f"{path}:4")]
+    assert guess_task(path) == "classify"
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ('{"text": "a", "label": "b",}', "a comma before '}'; remove it"),
+        ("{'text': 'a', 'label': 'b'}", "single quotes are not JSON"),
+        ('{"text": "a", "label": NaN}', "NaN is not JSON"),
+        ('{"text": "a", "label": -Infinity}', "-Infinity is not JSON"),
+        ('{"text": "a", "text": "c", "label": "b"}', "the field 'text' stands twice"),
+        ('[{"text": "a", "label": "b"}]', "a list where a record should be"),
+        ('"text"', "a string where a record should be"),
+        ('{"text": "a", "lab', "the JSON breaks off"),
+        ('{"text": "a", "label": ', "the JSON breaks off"),
+        ('{"text": ' + "[" * 100_000 + "]" * 100_000 + ', "label": "b"}', "nested too deeply"),
+        ('{"text": "a", "label": ' + "7" * 4301 + "}", "a number with thousands of digits"),
+        ('{"text": "a \\ud800 b", "label": "b"}', "\\ud800 is half a surrogate pair"),
+        ('{"text": "a", "label": "b"} {"text": "c"}', "after the end of the record"),
+        ('{"text": "a\tb", "label": "c"}', "not JSON at"),
+        ("text: a", "not JSON at 'text: a'"),
+        ('{"text": null, "label": "b"}', "the field 'text' is null, not text"),
+        ('{"text": 7, "label": "b"}', "the field 'text' is a number, not text"),
+        ('{"text": ["a"], "label": "b"}', "the field 'text' is a list, not text"),
+        ('{"txt": "a", "label": "b"}', "no field 'text'; the record has 'txt', 'label'"),
+        ('{"text": "a", "label": null}', "the label 'label' is null"),
+        ('{"text": "a", "label": {}}', "the label 'label' is an object"),
+        ('{"text": "a", "label": ""}', "the label 'label' is empty"),
+    ],
+)
+def test_a_bad_record_is_refused_at_its_line(tmp_path, line, sentence):
+    path = written(tmp_path, "a.jsonl", f"{GOOD}\n{line}\n")
+    assert f"{path}:2: " in refused(path) and sentence in refused(path)
+    if not sentence.startswith("no field"):  # the first record says what fields there are
+        first = written(tmp_path, "b.jsonl", f"{line}\n{GOOD}\n")
+        assert f"{first}:1: " in refused(first)
+
+
+def test_a_json_file_may_be_one_list(tmp_path):
+    path = written(tmp_path, "a.json", f'[\n {GOOD},\n {{"text": "b c",\n "label": 1}}\n]\n')
+    assert list(read(path, "classify").examples) == [Text("a fine film", "pos", f"{path}:2"), Text("b c", "1", f"{path}:3")]
+    assert guess_task(path) == "classify"
+    for content, line, sentence in [
+        (f"[\n{GOOD},\n]", 3, "a comma before ']'"),
+        (f"[\n{GOOD}\n", 3, "the end of the file where a comma should be"),
+        (f"[\n{GOOD}\n] x", 3, "'x' after the end"),
+        (f'[\n{GOOD},\n\n{{"text": "a", "lab', 4, "the JSON breaks off"),
+        (f"[\n{GOOD},\n7]", 3, "a number where a record should be"),
+    ]:
+        path = written(tmp_path, "b.json", content)
+        assert f"{path}:{line}: " in (told := refused(path)) and sentence in told
+
+
+def test_pairs_and_translations_in_records(tmp_path):
+    records = '{"sentence1": "a b", "sentence2": "c d", "label": 3.5}\n{"sentence1": "a", "sentence2": "c", "label": 2}\n'
+    path = written(tmp_path, "a.jsonl", records)
+    assert read(path, "compare").examples[0] == Pair("a b", "c d", None, 3.5, f"{path}:1") and guess_task(path) == "compare"
+    path = written(tmp_path, "b.jsonl", '{"translation": {"en": "Hi.", "fr": "Salut."}}\n')
+    assert list(read(path, "translate").examples) == [Translation("Hi.", "Salut.", f"{path}:1")] and guess_task(path) == "translate"
+
+
+strings = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+values = st.recursive(
+    st.none() | st.booleans() | st.integers(-(10**9), 10**9) | st.floats(allow_nan=False, allow_infinity=False) | strings,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(strings, inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@settings(derandomize=True, max_examples=60, deadline=None)
+@example(found=[0.25, 1e22], size=3)
+@example(found=[1e22, 0.25], size=2)
+@given(found=st.lists(values, max_size=6), size=st.integers(1, 9))
+def test_the_streaming_reader_agrees_with_json_however_the_text_is_cut(found, size, tmp_path_factory):
+    text = json.dumps({"skip": found, "data": found}, indent=1)
+    cursor = Cursor.__new__(Cursor)
+    Cursor.__init__(cursor, tmp_path_factory.getbasetemp() / "not-opened")
+    cursor.blocks = iter([text[start : start + size] for start in range(0, len(text), size)])
+    read_back, lines = [], []
+    for _, key in cursor.members():
+        if key == "skip":
+            assert cursor.value() == found
+        else:
+            for line in cursor.elements():
+                lines.append(line)
+                read_back.append(cursor.value())
+    cursor.finish()
+    assert read_back == found
+    begins = [number for number, line in enumerate(text.split("\n"), 1) if line.startswith("  ") and line[2] not in " ]}"]
+    assert lines == begins[len(found) :]
+
+
+def test_parquet(tmp_path, monkeypatch):
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "a.parquet"
+    parquet.write_table(pyarrow.table({"id": [1, 2], "text": ["one two", "three"], "label": [0, 1]}), path)
+    assert list(read(path, "classify").examples) == [Text("one two", "0", f"{path}:1"), Text("three", "1", f"{path}:2")]
+    assert guess_task(path) == "classify"
+    parquet.write_table(pyarrow.table({"text": ["one", None], "label": [0, 1]}), path)
+    assert f"{path}:2: the field 'text' is null, not text" in refused(path)
+    assert "a.parquet: not a parquet file" in refused(written(tmp_path, "a.parquet", "text,label\n"))
+    assert "there is no such file" in refused(tmp_path / "none.parquet")
+    monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
+    assert "a.parquet: parquet needs pyarrow; install it with: pip install 'stairs[parquet]'" in refused(path)
+
+
+def test_many_examples_live_on_disk_and_read_the_same(tmp_path, monkeypatch):
+    path = written(tmp_path, "a.jsonl", "\n".join(json.dumps({"text": f"文 {number}", "label": number % 3}) for number in range(500)))
+    held = read(path, "classify").examples
+    monkeypatch.setattr(spool, "HELD", 10_000)
+    spooled = read(path, "classify").examples
+    assert isinstance(spooled, spool.Spooled) and len(spooled) == 500
+    assert list(spooled) == held and spooled[-1] == held[-1] and spooled[3:5] == held[3:5]
+    with pytest.raises(IndexError):
+        spooled[500]
+
+
+@pytest.mark.parametrize("example", [
+    Tagged(("a", "b"), ("O", "B-X"), "f:1"), examples.Span("q", "p a", ((2, "a"),), "i", "f:1"), Pair("a", "b", None, 0.5, "f:1"),
+])  # fmt: skip
+def test_every_kind_comes_back_from_disk_as_it_was(example, monkeypatch):
+    monkeypatch.setattr(spool, "HELD", 0)
+    assert list(spool.keep([example, example])) == [example, example]
+    assert isinstance(spool.keep([example]), spool.Spooled)
+
+
+def test_no_room_for_the_examples_is_the_environments_fault(monkeypatch):
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(spool, "HELD", 0)
+    monkeypatch.setattr(spool.tempfile, "TemporaryFile", full)
+    with pytest.raises(EnvironmentFault, match="No space left on device"):
+        spool.keep([Text("a", "b")])
+
+
+def test_a_broken_file_is_not_read_to_its_end_before_it_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(json_table, "LINE_LIMIT", 2_000_000)
+    path = written(tmp_path, "a.json", f'[\n{GOOD},\n{{"text": "never closed, "label": 1}},\n' + " " * 6_000_000)
+    assert f"{path}:3: " in refused(path)

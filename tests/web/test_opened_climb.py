@@ -1,0 +1,102 @@
+"""The climbs that are shown: whatever stands in their report, the pages get rows or a sentence."""
+
+import json
+
+import pytest
+from explorer_runs import TRICK, climb, judged
+
+from stairs.climb.messages import advice
+from stairs.web.opened_climb import LARGEST, Climb
+from stairs.web.shelf import Shelf, found
+
+
+def test_what_a_page_gets(client, climbed):
+    shown = client.get("/api/climb/hill").json()
+    assert [row["step"] for row in shown["rows"]] == ["words", TRICK, "bert", "elmo"]
+    assert shown["chosen"] == ["words"] and shown["names"]["zh"] == "words" and shown["problem"] is None
+    assert shown["rows"][1]["bits"] == 2.0 and "score" not in shown["rows"][2] and "0.8000" in shown["recommended"]["zh"]
+    assert "8 training, 1 validation and 2 test examples" in shown["data"]["en"] and "Rule:" in shown["data"]["en"]
+    assert client.get("/api/runs").json()["climbs"] == ["hill"]
+
+
+@pytest.mark.parametrize("picture", ["staircase", "frontier"])
+def test_pictures(client, climbed, picture):
+    climb(climbed, *(judged(name, 0.7, 2.0) for name in ("constructor", "toString", "阶梯")))
+    address = f"/api/climb/hill/{picture}"
+    svg = client.get(address).text
+    assert svg.startswith("<svg") and "<img" not in svg and "constructor" in svg and "阶梯" in svg and "macro F1" in svg
+    assert client.get(address, params={"format": "png"}).content.startswith(b"\x89PNG")
+    assert len(client.get(address, params={"format": "json"}).json()["rows"]) == 5
+    assert client.get(address, params={"language": "xx"}).status_code == 422
+    report = climb(climbed)
+    report["rows"][0]["metric"] = "accuracy"
+    (climbed / "report.json").write_text(json.dumps(report))
+    assert "准确率" in client.get(address, params={"language": "zh"}).text
+    climb(climbed)
+
+
+def test_wrong_addresses(client):
+    for address in ("/api/climb/none", "/api/climb/none/staircase", "/api/climb/..%2f..%2fetc"):
+        assert client.get(address).status_code == 404
+    assert client.get("/api/climb/hill/map").status_code == 422 and client.get("/api/climb/hill/staircase?format=exe").status_code == 422
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda report: b"{",
+        lambda report: b"\xff",
+        lambda report: b"[" * 100_000,
+        lambda report: b"[]",
+        lambda report: b" " * (LARGEST + 1),
+        lambda report: report | {"rows": {"a": 1}},
+        lambda report: report | {"rows": [{"step": "words"}]},
+        lambda report: report | {"rows": [{"step": ["words"], "failed": ""}]},
+        lambda report: report | {"rows": [judged("words", 0.8, -1.0)]},
+        lambda report: report | {"rows": [judged("words", float("nan"), 1.0)]},
+        lambda report: report | {"rows": [judged("words", 0.8, 10**400)]},
+        lambda report: report | {"recommendation": {"step": "words", "score": "{0}"}},
+        lambda report: report | {"recommendation": report["recommendation"] | {"why": {"en": 3, "zh": ""}}},
+        lambda report: {name: value for name, value in report.items() if name != "settings"},
+    ],
+)
+def test_a_damaged_report_is_a_sentence(client, climbed, change):
+    changed = change(climb(climbed))
+    (climbed / "report.json").write_bytes(changed if isinstance(changed, bytes) else json.dumps(changed).encode())
+    shown = client.get("/api/climb/hill").json()
+    assert "report.json is damaged" in shown["problem"] and shown["rows"] == []
+    assert client.get("/api/climb/hill/staircase").status_code == 422
+
+
+def test_a_climb_without_a_score_has_no_picture_yet(client, climbed, tmp_path):
+    report = climb(climbed)
+    (climbed / "report.json").write_text(json.dumps(report | {"rows": [], "recommendation": None}))
+    assert "No model that learnt something has a score" in client.get("/api/climb/hill").json()["recommended"]["en"]
+    assert "no step of hill has a score yet" in client.get("/api/climb/hill/frontier").json()["error"]["message"]
+    assert "There were no labels" in advice(None, "")["en"]
+    (climbed / "report.json").unlink()
+    assert "cannot be read" in client.get("/api/climb/hill").json()["problem"]
+
+
+def test_its_runs_are_opened_in_the_order_of_its_rows_and_new_ones_are_taken_in(tmp_path, monkeypatch):
+    monkeypatch.setattr(Shelf, "load", lambda self, runs: None)
+    hill = tmp_path / "hill"
+    climb(hill, judged("../hill", 0.5, 1.0))
+    for name in ("another", "next-token-gpt", "classify-words"):
+        (hill / name).mkdir()
+        (hill / name / "run.json").write_text("{}")
+    places = found([str(hill)])
+    assert places.climbs == [hill] and [path.name for path in places.runs] == ["classify-words", "next-token-gpt", "another"]
+    shelf = Shelf(*places)
+    assert shelf.shown(shelf.climb("hill"))["rows"][0]["runs"] == ["classify-words"]
+    (hill / f"classify-{TRICK}").mkdir()
+    (hill / f"classify-{TRICK}" / "run.json").write_text("{}")
+    shelf.look_again()
+    assert list(shelf.runs)[-1] == f"classify-{TRICK}" == shelf.shown(shelf.climb("hill"))["rows"][1]["runs"][0]
+    assert Climb(tmp_path / "none", "none").runs() == []
+
+
+def test_a_report_of_another_format_is_a_sentence(client, climbed):
+    (climbed / "report.json").write_text(json.dumps(climb(climbed) | {"format": 7}))
+    assert "has the format 7, and this version shows 1" in client.get("/api/climb/hill").json()["problem"]
+    climb(climbed)
