@@ -35,13 +35,13 @@ import stairs
 from stairs import progress
 from stairs.errors import StairsError
 from stairs.machine import has_bf16
-from stairs.models.configs import CONFIGS
-from stairs.models.transfer import Transfer
-from stairs.tasks.supervised import Examples
-from stairs.text.corpus import Corpus
+from stairs.models.settings import CONFIGS
+from stairs.models.transfer_options import Transfer
+from stairs.tasks.parts.supervised import Examples
+from stairs.text.corpus.corpus import Corpus
 from stairs.text.examples import Pair, Span, Tagged, Text, Translation
-from stairs.text.shards import build
-from stairs.text.tokenizer import Tokenizer, TokenizerSpec
+from stairs.text.shards.shards import build
+from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 from stairs.training.options import TrainingOptions
 
 EXPECTED = Path(__file__).with_name("safety_net.json")
