@@ -93,7 +93,7 @@ def made_ready(folder: Path, scratch: Path, threads: int) -> list[tuple[str, Enc
             print(f"left out: {error}", file=sys.stderr)
     task = sentence_transformers.read(folder)
     for precision in PRECISIONS:
-        systems.append((f"ours {precision}", task.quickened(precision).vectors))  # type: ignore[arg-type]
+        systems.append((f"ours {precision}", task.for_inference(precision).vectors))  # type: ignore[arg-type]
     return systems
 
 

@@ -42,7 +42,7 @@ def main() -> None:
     task = open_run(options.out)
     for text in options.ask or ASKED["zh" if "zh" in options.text else "en"]:
         found = task.answer(text, top=5)
-        print(f"{text}   " + ", ".join(f"{word['word']} {word['chance']:.1%}" for word in found["blanks"][0]["words"]))
+        print(f"{text}   " + ", ".join(f"{word['word']} {word['probability']:.1%}" for word in found["blanks"][0]["words"]))
 
 
 if __name__ == "__main__":

@@ -31,8 +31,8 @@ from stairs.kernels.allocator import keep_freed_memory
 from stairs.models.bert import BERT
 from stairs.models.settings import BERTConfig
 from stairs.models.sizes import SIZES
-from stairs.tasks.parts.masking import Masks
-from stairs.tasks.parts.sentence_pairs import NEXT, OTHER, SentencePairs, collated, shortened
+from stairs.tasks.parts.masking import Masker
+from stairs.tasks.parts.sentence_pairs import NEXT, OTHER, SentencePairs, collate_pairs, truncate_pair
 from stairs.text.batch import Batch
 from stairs.text.corpus.corpus import Corpus
 from stairs.text.shards.shards import build
@@ -149,7 +149,7 @@ def text_batches(config: BERTConfig, rows: int, steps: int) -> list[Batch]:
             text.write_bytes(packed.read(BYTES).rpartition(b"\n")[0])
         shards = build(Corpus([text]), TokenizerSpec("wordpiece", vocab_size=config.vocab_size), cache=Path(folder))
         source = SentencePairs(np.array(shards.ids("train")), config, shards.tokenizer)
-    masks, random, found = Masks(config, shards.tokenizer), np.random.default_rng(0), []
+    masks, random, found = Masker(config, shards.tokenizer), np.random.default_rng(0), []
     last = len(source.sizes) - 4
     while len(found) < rows * steps:
         first, label = int(random.integers(last)), NEXT if random.random() < 0.5 else OTHER
@@ -157,8 +157,8 @@ def text_batches(config: BERTConfig, rows: int, steps: int) -> list[Batch]:
         second = middle if label == NEXT else int(random.integers(last))
         a, b = source.sentences(first, middle), source.sentences(second, second + 1)
         if len(a) and len(b) and source.document[first] == source.document[middle]:
-            found.append(masks.masked(masks.row(shortened(a, b, config.context - 3, random), label), random))
-    return [collated(found[at : at + rows], shards.tokenizer.pad) for at in range(0, len(found), rows)]
+            found.append(masks.masked(masks.row(truncate_pair(a, b, config.context - 3, random), label), random))
+    return [collate_pairs(found[at : at + rows], shards.tokenizer.pad) for at in range(0, len(found), rows)]
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ from side_by_side import PRECISIONS, conditions, data
 from stairs.models.elmo import ELMo
 from stairs.models.settings import ELMoConfig
 from stairs.models.sizes import SIZES
-from stairs.tasks import BothWays
+from stairs.tasks import BidirectionalLM
 from stairs.text.batch import Batch
 from stairs.text.corpus.corpus import Corpus
 from stairs.text.shards.shards import build
@@ -153,9 +153,9 @@ def main() -> None:
         starts = np.random.default_rng(0).integers(0, len(stream) - length, (count, options.batch_tokens // config.context))
         return [torch.from_numpy(stream[own[:, None] + np.arange(length)]) for own in starts]
 
-    task = BothWays(ELMo(config), shards.tokenizer)
+    task = BidirectionalLM(ELMo(config), shards.tokenizer)
     ours = task.model
-    wide = BothWays(ELMo(ELMoConfig(**{**task.model.describe(), "longest": LETTERS - 2})), shards.tokenizer).tokenizer
+    wide = BidirectionalLM(ELMo(ELMoConfig(**{**task.model.describe(), "longest": LETTERS - 2})), shards.tokenizer).tokenizer
     letters = wide.letters_of(torch.arange(shards.tokenizer.vocab_size))
     kinds = [kind for kind in PRECISIONS if kind != "int8"]
     trainers = {f"plain, {kind}": Trainer(Plain(ours, letters), lambda model, row: model.loss(row), kind == "bf16") for kind in kinds}

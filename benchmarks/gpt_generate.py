@@ -12,7 +12,7 @@ from gpt_peer import gpt2
 from side_by_side import PRECISIONS, conditions, in_turn
 from stairs.models.gpt import GPT
 from stairs.models.settings import GPTConfig
-from stairs.tasks.parts.decoding import likeliest
+from stairs.tasks.parts.decoding import fast_argmax
 
 PROMPT = 16
 
@@ -59,10 +59,10 @@ def main() -> None:
 
 def greedy(model: GPT, prompt: torch.Tensor, tokens: int) -> torch.Tensor:
     logits, state = model.read(prompt)
-    said = [likeliest(logits)]
+    said = [fast_argmax(logits)]
     while len(said) < tokens:
         logits, state = model.step(said[-1], state)
-        said.append(likeliest(logits))
+        said.append(fast_argmax(logits))
     return torch.stack(said, 1)
 
 

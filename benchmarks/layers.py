@@ -30,7 +30,7 @@ def senses(run: str, most: int) -> list[float]:
     """F1 of each layer, over all five sets."""
     sense.summed_layers = side_by_side
     task = load_run(run)
-    learned = Sense.learned(list(read(str(data("senses/semcor3.tsv.xz")), "sense").examples)[:most], task)
+    learned = Sense.train(list(read(str(data("senses/semcor3.tsv.xz")), "sense").examples)[:most], task)
     tests = [example for name in SETS for example in read(str(data(f"senses/{name}.tsv")), "sense").examples]
     vectors = list(learned.word_vectors(tests))
     layers = max(task.model.depth, 1)

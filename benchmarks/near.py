@@ -20,7 +20,7 @@ from side_by_side import conditions
 from stairs.formats.word_vectors import vector_writer
 from stairs.formats.word_vectors.vector_reader import Read
 from stairs.search.nearest import Nearest
-from stairs.tasks import Window
+from stairs.tasks import WordVectors
 from stairs.training.run import FORMAT, Run
 
 TOP = 10
@@ -102,7 +102,7 @@ def opening(options: argparse.Namespace) -> None:
     with tempfile.TemporaryDirectory() as folder:
         random = np.random.default_rng(0)
         rows = random.standard_normal((options.opened, options.width), np.float32)
-        task = Window(*vector_writer.adopted(Read([f"w{row}" for row in range(options.opened)], rows, "")))
+        task = WordVectors(*vector_writer.adopted(Read([f"w{row}" for row in range(options.opened)], rows, "")))
         run = Run(Path(folder) / "run")
         with run.writing({"format": FORMAT, **task.describe()}):
             run.keep(task)

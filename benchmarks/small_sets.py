@@ -27,7 +27,7 @@ import numpy as np
 import torch
 
 from side_by_side import conditions, cpu_seconds, data, stairs
-from stairs.tasks.metrics import labels_scored, rank_correlation, tags_scored
+from stairs.tasks.metrics import label_metrics, rank_correlation, tag_metrics
 from stairs.text.labelled import read
 from stairs.training.run import load
 
@@ -55,17 +55,17 @@ def main() -> None:
 
 def compare(name: str, folder: Path, given: argparse.Namespace) -> None:
     """One set: ours, then each peer."""
-    make, language, asks, metric, peers = SETS[name]
+    make, language, example_kind, metric, peers = SETS[name]
     run = adopted(language, folder)
     train, test = make(folder, given.judged)
     began = cpu_seconds()
-    arguments = ["tune", run, train, "--task", asks, "--test", test, "--threads", given.threads, "--out", folder / name, "--json", "--quiet"]
+    arguments = ["tune", run, train, "--task", example_kind, "--test", test, "--threads", given.threads, "--out", folder / name, "--json", "--quiet"]
     told = json.loads(stairs(*arguments, cache=folder / "cache"))["test"]
     seconds = cpu_seconds() - began
     baseline = told.get("baseline")
-    said = "-" if baseline is None or baseline["beaten"] else f"not better than {baseline['name']}"
+    said = "-" if baseline is None or baseline["is_beaten"] else f"not better than {baseline['name']}"
     row(name, "stairs tune", metric, told[metric], seconds, seconds, said)
-    learnt, judged = (list(read(str(path), asks).examples) for path in (train, test))
+    learnt, judged = (list(read(str(path), example_kind).examples) for path in (train, test))
     for peer, measure in peers.items():
         began = cpu_seconds()
         found = measure(learnt, judged, folder)[metric]
@@ -143,7 +143,7 @@ def crf(train: list[Any], test: list[Any], folder: Path) -> dict[str, Any]:
     trainer.train(str(folder / "crf"))
     tagger = pycrfsuite.Tagger()
     tagger.open(str(folder / "crf"))
-    return tags_scored([list(example.tags) for example in test], [tagger.tag(features(example.words)) for example in test])
+    return tag_metrics([list(example.tags) for example in test], [tagger.tag(features(example.words)) for example in test])
 
 
 def features(words: Sequence[str]) -> list[list[str]]:
@@ -168,7 +168,7 @@ def logistic(chinese: bool) -> Peer:
         cut: dict[str, Any] = {"tokenizer": jieba.lcut, "token_pattern": None} if chinese else {}
         model = make_pipeline(TfidfVectorizer(ngram_range=(1, 2), **cut), LogisticRegression(max_iter=1000))
         model.fit([example.text for example in train], [example.label for example in train])
-        return labels_scored([example.label for example in test], model.predict([example.text for example in test]).tolist())
+        return label_metrics([example.label for example in test], model.predict([example.text for example in test]).tolist())
 
     return measure
 

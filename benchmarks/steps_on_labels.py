@@ -30,11 +30,11 @@ def main() -> None:
     options = parser.parse_args()
     files = {part: options.__dict__[part] or data(f"classify/sst2/{part}.tsv") for part in ("train", "dev", "test")}
     texts = [example.text for example in list(read(files["test"], "classify").examples)[:TIMED]]
-    named = [("n-gram", "ngram"), ("TF-IDF", "words"), *(tuple(run.split("=", 1)) for run in options.runs)]
+    named = [("n-gram", "ngram"), ("TF-IDF", "tfidf"), *(tuple(run.split("=", 1)) for run in options.runs)]
     print(f"{'step':12}{'transfer':10}{'accuracy':>10}{'macro-F1':>10}{'train s':>9}{'ms/text':>9}   {conditions()}")
     with tempfile.TemporaryDirectory() as folder:
         for name, run in named:
-            for transfer in options.transfer if run not in ("ngram", "words") else [""]:
+            for transfer in options.transfer if run not in ("ngram", "tfidf") else [""]:
                 judge(name, run, transfer, files, texts, Path(folder), options.most)
 
 

@@ -15,8 +15,8 @@ import transformers
 from torch import Tensor
 from transformers import AutoTokenizer
 
-from stairs.tasks.find_span import likeliest
-from stairs.tasks.metrics import answers_scored, labels_scored, linear_correlation, rank_correlation, tags_scored
+from stairs.tasks.find_span import best_span
+from stairs.tasks.metrics import answer_metrics, label_metrics, linear_correlation, rank_correlation, tag_metrics
 from stairs.text.labelled import read
 
 KINDS = {"classify": "SequenceClassification", "compare": "SequenceClassification", "tag": "TokenClassification", "span": "QuestionAnswering"}
@@ -28,25 +28,25 @@ class Peer:
     """One model, one task."""
 
     def __init__(self, job: dict[str, Any], train: list[Any]) -> None:
-        self.job, self.asks = job, job["task"]
+        self.job, self.example_kind = job, job["task"]
         self.tokenizer = AutoTokenizer.from_pretrained(job["weights"])
-        self.scores = self.asks == "compare" and train[0].score is not None
-        self.labels = [] if self.asks == "span" or self.scores else sorted({label for example in train for label in self.labels_of(example)})
-        count = {} if self.asks == "span" else {"num_labels": max(len(self.labels), 1)}
+        self.scores = self.example_kind == "compare" and train[0].score is not None
+        self.labels = [] if self.example_kind == "span" or self.scores else sorted({label for example in train for label in self.labels_of(example)})
+        count = {} if self.example_kind == "span" else {"num_labels": max(len(self.labels), 1)}
         torch.manual_seed(job["seed"])
-        self.model = getattr(transformers, f"AutoModelFor{KINDS[self.asks]}").from_pretrained(job["weights"], **count)
+        self.model = getattr(transformers, f"AutoModelFor{KINDS[self.example_kind]}").from_pretrained(job["weights"], **count)
 
     def labels_of(self, example: Any) -> Any:
-        return example.tags if self.asks == "tag" else [example.label]
+        return example.tags if self.example_kind == "tag" else [example.label]
 
-    def encoded(self, examples: list[Any], targets: bool) -> list[dict[str, Any]]:
+    def encode_texts(self, examples: list[Any], targets: bool) -> list[dict[str, Any]]:
         """One entry for each row that is read."""
         cut: dict[str, Any] = {"truncation": True, "max_length": self.job["longest"]}
-        if self.asks == "classify":
+        if self.example_kind == "classify":
             found = [dict(self.tokenizer(example.text, **cut)) for example in examples]
-        elif self.asks == "compare":
+        elif self.example_kind == "compare":
             found = [dict(self.tokenizer(example.first, example.second, **cut)) for example in examples]
-        elif self.asks == "tag":
+        elif self.example_kind == "tag":
             return [self.tagged(example, cut) for example in examples]
         else:
             return [row for number, example in enumerate(examples) for row in self.windows(number, example, cut)]
@@ -93,7 +93,7 @@ class Peer:
         return found
 
     def train(self, examples: list[Any]) -> None:
-        entries, job = self.encoded(examples, targets=True), self.job
+        entries, job = self.encode_texts(examples, targets=True), self.job
         steps = -(-len(entries) // job["batch"]) * job["epochs"]
         optimizer = torch.optim.AdamW(self.model.parameters(), job["rate"], weight_decay=0.01)
         self.model.train()
@@ -115,41 +115,41 @@ class Peer:
     @torch.no_grad()
     def judged(self, examples: list[Any]) -> dict[str, Any]:
         self.model.eval()
-        entries = self.encoded(examples, targets=False)
+        entries = self.encode_texts(examples, targets=False)
         order = sorted(range(len(entries)), key=lambda i: len(entries[i]["input_ids"]))
         said: list[Any] = [None] * len(entries)
         for start in range(0, len(order), 32):
             numbers = order[start : start + 32]
             given = self.batch([entries[i] for i in numbers])
             output = self.model(**{name: value for name, value in given.items() if name not in ASKED})
-            logits = torch.stack([output.start_logits, output.end_logits], -1) if self.asks == "span" else output.logits
+            logits = torch.stack([output.start_logits, output.end_logits], -1) if self.example_kind == "span" else output.logits
             for i, own in zip(numbers, logits.numpy(), strict=True):
                 said[i] = own
-        if self.asks == "tag":
+        if self.example_kind == "tag":
             guesses = []
             for example, entry, own in zip(examples, entries, said, strict=True):
                 tags = ["O" if "O" in self.labels else self.labels[0]] * len(example.words)
                 for place, word in entry["about"]:
                     tags[word] = self.labels[int(own[place].argmax())]
                 guesses.append(tags)
-            return tags_scored([list(example.tags) for example in examples], guesses)
-        if self.asks == "span":
+            return tag_metrics([list(example.tags) for example in examples], guesses)
+        if self.example_kind == "span":
             return self.answered(examples, entries, said)
         values = np.stack(said)
         if self.scores:
             truth = np.array([example.score for example in examples])
             guessed = values[:, 0].astype(np.float64)
             return {"spearman": rank_correlation(truth, guessed), "pearson": linear_correlation(truth, guessed)}
-        return labels_scored([example.label for example in examples], [self.labels[i] for i in values.argmax(1)])
+        return label_metrics([example.label for example in examples], [self.labels[i] for i in values.argmax(1)])
 
     def answered(self, examples: list[Any], entries: list[dict[str, Any]], said: list[Any]) -> dict[str, Any]:
         best = [(-np.inf, "")] * len(examples)
         for entry, own in zip(entries, said, strict=True):
             number, inside, offsets = entry["about"]
-            score, i, j = likeliest(own[inside, 0], own[inside, 1])
+            score, i, j = best_span(own[inside, 0], own[inside, 1])
             if score > best[number][0]:
                 best[number] = (score, examples[number].passage[offsets[inside[i]][0] : offsets[inside[j]][1]])
-        return answers_scored([[text for _, text in example.answers] for example in examples], [answer for _, answer in best])
+        return answer_metrics([[text for _, text in example.answers] for example in examples], [answer for _, answer in best])
 
 
 def main() -> None:

@@ -18,7 +18,7 @@ from typing import Any
 import torch
 
 from side_by_side import PRECISIONS, conditions, data, in_turn, stairs
-from stairs.tasks.translation_metrics import translations_scored
+from stairs.tasks.translation_metrics import bleu_and_chrf
 from stairs.training.run import load as load_run
 
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
@@ -41,7 +41,7 @@ def main() -> None:
         run = options.run or trained(there)
         stairs("convert", run, "huggingface", "--out", there / "marian", cache=there)
         task: Any = load_run(run)
-        ids = task.encoded(sources)
+        ids = task.encode_texts(sources)
         order = sorted(range(len(ids)), key=lambda n: len(ids[n]))
         batches = [order[at : at + options.batch] for at in range(0, len(order), options.batch)]
         said: dict[str, dict[int, str]] = {}
@@ -60,7 +60,7 @@ def main() -> None:
         base = taken["transformers fp32"]
         for name, seconds in taken.items():
             same = sum(said[name][n] == said["transformers fp32"][n] for n in order) / len(order)
-            bleu = translations_scored(truth, [said[name][n] for n in range(len(order))])["bleu"]["value"]
+            bleu = bleu_and_chrf(truth, [said[name][n] for n in range(len(order))])["bleu"]["value"]
             print(
                 f"  {name:20} {len(order) / seconds['wall']:7.1f} sentences/s   {base['wall'] / seconds['wall']:5.2f}x wall"
                 f"   {base['cpu'] / seconds['cpu']:5.2f}x CPU   {100 * same:5.1f} % the same   BLEU {bleu:.2f}"
@@ -76,7 +76,7 @@ def trained(there: Path) -> Path:
 
 def ours(task: Any, precision: str, options: argparse.Namespace) -> Any:
     speaker = task.model.prepared_for_inference(precision)
-    return lambda sources: [task.tokenizer.decode(one.found[0].ids) for one in task.searched(sources, options.beams, speaker)]
+    return lambda sources: [task.tokenizer.decode(one.hypotheses[0].ids) for one in task.search(sources, options.beams, speaker)]
 
 
 def peers(there: Path, task: Any, options: argparse.Namespace) -> dict[str, Any]:
@@ -94,7 +94,8 @@ def peers(there: Path, task: Any, options: argparse.Namespace) -> dict[str, Any]
             given = torch.tensor([row + [tokenizer.pad] * (width - len(row)) for row in rows])
             mask = torch.tensor([[1] * len(row) + [0] * (width - len(row)) for row in rows])
             with torch.no_grad():
-                said = model.generate(given, attention_mask=mask, num_beams=options.beams, max_length=task.room(sources) + 1, do_sample=False)
+                said = model.generate(given, attention_mask=mask, num_beams=options.beams, max_length=task.max_output_tokens(sources) + 1,
+                    do_sample=False)
             return [tokenizer.decode(cut(row[1:], tokenizer.end)) for row in said.tolist()]
 
         found[f"transformers {name}"] = marian
@@ -105,7 +106,7 @@ def peers(there: Path, task: Any, options: argparse.Namespace) -> dict[str, Any]
 
         def translate(sources: list[list[int]], translator: Any = translator) -> list[str]:
             rows = [[tokenizer.token(i) for i in (tokenizer.begin, *ids, tokenizer.end)] for ids in sources]
-            said = translator.translate_batch(rows, beam_size=options.beams, max_decoding_length=task.room(sources))
+            said = translator.translate_batch(rows, beam_size=options.beams, max_decoding_length=task.max_output_tokens(sources))
             return [tokenizer.decode([tokenizer.id(token) for token in one.hypotheses[0]]) for one in said]
 
         found[f"CTranslate2 {kind}"] = translate

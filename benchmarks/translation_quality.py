@@ -13,7 +13,7 @@ import torch
 from side_by_side import conditions
 from stairs.pictures.image_files import save
 from stairs.pictures.translation import against_length
-from stairs.tasks.translation_metrics import translations_scored
+from stairs.tasks.translation_metrics import bleu_and_chrf
 from stairs.text.embedded.number_names import number_pairs
 from stairs.text.labelled import read
 from stairs.training.run import load as load_run
@@ -41,11 +41,11 @@ def main() -> None:
 
 
 def pairs(task: Any, name: str, options: argparse.Namespace) -> list[dict[str, Any]]:
-    examples = task.turned(read(options.pairs, "translate").examples)
+    examples = task.oriented(read(options.pairs, "translate").examples)
     sources, truth = [one.source for one in examples], [one.target for one in examples]
-    said = {beams: task.translated(sources, beams=beams) for beams in (1, options.beams)}
+    said = {beams: task.translate_texts(sources, beam_size=beams) for beams in (1, options.beams)}
     for beams, found in said.items():
-        scored = translations_scored(truth, found)
+        scored = bleu_and_chrf(truth, found)
         bleu = scored["bleu"]
         chrf = scored["chrf"]["value"]
         print(f"{name:20} beam {beams}: BLEU {bleu['value']:.2f} ({bleu['low']:.2f} to {bleu['high']:.2f}), chrF {chrf:.2f}", flush=True)
@@ -53,7 +53,7 @@ def pairs(task: Any, name: str, options: argparse.Namespace) -> list[dict[str, A
     for longest in BORDERS:
         own = [n for n, source in enumerate(sources) if shortest <= len(source.split()) <= longest]
         if own:
-            bleu = translations_scored([truth[n] for n in own], [said[options.beams][n] for n in own])["bleu"]
+            bleu = bleu_and_chrf([truth[n] for n in own], [said[options.beams][n] for n in own])["bleu"]
             mean = sum(len(sources[n].split()) for n in own) / len(own)
             print(f"{name:20} {shortest:3d} words and more, {len(own):4d} sentences: BLEU {bleu['value']:.2f}")
             points.append({"run": name, "length": mean, "quality": bleu["value"], "low": bleu["low"], "high": bleu["high"]})
@@ -64,14 +64,14 @@ def pairs(task: Any, name: str, options: argparse.Namespace) -> list[dict[str, A
 def numbers(task: Any, name: str, options: argparse.Namespace) -> list[dict[str, Any]]:
     points = []
     for given in ("numbers-test", "longer-numbers"):
-        examples = task.turned(number_pairs(given))
-        said = task.translated([one.source for one in examples], beams=options.beams)
+        examples = task.oriented(number_pairs(given))
+        said = task.translate_texts([one.source for one in examples], beam_size=options.beams)
         lengths = [len((one.target if task.backwards else one.source).split()) for one in examples]
         for length in sorted(set(lengths)):
             own = [n for n, own in enumerate(lengths) if own == length]
-            exact = translations_scored([examples[n].target for n in own], [said[n] for n in own])["exact"]
+            exact = bleu_and_chrf([examples[n].target for n in own], [said[n] for n in own])["exact_match"]
             points.append({"run": name, "length": length, "quality": exact["value"], "low": exact["low"], "high": exact["high"]})
-        exact = translations_scored([one.target for one in examples], said)["exact"]
+        exact = bleu_and_chrf([one.target for one in examples], said)["exact_match"]
         by_length = ", ".join(f"{point['length']}: {point['quality']:.2f}" for point in points)
         print(f"{name:20} {given:15} {exact['value']:.3f} exact ({exact['low']:.3f} to {exact['high']:.3f}); by words {by_length}", flush=True)
     return points

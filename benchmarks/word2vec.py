@@ -26,8 +26,8 @@ from side_by_side import conditions, data
 from stairs.fast.corpus_slice import Stretch
 from stairs.models import MODELS
 from stairs.models.settings import VectorsConfig, Word2VecConfig
-from stairs.tasks.word_benchmarks import evaluate, questions_in
-from stairs.tasks.word_vectors import Window
+from stairs.tasks.word_benchmarks import evaluate_benchmark, read_benchmark
+from stairs.tasks.word_vectors import WordVectors
 from stairs.text.corpus.corpus import Corpus
 from stairs.text.shards.shards import build, closes
 from stairs.text.tokenizers.tokenizer import SPECIAL_TOKENS, TokenizerSpec
@@ -79,10 +79,10 @@ class Text:
 
     def judged(self, model) -> dict[str, float]:
         """What the evaluation sets say, in hundredths."""
-        task, found = Window(model, self.tokenizer), {}
+        task, found = WordVectors(model, self.tokenizer), {}
         for name, (path, measure) in SETS.items():
             lines = data(path).read_text("utf-8").splitlines()
-            found[name] = 100 * evaluate(task, questions_in(lines, path))[measure]["value"]
+            found[name] = 100 * evaluate_benchmark(task, read_benchmark(lines, path))[measure]["value"]
         return found
 
     def judged_table(self, words: list[str], vectors: np.ndarray) -> dict[str, float]:

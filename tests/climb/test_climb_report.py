@@ -28,13 +28,13 @@ def report(tmp_path):
     measured = [{"step": n, "seconds": n * 60, "accuracy": {"value": 0.5 + n / 10}} for n in (1, 2)]
     (tmp_path / "classify-gpt" / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in measured))
     rows = [
-        row("words", 0.80, 1.0, ["good", "bad"]),
+        row("tfidf", 0.80, 1.0, ["good", "bad"]),
         row("gpt", 0.81, 600.0, ["good", BAD], bits_per_character=bits, read_by="next-token-gpt"),
         {"step": "bert", "not_tried": "its share of the budget was too small"},
         {"step": "elmo", "failed": f"it broke on {BAD}"},
     ]
     why = {"en": "words scores 0.8000, as good as the best", "zh": "words 得分 0.8000，与最好的一样好"}
-    told = {"step": "words", "steps": ["words"], "names": {"en": "words", "zh": "words"}, "score": 0.8, "best": "gpt", "separates": 0.05,
+    told = {"step": "tfidf", "steps": ["tfidf"], "names": {"en": "tfidf", "zh": "tfidf"}, "score": 0.8, "best": "gpt", "separates": 0.05,
             "why": why, "rule": worded("rule_train")}  # fmt: skip
     test = [{"text": "a fine day", "right": "good"}, {"text": BAD, "right": "bad"}]
     settings = {"seed": 0, "order": 3, "asks": "classify", "labelled": "0" * 64}
@@ -52,7 +52,7 @@ def test_it_says_which_and_why_in_both_languages(report, tmp_path):
     assert "elsewhere" not in shown
     report["rows"][0]["adopted"] = True
     assert "words starts from weights pretrained elsewhere" in page(report, tmp_path) and "+ pretraining elsewhere" in page(report, tmp_path)
-    report["recommendation"] |= {"steps": ["words", "gpt"], "names": listed(["words", "gpt"])}
+    report["recommendation"] |= {"steps": ["tfidf", "gpt"], "names": listed(["tfidf", "gpt"])}
     shown = page(report, tmp_path)
     assert "words or gpt" in shown and "words 或 gpt" in shown and shown.count('class="chosen"') == 2
     assert shown.count('lang="en"') == shown.count('lang="zh"')

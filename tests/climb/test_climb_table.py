@@ -10,7 +10,7 @@ from stairs.climb import table
 from stairs.climb.table import Filling, Lines, line, watching, written
 
 SCORE = {"value": 0.8, "low": 0.75, "high": 0.85}
-WORDS = {"step": "words", "run": "classify-words", "score": SCORE, "seconds": 1.5, "cpu_seconds": 2.25,
+WORDS = {"step": "tfidf", "run": "classify-tfidf", "score": SCORE, "seconds": 1.5, "cpu_seconds": 2.25,
          "ms_per_text": 0.1, "training_mb": 30.4, "answering_mb": None, "parameters": 12_000, "megabytes": 1.25}  # fmt: skip
 GPT = {"step": "gpt", "not_tried": "its share of the budget, 3 s, is below the 10 s it needs"}
 
@@ -23,8 +23,8 @@ def shown(filling):
 
 def test_the_table_fills_up():
     filling = Filling(600)
-    filling.sees(["words", "gpt", "bert"])
-    filling.begins("words")
+    filling.sees(["tfidf", "gpt", "bert"])
+    filling.begins("tfidf")
     assert "at work" in shown(filling) and shown(filling).count("waiting") == 2
     filling.done(WORDS)
     filling.begins("gpt")
@@ -37,8 +37,8 @@ def test_the_table_fills_up():
 def test_lines_where_there_is_no_terminal():
     with watching(60) as onlooker:
         assert isinstance(onlooker, Lines)
-    assert line(WORDS).split() == ["words", "0.8000", "(0.7500-0.8500)", "2.25", "1.50", "0.100", "30", "12.0", "k", "1.2"]
-    told = {"steps": ["words", "ngram"], "names": {"en": "words or ngram"}, "why": {"en": "They tie."}, "rule": {"en": "The rule."}, "separates": 0.1}
+    assert line(WORDS).split() == ["tfidf", "0.8000", "(0.7500-0.8500)", "2.25", "1.50", "0.100", "30", "12.0", "k", "1.2"]
+    told = {"steps": ["tfidf", "ngram"], "names": {"en": "words or ngram"}, "why": {"en": "They tie."}, "rule": {"en": "The rule."}, "separates": 0.1}
     report = {"rows": [WORDS, GPT, WORDS | {"step": "mini", "adopted": True}], "recommendation": told, "examples": {"test": 20}}
     said = written(report)
     assert "Recommended: words or ngram. They tie.\n20 test examples separate" in said and said.endswith("The rule.")

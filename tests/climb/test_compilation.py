@@ -63,7 +63,7 @@ def test_after_the_warm_up_nothing_is_left_to_load_for_a_classifier():
     """Or the first model of a climb would be charged with it."""
     from numba.core import event
 
-    from stairs.tasks import ByNGram, ByWords
+    from stairs.tasks import NGramClassifier, TfidfClassifier
     from stairs.text.examples import Text
     from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 
@@ -79,6 +79,6 @@ def test_after_the_warm_up_nothing_is_left_to_load_for_a_classifier():
     examples = [Text(f"the {word} cat {i}", word) for i in range(10) for word in ("happy", "sad")]
     tokenizer = Tokenizer.train(TokenizerSpec("words"), lambda: [[example.text for example in examples]])
     with event.install_listener("numba:compile", Listening()):
-        for classifier in (ByNGram, ByWords):
-            classifier.learned(examples, tokenizer).predict(examples)
+        for classifier in (NGramClassifier, TfidfClassifier):
+            classifier.train(examples, tokenizer).predict(examples)
     assert not heard and not {name for name in set(sys.modules) - loaded if name.startswith(("sklearn", "scipy", "numba", "stairs"))}

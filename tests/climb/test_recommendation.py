@@ -16,7 +16,7 @@ TESTED = 400
 
 @pytest.fixture
 def ground(tmp_path):
-    return Ground(lambda step: None, tmp_path, asks="classify", metric="accuracy", test=[Text(f"text {i}", "good") for i in range(TESTED)])
+    return Ground(lambda step: None, tmp_path, example_kind="classify", metric="accuracy", test=[Text(f"text {i}", "good") for i in range(TESTED)])
 
 
 def row(step, right, cpu_seconds=1.0, ms=1.0, mb=5.0, memory=50.0, **more):

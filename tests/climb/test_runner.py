@@ -16,7 +16,7 @@ from stairs.climb.table import written
 from stairs.climb.time_shares import allot
 from stairs.errors import BadInput
 from stairs.models.sizes import USUAL_TOKENIZER
-from stairs.tasks.parts.supervised import Examples
+from stairs.tasks.parts.supervised import LabelledSplits
 from stairs.text.corpus.corpus import Corpus
 from stairs.text.embedded.number_names import number_pairs
 from stairs.text.examples import Text
@@ -78,7 +78,7 @@ def test_a_row_for_each_step_and_runs_that_can_be_asked(ground, quick):
             heard.append(row)
 
     report = climb(ground, budget=200, onlooker=Listening())
-    assert [row["step"] for row in report["rows"]] == ["ngram", "words", "cbow", "skipgram", "glove", "nnlm", "elmo", "gpt", "bert"]
+    assert [row["step"] for row in report["rows"]] == ["ngram", "tfidf", "cbow", "skipgram", "glove", "nnlm", "elmo", "gpt", "bert"]
     assert not any("failed" in row or "not_tried" in row for row in report["rows"]), report["rows"]
     assert heard == report["rows"] == json.loads((ground.out / "report.json").read_text())["rows"]
     assert {row["step"] for row in report["rows"] if "bits_per_character" in row} == {"ngram", "nnlm", "gpt", "elmo"}
@@ -93,26 +93,26 @@ def test_a_row_for_each_step_and_runs_that_can_be_asked(ground, quick):
             assert row["time"]["used"] >= row["time"]["updates"] + row["time"]["judging"] > 0
     told = report["recommendation"]
     assert told["step"] in told["as_good"] and told["rule"]["en"] in written(report) and told["cost"] == "train"
-    assert [mix["learnt"] for mix in load(ground.out / "classify-elmo").reading.weights()] == [True]
+    assert [mix["is_trained"] for mix in load(ground.out / "classify-elmo").feature_extractor.weights()] == [True]
     assert len(report["test"]) == 12 and report["examples"] == {"train": 43, "dev": 5, "test": 12}
 
 
 def test_models_that_learn_at_once_do_not_see_the_validation_examples(ground, quick, monkeypatch):
     given = {}
-    for kind in (models.ByNGram, models.ByWords, models.ByVectors):
+    for kind in (models.NGramClassifier, models.TfidfClassifier, models.VectorClassifier):
 
-        def learned(examples, *rest, name=kind.__name__, work=kind.learned):
+        def learned(examples, *rest, name=kind.__name__, work=kind.train):
             given[name] = list(examples)
             return work(examples, *rest)
 
-        monkeypatch.setattr(kind, "learned", learned)
-    climb(ground, budget=60, steps=["ngram", "words", "skipgram"])
+        monkeypatch.setattr(kind, "train", learned)
+    climb(ground, budget=60, steps=["ngram", "tfidf", "skipgram"])
     assert given == {name: list(ground.train) for name in ("ByNGram", "ByWords", "ByVectors")}
 
 
-@pytest.mark.parametrize(("asks", "step"), [("compare", "skipgram"), ("tag", "bert"), ("span", "skipgram")])
-def test_labels_of_any_task(ground, quick, asks, step):
-    other = replace(ground, **parted(examples(asks, 60), asks, 0))
+@pytest.mark.parametrize(("example_kind", "step"), [("compare", "skipgram"), ("tag", "bert"), ("span", "skipgram")])
+def test_labels_of_any_task(ground, quick, example_kind, step):
+    other = replace(ground, **parted(examples(example_kind, 60), example_kind, 0))
     report = climb(other, budget=60, steps=["ngram", step])
     assert not any("failed" in row for row in report["rows"]), report["rows"]
     assert ["score" in row for row in report["rows"]] == [False, True]
@@ -131,15 +131,15 @@ def test_pairs_of_sentences_are_climbed_by_those_that_translate(ground, quick):
 
 def test_weights_of_others_are_a_step_too(ground, quick, tmp_path):
     climb(replace(ground, out=tmp_path / "first"), budget=60, steps=["bert", "skipgram"])
-    runs = [str(tmp_path / "first" / name) for name in ("masked-token-bert", "window-skipgram")]
-    rows = climb(ground, budget=60, steps=["words"], adopted=runs)["rows"]
-    assert [row["step"] for row in rows] == ["words", "masked-token-bert", "window-skipgram"] and all("score" in row for row in rows)
+    runs = [str(tmp_path / "first" / name) for name in ("masked-token-bert", "word-vectors-skipgram")]
+    rows = climb(ground, budget=60, steps=["tfidf"], adopted=runs)["rows"]
+    assert [row["step"] for row in rows] == ["tfidf", "masked-token-bert", "word-vectors-skipgram"] and all("score" in row for row in rows)
     assert [row.get("adopted", False) for row in rows] == [False, True, True]
 
 
-@pytest.mark.parametrize(("step", "place", "name"), [("glove", models.ByVectors, "learned"), ("gpt", Gradients, "update")])
+@pytest.mark.parametrize(("step", "place", "name"), [("glove", models.VectorClassifier, "train"), ("gpt", Gradients, "update")])
 def test_stopped_and_begun_again_it_is_the_same_report(ground, quick, tmp_path, monkeypatch, step, place, name):
-    wanted = ["ngram", "words", step]
+    wanted = ["ngram", "tfidf", step]
     whole = climb(replace(ground, out=tmp_path / "whole"), budget=60, steps=wanted)
     ground = replace(ground, plans=plans_in(tmp_path / "whole"), like=tmp_path / "whole")  # its clock, whatever else the machine has to do
     work, calls = getattr(place, name), []
@@ -163,19 +163,19 @@ def test_stopped_and_begun_again_it_is_the_same_report(ground, quick, tmp_path, 
 
 
 def test_rows_behind_one_that_is_climbed_again_are_not_lost_by_a_kill(ground, quick, monkeypatch):
-    broken = models.ByWords.learned
-    monkeypatch.setattr(models.ByWords, "learned", lambda *given: 1 / 0)
-    climb(ground, budget=60, steps=["ngram", "words", "glove"])
+    broken = models.TfidfClassifier.train
+    monkeypatch.setattr(models.TfidfClassifier, "train", lambda *given: 1 / 0)
+    climb(ground, budget=60, steps=["ngram", "tfidf", "glove"])
 
     def killed(*given):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(models.ByWords, "learned", killed)
+    monkeypatch.setattr(models.TfidfClassifier, "train", killed)
     with pytest.raises(KeyboardInterrupt):
-        climb(ground, budget=60, steps=["ngram", "words", "glove"])
+        climb(ground, budget=60, steps=["ngram", "tfidf", "glove"])
     assert [row["step"] for row in json.loads((ground.out / "report.json").read_text())["rows"]] == ["ngram", "glove"]
-    monkeypatch.setattr(models.ByWords, "learned", broken)
-    assert ["score" in row for row in climb(ground, budget=60, steps=["ngram", "words", "glove"])["rows"]] == [True] * 3
+    monkeypatch.setattr(models.TfidfClassifier, "train", broken)
+    assert ["score" in row for row in climb(ground, budget=60, steps=["ngram", "tfidf", "glove"])["rows"]] == [True] * 3
 
 
 def test_a_folder_without_plans_is_refused(tmp_path):
@@ -188,9 +188,9 @@ def test_one_step_that_fails_does_not_stop_the_rest(ground, quick, monkeypatch, 
     def broken(*given):
         raise error
 
-    monkeypatch.setattr(models.ByWords, "learned", broken)
-    rows = climb(ground, budget=60, steps=["words", "ngram"])["rows"]
-    assert "score" in rows[0] and rows[1]["step"] == "words" and rows[1]["failed"].startswith(said)
+    monkeypatch.setattr(models.TfidfClassifier, "train", broken)
+    rows = climb(ground, budget=60, steps=["tfidf", "ngram"])["rows"]
+    assert "score" in rows[0] and rows[1]["step"] == "tfidf" and rows[1]["failed"].startswith(said)
     assert rows[1].get("bug", False) == isinstance(error, IndexError)
 
 
@@ -200,7 +200,7 @@ def test_models_for_which_there_is_no_time_are_said_before_it_starts(ground, mon
     monkeypatch.setattr(machine, "gigaflops", lambda: 100.0)
     with pytest.raises(BadInput, match=r"a budget of 1 s is too short.*ngram alone needs about \d+ s, all models \dm"):
         climb(ground, budget=1, steps=["ngram", "gpt"])
-    rows = climb(ground, budget=12, steps=["ngram", "words", "gpt", "bert"])["rows"]
+    rows = climb(ground, budget=12, steps=["ngram", "tfidf", "gpt", "bert"])["rows"]
     assert ["score" in row for row in rows] == [True, True, False, False]
     assert heard == ["12 s leave no time for gpt and bert; all models take --budget 1m"] and rows[2]["not_tried"] == heard[0]
 
@@ -241,8 +241,8 @@ def test_a_bug_in_one_model_ends_the_command_with_1_after_the_others(files, monk
     def broken(*given):
         raise IndexError("0")
 
-    monkeypatch.setattr(models.ByWords, "learned", broken)
-    given = ["climb", *files, "--steps", "ngram,words"]
+    monkeypatch.setattr(models.TfidfClassifier, "train", broken)
+    given = ["climb", *files, "--steps", "ngram,tfidf"]
     assert main(given) == 1
     said = capsys.readouterr()
     assert "ngram" in said.out and said.err.splitlines()[-1] == "stairs: error: a bug stopped words; the other models are done"
@@ -261,10 +261,10 @@ def test_a_second_climb_in_a_folder_that_is_being_climbed_ends_with_5_and_touche
     out = tmp_path / "out"
     with held(out):
         before = {path: path.read_bytes() for path in out.iterdir()}
-        ended = stairs("climb", *files, "--steps", "words")
+        ended = stairs("climb", *files, "--steps", "tfidf")
         assert ended.returncode == 5 and "is being written by process" in ended.stderr.splitlines()[-1], ended.stderr
         assert {path: path.read_bytes() for path in out.iterdir()} == before
-    assert command("climb", *files, "--steps", "words").code == 0
+    assert command("climb", *files, "--steps", "tfidf").code == 0
 
 
 def test_a_climb_that_was_refused_leaves_no_folder(files, tmp_path, command):
@@ -273,14 +273,14 @@ def test_a_climb_that_was_refused_leaves_no_folder(files, tmp_path, command):
 
 
 def test_a_folder_of_another_climb_is_refused_with_what_is_different(files, tmp_path, command):
-    assert command("climb", *files, "--steps", "words").code == 0
+    assert command("climb", *files, "--steps", "tfidf").code == 0
     report = json.loads((tmp_path / "out" / "report.json").read_text())
     assert report["format"] == 1 and report["settings"]["metric"] == "accuracy" == report["rows"][0]["metric"]
     for option, said in ((("--metric", "macro_f1"), "metric = 'accuracy' and now 'macro_f1'"), (("--seed", "1"), "was begun with")):
-        ended = command("climb", *files, "--steps", "words", *option)
+        ended = command("climb", *files, "--steps", "tfidf", *option)
         assert ended.code == 2 and said in ended.err, ended.err
     (tmp_path / "out" / "report.json").write_text(json.dumps(report | {"format": 7}))
-    ended = command("climb", *files, "--steps", "words")
+    ended = command("climb", *files, "--steps", "tfidf")
     assert ended.code == 2 and "has the format 7, and this version writes 1" in ended.err
 
 
@@ -299,6 +299,6 @@ def test_the_metric_that_was_asked_for_ranks_and_chooses_the_weights(ground, qui
 
 def test_where_there_is_no_time_to_encode_all_examples_training_and_validation_shrink_alike(monkeypatch):
     monkeypatch.setattr(finetune, "seconds_to_encode", lambda task, examples: 40.0)
-    head = SimpleNamespace(model=SimpleNamespace(mixes="all"), usual={"epochs": 40.0})
-    planned = finetune.plan_teaching("elmo", lambda way: head, Examples(range(400), range(200)), 10.0, 0, True)
+    head = SimpleNamespace(model=SimpleNamespace(mixes="all"), training_defaults={"epochs": 40.0})
+    planned = finetune.plan_teaching("elmo", lambda way: head, LabelledSplits(range(400), range(200)), 10.0, 0, True)
     assert (planned["examples"], planned["validation"]) == (100, 50)

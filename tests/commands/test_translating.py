@@ -33,10 +33,10 @@ def test_from_pairs_to_a_translation(step, folder, capsys):
     assert len(capsys.readouterr().out.splitlines()) == 2
     assert main(["ask", f"runs/{step}", "one two", "--beams", "3", "--top-beams", "3", "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
-    assert len(answer["beams"]) == 3 and answer["tree"] and answer["trace"][0]["reads"] == "[CLS]"
+    assert len(answer["translations"]) == 3 and answer["tree"] and answer["trace"][0]["input"] == "[CLS]"
     assert main(["score", f"runs/{step}", "pairs.en", "pairs.zh", "--json"]) == 0
     judged = json.loads(capsys.readouterr().out)
-    assert judged["sentences"] == 147 and {"bleu", "chrf", "exact", "bits_per_character"} <= judged.keys()
+    assert judged["sentences"] == 147 and {"bleu", "chrf", "exact_match", "bits_per_character"} <= judged.keys()
     for precision in ("bf16", "int8"):
         assert main(["ask", f"runs/{step}", "one two", "--precision", precision]) == 0
         assert capsys.readouterr().out.strip()

@@ -192,7 +192,7 @@ def test_loss_is_the_mean_surprise_of_the_targets(name):
     batch = batch_of(name)
     asked = batch.targets != IGNORE
     total, count = float(model.log_likelihood(batch).sum()), int(asked.sum())
-    if MODELS[name].pretrains_with == "both-ways":  # from the right it reads all but the first token, and asks for the one before
+    if MODELS[name].pretrains_with == "bidirectional-lm":  # from the right it reads all but the first token, and asks for the one before
         turned = next_token_batch([row[::-1] for row in ROWS], BEGIN, END, PAD)
         turned = replace(turned, ids=turned.ids[:, 1:], real=turned.real[:, 1:], targets=turned.targets[:, 1:])
         total, count = total + float(model.log_likelihood(turned, backwards=True).sum()), count + sum(map(len, ROWS))

@@ -55,13 +55,13 @@ def test_a_second_writer_is_refused_at_once_and_a_killed_one_is_forgotten(comman
 def test_the_lock_is_held_while_training(command, corpus, monkeypatch):
     from stairs.tasks.next_token import NextToken
 
-    judge, codes = NextToken.evaluate_shards, []
+    judge, codes = NextToken.evaluate_split, []
 
     def meanwhile(task, shards, split):
         codes.append(command(*TRAIN).code)
         return judge(task, shards, split)
 
-    monkeypatch.setattr(NextToken, "evaluate_shards", meanwhile)
+    monkeypatch.setattr(NextToken, "evaluate_split", meanwhile)
     assert command(*TRAIN).code == 0
     assert codes == [5, 5]
 
@@ -116,15 +116,15 @@ def test_damage_is_found_and_the_same_command_repairs_it(command, refused, run, 
 
 CONFIGS = {
     "unknown task": {"task": "juggling"},
-    "unknown step": {"task": "next-token", "step": "juggling", "config": {}},
+    "unknown step": {"task": "next-token", "model": "juggling", "config": {}},
     "no step": {"task": "next-token"},
-    "unknown setting": {"task": "next-token", "step": "ngram", "config": {"vocab_size": 75, "zebra": 1}},
-    "other size": {"task": "next-token", "step": "ngram", "config": {"vocab_size": 9}},
-    "wrong kind": {"task": "next-token", "step": "ngram", "config": {"vocab_size": "many", "order": "three"}},
+    "unknown setting": {"task": "next-token", "model": "ngram", "config": {"vocab_size": 75, "zebra": 1}},
+    "other size": {"task": "next-token", "model": "ngram", "config": {"vocab_size": 9}},
+    "wrong kind": {"task": "next-token", "model": "ngram", "config": {"vocab_size": "many", "order": "three"}},
     "a list": [1, 2],
     "task a list": {"task": ["next-token"]},
     "null": None,
-    "another task": {"task": "classify-words", "step": "words", "labels": ["a", "b"]},
+    "another task": {"task": "classify-tfidf", "model": "tfidf", "labels": ["a", "b"]},
 }
 
 

@@ -39,16 +39,16 @@ def test_gpt_comes_back(tmp_path):
     assert load_file(tmp_path / "model.safetensors")["transformer.h.0.attn.c_attn.weight"].shape == (24, 72)  # (in, out)
 
 
-@pytest.mark.parametrize(("asks", "prefix"), [("classify", "classifier"), ("tag", "classifier"), ("find-span", "qa_outputs")])
-def test_heads_are_kept_through_a_run(tmp_path, asks, prefix):
-    labels = ["LABEL_0", "LABEL_1"] if asks == "find-span" else ["bad", "good"]
-    head = {"asks": asks, "labels": labels, "tensors": {f"{prefix}.weight": torch.randn(2, 24), f"{prefix}.bias": torch.randn(2)}}
+@pytest.mark.parametrize(("example_kind", "prefix"), [("classify", "classifier"), ("tag", "classifier"), ("find-span", "qa_outputs")])
+def test_heads_are_kept_through_a_run(tmp_path, example_kind, prefix):
+    labels = ["LABEL_0", "LABEL_1"] if example_kind == "find-span" else ["bad", "good"]
+    head = {"example_kind": example_kind, "labels": labels, "tensors": {f"{prefix}.weight": torch.randn(2, 24), f"{prefix}.bias": torch.randn(2)}}
     task = bert(tmp_path / "folder", head=head)
     for_run = transformers_folder.read(tmp_path / "folder")
     (tmp_path / "run").mkdir()
     for_run.save(tmp_path / "run")
-    again = TASKS[asks].open(tmp_path / "run", json.loads((tmp_path / "run" / "config.json").read_text()))
-    assert again.name == task.name == asks and again.settings.get("labels", labels) == labels
+    again = TASKS[example_kind].open(tmp_path / "run", json.loads((tmp_path / "run" / "config.json").read_text()))
+    assert again.name == task.name == example_kind and again.settings.get("labels", labels) == labels
     assert torch.equal(again.head.linear.weight, head["tensors"][f"{prefix}.weight"])
 
 
@@ -133,7 +133,8 @@ def test_an_output_layer_of_its_own_is_refused(tmp_path):
 
 
 def test_labels_that_do_not_fit_the_head(tmp_path):
-    head = {"asks": "classify", "labels": ["bad", "good"], "tensors": {"classifier.weight": torch.randn(2, 24), "classifier.bias": torch.randn(2)}}
+    head = {"example_kind": "classify", "labels": ["bad", "good"], "tensors": {"classifier.weight": torch.randn(2, 24),
+        "classifier.bias": torch.randn(2)}}
     bert(tmp_path, head=head)
     change_json(tmp_path / "config.json", id2label={"0": "only"})
     with pytest.raises(BadInput, match="1 labels where the layer has 2"):

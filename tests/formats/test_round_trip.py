@@ -17,8 +17,8 @@ from stairs.models.bert import BERT
 from stairs.models.settings import BERTConfig, TransformerConfig
 from stairs.models.transfer_options import Transfer
 from stairs.models.transformer import Transformer
-from stairs.tasks import BiEncoder, Classify, Encode, MaskedToken, NextToken, Similar, Translate, Window
-from stairs.tasks.baselines import ByWords
+from stairs.tasks import BiEncoder, Classify, Encode, MaskedToken, NextToken, Similar, Translate, WordVectors
+from stairs.tasks.baselines import TfidfClassifier
 from stairs.text.examples import Text
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 from stairs.training.run import FORMAT, Run, versions
@@ -173,7 +173,7 @@ def test_long_texts_are_told_of(tmp_path, monkeypatch):
 @pytest.mark.parametrize("kind", vector_writer.KINDS)
 def test_word_vectors_are_compared_with_the_file(tmp_path, kind):
     vectors = np.random.default_rng(0).normal(size=(5, 4)).astype(np.float32)
-    task = Window(*vector_writer.adopted(Read(["a", "b", "naïve", "国王", "d"], vectors, "")))
+    task = WordVectors(*vector_writer.adopted(Read(["a", "b", "naïve", "国王", "d"], vectors, "")))
     path = str(tmp_path / "v")
     vector_writer.write(task.tokenizer.vocabulary, task.model.vectors_of(), path, kind)
     assert file_round_trip.of_vectors(task, path) == {"difference": 0}
@@ -224,7 +224,7 @@ def test_a_run_of_texts_is_written_as_its_encoder_and_one_without_a_model_is_not
     as_run(Similar(sentences, TEXTS), tmp_path / "runs/a")
     done = command("convert", "runs/a", "sentence-transformers", "--out", "out", "--json")
     assert done.code == 0 and json.loads(done.out)["pooling"] == "cls" and "only the encoder" in done.err, done.err
-    as_run(ByWords.learned([Text("good soup", "good"), Text("bad rain", "bad")] * 3, encode.tokenizer), tmp_path / "runs/b")
+    as_run(TfidfClassifier.train([Text("good soup", "good"), Text("bad rain", "bad")] * 3, encode.tokenizer), tmp_path / "runs/b")
     refused = command("convert", "runs/b", "huggingface", "--out", "other")
     assert refused.code == 2 and "only bert, gpt and transformer runs" in refused.err, refused.err
 

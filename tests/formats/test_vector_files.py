@@ -8,7 +8,7 @@ import pytest
 
 from stairs.errors import BadInput
 from stairs.formats.word_vectors import vector_reader, vector_writer
-from stairs.tasks import Window
+from stairs.tasks import WordVectors
 from stairs.training.run import Run, load
 
 WORDS = ["the", ",", "naïve", "国王", "New_York", "a\u00a0b", "don't"]
@@ -19,7 +19,7 @@ def some(width=5, words=WORDS, seed=0):
 
 
 def task(vectors, words=WORDS):
-    return Window(*vector_writer.adopted(vector_reader.Read(words, vectors, "")))
+    return WordVectors(*vector_writer.adopted(vector_reader.Read(words, vectors, "")))
 
 
 def text(words, vectors, header=True, end="\n", between=" "):

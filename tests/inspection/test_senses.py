@@ -8,7 +8,7 @@ from stairs.inspection.senses import separation
 from stairs.models.elmo import ELMo
 from stairs.models.settings import ELMoConfig, Word2VecConfig
 from stairs.models.word2vec import SkipGram
-from stairs.tasks import BothWays, Window
+from stairs.tasks import BidirectionalLM, WordVectors
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 
 SENSES = {"river": ["the bank of the river", "water by the bank"], "money": ["the bank lends money", "money in the bank"]}
@@ -22,14 +22,14 @@ def words():
 def test_a_static_vector_is_the_same_everywhere(words):
     model = SkipGram(Word2VecConfig(vocab_size=words.vocab_size, width=8))
     model.initialize(1)
-    (found,) = separation(Window(model, words), "bank", SENSES)
+    (found,) = separation(WordVectors(model, words), "bank", SENSES)
     assert found["layer"] is None and found["same"] == pytest.approx(1) and found["different"] == pytest.approx(1)
 
 
 def test_layers_in_context_differ_and_the_word_alone_does_not(words):
     torch.manual_seed(0)
     model = ELMo(ELMoConfig(**words.roles, width=8, hidden=12, filters=(4, 4))).eval()
-    rows = separation(BothWays(model, words), "bank", SENSES)
+    rows = separation(BidirectionalLM(model, words), "bank", SENSES)
     assert [row["layer"] for row in rows] == [0, 1, 2]
     assert rows[0]["different"] == pytest.approx(1, abs=1e-5) and max(row["different"] for row in rows[1:]) < 1 - 1e-4
 
@@ -37,6 +37,6 @@ def test_layers_in_context_differ_and_the_word_alone_does_not(words):
 def test_what_it_needs(words):
     model = ELMo(ELMoConfig(**words.roles, width=8, hidden=12, filters=(4, 4))).eval()
     with pytest.raises(BadInput, match="'bank' does not stand in"):
-        separation(BothWays(model, words), "bank", {"a": ["the river"], "b": ["money"]})
+        separation(BidirectionalLM(model, words), "bank", {"a": ["the river"], "b": ["money"]})
     with pytest.raises(BadInput, match="two senses with two texts"):
-        separation(BothWays(model, words), "bank", {"a": ["the bank"]})
+        separation(BidirectionalLM(model, words), "bank", {"a": ["the bank"]})

@@ -19,7 +19,7 @@ from stairs.tasks import NextToken
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 
 RUNS = ("ngram", "nnlm", "gpt", "elmo", "bert", "skipgram", "vectors", "seq2seq", "plain seq2seq", "transformer")
-TUNED = ("by n-gram", "by words", "by vectors", "classify", "classify by elmo", "compare", "tag", "span", "similar")
+TUNED = ("by n-gram", "by tf-idf", "by vectors", "classify", "classify by elmo", "compare", "tag", "span", "similar")
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +54,7 @@ def test_which_run_has_which(tasks):
     assert fitting(tasks["skipgram"]) == ["tokens", "neighbours", "strips", "map", "analogy", "mask", "senses"]
     assert "alignment" in fitting(tasks["seq2seq"]) and "alignment" not in fitting(tasks["plain seq2seq"])
     assert "mix" in fitting(tasks["classify by elmo"]) and "mix" not in fitting(tasks["classify"])
-    assert fitting(tasks["by words"]) == ["tokens", "reasons", "nearest", "confusion"]
+    assert fitting(tasks["by tf-idf"]) == ["tokens", "reasons", "nearest", "confusion"]
     assert "nearest" not in fitting(tasks["by n-gram"]) and "nearest" not in fitting(tasks["compare"])
     assert {name for task in tasks.values() for name in fitting(task)} == set(LOOKS)
 
@@ -85,7 +85,7 @@ def test_a_part_of_a_character_is_shown_as_its_bytes(tasks):
 def test_back_off_is_that_of_the_counts(tasks):
     found = look(tasks["ngram"], "backoff", TEXT)
     assert [one["token"] for one in found["tokens"]] == [*TEXT.split(), "[SEP]"]
-    assert sum(math.log(one["chance"]) for one in found["tokens"]) == pytest.approx(tasks["ngram"].log_probability(TEXT), abs=1e-4)
+    assert sum(math.log(one["probability"]) for one in found["tokens"]) == pytest.approx(tasks["ngram"].log_probability(TEXT), abs=1e-4)
     assert found["tokens"][2]["order"] == found["order"] == 3
     assert look(tasks["ngram"], "backoff", "Rome soup")["tokens"][1]["order"] == 1  # never seen together
     bits = [one["bits"] for one in look(tasks["ngram"], "surprise", TEXT)["tokens"]]
@@ -130,18 +130,18 @@ def test_lines_begin_at_the_pieces_of_a_word(tasks):
 
 
 def test_reasons_are_what_leaving_a_word_out_does(tasks):
-    task = tasks["by words"]
+    task = tasks["by tf-idf"]
     found = look(task, "reasons", TEXT)
-    whole = task.answer(TEXT)["chances"][found["label"]]
-    without = task.answer(TEXT.replace("soup ", ""))["chances"][found["label"]]
-    assert found["chance"] == pytest.approx(whole) and found["words"][0]["fall"] == pytest.approx(whole - without)
+    whole = task.answer(TEXT)["probabilities"][found["label"]]
+    without = task.answer(TEXT.replace("soup ", ""))["probabilities"][found["label"]]
+    assert found["probability"] == pytest.approx(whole) and found["words"][0]["fall"] == pytest.approx(whole - without)
     assert [one["word"] for one in found["words"]] == TEXT.split()
     assert labels.without("a b c", 2, 3) == "a c" and labels.without("a b.", 2, 3) == "a ."
     assert [("我喜欢北京, don't!")[a:b] for a, b in labels.words_of("我喜欢北京, don't!")] == ["我", "喜欢", "北京", ",", "don't", "!"]
     assert len(look(task, "reasons", TEXT * 40)["words"]) == labels.PIECES
 
 
-@pytest.mark.parametrize("name", ["by words", "by vectors", "classify", "classify by elmo"])
+@pytest.mark.parametrize("name", ["by tf-idf", "by vectors", "classify", "classify by elmo"])
 def test_the_nearest_texts_are_those_whose_features_point_the_same_way(tasks, name, tmp_path, monkeypatch):
     task, labels = tasks[name], write_labels(tmp_path / "labels.csv", ("snow and hail in Oslo .", "weather"))
     known = list(dict.fromkeys(line.rsplit(",", 1)[0] for line in (tmp_path / "labels.csv").read_text().splitlines()[1:]))
@@ -175,13 +175,13 @@ def test_what_does_not_fit_is_one_sentence(tasks, tmp_path):
     refused("three words", BadInput, tasks["skipgram"], "analogy", "soup")
     refused("give it with --word", BadInput, tasks["bert"], "senses", TEXT)
     refused("names no sense", BadInput, tasks["bert"], "senses", TEXT, word="soup")
-    refused("must leave something", BadInput, tasks["by words"], "reasons", "soup")
+    refused("must leave something", BadInput, tasks["by tf-idf"], "reasons", "soup")
     refused("has no report.json", Unsupported, tasks["classify"], "confusion", run=str(tmp_path))
-    refused("give the one that the run learnt from with --labels", BadInput, tasks["by words"], "nearest", TEXT)
-    refused("there is no file none.csv", BadInput, tasks["by words"], "nearest", TEXT, labels="none.csv")
-    refused("knows nothing in 'zorblax'", BadInput, tasks["by words"], "nearest", "zorblax", labels=write_labels(tmp_path / "labels.csv"))
+    refused("give the one that the run learnt from with --labels", BadInput, tasks["by tf-idf"], "nearest", TEXT)
+    refused("there is no file none.csv", BadInput, tasks["by tf-idf"], "nearest", TEXT, labels="none.csv")
+    refused("knows nothing in 'zorblax'", BadInput, tasks["by tf-idf"], "nearest", "zorblax", labels=write_labels(tmp_path / "labels.csv"))
     (tmp_path / "other.csv").write_text("text,label\nsoup,good\nrain,bad\n")
-    refused("has the labels good, bad, and this run knows food", BadInput, tasks["by words"], "nearest", TEXT, labels=str(tmp_path / "other.csv"))
+    refused("has the labels good, bad, and this run knows food", BadInput, tasks["by tf-idf"], "nearest", TEXT, labels=str(tmp_path / "other.csv"))
     (tmp_path / "report.json").write_text('{"dev": {"accuracy": 1}}')
     refused("tells no confusion", BadInput, tasks["classify"], "confusion", run=str(tmp_path))
 

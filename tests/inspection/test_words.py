@@ -7,7 +7,7 @@ from stairs.errors import BadInput
 from stairs.formats.word_vectors.vector_reader import Read
 from stairs.formats.word_vectors.vector_writer import adopted
 from stairs.inspection.words import drawable, neighbours, question, spellings, summands
-from stairs.tasks import Window
+from stairs.tasks import WordVectors
 
 WORDS = ["king", "queen", "man", "woman", "well-known", "c++", "国王", "knig", "wing"]
 
@@ -15,7 +15,7 @@ WORDS = ["king", "queen", "man", "woman", "well-known", "c++", "国王", "knig",
 @pytest.fixture(scope="module")
 def task():
     vectors = np.random.default_rng(0).normal(size=(len(WORDS), 6)).astype(np.float32)
-    return Window(*adopted(Read(WORDS, vectors, "")))
+    return WordVectors(*adopted(Read(WORDS, vectors, "")))
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,8 @@ def test_each_head_looks_mostly_at_its_neighbour(width: int, heads: int) -> None
     for head, offset in enumerate([-1, 1, -2, 2][:heads]):
         looked = seen["blocks.0.attention"][:, head, 4:-4]
         told = torch.arange(4, 26) + offset
-        chance = looked[:, torch.arange(22), told].mean()
-        assert chance > 3 / 30, f"head {head} gives {chance:.3f} to the token {offset} away, and the mean is 1/30"
+        probability = looked[:, torch.arange(22), told].mean()
+        assert probability > 3 / 30, f"head {head} gives {probability:.3f} to the token {offset} away, and the mean is 1/30"
         assert looked.mean(0).argmax(-1).sub(told).abs().float().mean() < 1
 
 

@@ -58,10 +58,10 @@ def test_nothing_asked_costs_nothing():
 
 def test_ids_are_drawn_by_zipfs_law():
     size = 40
-    chances = zipf_chance(torch.arange(size), size)
-    assert chances.sum().item() == pytest.approx(1, abs=1e-6)
+    probabilities = zipf_chance(torch.arange(size), size)
+    assert probabilities.sum().item() == pytest.approx(1, abs=1e-6)
     drawn = zipf(size, 100_000, torch.device("cpu"), torch.Generator().manual_seed(0))
-    assert torch.allclose(torch.bincount(drawn, minlength=size) / len(drawn), chances, atol=5e-3)
+    assert torch.allclose(torch.bincount(drawn, minlength=size) / len(drawn), probabilities, atol=5e-3)
 
 
 def test_a_large_sample_estimates_the_full_surprise(layer):

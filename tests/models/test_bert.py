@@ -63,8 +63,8 @@ def test_the_loss_is_that_of_the_words_and_of_the_pairs():
     model, batch = BERT(BERTConfig(**SMALL)).eval(), batch_of()
     asked = batch.targets != IGNORE
     words = -model.log_likelihood(batch).sum() / asked.sum()
-    chances = model.judged(model.encode(batch)).log_softmax(-1)
-    pairs = -chances.gather(1, batch.labels[:, None]).mean()
+    probabilities = model.judged(model.encode(batch)).log_softmax(-1)
+    pairs = -probabilities.gather(1, batch.labels[:, None]).mean()
     assert float(model.loss(batch).detach()) == pytest.approx(float((words + pairs).detach()), rel=1e-5)
     predicted = model.predict(batch).log_softmax(-1).gather(-1, batch.targets.clamp(min=0)[..., None])[..., 0]
     assert torch.allclose(predicted[asked], model.log_likelihood(batch)[asked], atol=1e-5)

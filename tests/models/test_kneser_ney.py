@@ -100,10 +100,10 @@ def test_equals_the_equations_done_by_hand(order, prune):
         context = model.after(-1, BEGIN)
         said = (BEGIN,)
         for word in [*sentence, END]:
-            chances, _ = model.continuations(context)
+            probabilities, _ = model.continuations(context)
             expected = by_hand.probability(said, word)
             if (word,) in by_hand.counts[1]:
-                assert np.exp(float(chances[word])) == pytest.approx(expected, rel=2e-6)
+                assert np.exp(float(probabilities[word])) == pytest.approx(expected, rel=2e-6)
             context, said = model.after(context, word), (*said, word)
 
 
@@ -115,9 +115,9 @@ def test_chances_sum_to_one_after_any_context(order):
         context = model.after(-1, BEGIN)
         for word in said:
             context = model.after(context, word)
-        chances = np.exp(model.continuations(context)[0].numpy())
-        assert chances.sum() == pytest.approx(1, abs=1e-5)
-        assert chances[30] == pytest.approx(chances[UNKNOWN])  # what was never seen shares the unknown word's chance
+        probabilities = np.exp(model.continuations(context)[0].numpy())
+        assert probabilities.sum() == pytest.approx(1, abs=1e-5)
+        assert probabilities[30] == pytest.approx(probabilities[UNKNOWN])  # what was never seen shares the unknown word's chance
 
 
 def test_a_word_bound_to_one_other_is_not_thought_likely_elsewhere():

@@ -7,9 +7,9 @@ import torch
 from stairs.models import MODELS
 from stairs.models.settings import configured
 from stairs.tasks import TASKS
-from stairs.tasks.parts.adapt import adapting
+from stairs.tasks.parts.adapt import adaptation_task
 from stairs.tasks.parts.stream import token_counts
-from stairs.tasks.parts.supervised import Examples
+from stairs.tasks.parts.supervised import LabelledSplits
 from stairs.text.batch import IGNORE
 from stairs.text.corpus.corpus import Corpus
 from stairs.text.examples import Text, Translation
@@ -73,14 +73,14 @@ def test_pairs_count_what_is_translated_into():
     pairs = [Translation("one two", "eins zwei"), Translation("two", "zwei")]
     tokenizer = Tokenizer.train(TokenizerSpec("words"), lambda: [[pair.source, pair.target] for pair in pairs])
     task = TASKS["translate"](MODELS["transformer"](configured("transformer", tokenizer.roles, width=16, heads=2, layers=1)), tokenizer)
-    counts = task.target_counts(task.examples(Examples(pairs, pairs)))
+    counts = task.target_counts(task.examples(LabelledSplits(pairs, pairs)))
     assert {tokenizer.token(i): int(n) for i, n in enumerate(counts) if n} == {"[SEP]": 2, "eins": 1, "zwei": 2}
 
 
 def test_weights_that_are_kept_stay_as_they_are(shards):
-    task = adapting(task_of("gpt", shards.tokenizer))
+    task = adaptation_task(task_of("gpt", shards.tokenizer))
     before = [weight.clone() for weight in task.model.parameters()]
-    task.start(0, task.examples(Examples([Text("The old cat", "a")], [])))
+    task.start(0, task.examples(LabelledSplits([Text("The old cat", "a")], [])))
     assert all(torch.equal(a, b) for a, b in zip(before, task.model.parameters(), strict=True))
 
 

@@ -17,7 +17,7 @@ from stairs.pictures.image_files import drawn
 
 CONFUSION = {"split": "dev", "labels": ["好", "坏"], "counts": [[3, 1], [0, 4]]}
 NEAR = [("soup and bread", "food", 0.9), ("很长的中文" * 40, "一个很长很长很长的标签", 0.5), ("x" * 300, "constructor", -0.1)]
-NEAREST = {"text": "soup", "label": "food", "chance": 0.8, "near": [
+NEAREST = {"text": "soup", "label": "food", "probability": 0.8, "near": [
     {"text": text, "label": label, "cosine": cosine, "where": "labels.csv:2"} for text, label, cosine in NEAR
 ]}  # fmt: skip
 
@@ -102,7 +102,7 @@ def test_an_image_has_a_pixel_for_each_number():
 
 def test_a_sure_classifier_is_drawn_by_its_log_odds():
     words = [{"word": "good", "fall": 0.0001, "log_odds": 3.0}, {"word": "but", "fall": 0.0, "log_odds": -1.5}]
-    said = json.dumps(tokens.reasons({"text": "good but", "label": "1", "chance": 1.0, "words": words}).to_dict(), ensure_ascii=False)
+    said = json.dumps(tokens.reasons({"text": "good but", "label": "1", "probability": 1.0, "words": words}).to_dict(), ensure_ascii=False)
     assert "log-odds" in said and "+3.0" in said and "−1.5" in said
     moved = [{**words[0], "fall": 0.4}, words[1]]
-    assert "+40" in json.dumps(tokens.reasons({"text": "good but", "label": "1", "chance": 0.9, "words": moved}).to_dict())
+    assert "+40" in json.dumps(tokens.reasons({"text": "good but", "label": "1", "probability": 0.9, "words": moved}).to_dict())

@@ -13,7 +13,7 @@ def row(step, value, seconds):
     return {"step": step, "score": score, "cpu_seconds": seconds, "ms_per_text": 1.0, "parameters": 1000, "megabytes": 0.1}
 
 
-ROWS = [row("ngram", 0.71, 0.0), row("words", 0.8, 2), row("gpt", 0.81, 880), row("elmo", 0.82, 900), row("bert", 0.79, 1200)]
+ROWS = [row("ngram", 0.71, 0.0), row("tfidf", 0.8, 2), row("gpt", 0.81, 880), row("elmo", 0.82, 900), row("bert", 0.79, 1200)]
 UNSCORED = {"step": "glove", "reason": "no budget was left"}
 
 
@@ -22,11 +22,11 @@ def blocks(chart):
 
 
 def test_a_stair_for_each_step_with_a_score():
-    found = blocks(staircase([*ROWS, UNSCORED], best=["words"]))
+    found = blocks(staircase([*ROWS, UNSCORED], best=["tfidf"]))
     assert [one["step"] for one in found] == [row["step"] for row in ROWS]
     assert all(one["x2"] == other["x"] for one, other in itertools.pairwise(found))
     deep = {one["step"]: one["x2"] - one["x"] for one in found}
-    assert deep["bert"] > deep["words"] and [one["step"] for one in found if one["colour"] != found[0]["colour"]] == ["words"]
+    assert deep["bert"] > deep["tfidf"] and [one["step"] for one in found if one["colour"] != found[0]["colour"]] == ["tfidf"]
 
 
 def test_long_names_are_broken_and_make_no_stair_deeper_than_another():
@@ -36,7 +36,7 @@ def test_long_names_are_broken_and_make_no_stair_deeper_than_another():
 
 
 def test_the_frontier_is_of_steps_that_beat_all_cheaper_ones():
-    assert dominant(ROWS) == {"ngram", "words", "gpt", "elmo"}
+    assert dominant(ROWS) == {"ngram", "tfidf", "gpt", "elmo"}
     assert dominant([row("a", 0.5, 1), row("b", 0.5, 2), row("c", 0.6, 1)]) == {"c"}
 
 

@@ -2,7 +2,7 @@
 
 from stairs.pictures.translation import against_length, alignment, beam_tree, shown
 
-STEP = {"value": -1.0, "ended": False}
+STEP = {"log_probability": -1.0, "is_finished": False}
 
 
 def test_equal_tokens_have_rows_of_their_own():
@@ -14,9 +14,9 @@ def test_equal_tokens_have_rows_of_their_own():
 
 def test_a_tree_joins_each_beginning_to_what_it_continues():
     steps = [
-        [{**STEP, "after": 0, "token": "un", "kept": 0}, {**STEP, "after": 0, "token": "une", "kept": 1}],
-        [{**STEP, "after": 1, "token": "femme", "kept": 0}, {**STEP, "after": 0, "token": "[SEP]", "kept": None, "ended": True}],
-        [{**STEP, "after": 0, "token": "x", "kept": None}],
+        [{**STEP, "parent": 0, "token": "un", "rank": 0}, {**STEP, "parent": 0, "token": "une", "rank": 1}],
+        [{**STEP, "parent": 1, "token": "femme", "rank": 0}, {**STEP, "parent": 0, "token": "[SEP]", "rank": None, "is_finished": True}],
+        [{**STEP, "parent": 0, "token": "x", "rank": None}],
     ]
     chart = beam_tree(steps).to_dict()
     lines = chart["layer"][0]["data"]["values"]

@@ -38,10 +38,10 @@ def bytes_of():
 def model_of(step, tokenizer, **settings):
     """Far from the shy beginning, so that a difference would show."""
     model = MODELS[step](CONFIGS[step](vocab_size=tokenizer.vocab_size, context=CONTEXT, width=32, heads=2, layers=2, **settings))
-    chance = torch.Generator().manual_seed(1)
+    probability = torch.Generator().manual_seed(1)
     with torch.no_grad():
         for parameter in model.parameters():
-            parameter.add_(torch.randn(parameter.shape, generator=chance) * 0.15)
+            parameter.add_(torch.randn(parameter.shape, generator=probability) * 0.15)
     return model.eval()
 
 
@@ -51,14 +51,15 @@ def as_run(task, place="run"):
     return task
 
 
-def bert(tokenizer, asks):
+def bert(tokenizer, example_kind):
     model = model_of("bert", tokenizer)
-    if asks in ("masked-token", "encode"):
-        return TASKS[asks](model, tokenizer)
-    labels = ["score"] if asks == "score" else ["a", "b"] if asks == "find-span" else ["B-bad", "B-good", "O"]
-    prefix = "qa_outputs" if asks == "find-span" else "classifier"
+    if example_kind in ("masked-token", "encode"):
+        return TASKS[example_kind](model, tokenizer)
+    labels = ["score"] if example_kind == "score" else ["a", "b"] if example_kind == "find-span" else ["B-bad", "B-good", "O"]
+    prefix = "qa_outputs" if example_kind == "find-span" else "classifier"
     tensors = {f"{prefix}.weight": torch.randn(len(labels), 32), f"{prefix}.bias": torch.randn(len(labels))}
-    return task_heads.task_of(model, tokenizer, {"asks": "compare" if asks == "score" else asks, "labels": labels, "tensors": tensors})
+    return task_heads.task_of(model, tokenizer, {"example_kind": "compare" if example_kind == "score" else example_kind, "labels": labels,
+        "tensors": tensors})
 
 
 def embedded(command, *texts):
@@ -84,10 +85,10 @@ def means(folder, texts):
     return ((hidden * mask).sum(1) / mask.sum(1)).numpy()
 
 
-@pytest.mark.parametrize("asks", ["encode", "masked-token", "classify", "compare", "tag", "find-span"])
-def test_vectors_of_a_bert(tmp_path, command, pieces, asks):
+@pytest.mark.parametrize("example_kind", ["encode", "masked-token", "classify", "compare", "tag", "find-span"])
+def test_vectors_of_a_bert(tmp_path, command, pieces, example_kind):
     peers = pytest.importorskip("sentence_transformers")
-    as_run(bert(pieces, asks))
+    as_run(bert(pieces, example_kind))
     ours = embedded(command, *TEXTS, LONG)
     assert convert(command, "huggingface")["difference"] < 1e-5
     assert np.abs(means(tmp_path / "out", [*TEXTS, LONG]) - ours).max() < 1e-5
@@ -107,7 +108,7 @@ def test_vectors_of_a_pooling_of_its_own(tmp_path, command, pieces):
 def test_vectors_of_the_others(tmp_path, command, bytes_of, step):
     task = as_run(TASKS[MODELS[step].pretrains_with](model_of(step, bytes_of), bytes_of))
     ours = embedded(command, *TEXTS, LONG)
-    assert convert(command, "huggingface")["difference"] < 1e-5 and task.step == step
+    assert convert(command, "huggingface")["difference"] < 1e-5 and task.model_name == step
     assert np.abs(means(tmp_path / "out", [*TEXTS, LONG]) - ours).max() < 1e-5
 
 
@@ -121,9 +122,9 @@ def test_words_in_a_blank(tmp_path, command, pieces):
         row = [pieces.begin, *pieces.encode(blank.partition(" ")[0]), pieces.mask, *pieces.encode(blank.rpartition(" ")[2]), pieces.end]
         ids = torch.tensor([row])
         with torch.no_grad():
-            chances = task.model.predict(Batch(ids, torch.ones_like(ids, dtype=torch.bool)))[0, row.index(pieces.mask)].softmax(-1)
-        assert [found["token"] for found in said] == chances.topk(3).indices.tolist()
-        assert [found["score"] for found in said] == pytest.approx(chances.topk(3).values.tolist(), abs=1e-5)
+            probabilities = task.model.predict(Batch(ids, torch.ones_like(ids, dtype=torch.bool)))[0, row.index(pieces.mask)].softmax(-1)
+        assert [found["token"] for found in said] == probabilities.topk(3).indices.tolist()
+        assert [found["score"] for found in said] == pytest.approx(probabilities.topk(3).values.tolist(), abs=1e-5)
 
 
 def test_labels(tmp_path, command, pieces):
@@ -131,7 +132,7 @@ def test_labels(tmp_path, command, pieces):
     assert convert(command, "huggingface")["labels_difference"] < 1e-5
     theirs = transformers.pipeline("text-classification", model=str(tmp_path / "out"), tokenizer=str(tmp_path / "out"), top_k=None)
     for text in TEXTS:
-        assert {found["label"]: pytest.approx(found["score"], abs=1e-5) for found in theirs([text])[0]} == task.answer(text)["chances"]
+        assert {found["label"]: pytest.approx(found["score"], abs=1e-5) for found in theirs([text])[0]} == task.answer(text)["probabilities"]
 
 
 def test_scores_of_two_texts_in_a_cross_encoder(tmp_path, command, pieces):
@@ -184,7 +185,7 @@ def test_translations(tmp_path, command, bytes_of, norm_first):
     translator = ctranslate2.Translator(str(tmp_path / "ct2"), intra_threads=1)
     tokenizer, model = (kind.from_pretrained(tmp_path / "out") for kind in (transformers.AutoTokenizer, transformers.AutoModelForSeq2SeqLM))
     for text in ("soup", "rain and"):
-        most = task.room([bytes_of.encode(text)])  # such a model hardly ever ends
+        most = task.max_output_tokens([bytes_of.encode(text)])  # such a model hardly ever ends
         read = tokenizer(text, return_tensors="pt")
         for beams in (1, 4):
             ours = command("ask", "run", text, "--beams", beams).out.rstrip("\n")

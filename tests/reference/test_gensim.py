@@ -9,8 +9,8 @@ import pytest
 from stairs.formats.word_vectors import vector_writer
 from stairs.formats.word_vectors.vector_reader import Read
 from stairs.inspection.words import neighbours
-from stairs.tasks import Window
-from stairs.tasks.word_benchmarks import evaluate, questions_in
+from stairs.tasks import WordVectors
+from stairs.tasks.word_benchmarks import evaluate_benchmark, read_benchmark
 
 pytestmark = pytest.mark.reference
 WORDS = [f"w{i}" for i in range(400)] + ["国王", "King", "naïve", "don't"]
@@ -31,7 +31,7 @@ def keyed(vectors):
 
 
 def adopted(path):
-    return Window(*vector_writer.adopted(vector_writer.read(str(path))))
+    return WordVectors(*vector_writer.adopted(vector_writer.read(str(path))))
 
 
 def same_neighbours(task, peer, words=WORDS[::37]):
@@ -46,7 +46,7 @@ def same_neighbours(task, peer, words=WORDS[::37]):
 
 @pytest.mark.parametrize(("kind", "options"), [("word2vec", {}), ("word2vec-binary", {"binary": True}), ("glove", {"no_header": True})])
 def test_gensim_reads_ours(tmp_path, vectors, keyed, kind, options):
-    task = Window(*vector_writer.adopted(Read(WORDS, vectors, "")))
+    task = WordVectors(*vector_writer.adopted(Read(WORDS, vectors, "")))
     vector_writer.write(task.tokenizer.vocabulary, task.model.vectors_of(), str(tmp_path / "v"), kind)
     again = type(keyed).load_word2vec_format(str(tmp_path / "v"), **options)
     assert again.index_to_key == WORDS and np.array_equal(again.vectors, vectors)
@@ -108,11 +108,11 @@ def test_the_same_marks_as_gensim(tmp_path, data, glove):
     models = pytest.importorskip("gensim.models", reason="gensim is not installed")
     peer = models.KeyedVectors(50)
     peer.add_vectors(glove.words, glove.vectors)
-    task = Window(*vector_writer.adopted(glove))
+    task = WordVectors(*vector_writer.adopted(glove))
     lines = (data / "words/questions-words.txt").read_text().splitlines()
     few = [line for i, line in enumerate(lines) if line.startswith(":") or i % 20 == 0]
     (tmp_path / "questions").write_text("\n".join(few) + "\n")
-    ours = evaluate(task, questions_in(few, "questions"))
+    ours = evaluate_benchmark(task, read_benchmark(few, "questions"))
     theirs, sections = peer.evaluate_word_analogies(str(tmp_path / "questions"))
     assert ours["accuracy"]["value"] == pytest.approx(theirs, abs=1e-9) and ours["accuracy"]["value"] > 0.3
     for section in sections[:-1]:
@@ -121,7 +121,7 @@ def test_the_same_marks_as_gensim(tmp_path, data, glove):
         assert not own["covered"] or own["accuracy"]["value"] * own["covered"] == pytest.approx(len(section["correct"]))
     for name in ("wordsim353.tsv", "simlex999.txt"):
         path = data / "words" / name
-        ours = evaluate(task, questions_in(path.read_text().splitlines(), name))
+        ours = evaluate_benchmark(task, read_benchmark(path.read_text().splitlines(), name))
         _, spearman, missing = peer.evaluate_word_pairs(str(path))
         assert ours["spearman"]["value"] == pytest.approx(spearman[0], abs=1e-6)
         assert 1 - ours["covered"] / ours["asked"] == pytest.approx(missing / 100)

@@ -56,16 +56,16 @@ def test_translations_are_equal(task, theirs, beams):
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     given = tokenizer(SENTENCES, return_tensors="pt", padding=True)
     said = model.generate(**given, num_beams=beams, max_length=31)
-    found = task.searched(task.encoded(SENTENCES), beams, task.model)
+    found = task.search(task.encode_texts(SENTENCES), beams, task.model)
     for row, one in zip(said.tolist(), found, strict=True):
         words = row[1:]
         words = words[: words.index(task.tokenizer.end)] if task.tokenizer.end in words else words
-        assert one.found[0].ids[:30] == words[:30]
+        assert one.hypotheses[0].ids[:30] == words[:30]
 
 
 def test_the_folder_comes_back_and_only_the_papers_form_has_a_place(task, theirs):
     again = transformers_folder.read(theirs[1])
-    assert isinstance(again, Translate) and again.translated(SENTENCES) == task.translated(SENTENCES)
+    assert isinstance(again, Translate) and again.translate_texts(SENTENCES) == task.translate_texts(SENTENCES)
     path = theirs[1] / "config.json"
     path.write_text(path.read_text().replace('"relu"', '"swish"'))
     with pytest.raises(Unsupported, match="activation_function is 'swish'"):

@@ -4,7 +4,7 @@ import pytest
 from small import QUESTION, SENTENCES, encoder, examples, new_task
 
 from stairs.formats.huggingface import transformers_folder
-from stairs.tasks.parts.supervised import Examples
+from stairs.tasks.parts.supervised import LabelledSplits
 from stairs.text.examples import Pair
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 from stairs.training.fit import fit
@@ -20,10 +20,10 @@ def tokenizer():
     return Tokenizer.train(TokenizerSpec("wordpiece", vocab_size=200), lambda: [[*SENTENCES, QUESTION]])
 
 
-def exported(asks, tokenizer, tmp_path, given=None):
-    train = given or examples(asks, 100)
+def exported(example_kind, tokenizer, tmp_path, given=None):
+    train = given or examples(example_kind, 100)
     options = TrainingOptions(epochs=4, batch_examples=8, learning_rate=3e-3, precision="fp32", patience=0)
-    fit(new_task(asks, encoder("bert", tokenizer), tokenizer, train), Examples(train[:80], train[80:]), tmp_path / "run", options)
+    fit(new_task(example_kind, encoder("bert", tokenizer), tokenizer, train), LabelledSplits(train[:80], train[80:]), tmp_path / "run", options)
     task = load(tmp_path / "run")
     (tmp_path / "folder").mkdir()
     transformers_folder.write(task, tmp_path / "folder")
@@ -34,7 +34,7 @@ def test_a_classifier(tokenizer, tmp_path):
     task, folder = exported("classify", tokenizer, tmp_path)
     theirs = transformers.pipeline("text-classification", model=folder, tokenizer=folder, top_k=None)
     for text in SENTENCES[:5]:
-        expected = task.answer(text)["chances"]
+        expected = task.answer(text)["probabilities"]
         assert {found["label"]: pytest.approx(found["score"], abs=1e-5) for found in theirs([text])[0]} == expected
 
 
@@ -42,7 +42,7 @@ def test_a_comparison(tokenizer, tmp_path):
     task, folder = exported("compare", tokenizer, tmp_path)
     theirs = transformers.pipeline("text-classification", model=folder, tokenizer=folder, top_k=None)
     for first, second in zip(SENTENCES[:3], SENTENCES[3:6], strict=True):
-        expected = task.answer(first, second=second)["chances"]
+        expected = task.answer(first, second=second)["probabilities"]
         found = theirs({"text": first, "text_pair": second})
         assert {one["label"]: pytest.approx(one["score"], abs=1e-5) for one in found} == expected
 

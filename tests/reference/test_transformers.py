@@ -104,21 +104,22 @@ def written(task, folder, kind):
 
 
 @pytest.mark.parametrize(
-    ("kind", "asks"),
+    ("kind", "example_kind"),
     [
         ("BertModel", None), ("BertForMaskedLM", None), ("BertForSequenceClassification", "classify"),
         ("BertForTokenClassification", "tag"), ("BertForQuestionAnswering", "find-span"),
     ],
 )  # fmt: skip
-def test_every_head_both_ways(bert_folder, tmp_path, kind, asks):
-    labels = {} if asks in (None, "find-span") else {"id2label": {0: "bad", 1: "good", 2: "so-so"}, "label2id": {"bad": 0, "good": 1, "so-so": 2}}
+def test_every_head_both_ways(bert_folder, tmp_path, kind, example_kind):
+    labels = {} if example_kind in (None, "find-span") else {"id2label": {0: "bad", 1: "good", 2: "so-so"}, "label2id": {"bad": 0, "good": 1,
+        "so-so": 2}}
     theirs = saved(kind, bert_folder, **labels)
     task = transformers_folder.read(bert_folder)
     given, batch = read_by_both(bert_folder)
     body = theirs if kind == "BertModel" else theirs.bert
     assert near(task.model.encode(batch)[batch.real], body(**given).last_hidden_state[batch.real])
-    if asks:
-        assert task.name == asks and task.settings.get("labels") == (list(labels["id2label"].values()) if labels else None)
+    if example_kind:
+        assert task.name == example_kind and task.settings.get("labels") == (list(labels["id2label"].values()) if labels else None)
     again = written(task, tmp_path / "again", kind)
     for name, tensor in theirs.state_dict().items():
         assert torch.equal(again.state_dict()[name], tensor), name

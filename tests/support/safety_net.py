@@ -37,7 +37,7 @@ from stairs.errors import StairsError
 from stairs.machine import has_bf16
 from stairs.models.settings import CONFIGS
 from stairs.models.transfer_options import Transfer
-from stairs.tasks.parts.supervised import Examples
+from stairs.tasks.parts.supervised import LabelledSplits
 from stairs.text.corpus.corpus import Corpus
 from stairs.text.examples import Pair, Span, Tagged, Text, Translation
 from stairs.text.shards.shards import build
@@ -178,7 +178,7 @@ def trained(name: str, task, data, options: dict) -> tuple:
     def start_by_position(seed: int, examples=None) -> None:
         start(seed, examples)
         own = {id(weight) for weight in task.model.parameters()}
-        reset((weight for weight in task.learner.parameters() if id(weight) not in own), before)
+        reset((weight for weight in task.trained_module.parameters() if id(weight) not in own), before)
 
     def recorded_loss(batch):
         total, count = training_loss(batch)
@@ -205,7 +205,7 @@ def weights_of(task) -> list:
         return [tensor for model in task.models for tensor in model.tensors().values()]
     own = list(task.model.tensors().values()) if getattr(task, "model", None) is not None else []
     known = {id(weight) for weight in task.model.parameters()} if own else set()
-    learner = [weight for weight in task.learner.parameters() if id(weight) not in known] if own else []
+    learner = [weight for weight in task.trained_module.parameters() if id(weight) not in known] if own else []
     arrays = [getattr(task, name) for name in ("idf", "weight", "bias") if isinstance(getattr(task, name, None), np.ndarray)]
     return [*own, *learner, *arrays]
 
@@ -287,7 +287,7 @@ def run(only: list[str]) -> dict:
         own = configured(model, shards[kind].tokenizer, settings)
         usual = SWEEPS if own.learns_by == "sweeping" else OPTIONS
         task, before, losses = trained(name, stairs.TASKS[own.pretrains_with](own, shards[kind].tokenizer), shards[kind], {**usual, **options})
-        found[name] = line(name, task, before, losses, "text", [task.evaluate_shards(shards[kind], "test")])
+        found[name] = line(name, task, before, losses, "text", [task.evaluate_split(shards[kind], "test")])
         tasks[name] = task
     for name, (model, settings) in TRANSLATORS.items():
         if only and name not in only:
@@ -296,20 +296,20 @@ def run(only: list[str]) -> dict:
         both = [pair.source for pair in pairs] + [pair.target for pair in pairs]
         tokenizer = Tokenizer.train(TokenizerSpec("wordpiece", vocab_size=300), lambda both=both: [both])
         task = stairs.TASKS["translate"](configured(model, tokenizer, settings), tokenizer)
-        task, before, losses = trained(name, task, Examples(pairs[20:], pairs[:10], test=pairs[10:20]), {**OPTIONS, "learning_rate": 1e-2})
-        found[name] = line(name, task, before, losses, "labels", [task.answer("she eats the soup today .", beams=4), task.evaluate(pairs[:10])])
-    for name, (begin, kind, asks, transfer) in TUNED.items():
+        task, before, losses = trained(name, task, LabelledSplits(pairs[20:], pairs[:10], test=pairs[10:20]), {**OPTIONS, "learning_rate": 1e-2})
+        found[name] = line(name, task, before, losses, "labels", [task.answer("she eats the soup today .", beam_size=4), task.evaluate(pairs[:10])])
+    for name, (begin, kind, example_kind, transfer) in TUNED.items():
         if only and name not in only:
             continue
-        examples = labelled(asks)
+        examples = labelled(example_kind)
         encoder = stairs.load(SCRATCH / begin)
         learner = stairs.TASKS[kind]
-        task = learner(encoder.model, encoder.tokenizer, Transfer(**transfer), **learner.learned_from(examples[20:]))
-        task, before, losses = trained(name, task, Examples(examples[20:], examples[:10], test=examples[10:20]), LABELLED)
+        task = learner(encoder.model, encoder.tokenizer, Transfer(**transfer), **learner.settings_from(examples[20:]))
+        task, before, losses = trained(name, task, LabelledSplits(examples[20:], examples[:10], test=examples[10:20]), LABELLED)
         found[name] = line(name, task, before, losses, "labels", [task.evaluate(examples[:20])])
     examples = labelled("classify")
     words = Tokenizer.train(TokenizerSpec("words"), lambda: [[example.text for example in examples]])
-    for name, kind in {"classify ngram": "classify-ngram", "classify tfidf": "classify-words", "classify vectors": "classify-vectors"}.items():
+    for name, kind in {"classify ngram": "classify-ngram", "classify tfidf": "classify-tfidf", "classify vectors": "classify-vectors"}.items():
         if only and name not in only:
             continue
         task = stairs.TASKS[kind].learned(examples[20:], tasks["skipgram"] if name == "classify vectors" else words)

@@ -5,7 +5,18 @@ from small import SENTENCES, SMALL, encoder, examples, new_task
 from stairs.models import MODELS
 from stairs.models.ngram import NGram
 from stairs.models.settings import CONFIGS, NGramConfig
-from stairs.tasks import BothWays, ByNGram, ByVectors, ByWords, Encode, MaskedToken, NextToken, Similar, Translate, Window
+from stairs.tasks import (
+    BidirectionalLM,
+    Encode,
+    MaskedToken,
+    NextToken,
+    NGramClassifier,
+    Similar,
+    TfidfClassifier,
+    Translate,
+    VectorClassifier,
+    WordVectors,
+)
 from stairs.text.corpus.corpus import Corpus
 from stairs.text.shards.shards import build
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
@@ -40,21 +51,21 @@ def runs(folder):
     words, pieces = (Tokenizer.train(TokenizerSpec(kind), lambda: [SENTENCES]) for kind in ("words", "wordpiece"))
     spaced = Tokenizer.train(TokenizerSpec("byte-bpe", vocab_size=300), lambda: [SENTENCES])
     train = examples("classify")
-    near = Window(encoder("skipgram", words), words)
+    near = WordVectors(encoder("skipgram", words), words)
     return {
         "ngram": counted(folder),
         "nnlm": NextToken(encoder("nnlm", spaced), spaced),
         "gpt": NextToken(encoder("gpt", spaced), spaced),
-        "elmo": BothWays(encoder("elmo", words), words),
+        "elmo": BidirectionalLM(encoder("elmo", words), words),
         "bert": MaskedToken(encoder("bert", pieces), pieces),
         "skipgram": near,
         "vectors": Encode(encoder("bert", pieces), pieces),
         "seq2seq": translator("seq2seq", pieces, attention="additive"),
         "plain seq2seq": translator("seq2seq", pieces, attention="none"),
         "transformer": translator("transformer", pieces),
-        "by n-gram": ByNGram.learned(train, words),
-        "by words": ByWords.learned(train, words),
-        "by vectors": ByVectors.learned(train, near),
+        "by n-gram": NGramClassifier.train(train, words),
+        "by tf-idf": TfidfClassifier.train(train, words),
+        "by vectors": VectorClassifier.train(train, near),
         "classify": new_task("classify", encoder("bert", pieces), pieces, train),
         "classify by elmo": new_task("classify", encoder("elmo", words), words, train, transfer="frozen"),
         "compare": new_task("compare", encoder("bert", pieces), pieces, examples("compare")),

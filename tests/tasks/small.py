@@ -30,7 +30,7 @@ SMALL = {
 }
 
 
-def examples(asks, count=60):
+def examples(example_kind, count=60):
     random = np.random.default_rng(0)
     found = []
     for number in range(count):
@@ -39,11 +39,11 @@ def examples(asks, count=60):
         other = random.choice(FOOD if random.random() < 0.5 else WEATHER)
         place = random.choice(PLACES)
         sentence = f"{a} and {b} in {place} today ."
-        if asks == "classify":
+        if example_kind == "classify":
             found.append(Text(sentence, "food" if kind else "weather", f"file:{number}"))
-        elif asks == "compare":
+        elif example_kind == "compare":
             found.append(Pair(f"{a} today", f"{other} today", "same" if (other in FOOD) == bool(kind) else "other", None, f"file:{number}"))
-        elif asks == "tag":
+        elif example_kind == "tag":
             words = tuple(sentence.split())
             found.append(Tagged(words, tuple("B-place" if word in PLACES else "O" for word in words), f"file:{number}"))
         else:
@@ -62,6 +62,6 @@ def encoder(step, tokenizer):
     return model.eval()
 
 
-def new_task(asks, model, tokenizer, train, **transfer):
-    kind = TASKS[{"span": "find-span"}.get(asks, asks)]
-    return kind(model, tokenizer, Transfer(**transfer), **kind.learned_from(train))
+def new_task(example_kind, model, tokenizer, train, **transfer):
+    kind = TASKS[{"span": "find-span"}.get(example_kind, example_kind)]
+    return kind(model, tokenizer, Transfer(**transfer), **kind.settings_from(train))

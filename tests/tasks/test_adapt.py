@@ -6,10 +6,10 @@ import torch
 from small import QUESTION, SENTENCES, encoder, examples
 
 from stairs.errors import Unsupported
-from stairs.tasks import Encode, NextToken, Window
-from stairs.tasks.parts.adapt import adapting, texts_of
+from stairs.tasks import Encode, NextToken, WordVectors
+from stairs.tasks.parts.adapt import adaptation_task, unique_texts
 from stairs.tasks.parts.feature_cache import weights_hash
-from stairs.tasks.parts.supervised import Examples
+from stairs.tasks.parts.supervised import LabelledSplits
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 from stairs.training.fit import fit
 from stairs.training.options import TrainingOptions
@@ -22,9 +22,9 @@ def tokenizer():
 
 
 def test_each_text_is_read_once():
-    assert texts_of(examples("span", 4)).count(QUESTION) == 1
-    assert texts_of(examples("tag", 2)) == texts_of(examples("classify", 2))
-    assert texts_of(examples("compare", 1)) == [examples("compare", 1)[0].first, examples("compare", 1)[0].second]
+    assert unique_texts(examples("span", 4)).count(QUESTION) == 1
+    assert unique_texts(examples("tag", 2)) == unique_texts(examples("classify", 2))
+    assert unique_texts(examples("compare", 1)) == [examples("compare", 1)[0].first, examples("compare", 1)[0].second]
 
 
 @pytest.mark.parametrize("step", ["bert", "gpt", "nnlm"])
@@ -35,24 +35,24 @@ def test_it_learns_the_texts(step, tokenizer, tmp_path):
 
         model = type(model)(replace(model.config, parts=("pooler",), objective="none")).eval()
     source = {"bert": Encode}.get(step, NextToken)(model, tokenizer)
-    given = Examples(examples("classify", 80)[:60], examples("classify", 80)[60:], weights_hash(model))
+    given = LabelledSplits(examples("classify", 80)[:60], examples("classify", 80)[60:], weights_hash(model))
     options = TrainingOptions(epochs=8, batch_examples=8, learning_rate=3e-3, precision="fp32", patience=0)
-    measured = fit(adapting(source), given, tmp_path / "run", options)
+    measured = fit(adaptation_task(source), given, tmp_path / "run", options)
     uniform = np.log(tokenizer.vocab_size)
     assert np.log(measured["perplexity"]["value"]) < 0.9 * uniform
     again = load(tmp_path / "run")
     assert again.name == ("masked-token" if step == "bert" else "next-token")
-    assert fit(adapting(source), given, tmp_path / "run", options)["perplexity"] == measured["perplexity"]  # finished: not trained again
+    assert fit(adaptation_task(source), given, tmp_path / "run", options)["perplexity"] == measured["perplexity"]  # finished: not trained again
 
 
 def test_the_weights_are_kept_until_it_learns(tokenizer):
     model = encoder("bert", tokenizer)
     before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
-    task = adapting(Encode(model, tokenizer))
+    task = adaptation_task(Encode(model, tokenizer))
     task.start(5)
     assert all(torch.equal(tensor, before[name]) for name, tensor in task.model.state_dict().items())
 
 
 def test_vectors_alone_cannot(tokenizer):
     with pytest.raises(Unsupported, match="skipgram cannot go on learning from single texts"):
-        adapting(Window(encoder("skipgram", tokenizer), tokenizer))
+        adaptation_task(WordVectors(encoder("skipgram", tokenizer), tokenizer))

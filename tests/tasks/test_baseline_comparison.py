@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from stairs.tasks.baseline_comparison import alternatives, judge_beside, verdict
+from stairs.tasks.baseline_comparison import baseline_warnings, evaluate_with_baselines, train_baselines
 from stairs.text.examples import Pair, Span, Tagged, Text
 
 TEXTS = [Text(f"{word} is what we have {number}", "food" if word in ("soup", "rice") else "weather")
@@ -21,31 +21,31 @@ class Letters:
 class Says:
     """A task that gives these answers."""
 
-    def __init__(self, asks, answers, **report):
-        self.asks, self.answers, self.report = asks, answers, report
+    def __init__(self, example_kind, answers, **report):
+        self.example_kind, self.answers, self.report = example_kind, answers, report
 
-    def judge(self, examples):
+    def metrics_and_predictions(self, examples):
         return dict(self.report), self.answers
 
 
-def baseline(asks, train, examples, metric, answers, source=None):
-    return judge_beside(Says(asks, answers), examples, alternatives(train, source), metric)["baseline"]
+def baseline(example_kind, train, examples, metric, answers, source=None):
+    return evaluate_with_baselines(Says(example_kind, answers), examples, train_baselines(train, source), metric)["baseline"]
 
 
 def test_tfidf_is_the_alternative_where_words_tell_the_label():
     found = baseline("classify", TEXTS, TEXTS, "accuracy", ["food"] * len(TEXTS))
-    assert (found["name"], found["metric"], found["value"], found["beaten"]) == ("tfidf", "accuracy", 1.0, False)
+    assert (found["name"], found["metric"], found["value"], found["is_beaten"]) == ("tfidf", "accuracy", 1.0, False)
 
 
 def test_the_most_frequent_label_is_the_alternative_for_pairs_with_labels():
     right = baseline("compare", PAIRS, PAIRS, "accuracy", [pair.label for pair in PAIRS])
-    assert right["name"] == "majority" and right["value"] == pytest.approx(2 / 3) and right["beaten"]
+    assert right["name"] == "majority" and right["value"] == pytest.approx(2 / 3) and right["is_beaten"]
 
 
 def test_the_cosine_of_the_untuned_encoder_is_the_alternative_for_scores():
     pairs = [Pair("aab", "aab", score=3.0), Pair("aab", "abb", score=2.0), Pair("a", "c", score=1.0)]
     found = baseline("compare", pairs, pairs, "spearman", [0.1, 0.3, 0.2], Letters())
-    assert found["name"] == "untuned cosine" and found["value"] == pytest.approx(1.0) and not found["beaten"]
+    assert found["name"] == "untuned cosine" and found["value"] == pytest.approx(1.0) and not found["is_beaten"]
 
 
 def test_the_most_frequent_tag_of_a_word_is_the_alternative_for_tags():
@@ -70,13 +70,14 @@ def test_the_sentence_that_shares_most_words_is_the_alternative_for_spans():
 )
 def test_what_was_not_beaten_is_said(answers, says):
     share = sum(a == pair.label for a, pair in zip(answers, PAIRS, strict=True)) / len(PAIRS)
-    report = judge_beside(Says("compare", answers, accuracy={"value": share}), PAIRS, alternatives(PAIRS, None), "accuracy")
-    found = verdict(report, "held-out examples")
+    report = evaluate_with_baselines(Says("compare", answers, accuracy={"value": share}), PAIRS, train_baselines(PAIRS, None), "accuracy")
+    found = baseline_warnings(report, "held-out examples")
     assert found == [] if says is None else len(found) == 1 and says in found[0]
 
 
-@pytest.mark.parametrize(("asks", "answers"), [("compare", ["same"] * 30), ("tag", [["O", "O"], ["O"]])])
-def test_one_label_for_everything_is_said(asks, answers):
-    examples = PAIRS if asks == "compare" else [Tagged(("a", "b"), ("B-X", "O")), Tagged(("c",), ("O",))]
-    report = judge_beside(Says(asks, answers, accuracy={"value": 0.5}), examples, alternatives(examples, None), "accuracy")
-    assert verdict(report, "the texts")[-1] == f"it gives one label, {answers[0][-1] if asks == 'tag' else 'same'!r}, to all of the texts"
+@pytest.mark.parametrize(("example_kind", "answers"), [("compare", ["same"] * 30), ("tag", [["O", "O"], ["O"]])])
+def test_one_label_for_everything_is_said(example_kind, answers):
+    examples = PAIRS if example_kind == "compare" else [Tagged(("a", "b"), ("B-X", "O")), Tagged(("c",), ("O",))]
+    report = evaluate_with_baselines(Says(example_kind, answers, accuracy={"value": 0.5}), examples, train_baselines(examples, None), "accuracy")
+    assert baseline_warnings(report,
+        "the texts")[-1] == f"it gives one label, {answers[0][-1] if example_kind == 'tag' else 'same'!r}, to all of the texts"

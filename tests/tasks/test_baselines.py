@@ -5,8 +5,8 @@ import pytest
 
 from stairs.errors import BadInput
 from stairs.tasks import TASKS
-from stairs.tasks.baselines import ByNGram, ByWords
-from stairs.tasks.metrics import labels_scored, ratio
+from stairs.tasks.baselines import NGramClassifier, TfidfClassifier
+from stairs.tasks.metrics import label_metrics, ratio
 from stairs.text.examples import Text
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 
@@ -22,20 +22,20 @@ def examples():
 
 def learned(kind):
     tokenizer = Tokenizer.train(TokenizerSpec("words"), lambda: [[example.text] for example in examples()])
-    return kind.learned(examples(), tokenizer)
+    return kind.train(examples(), tokenizer)
 
 
-@pytest.mark.parametrize("kind", [ByNGram, ByWords])
+@pytest.mark.parametrize("kind", [NGramClassifier, TfidfClassifier])
 def test_learns_what_the_labels_say(kind):
     task = learned(kind)
     answer = task.answer("a lovely , great story")
-    assert answer["label"] == "good" and list(answer["chances"]) == ["good", "bad"]
-    assert sum(answer["chances"].values()) == pytest.approx(1)
+    assert answer["label"] == "good" and list(answer["probabilities"]) == ["good", "bad"]
+    assert sum(answer["probabilities"].values()) == pytest.approx(1)
     assert task.answer("poor , dull")["label"] == "bad"
     assert task.evaluate(examples())["accuracy"]["value"] == 1
 
 
-@pytest.mark.parametrize("kind", [ByNGram, ByWords])
+@pytest.mark.parametrize("kind", [NGramClassifier, TfidfClassifier])
 def test_saved_and_opened_it_answers_the_same(kind, tmp_path):
     task = learned(kind)
     task.save(tmp_path)
@@ -44,26 +44,26 @@ def test_saved_and_opened_it_answers_the_same(kind, tmp_path):
         assert again.answer(text) == task.answer(text)
 
 
-@pytest.mark.parametrize("kind", [ByNGram, ByWords])
+@pytest.mark.parametrize("kind", [NGramClassifier, TfidfClassifier])
 def test_one_label_is_refused_with_its_place(kind):
     same = [Text("a", "good", "films.csv:2"), Text("b", "good", "films.csv:3")]
     tokenizer = Tokenizer.train(TokenizerSpec("words"), lambda: [["a b"]])
     with pytest.raises(BadInput, match=r"films\.csv:2.*'good'"):
-        kind.learned(same, tokenizer)
+        kind.train(same, tokenizer)
 
 
 def test_a_label_only_in_the_test_is_refused_with_its_place():
     with pytest.raises(BadInput, match=r"test\.csv:9.*'mixed'"):
-        learned(ByWords).evaluate([Text("a film", "mixed", "test.csv:9")])
+        learned(TfidfClassifier).evaluate([Text("a film", "mixed", "test.csv:9")])
 
 
 def test_a_word_seen_under_one_label_does_not_decide_alone():
     """Both models give every word of the common vocabulary a chance, and the chances of all words sum to one."""
-    task = learned(ByNGram)
+    task = learned(NGramClassifier)
     for model in task.models:
-        chances = np.exp(model.continuations(model.after(-1, 2))[0].numpy())
-        assert chances.sum() == pytest.approx(1, abs=1e-5)
-        assert chances[task.tokenizer.id("lovely")] > 1e-4 and chances[task.tokenizer.id("dull")] > 1e-4
+        probabilities = np.exp(model.continuations(model.after(-1, 2))[0].numpy())
+        assert probabilities.sum() == pytest.approx(1, abs=1e-5)
+        assert probabilities[task.tokenizer.id("lovely")] > 1e-4 and probabilities[task.tokenizer.id("dull")] > 1e-4
 
 
 def test_intervals_hold_the_value_and_shrink_with_the_number_of_examples():
@@ -75,6 +75,6 @@ def test_intervals_hold_the_value_and_shrink_with_the_number_of_examples():
 
 
 def test_macro_f1_by_hand():
-    found = labels_scored(["a", "a", "a", "b"], ["a", "a", "b", "b"])
+    found = label_metrics(["a", "a", "a", "b"], ["a", "a", "b", "b"])
     assert found["accuracy"]["value"] == 0.75
     assert found["macro_f1"]["value"] == pytest.approx((0.8 + 2 / 3) / 2)

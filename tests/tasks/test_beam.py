@@ -10,7 +10,7 @@ import torch
 from stairs.errors import BadInput
 from stairs.models import MODELS
 from stairs.models.settings import CONFIGS
-from stairs.tasks.parts.decoding import beam_search, check_beams, continuations
+from stairs.tasks.parts.decoding import beam_search, check_beam_size, generate_batch
 from stairs.text.batch import Batch, next_token_batch, padded
 
 BEGIN, STOP, FORBIDDEN = 2, 3, [0, 1, 2, 4]
@@ -55,8 +55,8 @@ def search(model, rows=4, numbers=range(3), **options):
 def test_a_beam_of_one_is_greedy(name):
     model = model_of(name)
     options = {"length": 8, "stop": STOP, "forbidden": FORBIDDEN}
-    greedy = continuations(model, [[BEGIN]] * len(SOURCES), opened=lambda rows: opened(model, 1, rows), **options)
-    assert [one.found[0].ids for one in search(model, 1)] == greedy
+    greedy = generate_batch(model, [[BEGIN]] * len(SOURCES), initial_state=lambda rows: opened(model, 1, rows), **options)
+    assert [one.hypotheses[0].ids for one in search(model, 1)] == greedy
 
 
 @pytest.mark.parametrize("name", SMALL)
@@ -67,14 +67,14 @@ def test_a_wide_beam_is_exhaustive(name, penalty):
     scores = {}
     for count in range(length + 1):
         for said in itertools.product(words, repeat=count):
-            scores[said] = log_chance(model, 0, said, ended=count < length) / min(count + 1, length) ** penalty
+            scores[said] = log_probability(model, 0, said, ended=count < length) / min(count + 1, length) ** penalty
     best = sorted(scores, key=scores.__getitem__, reverse=True)
-    found = search(model, 40, [0], length=length, length_penalty=penalty)[0].found
+    found = search(model, 40, [0], length=length, length_penalty=penalty)[0].hypotheses
     assert [tuple(one.ids) for one in found[:10]] == best[:10]
     assert [one.score for one in found[:10]] == pytest.approx([scores[said] for said in best[:10]], abs=1e-4)
 
 
-def log_chance(model, source, said, ended):
+def log_probability(model, source, said, ended):
     """Of a sentence and, if it has ended, of its end, among all that may be said, by reading it anew for every word."""
     total = 0.0
     for position, word in enumerate([*said, STOP] if ended else said):
@@ -89,11 +89,11 @@ def log_chance(model, source, said, ended):
 def test_what_is_kept_between_steps_changes_nothing_and_the_best_come_first(name):
     model = model_of(name)
     for number, one in enumerate(search(model)):
-        assert [said.score for said in one.found] == sorted((said.score for said in one.found), reverse=True)
-        assert len({tuple(said.ids) for said in one.found}) == len(one.found)
-        for said in one.found:
-            assert said.log_probability == pytest.approx(log_chance(model, number, said.ids, said.ended), abs=1e-3)
-            assert said.score == pytest.approx(said.log_probability / (len(said.ids) + said.ended))
+        assert [said.score for said in one.hypotheses] == sorted((said.score for said in one.hypotheses), reverse=True)
+        assert len({tuple(said.ids) for said in one.hypotheses}) == len(one.hypotheses)
+        for said in one.hypotheses:
+            assert said.log_probability == pytest.approx(log_probability(model, number, said.ids, said.is_finished), abs=1e-3)
+            assert said.score == pytest.approx(said.log_probability / (len(said.ids) + said.is_finished))
             assert not set(said.ids) & {*FORBIDDEN, STOP}
 
 
@@ -112,8 +112,8 @@ def test_sources_that_are_done_leave_and_the_others_do_not_notice(name):
     together, alone = search(model, **options), [search(model, numbers=[n], **options)[0] for n in range(len(SOURCES))]
     assert len({len(one.steps) for one in together}) > 1
     for one, other in zip(together, alone, strict=True):
-        assert [said.ids for said in one.found] == [said.ids for said in other.found]
-        assert [said.score for said in one.found] == pytest.approx([said.score for said in other.found], abs=1e-5)
+        assert [said.ids for said in one.hypotheses] == [said.ids for said in other.hypotheses]
+        assert [said.score for said in one.hypotheses] == pytest.approx([said.score for said in other.hypotheses], abs=1e-5)
 
 
 def test_the_tree_tells_how_each_sentence_came_about():
@@ -122,15 +122,15 @@ def test_the_tree_tells_how_each_sentence_came_about():
     said, found = {0: ()}, set()
     for step in one.steps:
         for node in step:
-            if node["ended"]:
-                found.add(said[node["after"]])
-        said = {node["kept"]: (*said[node["after"]], node["id"]) for node in step if node["kept"] is not None}
-        values = [node["value"] for node in step]
+            if node["is_finished"]:
+                found.add(said[node["parent"]])
+        said = {node["rank"]: (*said[node["parent"]], node["id"]) for node in step if node["rank"] is not None}
+        values = [node["log_probability"] for node in step]
         assert values == sorted(values, reverse=True) and len(step) <= 8
-    assert {tuple(sentence.ids) for sentence in one.found if sentence.ended} <= found
+    assert {tuple(sentence.ids) for sentence in one.hypotheses if sentence.is_finished} <= found
 
 
 @pytest.mark.parametrize(("beam", "top"), [(0, 1), (4, 5), (4, 0), (1001, 1)])
 def test_a_beam_that_cannot_be_is_refused(beam, top):
     with pytest.raises(BadInput, match="beam"):
-        check_beams(beam, top)
+        check_beam_size(beam, top)

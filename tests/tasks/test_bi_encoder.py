@@ -8,9 +8,9 @@ from small import FOOD, SENTENCES, WEATHER, encoder
 from stairs.errors import BadInput
 from stairs.models.transfer_options import Transfer
 from stairs.tasks import BiEncoder, Encode
-from stairs.tasks.baseline_comparison import cosine_scored
+from stairs.tasks.baseline_comparison import cosine_correlation
 from stairs.tasks.bi_encoder import Cosine
-from stairs.tasks.parts.supervised import Examples
+from stairs.tasks.parts.supervised import LabelledSplits
 from stairs.text.examples import Pair
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 from stairs.training.fit import fit
@@ -28,14 +28,14 @@ def tokenizer():
 
 def new_task(tokenizer, step="bert", **transfer):
     torch.manual_seed(0)
-    return BiEncoder(encoder(step, tokenizer), tokenizer, Transfer(**transfer), **BiEncoder.learned_from(PAIRS))
+    return BiEncoder(encoder(step, tokenizer), tokenizer, Transfer(**transfer), **BiEncoder.settings_from(PAIRS))
 
 
 def test_it_learns_and_its_vectors_are_those_of_the_tuned_encoder(tokenizer, tmp_path):
     task = new_task(tokenizer)
-    before = cosine_scored(Encode(task.model, tokenizer), PAIRS)["value"]
+    before = cosine_correlation(Encode(task.model, tokenizer), PAIRS)["value"]
     options = TrainingOptions(epochs=15, batch_examples=16, learning_rate=3e-3, precision="fp32", patience=0)
-    measured = fit(task, Examples(PAIRS[::2], PAIRS[1::2]), tmp_path / "run", options)
+    measured = fit(task, LabelledSplits(PAIRS[::2], PAIRS[1::2]), tmp_path / "run", options)
     assert measured["spearman"]["value"] > max(0.8, before)
     again = load(tmp_path / "run")
     assert again.evaluate(PAIRS[1::2])["spearman"] == measured["spearman"]
@@ -43,15 +43,15 @@ def test_it_learns_and_its_vectors_are_those_of_the_tuned_encoder(tokenizer, tmp
     cosine = a @ b / np.linalg.norm(a) / np.linalg.norm(b)
     expected = 1.0 + 4.0 * (again.head.slope.item() * cosine + again.head.offset.item())
     assert again.answer("soup today", second="rain in Rome")["score"] == pytest.approx(expected, abs=1e-4)
-    assert cosine_scored(again, PAIRS[1::2])["value"] == pytest.approx(measured["spearman"]["value"], abs=1e-3)
+    assert cosine_correlation(again, PAIRS[1::2])["value"] == pytest.approx(measured["spearman"]["value"], abs=1e-3)
 
 
 @pytest.mark.parametrize("pooling", ["mean", "cls"])
 def test_training_begins_where_the_untuned_encoder_stands(pooling, tokenizer):
     task = new_task(tokenizer, pooling=pooling)
-    task.examples(Examples(PAIRS, PAIRS))
+    task.examples(LabelledSplits(PAIRS, PAIRS))
     task.start(0)
-    features = torch.from_numpy(np.stack(task.computed(task.rows(PAIRS))))
+    features = torch.from_numpy(np.stack(task.compute_vectors(task.rows(PAIRS))))
     untuned = Encode(task.model, tokenizer, pooling=pooling)
     expected = [untuned.similarity(pair.first, pair.second) for pair in PAIRS[:5]]
     assert task.head.cosine(features)[:5].tolist() == pytest.approx(expected, abs=1e-5)
@@ -61,10 +61,10 @@ def test_training_begins_where_the_untuned_encoder_stands(pooling, tokenizer):
 @pytest.mark.parametrize("step", ["gpt", "skipgram"])
 def test_encoders_of_other_kinds_learn_so_too(step, tokenizer, tmp_path):
     options = TrainingOptions(steps=3, batch_examples=8, precision="fp32")
-    measured = fit(new_task(tokenizer, step), Examples(PAIRS, PAIRS[::3]), tmp_path / "run", options)
+    measured = fit(new_task(tokenizer, step), LabelledSplits(PAIRS, PAIRS[::3]), tmp_path / "run", options)
     again = load(tmp_path / "run")
     assert again.evaluate(PAIRS[::3])["error"] == measured["error"]
-    assert cosine_scored(again, PAIRS[::3])["value"] == pytest.approx(measured["spearman"]["value"], abs=1e-3)
+    assert cosine_correlation(again, PAIRS[::3])["value"] == pytest.approx(measured["spearman"]["value"], abs=1e-3)
 
 
 def test_the_head_begins_with_the_least_squares():
@@ -79,4 +79,4 @@ def test_the_head_begins_with_the_least_squares():
 
 def test_labels_are_refused():
     with pytest.raises(BadInput, match="file:1: the pairs have labels, and --head bi-encoder learns scores"):
-        BiEncoder.learned_from([Pair("a", "b", "same", None, "file:1")])
+        BiEncoder.settings_from([Pair("a", "b", "same", None, "file:1")])

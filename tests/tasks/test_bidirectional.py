@@ -5,9 +5,9 @@ import pytest
 from small import SENTENCES, encoder, examples
 
 from stairs.errors import BadInput
-from stairs.tasks import BothWays
-from stairs.tasks.parts.adapt import adapting
-from stairs.tasks.parts.supervised import Examples
+from stairs.tasks import BidirectionalLM
+from stairs.tasks.parts.adapt import adaptation_task
+from stairs.tasks.parts.supervised import LabelledSplits
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 from stairs.training.fit import fit
 from stairs.training.options import TrainingOptions
@@ -17,7 +17,7 @@ from stairs.training.run import load
 @pytest.fixture
 def task():
     words = Tokenizer.train(TokenizerSpec("words"), lambda: [SENTENCES])
-    return BothWays(encoder("elmo", words), words)
+    return BidirectionalLM(encoder("elmo", words), words)
 
 
 def test_a_text_is_judged_from_both_ends(task):
@@ -45,7 +45,7 @@ def test_every_word_has_vectors_and_its_own(task):
 
 def test_it_continues_a_text_and_goes_on_learning_from_labelled_ones(task, tmp_path):
     assert task.answer("soup and", length=4)["continuation"].startswith("soup and")
-    further = adapting(task)
+    further = adaptation_task(task)
     train = examples("classify")
-    fit(further, Examples(train[:40], train[40:]), tmp_path / "run", TrainingOptions(steps=4, batch_examples=8, precision="fp32"))
-    assert isinstance(load(tmp_path / "run"), BothWays)
+    fit(further, LabelledSplits(train[:40], train[40:]), tmp_path / "run", TrainingOptions(steps=4, batch_examples=8, precision="fp32"))
+    assert isinstance(load(tmp_path / "run"), BidirectionalLM)

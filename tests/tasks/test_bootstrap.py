@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.stats import pearsonr, spearmanr
 
-from stairs.tasks.bootstrap import PAIRED_DRAWS, Correlation, Paired, Sums, draws, interval, more_examples, resampled
-from stairs.tasks.metrics import MacroF1, labels_scored, quotient, ratio, without_intervals
-from stairs.tasks.translation_metrics import bleu_counts, bleu_of
+from stairs.tasks.bootstrap import PAIRED_DRAWS, Correlation, PairedBootstrap, Sums, confidence_interval, draws, examples_to_separate, resample
+from stairs.tasks.metrics import MacroF1, label_metrics, quotient, ratio, without_intervals
+from stairs.tasks.translation_metrics import bleu_counts, bleu_from_counts
 
 
 def share_of(right):
@@ -16,7 +16,7 @@ def share_of(right):
 def test_a_paired_difference_is_that_of_a_plain_loop():
     random = np.random.default_rng(1)
     first, second = (random.random(60) < share for share in (0.8, 0.7))
-    found = Paired([share_of(first), share_of(second)]).difference(0, 1)
+    found = PairedBootstrap([share_of(first), share_of(second)]).difference(0, 1)
     generator, apart = np.random.default_rng(0), []
     for _ in range(PAIRED_DRAWS):
         drawn = generator.integers(0, 60, 60, np.int32)
@@ -30,7 +30,7 @@ def test_a_correlation_of_drawn_pairs_is_that_of_a_plain_loop(by_rank):
     random = np.random.default_rng(2)
     first = random.integers(0, 6, 40).astype(float)  # with ties
     second = first + random.normal(size=40).round(1)
-    values = resampled([Correlation(first, second, by_rank)], 50)[0]
+    values = resample([Correlation(first, second, by_rank)], 50)[0]
     generator = np.random.default_rng(0)
     for value in values:
         drawn = generator.integers(0, 40, 40, np.int32)
@@ -40,12 +40,12 @@ def test_a_correlation_of_drawn_pairs_is_that_of_a_plain_loop(by_rank):
 def test_macro_f1_of_drawn_texts_is_that_of_a_plain_loop():
     random = np.random.default_rng(3)
     truth, guessed = (list(random.choice(["a", "b", "c"], 30)) for _ in range(2))
-    values = resampled([MacroF1(truth, guessed)], 20)[0]
+    values = resample([MacroF1(truth, guessed)], 20)[0]
     generator = np.random.default_rng(0)
     with without_intervals():
         for value in values:
             drawn = generator.integers(0, 30, 30, np.int32)
-            plain = labels_scored([truth[i] for i in drawn], [guessed[i] for i in drawn])["macro_f1"]["value"]
+            plain = label_metrics([truth[i] for i in drawn], [guessed[i] for i in drawn])["macro_f1"]["value"]
             assert value == pytest.approx(plain)
 
 
@@ -53,19 +53,19 @@ def test_models_that_are_right_on_the_same_examples_are_told_apart_only_by_the_o
     right = np.arange(200) % 2 == 0
     better = right.copy()
     better[1:30:2] = True
-    judged = Paired([share_of(better), share_of(right), share_of(better)])
+    judged = PairedBootstrap([share_of(better), share_of(right), share_of(better)])
     found = [judged.difference(0, other) for other in (1, 2)]
     assert found[0]["low"] > 0 and found[1]["low"] == found[1]["high"] == 0
-    assert interval(share_of(right))["high"] > interval(share_of(better))["low"]  # their own intervals overlap
+    assert confidence_interval(share_of(right))["high"] > confidence_interval(share_of(better))["low"]  # their own intervals overlap
 
 
 def test_groups_are_drawn_whole():
     right = np.repeat(np.arange(10) % 2, 20)  # ten passages of twenty questions, each right or wrong as a whole
     groups = [f"passage {i // 20}" for i in range(200)]
-    alone, together = (resampled([share_of(right)], 500, own)[0].std() for own in (None, groups))
+    alone, together = (resample([share_of(right)], 500, own)[0].std() for own in (None, groups))
     assert together > 3 * alone and together == pytest.approx(0.5 / np.sqrt(10), rel=0.15)
-    one_each = resampled([share_of(right)], 50, [str(i) for i in range(200)])[0]
-    assert np.array_equal(one_each, resampled([share_of(right)], 50)[0])
+    one_each = resample([share_of(right)], 50, [str(i) for i in range(200)])[0]
+    assert np.array_equal(one_each, resample([share_of(right)], 50)[0])
 
 
 def test_every_draw_has_as_many_as_there_are_and_memory_is_bounded():
@@ -83,11 +83,11 @@ def test_an_interval_hardly_depends_on_the_draws():
 def test_bleu_of_drawn_sentences_is_counted_once():
     truth, said = ["the cat sat on the mat", "a dog barked at night"], ["the cat sat on a mat", "a dog barked"]
     counts = bleu_counts(truth, said)
-    plain = bleu_of(bleu_counts([*truth, truth[0]], [*said, said[0]]).sum(0)[None])[0]
-    assert Sums(counts, bleu_of).values(np.array([[2.0, 1.0]]))[0] == pytest.approx(plain)
+    plain = bleu_from_counts(bleu_counts([*truth, truth[0]], [*said, said[0]]).sum(0)[None])[0]
+    assert Sums(counts, bleu_from_counts).values(np.array([[2.0, 1.0]]))[0] == pytest.approx(plain)
 
 
 def test_how_many_more_examples_would_separate_two_models():
-    assert more_examples(0.02, 0.0102, 400) == pytest.approx(0, abs=1)
-    assert more_examples(0.01, 0.0102, 400) == pytest.approx(1200, rel=0.01)
-    assert more_examples(0.0, 0.01, 400) == np.inf
+    assert examples_to_separate(0.02, 0.0102, 400) == pytest.approx(0, abs=1)
+    assert examples_to_separate(0.01, 0.0102, 400) == pytest.approx(1200, rel=0.01)
+    assert examples_to_separate(0.0, 0.01, 400) == np.inf

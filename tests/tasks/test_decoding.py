@@ -6,7 +6,7 @@ import torch
 
 from stairs.models import MODELS
 from stairs.models.settings import CONFIGS
-from stairs.tasks.parts.decoding import choose, continuation, continuations
+from stairs.tasks.parts.decoding import generate, generate_batch, sample_token
 
 STOP, FORBIDDEN = 3, [0, 1, 2, 4]
 SMALL = {"ngram": {"order": 3}, "nnlm": {"order": 3, "width": 8, "hidden": 12}, "gpt": {"context": 16, "width": 16, "heads": 2, "layers": 2}}
@@ -26,24 +26,24 @@ def model_of(name):
 def test_several_at_once_say_what_each_says_alone(name, options):
     model = model_of(name)
     options = {"length": 8, "stop": STOP, "forbidden": FORBIDDEN, **options}
-    together = continuations(model, PROMPTS, **options)
-    assert together == [continuation(model, prompt, **options) for prompt in PROMPTS]
-    assert together == continuations(model, PROMPTS, **options)
+    together = generate_batch(model, PROMPTS, **options)
+    assert together == [generate(model, prompt, **options) for prompt in PROMPTS]
+    assert together == generate_batch(model, PROMPTS, **options)
     assert all(len(said) <= 8 and STOP not in said and not set(said) & set(FORBIDDEN) for said in together)
 
 
 def test_more_is_said_than_the_context_holds():
-    said = continuation(model_of("gpt"), PROMPTS[0], length=60, stop=-1, forbidden=FORBIDDEN)
+    said = generate(model_of("gpt"), PROMPTS[0], length=60, stop=-1, suppressed_ids=FORBIDDEN)
     assert len(said) == 60
 
 
 def test_top_k_and_top_p_leave_only_the_likeliest():
     logits = torch.log(torch.tensor([0.1, 0.5, 0.3, 0.1]))
     for top_k, top_p, left in ((2, 1.0, {1, 2}), (0, 0.4, {1}), (0, 1.0, {0, 1, 2, 3})):
-        assert {int(choose(logits, 1.0, top_k, top_p, seed, 0)) for seed in range(200)} == left
-    assert int(choose(logits, 0.0, 0, 1.0, 0, 0)) == 1
+        assert {int(sample_token(logits, 1.0, top_k, top_p, seed, 0)) for seed in range(200)} == left
+    assert int(sample_token(logits, 0.0, 0, 1.0, 0, 0)) == 1
 
 
 def test_nothing_asked_nothing_said():
-    assert continuations(model_of("nnlm"), PROMPTS, length=0, stop=STOP) == [[], [], [], []]
-    assert continuations(model_of("nnlm"), [], length=3, stop=STOP) == []
+    assert generate_batch(model_of("nnlm"), PROMPTS, length=0, stop=STOP) == [[], [], [], []]
+    assert generate_batch(model_of("nnlm"), [], length=3, stop=STOP) == []

@@ -50,7 +50,7 @@ def test_many_at_once_are_the_same_as_one_by_one(task, pooling, threads, monkeyp
 def test_faster_and_nearly_the_same(task):
     plain = task.vectors(TEXTS)
     for precision, nearest in (("fp32", 0.999999), ("bf16", 0.999), ("int8", 0.99)):
-        found = task.quickened(precision).vectors(TEXTS)
+        found = task.for_inference(precision).vectors(TEXTS)
         cosines = (plain * found).sum(1) / np.linalg.norm(plain, axis=1) / np.linalg.norm(found, axis=1)
         assert cosines.min() > nearest, precision
     assert task.precision == "fp32" and np.array_equal(task.vectors(TEXTS), plain)
@@ -110,4 +110,4 @@ def test_a_step_without_blocks_has_no_precision():
 
     tokenizer = Tokenizer.train(TokenizerSpec("words"), lambda: [TEXTS])
     with pytest.raises(Unsupported, match="precision"):
-        NextToken(NGram(NGramConfig(tokenizer.vocab_size)), tokenizer).quickened("bf16")
+        NextToken(NGram(NGramConfig(tokenizer.vocab_size)), tokenizer).for_inference("bf16")

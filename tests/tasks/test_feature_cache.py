@@ -5,8 +5,8 @@ import pytest
 from small import QUESTION, SENTENCES, encoder
 
 from stairs.files import cache_folder
-from stairs.tasks.parts.feature_cache import kept, weights_hash
-from stairs.tasks.parts.rows import Row
+from stairs.tasks.parts.feature_cache import cached_features, weights_hash
+from stairs.tasks.parts.rows import EncodedInput
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 
 
@@ -18,23 +18,23 @@ def model():
 @pytest.mark.parametrize("vectors", [[np.ones(3, np.float32), np.zeros(3, np.float32)], [np.ones((2, 3), np.float32), np.zeros((4, 3), np.float32)]])
 def test_computed_once(model, vectors, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    rows, calls = [Row([2, 7, 3], [0, 0, 0], 0), Row([2, 8, 3], [0, 0, 0], 1)], []
+    rows, calls = [EncodedInput([2, 7, 3], [0, 0, 0], 0), EncodedInput([2, 8, 3], [0, 0, 0], 1)], []
 
     def compute():
         calls.append(1)
         return vectors
 
     for again in range(2):
-        found = kept(model, rows, "classify", compute)
+        found = cached_features(model, rows, "classify", compute)
         assert len(calls) == 1 and all(np.array_equal(a, b) for a, b in zip(found, vectors, strict=True)), again
-    kept(model, rows[:1], "classify", lambda: compute()[:1])
-    kept(model, rows, "tag", compute)
+    cached_features(model, rows[:1], "classify", lambda: compute()[:1])
+    cached_features(model, rows, "tag", compute)
     model.initialize(3)
-    kept(model, rows, "classify", compute)
+    cached_features(model, rows, "classify", compute)
     assert len(calls) == 4
     for folder in cache_folder().glob("features-*"):
         (folder / "features.safetensors").write_bytes(b"damaged")
-    kept(model, rows, "classify", compute)
+    cached_features(model, rows, "classify", compute)
     assert len(calls) == 5
 
 

@@ -5,7 +5,7 @@ import pytest
 from small import SENTENCES, encoder
 
 from stairs.errors import BadInput, Unsupported
-from stairs.tasks import Encode, NextToken, Sense, Similar, Window
+from stairs.tasks import Encode, NextToken, Sense, Similar, WordVectors
 from stairs.text.examples import Pair, Sensed
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 from stairs.training.one_pass import learn_at_once
@@ -50,9 +50,9 @@ def test_cosines_are_judged_by_scores(bert):
 @pytest.mark.parametrize("step", ["bert", "gpt", "skipgram"])
 def test_senses_are_told_by_their_neighbours(step, tokenizer, tmp_path):
     cutter = tokenizer if step != "skipgram" else Tokenizer.train(TokenizerSpec("words"), lambda: [[*SENTENCES, *(text for text, _ in BANKS)]])
-    whole = {"bert": Encode, "gpt": NextToken, "skipgram": Window}[step](encoder(step, cutter), cutter)
+    whole = {"bert": Encode, "gpt": NextToken, "skipgram": WordVectors}[step](encoder(step, cutter), cutter)
     train = [sensed(*pair) for pair in BANKS]
-    learn_at_once(tmp_path / "run", {"seed": 0}, lambda: Sense.learned(train, whole), lambda task: task.evaluate(train))
+    learn_at_once(tmp_path / "run", {"seed": 0}, lambda: Sense.train(train, whole), lambda task: task.evaluate(train))
     task = load(tmp_path / "run")
     measured = task.evaluate(train)
     assert measured["words"] == measured["known_words"] == 2 and measured["most_frequent_f1"]["value"] == 0.5
@@ -64,7 +64,7 @@ def test_senses_are_told_by_their_neighbours(step, tokenizer, tmp_path):
 
 
 def test_a_lemma_that_was_never_seen_has_no_sense(bert):
-    task = Sense.learned([sensed(*pair) for pair in BANKS], bert)
+    task = Sense.train([sensed(*pair) for pair in BANKS], bert)
     unseen = Sensed(("soup", "today"), ("soup.n", "today.r"), ((0, "soup%1"),), "file:1")
     assert task.evaluate([unseen])["f1"]["value"] == 0
     with pytest.raises(BadInput, match="no sense of 'soup'"):
@@ -72,7 +72,7 @@ def test_a_lemma_that_was_never_seen_has_no_sense(bert):
     with pytest.raises(BadInput, match="no word is marked"):
         task.answer("the soup is hot")
     with pytest.raises(BadInput, match="no word of the file has a sense"):
-        Sense.learned([Sensed(("soup",), ("soup.n",), (), "file:1")], bert)
+        Sense.train([Sensed(("soup",), ("soup.n",), (), "file:1")], bert)
 
 
 def test_a_step_without_vectors_has_no_senses(tokenizer):
@@ -80,4 +80,4 @@ def test_a_step_without_vectors_has_no_senses(tokenizer):
     from stairs.models.settings import NGramConfig
 
     with pytest.raises(Unsupported, match="ngram has no token vectors to tell senses by"):
-        Sense.learned([sensed(*pair) for pair in BANKS], NextToken(NGram(NGramConfig(**tokenizer.roles)), tokenizer))
+        Sense.train([sensed(*pair) for pair in BANKS], NextToken(NGram(NGramConfig(**tokenizer.roles)), tokenizer))

@@ -12,8 +12,8 @@ from stairs.errors import BadInput, Unsupported
 from stairs.formats.huggingface.task_heads import head_of
 from stairs.models.transfer_options import Transfer
 from stairs.tasks import TASKS, Sense
-from stairs.tasks.parts.layer_mix import Mix, Reading, chosen_layers
-from stairs.tasks.parts.supervised import Examples
+from stairs.tasks.parts.layer_mix import FeatureExtractor, ScalarMix, select_layers
+from stairs.tasks.parts.supervised import LabelledSplits
 from stairs.tasks.task import Task
 from stairs.text.batch import Batch
 from stairs.text.examples import Sensed
@@ -38,7 +38,7 @@ def elmo(words):
 
 def test_a_mix_begins_as_the_mean_and_is_scaled_as_a_whole():
     layers = torch.randn(2, 5, 3, 4)
-    mix = Mix(3, Transfer())
+    mix = ScalarMix(3, Transfer())
     assert torch.allclose(mix(layers), layers.mean(2), atol=1e-6)
     with torch.no_grad():
         mix.s.copy_(torch.tensor([0.0, 50.0, 0.0]))
@@ -48,40 +48,41 @@ def test_a_mix_begins_as_the_mean_and_is_scaled_as_a_whole():
 
 def test_which_layers(elmo, words):
     model = elmo.model
-    assert chosen_layers(None, model) == chosen_layers("all", model) == [0, 1, 2]
-    assert (chosen_layers("last", model), chosen_layers("1", model), chosen_layers("0,-1", model)) == ([2], [1], [0, 2])
+    assert select_layers(None, model) == select_layers("all", model) == [0, 1, 2]
+    assert (select_layers("last", model), select_layers("1", model), select_layers("0,-1", model)) == ([2], [1], [0, 2])
     bert = encoder("bert", words)
-    assert chosen_layers(None, bert) is None and chosen_layers("all", bert) == [0, 1]
+    assert select_layers(None, bert) is None and select_layers("all", bert) == [0, 1]
     for layers, said in (("3", "no layer 3; it has 3"), ("0,5", "no layer 5"), ("top", "names no layers"), ("1.5", "names no layers")):
         with pytest.raises(BadInput, match=said):
-            chosen_layers(layers, model)
+            select_layers(layers, model)
     with pytest.raises(BadInput, match="one vector for each token"):
-        chosen_layers("1", encoder("cbow", words))
+        select_layers("1", encoder("cbow", words))
 
 
-@pytest.mark.parametrize("asks", ["classify", "compare", "tag", "span"])
+@pytest.mark.parametrize("example_kind", ["classify", "compare", "tag", "span"])
 @pytest.mark.parametrize(("step", "way"), [("elmo", "features"), ("elmo", "frozen"), ("bert", "features"), ("bert", "full"), ("cove", "features")])
-def test_a_mix_is_learnt_with_the_task_and_kept(step, way, asks, words, tmp_path):
-    train = examples(asks)
-    task = new_task(asks, encoder(step, words), words, train, transfer=way, layers="all")
-    measured = fit(task, Examples(train[:40], train[40:]), tmp_path / "run", QUICK)
+def test_a_mix_is_learnt_with_the_task_and_kept(step, way, example_kind, words, tmp_path):
+    train = examples(example_kind)
+    task = new_task(example_kind, encoder(step, words), words, train, transfer=way, layers="all")
+    measured = fit(task, LabelledSplits(train[:40], train[40:]), tmp_path / "run", QUICK)
     again = load(tmp_path / "run")
-    found = again.reported(train[40:])
+    found = again.detailed_metrics(train[40:])
     (mix,) = found["mix"]
-    assert sum(mix["layers"].values()) == pytest.approx(1) and len(set(mix["layers"].values())) > 1 and mix["gamma"] != 1 and mix["learnt"]
+    assert sum(mix["layers"].values()) == pytest.approx(1) and len(set(mix["layers"].values())) > 1 and mix["gamma"] != 1 and mix["is_trained"]
     assert found["error"] == measured["error"]
 
 
-@pytest.mark.parametrize("asks", ["classify", "compare", "tag", "span"])
+@pytest.mark.parametrize("example_kind", ["classify", "compare", "tag", "span"])
 @pytest.mark.parametrize("transfer", [{}, {"mix_norm": True, "layers": "0,2"}])
-def test_layers_that_are_kept_and_layers_computed_anew_teach_the_same(transfer, asks, words, tmp_path):
-    train = examples(asks)
+def test_layers_that_are_kept_and_layers_computed_anew_teach_the_same(transfer, example_kind, words, tmp_path):
+    train = examples(example_kind)
     said = []
     for way in ("frozen", "features"):
-        task = new_task(asks, encoder("elmo", words), words, train, transfer=way, head_dropout=0.0, **transfer)
-        fit(task, Examples(train[:40], train[40:]), tmp_path / way, QUICK)
+        task = new_task(example_kind, encoder("elmo", words), words, train, transfer=way, head_dropout=0.0, **transfer)
+        fit(task, LabelledSplits(train[:40], train[40:]), tmp_path / way, QUICK)
         said.append(np.concatenate([own.reshape(-1) for own in task.said(task.rows(train[40:]))]))
-    np.testing.assert_allclose(*said, atol=1e-3 if asks in ("classify", "compare") else 0.05)  # the vectors of tokens are kept in half precision
+    # the vectors of tokens are kept in half precision
+    np.testing.assert_allclose(*said, atol=1e-3 if example_kind in ("classify", "compare") else 0.05)
 
 
 def only_the_first_layer_tells(model):
@@ -104,28 +105,28 @@ def test_the_shares_move_to_the_layer_that_tells_something(way, words, tmp_path,
     shares = {}
     for penalty in (0.001, 1.0):
         task = new_task("classify", only_the_first_layer_tells(encoder("elmo", words)), words, train, transfer=way, mix_penalty=penalty)
-        fit(task, Examples(train[:450], train[450:]), tmp_path / str(penalty), options)
-        shares[penalty] = task.reading.weights()[0]["layers"][0]
+        fit(task, LabelledSplits(train[:450], train[450:]), tmp_path / str(penalty), options)
+        shares[penalty] = task.feature_extractor.weights()[0]["layers"][0]
     assert shares[0.001] > 0.6 and abs(shares[1.0] - 1 / 3) < 0.1
 
 
 def test_gamma_may_be_fixed_and_whoever_learns_no_shares_does_not_claim_so(words, tmp_path):
     train = examples("classify")
     task = new_task("classify", encoder("elmo", words), words, train, transfer="features", fix_gamma=True)
-    assert not task.reading.weights()[0]["learnt"]
-    fit(task, Examples(train[:40], train[40:]), tmp_path / "run", QUICK)
-    (mix,) = load(tmp_path / "run").reading.weights()
-    assert mix["gamma"] == 1 and mix["learnt"]
-    assert mixes({"mix": [{"gamma": 1.0, "layers": {0: 0.5, 1: 0.5}, "learnt": False}]})[0].endswith("these shares were not learnt")
+    assert not task.feature_extractor.weights()[0]["is_trained"]
+    fit(task, LabelledSplits(train[:40], train[40:]), tmp_path / "run", QUICK)
+    (mix,) = load(tmp_path / "run").feature_extractor.weights()
+    assert mix["gamma"] == 1 and mix["is_trained"]
+    assert mixes({"mix": [{"gamma": 1.0, "layers": {0: 0.5, 1: 0.5}, "is_trained": False}]})[0].endswith("these shares were not learnt")
 
 
 def test_each_layer_is_standardized_before_it_is_mixed(words, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     train = examples("classify")
     task = new_task("classify", only_the_first_layer_tells(encoder("elmo", words)), words, train, transfer="features", whitened=True)
-    vectors = torch.from_numpy(np.stack(task.examples(Examples(train, train)).vectors))
-    layers = task.reading.apart(vectors).squeeze(1)
-    scaled = [scale(layers[:, number]) for number, scale in enumerate(task.reading.mixes[0].scales)]
+    vectors = torch.from_numpy(np.stack(task.examples(LabelledSplits(train, train)).vectors))
+    layers = task.feature_extractor.split_layers(vectors).squeeze(1)
+    scaled = [scale(layers[:, number]) for number, scale in enumerate(task.feature_extractor.mixes[0].scales)]
     assert layers[:, 1].std() > 10 * layers[:, 0].std()
     assert all(own.std().item() == pytest.approx(1, abs=0.5) and own.mean().abs() < 0.01 for own in scaled)
 
@@ -138,17 +139,18 @@ def test_features_are_kept_apart_by_layers_and_normalization(words):
 
 
 @pytest.mark.parametrize("place", ["input", "output", "both", "none"])
-@pytest.mark.parametrize("asks", ["classify", "compare", "tag"])
-def test_a_reader_of_words_with_the_vectors_at_any_place(place, asks, words, tmp_path):
-    train = examples(asks)
-    kind = TASKS[asks]
+@pytest.mark.parametrize("example_kind", ["classify", "compare", "tag"])
+def test_a_reader_of_words_with_the_vectors_at_any_place(place, example_kind, words, tmp_path):
+    train = examples(example_kind)
+    kind = TASKS[example_kind]
     known = ["soup", "rain", "Rome"]
     transfer = Transfer(transfer="frozen", place=place, reader=8, word_width=5)
-    task = kind(encoder("elmo", words), words, transfer, **kind.learned_from(train), words=known)
+    task = kind(encoder("elmo", words), words, transfer, **kind.settings_from(train), words=known)
     task.word_vectors = np.arange(20, dtype=np.float32).reshape(4, 5)
     task.start(0)
-    assert torch.equal(task.reading.words.weight[2], torch.arange(10.0, 15.0)) and len(task.reading.mixes) == {"both": 2, "none": 0}.get(place, 1)
-    measured = fit(task, Examples(train[:40], train[40:]), tmp_path / "run", QUICK)
+    assert torch.equal(task.feature_extractor.words.weight[2], torch.arange(10.0, 15.0)) and len(task.feature_extractor.mixes) == {"both": 2,
+        "none": 0}.get(place, 1)
+    measured = fit(task, LabelledSplits(train[:40], train[40:]), tmp_path / "run", QUICK)
     assert load(tmp_path / "run").evaluate(train[40:])["error"] == measured["error"]
 
 
@@ -158,7 +160,7 @@ def test_an_interrupted_mix_ends_with_the_same_bits(words, tmp_path, monkeypatch
 
     def learn(out):
         task = new_task("tag", encoder("elmo", words), words, train, transfer="features", whitened=True)
-        fit(task, Examples(train[:40], train[40:]), tmp_path / out, options)
+        fit(task, LabelledSplits(train[:40], train[40:]), tmp_path / out, options)
 
     def interrupted(self, turn, wishes=0, update=Gradients.update):
         if turn.step == 5:
@@ -185,7 +187,7 @@ def test_a_head_on_other_layers_than_the_last_is_not_exported_as_one_on_the_last
 def test_a_run_with_whitened_layers_is_opened_again(words, tmp_path):
     train = examples("tag")
     task = new_task("tag", encoder("elmo", words), words, train, transfer="features", whitened=True)
-    fit(task, Examples(train[:40], train[40:]), tmp_path / "run", QUICK)
+    fit(task, LabelledSplits(train[:40], train[40:]), tmp_path / "run", QUICK)
     assert load(tmp_path / "run").evaluate(train) == task.evaluate(train)
 
 
@@ -198,7 +200,7 @@ def test_without_the_vectors_their_encoder_does_not_matter(elmo, words):
     found = []
     for seed in (1, 2):
         elmo.model.initialize(seed)
-        reading = Reading(elmo.model, Transfer(place="none", reader=8), ["soup"], elmo.tokenizer.token)
+        reading = FeatureExtractor(elmo.model, Transfer(place="none", reader=8), ["soup"], elmo.tokenizer.token)
         torch.manual_seed(0)
         for weight in reading.parameters():
             torch.nn.init.normal_(weight)
@@ -212,7 +214,7 @@ def test_senses_by_one_layer(elmo, tmp_path):
         split = tuple(text.split())
         return Sensed(split, tuple(f"{word}.n" for word in split), ((split.index("soup"), sense),), "file:1")
 
-    task = Sense.learned([sensed("soup and rain", "one"), sensed("snow and soup", "two")], elmo, "0")
+    task = Sense.train([sensed("soup and rain", "one"), sensed("snow and soup", "two")], elmo, "0")
     assert np.allclose(task.known[0], task.known[1], atol=1e-5)  # the word alone is the same everywhere
-    deeper = Sense.learned([sensed("soup and rain", "one"), sensed("snow and soup", "two")], elmo, "2")
+    deeper = Sense.train([sensed("soup and rain", "one"), sensed("snow and soup", "two")], elmo, "2")
     assert not np.allclose(deeper.known[0], deeper.known[1], atol=1e-3)

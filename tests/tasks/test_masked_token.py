@@ -14,8 +14,8 @@ from stairs.inspection.vectors import of_layer
 from stairs.models.bert import BERT
 from stairs.models.settings import BERTConfig
 from stairs.tasks import TASKS, MaskedToken
-from stairs.tasks.parts.blanks import Filling
-from stairs.tasks.parts.sentence_pairs import NEXT, SentencePairs, closings
+from stairs.tasks.parts.blanks import BlankFiller
+from stairs.tasks.parts.sentence_pairs import NEXT, SentencePairs, sentence_ends
 from stairs.text.batch import IGNORE
 from stairs.text.corpus.corpus import Corpus
 from stairs.text.shards.shards import build
@@ -81,9 +81,9 @@ def test_most_are_hidden_some_swapped_some_stay(shards):
 @pytest.mark.parametrize("objective", ["none", "next-sentence", "sentence-order", "prefix", "permutation"])
 def test_every_word_left_out_is_a_mask_when_it_is_judged(shards, objective, monkeypatch):
     task, seen = task_of(shards, objective=objective, hidden=0.3, swapped=0.3), []
-    real = task.looked
-    monkeypatch.setattr(task, "looked", lambda batch: seen.append(batch) or real(batch))
-    judged = task.evaluate_shards(shards, "train")
+    real = task.predict_masked
+    monkeypatch.setattr(task, "predict_masked", lambda batch: seen.append(batch) or real(batch))
+    judged = task.evaluate_split(shards, "train")
     for batch in seen:
         assert (batch.ids[batch.targets != IGNORE] == shards.tokenizer.mask).all()
     assert len(seen) and judged["words"] == sum(int((batch.targets != IGNORE).sum()) for batch in seen)
@@ -184,7 +184,7 @@ def test_a_prefix_is_known_and_the_rest_read_on(shards):
     task = task_of(shards, objective="prefix")
     row = task.examples(shards).batch(np.arange(20), 0, 0)
     assert row.labels is None and task.model.config.parts == ("words",)
-    for looks, segments, real in zip(row.looks, row.segments, row.real, strict=True):
+    for looks, segments, real in zip(row.attention_mask, row.segments, row.real, strict=True):
         known, length = int((segments[real] == 0).sum()), int(real.sum())
         inside = looks[:length, :length]
         assert inside[:, :known].all() and not inside[:known, known:].any()
@@ -199,22 +199,22 @@ def test_in_a_permutation_nobody_sees_what_comes_later(shards):
         length = int(row.real[n].sum())
         asked = (row.targets[n, :length] != IGNORE).nonzero()[:, 0]
         begin = int(asked[0])  # the row itself; behind it a [MASK] for each word that is asked for
-        assert (row.ids[n, asked] == shards.tokenizer.mask).all() and torch.equal(row.targets[n, asked], row.ids[n, row.places[n, asked]])
-        assert not row.looks[n, :length, begin:length].any()  # nobody looks at them
-        one = type(row)(row.ids[n : n + 1, :length], row.real[n : n + 1, :length], places=row.places[n : n + 1, :length],
-                        segments=row.segments[n : n + 1, :length], looks=row.looks[n : n + 1, :length, :length])  # fmt: skip
+        assert (row.ids[n, asked] == shards.tokenizer.mask).all() and torch.equal(row.targets[n, asked], row.ids[n, row.position_ids[n, asked]])
+        assert not row.attention_mask[n, :length, begin:length].any()  # nobody looks at them
+        one = type(row)(row.ids[n : n + 1, :length], row.real[n : n + 1, :length], places=row.position_ids[n : n + 1, :length],
+                        segments=row.segments[n : n + 1, :length], looks=row.attention_mask[n : n + 1, :length, :length])  # fmt: skip
         before = model.encode(one)[0, asked]
-        for number, place in enumerate(row.places[n, asked].tolist()):
+        for number, place in enumerate(row.position_ids[n, asked].tolist()):
             changed = one.ids.clone()
             changed[0, place] = 5 + (int(changed[0, place]) - 4) % 50
-            after = model.encode(type(row)(changed, one.real, places=one.places, segments=one.segments, looks=one.looks))[0, asked]
+            after = model.encode(type(row)(changed, one.real, places=one.position_ids, segments=one.segments, looks=one.attention_mask))[0, asked]
             assert torch.equal(before[number], after[number])  # the word itself is not seen by its own blank
 
 
 def test_a_part_without_a_token_is_refused(shards):
     with pytest.raises(BadInput, match="test part of the corpus has no tokens"):
         SentencePairs(np.array([3, 2], np.uint16), BERTConfig(vocab_size=99, **SMALL), shards.tokenizer, where="test")
-    closed, closing = closings(np.array([7, 8, 3, 9, 2, 5, 2], np.uint16))
+    closed, closing = sentence_ends(np.array([7, 8, 3, 9, 2, 5, 2], np.uint16))
     assert closed.tolist() == [2, 4, 6] and closing.tolist() == [False, True, True]
 
 
@@ -225,7 +225,7 @@ def test_one_short_document_is_enough(tmp_path):
         task = task_of(shards, objective=objective)
         total, count = task.training_loss(task.examples(shards).batch(np.array([0]), 0, 0))
         assert count >= 1 and math.isfinite(float(total.detach()))
-        assert task.evaluate_shards(shards)["words"] >= 1
+        assert task.evaluate_split(shards)["words"] >= 1
 
 
 # Learning and judging
@@ -235,10 +235,10 @@ def taught(shards, steps, **settings):
     task = task_of(shards, width=64, heads=4, masked=0.25, **settings)
     task.start(0)
     with torch.no_grad():
-        for name, weight in task.learner.named_parameters():
+        for name, weight in task.trained_module.named_parameters():
             weight.mul_(5 if "blocks" in name and weight.ndim > 1 else 1)  # BERT's first weights are for wider models, and this one has little time
     examples = task.examples(shards)
-    optimizer = torch.optim.AdamW(task.learner.parameters(), 5e-3, betas=(0.9, 0.98))
+    optimizer = torch.optim.AdamW(task.trained_module.parameters(), 5e-3, betas=(0.9, 0.98))
     falling = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: min((step + 1) / 50, 1 - step / steps))
     for step in range(steps):
         total, count = task.training_loss(examples.batch(np.random.default_rng(step).integers(0, len(examples.lengths), 32), step, 0))
@@ -261,25 +261,25 @@ def judging(shards):
 
 
 def test_it_learns_words(shards, trained):
-    untrained = task_of(shards).evaluate_shards(shards, "test")
-    measured = trained.evaluate_shards(shards, "test")
+    untrained = task_of(shards).evaluate_split(shards, "test")
+    measured = trained.evaluate_split(shards, "test")
     assert measured["loss"]["value"] < 0.3 * untrained["loss"]["value"]
     assert measured["masked_accuracy"]["value"] > 0.6 > untrained["masked_accuracy"]["value"]
     assert measured["perplexity"]["value"] == pytest.approx(math.exp(measured["loss"]["value"]))
     for name in ("loss", "perplexity", "masked_accuracy"):
         assert measured[name]["low"] <= measured[name]["value"] <= measured[name]["high"]
-    assert measured == trained.evaluate_shards(shards, "test")
-    assert trained.watched in measured and "?]" in trained.sample(1)
+    assert measured == trained.evaluate_split(shards, "test")
+    assert trained.monitor in measured and "?]" in trained.sample(1)
     json.dumps(measured)
 
 
 def test_it_learns_pairs(shards, judging):
-    found = judging.evaluate_shards(shards, "train")["next_sentence_accuracy"]
+    found = judging.evaluate_split(shards, "train")["next_sentence_accuracy"]
     assert found["value"] > 0.6 and found["low"] <= found["value"] <= found["high"]
 
 
 def test_a_part_of_the_held_out_text_is_like_the_whole(shards, trained):
-    whole, part = trained.evaluate_shards(shards, "train"), trained.evaluate_shards(shards, "train", 1000)
+    whole, part = trained.evaluate_split(shards, "train"), trained.evaluate_split(shards, "train", 1000)
     assert part["words"] < whole["words"] and part["tokens"] == whole["tokens"]
     assert part["loss"]["value"] == pytest.approx(whole["loss"]["value"], rel=0.5)
 
@@ -305,8 +305,8 @@ def test_a_blank_is_filled_with_ranked_words(trained, blank):
     found = trained.answer(f"the cat {blank} on the mat .", top=5)
     words = found["blanks"][0]["words"]
     assert found["filled"] == "the cat sat on the mat ." and words[0]["word"] == "sat"
-    assert [word["chance"] for word in words] == sorted((word["chance"] for word in words), reverse=True) and len(words) == 5
-    assert 0 < sum(word["chance"] for word in words) <= 1.0001
+    assert [word["probability"] for word in words] == sorted((word["probability"] for word in words), reverse=True) and len(words) == 5
+    assert 0 < sum(word["probability"] for word in words) <= 1.0001
     json.dumps(found)
 
 
@@ -319,14 +319,14 @@ def test_several_blanks_are_all_filled(trained):
 def test_a_word_of_several_pieces_fills_a_blank(trained):
     words = trained.answer("the cat sat on the ___ . so the cat slept there .", top=20)["blanks"][0]["words"]
     several = [word for word in words if word["pieces"] > 1]
-    assert several[0]["word"] == "mat" and several[0]["pieces"] == 2 and several[0]["chance"] > 2 * several[1]["chance"]
+    assert several[0]["word"] == "mat" and several[0]["pieces"] == 2 and several[0]["probability"] > 2 * several[1]["probability"]
     assert not any("##" in word["word"] for word in words)
     assert all(word["pieces"] == 1 for word in trained.answer("the dog sat on the ___ .", pieces=1)["blanks"][0]["words"])
 
 
 def test_special_tokens_in_a_text_are_ordinary_text(trained):
     found = trained.answer("the [SEP] [CLS] cat ___ on the mat .")
-    row, _ = Filling(trained, 1).row(["the [SEP] [CLS] cat ", " on the mat ."])
+    row, _ = BlankFiller(trained, 1).row(["the [SEP] [CLS] cat ", " on the mat ."])
     assert row.count(trained.tokenizer.end) == 1 and row.count(trained.tokenizer.mask) == 1
     assert found["filled"].startswith("the [SEP] [CLS] cat ")
 
@@ -339,12 +339,12 @@ def test_a_text_without_a_blank_is_refused(trained):
 def test_a_long_text_is_read_around_its_blank_and_it_is_said(trained):
     long = "the cat sat on the mat . so the cat slept there . the mat was liked by the cat . " * 8
     found = trained.answer(long + "the cat ___ on the mat . so the cat slept there . " + long)
-    assert "sat" in [word["word"] for word in found["blanks"][0]["words"]] and "more than the 38 that fit" in found["read"]
+    assert "sat" in [word["word"] for word in found["blanks"][0]["words"]] and "more than the 38 that fit" in found["truncation"]
     trained.long_text = "tail"
     try:
         with pytest.raises(BadInput, match="without 1 of its blanks"):
             trained.answer(long + "the cat ___ on the mat . " + long)
-        assert "the tail was read" in trained.answer(long + "the cat ___ on the mat .")["read"]
+        assert "the tail was read" in trained.answer(long + "the cat ___ on the mat .")["truncation"]
     finally:
         del trained.long_text
     with pytest.raises(BadInput, match="of its blanks"):
@@ -354,9 +354,9 @@ def test_a_long_text_is_read_around_its_blank_and_it_is_said(trained):
 def test_a_verdict_on_two_sentences(judging):
     right = judging.sentence_pair("the cat sat on the mat .", "so the cat slept there .")
     wrong = judging.sentence_pair("the cat sat on the mat .", "the lake was liked by the fish .")
-    assert right["chance_that_it_follows"] > wrong["chance_that_it_follows"]
+    assert right["next_sentence_probability"] > wrong["next_sentence_probability"]
     assert right["verdict"] in ("follows", "does not follow")
-    assert "end of the first" in judging.sentence_pair("the cat sat . " * 20, "the dog sat . " * 20)["read"]
+    assert "end of the first" in judging.sentence_pair("the cat sat . " * 20, "the dog sat . " * 20)["truncation"]
     with pytest.raises(BadInput, match="no tokens"):
         judging.sentence_pair("", "the cat .")
 
@@ -368,10 +368,10 @@ def test_a_model_without_pairs_says_so(shards):
 
 def test_pseudo_likelihood_leaves_each_token_out_once(trained):
     found = trained.pseudo_log_likelihood("the cat sat on the mat .")
-    assert found["pseudo_log_likelihood"] == pytest.approx(sum(token["log_chance"] for token in found["tokens"]))
-    assert "not the probability" in found["measured_as"]
-    chance = trained.answer("the cat ___ on the mat .", pieces=1)["blanks"][0]["words"][0]["chance"] / trained.pieces[0]
-    assert math.exp(found["tokens"][2]["log_chance"]) == pytest.approx(chance, rel=1e-4)
+    assert found["pseudo_log_likelihood"] == pytest.approx(sum(token["log_probability"] for token in found["tokens"]))
+    assert "not the probability" in found["measure"]
+    probability = trained.answer("the cat ___ on the mat .", pieces=1)["blanks"][0]["words"][0]["probability"] / trained.pieces[0]
+    assert math.exp(found["tokens"][2]["log_probability"]) == pytest.approx(probability, rel=1e-4)
     assert found["pseudo_log_likelihood"] > trained.pseudo_log_likelihood("mat the on the sat cat .")["pseudo_log_likelihood"]
     with pytest.raises(Unsupported, match="gives no probability"):
         trained.log_probability("the cat .")
@@ -416,4 +416,4 @@ def test_a_text_of_three_lines_is_refused_in_a_sentence(tmp_path):
     (tmp_path / "three.txt").write_text("a b c\nd e f\ng h i\n")
     found = build(Corpus(tmp_path / "three.txt"), TokenizerSpec("wordpiece", vocab_size=VOCABULARY), cache=tmp_path)
     with pytest.raises(BadInput, match="too short to leave a word out; give a longer one"):
-        task_of(found).evaluate_shards(found)
+        task_of(found).evaluate_split(found)

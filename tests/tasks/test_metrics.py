@@ -7,18 +7,18 @@ import pytest
 from scipy.stats import pearsonr, spearmanr
 
 from stairs.errors import BadInput
-from stairs.tasks.bootstrap import interval
+from stairs.tasks.bootstrap import confidence_interval
 from stairs.tasks.metrics import (
-    answers_scored,
+    answer_f1,
+    answer_metrics,
     choose_metric,
     linear_correlation,
     metrics_for,
-    normal,
-    overlap,
+    normalize_answer,
     rank_correlation,
-    tags_scored,
+    tag_metrics,
 )  # fmt: skip
-from stairs.tasks.outcomes import measure, outcomes, statistic, truth_of
+from stairs.tasks.outcomes import all_metrics, gold_of, outcomes, statistic
 from stairs.text.examples import Pair, Span, Tagged, Text, Translation
 
 
@@ -28,14 +28,14 @@ def test_spans_as_seqeval_counts_them():
     random = np.random.default_rng(0)
     names = ["O", "B-A", "I-A", "B-B", "I-B"]
     truth, guessed = ([[names[i] for i in random.integers(0, 5, 12)] for _ in range(30)] for _ in range(2))
-    found = tags_scored(truth, guessed)
+    found = tag_metrics(truth, guessed)
     assert found["f1"]["value"] == pytest.approx(f1_score(truth, guessed))
     assert (found["precision"], found["recall"]) == (pytest.approx(precision_score(truth, guessed)), pytest.approx(recall_score(truth, guessed)))
     assert found["f1"]["low"] < found["f1"]["value"] < found["f1"]["high"]
 
 
 def test_tags_without_spans_have_an_accuracy_only():
-    found = tags_scored([["NOUN", "VERB"], ["NOUN"]], [["NOUN", "NOUN"], ["NOUN"]])
+    found = tag_metrics([["NOUN", "VERB"], ["NOUN"]], [["NOUN", "NOUN"], ["NOUN"]])
     assert found["accuracy"]["value"] == pytest.approx(2 / 3) and "f1" not in found
 
 
@@ -52,14 +52,14 @@ def test_tags_without_spans_have_an_accuracy_only():
     ],
 )
 def test_answers_as_published(answers, guess, exact, f1):
-    found = answers_scored([answers], [guess])
-    assert (found["exact"]["value"], found["f1"]["value"]) == (exact, pytest.approx(f1))
+    found = answer_metrics([answers], [guess])
+    assert (found["exact_match"]["value"], found["f1"]["value"]) == (exact, pytest.approx(f1))
 
 
 def test_words_of_an_answer():
-    assert normal("The U.S. dollar, an A") == ["us", "dollar"]
-    assert normal("1998年，北京 Beijing") == ["1998", "年", "北", "京", "beijing"]
-    assert overlap("a b", "c") == 0
+    assert normalize_answer("The U.S. dollar, an A") == ["us", "dollar"]
+    assert normalize_answer("1998年，北京 Beijing") == ["1998", "年", "北", "京", "beijing"]
+    assert answer_f1("a b", "c") == 0
 
 
 def test_correlations():
@@ -72,44 +72,45 @@ def test_correlations():
 
 
 @pytest.mark.parametrize(
-    ("asks", "example", "there"),
+    ("example_kind", "example", "there"),
     [
         ("classify", Text("a", "good"), ("accuracy", "macro_f1")),
         ("compare", Pair("a", "b", "same"), ("accuracy", "macro_f1")),
         ("compare", Pair("a", "b", score=0.5), ("spearman", "pearson")),
         ("tag", Tagged(("Rome",), ("B-place",)), ("f1", "accuracy")),
         ("tag", Tagged(("Rome",), ("PROPN",)), ("accuracy",)),
-        ("span", Span("where", "in Rome", ((3, "Rome"),)), ("f1", "exact")),
-        ("translate", Translation("a", "b"), ("bleu", "chrf", "exact")),
+        ("span", Span("where", "in Rome", ((3, "Rome"),)), ("f1", "exact_match")),
+        ("translate", Translation("a", "b"), ("bleu", "chrf", "exact_match")),
     ],
 )
-def test_one_metric_decides_for_a_task(asks, example, there):
-    assert metrics_for(asks, [example]) == there and choose_metric(asks, [example]) == there[0]
-    assert choose_metric(asks, [example], there[-1]) == there[-1]
-    with pytest.raises(BadInput, match=f"--metric perplexity does not fit these examples for {asks}; choose {' or '.join(there)}"):
-        choose_metric(asks, [example], "perplexity")
+def test_one_metric_decides_for_a_task(example_kind, example, there):
+    assert metrics_for(example_kind, [example]) == there and choose_metric(example_kind, [example]) == there[0]
+    assert choose_metric(example_kind, [example], there[-1]) == there[-1]
+    with pytest.raises(BadInput, match=f"--metric perplexity does not fit these examples for {example_kind}; choose {' or '.join(there)}"):
+        choose_metric(example_kind, [example], "perplexity")
 
 
-@pytest.mark.parametrize(("asks", "example", "wrong"), [
+@pytest.mark.parametrize(("example_kind", "example", "wrong"), [
     ("classify", Text("a", "good"), "bad"),
     ("compare", Pair("a", "b", "same"), "other"),
     ("tag", Tagged(("in", "Rome"), ("O", "B-place")), ["O", "O"]),
     ("span", Span("where", "in Rome", ((3, "Rome"),)), "in"),
     ("translate", Translation("a", "the cat sat on the mat"), "the cat sat on a mat"),
 ])  # fmt: skip
-def test_what_a_report_keeps_of_each_example_is_enough_for_every_metric(asks, example, wrong):
+def test_what_a_report_keeps_of_each_example_is_enough_for_every_metric(example_kind, example, wrong):
     examples = [example] * 5
-    right = truth_of(asks, examples)[0][0] if asks == "span" else truth_of(asks, examples)[0]
+    right = gold_of(example_kind, examples)[0][0] if example_kind == "span" else gold_of(example_kind, examples)[0]
     said = [right, wrong, right, wrong, wrong]
-    measured = measure(asks, examples, said)
-    for metric in metrics_for(asks, examples):
-        kept = json.loads(json.dumps(outcomes(metric, asks, examples, said)))
-        assert len(kept) == 5 and interval(statistic(metric, asks, examples, kept))["value"] == pytest.approx(measured[metric]["value"])
+    measured = all_metrics(example_kind, examples, said)
+    for metric in metrics_for(example_kind, examples):
+        kept = json.loads(json.dumps(outcomes(metric, example_kind, examples, said)))
+        assert len(kept) == 5 and confidence_interval(statistic(metric, example_kind, examples,
+            kept))["value"] == pytest.approx(measured[metric]["value"])
 
 
 def test_scores_of_pairs_are_kept_and_correlated():
     examples, said = [Pair("a", "b", score=i / 9) for i in range(10)], [((7 * i) % 10) / 3 for i in range(10)]
-    measured = measure("compare", examples, said)
+    measured = all_metrics("compare", examples, said)
     for metric in ("spearman", "pearson"):
         kept = outcomes(metric, "compare", examples, said)
-        assert interval(statistic(metric, "compare", examples, kept))["value"] == pytest.approx(measured[metric]["value"])
+        assert confidence_interval(statistic(metric, "compare", examples, kept))["value"] == pytest.approx(measured[metric]["value"])

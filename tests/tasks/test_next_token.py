@@ -39,7 +39,7 @@ def test_log_probability_is_that_of_the_sentence_and_its_end(task):
         total += float(task.model.continuations(context)[0][word])
         context = task.model.after(context, word)
     assert task.log_probability(sentence) == pytest.approx(total, abs=1e-4)
-    surprise = task.surprise(sentence)
+    surprise = task.token_bits(sentence)
     assert sum(token["bits"] for token in surprise) == pytest.approx(-total / math.log(2), abs=1e-3)
     assert [token["token"] for token in surprise] == [*task.tokenizer.tokens(sentence), "[SEP]"]
 
@@ -64,7 +64,7 @@ def test_a_file_and_the_shards_of_the_same_text_are_judged_alike(task, tmp_path)
     other = tmp_path / "other.txt"
     other.write_text("The red dog sat.\nThe zebra ran to the wet mat!\n\n" * 30)
     as_text = task.evaluate_texts(Corpus([other]).documents())
-    as_shards = task.evaluate_shards(build(Corpus([other]), task.tokenizer, cache=tmp_path), "test")
+    as_shards = task.evaluate_split(build(Corpus([other]), task.tokenizer, cache=tmp_path), "test")
     assert as_text["perplexity"]["value"] == pytest.approx(as_shards["perplexity"]["value"], rel=1e-6)
     assert as_text["bits_per_character"]["value"] == pytest.approx(as_shards["bits_per_character"]["value"], rel=1e-6)
     assert as_text["unknown_words"] == 30
@@ -84,7 +84,7 @@ def test_bits_per_character_of_other_tokenizers_is_of_the_same_characters(shards
         cut = build(Corpus([text]), TokenizerSpec(kind), cache=tmp_path)
         model = NGram(NGramConfig(cut.tokenizer.vocab_size, order=4))
         model.learn(cut.ids("train"))
-        measured.append(NextToken(model, cut.tokenizer).evaluate_shards(cut))
+        measured.append(NextToken(model, cut.tokenizer).evaluate_split(cut))
     assert len({found["characters"] for found in measured}) == 1
     assert all(np.isfinite(found["bits_per_character"]["value"]) for found in measured)
 

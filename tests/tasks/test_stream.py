@@ -10,7 +10,7 @@ import torch
 from stairs.errors import BadInput
 from stairs.models.base import Model
 from stairs.tasks import NextToken
-from stairs.tasks.parts.stream import StreamExamples, overlapping, row_length
+from stairs.tasks.parts.stream import StreamExamples, overlapping_batch, row_length
 from stairs.text.batch import IGNORE
 from stairs.text.corpus.corpus import Corpus
 from stairs.text.shards.shards import build
@@ -65,7 +65,7 @@ def test_a_context_longer_than_the_text_is_refused_with_the_count(shards):
 def test_every_token_is_judged_once_with_half_a_context_before_it(context, length):
     ids = np.array([5 + i for i in range(length - 1)] + [END])
     half = max(context // 2, 1)
-    batch = overlapping(ids, np.arange(1 + max(0, -(-(length - context) // half))), context, half)
+    batch = overlapping_batch(ids, np.arange(1 + max(0, -(-(length - context) // half))), context, half)
     asked = batch.targets != IGNORE
     assert sorted(batch.targets[asked].tolist()) == sorted(ids.tolist())
     assert batch.ids[0, 0] == BEGIN
@@ -79,12 +79,12 @@ def test_every_token_is_judged_once_with_half_a_context_before_it(context, lengt
 def test_bits_per_character_count_the_same_tokens_and_characters_as_counting_does(shards):
     task = NextToken(Fair(shards.tokenizer.vocab_size), shards.tokenizer)
     info = shards.info("validation")
-    measured = task.evaluate_shards(shards)
+    measured = task.evaluate_split(shards)
     assert row_length(task.model) == 8
     assert measured["tokens"] == info["tokens"] and measured["characters"] == info["characters"]
     expected = (info["tokens"] * math.log2(shards.tokenizer.vocab_size) + info["spelling_bits"]) / info["characters"]
     assert measured["bits_per_character"]["value"] == pytest.approx(expected, rel=1e-6)
-    assert task.evaluate_shards(shards, most=16)["bits_per_character"]["value"] == pytest.approx(expected, rel=1e-6)
+    assert task.evaluate_split(shards, limit=16)["bits_per_character"]["value"] == pytest.approx(expected, rel=1e-6)
 
 
 def test_a_file_is_judged_as_its_shards_are(shards, tmp_path):

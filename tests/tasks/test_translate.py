@@ -11,9 +11,9 @@ from stairs.errors import BadInput
 from stairs.models import MODELS
 from stairs.models.settings import CONFIGS
 from stairs.tasks import TASKS
-from stairs.tasks.parts.supervised import Examples
+from stairs.tasks.parts.supervised import LabelledSplits
 from stairs.tasks.translate import Pairs, Translate
-from stairs.tasks.translation_metrics import translations_scored
+from stairs.tasks.translation_metrics import bleu_and_chrf
 from stairs.text.examples import Translation
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 from stairs.training.fit import fit
@@ -48,26 +48,26 @@ def untrained(step, tokenizer, **settings):
 @pytest.fixture(scope="module", params=SMALL)
 def trained(request, tokenizer, tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs") / request.param
-    measured = fit(untrained(request.param, tokenizer), Examples(pairs(600), pairs(60, seed=1)), folder, QUICK)
+    measured = fit(untrained(request.param, tokenizer), LabelledSplits(pairs(600), pairs(60, seed=1)), folder, QUICK)
     return load(folder), measured
 
 
 def test_it_learns_is_judged_and_kept(trained):
     task, measured = trained
     assert isinstance(task, TASKS["translate"]) and measured["bleu"]["low"] <= measured["bleu"]["value"] <= measured["bleu"]["high"]
-    assert measured["exact"]["value"] > 0.8 and measured["bits_per_character"]["value"] < 0.5
-    assert task.translated(["3 1 2", "7"]) == ["three one two", "seven"]
+    assert measured["exact_match"]["value"] > 0.8 and measured["bits_per_character"]["value"] < 0.5
+    assert task.translate_texts(["3 1 2", "7"]) == ["three one two", "seven"]
     again = task.evaluate(pairs(60, seed=1))
-    assert again["exact"] == measured["exact"] and again["perplexity"] == measured["perplexity"]
+    assert again["exact_match"] == measured["exact_match"] and again["perplexity"] == measured["perplexity"]
 
 
 def test_an_answer_tells_how_it_came_about(trained):
     task, _ = trained
-    answer = task.answer("4 5 6", beams=3, top_beams=2)
-    assert answer["translation"] == "four five six" == answer["beams"][0]["translation"] and len(answer["beams"]) == 2
-    assert answer["beams"][0]["score"] >= answer["beams"][1]["score"]
-    assert answer["trace"][0] == {"reads": "[CLS]", "says": "four"} and answer["trace"][2] == {"reads": "[CLS] four five", "says": "six"}
-    assert answer["trace"][-1]["says"] == "[SEP]"
+    answer = task.answer("4 5 6", beam_size=3, n_best=2)
+    assert answer["translation"] == "four five six" == answer["translations"][0]["translation"] and len(answer["translations"]) == 2
+    assert answer["translations"][0]["score"] >= answer["translations"][1]["score"]
+    assert answer["trace"][0] == {"input": "[CLS]", "output": "four"} and answer["trace"][2] == {"input": "[CLS] four five", "output": "six"}
+    assert answer["trace"][-1]["output"] == "[SEP]"
     weights = np.array(answer["alignment"]["weights"])
     assert weights.shape == (len(answer["alignment"]["target"]), len(answer["alignment"]["source"])) == (4, 5)
     assert np.allclose(weights.sum(1), 1, atol=1e-5)
@@ -77,18 +77,18 @@ def test_an_answer_tells_how_it_came_about(trained):
 
 def test_drawn_by_chance_the_same_seed_says_the_same(trained):
     task, _ = trained
-    one, two = (task.answer("4 5 6", temperature=1.5, seed=3, inside=False) for _ in range(2))
-    assert one == two and "beams" not in one
-    assert len({task.answer("4 5 6", temperature=5.0, seed=seed, inside=False)["translation"] for seed in range(6)}) > 1
+    one, two = (task.answer("4 5 6", temperature=1.5, seed=3, details=False) for _ in range(2))
+    assert one == two and "translations" not in one
+    assert len({task.answer("4 5 6", temperature=5.0, seed=seed, details=False)["translation"] for seed in range(6)}) > 1
 
 
 def test_backwards_is_the_other_direction(tokenizer, tmp_path):
     task = untrained("transformer", tokenizer)
     task.backwards = True
-    fit(task, Examples(pairs(600), pairs(30, seed=1)), tmp_path / "run", QUICK)
+    fit(task, LabelledSplits(pairs(600), pairs(30, seed=1)), tmp_path / "run", QUICK)
     task = load(tmp_path / "run")
-    assert task.backwards and task.translated(["three one"]) == ["3 1"]
-    assert task.evaluate(pairs(30, seed=1))["exact"]["value"] > 0.7
+    assert task.backwards and task.translate_texts(["three one"]) == ["3 1"]
+    assert task.evaluate(pairs(30, seed=1))["exact_match"]["value"] > 0.7
 
 
 def test_a_translation_that_was_cut_off_is_aligned_without_an_end(tokenizer):
@@ -138,18 +138,18 @@ def test_pairs_that_are_too_long_are_left_out_and_texts_refused(tokenizer, capsy
     with pytest.raises(BadInput, match="no tokens"):
         task.answer(" ")
     with pytest.raises(BadInput, match="5 top beams of a beam of 4"):
-        task.answer("1", beams=4, top_beams=5)
+        task.answer("1", beam_size=4, n_best=5)
 
 
 def test_bleu_is_sacrebleus_and_chinese_is_counted_by_characters():
     sacrebleu = pytest.importorskip("sacrebleu")
     truth = ["the cat sat on the mat .", "a dog barked at the moon"]
     said = ["the cat sat on a mat .", "a dog barked"]
-    found = translations_scored(truth, said)
+    found = bleu_and_chrf(truth, said)
     assert found["bleu"]["value"] == pytest.approx(sacrebleu.corpus_bleu(said, [truth]).score)
     assert found["chrf"]["value"] == pytest.approx(sacrebleu.corpus_chrf(said, [truth]).score)
-    assert found["exact"]["value"] == 0 and "tok:13a" in found["signature"]
-    assert "tok:zh" in translations_scored(["一百零五"], ["一百零五"])["signature"]
+    assert found["exact_match"]["value"] == 0 and "tok:13a" in found["signature"]
+    assert "tok:zh" in bleu_and_chrf(["一百零五"], ["一百零五"])["signature"]
 
 
 def test_bleu_and_chrf_are_sacrebleus_on_sentences_that_share_little():
@@ -157,14 +157,14 @@ def test_bleu_and_chrf_are_sacrebleus_on_sentences_that_share_little():
     random = np.random.default_rng(0)
     truth, said = ([" ".join(random.choice(list("abcdefgh"), random.integers(1, 9))) for _ in range(6)] for _ in range(2))
     for count in range(1, 7):
-        found = translations_scored(truth[:count], said[:count])
+        found = bleu_and_chrf(truth[:count], said[:count])
         assert found["bleu"]["value"] == pytest.approx(sacrebleu.corpus_bleu(said[:count], [truth[:count]]).score)
         assert found["chrf"]["value"] == pytest.approx(sacrebleu.corpus_chrf(said[:count], [truth[:count]]).score)
 
 
 @pytest.mark.parametrize(("truth", "cut"), [(["the word 猫 means cat", "a dog", "a cow"], "13a"), (["一只猫", "一条狗", "a cow"], "zh")])
 def test_chinese_is_counted_by_characters_where_most_references_are_chinese(truth, cut):
-    assert f"tok:{cut}" in translations_scored(truth, truth)["signature"]
+    assert f"tok:{cut}" in bleu_and_chrf(truth, truth)["signature"]
 
 
 def test_real_pairs_have_a_place(data: Path):

@@ -6,8 +6,8 @@ from small import SENTENCES, encoder, examples
 from stairs.errors import BadInput
 from stairs.models.transfer_options import Transfer
 from stairs.tasks import BiEncoder, Classify, Compare, Encode, MaskedToken
-from stairs.tasks.parts.epochs import epochs_worth
-from stairs.tasks.parts.tuning_candidates import FEW, ways_to_learn
+from stairs.tasks.parts.epochs import epochs_for_updates
+from stairs.tasks.parts.tuning_candidates import FEW_EXAMPLES, tuning_candidates
 from stairs.text.examples import Pair
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 
@@ -21,13 +21,13 @@ def tokenizer():
 
 
 def names(kind, train, transfer, source=None, head="auto", forked=False):
-    return [way.name for way in ways_to_learn(kind, source, train, train, transfer, head, forked)]
+    return [way.name for way in tuning_candidates(kind, source, train, train, transfer, head, forked)]
 
 
 def test_few_examples_are_learnt_by_a_head_and_by_all_weights_and_many_by_all_weights():
     auto = Transfer(transfer="auto")
     assert names(Classify, TEXTS, auto) == ["features", "full"]
-    assert names(Classify, TEXTS * (FEW // len(TEXTS)), auto) == ["full"]
+    assert names(Classify, TEXTS * (FEW_EXAMPLES // len(TEXTS)), auto) == ["full"]
 
 
 @pytest.mark.parametrize(
@@ -45,8 +45,8 @@ def test_where_only_one_way_makes_sense_nothing_else_is_tried(transfer, forked, 
 
 def test_a_sentence_encoder_learns_scores_through_its_cosine_as_it_pools(tokenizer):
     source = Encode(encoder("bert", tokenizer), tokenizer, pooling="cls", longest=20)
-    ways = ways_to_learn(Compare, source, SCORES, SCORES, Transfer(transfer="auto"), "auto", False)
-    assert [way.kind for way in ways] == [BiEncoder, BiEncoder]
+    ways = tuning_candidates(Compare, source, SCORES, SCORES, Transfer(transfer="auto"), "auto", False)
+    assert [way.task_class for way in ways] == [BiEncoder, BiEncoder]
     assert {(way.transfer.pooling, way.transfer.longest) for way in ways} == {("cls", 20)}
 
 
@@ -68,9 +68,9 @@ def test_the_head_that_is_asked_for(tokenizer):
 
 def test_auto_is_no_way_of_one_task(tokenizer):
     with pytest.raises(BadInput, match="give full, top, frozen or features"):
-        Classify(encoder("bert", tokenizer), tokenizer, Transfer(transfer="auto"), **Classify.learned_from(TEXTS))
+        Classify(encoder("bert", tokenizer), tokenizer, Transfer(transfer="auto"), **Classify.settings_from(TEXTS))
 
 
 def test_few_updates_in_an_epoch_make_more_epochs():
-    assert [epochs_worth(updates, 3.0, 200) for updates in (1000, 67, 16, 1, 0)] == [3.0, 3.0, 12.5, 200.0, 200.0]
-    assert epochs_worth(16, 40.0, 200) == 40.0
+    assert [epochs_for_updates(updates, 3.0, 200) for updates in (1000, 67, 16, 1, 0)] == [3.0, 3.0, 12.5, 200.0, 200.0]
+    assert epochs_for_updates(16, 40.0, 200) == 40.0

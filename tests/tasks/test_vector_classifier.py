@@ -8,8 +8,8 @@ from stairs.errors import BadInput
 from stairs.models import MODELS
 from stairs.models.settings import configured
 from stairs.tasks import TASKS
-from stairs.tasks.vector_classifier import ByVectors
-from stairs.tasks.word_vectors import Window
+from stairs.tasks.vector_classifier import VectorClassifier
+from stairs.tasks.word_vectors import WordVectors
 from stairs.text.examples import Text
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 
@@ -27,7 +27,7 @@ def vectors(step="glove"):
         for word in (*GOOD, *BAD):
             model.vectors[tokenizer.id(word), 0] += 1 if word in GOOD else -1
         model.counts.fill_(1)
-    return Window(model.eval(), tokenizer)
+    return WordVectors(model.eval(), tokenizer)
 
 
 def examples():
@@ -36,7 +36,7 @@ def examples():
 
 
 def learned(step="glove"):
-    return ByVectors.learned(examples(), vectors(step))
+    return VectorClassifier.train(examples(), vectors(step))
 
 
 @pytest.mark.parametrize("step", ["cbow", "glove"])
@@ -44,7 +44,7 @@ def test_words_that_no_label_showed_are_understood(step):
     task = learned(step)
     assert [task.answer(f"a {word} film")["label"] for word in (*GOOD, *BAD)] == ["good"] * 4 + ["bad"] * 4
     answer = task.answer("fine")
-    assert sum(answer["chances"].values()) == pytest.approx(1) and list(answer["chances"]) == ["good", "bad"]
+    assert sum(answer["probabilities"].values()) == pytest.approx(1) and list(answer["probabilities"]) == ["good", "bad"]
 
 
 def test_scaled_features_and_scaled_weights_say_the_same():
@@ -54,19 +54,19 @@ def test_scaled_features_and_scaled_weights_say_the_same():
     with torch.no_grad():
         twice.model.vectors *= 2
         twice.model.contexts *= 2
-    assert np.allclose(task.chances(texts), ByVectors.learned(examples(), twice).chances(texts), atol=1e-4)
+    assert np.allclose(task.probabilities(texts), VectorClassifier.train(examples(), twice).probabilities(texts), atol=1e-4)
 
 
 @pytest.mark.parametrize("more", [[], [Text("a story", "neither", "films.csv:10")]], ids=["two labels", "three labels"])
 def test_saved_and_opened_it_answers_the_same(tmp_path, more):
-    task = ByVectors.learned([*examples(), *more], vectors())
+    task = VectorClassifier.train([*examples(), *more], vectors())
     task.save(tmp_path)
     again = TASKS["classify-vectors"].open(tmp_path, task.describe())
-    assert again.step == "glove"
+    assert again.model_name == "glove"
     for text in ("a lovely film", "难看", "nothing known", ""):
         assert again.answer(text) == task.answer(text)
 
 
 def test_one_label_is_refused_with_its_place():
     with pytest.raises(BadInput, match=r"films\.csv:2.*'good'"):
-        ByVectors.learned([Text("a", "good", "films.csv:2"), Text("film", "good", "films.csv:3")], vectors())
+        VectorClassifier.train([Text("a", "good", "films.csv:2"), Text("film", "good", "films.csv:3")], vectors())

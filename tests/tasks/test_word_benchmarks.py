@@ -7,13 +7,13 @@ from scipy.stats import spearmanr
 from stairs.errors import BadInput
 from stairs.formats.word_vectors.vector_reader import Read
 from stairs.formats.word_vectors.vector_writer import adopted
-from stairs.tasks import Window
+from stairs.tasks import WordVectors
 from stairs.tasks.metrics import rank_correlation
-from stairs.tasks.word_benchmarks import Analogies, Similarities, evaluate, questions_in
+from stairs.tasks.word_benchmarks import Analogies, Similarities, evaluate_benchmark, read_benchmark
 
 
 def task(vectors):
-    return Window(*adopted(Read(list(vectors), np.array(list(vectors.values()), np.float32), "")))
+    return WordVectors(*adopted(Read(list(vectors), np.array(list(vectors.values()), np.float32), "")))
 
 
 SQUARE = {"man": [1, 0, 0], "king": [1, 1, 0], "woman": [1, 0, 1], "Queen": [1, 1, 1], "KING": [1, 0.9, 1], "queen": [-1, 0, 0], "far": [0, -1, -1]}
@@ -21,24 +21,25 @@ SQUARE = {"man": [1, 0, 0], "king": [1, 1, 0], "woman": [1, 0, 1], "Queen": [1, 
 
 def test_an_analogy_is_solved_by_the_nearest_word_that_was_not_given():
     lines = [": royal", "man king woman queen", "Man King Woman Queen", "man king woman far", ": unknown", "man king boy prince"]
-    found = evaluate(task(SQUARE), questions_in(lines, "q"))  # KING is nearer, but it is the word that was asked with; Queen comes before queen
+    # KING is nearer, but it is the word that was asked with; Queen comes before queen
+    found = evaluate_benchmark(task(SQUARE), read_benchmark(lines, "q"))
     assert found["sections"]["royal"]["accuracy"]["value"] == pytest.approx(2 / 3)
-    assert found["sections"]["royal"] | {"accuracy": None} == {"accuracy": None, "covered": 3, "asked": 3}
-    assert found["sections"]["unknown"] == {"accuracy": None, "covered": 0, "asked": 1}
-    assert (found["covered"], found["asked"]) == (3, 4) and found["accuracy"]["low"] < 2 / 3 < found["accuracy"]["high"]
+    assert found["sections"]["royal"] | {"accuracy": None} == {"accuracy": None, "covered": 3, "total": 3}
+    assert found["sections"]["unknown"] == {"accuracy": None, "covered": 0, "total": 1}
+    assert (found["covered"], found["total"]) == (3, 4) and found["accuracy"]["low"] < 2 / 3 < found["accuracy"]["high"]
 
 
 def test_similarity_is_spearmans_correlation_with_the_cosines():
     random = np.random.default_rng(0)
     vectors = {f"w{i}": random.normal(size=5) for i in range(40)}
     pairs = [(f"w{i}", f"W{39 - i}", round(float(random.normal()), 1)) for i in range(40)]
-    found = evaluate(task(vectors), Similarities([*pairs, ("w1", "nothing", 3.0)]))
+    found = evaluate_benchmark(task(vectors), Similarities([*pairs, ("w1", "nothing", 3.0)]))
     rows = np.array(list(vectors.values()), np.float32)
     units = rows / np.linalg.norm(rows, axis=1, keepdims=True)
     cosines = [(units[i] * units[39 - i]).sum() for i in range(40)]
     assert found["spearman"]["value"] == pytest.approx(spearmanr(cosines, [score for *_, score in pairs])[0], abs=1e-9)
     assert found["spearman"]["low"] < found["spearman"]["value"] < found["spearman"]["high"]
-    assert (found["covered"], found["asked"]) == (40, 41)
+    assert (found["covered"], found["total"]) == (40, 41)
 
 
 def test_an_interval_holds_what_it_should_and_equals_count_for_nothing():
@@ -62,21 +63,21 @@ def test_an_interval_holds_what_it_should_and_equals_count_for_nothing():
     ],
 )
 def test_a_file_says_itself_what_it_is(lines, kind, count):
-    found = questions_in(lines, "f")
+    found = read_benchmark(lines, "f")
     assert isinstance(found, kind) and len(found[0]) == count
     assert all(word == word.strip() for row in found[0] for word in (row[1] if kind is Analogies else row[:2]))
 
 
 @pytest.mark.parametrize("lines", [[], ["once upon a time"] * 0, ["The cat sat on the mat.", "It was happy."], ["a b 1", "prose of five words here"]])
 def test_a_text_is_no_list_of_questions(lines):
-    assert questions_in(lines, "f") is None
+    assert read_benchmark(lines, "f") is None
 
 
 def test_what_does_not_fit_is_named_with_its_line():
     with pytest.raises(BadInput, match=r"f:3: 5 words came where four"):
-        questions_in([": a", "a b c d", "a b c d e"], "f")
+        read_benchmark([": a", "a b c d", "a b c d e"], "f")
     with pytest.raises(BadInput, match=r"f:2: 'c\\td\\tnan' has no number"):
-        questions_in(["a\tb\t1", "c\td\tnan"], "f")
+        read_benchmark(["a\tb\t1", "c\td\tnan"], "f")
 
 
 PAIRS = [("love", "sex", 6.77), ("tiger", "cat", 7.35), ("book", "paper", 7.46)]
@@ -98,7 +99,7 @@ PAIRS = [("love", "sex", 6.77), ("tiger", "cat", 7.35), ("book", "paper", 7.46)]
     ],
 )
 def test_the_header_the_flags_and_the_cells_say_which_columns_are_the_words_and_which_the_score(lines, columns):
-    assert questions_in(lines, "f", columns).pairs == PAIRS
+    assert read_benchmark(lines, "f", columns).pairs == PAIRS
 
 
 @pytest.mark.parametrize(
@@ -115,17 +116,17 @@ def test_the_header_the_flags_and_the_cells_say_which_columns_are_the_words_and_
 )
 def test_columns_that_cannot_be_told_are_refused_with_what_was_seen(lines, columns, sentence):
     with pytest.raises(BadInput, match=sentence) as caught:
-        questions_in(lines, "f", columns)
+        read_benchmark(lines, "f", columns)
     if columns is None and "expected" not in sentence:
         assert "--columns first=NAME,second=NAME,score=NAME" in str(caught.value)
 
 
 def test_pairs_of_sentences_are_no_pairs_of_words():
-    assert questions_in(["sentence1\tsentence2\tscore", "a man eats\ta man sleeps\t1.5", "it rains\tit pours\t4"], "f") is None
+    assert read_benchmark(["sentence1\tsentence2\tscore", "a man eats\ta man sleeps\t1.5", "it rains\tit pours\t4"], "f") is None
 
 
 def test_the_files_people_use_read_as_before(data):
     for name, count, first in [("wordsim353.tsv", 353, ("love", "sex", 6.77)), ("simlex999.txt", 999, ("old", "new", 1.58)),
                                ("wordsim-240.txt", 240, ("李白", "诗", 9.2)), ("wordsim-297.txt", 297, ("足球", "足球", 4.98))]:  # fmt: skip
-        pairs = questions_in((data / "words" / name).read_text(encoding="utf-8").splitlines(), name).pairs
+        pairs = read_benchmark((data / "words" / name).read_text(encoding="utf-8").splitlines(), name).pairs
         assert len(pairs) == count and pairs[0] == first

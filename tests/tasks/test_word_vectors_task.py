@@ -10,9 +10,9 @@ from stairs.errors import BadInput
 from stairs.models.glove import GloVe
 from stairs.models.settings import GloVeConfig, Word2VecConfig
 from stairs.models.word2vec import CBOW, SkipGram
-from stairs.tasks import Window
+from stairs.tasks import WordVectors
 from stairs.tasks.task import Task
-from stairs.tasks.word_vectors import SMOOTHING, sampled
+from stairs.tasks.word_vectors import SIF_WEIGHT, sample_slices
 from stairs.text.corpus.corpus import Corpus
 from stairs.text.shards.shards import build
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
@@ -22,7 +22,7 @@ PLACES = {"king": (0, 1.0), "queen": (10, 2.0), "man": (80, 1.0), "woman": (90, 
 COUNTS = {"king": 10, "queen": 10, "man": 20, "woman": 20, "the": 940}
 
 
-def by_hand(**settings) -> Window:
+def by_hand(**settings) -> WordVectors:
     tokenizer = Tokenizer.of_words(list(PLACES))
     model = SkipGram(Word2VecConfig(tokenizer.vocab_size, width=2, **settings))
     with torch.no_grad():
@@ -30,11 +30,11 @@ def by_hand(**settings) -> Window:
             i = tokenizer.id(word)
             model.vectors[i] = length * torch.tensor([math.cos(math.radians(angle)), math.sin(math.radians(angle))])
             model.counts[i] = COUNTS[word]
-    return Window(model.eval(), tokenizer)
+    return WordVectors(model.eval(), tokenizer)
 
 
 @pytest.fixture(scope="module")
-def task() -> Window:
+def task() -> WordVectors:
     return by_hand()
 
 
@@ -48,7 +48,7 @@ def test_the_nearest_words_by_cosine_and_never_the_word_itself(task):
 
 def test_a_text_is_the_mean_of_its_words_in_which_frequent_ones_count_little(task):
     rows = {word: task.rows(np.array([task.tokenizer.id(word)]))[0] for word in PLACES}
-    weight = {word: SMOOTHING / (SMOOTHING + COUNTS[word] / 1000) for word in PLACES}
+    weight = {word: SIF_WEIGHT / (SIF_WEIGHT + COUNTS[word] / 1000) for word in PLACES}
     by_definition = sum(weight[word] * rows[word] for word in ("the", "king", "man")) / 3
     assert task.vectors(["the king man"])[0] == pytest.approx(by_definition, abs=1e-6)
     assert task.similarity("the king", "king") > 0.9 > 0 > task.similarity("the", "king")
@@ -75,8 +75,8 @@ def test_with_characters_every_word_has_a_vector():
 
 def test_a_slice_of_held_out_text_keeps_its_pieces_apart():
     ids = np.arange(5, 100_005, dtype=np.uint32)
-    assert sampled(ids, None) is not None and len(sampled(ids, 200_000)) == len(ids)
-    found = sampled(ids, 20_000)
+    assert sample_slices(ids, None) is not None and len(sample_slices(ids, 200_000)) == len(ids)
+    found = sample_slices(ids, 20_000)
     assert 19_000 < len(found) < 21_000 and found[0] == 5 and found[-2] == 100_004
     jumps = np.flatnonzero(np.diff(found.astype(np.int64)) != 1)
     assert len(jumps) and all(Tokenizer.begin in found[at : at + 2] for at in jumps)
@@ -97,13 +97,13 @@ def test_trained_by_fit_it_learns_is_judged_and_comes_back_from_its_run(shards, 
     from stairs.training.fit import fit
     from stairs.training.options import TrainingOptions
 
-    task: Task = Window(kind(config(shards.tokenizer.vocab_size, width=16)), shards.tokenizer)
+    task: Task = WordVectors(kind(config(shards.tokenizer.vocab_size, width=16)), shards.tokenizer)
     measured = fit(task, shards, tmp_path / "run", TrainingOptions(epochs=6, threads=1, deterministic=True, patience=0))
     judged = [line["loss"]["value"] for line in Run(tmp_path / "run").metrics() if "bits" not in line]
     assert judged[-1] < judged[0] and measured["loss"]["low"] <= measured["loss"]["value"] <= measured["loss"]["high"]
     again = Run(tmp_path / "run").task()
     assert np.array_equal(again.vectors(["the cat"]), task.vectors(["the cat"]))
-    assert again.evaluate_shards(shards) == task.evaluate_shards(shards)
+    assert again.evaluate_split(shards) == task.evaluate_split(shards)
     near = [found["word"] for found in again.answer("king", top=3)["near"]]
     assert set(near) <= set(shards.tokenizer.vocabulary[5:]) and len(near) == 3
     assert again.evaluate_texts(["the cat saw the king . the king saw a cat ."])["pairs"] > 0
@@ -112,7 +112,7 @@ def test_trained_by_fit_it_learns_is_judged_and_comes_back_from_its_run(shards, 
 
 
 def test_a_text_without_known_words_is_refused():
-    strange = Window(SkipGram(Word2VecConfig(6, width=2)), Tokenizer.of_words(["zebra"]))
+    strange = WordVectors(SkipGram(Word2VecConfig(6, width=2)), Tokenizer.of_words(["zebra"]))
 
     class Nothing:
         def ids(self, split):

@@ -3,11 +3,11 @@
 import pytest
 from trainee import prepared
 
-from stairs.tasks import BothWays, MaskedToken, NextToken, Translate, Window
+from stairs.tasks import BidirectionalLM, MaskedToken, NextToken, Translate, WordVectors
 from stairs.training.fit import fit
 from stairs.training.run import Run, load
 
-TASK_OF = {"ngram": NextToken, "gpt": NextToken, "elmo": BothWays, "bert": MaskedToken, "toy": Window, "seq2seq": Translate}
+TASK_OF = {"ngram": NextToken, "gpt": NextToken, "elmo": BidirectionalLM, "bert": MaskedToken, "toy": WordVectors, "seq2seq": Translate}
 
 
 @pytest.fixture
@@ -22,8 +22,8 @@ def judged(monkeypatch):
 
         return evaluate
 
-    for task in (NextToken, MaskedToken, Translate, Window):
-        monkeypatch.setattr(task, "evaluate_shards", noted(task.evaluate_shards))
+    for task in (NextToken, MaskedToken, Translate, WordVectors):
+        monkeypatch.setattr(task, "evaluate_split", noted(task.evaluate_split))
     return found
 
 
@@ -34,12 +34,12 @@ def test_the_test_part_is_judged_once_and_last(step, text, tmp_path, judged):
         shards = type(shards)(shards.train, shards.validation[:10], test=shards.validation[10:])
     measured = fit(task, shards, out, options)
     assert judged[-1] == "test" and set(judged[:-1]) == {"validation"}
-    assert measured == Run(out).metrics()[-1] and measured["validation"][task.watched]["value"] > 0
+    assert measured == Run(out).metrics()[-1] and measured["validation"][task.monitor]["value"] > 0
     kept = load(out)
-    kept.learner.eval()
-    on_test, on_validation = (kept.evaluate_shards(shards, split)[task.watched]["value"] for split in ("test", "validation"))
-    assert measured[task.watched]["value"] == pytest.approx(on_test, rel=1e-6) != on_validation
-    assert measured["validation"][task.watched]["value"] == pytest.approx(on_validation, rel=1e-6)
+    kept.trained_module.eval()
+    on_test, on_validation = (kept.evaluate_split(shards, split)[task.monitor]["value"] for split in ("test", "validation"))
+    assert measured[task.monitor]["value"] == pytest.approx(on_test, rel=1e-6) != on_validation
+    assert measured["validation"][task.monitor]["value"] == pytest.approx(on_validation, rel=1e-6)
 
 
 def test_a_budget_judges_the_test_part_once_too(text, tmp_path, judged):

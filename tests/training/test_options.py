@@ -144,7 +144,7 @@ def test_training_stops_early_when_validation_text_gets_worse(train, text, tmp_p
     best = min(line["bits_per_character"]["value"] for line in Run(tmp_path / "run").metrics()[:-1] if "perplexity" in line)
     assert last["validation"]["bits_per_character"]["value"] == best  # the best weights are kept, not the last
     shards = prepared(tmp_path / "run", text, "gpt")[1]
-    kept = load(tmp_path / "run").evaluate_shards(shards, "validation")
+    kept = load(tmp_path / "run").evaluate_split(shards, "validation")
     assert kept["bits_per_character"]["value"] == pytest.approx(best, rel=1e-6)
 
 

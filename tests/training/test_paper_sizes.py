@@ -11,7 +11,7 @@ from small import SENTENCES
 import stairs
 from stairs.commands import train
 from stairs.models.settings import CONFIGS
-from stairs.tasks.parts.supervised import Examples
+from stairs.tasks.parts.supervised import LabelledSplits
 from stairs.text.examples import Translation
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 from stairs.training.budgets import rising
@@ -35,7 +35,7 @@ def gradients(step, *flags):
     tokenizer = Tokenizer.train(TokenizerSpec("words"), lambda: [SENTENCES])
     task = train.untrained(options, tokenizer)
     pairs = [Translation(sentence, sentence) for sentence in SENTENCES[:20]]
-    rows = task.examples(Examples(pairs, pairs)) if step == "transformer" else type("Rows", (), {"lengths": [5] * 20})
+    rows = task.examples(LabelledSplits(pairs, pairs)) if step == "transformer" else type("Rows", (), {"lengths": [5] * 20})
     return Gradients(task, rows, train.training_of(options), Workers(0, 1, find_device("cpu"))), train.training_of(options)
 
 
@@ -104,7 +104,7 @@ def test_a_run_keeps_how_its_size_is_optimized(tmp_path, monkeypatch, capsys):
     options, recipe = train.with_recipe(train.flags(train.Train, [*words, "--size", "paper"], "train", ""))
     task = train.untrained(options, tokenizer)
     task.recipe = dataclasses.asdict(recipe)
-    fit(task, Examples(pairs[:30], pairs[30:]), "run", train.training_of(options))
+    fit(task, LabelledSplits(pairs[:30], pairs[30:]), "run", train.training_of(options))
     kept = json.loads(Path("run/run.json").read_text())["training"]
     assert (kept["beta2"], kept["adam_epsilon"], kept["warmup_steps"], kept["schedule"], kept["clip"]) == (0.98, 1e-9, 4000, "inverse-sqrt", 0.0)
     again, _ = train.with_recipe(train.flags(train.Train, words, "train", ""))  # the size is that of the run

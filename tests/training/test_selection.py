@@ -12,7 +12,7 @@ from stairs.models import MODELS
 from stairs.models.settings import CONFIGS
 from stairs.models.transfer_options import Transfer
 from stairs.tasks import Classify
-from stairs.tasks.parts.supervised import Examples
+from stairs.tasks.parts.supervised import LabelledSplits
 from stairs.text.examples import Text
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 from stairs.training import selection
@@ -22,14 +22,14 @@ from stairs.training.selection import Candidate, choice_of, fit_best
 
 TEXTS = [Text(f"{word} and {word} number {number}", "food" if word in ("soup", "rice") else "weather")
          for number in range(8) for word in ("soup", "rice", "rain", "snow")]  # fmt: skip
-EXAMPLES = Examples(TEXTS[8:], TEXTS[:8])
+EXAMPLES = LabelledSplits(TEXTS[8:], TEXTS[:8])
 QUICK = TrainingOptions(epochs=3, batch_examples=8, learning_rate=0.01, precision="fp32", threads=1)
 
 
 def new_task(tokenizer, way):
     model = MODELS["bert"](CONFIGS["bert"](vocab_size=tokenizer.vocab_size, context=16, width=16, heads=2, layers=1))
     model.initialize(0)
-    return Classify(model, tokenizer, Transfer(transfer=way), **Classify.learned_from(TEXTS))
+    return Classify(model, tokenizer, Transfer(transfer=way), **Classify.settings_from(TEXTS))
 
 
 @pytest.fixture(scope="module")

@@ -43,7 +43,7 @@ def test_a_signal_during_an_evaluation_drops_it_and_makes_it_again(train, tmp_pa
     from stairs.tasks import NextToken
 
     train(out=tmp_path / "alone", steps=20)
-    real, called = NextToken.evaluate_shards, []
+    real, called = NextToken.evaluate_split, []
 
     def interrupted(self, *arguments, **options):
         called.append(1)
@@ -52,7 +52,7 @@ def test_a_signal_during_an_evaluation_drops_it_and_makes_it_again(train, tmp_pa
             time.sleep(1)
         return real(self, *arguments, **options)
 
-    monkeypatch.setattr(NextToken, "evaluate_shards", interrupted)
+    monkeypatch.setattr(NextToken, "evaluate_split", interrupted)
     with pytest.raises(SystemExit) as ended:
         train(steps=20)
     assert ended.value.code == 143

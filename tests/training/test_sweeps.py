@@ -208,16 +208,16 @@ def test_it_judges_saves_and_keeps_a_snapshot_after_every_epoch(train, tmp_path)
 
 
 def test_it_stops_early_and_keeps_the_best(train, tmp_path, monkeypatch, said):
-    from stairs.tasks import Window
+    from stairs.tasks import WordVectors
 
-    real, values = Window.evaluate_shards, iter([3.0, 1.0, 2.0, 2.5, 1.5, 1.0])
+    real, values = WordVectors.evaluate_split, iter([3.0, 1.0, 2.0, 2.5, 1.5, 1.0])
     judged = []
 
     def decreed(self, shards, *arguments, **options):
         judged.append(self.model.vectors.detach().clone())
         return {**real(self, shards, *arguments, **options), "loss": {"value": (value := next(values)), "low": value, "high": value}}
 
-    monkeypatch.setattr(Window, "evaluate_shards", decreed)
+    monkeypatch.setattr(WordVectors, "evaluate_split", decreed)
     train("toy", epochs=10, patience=2)
     last = Run(tmp_path / "run").metrics()[-1]
     epoch = Run(tmp_path / "run").settings["decided"]["stretches"]

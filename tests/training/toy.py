@@ -26,7 +26,7 @@ class Toy(Model):
 
     name = "toy"
     learns_by = "sweeping"
-    pretrains_with = "window"
+    pretrains_with = "word-vectors"
     learning_rate = 0.2
     counts: Tensor
 
@@ -78,9 +78,9 @@ class Toy(Model):
         drawn = dice.integers(SPECIAL, len(vectors), len(near))
         loss = np.zeros(len(words))
         for others, target in ((near, 1.0), (drawn, 0.0)):
-            chance = 1 / (1 + np.exp(-(vectors[words] * contexts[others]).sum(1)))
-            error = (target - chance)[:, None]
-            loss -= np.log(np.maximum(chance if target else 1 - chance, 1e-12))
+            probability = 1 / (1 + np.exp(-(vectors[words] * contexts[others]).sum(1)))
+            error = (target - probability)[:, None]
+            loss -= np.log(np.maximum(probability if target else 1 - probability, 1e-12))
             if rate:
                 moves = [(vectors, words, error * contexts[others]), (contexts, others, error * vectors[words])]
                 for (table, rows, step), sum_of in zip(moves, sums, strict=True):

@@ -23,7 +23,7 @@ from stairs.errors import StairsError
 from stairs.models import MODELS
 from stairs.models.settings import CONFIGS
 from stairs.tasks import TASKS
-from stairs.tasks.parts.supervised import Examples
+from stairs.tasks.parts.supervised import LabelledSplits
 from stairs.text.corpus.corpus import Corpus
 from stairs.text.examples import Text, Translation
 from stairs.text.shards.shards import build
@@ -78,11 +78,11 @@ def from_examples(out: str | Path, text: str | Path, step: str, names: set[str],
     if step == "tuned":
         model = MODELS["bert"](CONFIGS["bert"](vocab_size=tokenizer.vocab_size, **SMALL[step]))
         labelled = [Text(line, "long" if len(line.split()) > 9 else "short") for line in lines]
-        task = TASKS["classify"](model, tokenizer, **TASKS["classify"].learned_from(labelled))
-        return task, Examples(labelled[40:], labelled[:40]), out, options
+        task = TASKS["classify"](model, tokenizer, **TASKS["classify"].settings_from(labelled))
+        return task, LabelledSplits(labelled[40:], labelled[:40]), out, options
     model = MODELS[step](CONFIGS[step](vocab_size=tokenizer.vocab_size, **SMALL[step]))
     pairs = [Translation(line, " ".join(line.split()[::-1])) for line in lines]
-    return TASKS["translate"](model, tokenizer), Examples(pairs[20:], pairs[:20]), out, options
+    return TASKS["translate"](model, tokenizer), LabelledSplits(pairs[20:], pairs[:20]), out, options
 
 
 def main(out: str, text: str, step: str, *words: str) -> int:

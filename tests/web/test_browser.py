@@ -194,13 +194,13 @@ def test_the_staircase_grows_while_a_climb_goes_on(visit, climbed):
     page.wait_for_function("() => document.querySelectorAll('.picture svg').length === 2")
     assert page.locator("#menu a").first.inner_text() == CLIMB["staircase"][0] == page.locator("h2", has_text="staircase").inner_text()
     assert "Recommended: words" in page.locator(".box").inner_text() and TRICK in page.locator(".box").inner_text()
-    assert page.locator("td.name").all_inner_texts() == ["words", TRICK, "bert", "elmo"] and page.locator("main :is(img, script)").count() == 0
+    assert page.locator("td.name").all_inner_texts() == ["tfidf", TRICK, "bert", "elmo"] and page.locator("main :is(img, script)").count() == 0
     table = page.locator("table").inner_text()
     assert "not tried: its share of the budget was too small" in table and f"failed: it broke on {TRICKS[1]}" in table
     with page.expect_download() as told:
         page.get_by_role("button", name="JSON").first.click()
     with open(told.value.path()) as file:
-        assert json.load(file)["best"] == ["words"] and told.value.suggested_filename == "staircase.json"
+        assert json.load(file)["best"] == ["tfidf"] and told.value.suggested_filename == "staircase.json"
     page.locator("#language").click()
     page.wait_for_selector(f"text={CLIMB['recommended'][1]}: words")
     climb(climbed, judged("toString", 0.9, 30.0))

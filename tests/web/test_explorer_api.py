@@ -100,7 +100,7 @@ def test_answers_of_all_kinds(client):
     assert said("gpt", "soup and ___ in Rome")["text"] == "soup and"
     assert said("bert", "soup and ___ in Rome")["blanks"] and said("bert", "soup and rain", second="in Rome")["verdict"]
     assert said("skipgram", "soup ___")["near"] and said("transformer", "soup")["translation"] is not None
-    assert set(said("labels", "soup")["chances"]) == {TRICK, "weather"} and said("elmo", "soup")["next"]
+    assert set(said("labels", "soup")["probabilities"]) == {TRICK, "weather"} and said("elmo", "soup")["next"]
 
 
 def test_tokens_of_bytes_are_written_for_people():
@@ -133,7 +133,7 @@ def test_a_model_that_is_not_loaded_yet_is_asked_for_again(folder, monkeypatch):
     assert refused.value.status == 503
     one.load()
     with one.model() as task:
-        assert task.step == "gpt"
+        assert task.model_name == "gpt"
 
 
 def test_equal_names_are_told_apart_and_a_folder_of_runs_is_opened(folder, tmp_path):

@@ -12,8 +12,8 @@ from stairs.web.shelf import Shelf, found
 
 def test_what_a_page_gets(client, climbed):
     shown = client.get("/api/climb/hill").json()
-    assert [row["step"] for row in shown["rows"]] == ["words", TRICK, "bert", "elmo"]
-    assert shown["chosen"] == ["words"] and shown["names"]["zh"] == "words" and shown["problem"] is None
+    assert [row["step"] for row in shown["rows"]] == ["tfidf", TRICK, "bert", "elmo"]
+    assert shown["chosen"] == ["tfidf"] and shown["names"]["zh"] == "tfidf" and shown["problem"] is None
     assert shown["rows"][1]["bits"] == 2.0 and "score" not in shown["rows"][2] and "0.8000" in shown["recommended"]["zh"]
     assert "8 training, 1 validation and 2 test examples" in shown["data"]["en"] and "Rule:" in shown["data"]["en"]
     assert client.get("/api/runs").json()["climbs"] == ["hill"]
@@ -50,12 +50,12 @@ def test_wrong_addresses(client):
         lambda report: b"[]",
         lambda report: b" " * (LARGEST + 1),
         lambda report: report | {"rows": {"a": 1}},
-        lambda report: report | {"rows": [{"step": "words"}]},
-        lambda report: report | {"rows": [{"step": ["words"], "failed": ""}]},
-        lambda report: report | {"rows": [judged("words", 0.8, -1.0)]},
-        lambda report: report | {"rows": [judged("words", float("nan"), 1.0)]},
-        lambda report: report | {"rows": [judged("words", 0.8, 10**400)]},
-        lambda report: report | {"recommendation": {"step": "words", "score": "{0}"}},
+        lambda report: report | {"rows": [{"step": "tfidf"}]},
+        lambda report: report | {"rows": [{"step": ["tfidf"], "failed": ""}]},
+        lambda report: report | {"rows": [judged("tfidf", 0.8, -1.0)]},
+        lambda report: report | {"rows": [judged("tfidf", float("nan"), 1.0)]},
+        lambda report: report | {"rows": [judged("tfidf", 0.8, 10**400)]},
+        lambda report: report | {"recommendation": {"step": "tfidf", "score": "{0}"}},
         lambda report: report | {"recommendation": report["recommendation"] | {"why": {"en": 3, "zh": ""}}},
         lambda report: {name: value for name, value in report.items() if name != "settings"},
     ],
@@ -82,13 +82,13 @@ def test_its_runs_are_opened_in_the_order_of_its_rows_and_new_ones_are_taken_in(
     monkeypatch.setattr(Shelf, "load", lambda self, runs: None)
     hill = tmp_path / "hill"
     climb(hill, judged("../hill", 0.5, 1.0))
-    for name in ("another", "next-token-gpt", "classify-words"):
+    for name in ("another", "next-token-gpt", "classify-tfidf"):
         (hill / name).mkdir()
         (hill / name / "run.json").write_text("{}")
     places = found([str(hill)])
-    assert places.climbs == [hill] and [path.name for path in places.runs] == ["classify-words", "next-token-gpt", "another"]
+    assert places.climbs == [hill] and [path.name for path in places.runs] == ["classify-tfidf", "next-token-gpt", "another"]
     shelf = Shelf(*places)
-    assert shelf.shown(shelf.climb("hill"))["rows"][0]["runs"] == ["classify-words"]
+    assert shelf.shown(shelf.climb("hill"))["rows"][0]["runs"] == ["classify-tfidf"]
     (hill / f"classify-{TRICK}").mkdir()
     (hill / f"classify-{TRICK}" / "run.json").write_text("{}")
     shelf.look_again()

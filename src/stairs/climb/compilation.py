@@ -28,8 +28,8 @@ from stairs.models import MODELS
 from stairs.models.settings import configured
 from stairs.progress import quiet, say
 from stairs.search.nearest import Nearest
-from stairs.tasks import TASKS, ByNGram, ByWords, Translate
-from stairs.tasks.parts.supervised import Examples
+from stairs.tasks import TASKS, NGramClassifier, TfidfClassifier, Translate
+from stairs.tasks.parts.supervised import LabelledSplits
 from stairs.text.corpus.corpus import Corpus
 from stairs.text.examples import Text, Translation
 from stairs.text.shards.shards import build
@@ -94,9 +94,9 @@ def warm_up(steps: Collection[str] = ()) -> None:
                 read(small, small.with_name(str(number)), model, kind, settings)
     examples = [Text(sentence, str(number % 2)) for number, sentence in enumerate(SENTENCES)]
     tokenizer = Tokenizer.train(TokenizerSpec("words"), lambda: [SENTENCES])
-    for classifier in (ByNGram, ByWords):
+    for classifier in (NGramClassifier, TfidfClassifier):
         with suppress(Exception):
-            classifier.learned(examples, tokenizer).predict(examples)
+            classifier.train(examples, tokenizer).predict(examples)
 
 
 def key() -> str:
@@ -122,7 +122,7 @@ def translate(out: Path) -> None:
     tokenizer = Tokenizer.train(TokenizerSpec("byte-bpe", vocab_size=400), lambda: [SENTENCES])
     pairs = [Translation(sentence, sentence[::-1]) for sentence in SENTENCES[:24]]
     task = Translate(MODELS["transformer"](configured("transformer", tokenizer.roles, **{**TINY, "context": 128})), tokenizer)
-    fit(task, Examples(pairs[:20], pairs[20:]), out, UPDATE)
+    fit(task, LabelledSplits(pairs[:20], pairs[20:]), out, UPDATE)
 
 
 if __name__ == "__main__":

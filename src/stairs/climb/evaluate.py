@@ -13,7 +13,7 @@ from safetensors import safe_open
 from stairs.climb.experiment import SHOWN, Ground, told
 from stairs.progress import quiet
 from stairs.tasks import Translate
-from stairs.tasks.outcomes import measure, outcomes, score_of
+from stairs.tasks.outcomes import all_metrics, outcomes, score_with_interval
 from stairs.tasks.parts.supervised import Supervised
 from stairs.training.peak_memory import PeakMemory
 from stairs.training.run import MODEL, load
@@ -29,10 +29,10 @@ def judged(ground: Ground, folder: Path, measured: dict[str, Any]) -> dict[str, 
         with quiet():  # which texts are too long is said of all of them
             per_text = milliseconds(task, list(itertools.islice(itertools.cycle(ground.test), EXAMPLES_TIMED)))
     predictions = task.predict(ground.test)
-    found = measure(ground.asks, ground.test, predictions)
-    found[ground.metric] = score_of(ground.metric, ground.asks, ground.test, predictions)
+    found = all_metrics(ground.example_kind, ground.test, predictions)
+    found[ground.metric] = score_with_interval(ground.metric, ground.example_kind, ground.test, predictions)
     if isinstance(task, Translate):
-        found |= task.surprise_of(task.pairs(ground.test), None)
+        found |= task.likelihood_metrics(task.pairs(ground.test), None)
     with quiet():
         said = [brief(task.answer(told(example).asked)) for example in ground.test[:SHOWN]]
     return {
@@ -40,7 +40,7 @@ def judged(ground: Ground, folder: Path, measured: dict[str, Any]) -> dict[str, 
         "metric": ground.metric,
         "score": found[ground.metric],
         **{name: own for name, own in found.items() if isinstance(own, dict) and "value" in own},
-        "outcomes": outcomes(ground.metric, ground.asks, ground.test, predictions),
+        "outcomes": outcomes(ground.metric, ground.example_kind, ground.test, predictions),
         "said": said,
         **time_taken(measured),
         "ms_per_text": per_text,
@@ -69,11 +69,11 @@ def milliseconds(task: Any, examples: Sequence[Any]) -> float:
 def answered(task: Any, examples: list[Any]) -> None:
     """What is asked of it, all at once."""
     if isinstance(task, Translate):
-        task.translated([example.source for example in examples])
+        task.translate_texts([example.source for example in examples])
     elif isinstance(task, Supervised):
-        task.said(task.rows(examples))
+        task.logits(task.rows(examples))
     else:
-        task.guesses([example.text for example in examples])
+        task.predict_labels([example.text for example in examples])
 
 
 def brief(answer: dict[str, Any]) -> str:

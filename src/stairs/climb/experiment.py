@@ -48,7 +48,7 @@ class Ground:
     order: int = 3  # of the n-grams
     megabytes: float = 0.0  # of text
     like: Path | None = None  # the folder of another climb, whose plans and clocks this one follows
-    asks: str = ""  # which task the examples are for; none if there are none
+    example_kind: str = ""  # which task the examples are for; none if there are none
     metric: str = ""  # that chooses the best weights and ranks the models
     cut: Any = None  # how both sides of pairs are cut, if they are to be translated
     train: Sequence[Any] = ()
@@ -78,7 +78,8 @@ class Ground:
 
 
 def parted(
-    examples: Sequence[Any], asks: str, seed: int, most_translated: int = MOST_TRANSLATED, *, most: int | None = None, column: str | None = None
+    examples: Sequence[Any], example_kind: str, seed: int, most_translated: int = MOST_TRANSLATED, *, most: int | None = None,
+        column: str | None = None
 ) -> dict[str, Any]:
     """The fields of a Ground that examples decide: the same parts for the same file and seed (text/labelled/split.py)."""
     source = examples[0].where.rpartition(":")[0] or "the embedded data"
@@ -87,9 +88,9 @@ def parted(
         came = f"{len(examples)} labelled examples are" if limit == len(examples) else f"--most {most} is"
         raise BadInput(f"{source}: {came} too few to hold some back for a test; give at least 5 of a label")
     test, dev = limit * TEST_SHARE, limit * (1 - TEST_SHARE) * DEV_SHARE
-    if asks == "translate":
+    if example_kind == "translate":
         test, dev = min(test, most_translated), min(dev, most_translated)
-    return {"asks": asks, **split(examples, {"train": limit - test - dev, "dev": dev, "test": test}, seed, source=source, column=column)}
+    return {"asks": example_kind, **split(examples, {"train": limit - test - dev, "dev": dev, "test": test}, seed, source=source, column=column)}
 
 
 def without_held_out(corpus: Any, parts: Mapping[str, Any], *, embedded: bool) -> DecontaminatedCorpus:

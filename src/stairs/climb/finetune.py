@@ -14,9 +14,9 @@ from stairs.climb.pretrain import plan_reading, trained, untrained
 from stairs.models.transfer_options import TAUGHT, Transfer
 from stairs.progress import say, say_more
 from stairs.tasks import TASKS
-from stairs.tasks.parts.epochs import epochs_worth
+from stairs.tasks.parts.epochs import epochs_for_updates
 from stairs.tasks.parts.feature_cache import weights_hash
-from stairs.tasks.parts.supervised import Examples, Supervised
+from stairs.tasks.parts.supervised import LabelledSplits, Supervised
 from stairs.training.device import find_device
 from stairs.training.distributed import Workers
 from stairs.training.gradients import Gradients
@@ -35,7 +35,7 @@ NEW_RATE = 4.0  # an encoder that has read for minutes learns faster than one th
 
 def at_once(ground: Ground, step: str, learn: Callable[[], Any]) -> dict[str, Any]:
     """A classifier that needs no gradients."""
-    folder = ground.out / f"{ground.asks}-{step}"
+    folder = ground.out / f"{ground.example_kind}-{step}"
     with ground.training(folder):
         measured = learn_at_once(folder, ground.taught, learn, lambda task: {})
     return judged(ground, folder, measured)
@@ -43,12 +43,12 @@ def at_once(ground: Ground, step: str, learn: Callable[[], Any]) -> dict[str, An
 
 def taught(ground: Ground, step: str, source: Path, seconds: float, new: bool = True) -> dict[str, Any]:
     """By gradients. The mean of its vectors stands for a text: the vector of one token has to be learnt first, which takes more examples."""
-    folder = ground.out / f"{ground.asks}-{step}"
-    kind: Any = TASKS[TAUGHT[ground.asks]]
+    folder = ground.out / f"{ground.example_kind}-{step}"
+    kind: Any = TASKS[TAUGHT[ground.example_kind]]
     encoder = load(source).model
-    examples = Examples(ground.train, ground.dev, weights_hash(encoder))
-    settings = {**kind.learned_from(ground.train), "metric": ground.metric}
-    pooling: dict[str, Any] = {"pooling": "mean"} if ground.asks == "classify" else {}
+    examples = LabelledSplits(ground.train, ground.dev, weights_hash(encoder))
+    settings = {**kind.settings_from(ground.train), "metric": ground.metric}
+    pooling: dict[str, Any] = {"pooling": "mean"} if ground.example_kind == "classify" else {}
 
     def task_with(way: str) -> Supervised:
         fresh = load(source)
@@ -57,7 +57,7 @@ def taught(ground: Ground, step: str, source: Path, seconds: float, new: bool = 
         return kind(fresh.model, fresh.tokenizer, transfer, **settings)
 
     planned = ground.plans.of(folder.name, lambda: plan_teaching(step, task_with, examples, seconds, ground.seed, new))
-    examples = Examples(evenly(ground.train, planned["examples"]), evenly(ground.dev, planned["validation"]), examples.encoder)
+    examples = LabelledSplits(evenly(ground.train, planned["examples"]), evenly(ground.dev, planned["validation"]), examples.encoder)
     with ground.training(folder):
         measured = trained(ground, folder, planned, task_with(planned["transfer"]), examples)
     few = {"learnt_from": planned["examples"]} if planned["examples"] < len(ground.train) else {}
@@ -65,16 +65,17 @@ def taught(ground: Ground, step: str, source: Path, seconds: float, new: bool = 
     return {**about, **judged(ground, folder, measured)}
 
 
-def plan_teaching(step: str, task_with: Callable[[str], Supervised], examples: Examples, seconds: float, seed: int, new: bool) -> dict[str, Any]:
+def plan_teaching(step: str, task_with: Callable[[str], Supervised], examples: LabelledSplits, seconds: float, seed: int, new: bool) -> dict[str,
+    Any]:
     """All of the encoder, for as many epochs as are worth it or as there is time for; else a head on its vectors."""
     budget: dict[str, Any] = {"budget": f"{seconds:.3f}s"}
     task = task_with("full")
     if not task.model.mixes:  # ELMo stays as it is, as in its paper: a mix of its layers learns with the head
-        epoch = -(-len(examples.train) // task.usual["batch_examples"])
+        epoch = -(-len(examples.train) // task.training_defaults["batch_examples"])
         updates = updates_within(task, examples, seconds, seed)
         if updates >= FEWEST_STEPS:
             rate: dict[str, Any] = {"learning_rate": task.learning_rate * NEW_RATE} if new and hasattr(task.model, "blocks") else {}
-            epochs = epochs_worth(epoch, least=LEAST_UPDATES)
+            epochs = epochs_for_updates(epoch, minimum=LEAST_UPDATES)
             counts = {"examples": len(examples.train), "validation": len(examples.validation)}
             return {"transfer": "full", **counts, "training": {**budget, "epochs": epochs, **rate}}
         say_more(f"{step}: there is time for {updates} updates of all its weights; a head on its vectors learns instead")
@@ -83,42 +84,42 @@ def plan_teaching(step: str, task_with: Callable[[str], Supervised], examples: E
     count, validation = (max(int(share * len(part)), min(ENCODED, len(part))) for part in (examples.train, examples.validation))
     if count < len(examples.train):
         say(f"{step}: there is time to encode {count} of {len(examples.train)} examples; its head learns from those")
-    return {"transfer": "features", "examples": count, "validation": validation, "training": {**budget, "epochs": head.usual["epochs"]}}
+    return {"transfer": "features", "examples": count, "validation": validation, "training": {**budget, "epochs": head.training_defaults["epochs"]}}
 
 
 def seconds_to_teach(ground: Ground, step: str, seconds: float) -> float:
     """What teaching a model will take, at most `seconds`: by a few updates of all of one that has read nothing, in the size that this time allows, or
     by encoding some examples where only a head and a mix learn."""
-    if f"{ground.asks}-{step}" in ground.plans.known:
+    if f"{ground.example_kind}-{step}" in ground.plans.known:
         return seconds  # it is decided already
     shards = ground.shards_for(step)
     fresh = untrained(step, shards.tokenizer, plan_reading(step, shards, seconds)["size"])
-    kind: Any = TASKS[TAUGHT[ground.asks]]
-    examples = Examples(ground.train, ground.dev)
-    task = kind(fresh.model, fresh.tokenizer, Transfer(transfer="features" if fresh.model.mixes else "full"), **kind.learned_from(ground.train))
+    kind: Any = TASKS[TAUGHT[ground.example_kind]]
+    examples = LabelledSplits(ground.train, ground.dev)
+    task = kind(fresh.model, fresh.tokenizer, Transfer(transfer="features" if fresh.model.mixes else "full"), **kind.settings_from(ground.train))
     if fresh.model.mixes:
         return min(seconds_to_encode(task, examples), seconds)
-    epoch = -(-len(ground.train) // task.usual["batch_examples"])
+    epoch = -(-len(ground.train) // task.training_defaults["batch_examples"])
     possible = updates_within(task, examples, seconds, ground.seed)
-    return seconds * min(1.0, epochs_worth(epoch, least=LEAST_UPDATES) * epoch / max(possible, 1))
+    return seconds * min(1.0, epochs_for_updates(epoch, minimum=LEAST_UPDATES) * epoch / max(possible, 1))
 
 
-def updates_within(task: Supervised, examples: Examples, seconds: float, seed: int) -> int:
+def updates_within(task: Supervised, examples: LabelledSplits, seconds: float, seed: int) -> int:
     """How many updates of all weights there is time for, by a few that change nothing."""
     task.start(seed)
-    part = Examples(evenly(examples.train, PROBED), examples.validation)
-    options = TrainingOptions(batch_examples=task.usual["batch_examples"], budget=f"{seconds:.3f}s", seed=seed)
+    part = LabelledSplits(evenly(examples.train, PROBED), examples.validation)
+    options = TrainingOptions(batch_examples=task.training_defaults["batch_examples"], budget=f"{seconds:.3f}s", seed=seed)
     gradients = Gradients(task, task.examples(part), options, Workers(0, 1, find_device(options.device)))
     return int(seconds * UPDATES_SHARE / seconds_per_step(gradients, machine.precisions()[0], PROBE_SHARE * seconds))
 
 
-def seconds_to_encode(task: Supervised, examples: Examples) -> float:
+def seconds_to_encode(task: Supervised, examples: LabelledSplits) -> float:
     """What it takes to compute the vectors of all examples, by those of a few, and to learn a head from them."""
     part = evenly(examples.train, ENCODED)
     rows = task.rows(part)
-    task.computed(rows[: ENCODED // 4])  # finds its memory and its kernels
+    task.compute_vectors(rows[: ENCODED // 4])  # finds its memory and its kernels
     began = time.monotonic()
-    task.computed(rows)
+    task.compute_vectors(rows)
     each = (time.monotonic() - began) / len(part)
     return each * (len(examples.train) + len(examples.validation)) / ENCODING_SHARE
 

@@ -11,7 +11,7 @@ QUALITIES = {  # the metrics by their names; which a task has, METRICS in tasks/
     "spearman": ("rank correlation (Spearman)", "等级相关系数（Spearman）"),
     "pearson": ("correlation (Pearson)", "相关系数（Pearson）"),
     "f1": ("F1", "F1"),
-    "exact": ("exact match", "完全匹配率"),
+    "exact_match": ("exact match", "完全匹配率"),
     "bleu": ("BLEU", "BLEU"),
     "chrf": ("chrF", "chrF"),
 }
@@ -139,8 +139,8 @@ WORDS: dict[str, tuple[str, str]] = {
                   "{test} 个测试样本大约能分辨相差 {least:.4f} 以上的两个模型；更小的差别可能只是偶然。"),
     "separates_nothing": ("{test} test examples are too few to separate any two models: give more labelled examples.",
                           "{test} 个测试样本太少，分不出任何两个模型的高下：请提供更多带标签的样本。"),
-    "data": ("{train} training, {dev} validation and {test} test examples; task: {asks}.",
-             "训练集 {train} 个样本，验证集 {dev} 个，测试集 {test} 个；任务：{asks}。"),
+    "data": ("{train} training, {dev} validation and {test} test examples; task: {example_kind}.",
+             "训练集 {train} 个样本，验证集 {dev} 个，测试集 {test} 个；任务：{example_kind}。"),
     "left_out": ("Not read, since validation or test examples hold the same: {paragraphs:,} paragraphs of {documents:,} documents "
                  "(the corpus has {of_documents:,}).",
                  "因与验证集或测试集的样本相同而未读：{documents:,} 篇文档中的 {paragraphs:,} 个段落（语料共 {of_documents:,} 篇）。"),
@@ -185,6 +185,6 @@ def limits(told: dict[str, Any], test: float) -> dict[str, str]:
     return worded("separates_nothing" if told["separates"] is None else "separates", test=test, least=told["separates"])
 
 
-def advice(told: dict[str, Any] | None, asks: str) -> dict[str, str]:
-    """Why a model is recommended, or why none is; `asks` is the task of the labels, if there are any."""
-    return told["why"] if told is not None else worded("unjudged" if asks else "nothing")
+def advice(told: dict[str, Any] | None, example_kind: str) -> dict[str, str]:
+    """Why a model is recommended, or why none is; `example_kind` is the task of the labels, if there are any."""
+    return told["why"] if told is not None else worded("unjudged" if example_kind else "nothing")

@@ -13,7 +13,7 @@ from stairs.climb.pretrain import read
 from stairs.climb.translate import TRANSLATORS, translator
 from stairs.models import MODELS
 from stairs.models.sizes import TRANSLATING, USUAL_TOKENIZER
-from stairs.tasks import ByNGram, ByVectors, ByWords, Window
+from stairs.tasks import NGramClassifier, TfidfClassifier, VectorClassifier, WordVectors
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 from stairs.training.run import load
 
@@ -29,30 +29,31 @@ class Step:
     reads: bool = True  # the text of the climb
 
 
-def steps_for(asks: str, adopted: Sequence[str]) -> list[Step]:
+def steps_for(example_kind: str, adopted: Sequence[str]) -> list[Step]:
     """All that can be climbed, what costs little first, should the budget be used up."""
-    if asks == "translate":
+    if example_kind == "translate":
         return [Step(name, translator(name), "gradient", reads=False) for name in TRANSLATORS]
     found = [Step("ngram", ngram, "counting")]
-    if asks == "classify":
-        found.append(Step("words", words, "counting"))
+    if example_kind == "classify":
+        found.append(Step("tfidf", words, "counting"))
     counted = [step for step in USUAL_TOKENIZER if MODELS[step].learns_by == "sweeping"]
     learnt = [step for step in USUAL_TOKENIZER if MODELS[step].learns_by == "gradient" and step not in TRANSLATING]
-    found += [Step(step, reader(step), MODELS[step].learns_by) for step in (*counted, *learnt) if asks or MODELS[step].pretrains_with != Window.name]
-    return found + [Step(Path(run).name, adopted_run(run), "gradient", reads=False) for run in adopted if asks]
+    found += [Step(step, reader(step), MODELS[step].learns_by) for step in (*counted, *learnt) if example_kind
+        or MODELS[step].pretrains_with != WordVectors.name]
+    return found + [Step(Path(run).name, adopted_run(run), "gradient", reads=False) for run in adopted if example_kind]
 
 
 def ngram(ground: Ground, seconds: float) -> dict[str, Any]:
     row = read(ground, "ngram", 0.0, order=ground.order)
-    if ground.asks != "classify":
+    if ground.example_kind != "classify":
         return row
-    learnt = at_once(ground, "ngram", lambda: ByNGram.learned(ground.train, words_of(ground), ground.order))
+    learnt = at_once(ground, "ngram", lambda: NGramClassifier.train(ground.train, words_of(ground), ground.order))
     reading = {name: row[name] for name in ("seconds", "cpu_seconds", "training_mb")}  # the classifier counts the labelled texts only
     return {**row, **learnt, "read_by": row["run"], "reading": reading}
 
 
 def words(ground: Ground, seconds: float) -> dict[str, Any]:
-    return at_once(ground, "words", lambda: ByWords.learned(ground.train, words_of(ground)))
+    return at_once(ground, "tfidf", lambda: TfidfClassifier.train(ground.train, words_of(ground)))
 
 
 def words_of(ground: Ground) -> Tokenizer:
@@ -64,18 +65,18 @@ def reader(step: str) -> Callable[[Ground, float], dict[str, Any]]:
 
     def climb(ground: Ground, seconds: float) -> dict[str, Any]:
         began = time.monotonic()
-        seconds *= 1 - (JUDGING_SHARE if ground.asks else 0.0)
-        at_once_too = MODELS[step].pretrains_with == Window.name and ground.asks == "classify"
-        share = 1.0 if at_once_too or not ground.asks else READING_SHARE
+        seconds *= 1 - (JUDGING_SHARE if ground.example_kind else 0.0)
+        at_once_too = MODELS[step].pretrains_with == WordVectors.name and ground.example_kind == "classify"
+        share = 1.0 if at_once_too or not ground.example_kind else READING_SHARE
         if share == READING_SHARE and MODELS[step].learns_by == "gradient":  # what the labels do not need is for reading
             share = max(share, 1 - seconds_to_teach(ground, step, seconds * share) / seconds)
             share = min(share, MIXED_SHARE) if MODELS[step].mixes else share
         row = read(ground, step, seconds * share)
-        if not ground.asks:
+        if not ground.example_kind:
             return row
         source = ground.out / row["run"]
         if at_once_too:
-            return together(row, at_once(ground, step, lambda: ByVectors.learned(ground.train, window_in(source))))
+            return together(row, at_once(ground, step, lambda: VectorClassifier.train(ground.train, window_in(source))))
         return together(row, taught(ground, step, source, max(seconds - (time.monotonic() - began), seconds * (1 - share))))
 
     return climb
@@ -86,16 +87,16 @@ def adopted_run(run: str) -> Callable[[Ground, float], dict[str, Any]]:
 
     def climb(ground: Ground, seconds: float) -> dict[str, Any]:
         name, source = Path(run).name, Path(run)
-        if ground.asks == "classify" and isinstance(load(source), Window):
-            return {**at_once(ground, name, lambda: ByVectors.learned(ground.train, window_in(source))), "adopted": True}
+        if ground.example_kind == "classify" and isinstance(load(source), WordVectors):
+            return {**at_once(ground, name, lambda: VectorClassifier.train(ground.train, window_in(source))), "adopted": True}
         return {**taught(ground, name, source, seconds * (1 - JUDGING_SHARE), new=False), "adopted": True}
 
     return climb
 
 
-def window_in(folder: Path) -> Window:
+def window_in(folder: Path) -> WordVectors:
     found = load(folder)
-    assert isinstance(found, Window)
+    assert isinstance(found, WordVectors)
     return found
 
 

@@ -12,8 +12,8 @@ from stairs.models import MODELS
 from stairs.models.settings import configured
 from stairs.models.sizes import SIZES
 from stairs.progress import say_more
-from stairs.tasks import TASKS, BothWays, NextToken, Task
-from stairs.tasks.parts.stream import quality, token_counts
+from stairs.tasks import TASKS, BidirectionalLM, NextToken, Task
+from stairs.tasks.parts.stream import language_model_metrics, token_counts
 from stairs.text.shards.shards import Shards
 from stairs.text.tokenizers.tokenizer import Tokenizer
 from stairs.training.fit import fit
@@ -28,7 +28,7 @@ def read(ground: Ground, step: str, seconds: float, **settings: Any) -> dict[str
     planned = ground.plans.of(folder.name, lambda: plan_reading(step, shards, seconds))
     with ground.training(folder):
         measured = trained(ground, folder, planned, untrained(step, shards.tokenizer, planned["size"], **settings), shards)
-    predicts = MODELS[step].pretrains_with in (NextToken.name, BothWays.name)  # the bits of other tasks are of another kind
+    predicts = MODELS[step].pretrains_with in (NextToken.name, BidirectionalLM.name)  # the bits of other tasks are of another kind
     found: dict[str, Any] = {name: measured[name] for name in ("bits_per_character", "perplexity") if predicts}
     if MODELS[step].learns_by == "gradient":
         found |= {"updates": measured["step"], "training": [measured]}
@@ -62,7 +62,7 @@ def unigram_bits(shards: Shards) -> float:
     info = shards.info("test")
     known = {name: info[name] for name in ("characters", "spelling_bits", "spacing_bits", "unknown_words")}
     bits = -np.log2(counts / counts.sum())[tokens]
-    return quality(np.array([bits.sum()]), np.array([len(tokens)]), **known)["bits_per_character"]["value"]
+    return language_model_metrics(np.array([bits.sum()]), np.array([len(tokens)]), **known)["bits_per_character"]["value"]
 
 
 def untrained(step: str, tokenizer: Tokenizer, size: str, **settings: Any) -> Task:

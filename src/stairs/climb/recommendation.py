@@ -14,7 +14,7 @@ from typing import Any
 
 from stairs.climb.experiment import Ground
 from stairs.climb.messages import amount, cost_in_words, join_sentences, listed, worded
-from stairs.tasks.bootstrap import Paired, more_examples
+from stairs.tasks.bootstrap import PairedBootstrap, examples_to_separate
 from stairs.tasks.outcomes import groups_of, statistic
 
 FIELDS = {"train": "cpu_seconds", "latency": "ms_per_text", "size": "megabytes", "memory": "answering_mb"}
@@ -34,13 +34,13 @@ class Comparison:
     def __init__(self, rows: Sequence[Row], ground: Ground) -> None:
         self.rows, self.examples, self.groups = rows, len(ground.test), groups_of(ground.test)
         self.highest = HIGHEST.get(ground.metric, 1.0)
-        self.paired = Paired([statistic(ground.metric, ground.asks, ground.test, row["outcomes"]) for row in rows], self.groups)
+        self.paired = PairedBootstrap([statistic(ground.metric, ground.example_kind, ground.test, row["outcomes"]) for row in rows], self.groups)
 
     def difference(self, first: int, second: int) -> dict[str, Any]:
         """How much better one is than another, whether that is more than chance, and if not how many more examples would tell."""
         found, differing = self.paired.difference(first, second), self.differing(first, second)
         separated = found["low"] > 0 and differing >= FEWEST_DIFFERING
-        more = more_examples(found["difference"], found.pop("error"), self.examples)
+        more = examples_to_separate(found["difference"], found.pop("standard_error"), self.examples)
         more = max(more, self.examples * (FEWEST_DIFFERING / max(differing, 1) - 1))
         return {**found, "differing": differing, "separated": separated, "more_examples": None if math.isinf(more) else math.ceil(more)}
 

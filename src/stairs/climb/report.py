@@ -101,7 +101,7 @@ def pictures(chart: Callable[[Callable[[str], str]], Any]) -> str:
 
 def summary(report: dict[str, Any]) -> str:
     told, asked = report["recommendation"], report["settings"]["asks"]
-    data = f"<p class='see'>{both('data', **report['examples'], asks=asked)}</p>" if asked and report["examples"]["test"] else ""
+    data = f"<p class='see'>{both('data', **report['examples'], example_kind=asked)}</p>" if asked and report["examples"]["test"] else ""
     others = [row["step"] for row in report["rows"] if row.get("adopted")]
     if told is not None:
         data += f"<p class='see'>{marked(limits(told, report['examples']['test']))} {marked(told['rule'])}</p>"

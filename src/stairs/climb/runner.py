@@ -49,12 +49,12 @@ def climb(
     `cost` is what is compared first among those that are as good as the best: "train", "latency", "size" or "memory"."""
     check_writable(ground.out)
     began = time.monotonic() if began is None else began
-    if ground.asks and not ground.metric:
-        ground = replace(ground, metric=choose_metric(ground.asks, ground.train))
-    found = steps_for(ground.asks, adopted)
+    if ground.example_kind and not ground.metric:
+        ground = replace(ground, metric=choose_metric(ground.example_kind, ground.train))
+    found = steps_for(ground.example_kind, adopted)
     strangers = [step for step in steps or [] if step not in [own.name for own in found]]
     if strangers:
-        more = "" if ground.asks else "; with labels there are more"
+        more = "" if ground.example_kind else "; with labels there are more"
         raise BadInput(f"there is no step {strangers[0]!r} to climb; there are {', '.join(own.name for own in found)}{more}")
     found = [own for own in found if not steps or own.name in steps or own.name in map(name_of, adopted)]
     report = {"command": command, **begun(ground, budget)}
@@ -114,7 +114,7 @@ def begun(ground: Ground, budget: float) -> dict[str, Any]:
     shown = [{"text": own.asked.replace("\t", " | ")[:LONGEST], "right": own.right} for own in map(told, ground.test[:SHOWN])]
     labelled = digest((*ground.train, *ground.dev, *ground.test))
     settings = {
-        "seed": ground.seed, "order": ground.order, "text": ground.text, "asks": ground.asks, "labelled": labelled, "metric": ground.metric,
+        "seed": ground.seed, "order": ground.order, "text": ground.text, "asks": ground.example_kind, "labelled": labelled, "metric": ground.metric,
     }  # fmt: skip
     fresh = {
         "format": FORMAT, "settings": settings, "rows": [], "recommendation": None, "budget": budget, "used": 0.0, "shares": {}, "peaks": {},
@@ -165,7 +165,7 @@ def why_not_learnt(row: dict[str, Any], ground: Ground) -> dict[str, str] | None
 
 def majority(ground: Ground) -> float:
     """What one scores who always gives the commonest answer of the training examples."""
-    if ground.asks not in ("classify", "compare"):
+    if ground.example_kind not in ("classify", "compare"):
         return 0.0
     commonest = Counter(example.label for example in ground.train).most_common(1)[0][0]
     return sum(example.label == commonest for example in ground.test) / len(ground.test)

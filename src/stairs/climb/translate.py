@@ -8,7 +8,7 @@ from stairs.climb.evaluate import JUDGING_SHARE, judged
 from stairs.climb.experiment import Ground
 from stairs.climb.pretrain import trained, untrained
 from stairs.progress import say_more
-from stairs.tasks.parts.supervised import Examples
+from stairs.tasks.parts.supervised import LabelledSplits
 from stairs.text.tokenizers.tokenizer import Tokenizer
 from stairs.training.recipe import choose_recipe
 
@@ -33,7 +33,7 @@ def translator(name: str) -> Callable[[Ground, float], dict[str, Any]]:
         folder = ground.out / f"translate-{name}"
         tokenizer = Tokenizer.train(ground.cut, lambda: ([pair.source, pair.target] for pair in ground.train))
         planned = ground.plans.of(folder.name, lambda: plan_translator(step, ground, seconds * (1 - JUDGING_SHARE), tokenizer.vocab_size))
-        examples = Examples(ground.train, ground.dev)
+        examples = LabelledSplits(ground.train, ground.dev)
         with ground.training(folder):
             measured = trained(ground, folder, planned, untrained(step, tokenizer, planned["size"], **settings), examples)
         about = {"size": planned["size"], "updates": measured["step"], "training": [measured]}

@@ -64,8 +64,8 @@ def transformer(folder: Path, encoder: bool) -> tuple[Any, dict[str, Any], str]:
 
     task = sentence_transformers.read(folder) if sentence_transformers.is_folder(folder) else transformers_folder.read(folder, encoder)
     config, weights = task.model.config, sum(weight.numel() for weight in task.model.parameters())
-    about = {"step": task.step, "task": task.name, "layers": config.layers, "width": config.width, "weights": weights}
-    return task, about, f"{task.step}, {config.layers} layers of width {config.width}, {weights} weights, for the task {task.name}"
+    about = {"model": task.model_name, "task": task.name, "layers": config.layers, "width": config.width, "weights": weights}
+    return task, about, f"{task.model_name}, {config.layers} layers of width {config.width}, {weights} weights, for the task {task.name}"
 
 
 def is_arpa(file: str) -> bool:
@@ -91,9 +91,9 @@ def ngrams(file: str) -> tuple[Any, dict[str, Any], str]:
 def vectors(file: str) -> tuple[Any, dict[str, Any], str]:
     from stairs.formats import packages
     from stairs.formats.word_vectors import vector_writer
-    from stairs.tasks import Window
+    from stairs.tasks import WordVectors
 
     package = None if os.path.exists(file) else packages.installed(file)
     found = vector_writer.read(file) if package is None else packages.read(package, file)
     words, width = found.vectors.shape
-    return Window(*vector_writer.adopted(found)), {"words": words, "width": width, "format": found.kind}, f"{words} vectors of width {width}"
+    return WordVectors(*vector_writer.adopted(found)), {"words": words, "width": width, "format": found.kind}, f"{words} vectors of width {width}"

@@ -12,7 +12,7 @@ from stairs.text.windows import LongText
 ABOUT = """The run's own answer to each text: its translation, its continuation, the words for its blanks (___ or [MASK]), its label, its tags,
 the answer to a question in a passage, or what is nearest to it. Texts come as arguments, with --file, or on stdin, one per line; with --json one
 object per text and line."""
-RANKING = ("next-token", "masked-token", "window", "similar")  # tasks that are told how many answers to list
+RANKING = ("next-token", "masked-token", "word-vectors", "similar")  # tasks that are told how many answers to list
 
 
 @dataclass(frozen=True)
@@ -47,11 +47,11 @@ def main(arguments: list[str]) -> int:
     if options.precision != "fp32":
         if task.name not in ("next-token", "translate"):
             raise Unsupported(f"--precision is for continuations and translations, and {options.run} is a {task.name} run")
-        task.speak_in(options.precision)
+        task.set_precision(options.precision)
     if task.name == "translate":
         return translate(task, texts, options)
     if options.beams is not None or options.top_beams != 1 or options.length_penalty != 1 or options.alignment or options.tree:
-        raise Unsupported(f"{options.run} is a {task.name} run of {task.step} and does not translate; train seq2seq or transformer with --pairs")
+        raise Unsupported(f"{options.run} is a {task.name} run of {task.model_name} and cannot translate; train seq2seq or transformer with --pairs")
     generation = {
         "length": options.length,
         "temperature": options.temperature,
@@ -74,17 +74,17 @@ def translate(task: Any, texts: list[str], options: Ask) -> int:
     chosen = {name: getattr(options, name) for name in ("top_beams", "length_penalty", "temperature", "top_k", "top_p", "seed")}
     inside = options.json or bool(options.alignment or options.tree)
     if not inside and options.top_beams == 1 and options.length_penalty == 1 and not options.temperature:
-        for line in task.translated(texts, **({} if options.beams is None else {"beams": options.beams})):
+        for line in task.translate_texts(texts, **({} if options.beams is None else {"beam_size": options.beams})):
             print(line)
         return 0
     for text in texts:
-        answer = task.answer(text, beams=options.beams, inside=inside, **chosen)
+        answer = task.answer(text, beam_size=options.beams, details=inside, **chosen)
         if options.alignment or options.tree:
             draw(answer, options)
         if options.json:
             show(answer)
         else:
-            print("\n  ".join(one["translation"] for one in answer.get("beams", [answer])))
+            print("\n  ".join(one["translation"] for one in answer.get("translations", [answer])))
     return 0
 
 
@@ -110,7 +110,7 @@ def of_bert(task: Any, text: str, options: Ask) -> dict[str, Any] | None:
     if task.name == "encode" and options.second is not None:
         return {"first": text, "second": options.second, "cosine": task.similarity(text, options.second)}
     if task.name != "masked-token":
-        raise Unsupported(f"--second, --likelihood and --long-text are for bert runs, and {options.run} is one of {task.step}")
+        raise Unsupported(f"--second, --likelihood and --long-text are for bert runs, and {options.run} is one of {task.model_name}")
     task.long_text = options.long_text or task.long_text
     if options.second is not None:
         return task.sentence_pair(text, options.second)
@@ -120,12 +120,12 @@ def of_bert(task: Any, text: str, options: Ask) -> dict[str, Any] | None:
 def line(answer: dict[str, Any]) -> str:
     """What a person wants to read of an answer."""
     if "blanks" in answer:
-        blanks = [", ".join(f"{word['word']} {word['chance']:.1%}" for word in blank["words"]) for blank in answer["blanks"]]
+        blanks = [", ".join(f"{word['word']} {word['probability']:.1%}" for word in blank["words"]) for blank in answer["blanks"]]
         return "\n  ".join([answer["filled"], *blanks])
     if "verdict" in answer:
-        return f"{answer['verdict']} (chance that it follows {answer['chance_that_it_follows']:.1%})"
+        return f"{answer['verdict']} (chance that it follows {answer['next_sentence_probability']:.1%})"
     if "pseudo_log_likelihood" in answer:
-        tokens = " ".join(f"{token['token']} {token['log_chance']:.2f}" for token in answer["tokens"])
+        tokens = " ".join(f"{token['token']} {token['log_probability']:.2f}" for token in answer["tokens"])
         return f"pseudo-log-likelihood {answer['pseudo_log_likelihood']:.2f} nats: {tokens}"
     if "cosine" in answer:
         return f"cosine {answer['cosine']:.4f}"

@@ -52,8 +52,8 @@ def main(arguments: list[str]) -> int:
     progress.verbose = options.verbose
     check_seed(options.seed)
     budget = seconds(options.budget)
-    asks = asked(options)
-    out = Path(options.out) if options.out else Path("runs") / f"climb-{name_of(options, asks)}"
+    example_kind = asked(options)
+    out = Path(options.out) if options.out else Path("runs") / f"climb-{name_of(options, example_kind)}"
     check(out, options)
     from stairs.climb.compilation import compile_kernels, warm_up
     from stairs.climb.experiment import Ground, Plans, parted, without_held_out
@@ -68,21 +68,22 @@ def main(arguments: list[str]) -> int:
     compile_kernels()  # ahead of the clock, once for this machine
     steps = [step.strip() for step in options.steps.split(",")] if options.steps else None
     began = time.monotonic()
-    labelled = examples(options, asks)
-    parts = parted(labelled, asks, options.seed, most_translated(budget), most=options.most, column=options.group) if labelled else {}
+    labelled = examples(options, example_kind)
+    parts = parted(labelled, example_kind, options.seed, most_translated(budget), most=options.most, column=options.group) if labelled else {}
     corpus: Any = corpus_from(options.corpus, options) if options.corpus else PythonProse()
-    if labelled and asks != "translate":  # those that translate read no corpus
+    if labelled and example_kind != "translate":  # those that translate read no corpus
         corpus = without_held_out(corpus, parts, embedded=options.labels is None)
-    chosen = choose_metric(asks, labelled, options.metric) if labelled else ""
+    chosen = choose_metric(example_kind, labelled, options.metric) if labelled else ""
     ground = Ground(
-        lambda step: build(corpus, spec_from(options, step)), out, "" if asks == "translate" else corpus.content_hash, options.seed, options.order,
-        megabytes=0.0 if asks == "translate" else text_size(corpus) / 1e6, like=Path(options.like) if options.like else None,
+        lambda step: build(corpus, spec_from(options, step)), out, "" if example_kind == "translate" else corpus.content_hash, options.seed,
+            options.order,
+        megabytes=0.0 if example_kind == "translate" else text_size(corpus) / 1e6, like=Path(options.like) if options.like else None,
         plans=plans_in(Path(options.like)) if options.like else Plans(), cut=pairs.spec_of(options, "transformer", options.labels is None),
         metric=chosen, left_out=getattr(corpus, "left_out", {}), **parts,
     )  # fmt: skip
     said = shlex.join(["stairs", "climb", *arguments])
     with held(out):
-        others = adopted(options, asks, out)
+        others = adopted(options, example_kind, out)
         warming = time.monotonic()
         warm_up(steps or ())
         began += time.monotonic() - warming  # which no budget is to pay for
@@ -115,9 +116,9 @@ def asked(options: Climb) -> str:
     return task
 
 
-def name_of(options: Climb, asks: str) -> str:
+def name_of(options: Climb, example_kind: str) -> str:
     """What is climbed on."""
-    if asks == "translate":
+    if example_kind == "translate":
         return Path(options.labels).name.split(".")[0] if options.labels else NUMBERS
     return Path(options.corpus[0]).name.split(".")[0] if options.corpus else "python"
 
@@ -137,18 +138,18 @@ def check(out: Path, options: Climb) -> None:
     NGramConfig(vocab_size=0, order=options.order)  # refuses an order it cannot have
 
 
-def examples(options: Climb, asks: str) -> list[Any]:
+def examples(options: Climb, example_kind: str) -> list[Any]:
     """The labelled ones, or the embedded ones if there is no corpus either."""
     if options.labels is None:
         if options.group is not None:
             raise BadInput(f"--group {options.group} names a column of labelled examples; give some with --labels")
-        return [] if options.corpus else embedded(asks)
+        return [] if options.corpus else embedded(example_kind)
     from stairs.text.labelled import read
 
-    return list(read(options.labels, asks, columns=options.columns, encoding=options.encoding, group=options.group).examples)
+    return list(read(options.labels, example_kind, columns=options.columns, encoding=options.encoding, group=options.group).examples)
 
 
-def embedded(asks: str) -> list[Any]:
+def embedded(example_kind: str) -> list[Any]:
     """Labels that the Python installation holds, or that are made by rule."""
     from stairs.text.embedded import python_prose
     from stairs.text.embedded.number_names import number_pairs
@@ -157,16 +158,16 @@ def embedded(asks: str) -> list[Any]:
         "classify": python_prose.packages, "compare": python_prose.describes, "tag": python_prose.parameters,
         "translate": lambda: number_pairs(NUMBERS),
     }  # fmt: skip
-    if asks not in found:
-        raise BadInput(f"--task {asks} needs --labels: without a file there are examples for {', '.join(found)}")
-    return found[asks]()
+    if example_kind not in found:
+        raise BadInput(f"--task {example_kind} needs --labels: without a file there are examples for {', '.join(found)}")
+    return found[example_kind]()
 
 
-def adopted(options: Climb, asks: str, out: Path) -> list[str]:
+def adopted(options: Climb, example_kind: str, out: Path) -> list[str]:
     """The runs of weights that others have trained; an installed package becomes a run first."""
     from stairs.formats import packages
 
-    if options.labels is None or asks == "translate" or (options.steps and not options.adopted):
+    if options.labels is None or example_kind == "translate" or (options.steps and not options.adopted):
         return []
     found = []
     for name in options.adopted or [name for name in packages.WEIGHTS if packages.installed(name)]:

@@ -67,7 +67,7 @@ def vectors(task: Any, options: Convert) -> tuple[dict[str, Any], str]:
     from stairs.formats import file_round_trip
     from stairs.formats.word_vectors import vector_writer
 
-    if task.name != "window":
+    if task.name != "word-vectors":
         raise unfit(task, options, "word vectors")
     if getattr(task.model.config, "characters", ""):
         say(f"{options.format} has no place for character n-grams: there, words outside the vocabulary have no vector")
@@ -101,13 +101,13 @@ def folder(task: Any, options: Convert) -> tuple[dict[str, Any], str]:
 
     from stairs.formats.huggingface.round_trip import of_folder
     from stairs.formats.output import new_folder
-    from stairs.tasks.parts.indexed import Beside
+    from stairs.tasks.parts.indexed import Indexed
 
     writer = {"huggingface": "transformers_folder", "sentence-transformers": "sentence_transformers"}[options.format]
     form, model = import_module(f"stairs.formats.huggingface.{writer}"), getattr(task, "model", None)
-    if model is None or not model.can("encode") or task.name == "window":
+    if model is None or not model.can("encode") or task.name == "word-vectors":
         raise unfit(task, options, "bert, gpt and transformer runs" if options.format == "huggingface" else "bert runs")
-    if isinstance(task, Beside):
+    if isinstance(task, Indexed):
         say(f"only the encoder is written: what this run keeps for the task {task.name} has no place in {options.format}")
         task = task.encoder
     with new_folder(options.out) as aside:
@@ -117,4 +117,4 @@ def folder(task: Any, options: Convert) -> tuple[dict[str, Any], str]:
 
 
 def unfit(task: Any, options: Convert, fit: str) -> Unsupported:
-    return Unsupported(f"{options.run} holds a {task.step} run with the task {task.name}; only {fit} can be written as {options.format}")
+    return Unsupported(f"{options.run} holds a {task.model_name} run with the task {task.name}; only {fit} can be written as {options.format}")

@@ -33,10 +33,10 @@ def main(arguments: list[str]) -> int:
     task = load(options.run)
     if options.long_text is not None:
         if not hasattr(task, "long_text"):
-            raise Unsupported(f"--long-text is for bert runs, and {options.run} is one of {task.step}")
+            raise Unsupported(f"--long-text is for bert runs, and {options.run} is one of {task.model_name}")
         task.long_text = task.vector_part = options.long_text
     if options.precision is not None:
-        task = task.quickened(options.precision)
+        task = task.for_inference(options.precision)
     encode = None if options.layer is None else of_layer(task.model, options.layer)
     if options.tokens:
         found = task.token_vectors(texts, encode)

@@ -31,22 +31,22 @@ def main(arguments: list[str]) -> int:
     from stairs.training.run import load
 
     task: Any = load(options.run)
-    if task.asks != "translate" and (options.second or options.beams is not None):
+    if task.example_kind != "translate" and (options.second or options.beams is not None):
         raise BadInput(f"{options.run} does not translate, so it takes one file and no --beams")
-    asked = questions(options) if task.name == "window" else None
+    asked = questions(options) if task.name == "word-vectors" else None
     if asked is not None:
-        from stairs.tasks.word_benchmarks import evaluate
+        from stairs.tasks.word_benchmarks import evaluate_benchmark
 
-        measured = evaluate(task, asked)
-    elif task.asks == "translate":
+        measured = evaluate_benchmark(task, asked)
+    elif task.example_kind == "translate":
         from stairs.commands.pairs import read_pairs
 
-        how = {} if options.beams is None else {"beams": options.beams}
+        how = {} if options.beams is None else {"beam_size": options.beams}
         measured = task.evaluate(read_pairs((options.file, *options.second), options.columns, options.encoding), **how)
-    elif task.asks:
+    elif task.example_kind:
         from stairs.text.labelled import read
 
-        measured = task.evaluate(read(options.file, task.asks, columns=options.columns, encoding=options.encoding).examples)
+        measured = task.evaluate(read(options.file, task.example_kind, columns=options.columns, encoding=options.encoding).examples)
     elif task.name == "encode" or is_pairs(options):
         from stairs.tasks import Similar
         from stairs.text.labelled import read
@@ -60,7 +60,7 @@ def main(arguments: list[str]) -> int:
     sections = measured.pop("sections", {})
     width = max(map(len, sections), default=0)
     for name, part in sections.items():
-        print(row(f"{name:{width}}", part["accuracy"], f"{part['covered']} of {part['asked']} covered"))
+        print(row(f"{name:{width}}", part["accuracy"], f"{part['covered']} of {part['total']} covered"))
     for name, value in measured.items():
         print(row(f"{name.replace('_', ' '):{width}}", value))
     return 0
@@ -88,10 +88,10 @@ def questions(options: Score) -> Any:
     """Analogies or word similarities, if the file holds such."""
     if options.file == "-" or not os.path.isfile(options.file):
         return None
-    from stairs.tasks.word_benchmarks import questions_in
+    from stairs.tasks.word_benchmarks import read_benchmark
     from stairs.text.encoding import decode_stream
 
     with opened(options.file, "give a text file") as file:
         if os.path.getsize(options.file) > LARGEST:
             return None
-        return questions_in("".join(decode_stream(file, options.encoding, options.file)).split("\n"), options.file, options.columns)
+        return read_benchmark("".join(decode_stream(file, options.encoding, options.file)).split("\n"), options.file, options.columns)

@@ -72,12 +72,12 @@ def run(options: Any) -> int:
     if options.json:
         show({"run": str(out), **measured})
     else:
-        found = measured[task.watched]
+        found = measured[task.monitor]
         interval = f"{found['low']:.4f} to {found['high']:.4f}"
         also = f", perplexity {measured['perplexity']['value']:.2f}" if "perplexity" in measured else ""
         also += f", backwards {measured['backward_perplexity']['value']:.2f}" if "backward_perplexity" in measured else ""
-        also += f", BLEU {measured['bleu']['value']:.2f}, {measured['exact']['value']:.1%} exact" if "bleu" in measured else ""
-        print(f"{out}: {found['value']:.4f} {task.watched.replace('_', ' ')} on test text ({interval}){also}")
+        also += f", BLEU {measured['bleu']['value']:.2f}, {measured['exact_match']['value']:.1%} exact" if "bleu" in measured else ""
+        print(f"{out}: {found['value']:.4f} {task.monitor.replace('_', ' ')} on test text ({interval}){also}")
     return 0
 
 
@@ -156,13 +156,13 @@ def prepared_pairs(options: Any, out: Path) -> tuple[Any, Any, Path]:
     config_of(options, vocab_size=0)
     settled_for(options)
     train, validation, test = pairs.divided(options)
-    from stairs.tasks.parts.supervised import Examples
+    from stairs.tasks.parts.supervised import LabelledSplits
     from stairs.text.tokenizers.tokenizer import Tokenizer
 
     tokenizer = kept_tokenizer(options, out) or Tokenizer.train(spec, lambda: ([pair.source, pair.target] for pair in train))
     task = untrained(options, tokenizer)
     task.backwards = options.backwards
-    return task, Examples(train, validation, test=test), out
+    return task, LabelledSplits(train, validation, test=test), out
 
 
 def untrained(options: Any, tokenizer: Any) -> Any:

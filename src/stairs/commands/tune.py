@@ -19,11 +19,11 @@ from stairs.training.run_lock import check_run
 
 ABOUT = """Teach a run a task from labelled examples: classify (a label for a text), compare (a label or a score for two), tag (a tag for each word),
 span (where a passage answers a question), sense (the meaning of a word), or similar (the nearest of the texts of a file, one a line, or of those
-of a labelled file). In place of a run, `words` and `ngram` learn to classify from the examples alone. Columns and labels are found out and printed. A
+of a labelled file). In place of a run, `tfidf` and `ngram` learn to classify from the examples alone. Columns and labels are found out and printed. A
 tenth of the examples is held out for validation: it chooses the best weights on the way. Another tenth is the test part, judged once at the end.
 --dev and --test name files for them instead. Examples of one document, passage or --group stay together."""
 NAMES = {**TAUGHT, "sense": "sense", "similar": "similar"}
-WITHOUT_A_RUN = ("words", "ngram")
+WITHOUT_A_RUN = ("tfidf", "ngram")
 HELD_OUT = 0.1  # of the examples, for each part that no file is given for
 PARTS = {"dev": "the validation examples", "test": "the test examples"}
 MOST_PASSES = 10_000
@@ -32,7 +32,7 @@ MOST_LABELS = 24  # in a table for people
 
 @dataclass(frozen=True)
 class Tune(TrainingOptions, Transfer, Guessing, Common):
-    run: Positional[str] = ""  # a run folder whose step encodes; or words, or ngram
+    run: Positional[str] = ""  # a run folder whose step encodes; or tfidf, or ngram
     labels: Positional[str] = ""  # a file of labelled examples
     task: Literal["classify", "compare", "tag", "span", "sense", "similar"] | None = None  # found out if not given
     columns: str | None = None  # which are meant, by name or number, as text=review,label=stars
@@ -43,7 +43,8 @@ class Tune(TrainingOptions, Transfer, Guessing, Common):
     transfer: Way = "auto"  # what learns: everything, the top blocks, or the head alone (frozen, features); auto: for few examples full or features
     head: Literal["auto", "bi-encoder", "cross-encoder"] = "auto"  # scores of pairs: through the cosine of two vectors, or by reading both at once
     adapt: float = 0.0  # passes of pretraining over the examples' own texts before the task is learnt; 10 are usual
-    metric: str | None = None  # what chooses the best weights: accuracy, macro_f1, spearman, pearson, f1 or exact; the task's first if not given
+    # what chooses the best weights: accuracy, macro_f1, spearman, pearson, f1 or exact_match; the task's first if not given
+    metric: str | None = None
     encoding: str | None = None  # of the files
     out: str | None = None  # run folder; runs/LABELS-TASK-STEP if not given
 
@@ -51,29 +52,29 @@ class Tune(TrainingOptions, Transfer, Guessing, Common):
 def main(arguments: list[str]) -> int:
     options = parse(Tune, arguments, "tune", ABOUT)
     check(options)
-    asks = options.task or found_out(options)
-    if options.metric is not None and asks not in TAUGHT:
-        raise BadInput(f"--metric {options.metric} chooses between the metrics of {', '.join(TAUGHT)}; {asks} has one only: leave it out")
-    if asks == "similar":
+    example_kind = options.task or found_out(options)
+    if options.metric is not None and example_kind not in TAUGHT:
+        raise BadInput(f"--metric {options.metric} chooses between the metrics of {', '.join(TAUGHT)}; {example_kind} has one only: leave it out")
+    if example_kind == "similar":
         return remember(options)
-    given = {name: list(examples(path, asks, options)) for name, path in files_of(options)}
+    given = {name: list(examples(path, example_kind, options)) for name, path in files_of(options)}
     train, dev, test = divided(given, options)
-    task, out, measured = (counted if options.run in WITHOUT_A_RUN or asks == "sense" else learned)(asks, train, dev, options)
+    task, out, measured = (counted if options.run in WITHOUT_A_RUN or example_kind == "sense" else learned)(example_kind, train, dev, options)
     if not measured:  # a worker that only computed
         return 0
-    from stairs.tasks.baseline_comparison import alternatives, judge_beside
+    from stairs.tasks.baseline_comparison import evaluate_with_baselines, train_baselines
     from stairs.tasks.metrics import choose_metric
     from stairs.training.run import load
 
     source = task if options.run in WITHOUT_A_RUN else load(options.run)
-    metric = choose_metric(asks, train, options.metric) if asks in TAUGHT else ""
-    others = alternatives(train, source) if metric else {}
-    judged = {part: judge_beside(task, own, others, metric) for part, own in (("dev", dev), ("test", test))}
+    metric = choose_metric(example_kind, train, options.metric) if example_kind in TAUGHT else ""
+    others = train_baselines(train, source) if metric else {}
+    judged = {part: evaluate_with_baselines(task, own, others, metric) for part, own in (("dev", dev), ("test", test))}
     return reported(out, {**judged, "dev": {**measured, **judged["dev"]}}, options)
 
 
 def reported(out: Path, judged: dict[str, Any], options: Tune) -> int:
-    from stairs.tasks.baseline_comparison import verdict
+    from stairs.tasks.baseline_comparison import baseline_warnings
 
     write_json(out / "report.json", judged)
     if options.json:
@@ -82,7 +83,7 @@ def reported(out: Path, judged: dict[str, Any], options: Tune) -> int:
     for name, found in judged.items():
         print(f"{out}: {told(found)} on {PARTS[name]}")
     name, found = list(judged.items())[-1]
-    for line in (*verdict(found, PARTS[name]), *mixes(found), *table(found)):
+    for line in (*baseline_warnings(found, PARTS[name]), *mixes(found), *table(found)):
         print(line)
     return 0
 
@@ -100,21 +101,21 @@ def check(options: Tune) -> None:
 def found_out(options: Tune) -> str:
     from stairs.text.labelled import guess_task
 
-    asks = guess_task(options.labels, options.encoding, options.columns)
-    if asks not in NAMES:
-        raise BadInput(f"{options.labels} holds examples for {asks}, which stairs tune does not teach; there are {', '.join(NAMES)}")
-    return asks
+    example_kind = guess_task(options.labels, options.encoding, options.columns)
+    if example_kind not in NAMES:
+        raise BadInput(f"{options.labels} holds examples for {example_kind}, which stairs tune does not teach; there are {', '.join(NAMES)}")
+    return example_kind
 
 
 def files_of(options: Tune) -> list[tuple[str, str]]:
     return [(name, path) for name, path in (("train", options.labels), ("dev", options.dev), ("test", options.test)) if path]
 
 
-def examples(path: str, asks: str, options: Tune) -> Any:
+def examples(path: str, example_kind: str, options: Tune) -> Any:
     from stairs.text.labelled import read
 
     group = options.group if path == options.labels else None
-    return read(path, asks, columns=options.columns, encoding=options.encoding, group=group).examples
+    return read(path, example_kind, columns=options.columns, encoding=options.encoding, group=group).examples
 
 
 def divided(given: dict[str, list[Any]], options: Tune) -> tuple[list[Any], list[Any], list[Any]]:
@@ -138,54 +139,55 @@ def divided(given: dict[str, list[Any]], options: Tune) -> tuple[list[Any], list
     return given["train"], given["dev"], given["test"]
 
 
-def learned(asks: str, train: list[Any], dev: list[Any], options: Tune) -> tuple[Any, Path, dict[str, Any]]:
+def learned(example_kind: str, train: list[Any], dev: list[Any], options: Tune) -> tuple[Any, Path, dict[str, Any]]:
     """By `fit`, on top of a run."""
     from stairs.tasks import TASKS
     from stairs.tasks.metrics import choose_metric
     from stairs.tasks.parts.feature_cache import weights_hash
-    from stairs.tasks.parts.supervised import Examples
-    from stairs.tasks.parts.tuning_candidates import ways_to_learn
+    from stairs.tasks.parts.supervised import LabelledSplits
+    from stairs.tasks.parts.tuning_candidates import tuning_candidates
     from stairs.training.run import load
     from stairs.training.selection import Candidate, fit_best
     from stairs.training.tuning import adapt, adapted_folder, new_task
 
     source = load(options.run)
-    metric = choose_metric(asks, train, options.metric)
-    out = folder_of(NAMES[asks], source.step, options)
+    metric = choose_metric(example_kind, train, options.metric)
+    out = folder_of(NAMES[example_kind], source.model_name, options)
     if options.adapt:
-        source = adapt(source, Examples(train, dev, weights_hash(source.model)), out, training_of(options), options.adapt)
+        source = adapt(source, LabelledSplits(train, dev, weights_hash(source.model)), out, training_of(options), options.adapt)
         if source is None:
             return None, out, {}
     transfer = Transfer(**{field.name: getattr(options, field.name) for field in dataclasses.fields(Transfer)})
-    ways = ways_to_learn(TASKS[NAMES[asks]], source, train, dev, transfer, options.head, options.fork is not None)
+    ways = tuning_candidates(TASKS[NAMES[example_kind]], source, train, dev, transfer, options.head, options.fork is not None)
     place = adapted_folder(out) if options.adapt else options.run
     candidates = [Candidate(way.name, way.cost, partial(new_task, way, place, train, metric)) for way in ways]
-    measured = fit_best(candidates, Examples(train, dev, weights_hash(source.model)), out, training_of(options))
+    measured = fit_best(candidates, LabelledSplits(train, dev, weights_hash(source.model)), out, training_of(options))
     return load(out) if measured else None, out, measured  # the best of it, not the last
 
 
-def counted(asks: str, train: list[Any], dev: list[Any], options: Tune) -> tuple[Any, Path, dict[str, Any]]:
+def counted(example_kind: str, train: list[Any], dev: list[Any], options: Tune) -> tuple[Any, Path, dict[str, Any]]:
     """At once: what needs no gradients."""
-    from stairs.tasks import ByNGram, ByWords, Sense
+    from stairs.tasks import NGramClassifier, Sense, TfidfClassifier
     from stairs.tasks.metrics import choose_metric
-    from stairs.tasks.parts.supervised import Examples
+    from stairs.tasks.parts.supervised import LabelledSplits
     from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
     from stairs.training.one_pass import learn_at_once
     from stairs.training.run import load
 
-    if options.run in WITHOUT_A_RUN and asks != "classify":
-        raise Unsupported(f"{options.run} learns to classify alone; for {asks} give a run whose step encodes")
-    settings = {"seed": options.seed, "data": Examples(train, dev).manifest, "task": asks, "source": options.run, "layers": options.layers}
-    if asks == "classify":
-        settings["metric"] = choose_metric(asks, train, options.metric)
+    if options.run in WITHOUT_A_RUN and example_kind != "classify":
+        raise Unsupported(f"{options.run} learns to classify alone; for {example_kind} give a run whose step encodes")
+    settings = {"seed": options.seed, "data": LabelledSplits(train, dev).manifest, "task": example_kind, "source": options.run,
+        "layers": options.layers}
+    if example_kind == "classify":
+        settings["metric"] = choose_metric(example_kind, train, options.metric)
 
     def learn() -> Any:
-        if asks == "sense":
-            return Sense.learned(train, load(options.run), options.layers)
+        if example_kind == "sense":
+            return Sense.train(train, load(options.run), options.layers)
         words = Tokenizer.train(TokenizerSpec(kind="words"), lambda: ([example.text] for example in train))
-        return ByWords.learned(train, words) if options.run == "words" else ByNGram.learned(train, words)
+        return TfidfClassifier.train(train, words) if options.run == "tfidf" else NGramClassifier.train(train, words)
 
-    out = folder_of(asks, Path(options.run).name, options)
+    out = folder_of(example_kind, Path(options.run).name, options)
     measured = learn_at_once(out, settings, learn, lambda task: task.evaluate(dev))
     return load(str(out)), out, measured
 
@@ -194,12 +196,12 @@ def remember(options: Tune) -> int:
     """The vectors of all texts of a file, to look in."""
     from stairs.commands.flags import texts_from
     from stairs.tasks import Similar
-    from stairs.tasks.parts.adapt import texts_of
+    from stairs.tasks.parts.adapt import unique_texts
     from stairs.training.one_pass import learn_at_once
     from stairs.training.run import load
 
     table = Path(options.labels).suffix.lower() in TABLES
-    texts = texts_of(list(examples(options.labels, "classify", options))) if table else list(dict.fromkeys(texts_from((), options.labels)))
+    texts = unique_texts(list(examples(options.labels, "classify", options))) if table else list(dict.fromkeys(texts_from((), options.labels)))
     texts = texts[: options.most]
     out = folder_of("similar", Path(options.run).name, options)
     corpus = hashlib.sha256("\n".join(texts).encode()).hexdigest()
@@ -229,7 +231,7 @@ def mixes(found: dict[str, Any]) -> list[str]:
     lines = []
     for mix in found.get("mix", []):
         shares = ", ".join(f"{share:.2f} of layer {layer}" for layer, share in mix["layers"].items())
-        lines.append(f"it reads {shares}, times {mix['gamma']:.2f}{'' if mix['learnt'] else '; these shares were not learnt'}")
+        lines.append(f"it reads {shares}, times {mix['gamma']:.2f}{'' if mix['is_trained'] else '; these shares were not learnt'}")
     return lines
 
 

@@ -73,7 +73,7 @@ def of_head(task: Any, found: Read, layer: int, head: int) -> np.ndarray:
 
 def check_head(task: Any, head: int, heads: int) -> int:
     if not -heads <= head < heads:
-        raise BadInput(f"{task.step} has no head {head}; each layer has {heads}, numbered from 0")
+        raise BadInput(f"{task.model_name} has no head {head}; each layer has {heads}, numbered from 0")
     return head
 
 

@@ -29,21 +29,21 @@ def reasons(task: Any, text: str) -> Data:
         raise BadInput(f"{preview(text)} has {len(spans)} words, and leaving one out must leave something; give a longer text")
     pieces = [(spans[start][0], spans[stop - 1][1]) for start, stop in grouped(len(spans), PIECES)]
     asked = [text, *(without(text, start, end) for start, end in pieces)]
-    chances = [row for at in range(0, len(asked), TEXTS_AT_ONCE) for row in task.chances(asked[at : at + TEXTS_AT_ONCE]).tolist()]
-    whole, *others = chances
+    probabilities = [row for at in range(0, len(asked), TEXTS_AT_ONCE) for row in task.probabilities(asked[at : at + TEXTS_AT_ONCE]).tolist()]
+    whole, *others = probabilities
     best = whole.index(max(whole))
     odds = log_odds(whole, best)
     found = [
         {"word": text[start:end], "start": start, "end": end, "fall": whole[best] - other[best], "log_odds": odds - log_odds(other, best)}
         for (start, end), other in zip(pieces, others, strict=True)
     ]
-    return {"text": text, "label": task.labels[best], "chance": whole[best], "words": found}
+    return {"text": text, "label": task.labels[best], "probability": whole[best], "words": found}
 
 
-def log_odds(chances: list[float], best: int) -> float:
+def log_odds(probabilities: list[float], best: int) -> float:
     """ln of the chance of one label to that of all others, which still moves where the chance itself is as good as 1."""
-    others = sum(chance for number, chance in enumerate(chances) if number != best)
-    return math.log(max(chances[best], RAREST) / max(others, RAREST))
+    others = sum(probability for number, probability in enumerate(probabilities) if number != best)
+    return math.log(max(probabilities[best], RAREST) / max(others, RAREST))
 
 
 def words_of(text: str) -> list[tuple[int, int]]:

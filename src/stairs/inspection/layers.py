@@ -26,11 +26,12 @@ def layers(task: Any, text: str, *, second: str | None = None) -> Data:
 
 def mix(task: Any, text: str = "") -> Data:
     """gamma and the share of each layer, of each place where the task mixes them."""
-    found = task.reading.weights()
+    found = task.feature_extractor.weights()
     if not found:
-        raise Unsupported(f"this {task.name} run of {task.step} reads one layer and mixes none; tune with --layers all")
+        raise Unsupported(f"this {task.name} run of {task.model_name} reads one layer and mixes none; tune with --layers all")
     mixes = [
-        {"gamma": one["gamma"], "learnt": one["learnt"], "shares": [{"layer": layer, "share": share} for layer, share in one["layers"].items()]}
+        {"gamma": one["gamma"], "is_trained": one["is_trained"], "shares": [{"layer": layer, "share": share} for layer,
+            share in one["layers"].items()]}
         for one in found
     ]
     return {"mixes": mixes}

@@ -41,7 +41,7 @@ def nearest(task: Any, text: str, *, labels: str = "", top: int = 10) -> Data:
     found = [{"text": own.text, "label": own.label, "cosine": cosine, "where": Path(own.where).name} for own, cosine in best]
     said = task.answer(text)
     cut = f"{Path(labels).name} has {len(examples)} different texts; {len(compared)} from all parts of it were compared" if step > 1 else None
-    return noted({"text": text, "label": said["label"], "chance": said["chances"][said["label"]], "near": found}, cut)
+    return noted({"text": text, "label": said["label"], "probability": said["probabilities"][said["label"]], "near": found}, cut)
 
 
 def written(labels: str) -> Key:

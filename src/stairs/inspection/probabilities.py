@@ -12,7 +12,7 @@ def backoff(task: Any, text: str) -> Data:
     ids = ids_of(task, text)
     scores, orders = (found[0].tolist() for found in task.model.look_up(task.batch([ids])))
     rows = zip(named(task, ids), orders, scores, strict=True)
-    found = [{"token": token, "order": order, "chance": math.exp(score), "bits": -score / math.log(2)} for token, order, score in rows]
+    found = [{"token": token, "order": order, "probability": math.exp(score), "bits": -score / math.log(2)} for token, order, score in rows]
     return {"text": text, "order": task.model.config.order, "tokens": found}
 
 
@@ -24,26 +24,26 @@ def surprise(task: Any, text: str) -> Data:
     most = room(task)
     kept = ids if most is None else ids[: most - 1]
     scores = (task.model.log_likelihood(task.batch([kept]))[0] / math.log(2)).tolist()
-    cut = f"{task.step} reads {most} tokens at once; those behind were left out" if len(kept) < len(ids) else None
+    cut = f"{task.model_name} reads {most} tokens at once; those behind were left out" if len(kept) < len(ids) else None
     return noted({"text": text, "tokens": with_bits(named(task, kept), scores)[: None if cut is None else -1]}, cut)
 
 
 def among_all(task: Any, text: str, ids: list[int]) -> Data:
     """Bits of each token when it alone is left out."""
-    cut, end = None, places(task.tokenizer, text, ids)[min(len(ids), task.room) - 1][1]
-    if len(ids) > task.room:
-        cut, text = f"{task.step} reads {task.room} tokens at once; those behind were left out", text[:end]
+    cut, end = None, places(task.tokenizer, text, ids)[min(len(ids), task.max_tokens) - 1][1]
+    if len(ids) > task.max_tokens:
+        cut, text = f"{task.model_name} reads {task.max_tokens} tokens at once; those behind were left out", text[:end]
     found = task.pseudo_log_likelihood(text)
-    scores = [token["log_chance"] / math.log(2) for token in found["tokens"]]
+    scores = [token["log_probability"] / math.log(2) for token in found["tokens"]]
     tokens = [spelled(task.tokenizer, i) for i in ids_of(task, text)]
-    return noted({"text": text, "measured_as": found["measured_as"], "tokens": with_bits(tokens, scores)}, cut)
+    return noted({"text": text, "measure": found["measure"], "tokens": with_bits(tokens, scores)}, cut)
 
 
 def following(task: NextToken, text: str, *, top: int = 10) -> Data:
     """The likeliest next tokens."""
     most, ids = room(task), task.tokenizer.encode(text)
     prompt, _ = task.tokenizer.marked(ids if most is None else ids[-(most - 1) :])
-    named = (({"token": shown(task, entry.pop("token")), "chance": entry.pop("probability")}, entry) for entry in task.next_tokens(prompt, top))
+    named = (({"token": shown(task, entry.pop("token")), "probability": entry.pop("probability")}, entry) for entry in task.next_tokens(prompt, top))
     return {"text": text, "next": [{**found, **rest} for found, rest in named]}
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import torch
 
 from stairs.errors import BadInput, Unsupported, preview
-from stairs.tasks.parts.rows import Form
+from stairs.tasks.parts.rows import InputFormat
 from stairs.text.batch import Batch
 from stairs.text.tokenizers.bulk_encoding import BYTE_LETTERS
 
@@ -31,17 +31,17 @@ def ids_of(task: Any, text: str) -> list[int]:
 
 def read(task: Any, text: str, second: str | None = None) -> Read:
     """[CLS] text, and [SEP] behind it for whoever does not go on writing; with `second`, both texts in one row."""
-    tokenizer, form = task.tokenizer, Form(task.tokenizer, room(task), "head")
+    tokenizer, form = task.tokenizer, InputFormat(task.tokenizer, room(task), "head")
     if second is None:
-        row = form.one(ids_of(task, text))
+        row = form.encode_one(ids_of(task, text))
         ids = row.ids[:-1] if task.name == "next-token" else row.ids
     else:
         if not task.model.reads_pairs or task.name == "next-token":
-            raise Unsupported(f"a {task.name} run of {task.step} does not read two texts at once; leave --second out")
-        row = form.two(ids_of(task, text), ids_of(task, second))
+            raise Unsupported(f"a {task.name} run of {task.model_name} does not read two texts at once; leave --second out")
+        row = form.encode_pair(ids_of(task, text), ids_of(task, second))
         ids = row.ids
     batch = Batch(torch.tensor([ids]), torch.ones(1, len(ids), dtype=torch.bool), segments=torch.tensor([row.segments[: len(ids)]]))
-    cut = f"{task.step} reads {form.room} tokens at once; those behind were left out" if form.cut else None
+    cut = f"{task.model_name} reads {form.max_tokens} tokens at once; those behind were left out" if form.truncated_texts else None
     return Read([spelled(tokenizer, i) for i in ids], batch, cut)
 
 
@@ -71,7 +71,7 @@ def tokens(task: Any, text: str) -> Data:
         {"token": spelled(tokenizer, i), "start": start, "end": end, "unknown": i == tokenizer.unknown}
         for i, (start, end) in zip(ids, places(tokenizer, text, ids), strict=True)
     ]
-    return {"text": text, "cuts": [{"name": f"{task.step}, {tokenizer.spec.kind}", "tokens": found}]}
+    return {"text": text, "cuts": [{"name": f"{task.model_name}, {tokenizer.spec.kind}", "tokens": found}]}
 
 
 def beside(found: Mapping[str, Data]) -> Data:

@@ -11,14 +11,14 @@ from stairs.tasks.translate import BEAM, Translate
 
 def alignment(task: Translate, text: str, *, layer: int | None = None, head: int | None = None) -> Data:
     """The best translation, and how much each of its tokens looked at each of the text; of a Transformer also by one layer or one head."""
-    (source,) = task.encoded([text])
-    said = task.searched([source], BEAM)[0].found[0].ids
+    (source,) = task.encode_texts([text])
+    said = task.search([source], BEAM)[0].hypotheses[0].ids
     data = {"text": text, "translation": task.tokenizer.decode(said)}
     if layer is None and head is None:
         return {**data, **(task.alignment(source, said) or {})}
     blocks: Any = getattr(task.model, "decoder_blocks", None)
     if blocks is None:
-        raise Unsupported(f"{task.step} looks at the source once, without layers or heads; leave --layer and --head out")
+        raise Unsupported(f"{task.model_name} looks at the source once, without layers or heads; leave --layer and --head out")
     number = task.model.check_layer(layer or 0)
     found: list[Data | None] = []
     (weights,) = passing([blocks[number].cross_attention.weights], lambda: found.append(task.alignment(source, said)))

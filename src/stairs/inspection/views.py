@@ -31,7 +31,7 @@ def attends(task: Any) -> bool:
 
 
 def speaks(task: Any) -> bool:
-    return task.name in ("next-token", "both-ways")
+    return task.name in ("next-token", "bidirectional-lm")
 
 
 def fills(task: Any) -> bool:
@@ -43,7 +43,7 @@ def counts(task: Any) -> bool:
 
 
 def gives_labels(task: Any) -> bool:
-    return task.asks == "classify" and hasattr(task, "chances")
+    return task.example_kind == "classify" and hasattr(task, "probabilities")
 
 
 def translates(task: Any) -> bool:
@@ -55,7 +55,7 @@ def aligns(task: Any) -> bool:
 
 
 def has_words(task: Any) -> bool:
-    return task.name == "window"
+    return task.name == "word-vectors"
 
 
 def encodes(task: Any) -> bool:
@@ -80,11 +80,11 @@ LOOKS: dict[str, Look] = {
     "lines": Look(attention.lines, attends, ("layer", "head", "word", "second")),
     "heads": Look(attention.heads, attends, ("second",)),
     "layers": Look(layers.layers, lambda task: model(task) is not None and model(task).depth > 1, ("second",)),
-    "mix": Look(layers.mix, lambda task: bool(getattr(getattr(task, "reading", None), "mixes", ())), reads=False),
+    "mix": Look(layers.mix, lambda task: bool(getattr(getattr(task, "feature_extractor", None), "mixes", ())), reads=False),
     "senses": Look(layers.senses, encodes, ("word",)),
     "reasons": Look(labels.reasons, gives_labels),
     "nearest": Look(nearest.nearest, lambda task: gives_labels(task) and hasattr(task, "text_features"), ("labels", "top")),
-    "confusion": Look(labels.confusion, lambda task: task.asks in ("classify", "compare"), ("run",), reads=False),
+    "confusion": Look(labels.confusion, lambda task: task.example_kind in ("classify", "compare"), ("run",), reads=False),
 }
 
 
@@ -104,7 +104,7 @@ def look(task: Any, name: str, text: str = "", **options: Any) -> Data:
     """What a picture shows, as plain data."""
     found = chosen(name)
     if not found.suits(task):
-        raise Unsupported(f"a {task.name} run of {task.step} has nothing to show as {name}; it has {', '.join(fitting(task))}")
+        raise Unsupported(f"a {task.name} run of {task.model_name} has nothing to show as {name}; it has {', '.join(fitting(task))}")
     strange = next((option for option in options if option not in found.takes), None)
     if strange is not None:
         raise BadInput(f"--{strange} is not for {name}" + (f", which takes {', '.join(found.takes)}" if found.takes else "; leave it out"))

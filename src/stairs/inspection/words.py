@@ -74,7 +74,7 @@ def question(asked: Task, text: str) -> Question:
         vectors = [sign * unit(vector_of(task, word)) for sign, word in terms]
         return Question(plain, [spelled(task.tokenizer, word) for _, word in terms], np.sum(vectors, 0))
     if task.tokenizer.id(spelled(task.tokenizer, plain)) < len(SPECIAL_TOKENS) and len(task.tokenizer.words(plain)) > 1:
-        return Question(plain, [found.spelling for found in task.known(plain)], task.vectors([plain])[0])
+        return Question(plain, [found.spelling for found in task.known_words(plain)], task.vectors([plain])[0])
     return Question(plain, [spelled(task.tokenizer, plain)], vector_of(task, plain))
 
 
@@ -132,6 +132,6 @@ def unit(vector: np.ndarray) -> np.ndarray:
 
 
 def window(task: Any) -> Any:
-    if task.name != "window":
-        raise Unsupported(f"a {task.name} run of {task.step} has no vectors of words; train cbow, skipgram or glove, or adopt a file of vectors")
+    if task.name != "word-vectors":
+        raise Unsupported(f"a {task.name} run of {task.model_name} has no word vectors; train cbow, skipgram or glove, or adopt a file of vectors")
     return task

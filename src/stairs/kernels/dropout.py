@@ -8,7 +8,8 @@ HALF = np.uint32(16)
 
 @njit(nogil=True, cache=True)
 def drawn(out, seed, other, dropped, kept):
-    """Fill `out` with `kept`, or, at about `dropped` in 2^32 of its places, with 0. The scrambling is Wellons' lowbias32, by a seed in two halves."""
+    """Fill `out` with `cached_features`, or, at about `dropped` in 2^32 of its places, with 0. The scrambling is Wellons' lowbias32, by a seed in
+    two halves."""
     zero = out.dtype.type(0)
     for place in range(len(out)):
         bits = np.uint32(np.uint32(place) + seed)  # each sum and product is cut to 32 bits again

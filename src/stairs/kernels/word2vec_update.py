@@ -141,9 +141,9 @@ def choose_some(outputs, step, word, other, bits, contexts, width, lists, half):
 def note_errors(scores, real, lists, h, rate):
     error = real * (load(lists.targets, h) - sigmoid(between(spread(-CLEAR), scores, spread(CLEAR))))
     store(lists.errors, 0, error * spread(rate))
-    chance = load(lists.luck, 0) * (spread(1.0) - without_sign(error))
-    store(lists.luck, 0, mantissa(chance))
-    store(lists.luck, LANES, load(lists.luck, LANES) + exponent(chance))
+    probability = load(lists.luck, 0) * (spread(1.0) - without_sign(error))
+    store(lists.luck, 0, mantissa(probability))
+    store(lists.luck, LANES, load(lists.luck, LANES) + exponent(probability))
 
 
 @njit(nogil=True, cache=True, forceinline=True)

@@ -153,7 +153,7 @@ class Attention(nn.Module):
         return self.output(self.mix(q, k, v, mask).transpose(1, 2).flatten(2).to(query.dtype))
 
     def memory(self, read: Tensor, real: Tensor) -> Memory:
-        """What `forward` would compute of `read` (B, S, D) each time, once. In each row `real` comes first."""
+        """What `forward` would compute of `prefill` (B, S, D) each time, once. In each row `real` comes first."""
         return Memory(self.key(read).to(kept_in(read)), self.value(read).to(kept_in(read)), real.sum(1), self.heads)
 
     def among(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:

@@ -85,11 +85,11 @@ def surprise_and_chances(hidden: Tensor, weight: Tensor, bias: Tensor | None, ta
     """-ln p(target) (N,), or the mean of -ln p over what is wanted, and p of all words (N, V)."""
     logits = linear(hidden, weight, None if bias is None else bias.to(hidden.dtype)).float()
     wanted, top = logits.gather(-1, targets[:, None])[:, 0], logits.amax(-1)
-    chances = logits.softmax(-1)
-    everything = top - chances.amax(-1).log()  # ln of the sum of exp(logits), in half the time of logsumexp
+    probabilities = logits.softmax(-1)
+    everything = top - probabilities.amax(-1).log()  # ln of the sum of exp(logits), in half the time of logsumexp
     if smoothing:
         wanted = (1 - smoothing) * wanted + smoothing * logits.mean(-1)
-    return everything - wanted, chances
+    return everything - wanted, probabilities
 
 
 def sampled_surprise(

@@ -205,7 +205,7 @@ class Translator(Speaker):
 
     def opened(self, source: Batch, rows: int = 1, length: int | None = None) -> Any:
         """The state before the first token is said, with room for so many `rows` for each source, one after the other, of so many tokens each;
-        `chosen` makes them more than one, all at once."""
+        `choose_words` makes them more than one, all at once."""
         raise AssertionError("each translator has its own")
 
     def alignment(self, batch: Batch) -> Tensor | None:

@@ -45,7 +45,7 @@ class ELMo(Model):
     """Two language models, three vectors for each word."""
 
     name = "elmo"
-    pretrains_with = "both-ways"
+    pretrains_with = "bidirectional-lm"
     reads_letters = True
     reads_context = True
     reads_end = True

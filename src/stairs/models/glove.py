@@ -46,7 +46,7 @@ class GloVe(Model):
 
     name = "glove"
     learns_by = "sweeping"
-    pretrains_with = "window"
+    pretrains_with = "word-vectors"
     learning_rate = 0.05
     schedule = "constant"  # AdaGrad has its own
     repeatable = True

@@ -38,7 +38,7 @@ OFFSET = 0.25  # the bias with which the last norm begins: small, since all vect
 
 @dataclass
 class Reading:
-    """What has been read, (B, capacity), and its keys and values; `step` and `read` fill it further, so it is used once."""
+    """What has been read, (B, capacity), and its keys and values; `step` and `prefill` fill it further, so it is used once."""
 
     ids: Tensor
     real: Tensor
@@ -167,7 +167,7 @@ class GPT(Speaker):
         return Reading(ids, torch.zeros_like(ids, dtype=torch.bool), caches)
 
     def reread(self, state: Reading, kept: int) -> Reading:
-        """The last `kept` columns of a full context, read afresh from the first place on."""
+        """The last `cached_features` columns of a full context, read afresh from the first place on."""
         again = self.opened(len(state.ids))
         if kept:
             columns = slice(state.length - kept, state.length)

@@ -40,7 +40,7 @@ OFFSET = 1.0  # the bias with which the decoder's last norm begins
 
 @dataclass
 class Saying:
-    """A sentence that is being said, after a while in several ways at once, as a beam does; the ways are positions of one row. `read` fills it
+    """A sentence that is being said, after a while in several ways at once, as a beam does; the ways are positions of one row. `prefill` fills it
     further, so it is used once."""
 
     caches: list[Ways]  # of each block of the decoder

@@ -29,7 +29,7 @@ class Vectors(Model):
 
     name = "vectors"
     learns_by = "adoption"
-    pretrains_with = "window"
+    pretrains_with = "word-vectors"
 
     def __init__(self, config: VectorsConfig) -> None:
         super().__init__(config)

@@ -48,7 +48,7 @@ class Word2Vec(Model):
     """An embedding matrix and a context matrix."""
 
     learns_by = "sweeping"
-    pretrains_with = "window"
+    pretrains_with = "word-vectors"
     learning_rate = 0.05
     schedule = "linear"
     config: Word2VecConfig

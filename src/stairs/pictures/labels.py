@@ -49,7 +49,7 @@ def nearest(data: dict[str, Any]) -> Any:
         down += LINE * len(lines) + GAP
     width = begin + BAR + NUMBER + TEXT
     alike = sum(one["label"] == data["label"] for one in data["near"])
-    heading = f"label {shown(data['label'])}, chance {percent(data['chance'])}; of the {len(bars)} nearest texts {alike} have that label"
+    heading = f"label {shown(data['label'])}, chance {percent(data['probability'])}; of the {len(bars)} nearest texts {alike} have that label"
     base, axes = table(bars), pixels(width, down)
     tips = ["text:N", "label:N", alt.Tooltip("cosine:Q", format=".3f"), "where:N"]
     parts = [

@@ -47,7 +47,7 @@ def mix(data: dict[str, Any]) -> Any:
         bars = base.mark_bar(color=BLUE, fillOpacity=0.7, height=BAR - 6)
         numbers = base.mark_text(align="left", dx=4, fontSize=LETTERS).encode(text=alt.Text("share:Q", format=".0%"))
         which = f" (mix {number})" if len(data["mixes"]) > 1 else ""
-        title = f"share of each layer{'' if one['learnt'] else ', not learnt'}, gamma {one['gamma']:.2f}{which}"
+        title = f"share of each layer{'' if one['is_trained'] else ', not learnt'}, gamma {one['gamma']:.2f}{which}"
         charts.append((bars + numbers).properties(width=320, height=BAR * len(one["shares"]), title=titled(title)))
     return alt.vconcat(*charts).configure(font=FONT).configure_view(stroke=None)
 

@@ -44,7 +44,7 @@ def surprise(data: dict[str, Any]) -> Any:
     named = [(shown(one["token"]), one["bits"]) for one in data["tokens"]]
     pieces = [{"name": name, "colour": ORANGE, "strength": bits / most, "note": f"{bits:.1f}", "says": f"{bits:.2f} bits"} for name, bits in named]
     total = sum(one["bits"] for one in data["tokens"])
-    unit = "bits, each word among all others" if "measured_as" in data else "bits"
+    unit = "bits, each word among all others" if "measure" in data else "bits"
     return ribbon((f"{total:.0f} {unit}, {total / max(len(pieces), 1):.1f} a token", pieces))
 
 
@@ -55,8 +55,8 @@ def backoff(data: dict[str, Any]) -> Any:
             "name": shown(one["token"]),
             "colour": ORDERS[min(one["order"], len(ORDERS)) - 1],
             "strength": 0.6,
-            "note": f"{one['order']} · {percent(one['chance'])}",
-            "says": f"{one['order']}-gram, chance {one['chance']:.2g}",
+            "note": f"{one['order']} · {percent(one['probability'])}",
+            "says": f"{one['order']}-gram, chance {one['probability']:.2g}",
         }
         for one in data["tokens"]
     ]
@@ -79,7 +79,7 @@ def reasons(data: dict[str, Any]) -> Any:
         for one, value in zip(data["words"], brings, strict=True)
     ]
     unit = "what each word brings to its log-odds, since no single one moves the chance" if sure else "points of it that each word brings"
-    return ribbon((f"{data['label']}, chance {percent(data['chance'])}; {unit}", pieces))
+    return ribbon((f"{data['label']}, chance {percent(data['probability'])}; {unit}", pieces))
 
 
 def ribbon(*ribbons: tuple[str, list[Piece]]) -> Any:
@@ -124,24 +124,24 @@ def laid_out(pieces: Sequence[Piece], top: float) -> tuple[list[Piece], float]:
 
 def following(data: dict[str, Any]) -> Any:
     """The likeliest next tokens."""
-    return bars([("what comes next", [{"word": shown(one["token"]), "chance": one["chance"]} for one in data["next"]])], "chance")
+    return bars([("what comes next", [{"word": shown(one["token"]), "probability": one["probability"]} for one in data["next"]])], "probability")
 
 
 def blanks(data: dict[str, Any]) -> Any:
     """The words for each blank, below one another."""
-    return bars([(f"blank {number}", blank["words"]) for number, blank in enumerate(data["blanks"], 1)], "chance")
+    return bars([(f"blank {number}", blank["words"]) for number, blank in enumerate(data["blanks"], 1)], "probability")
 
 
 def neighbours(data: dict[str, Any]) -> Any:
     """The nearest words of each question, below one another."""
-    found = [(answer["question"], [{"word": one["word"], "chance": one["cosine"]} for one in answer["near"]]) for answer in data["answers"]]
+    found = [(answer["question"], [{"word": one["word"], "probability": one["cosine"]} for one in answer["near"]]) for answer in data["answers"]]
     return bars(found, "cosine", ".2f")
 
 
 def bars(groups: Sequence[tuple[str, list[dict[str, Any]]]], quantity: str, written: str = ".1%") -> Any:
     """Words and how much of something each has."""
     charts = []
-    most = max((row["chance"] for _, rows in groups for row in rows), default=1.0) or 1.0
+    most = max((row["probability"] for _, rows in groups for row in rows), default=1.0) or 1.0
     for name, rows in groups:
         names = numbered([row["word"] for row in rows])
         named = [{**row, "name": name} for row, name in zip(rows, names, strict=True)]
@@ -156,5 +156,5 @@ def bars(groups: Sequence[tuple[str, list[dict[str, Any]]]], quantity: str, writ
     return alt.vconcat(*charts).configure(font=FONT).configure_view(stroke=None)
 
 
-def percent(chance: float) -> str:
-    return f"{chance:.0%}" if chance >= 0.095 else f"{chance:.1%}" if chance >= 0.00095 else "<0.1%"
+def percent(probability: float) -> str:
+    return f"{probability:.0%}" if probability >= 0.095 else f"{probability:.1%}" if probability >= 0.00095 else "<0.1%"

@@ -39,11 +39,11 @@ def beam_tree(steps: Sequence[Sequence[dict[str, Any]]], title: str = "") -> Any
     for number, step in enumerate(steps, 1):
         now = {}
         for row, node in enumerate(step):
-            fate = "ended" if node["ended"] else "kept" if node["kept"] is not None else "dropped"
-            nodes.append({"x": number, "y": row, "token": shown(node["token"])[:LONGEST_NAME], "value": node["value"], "fate": fate})
-            lines.append({"x": number - 1, "y": before[node["after"]], "x2": number, "y2": row, "fate": fate})
-            if node["kept"] is not None:
-                now[node["kept"]] = row
+            fate = "ended" if node["is_finished"] else "kept" if node["rank"] is not None else "dropped"
+            nodes.append({"x": number, "y": row, "token": shown(node["token"])[:LONGEST_NAME], "value": node["log_probability"], "fate": fate})
+            lines.append({"x": number - 1, "y": before[node["parent"]], "x2": number, "y2": row, "fate": fate})
+            if node["rank"] is not None:
+                now[node["rank"]] = row
         before = now
     size = {"width": APART[0] * (len(steps) + 1), "height": APART[1] * (max((node["y"] for node in nodes), default=0) + 1)}
     colour = alt.Color("fate:N", scale=alt.Scale(domain=["kept", "ended", "dropped"], range=[BLUE, ORANGE, GREY]), title=None)

@@ -1,8 +1,8 @@
 """What one asks of a model. A run names its task by these names."""
 
-from stairs.tasks.baselines import ByNGram, ByWords
+from stairs.tasks.baselines import NGramClassifier, TfidfClassifier
 from stairs.tasks.bi_encoder import BiEncoder
-from stairs.tasks.bidirectional import BothWays
+from stairs.tasks.bidirectional import BidirectionalLM
 from stairs.tasks.classify import Classify
 from stairs.tasks.compare import Compare
 from stairs.tasks.encode import Encode
@@ -14,9 +14,9 @@ from stairs.tasks.similar import Similar
 from stairs.tasks.tag import Tag
 from stairs.tasks.task import Task
 from stairs.tasks.translate import Translate
-from stairs.tasks.vector_classifier import ByVectors
-from stairs.tasks.word_vectors import Window
+from stairs.tasks.vector_classifier import VectorClassifier
+from stairs.tasks.word_vectors import WordVectors
 
-LEARNT_FROM_TEXT = (NextToken, BothWays, MaskedToken, Window, Encode, Translate)
-LEARNT_FROM_LABELS = (ByNGram, ByWords, ByVectors, Classify, Compare, BiEncoder, Tag, FindSpan, Similar, Sense)
-TASKS: dict[str, type[Task]] = {task.name: task for task in (*LEARNT_FROM_TEXT, *LEARNT_FROM_LABELS)}
+TEXT_TASKS = (NextToken, BidirectionalLM, MaskedToken, WordVectors, Encode, Translate)
+LABEL_TASKS = (NGramClassifier, TfidfClassifier, VectorClassifier, Classify, Compare, BiEncoder, Tag, FindSpan, Similar, Sense)
+TASKS: dict[str, type[Task]] = {task.name: task for task in (*TEXT_TASKS, *LABEL_TASKS)}

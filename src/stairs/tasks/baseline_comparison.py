@@ -6,7 +6,7 @@ scores of pairs    untuned cosine: that of the same encoder before it was tuned
 tags               the most frequent tag of each word, and of all words for one that was never seen
 spans              the sentence of the passage that shares most words with the question
 
-An alternative is beaten if the interval of the paired difference (`bootstrap.Paired`) lies above 0.
+An alternative is beaten if the interval of the paired difference (`bootstrap.PairedBootstrap`) lies above 0.
 """
 
 import re
@@ -16,78 +16,78 @@ from typing import Any
 
 import numpy as np
 
-from stairs.tasks.baselines import ByWords
-from stairs.tasks.bootstrap import Paired
-from stairs.tasks.metrics import normal, rank_correlation
-from stairs.tasks.outcomes import groups_of, measure, outcomes, statistic
+from stairs.tasks.baselines import TfidfClassifier
+from stairs.tasks.bootstrap import PairedBootstrap
+from stairs.tasks.metrics import normalize_answer, rank_correlation
+from stairs.tasks.outcomes import all_metrics, groups_of, outcomes, statistic
 from stairs.text.examples import Pair, Span, Tagged, Text
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 
-MOST = 20_000  # examples that tfidf learns from, spread over all
-Alternative = Callable[[Sequence[Any]], list[Any]]  # from examples to what it answers for each
+TFIDF_EXAMPLES = 20_000  # examples that tfidf learns from, spread over all
+Baseline = Callable[[Sequence[Any]], list[Any]]  # from examples to what it answers for each
 SENTENCE = re.compile(r"[^.!?。！？；;\n]+[.!?。！？；;\n]*")
 
 
-def judge_beside(task: Any, examples: Sequence[Any], others: dict[str, Alternative], metric: str) -> dict[str, Any]:
+def evaluate_with_baselines(task: Any, examples: Sequence[Any], others: dict[str, Baseline], metric: str) -> dict[str, Any]:
     """What a task reports on examples, with the best of the others there under "baseline": its name, metric and value with the interval, and how much
-    better the task is, paired; and under "one_label" the label that the task gives to everything, if there is one."""
-    report, said = task.judge(examples)
+    better the task is, paired; and under "only_label" the label that the task gives to everything, if there is one."""
+    report, said = task.metrics_and_predictions(examples)
     if not said or not others:
         return report
     answers = {name: answer(examples) for name, answer in others.items()}
-    report |= {"baseline": best_of(answers, said, metric, task.asks, examples)}
-    given = {label for own in said for label in (own if task.asks == "tag" else [own])} if task.asks != "span" else set()
-    return report | ({"one_label": given.pop()} if len(given) == 1 and isinstance(next(iter(given)), str) else {})
+    report |= {"baseline": compare_with_best(answers, said, metric, task.example_kind, examples)}
+    given = {label for own in said for label in (own if task.example_kind == "tag" else [own])} if task.example_kind != "span" else set()
+    return report | ({"only_label": given.pop()} if len(given) == 1 and isinstance(next(iter(given)), str) else {})
 
 
-def best_of(others: dict[str, list[Any]], said: list[Any], metric: str, asks: str, examples: Sequence[Any]) -> dict[str, Any]:
-    values = {name: measure(asks, examples, own)[metric] for name, own in others.items()}
+def compare_with_best(others: dict[str, list[Any]], said: list[Any], metric: str, example_kind: str, examples: Sequence[Any]) -> dict[str, Any]:
+    values = {name: all_metrics(example_kind, examples, own)[metric] for name, own in others.items()}
     name = max(values, key=lambda name: values[name]["value"])
-    both = [statistic(metric, asks, examples, outcomes(metric, asks, examples, own)) for own in (said, others[name])]
-    ahead = Paired(both, groups_of(examples)).difference(0, 1)
-    return {"name": name, "metric": metric, **values[name], "ahead": ahead, "beaten": ahead["low"] > 0}
+    both = [statistic(metric, example_kind, examples, outcomes(metric, example_kind, examples, own)) for own in (said, others[name])]
+    ahead = PairedBootstrap(both, groups_of(examples)).difference(0, 1)
+    return {"name": name, "metric": metric, **values[name], "improvement": ahead, "is_beaten": ahead["low"] > 0}
 
 
-def verdict(report: dict[str, Any], part: str) -> list[str]:
+def baseline_warnings(report: dict[str, Any], part: str) -> list[str]:
     """What a person should hear: that the alternative was not beaten, and that everything was given one label."""
     said, baseline = [], report.get("baseline")
-    if baseline and not baseline["beaten"]:
-        metric, ahead = baseline["metric"], baseline["ahead"]
+    if baseline and not baseline["is_beaten"]:
+        metric, ahead = baseline["metric"], baseline["improvement"]
         compared = "worse than" if ahead["high"] < 0 else "not better, as far as these examples tell, than"
         figures = f"{metric.replace('_', ' ')} {report[metric]['value']:.4f} against {baseline['value']:.4f}"
         interval = f"the difference is {ahead['low']:+.4f} to {ahead['high']:+.4f}"
         said.append(f"this is {compared} the cheapest alternative, {baseline['name']}: {figures} on {part}; {interval}")
-    if "one_label" in report:
-        said.append(f"it gives one label, {report['one_label']!r}, to all of {part}")
+    if "only_label" in report:
+        said.append(f"it gives one label, {report['only_label']!r}, to all of {part}")
     return said
 
 
-def alternatives(train: Sequence[Any], source: Any) -> dict[str, Alternative]:
+def train_baselines(train: Sequence[Any], source: Any) -> dict[str, Baseline]:
     """Those that the examples allow, learnt. `source` is the untuned run."""
     match train[0]:
         case Text():
-            tfidf = {} if isinstance(source, ByWords) else {"tfidf": by_tfidf(train)}
-            return {"majority": by_majority(train), **tfidf}
+            tfidf = {} if isinstance(source, TfidfClassifier) else {"tfidf": tfidf_baseline(train)}
+            return {"majority": majority_baseline(train), **tfidf}
         case Pair(score=None):
-            return {"majority": by_majority(train)}
+            return {"majority": majority_baseline(train)}
         case Pair():
             return {"untuned cosine": lambda examples: cosines(source, examples).tolist()}
         case Tagged():
-            return {"most frequent tag of each word": by_frequency(train)}
+            return {"most frequent tag of each word": frequent_tag_baseline(train)}
         case Span():
             return {"sentence most like the question": lambda examples: [nearest_sentence(example) for example in examples]}
     return {}
 
 
-def by_majority(train: Sequence[Any]) -> Alternative:
+def majority_baseline(train: Sequence[Any]) -> Baseline:
     label = Counter(example.label for example in train).most_common(1)[0][0]
     return lambda examples: [label] * len(examples)
 
 
-def by_tfidf(train: Sequence[Text]) -> Alternative:
-    part = train[:: -(-len(train) // MOST)]
+def tfidf_baseline(train: Sequence[Text]) -> Baseline:
+    part = train[:: -(-len(train) // TFIDF_EXAMPLES)]
     words = Tokenizer.train(TokenizerSpec(kind="words"), lambda: ([example.text] for example in part))
-    return ByWords.learned(part, words).predict
+    return TfidfClassifier.train(part, words).predict
 
 
 def cosines(source: Any, examples: Sequence[Pair]) -> np.ndarray:
@@ -98,12 +98,12 @@ def cosines(source: Any, examples: Sequence[Pair]) -> np.ndarray:
     return np.array([units[pair.first] @ units[pair.second] for pair in examples])
 
 
-def cosine_scored(source: Any, examples: Sequence[Pair]) -> dict[str, float]:
+def cosine_correlation(source: Any, examples: Sequence[Pair]) -> dict[str, float]:
     """Spearman's correlation of scores with cosines."""
     return rank_correlation(np.array([pair.score for pair in examples], np.float64), cosines(source, examples))
 
 
-def by_frequency(train: Sequence[Tagged]) -> Alternative:
+def frequent_tag_baseline(train: Sequence[Tagged]) -> Baseline:
     seen: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for example in train:
         for word, tag in zip(example.words, example.tags, strict=True):
@@ -114,6 +114,6 @@ def by_frequency(train: Sequence[Tagged]) -> Alternative:
 
 
 def nearest_sentence(example: Span) -> str:
-    asked = set(normal(example.question))
+    asked = set(normalize_answer(example.question))
     sentences = SENTENCE.findall(example.passage) or [example.passage]
-    return max(sentences, key=lambda sentence: len(asked & set(normal(sentence)))).strip()
+    return max(sentences, key=lambda sentence: len(asked & set(normalize_answer(sentence)))).strip()

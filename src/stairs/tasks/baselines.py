@@ -18,9 +18,9 @@ from safetensors.torch import save_file
 from stairs.errors import BadInput
 from stairs.models.ngram import NGram
 from stairs.models.settings import NGramConfig
-from stairs.tasks.classification_report import report
-from stairs.tasks.metrics import labels_scored
-from stairs.tasks.task import CONFIG, WEIGHTS, Task, config_from, weights
+from stairs.tasks.classification_report import classification_report
+from stairs.tasks.metrics import label_metrics
+from stairs.tasks.task import CONFIG, WEIGHTS, Task, config_from, load_weights
 from stairs.text.batch import next_token_batch
 from stairs.text.examples import Text
 from stairs.text.tokenizers.tokenizer import Tokenizer
@@ -31,27 +31,27 @@ TEXTS_AT_ONCE = 256
 class Classifier(Task):
     """One label for a text."""
 
-    asks = "classify"
+    example_kind = "classify"
     labels: list[str]
     tokenizer: Tokenizer
 
-    def chances(self, texts: Sequence[str]) -> np.ndarray:
+    def probabilities(self, texts: Sequence[str]) -> np.ndarray:
         """P(label | text), (N, labels)."""
         raise AssertionError("each classifier has its own")
 
-    def guesses(self, texts: Sequence[str]) -> list[str]:
-        blocks = [self.chances(texts[i : i + TEXTS_AT_ONCE]) for i in range(0, len(texts), TEXTS_AT_ONCE)]
+    def predict_labels(self, texts: Sequence[str]) -> list[str]:
+        blocks = [self.probabilities(texts[i : i + TEXTS_AT_ONCE]) for i in range(0, len(texts), TEXTS_AT_ONCE)]
         return [self.labels[i] for block in blocks for i in block.argmax(1)]
 
     def predict(self, examples: Sequence[Text]) -> list[str]:
-        return self.guesses([example.text for example in examples])
+        return self.predict_labels([example.text for example in examples])
 
     def answer(self, text: str, **options: Any) -> dict[str, Any]:
-        chances = self.chances([text])[0]
+        probabilities = self.probabilities([text])[0]
         return {
             "text": text,
-            "label": self.labels[chances.argmax()],
-            "chances": {self.labels[i]: float(chances[i]) for i in np.argsort(-chances, kind="stable")},
+            "label": self.labels[probabilities.argmax()],
+            "probabilities": {self.labels[i]: float(probabilities[i]) for i in np.argsort(-probabilities, kind="stable")},
         }
 
     def evaluate(self, examples: Sequence[Text]) -> dict[str, Any]:
@@ -61,17 +61,17 @@ class Classifier(Task):
             raise BadInput(
                 f"{where}: the label {strangers[0]!r} was not in the training file, which had {', '.join(self.labels[:8])}; correct it"
             )
-        return labels_scored([example.label for example in examples], self.guesses([example.text for example in examples]))
+        return label_metrics([example.label for example in examples], self.predict_labels([example.text for example in examples]))
 
-    def reported(self, examples: Sequence[Text]) -> dict[str, Any]:
-        chances = self.chances([example.text for example in examples])
-        return self.evaluate(examples) | report([example.label for example in examples], chances, self.labels)
+    def detailed_metrics(self, examples: Sequence[Text]) -> dict[str, Any]:
+        probabilities = self.probabilities([example.text for example in examples])
+        return self.evaluate(examples) | classification_report([example.label for example in examples], probabilities, self.labels)
 
-    def judge(self, examples: Sequence[Text]) -> tuple[dict[str, Any], list[str]]:
-        return self.reported(examples), self.predict(examples)
+    def metrics_and_predictions(self, examples: Sequence[Text]) -> tuple[dict[str, Any], list[str]]:
+        return self.detailed_metrics(examples), self.predict(examples)
 
     def describe(self) -> dict[str, Any]:
-        return {"task": self.name, "step": self.step, "labels": self.labels}
+        return {"task": self.name, "model": self.model_name, "labels": self.labels}
 
 
 def labels_of(examples: Sequence[Text]) -> list[str]:
@@ -92,17 +92,17 @@ def logistic_regression(features: Any, examples: Sequence[Text], strictness: flo
     return weight, bias
 
 
-class ByNGram(Classifier):
+class NGramClassifier(Classifier):
     """argmax over labels of log P(label) + log P(text | label)."""
 
     name = "classify-ngram"
-    step = "ngram"
+    model_name = "ngram"
 
     def __init__(self, models: list[NGram], tokenizer: Tokenizer, labels: list[str], priors: list[float]) -> None:
         self.models, self.tokenizer, self.labels, self.priors = models, tokenizer, labels, priors
 
     @classmethod
-    def learned(cls, examples: Sequence[Text], tokenizer: Tokenizer, order: int = 3) -> Self:
+    def train(cls, examples: Sequence[Text], tokenizer: Tokenizer, order: int = 3) -> Self:
         labels = labels_of(examples)
         encoded = tokenizer.encode_batch([example.text for example in examples])
         models, priors = [], []
@@ -115,7 +115,7 @@ class ByNGram(Classifier):
             priors.append(math.log(len(rows) / len(examples)))
         return cls(models, tokenizer, labels, priors)
 
-    def chances(self, texts: Sequence[str]) -> np.ndarray:
+    def probabilities(self, texts: Sequence[str]) -> np.ndarray:
         batch = next_token_batch(self.tokenizer.encode_batch(list(texts)), self.tokenizer.begin, self.tokenizer.end, self.tokenizer.pad)
         scores = torch.stack([model.log_likelihood(batch).sum(1) for model in self.models], 1) + torch.tensor(self.priors)
         return scores.softmax(1).numpy()
@@ -132,7 +132,7 @@ class ByNGram(Classifier):
 
     @classmethod
     def open(cls, folder: Path, described: dict[str, Any]) -> Self:
-        tensors = weights(folder / WEIGHTS)
+        tensors = load_weights(folder / WEIGHTS)
         config = config_from("ngram", described["config"], folder / CONFIG)
         models = []
         for i in range(len(described["labels"])):
@@ -142,11 +142,11 @@ class ByNGram(Classifier):
         return cls(models, Tokenizer.load(folder), described["labels"], described["priors"])
 
 
-class ByWords(Classifier):
+class TfidfClassifier(Classifier):
     """softmax of a linear function of TF-IDF."""
 
-    name = "classify-words"
-    step = "words"
+    name = "classify-tfidf"
+    model_name = "tfidf"
     terms_file = "terms.json"
 
     def __init__(
@@ -158,7 +158,7 @@ class ByWords(Classifier):
         self.vectorizer.idf_ = idf.astype(np.float64)
 
     @classmethod
-    def learned(cls, examples: Sequence[Text], tokenizer: Tokenizer) -> Self:
+    def train(cls, examples: Sequence[Text], tokenizer: Tokenizer) -> Self:
         labels = labels_of(examples)
         features = vectorizer(tokenizer)
         x = features.fit_transform([example.text for example in examples])
@@ -169,7 +169,7 @@ class ByWords(Classifier):
         """TF-IDF of each text, (N, terms), sparse."""
         return self.vectorizer.transform(texts)
 
-    def chances(self, texts: Sequence[str]) -> np.ndarray:
+    def probabilities(self, texts: Sequence[str]) -> np.ndarray:
         scores = self.text_features(texts) @ self.weight.T + self.bias
         return torch.from_numpy(np.asarray(scores)).softmax(1).numpy()
 
@@ -182,7 +182,7 @@ class ByWords(Classifier):
 
     @classmethod
     def open(cls, folder: Path, described: dict[str, Any]) -> Self:
-        found = {name: tensor.numpy() for name, tensor in weights(folder / WEIGHTS).items()}
+        found = {name: tensor.numpy() for name, tensor in load_weights(folder / WEIGHTS).items()}
         terms = json.loads((folder / cls.terms_file).read_text("utf-8"))
         return cls(Tokenizer.load(folder), described["labels"], terms, found["idf"], found["weight"], found["bias"])
 

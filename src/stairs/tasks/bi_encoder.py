@@ -5,7 +5,8 @@ Reimers & Gurevych 2019, "Sentence-BERT", section 3, the regression objective:
     u, v  = the mean of the token vectors of each text, or that of [CLS]
     score = slope cos(u, v) + offset          learnt by least squares, on the scale of the training file
 
-The tuned encoder gives vectors like the one it began as: `embed`, `near` by texts and the folder of sentence-transformers use them as they are.
+The tuned encoder gives vectors like the one it began as: `embed`, `nearest_ids` by texts and the folder of sentence-transformers use them as they
+are.
 
 Departures: in the paper slope is 1 and offset 0. Ours begin with the least squares of the untuned cosines, so that training begins where the untuned
 encoder stands instead of first spreading its cosines over the scale.
@@ -26,7 +27,7 @@ from stairs.models.bert import BERT
 from stairs.models.transfer_options import Pooling
 from stairs.tasks.compare import Compare
 from stairs.tasks.encode import Encode
-from stairs.tasks.parts.encoder_features import SCALED_BY, concatenate
+from stairs.tasks.parts.encoder_features import ROWS_TO_STANDARDIZE, concatenate
 from stairs.tasks.parts.rows import LabelledRows
 from stairs.text.batch import Batch
 
@@ -38,13 +39,13 @@ class BiEncoder(Compare):
     head: "Cosine"
 
     @classmethod
-    def learned_from(cls, examples: Sequence[Any]) -> dict[str, Any]:
+    def settings_from(cls, examples: Sequence[Any]) -> dict[str, Any]:
         if examples[0].score is None:
             raise BadInput(f"{examples[0].where}: the pairs have labels, and --head bi-encoder learns scores; leave --head out")
-        return super().learned_from(examples)
+        return super().settings_from(examples)
 
     @property
-    def at_once(self) -> bool:
+    def is_cross_encoder(self) -> bool:
         return False
 
     @property
@@ -73,18 +74,18 @@ class BiEncoder(Compare):
 
     def fit_scales(self, given: LabelledRows) -> None:
         """The slope and the offset of the untuned cosines."""
-        step = max(len(given.rows) // SCALED_BY, 1)
+        step = max(len(given.rows) // ROWS_TO_STANDARDIZE, 1)
         rows = given.rows[::step]
-        vectors = self.computed(rows) if given.vectors is None else given.vectors[::step]
-        self.reading.fit_to(concatenate(vectors))
-        features = concatenate(self.of_each(rows, self.features, vectors=vectors))
+        vectors = self.compute_vectors(rows) if given.vectors is None else given.vectors[::step]
+        self.feature_extractor.fit_to(concatenate(vectors))
+        features = concatenate(self.run_rows(rows, self.features, vectors=vectors))
         self.head.fit_to(features, torch.tensor([row.target for row in rows]))
 
     @property
-    def usual(self) -> dict[str, Any]:  # type: ignore[override]
+    def training_defaults(self) -> dict[str, Any]:  # type: ignore[override]
         if self.transfer.trains_encoder:
-            return super().usual
-        return {**super().usual, "epochs": 1.0, "least_updates": 0}  # the two numbers of the head are right to begin with
+            return super().training_defaults
+        return {**super().training_defaults, "epochs": 1.0, "min_updates": 0}  # the two numbers of the head are right to begin with
 
     @functools.cached_property
     def sentence_encoder(self) -> Encode:
@@ -92,11 +93,11 @@ class BiEncoder(Compare):
         return Encode(self.model, self.tokenizer, pooling="cls" if self.pooling == "cls" else "mean", longest=self.transfer.longest)
 
     def vectors(self, texts: list[str], encode: Callable[[Batch], Tensor] | None = None) -> np.ndarray:
-        if isinstance(self.model, BERT) and self.reading.plain:
+        if isinstance(self.model, BERT) and self.feature_extractor.is_plain:
             return self.sentence_encoder.vectors(texts, encode)
-        form = self.form
-        rows = [form.one(ids, number) for number, ids in enumerate(self.encoded(texts, [""] * len(texts)))]
-        return np.stack(self.of_each(rows, self.features)) if rows else np.zeros((0, 0), np.float32)
+        form = self.input_format
+        rows = [form.encode_one(ids, number) for number, ids in enumerate(self.encode_texts(texts, [""] * len(texts)))]
+        return np.stack(self.run_rows(rows, self.features)) if rows else np.zeros((0, 0), np.float32)
 
 
 class Cosine(nn.Module):

@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 
 from stairs.tasks.next_token import NextToken
-from stairs.tasks.parts.stream import StreamExamples, quality, surprise_of_rows
+from stairs.tasks.parts.stream import StreamExamples, bits_of_rows, language_model_metrics
 from stairs.text.shards.shards import Shards
 from stairs.text.tokenizers.open_vocabulary import OpenWords
 
 
-class BothWays(NextToken):
+class BidirectionalLM(NextToken):
     """Continues a text from the left, is judged from both ends, and gives every token vectors that know both sides."""
 
-    name = "both-ways"
+    name = "bidirectional-lm"
     tokenizer: OpenWords
 
     def examples(self, shards: Shards, split: str = "train") -> StreamExamples:
@@ -27,11 +27,11 @@ class BothWays(NextToken):
         self.tokenizer.tell_of_long(self.tokenizer.vocabulary)
         return StreamExamples(shards, split, config.context, config.carry)
 
-    def evaluate_stream(self, ids: np.ndarray, most: int | None = None, **known: Any) -> dict[str, Any]:
+    def evaluate_ids(self, ids: np.ndarray, limit: int | None = None, **known: Any) -> dict[str, Any]:
         bits, count = self.unsaid_words(ids)
         known = {**known, "spelling_bits": known["spelling_bits"] + bits, "unknown_words": known["unknown_words"] + count}
-        found = quality(*surprise_of_rows(self.model, ids, most), **known)
-        turned = quality(*surprise_of_rows(self.model, ids[::-1], most, backwards=True), **known)
+        found = language_model_metrics(*bits_of_rows(self.model, ids, limit), **known)
+        turned = language_model_metrics(*bits_of_rows(self.model, ids[::-1], limit, backwards=True), **known)
         return {**found, "backward_perplexity": turned["perplexity"], "backward_bits_per_character": turned["bits_per_character"]}
 
     def unsaid_words(self, ids: np.ndarray) -> tuple[float, int]:

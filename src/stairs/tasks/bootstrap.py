@@ -70,7 +70,7 @@ class Levels:
 
 
 def draws(units: int, times: int, seed: int = 0) -> Iterator[np.ndarray]:
-    """`times` rows, some at once: how often each of `units` is drawn when as many as there are are drawn with replacement."""
+    """`times` rows, some at once: how often each of `unit_vectors` is drawn when as many as there are are drawn with replacement."""
     random = np.random.default_rng(seed)
     at_once = max(NUMBERS_AT_ONCE // units, 1)
     for first in range(0, times, at_once):
@@ -78,7 +78,7 @@ def draws(units: int, times: int, seed: int = 0) -> Iterator[np.ndarray]:
         yield np.stack(rows).astype(np.float64)
 
 
-def resampled(statistics: Sequence[Statistic], times: int, groups: Sequence[Any] | None = None) -> np.ndarray:
+def resample(statistics: Sequence[Statistic], times: int, groups: Sequence[Any] | None = None) -> np.ndarray:
     """(statistics, times): the metric of each on the same draws. Examples with the same entry in `groups` are drawn together."""
     units, member = statistics[0].size, None
     if groups is not None:
@@ -93,32 +93,33 @@ def resampled(statistics: Sequence[Statistic], times: int, groups: Sequence[Any]
     return np.concatenate(blocks, 1)
 
 
-def interval(statistic: Statistic, low_and_high: bool = True, groups: Sequence[Any] | None = None) -> dict[str, float]:
+def confidence_interval(statistic: Statistic, with_bounds: bool = True, groups: Sequence[Any] | None = None) -> dict[str, float]:
     """The metric, and unless it is not wanted its 95 % interval: {"value", "low", "high"}."""
     value = float(statistic.values(np.ones((1, statistic.size)))[0])
-    if not low_and_high:
+    if not with_bounds:
         return {"value": value}
-    found = resampled([statistic], DRAWS, groups)[0]
+    found = resample([statistic], DRAWS, groups)[0]
     low, high = np.quantile(found[np.isfinite(found)], [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return {"value": value, "low": min(float(low), value), "high": max(float(high), value)}
 
 
-class Paired:
+class PairedBootstrap:
     """Several models on the same examples, and on the same draws of them."""
 
     def __init__(self, statistics: Sequence[Statistic], groups: Sequence[Any] | None = None) -> None:
         self.values = np.array([float(statistic.values(np.ones((1, statistic.size)))[0]) for statistic in statistics])
-        self.drawn = resampled(statistics, PAIRED_DRAWS, groups)
+        self.drawn = resample(statistics, PAIRED_DRAWS, groups)
 
     def difference(self, first: int, second: int) -> dict[str, float]:
-        """How much better the first is than the second, with its 95 % interval and its standard error: {"difference", "low", "high", "error"}."""
+        """How much better the first is than the second, with its 95 % interval and its standard error: {"difference", "low", "high",
+        "standard_error"}."""
         apart = self.drawn[first] - self.drawn[second]
         low, high = np.quantile(apart, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-        found = {"difference": self.values[first] - self.values[second], "low": low, "high": high, "error": apart.std()}
+        found = {"difference": self.values[first] - self.values[second], "low": low, "high": high, "standard_error": apart.std()}
         return {name: float(value) for name, value in found.items()}
 
 
-def more_examples(difference: float, error: float, examples: int) -> float:
+def examples_to_separate(difference: float, error: float, examples: int) -> float:
     """How many more examples would separate two models, if the difference stays what it is: n ((z s / d)^2 - 1), since s falls with sqrt(n)."""
     if not difference:
         return math.inf

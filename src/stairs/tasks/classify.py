@@ -14,11 +14,11 @@ from torch.nn.functional import cross_entropy
 
 from stairs.errors import BadInput
 from stairs.models.transfer_options import Pooling
-from stairs.tasks.classification_report import report
-from stairs.tasks.metrics import labels_scored
-from stairs.tasks.parts.encoder_features import pooled
-from stairs.tasks.parts.fine_tuning import Linear
-from stairs.tasks.parts.rows import Row
+from stairs.tasks.classification_report import classification_report
+from stairs.tasks.metrics import label_metrics
+from stairs.tasks.parts.encoder_features import pool_tokens
+from stairs.tasks.parts.fine_tuning import LinearHead
+from stairs.tasks.parts.rows import EncodedInput
 from stairs.tasks.parts.supervised import Supervised
 from stairs.text.batch import Batch
 from stairs.text.examples import Text
@@ -28,10 +28,10 @@ class Classify(Supervised):
     """Pooled token vectors, then a linear layer. `labels` are the names, `counts` how often each was seen in training."""
 
     name = "classify"
-    asks = "classify"
+    example_kind = "classify"
 
     @classmethod
-    def learned_from(cls, examples: Sequence[Any]) -> dict[str, Any]:
+    def settings_from(cls, examples: Sequence[Any]) -> dict[str, Any]:
         """What the labels decide."""
         counts = Counter(example.label for example in examples)
         if len(counts) < 2:
@@ -48,16 +48,16 @@ class Classify(Supervised):
         return self.transfer.pooling or usual  # type: ignore[return-value]
 
     def new_head(self) -> nn.Module:
-        return Linear(self.width, len(self.labels), self.transfer)
+        return LinearHead(self.width, len(self.labels), self.transfer)
 
-    def rows(self, examples: Sequence[Text]) -> list[Row]:
-        form = self.form
-        texts = self.encoded([example.text for example in examples], [example.where for example in examples])
-        found = [form.one(ids, number) for number, ids in enumerate(texts)]
-        self.tell(form, len(found))
-        return self.targeted(found, examples)
+    def rows(self, examples: Sequence[Text]) -> list[EncodedInput]:
+        form = self.input_format
+        texts = self.encode_texts([example.text for example in examples], [example.where for example in examples])
+        found = [form.encode_one(ids, number) for number, ids in enumerate(texts)]
+        self.note_truncation(form, len(found))
+        return self.add_targets(found, examples)
 
-    def targeted(self, rows: list[Row], examples: Sequence[Any]) -> list[Row]:
+    def add_targets(self, rows: list[EncodedInput], examples: Sequence[Any]) -> list[EncodedInput]:
         known = {label: number for number, label in enumerate(self.labels)}
         for row in rows:
             label = examples[row.example].label
@@ -69,18 +69,18 @@ class Classify(Supervised):
 
     def encode(self, batch: Batch) -> Tensor:
         first = getattr(self.model, "encode_first", None)
-        alone = self.pooling == "cls" and self.reading.plain
+        alone = self.pooling == "cls" and self.feature_extractor.is_plain
         return first(batch) if first is not None and alone else super().encode(batch)
 
     def pool(self, hidden: Tensor, batch: Batch) -> Tensor:
-        if self.pooling == "cls" and (self.reading.reads_words or self.reading.mixes):
+        if self.pooling == "cls" and (self.feature_extractor.reads_words or self.feature_extractor.mixes):
             return hidden[:, 0]  # the pooler knows the last layer only
-        return pooled(hidden, batch, self.model, self.pooling, self.tokenizer.special)
+        return pool_tokens(hidden, batch, self.model, self.pooling, self.tokenizer.special)
 
-    def targets(self, rows: Sequence[Row], length: int) -> dict[str, Tensor]:
+    def targets(self, rows: Sequence[EncodedInput], length: int) -> dict[str, Tensor]:
         return {"labels": torch.tensor([row.target for row in rows])}
 
-    def surprise(self, said: Tensor, batch: Batch) -> tuple[Tensor, int]:
+    def summed_loss(self, said: Tensor, batch: Batch) -> tuple[Tensor, int]:
         assert batch.labels is not None
         return cross_entropy(said, batch.labels, self.weights(said), reduction="sum"), len(batch.labels)
 
@@ -91,34 +91,34 @@ class Classify(Supervised):
         counts = torch.tensor(self.settings["counts"], dtype=torch.float32, device=like.device)
         return counts.sum() / (len(counts) * counts)
 
-    def scored(self, examples: Sequence[Any], rows: list[Row], said: list[np.ndarray]) -> dict[str, Any]:
-        chances = softmax(np.stack(said))
+    def metrics_from(self, examples: Sequence[Any], rows: list[EncodedInput], said: list[np.ndarray]) -> dict[str, Any]:
+        probabilities = softmax(np.stack(said))
         truth = [examples[row.example].label for row in rows]
-        right = np.array([chances[i, self.labels.index(label)] for i, label in enumerate(truth)])
+        right = np.array([probabilities[i, self.labels.index(label)] for i, label in enumerate(truth)])
         surprise = float(-np.log(np.maximum(right, 1e-12)).mean())
-        return {**labels_scored(truth, self.predictions(examples, rows, said)), "surprise": surprise}
+        return {**label_metrics(truth, self.predictions(examples, rows, said)), "nll": surprise}
 
-    def predictions(self, examples: Sequence[Any], rows: list[Row], said: list[np.ndarray]) -> list[Any]:
+    def predictions(self, examples: Sequence[Any], rows: list[EncodedInput], said: list[np.ndarray]) -> list[Any]:
         return [self.labels[i] for i in np.stack(said).argmax(1)]
 
-    def details(self, examples: Sequence[Any], rows: list[Row], said: list[np.ndarray]) -> dict[str, Any]:
-        return report([examples[row.example].label for row in rows], softmax(np.stack(said)), self.labels)
+    def details(self, examples: Sequence[Any], rows: list[EncodedInput], said: list[np.ndarray]) -> dict[str, Any]:
+        return classification_report([examples[row.example].label for row in rows], softmax(np.stack(said)), self.labels)
 
     def text_features(self, texts: Sequence[str]) -> np.ndarray:
         """What the linear layer sees of each text, (N, D)."""
         rows = self.rows([Text(text, "") for text in texts])
-        return np.stack(self.of_each(rows, lambda batch: self.head.scaled(self.features(batch))))  # type: ignore[operator]
+        return np.stack(self.run_rows(rows, lambda batch: self.head.standardize(self.features(batch))))  # type: ignore[operator]
 
-    def chances(self, texts: Sequence[str]) -> np.ndarray:
+    def probabilities(self, texts: Sequence[str]) -> np.ndarray:
         """P(label | text), (N, labels)."""
-        return softmax(np.stack(self.said(self.rows([Text(text, "") for text in texts]))))
+        return softmax(np.stack(self.logits(self.rows([Text(text, "") for text in texts]))))
 
     def answer(self, text: str, *arguments: Any, **options: Any) -> dict[str, Any]:
-        return {"text": text, **self.named(self.chances([text])[0])}
+        return {"text": text, **self.label_answer(self.probabilities([text])[0])}
 
-    def named(self, chances: np.ndarray) -> dict[str, Any]:
-        ranked = np.argsort(-chances, kind="stable")
-        return {"label": self.labels[ranked[0]], "chances": {self.labels[i]: float(chances[i]) for i in ranked}}
+    def label_answer(self, probabilities: np.ndarray) -> dict[str, Any]:
+        ranked = np.argsort(-probabilities, kind="stable")
+        return {"label": self.labels[ranked[0]], "probabilities": {self.labels[i]: float(probabilities[i]) for i in ranked}}
 
 
 def softmax(logits: np.ndarray) -> np.ndarray:

@@ -16,9 +16,9 @@ from torch.nn.functional import mse_loss
 
 from stairs.errors import BadInput
 from stairs.tasks.classify import Classify, softmax
-from stairs.tasks.metrics import scores_scored
-from stairs.tasks.parts.fine_tuning import Linear
-from stairs.tasks.parts.rows import Row
+from stairs.tasks.metrics import correlation_metrics
+from stairs.tasks.parts.fine_tuning import LinearHead
+from stairs.tasks.parts.rows import EncodedInput
 from stairs.text.batch import Batch
 from stairs.text.examples import Pair
 
@@ -27,38 +27,38 @@ class Compare(Classify):
     """`labels` are names, or empty if the examples have scores; `low` and `high` then are the ends of the scale."""
 
     name = "compare"
-    asks = "compare"
+    example_kind = "compare"
 
     @classmethod
-    def learned_from(cls, examples: Sequence[Any]) -> dict[str, Any]:
+    def settings_from(cls, examples: Sequence[Any]) -> dict[str, Any]:
         if examples[0].score is None:
-            return super().learned_from(examples)
+            return super().settings_from(examples)
         scores = [example.score for example in examples]
         if min(scores) == max(scores):
             raise BadInput(f"{examples[0].where}: all {len(scores)} pairs have the score {scores[0]:g}; there is nothing to learn")
         return {"labels": [], "low": min(scores), "high": max(scores)}
 
     @property
-    def at_once(self) -> bool:
+    def is_cross_encoder(self) -> bool:
         """Whether the encoder looks from one text to the other."""
         return self.model.reads_pairs and self.transfer.trains_encoder
 
     def new_head(self) -> nn.Module:
-        return Linear(self.width * (1 if self.at_once else 4), len(self.labels) or 1, self.transfer)
+        return LinearHead(self.width * (1 if self.is_cross_encoder else 4), len(self.labels) or 1, self.transfer)
 
-    def rows(self, examples: Sequence[Any]) -> list[Row]:
-        form = self.form
+    def rows(self, examples: Sequence[Any]) -> list[EncodedInput]:
+        form = self.input_format
         where = [example.where for example in examples]
-        first = self.encoded([example.first for example in examples], where)
-        second = self.encoded([example.second for example in examples], where)
-        put = form.two if self.at_once else form.apart
+        first = self.encode_texts([example.first for example in examples], where)
+        second = self.encode_texts([example.second for example in examples], where)
+        put = form.encode_pair if self.is_cross_encoder else form.encode_apart
         found = [put(a, b, number) for number, (a, b) in enumerate(zip(first, second, strict=True))]
-        self.tell(form, len(found))
-        return self.targeted(found, examples)
+        self.note_truncation(form, len(found))
+        return self.add_targets(found, examples)
 
-    def targeted(self, rows: list[Row], examples: Sequence[Any]) -> list[Row]:
+    def add_targets(self, rows: list[EncodedInput], examples: Sequence[Any]) -> list[EncodedInput]:
         if self.labels:
-            return super().targeted(rows, examples)
+            return super().add_targets(rows, examples)
         low, high = self.settings["low"], self.settings["high"]
         for row in rows:
             score = examples[row.example].score
@@ -75,25 +75,25 @@ class Compare(Classify):
         u, v = vectors.chunk(2, -1)
         return torch.cat([u, v, (u - v).abs(), u * v], -1)
 
-    def surprise(self, said: Tensor, batch: Batch) -> tuple[Tensor, int]:
+    def summed_loss(self, said: Tensor, batch: Batch) -> tuple[Tensor, int]:
         if self.labels:
-            return super().surprise(said, batch)
+            return super().summed_loss(said, batch)
         assert batch.labels is not None
         return mse_loss(said[:, 0], batch.labels.float(), reduction="sum"), len(batch.labels)
 
-    def scored(self, examples: Sequence[Any], rows: list[Row], said: list[np.ndarray]) -> dict[str, Any]:
+    def metrics_from(self, examples: Sequence[Any], rows: list[EncodedInput], said: list[np.ndarray]) -> dict[str, Any]:
         if self.labels:
-            return super().scored(examples, rows, said)
+            return super().metrics_from(examples, rows, said)
         truth = np.array([examples[row.example].score for row in rows])
-        return scores_scored(truth, np.array(self.predictions(examples, rows, said)))
+        return correlation_metrics(truth, np.array(self.predictions(examples, rows, said)))
 
-    def predictions(self, examples: Sequence[Any], rows: list[Row], said: list[np.ndarray]) -> list[Any]:
+    def predictions(self, examples: Sequence[Any], rows: list[EncodedInput], said: list[np.ndarray]) -> list[Any]:
         if self.labels:
             return super().predictions(examples, rows, said)
         low, high = self.settings["low"], self.settings["high"]
         return (low + (high - low) * np.stack(said)[:, 0].astype(np.float64)).tolist()
 
-    def details(self, examples: Sequence[Any], rows: list[Row], said: list[np.ndarray]) -> dict[str, Any]:
+    def details(self, examples: Sequence[Any], rows: list[EncodedInput], said: list[np.ndarray]) -> dict[str, Any]:
         return super().details(examples, rows, said) if self.labels else {}
 
     def answer(self, text: str, *arguments: Any, second: str | None = None, **options: Any) -> dict[str, Any]:
@@ -102,8 +102,8 @@ class Compare(Classify):
         if second is None and not tab:
             raise BadInput("only one text came and two are compared; give the other with --second, or after a tab")
         pair = Pair(first, second if second is not None else after)
-        said = self.said(self.rows([pair]))[0]
+        said = self.logits(self.rows([pair]))[0]
         found: dict[str, Any] = {"first": pair.first, "second": pair.second}
         if self.labels:
-            return {**found, **self.named(softmax(said))}
+            return {**found, **self.label_answer(softmax(said))}
         return {**found, "score": self.predictions([pair], [], [said])[0]}

@@ -25,7 +25,7 @@ from stairs.text.batch import Batch, by_length, padded
 from stairs.text.tokenizers.tokenizer import Tokenizer
 from stairs.text.windows import LongText, kept
 
-Pooling = Literal["mean", "cls"]
+SentencePooling = Literal["mean", "cls"]
 TOKENS_AT_ONCE = 2048  # positions in a batch; more leave the caches
 
 
@@ -37,7 +37,7 @@ class Encode(Task):
     long_text: LongText = "head"  # what is read of a text that is longer than the model's context
 
     def __init__(
-        self, model: Model, tokenizer: Tokenizer, *, pooling: Pooling = "mean", normalize: bool = False, longest: int | None = None
+        self, model: Model, tokenizer: Tokenizer, *, pooling: SentencePooling = "mean", normalize: bool = False, longest: int | None = None
     ) -> None:
         super().__init__(model, tokenizer)
         self.pooling, self.normalize = pooling, normalize
@@ -55,7 +55,7 @@ class Encode(Task):
         """(N, D) in the order of the texts."""
         rows = self.rows(texts)
         found = np.zeros((len(rows), self.model.config.width), np.float32)
-        encode = encode or self.laid_out.encode
+        encode = encode or self.inference_model.encode
 
         def put(numbers: list[int]) -> int:
             ids, real = padded([rows[number] for number in numbers], self.tokenizer.pad)
@@ -64,7 +64,7 @@ class Encode(Task):
             return len(numbers)
 
         with track("encoding", total=len(rows), unit="texts") as advance:
-            for done in side_by_side(put, list(by_length([len(row) for row in rows], TOKENS_AT_ONCE))):
+            for done in run_in_threads(put, list(by_length([len(row) for row in rows], TOKENS_AT_ONCE))):
                 advance(done)
         return found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-12) if self.normalize else found
 
@@ -99,14 +99,14 @@ class Encode(Task):
         return [self.tokenizer.marked(ids, self.model.reads_end)[0] for ids in read]
 
     @functools.cached_property
-    def laid_out(self) -> Model:
+    def inference_model(self) -> Model:
         """The model, laid out for answering."""
         return packed(self.model, self.precision)
 
-    def quickened(self, precision: Precision) -> Self:
+    def for_inference(self, precision: Precision) -> Self:
         twin = copy.copy(self)
         twin.precision = precision
-        twin.__dict__.pop("laid_out", None)
+        twin.__dict__.pop("inference_model", None)
         return twin
 
     def describe(self) -> dict[str, Any]:
@@ -118,7 +118,7 @@ class Encode(Task):
         return cls(task.model, task.tokenizer, **{name: described[name] for name in ("pooling", "normalize", "longest")})
 
 
-def side_by_side(work: Callable[[list[int]], int], jobs: list[list[int]]) -> Iterator[int]:
+def run_in_threads(work: Callable[[list[int]], int], jobs: list[list[int]]) -> Iterator[int]:
     """Each thread its own batches, rather than all threads the same one: nobody waits for the others after every product."""
     threads = torch.get_num_threads()
     if threads == 1 or len(jobs) < 2:

@@ -19,15 +19,15 @@ from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity, cross_entropy
 
 from stairs.errors import BadInput, preview
-from stairs.tasks.metrics import answers_scored
-from stairs.tasks.parts.fine_tuning import Linear
-from stairs.tasks.parts.rows import Row
+from stairs.tasks.metrics import answer_metrics
+from stairs.tasks.parts.fine_tuning import LinearHead
+from stairs.tasks.parts.rows import EncodedInput
 from stairs.tasks.parts.supervised import Supervised
 from stairs.text.batch import Batch
 from stairs.text.examples import Span
 
-LONGEST = 30  # tokens of an answer
-BEST = 20  # candidates for the first and the last token
+MAX_ANSWER_TOKENS = 30  # tokens of an answer
+CANDIDATES = 20  # candidates for the first and the last token
 OVERLAP = 128  # tokens that two windows share, if a window has twice as many
 QUESTION_SHARE = 0.25  # of the room, at most
 
@@ -36,18 +36,18 @@ class FindSpan(Supervised):
     """Two numbers for each token."""
 
     name = "find-span"
-    asks = "span"
+    example_kind = "span"
 
     @classmethod
-    def learned_from(cls, examples: Sequence[Any]) -> dict[str, Any]:
+    def settings_from(cls, examples: Sequence[Any]) -> dict[str, Any]:
         if not any(example.answers for example in examples):
             raise BadInput(f"{examples[0].where}: none of the {len(examples)} questions has an answer; there is nothing to learn")
         return {"may_be_unanswered": any(not example.answers for example in examples)}
 
     def new_head(self) -> nn.Module:
-        return Linear(self.width if self.model.reads_pairs else 2 * self.width + 2, 2, self.transfer)
+        return LinearHead(self.width if self.model.reads_pairs else 2 * self.width + 2, 2, self.transfer)
 
-    def rows(self, examples: Sequence[Span]) -> list[Row]:
+    def rows(self, examples: Sequence[Span]) -> list[EncodedInput]:
         found = []
         for number, example in enumerate(examples):
             question = self.tokenizer.encode(example.question)
@@ -56,13 +56,13 @@ class FindSpan(Supervised):
                 empty = preview(example.passage if question else example.question)
                 raise BadInput(f"{example.where}: there are no tokens in {empty}; give words")
             if self.tokenizer.prepared(example.passage) != example.passage:
-                lost = f"{self.step} cuts Chinese into words by adding spaces, so places in a passage are lost"
+                lost = f"{self.model_name} cuts Chinese into words by adding spaces, so places in a passage are lost"
                 raise BadInput(f"{lost}; train it with --chinese characters")
-            found += self.windowed(number, example, question, passage.ids, passage.offsets)
+            found += self.window_rows(number, example, question, passage.ids, passage.offsets)
         return found
 
-    def windowed(self, number: int, example: Span, question: list[int], ids: list[int], offsets: list[tuple[int, int]]) -> list[Row]:
-        room = self.room or len(question) + len(ids) + 3
+    def window_rows(self, number: int, example: Span, question: list[int], ids: list[int], offsets: list[tuple[int, int]]) -> list[EncodedInput]:
+        room = self.max_tokens or len(question) + len(ids) + 3
         question = question[: max(int((room - 3) * QUESTION_SHARE), 1)] if len(question) + len(ids) + 3 > room else question
         size = room - 3 - len(question)
         step = max(size - min(OVERLAP, size // 2), 1)
@@ -70,10 +70,10 @@ class FindSpan(Supervised):
         found = []
         for start in starts:
             part = ids[start : start + size]
-            row = self.form.two(question, part, number)
+            row = self.input_format.encode_pair(question, part, number)
             first = len(question) + 2  # where the passage begins in the row
-            row.about = {"first": first, "offsets": offsets[start : start + size], "question": question}
-            row.target = aim(example, row.about["offsets"], first)
+            row.metadata = {"first": first, "offsets": offsets[start : start + size], "question": question}
+            row.target = target_span(example, row.metadata["offsets"], first)
             found.append(row)
         return found
 
@@ -87,23 +87,23 @@ class FindSpan(Supervised):
         near = cosine_similarity(hidden, mean.expand_as(hidden), dim=-1)
         return torch.cat([hidden, hidden * mean, there[..., None].to(hidden.dtype), near[..., None]], -1)
 
-    def targets(self, rows: Sequence[Row], length: int) -> dict[str, Tensor]:
+    def targets(self, rows: Sequence[EncodedInput], length: int) -> dict[str, Tensor]:
         return {"targets": torch.tensor([row.target for row in rows])}  # (B, 2): the first and the last token
 
-    def surprise(self, said: Tensor, batch: Batch) -> tuple[Tensor, int]:
+    def summed_loss(self, said: Tensor, batch: Batch) -> tuple[Tensor, int]:
         assert batch.targets is not None and batch.segments is not None
         inside = ((batch.segments == 1) & batch.real).index_fill(1, torch.zeros(1, dtype=torch.int64, device=said.device), True)
         scores = said.masked_fill(~inside[..., None], torch.finfo(said.dtype).min)
         both = [cross_entropy(scores[..., side], batch.targets[:, side], reduction="sum") for side in (0, 1)]
         return (both[0] + both[1]) / 2, len(batch.targets)
 
-    def found(self, examples: Sequence[Span], rows: list[Row], said: list[np.ndarray]) -> list[dict[str, Any]]:
+    def best_answers(self, examples: Sequence[Span], rows: list[EncodedInput], said: list[np.ndarray]) -> list[dict[str, Any]]:
         """The best answer to each question: its text, its place, and by how much it is likelier than no answer."""
         best: list[dict[str, Any]] = [{"answer": "", "start": 0, "end": 0, "score": -np.inf, "nothing": np.inf} for _ in examples]
         for row, own in zip(rows, said, strict=True):
-            first, offsets = row.about["first"], row.about["offsets"]
+            first, offsets = row.metadata["first"], row.metadata["offsets"]
             inside = own[first : first + len(offsets)]
-            score, i, j = likeliest(inside[:, 0], inside[:, 1])
+            score, i, j = best_span(inside[:, 0], inside[:, 1])
             kept = best[row.example]
             kept["nothing"] = min(kept["nothing"], float(own[0].sum()))
             if score > kept["score"]:
@@ -115,11 +115,11 @@ class FindSpan(Supervised):
                 kept.update(answer="", start=0, end=0)
         return best
 
-    def scored(self, examples: Sequence[Any], rows: list[Row], said: list[np.ndarray]) -> dict[str, Any]:
-        return answers_scored([[text for _, text in example.answers] for example in examples], self.predictions(examples, rows, said))
+    def metrics_from(self, examples: Sequence[Any], rows: list[EncodedInput], said: list[np.ndarray]) -> dict[str, Any]:
+        return answer_metrics([[text for _, text in example.answers] for example in examples], self.predictions(examples, rows, said))
 
-    def predictions(self, examples: Sequence[Any], rows: list[Row], said: list[np.ndarray]) -> list[Any]:
-        return [kept["answer"] for kept in self.found(examples, rows, said)]
+    def predictions(self, examples: Sequence[Any], rows: list[EncodedInput], said: list[np.ndarray]) -> list[Any]:
+        return [kept["answer"] for kept in self.best_answers(examples, rows, said)]
 
     def answer(self, text: str, *arguments: Any, second: str | None = None, **options: Any) -> dict[str, Any]:
         """The question, and behind a tab or as `second` the passage."""
@@ -129,10 +129,10 @@ class FindSpan(Supervised):
             raise BadInput("a question came without a passage; give the passage with --second, or after a tab")
         example = Span(question, passage, ())
         rows = self.rows([example])
-        return {"question": question, **self.found([example], rows, self.said(rows))[0]}
+        return {"question": question, **self.best_answers([example], rows, self.logits(rows))[0]}
 
 
-def aim(example: Span, offsets: list[tuple[int, int]], first: int) -> tuple[int, int]:
+def target_span(example: Span, offsets: list[tuple[int, int]], first: int) -> tuple[int, int]:
     """The places in the row of the first and last token of the answer; twice that of [CLS] if it is not in this window."""
     if not example.answers:
         return 0, 0
@@ -143,11 +143,11 @@ def aim(example: Span, offsets: list[tuple[int, int]], first: int) -> tuple[int,
     return (first + inside[0], first + inside[-1]) if whole else (0, 0)
 
 
-def likeliest(starts: np.ndarray, ends: np.ndarray) -> tuple[float, int, int]:
+def best_span(starts: np.ndarray, ends: np.ndarray) -> tuple[float, int, int]:
     """The best first and last token, among the likeliest of each."""
     best = (-np.inf, 0, 0)
-    for i in np.argsort(-starts)[:BEST].tolist():
-        reach = ends[i : i + LONGEST]
+    for i in np.argsort(-starts)[:CANDIDATES].tolist():
+        reach = ends[i : i + MAX_ANSWER_TOKENS]
         j = int(reach.argmax())
         best = max(best, (float(starts[i] + reach[j]), i, i + j))
     return best

@@ -17,11 +17,11 @@ from stairs.errors import BadInput, preview
 from stairs.layers.vocabulary import parts
 from stairs.models.base import Model
 from stairs.progress import say
-from stairs.tasks.metrics import ratio, share
-from stairs.tasks.parts.blanks import Filling
-from stairs.tasks.parts.decoding import number
-from stairs.tasks.parts.sentence_pairs import NEXT, SentencePairs, of_split
-from stairs.tasks.parts.stream import encoded, token_counts
+from stairs.tasks.metrics import proportion, ratio
+from stairs.tasks.parts.blanks import BlankFiller
+from stairs.tasks.parts.decoding import derive_seed
+from stairs.tasks.parts.sentence_pairs import NEXT, SentencePairs, pairs_of_split
+from stairs.tasks.parts.stream import encode_documents, token_counts
 from stairs.tasks.task import Task
 from stairs.text.batch import IGNORE, Batch
 from stairs.text.shards.shards import Shards, closes
@@ -29,10 +29,10 @@ from stairs.text.tokenizers.tokenizer import Tokenizer
 from stairs.text.tokenizers.whole_words import WholeWords
 from stairs.text.windows import LongText, kept, owned, windows
 
-JUDGED = 8192  # positions judged at once
-JUDGING_SEED = 0  # of the words left out of held-out text: always the same, so that two runs can be compared
-COUNTED = 50_000  # tokens from which it is learnt into how many pieces words are cut
-MOST_PIECES = 3  # of a word that fills a blank
+POSITIONS = 8192  # positions judged at once
+EVALUATION_SEED = 0  # of the words left out of held-out text: always the same, so that two runs can be compared
+TOKENS_COUNTED = 50_000  # tokens from which it is learnt into how many pieces words are cut
+MAX_PIECES = 3  # of a word that fills a blank
 SHOWN = 12  # tokens beside a blank, for the one who waits
 
 
@@ -40,21 +40,21 @@ class MaskedToken(Task):
     """Any word from those around it."""
 
     name = "masked-token"
-    watched = "loss"
+    monitor = "loss"
     long_text: LongText = "window"  # what is read of a text that is longer than the model's context
 
     def __init__(self, model: Model, tokenizer: Tokenizer, pieces: list[float] | None = None) -> None:
         super().__init__(model, tokenizer)
         self.pieces = pieces or [1.0]  # the share of words cut into one piece, two, three
         self.known_pairs: dict[str, tuple[Shards, SentencePairs]] = {}  # of held-out text, by split
-        self.seen: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None  # ids, targets and guesses of rows of held-out text
+        self.last_batch: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None  # ids, targets and guesses of rows of held-out text
 
     # Learning
 
     def examples(self, shards: Shards, split: str = "train") -> SentencePairs:
-        found = of_split(shards, split, self.model.config)
+        found = pairs_of_split(shards, split, self.model.config)
         if split == "train":
-            self.pieces = words_by_pieces(found.ids[:COUNTED], self.whole)
+            self.pieces = piece_count_shares(found.ids[:TOKENS_COUNTED], self.word_boundaries)
         return found
 
     def target_counts(self, examples: SentencePairs) -> np.ndarray:
@@ -69,38 +69,39 @@ class MaskedToken(Task):
         count = int((batch.targets != IGNORE).sum())
         return self.model.loss(batch) * count, count
 
-    def evaluate_shards(self, shards: Shards, split: str = "validation", most: int | None = None) -> dict[str, Any]:
-        return self.judged(self.pairs_of(shards, split), most)
+    def evaluate_split(self, shards: Shards, split: str = "validation", limit: int | None = None) -> dict[str, Any]:
+        return self.evaluate_examples(self.pairs_of(shards, split), limit)
 
-    def positions(self, shards: Shards, split: str = "validation") -> int:
+    def count_positions(self, shards: Shards, split: str = "validation") -> int:
         return int(self.pairs_of(shards, split).lengths.sum())
 
     def pairs_of(self, shards: Shards, split: str) -> SentencePairs:
         """Put together once: every look asks for the same."""
         if self.known_pairs.get(split, (None,))[0] is not shards:
-            self.known_pairs[split] = shards, of_split(shards, split, self.model.config)
+            self.known_pairs[split] = shards, pairs_of_split(shards, split, self.model.config)
         return self.known_pairs[split][1]
 
     def evaluate_texts(self, documents: Iterable[str]) -> dict[str, Any]:
         """Words left out of any text."""
-        return self.judged(SentencePairs(encoded(self.tokenizer, documents)[0].ids, self.model.config, self.tokenizer, where="given"))
+        return self.evaluate_examples(SentencePairs(encode_documents(self.tokenizer, documents)[0].ids, self.model.config, self.tokenizer,
+            where="given"))
 
     @torch.no_grad()
-    def judged(self, examples: SentencePairs, most: int | None = None) -> dict[str, Any]:
+    def evaluate_examples(self, examples: SentencePairs, limit: int | None = None) -> dict[str, Any]:
         """How surprising the words left out were, how many were guessed, and how many pairs; on all examples or on about `most` positions. All words
         left out are [MASK], whatever share of them the run learns from as such."""
         numbers = np.arange(len(examples.lengths))
         tokens = int(examples.lengths.sum())
-        if most is not None and tokens > most:
-            numbers = np.unique(np.linspace(0, len(numbers) - 1, max(int(most / examples.lengths.mean()), 1)).astype(np.int64))
+        if limit is not None and tokens > limit:
+            numbers = np.unique(np.linspace(0, len(numbers) - 1, max(int(limit / examples.lengths.mean()), 1)).astype(np.int64))
         numbers = numbers[np.argsort(examples.lengths[numbers], kind="stable")]
         device = next(self.model.parameters()).device
         nats, right, asked, pairs = [], [], [], []
-        for group in np.array_split(numbers, -(-int(examples.lengths[numbers].sum()) // JUDGED)):
+        for group in np.array_split(numbers, -(-int(examples.lengths[numbers].sum()) // POSITIONS)):
             if not len(group):
                 continue
-            batch = examples.batch(group, 0, JUDGING_SEED, judging=True).to(device)
-            found, guesses, verdicts = self.looked(batch)
+            batch = examples.batch(group, 0, EVALUATION_SEED, evaluating=True).to(device)
+            found, guesses, verdicts = self.predict_masked(batch)
             assert batch.targets is not None
             wanted = batch.targets != IGNORE
             nats.append(found.sum(1).double().cpu().numpy())
@@ -108,7 +109,7 @@ class MaskedToken(Task):
             asked.append(wanted.sum(1).cpu().numpy())
             if verdicts is not None and batch.labels is not None:
                 pairs.append((verdicts == batch.labels).cpu().numpy())
-            self.seen = tuple(part.cpu().numpy() for part in (batch.ids, batch.targets, guesses))  # type: ignore[assignment]
+            self.last_batch = tuple(part.cpu().numpy() for part in (batch.ids, batch.targets, guesses))  # type: ignore[assignment]
         words = np.concatenate(asked)
         if not words.sum():
             raise BadInput("the text to judge by is too short to leave a word out; give a longer one")
@@ -120,10 +121,10 @@ class MaskedToken(Task):
         }
         if pairs:
             name = self.model.config.objective.replace("-", "_") + "_accuracy"
-            measured[name] = share(int(np.concatenate(pairs).sum()), len(np.concatenate(pairs)))
+            measured[name] = proportion(int(np.concatenate(pairs).sum()), len(np.concatenate(pairs)))
         return {**measured, "words": int(words.sum()), "tokens": tokens}
 
-    def looked(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor | None]:
+    def predict_masked(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor | None]:
         """-ln p of each word left out and the likeliest word in its place, (B, T), and a verdict on each pair, (B,)."""
         assert batch.targets is not None
         model: Any = self.model
@@ -139,13 +140,13 @@ class MaskedToken(Task):
 
     def sample(self, seed: int) -> str:
         """A word of held-out text that was left out, and what it guesses."""
-        if self.seen is None:
+        if self.last_batch is None:
             return ""
-        ids, targets, guesses = self.seen
+        ids, targets, guesses = self.last_batch
         rows, places = np.nonzero(targets != IGNORE)
         if not len(rows):
             return ""
-        at = number(seed, "sample") % len(rows)
+        at = derive_seed(seed, "sample") % len(rows)
         row, place = int(rows[at]), int(places[at])
         truth = np.where(targets[row] == IGNORE, ids[row], targets[row])
         before, after = truth[max(place - SHOWN, 0) : place], truth[place + 1 : place + 1 + SHOWN]
@@ -154,9 +155,9 @@ class MaskedToken(Task):
 
     # Answering
 
-    def answer(self, text: str, *, top: int = 10, pieces: int = MOST_PIECES, **options: Any) -> dict[str, Any]:
+    def answer(self, text: str, *, top: int = 10, pieces: int = MAX_PIECES, **options: Any) -> dict[str, Any]:
         """The words that fit each blank of a text, ranked, and the text with the blanks filled. A blank is `[MASK]`, `[BLANK]` or `___`."""
-        return Filling(self, min(pieces, MOST_PIECES)).answer(text, top)
+        return BlankFiller(self, min(pieces, MAX_PIECES)).answer(text, top)
 
     @torch.no_grad()
     def sentence_pair(self, first: str, second: str) -> dict[str, Any]:
@@ -167,36 +168,36 @@ class MaskedToken(Task):
         said = None
         if len(a) + len(b) > room:
             half = max(room // 2, room - len(b))
-            said = self.cut_short(len(a) + len(b), room, "the end of the first and the begin of the second text")
+            said = self.note_truncation(len(a) + len(b), room, "the end of the first and the begin of the second text")
             a, b = a[-half:], b[: room - min(len(a), half)]
         tokenizer = self.tokenizer
         ids = torch.tensor([[tokenizer.begin, *a, tokenizer.end, *b, tokenizer.end]])
         segments = torch.tensor([[0] * (len(a) + 2) + [1] * (len(b) + 1)])
-        chances = model.judged(model.encode(Batch(ids, torch.ones_like(ids, dtype=torch.bool), segments=segments))).float().softmax(-1)[0]
-        verdict = "follows" if float(chances[NEXT]) >= 0.5 else {"sentence-order": "exchanged"}.get(model.config.objective, "does not follow")
-        found = {"first": first, "second": second, "verdict": verdict, "chance_that_it_follows": float(chances[NEXT])}
-        return found if said is None else {**found, "read": said}
+        probabilities = model.judged(model.encode(Batch(ids, torch.ones_like(ids, dtype=torch.bool), segments=segments))).float().softmax(-1)[0]
+        verdict = "follows" if float(probabilities[NEXT]) >= 0.5 else {"sentence-order": "exchanged"}.get(model.config.objective, "does not follow")
+        found = {"first": first, "second": second, "verdict": verdict, "next_sentence_probability": float(probabilities[NEXT])}
+        return found if said is None else {**found, "truncation": said}
 
     @torch.no_grad()
     def pseudo_log_likelihood(self, text: str) -> dict[str, Any]:
         """Each token's log-chance when it alone is left out, and their sum (Salazar et al. 2020). It is no probability of the text, since every
         token is told all the others: it cannot be compared with what a model says that reads from left to right."""
         ids = self.ids_of(text)
-        room = self.room
+        room = self.max_tokens
         if len(ids) > room:
             raise BadInput(f"{preview(text)} has {len(ids)} tokens and this bert reads {room}; give a shorter text")
         row = torch.tensor([self.tokenizer.begin, *ids, self.tokenizer.end])
         found: list[float] = []
-        for places in torch.arange(1, len(ids) + 1).split(max(JUDGED // len(row), 1)):
+        for places in torch.arange(1, len(ids) + 1).split(max(POSITIONS // len(row), 1)):
             batch = row.repeat(len(places), 1)
             targets = torch.full_like(batch, IGNORE)
             index = torch.arange(len(places))
             targets[index, places] = batch[index, places]
             batch[index, places] = self.tokenizer.mask
             found += self.model.log_likelihood(Batch(batch, torch.ones_like(batch, dtype=torch.bool), targets)).sum(1).tolist()
-        tokens = [{"token": self.tokenizer.token(i), "log_chance": chance} for i, chance in zip(ids, found, strict=True)]
+        tokens = [{"token": self.tokenizer.token(i), "log_probability": probability} for i, probability in zip(ids, found, strict=True)]
         said = "a pseudo-likelihood, not the probability of the text"
-        return {"text": text, "pseudo_log_likelihood": sum(found), "tokens": tokens, "measured_as": said}
+        return {"text": text, "pseudo_log_likelihood": sum(found), "tokens": tokens, "measure": said}
 
     # Vectors
 
@@ -209,7 +210,7 @@ class MaskedToken(Task):
     @torch.no_grad()
     def token_vectors(self, texts: list[str], encode: Callable[[Batch], Tensor] | None = None) -> Iterator[tuple[list[str], np.ndarray]]:
         """Of a longer text than can be read at once, windows or the part that `long_text` says."""
-        room, cut = self.room, 0
+        room, cut = self.max_tokens, 0
         for text in texts:
             ids = np.array(self.ids_of(text))
             if len(ids) > room and self.long_text != "window":
@@ -229,11 +230,11 @@ class MaskedToken(Task):
     # What all of them need
 
     @functools.cached_property
-    def whole(self) -> WholeWords:
+    def word_boundaries(self) -> WholeWords:
         return WholeWords(self.tokenizer)
 
     @property
-    def room(self) -> int:
+    def max_tokens(self) -> int:
         """Tokens of a text that fit between [CLS] and [SEP]."""
         return self.model.config.context - 2
 
@@ -243,12 +244,12 @@ class MaskedToken(Task):
             raise BadInput(f"there are no tokens in {preview(text)}; give a text with words")
         return ids
 
-    def cut_short(self, length: int, room: int, what: str) -> str:
+    def note_truncation(self, length: int, room: int, what: str) -> str:
         said = f"{length} tokens are more than the {room} that fit; {what} was read"
         say(said)
         return said
 
-    def findings(self) -> dict[str, Any]:
+    def corpus_statistics(self) -> dict[str, Any]:
         return {"pieces": self.pieces}
 
     @classmethod
@@ -258,11 +259,11 @@ class MaskedToken(Task):
         return task
 
 
-def words_by_pieces(ids: np.ndarray, whole: WholeWords) -> list[float]:
+def piece_count_shares(ids: np.ndarray, whole: WholeWords) -> list[float]:
     """The share of words that are cut into one token, two, three, of the words that are."""
-    counts = np.zeros(MOST_PIECES)
+    counts = np.zeros(MAX_PIECES)
     for sentence in np.split(np.asarray(ids), np.flatnonzero(closes(ids))):
         inside = sentence[~closes(sentence)].astype(np.int64)
         sizes = np.diff(np.flatnonzero(np.append(whole.starts(inside), True)))
-        counts += np.bincount(sizes[sizes <= MOST_PIECES], minlength=MOST_PIECES + 1)[1:]
+        counts += np.bincount(sizes[sizes <= MAX_PIECES], minlength=MAX_PIECES + 1)[1:]
     return [round(float(count), 4) for count in counts / max(counts.sum(), 1)]

@@ -7,20 +7,20 @@ from typing import Any
 import numpy as np
 import torch
 
-from stairs.tasks.parts.decoding import continuation, read
-from stairs.tasks.parts.generative import Speaking
-from stairs.tasks.parts.stream import StreamExamples, encoded, quality, row_length, surprise_of_rows, token_counts
+from stairs.tasks.parts.decoding import generate, prefill
+from stairs.tasks.parts.generative import Generative
+from stairs.tasks.parts.stream import StreamExamples, bits_of_rows, encode_documents, language_model_metrics, row_length, token_counts
 from stairs.text.batch import Batch, next_token_batch
 from stairs.text.shards.shards import Shards, closes
 
 TOKENS_PER_BATCH = 1 << 18  # positions judged at once
 
 
-class NextToken(Speaking):
+class NextToken(Generative):
     """Left to right, one token at a time."""
 
     name = "next-token"
-    watched = "bits_per_character"  # what training makes smaller on held-out text
+    monitor = "bits_per_character"  # what training makes smaller on held-out text
 
     def answer(
         self, text: str, *, length: int = 20, temperature: float = 0.0, top_k: int = 0, top_p: float = 1.0, seed: int = 0, top: int = 10
@@ -28,8 +28,8 @@ class NextToken(Speaking):
         """The likeliest next tokens, each with the order that supplied it where the step has orders, and a continuation."""
         tokenizer = self.tokenizer
         prompt, _ = tokenizer.marked(tokenizer.encode(text))
-        said = continuation(
-            self.speaker, prompt, length=length, stop=tokenizer.end, forbidden=tokenizer.unsaid,
+        said = generate(
+            self.inference_model, prompt, length=length, stop=tokenizer.end, suppressed_ids=tokenizer.unsaid,
             temperature=temperature, top_k=top_k, top_p=top_p, seed=seed,
         )  # fmt: skip
         whole = tokenizer.decode([*prompt, *said])
@@ -37,16 +37,17 @@ class NextToken(Speaking):
 
     def next_tokens(self, prompt: list[int], top: int) -> list[dict[str, Any]]:
         """The likeliest ids after a prompt, with the length of the n-gram that each chance rests on, where there is one."""
-        logits, state = read(self.speaker, prompt)
+        logits, state = prefill(self.inference_model, prompt)
         orders = self.model.evidence(state)
-        chances, ids = (ranked[:top] for ranked in logits.log_softmax(-1).exp().sort(descending=True, stable=True))  # ties as in a continuation
-        found = [{"token": self.tokenizer.token(i), "probability": chance} for chance, i in zip(chances.tolist(), ids.tolist(), strict=True)]
+        probabilities, ids = (ranked[:top] for ranked in logits.log_softmax(-1).exp().sort(descending=True, stable=True))  # ties as in a continuation
+        found = [{"token": self.tokenizer.token(i), "probability": probability} for probability, i in zip(probabilities.tolist(), ids.tolist(),
+            strict=True)]
         return found if orders is None else [{**entry, "order": int(orders[i])} for entry, i in zip(found, ids.tolist(), strict=True)]
 
     def log_probability(self, text: str) -> float:
         return float(self.model.log_likelihood(self.batch([self.tokenizer.encode(text)])).sum())
 
-    def surprise(self, text: str) -> list[dict[str, Any]]:
+    def token_bits(self, text: str) -> list[dict[str, Any]]:
         """How unexpected each token of a text was, in bits; the last is the end of the sentence."""
         ids = self.tokenizer.encode(text)
         scores = self.model.log_likelihood(self.batch([ids]))[0]
@@ -67,34 +68,34 @@ class NextToken(Speaking):
         """Something it says of its own accord."""
         tokenizer = self.tokenizer
         with torch.no_grad():
-            said = continuation(self.model, [tokenizer.begin], length=20, stop=tokenizer.end, forbidden=tokenizer.unsaid, temperature=0.8, seed=seed)
+            said = generate(self.model, [tokenizer.begin], length=20, stop=tokenizer.end, suppressed_ids=tokenizer.unsaid, temperature=0.8, seed=seed)
         return tokenizer.decode(said)
 
     def batch(self, rows: list) -> Batch:
         return next_token_batch(rows, self.tokenizer.begin, self.tokenizer.end, self.tokenizer.pad)
 
-    def evaluate_shards(self, shards: Shards, split: str = "validation", most: int | None = None) -> dict[str, Any]:
+    def evaluate_split(self, shards: Shards, split: str = "validation", limit: int | None = None) -> dict[str, Any]:
         """Quality on a split of the corpus it was trained on; with `most`, on about so many positions of it."""
         info = shards.info(split)
         known = {name: info[name] for name in ("characters", "spelling_bits", "spacing_bits", "unknown_words")}
-        return self.evaluate_stream(shards.ids(split), most=most, all_tokens=info["tokens"], **known)
+        return self.evaluate_ids(shards.ids(split), limit=limit, all_tokens=info["tokens"], **known)
 
     def evaluate_texts(self, documents: Iterable[str]) -> dict[str, Any]:
         """Quality on any text."""
-        found, characters = encoded(self.tokenizer, documents)
+        found, characters = encode_documents(self.tokenizer, documents)
         known: dict[str, Any] = {"spelling_bits": found.spelling_bits, "spacing_bits": found.spacing_bits, "unknown_words": found.unknown_words}
-        return self.evaluate_stream(found.ids, characters=characters, **known)
+        return self.evaluate_ids(found.ids, characters=characters, **known)
 
-    def evaluate_stream(self, ids: np.ndarray, most: int | None = None, **known: Any) -> dict[str, Any]:
+    def evaluate_ids(self, ids: np.ndarray, limit: int | None = None, **known: Any) -> dict[str, Any]:
         """A model that counts judges each sentence by itself, others read on."""
         if self.model.learns_by == "gradient":
-            return quality(*surprise_of_rows(self.model, ids, most), **known)
-        return quality(*self.surprise_of_sentences(ids), **known)
+            return language_model_metrics(*bits_of_rows(self.model, ids, limit), **known)
+        return language_model_metrics(*self.bits_of_sentences(ids), **known)
 
-    def surprise_of_sentences(self, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def bits_of_sentences(self, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Bits and tokens of each sentence."""
         bits, tokens = [], []
-        for group in grouped(sentences_in(ids)):
+        for group in batches_of_sentences(sentences_in(ids)):
             scores = self.model.log_likelihood(self.batch(group))
             bits.append(-scores.sum(1).numpy() / math.log(2))
             tokens.append(np.array([len(row) + 1 for row in group]))
@@ -109,7 +110,7 @@ def sentences_in(ids: np.ndarray) -> Iterator[np.ndarray]:
         start = stop + 1
 
 
-def grouped(rows: Iterable) -> Iterator[list]:
+def batches_of_sentences(rows: Iterable) -> Iterator[list]:
     """Rows in groups of about the same number of positions, longest beside longest, so that little is padding."""
     waiting: list = []
     positions = 0
@@ -117,13 +118,13 @@ def grouped(rows: Iterable) -> Iterator[list]:
         waiting.append(row)
         positions += len(row) + 1
         if positions >= TOKENS_PER_BATCH:
-            yield from sorted_groups(waiting)
+            yield from batches_by_length(waiting)
             waiting, positions = [], 0
     if waiting:
-        yield from sorted_groups(waiting)
+        yield from batches_by_length(waiting)
 
 
-def sorted_groups(rows: list) -> Iterator[list]:
+def batches_by_length(rows: list) -> Iterator[list]:
     rows.sort(key=len)
     for start in range(0, len(rows), 512):
         yield rows[start : start + 512]

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from stairs.tasks import metrics, translation_metrics
-from stairs.tasks.bootstrap import Correlation, Statistic, Sums, interval
+from stairs.tasks.bootstrap import Correlation, Statistic, Sums, confidence_interval
 from stairs.tasks.metrics import MacroF1, quotient
 from stairs.text.labelled.split import find_groups
 
@@ -24,13 +24,13 @@ FEWEST_GROUPS = 5  # that are drawn as wholes: of fewer, a draw is hardly ever a
 DIGITS = 9  # of a score that is kept: enough to tell two float32 apart
 
 
-def truth_of(asks: str, examples: Sequence[Any]) -> list[Any]:
+def gold_of(example_kind: str, examples: Sequence[Any]) -> list[Any]:
     """What a model should have said of each example."""
-    if asks == "tag":
+    if example_kind == "tag":
         return [list(example.tags) for example in examples]
-    if asks == "span":
+    if example_kind == "span":
         return [[text for _, text in example.answers] for example in examples]
-    if asks == "translate":
+    if example_kind == "translate":
         return [example.target for example in examples]
     return [example.label if getattr(example, "score", None) is None else example.score for example in examples]
 
@@ -44,40 +44,40 @@ def groups_of(examples: Sequence[Any]) -> list[int] | None:
     return [member[place] for place in range(len(examples))]
 
 
-def score_of(metric: str, asks: str, examples: Sequence[Any], predictions: Sequence[Any]) -> dict[str, Any]:
+def score_with_interval(metric: str, example_kind: str, examples: Sequence[Any], predictions: Sequence[Any]) -> dict[str, Any]:
     """One metric with its interval, from groups drawn whole where examples have groups."""
     groups = groups_of(examples)
     if groups is None:
-        return measure(asks, examples, predictions)[metric]
-    return interval(statistic(metric, asks, examples, outcomes(metric, asks, examples, predictions)), groups=groups)
+        return all_metrics(example_kind, examples, predictions)[metric]
+    return confidence_interval(statistic(metric, example_kind, examples, outcomes(metric, example_kind, examples, predictions)), groups=groups)
 
 
-def measure(asks: str, examples: Sequence[Any], predictions: Sequence[Any]) -> dict[str, Any]:
+def all_metrics(example_kind: str, examples: Sequence[Any], predictions: Sequence[Any]) -> dict[str, Any]:
     """Every metric of the task, with its interval."""
-    truth, said = truth_of(asks, examples), list(predictions)
-    if asks == "tag":
-        return metrics.tags_scored(truth, said)
-    if asks == "span":
-        return metrics.answers_scored(truth, said)
-    if asks == "translate":
-        return translation_metrics.translations_scored(truth, said)
-    return metrics.labels_scored(truth, said) if isinstance(truth[0], str) else metrics.scores_scored(np.array(truth), np.array(said))
+    truth, said = gold_of(example_kind, examples), list(predictions)
+    if example_kind == "tag":
+        return metrics.tag_metrics(truth, said)
+    if example_kind == "span":
+        return metrics.answer_metrics(truth, said)
+    if example_kind == "translate":
+        return translation_metrics.bleu_and_chrf(truth, said)
+    return metrics.label_metrics(truth, said) if isinstance(truth[0], str) else metrics.correlation_metrics(np.array(truth), np.array(said))
 
 
-def outcomes(metric: str, asks: str, examples: Sequence[Any], predictions: Sequence[Any]) -> Outcomes:
+def outcomes(metric: str, example_kind: str, examples: Sequence[Any], predictions: Sequence[Any]) -> Outcomes:
     """For a report: plain data, one entry per example."""
-    truth, said = truth_of(asks, examples), list(predictions)
-    if metric in translation_metrics.COUNTED:
-        return translation_metrics.COUNTED[metric][0](truth, said).tolist()
-    if asks == "tag":
-        return (metrics.spans_right if metric == "f1" else metrics.tags_right)(truth, said).tolist()
-    if asks == "span" and metric == "f1":
-        return metrics.answers_right(truth, said)[:, 1].round(DIGITS).tolist()
+    truth, said = gold_of(example_kind, examples), list(predictions)
+    if metric in translation_metrics.COUNTS_AND_FORMULAS:
+        return translation_metrics.COUNTS_AND_FORMULAS[metric][0](truth, said).tolist()
+    if example_kind == "tag":
+        return (metrics.span_counts if metric == "f1" else metrics.tag_counts)(truth, said).tolist()
+    if example_kind == "span" and metric == "f1":
+        return metrics.answer_scores(truth, said)[:, 1].round(DIGITS).tolist()
     if metric == "macro_f1":
         return said
     if metric in ("spearman", "pearson"):
         return [float(f"{score:.{DIGITS}g}") for score in said]
-    right = metrics.answers_right(truth, said)[:, 0] if asks == "span" else [a == b for a, b in zip(strip(truth), strip(said), strict=True)]
+    right = metrics.answer_scores(truth, said)[:, 0] if example_kind == "span" else [a == b for a, b in zip(strip(truth), strip(said), strict=True)]
     return "".join("1" if one else "0" for one in right)
 
 
@@ -85,18 +85,18 @@ def strip(texts: Sequence[str]) -> list[str]:
     return [text.strip() for text in texts]
 
 
-def statistic(metric: str, asks: str, examples: Sequence[Any], found: Outcomes) -> Statistic:
+def statistic(metric: str, example_kind: str, examples: Sequence[Any], found: Outcomes) -> Statistic:
     """The metric as the bootstrap draws it, from outcomes that were kept."""
-    if metric in translation_metrics.COUNTED:
-        return Sums(np.array(found), translation_metrics.COUNTED[metric][1])
+    if metric in translation_metrics.COUNTS_AND_FORMULAS:
+        return Sums(np.array(found), translation_metrics.COUNTS_AND_FORMULAS[metric][1])
     if metric == "macro_f1":
-        return MacroF1(truth_of(asks, examples), list(found))
+        return MacroF1(gold_of(example_kind, examples), list(found))
     if metric in ("spearman", "pearson"):
-        return Correlation(np.array(truth_of(asks, examples)), np.array(found), by_rank=metric == "spearman")
-    if asks == "tag" and metric == "f1":
+        return Correlation(np.array(gold_of(example_kind, examples)), np.array(found), by_rank=metric == "spearman")
+    if example_kind == "tag" and metric == "f1":
         both, there, said = np.array(found).T
         return Sums(np.stack([2 * both, there + said], 1), quotient)
-    if asks == "tag":
+    if example_kind == "tag":
         return Sums(np.array(found), quotient)
     right = np.array([int(one) for one in found] if isinstance(found, str) else found)
     return Sums(np.stack([right, np.ones(len(right))], 1), quotient)

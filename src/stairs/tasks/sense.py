@@ -15,8 +15,8 @@ import torch
 from stairs.errors import BadInput, Unsupported, preview
 from stairs.progress import track
 from stairs.tasks.metrics import ratio
-from stairs.tasks.parts.indexed import Beside
-from stairs.tasks.parts.layer_mix import chosen_layers
+from stairs.tasks.parts.indexed import Indexed
+from stairs.tasks.parts.layer_mix import select_layers
 from stairs.tasks.task import Task
 from stairs.text.batch import Batch, by_length, padded
 from stairs.text.examples import Sensed
@@ -28,23 +28,23 @@ MARKED = re.compile(r"\*([^*=]+)(?:=([^*]+))?\*")  # *banks* or *banks=bank*
 KINDS = "nvar"  # parts of speech, as WordNet has them
 
 
-class Sense(Beside):
+class Sense(Indexed):
     """Senses by name, each with its vector and how often it was seen."""
 
     name = "sense"
-    asks = "sense"
+    example_kind = "sense"
 
     def __init__(
         self, encoder: Task, senses: list[str], lemmas: dict[str, list[int]], counts: list[int], vectors: np.ndarray, layers: str | None = None
     ) -> None:
         super().__init__(encoder, vectors)
         if not encoder.model.can("encode"):
-            raise Unsupported(f"{encoder.step} has no token vectors to tell senses by; try {encoder.model.steps_that_encode}")
+            raise Unsupported(f"{encoder.model_name} has no token vectors to tell senses by; try {encoder.model.steps_that_encode}")
         self.senses, self.lemmas, self.counts, self.layers = senses, lemmas, counts, layers
-        self.chosen = chosen_layers(layers, encoder.model)
+        self.chosen = select_layers(layers, encoder.model)
 
     @classmethod
-    def learned(cls, examples: Sequence[Sensed], encoder: Task, layers: str | None = None) -> Self:
+    def train(cls, examples: Sequence[Sensed], encoder: Task, layers: str | None = None) -> Self:
         """By the vectors of some `layers`, summed."""
         task = cls(encoder, [], {}, [], np.zeros((0, 0), np.float32), layers)
         numbers: dict[str, int] = {}
@@ -64,7 +64,7 @@ class Sense(Beside):
             raise BadInput(f"{examples[0].where}: no word of the file has a sense; the fourth column should name them")
         found = np.stack(sums)
         task.senses, task.counts = list(numbers), [counts[number] for number in range(len(numbers))]
-        task.known = (found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-12)).astype(np.float32)
+        task.stored_vectors = (found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-12)).astype(np.float32)
         return task
 
     def word_vectors(self, examples: Sequence[Sensed]) -> Iterator[np.ndarray]:
@@ -86,7 +86,7 @@ class Sense(Beside):
                 advance(len(group))
         return iter(found)
 
-    def guesses(self, examples: Sequence[Sensed]) -> list[list[str | None]]:
+    def predict(self, examples: Sequence[Sensed]) -> list[list[str | None]]:
         """A sense for every word that asks for one; None where the lemma is new."""
         return [
             [self.nearest(example.lemmas[place], vector) for (place, _), vector in zip(example.tagged, vectors, strict=True)]
@@ -95,7 +95,7 @@ class Sense(Beside):
 
     def nearest(self, lemma: str, vector: np.ndarray) -> str | None:
         candidates = self.lemmas.get(lemma)
-        return None if not candidates else self.senses[candidates[int((self.known[candidates] @ vector).argmax())]]
+        return None if not candidates else self.senses[candidates[int((self.stored_vectors[candidates] @ vector).argmax())]]
 
     def most_frequent(self, lemma: str) -> str | None:
         candidates = self.lemmas.get(lemma)
@@ -103,7 +103,7 @@ class Sense(Beside):
 
     def evaluate(self, examples: Sequence[Sensed]) -> dict[str, Any]:
         """F1 over all words that ask for a sense, and what always taking the most frequent one would give."""
-        rows = list(zip(examples, self.guesses(examples), strict=True))
+        rows = list(zip(examples, self.predict(examples), strict=True))
         truth = [[set(sense.split(";")) for _, sense in example.tagged] for example, _ in rows]
         asked = np.array([len(own) for own in truth])
         right = [sum(guess in own for guess, own in zip(guesses, wanted, strict=True)) for (_, guesses), wanted in zip(rows, truth, strict=True)]
@@ -131,15 +131,15 @@ class Sense(Beside):
         before, after = text[: marked.start()].split(), text[marked.end() :].split()
         words = (*before, word, *after)
         vector = next(self.word_vectors([Sensed(words, words, ((len(before), ""),))]))[0]
-        near = self.known[candidates] @ (vector / max(float(np.linalg.norm(vector)), 1e-12))
+        near = self.stored_vectors[candidates] @ (vector / max(float(np.linalg.norm(vector)), 1e-12))
         found = [{"sense": self.senses[candidates[i]], "cosine": float(near[i])} for i in np.argsort(-near, kind="stable")]
         return {"text": text, "word": word, "label": found[0]["sense"], "senses": found}
 
-    def kept(self) -> dict[str, Any]:
+    def index_metadata(self) -> dict[str, Any]:
         return {"senses": self.senses, "lemmas": self.lemmas, "counts": self.counts, "layers": self.layers}
 
     @classmethod
-    def remade(cls, encoder: Task, kept: Any, known: np.ndarray) -> Self:
+    def from_index(cls, encoder: Task, kept: Any, known: np.ndarray) -> Self:
         return cls(encoder, kept["senses"], kept["lemmas"], kept["counts"], known, kept.get("layers"))
 
 

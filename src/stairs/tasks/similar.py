@@ -13,17 +13,17 @@ from torch import Tensor
 
 from stairs.errors import BadInput
 from stairs.search.nearest import Nearest
-from stairs.tasks.metrics import scores_scored
-from stairs.tasks.parts.indexed import Beside
+from stairs.tasks.metrics import correlation_metrics
+from stairs.tasks.parts.indexed import Indexed
 from stairs.tasks.task import Task
 from stairs.text.batch import Batch
 
 
-class Similar(Beside):
+class Similar(Indexed):
     """Texts in order of their cosine."""
 
     name = "similar"
-    asks = "compare"
+    example_kind = "compare"
 
     def __init__(self, encoder: Task, texts: Sequence[str] = (), vectors: np.ndarray | None = None) -> None:
         super().__init__(encoder, encoder.vectors(list(texts)) if vectors is None else vectors)
@@ -34,7 +34,7 @@ class Similar(Beside):
 
     @functools.cached_property
     def index(self) -> Nearest:
-        return Nearest(np.ascontiguousarray(self.known, np.float32))
+        return Nearest(np.ascontiguousarray(self.stored_vectors, np.float32))
 
     def answer(self, text: str, *arguments: Any, top: int = 10, second: str | None = None, **options: Any) -> dict[str, Any]:
         """The nearest texts; with `second`, how near that one is."""
@@ -53,13 +53,13 @@ class Similar(Beside):
             raise BadInput(f"{came}; cosines are judged by scores, labels by stairs tune --task compare")
         first, second = (self.vectors([getattr(example, side) for example in examples]) for side in ("first", "second"))
         truth, near = np.array([example.score for example in examples]), cosines(first, second)
-        return scores_scored(truth, near)
+        return correlation_metrics(truth, near)
 
-    def kept(self) -> list[str]:
+    def index_metadata(self) -> list[str]:
         return self.texts
 
     @classmethod
-    def remade(cls, encoder: Task, kept: Any, known: np.ndarray) -> Self:
+    def from_index(cls, encoder: Task, kept: Any, known: np.ndarray) -> Self:
         return cls(encoder, kept, known)
 
 

@@ -16,9 +16,9 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, pad
 
 from stairs.errors import BadInput
-from stairs.tasks.metrics import tags_scored
-from stairs.tasks.parts.fine_tuning import Linear
-from stairs.tasks.parts.rows import Row
+from stairs.tasks.metrics import tag_metrics
+from stairs.tasks.parts.fine_tuning import LinearHead
+from stairs.tasks.parts.rows import EncodedInput
 from stairs.tasks.parts.supervised import Supervised
 from stairs.text.batch import IGNORE, Batch
 from stairs.text.examples import Tagged
@@ -26,17 +26,17 @@ from stairs.text.segmentation import Segmentation
 from stairs.text.windows import owned, windows
 
 RADIUS = 2  # neighbours on either side, for encoders that know a word alone
-NEVER = -1e4
+FORBIDDEN = -1e4
 
 
 class Tag(Supervised):
     """Token vectors, then a linear layer at the piece that stands for each word."""
 
     name = "tag"
-    asks = "tag"
+    example_kind = "tag"
 
     @classmethod
-    def learned_from(cls, examples: Sequence[Any]) -> dict[str, Any]:
+    def settings_from(cls, examples: Sequence[Any]) -> dict[str, Any]:
         labels = sorted({tag for example in examples for tag in example.tags})
         if len(labels) < 2:
             raise BadInput(f"{examples[0].where}: every word has the tag {labels[0]!r}; at least two are needed")
@@ -52,9 +52,9 @@ class Tag(Supervised):
 
     def new_head(self) -> nn.Module:
         neighbours = 1 if self.reads_context else 2 * RADIUS + 1
-        return Linear(self.width * neighbours, len(self.labels), self.transfer)
+        return LinearHead(self.width * neighbours, len(self.labels), self.transfer)
 
-    def rows(self, examples: Sequence[Tagged]) -> list[Row]:
+    def rows(self, examples: Sequence[Tagged]) -> list[EncodedInput]:
         """One row for each sentence, or for each window of a sentence that is too long; `places` of the words it tells the tags of."""
         known = {label: number for number, label in enumerate(self.labels)}
         found = []
@@ -68,8 +68,8 @@ class Tag(Supervised):
                 ids = [i for piece in pieces[start:stop] for i in piece]
                 ends = np.cumsum([0, *(len(piece) for piece in pieces[start:stop])])
                 stands = ends[1:] if self.model.pools == "last" else ends[:-1] + 1  # counted from [CLS]
-                row = self.form.one(ids, number)
-                row.about = {"words": words, "places": [int(stands[word - start]) for word in words]}
+                row = self.input_format.encode_one(ids, number)
+                row.metadata = {"words": words, "places": [int(stands[word - start]) for word in words]}
                 row.target = [known[example.tags[word]] for word in words] if example.tags else None
                 found.append(row)
         return found
@@ -81,7 +81,7 @@ class Tag(Supervised):
 
     def parts(self, sizes: list[int]) -> list[tuple[range, tuple[int, int]]]:
         """The words each row tells of, and from where to where it reads."""
-        room = self.room
+        room = self.max_tokens
         if room is None or sum(sizes) <= room - 2:
             return [(range(len(sizes)), (0, len(sizes)))]
         most = max(1, (room - 2) // max(sizes))  # words that fit in any case
@@ -95,33 +95,33 @@ class Tag(Supervised):
         moved = [pad(inside, (0, 0, RADIUS, RADIUS))[:, step : step + hidden.shape[1]] for step in range(2 * RADIUS + 1)]
         return torch.cat(moved, -1)
 
-    def targets(self, rows: Sequence[Row], length: int) -> dict[str, Tensor]:
+    def targets(self, rows: Sequence[EncodedInput], length: int) -> dict[str, Tensor]:
         found = np.full((len(rows), length), IGNORE, np.int64)
         for place, row in zip(found, rows, strict=True):
-            place[row.about["places"]] = row.target
+            place[row.metadata["places"]] = row.target
         return {"targets": torch.from_numpy(found)}
 
-    def surprise(self, said: Tensor, batch: Batch) -> tuple[Tensor, int]:
+    def summed_loss(self, said: Tensor, batch: Batch) -> tuple[Tensor, int]:
         assert batch.targets is not None
         asked = batch.targets != IGNORE
         return cross_entropy(said[asked], batch.targets[asked], reduction="sum"), int(asked.sum())
 
-    def tags(self, count: int, rows: list[Row], said: list[np.ndarray]) -> list[list[str]]:
+    def tags(self, count: int, rows: list[EncodedInput], said: list[np.ndarray]) -> list[list[str]]:
         """The tags of each of `count` sentences."""
         scores: list[list[np.ndarray]] = [[] for _ in range(count)]
         for row, own in zip(rows, said, strict=True):
-            scores[row.example] += list(own[row.about["places"]])
-        return [[self.labels[i] for i in likeliest(np.stack(own), self.follows)] if own else [] for own in scores]
+            scores[row.example] += list(own[row.metadata["places"]])
+        return [[self.labels[i] for i in viterbi(np.stack(own), self.follows)] if own else [] for own in scores]
 
     @property
     def follows(self) -> np.ndarray:
         """What it costs that a tag (column) follows another (row); the last row is the begin of the sentence."""
         return transitions(self.labels)
 
-    def scored(self, examples: Sequence[Any], rows: list[Row], said: list[np.ndarray]) -> dict[str, Any]:
-        return tags_scored([list(example.tags) for example in examples], self.predictions(examples, rows, said))
+    def metrics_from(self, examples: Sequence[Any], rows: list[EncodedInput], said: list[np.ndarray]) -> dict[str, Any]:
+        return tag_metrics([list(example.tags) for example in examples], self.predictions(examples, rows, said))
 
-    def predictions(self, examples: Sequence[Any], rows: list[Row], said: list[np.ndarray]) -> list[Any]:
+    def predictions(self, examples: Sequence[Any], rows: list[EncodedInput], said: list[np.ndarray]) -> list[Any]:
         return self.tags(len(examples), rows, said)
 
     def answer(self, text: str, *arguments: Any, **options: Any) -> dict[str, Any]:
@@ -132,8 +132,8 @@ class Tag(Supervised):
         if not words:
             raise BadInput("there are no words in the text; give a text with words")
         rows = self.rows([Tagged(tuple(words), ())])
-        tags = self.tags(1, rows, self.said(rows))[0]
-        found: dict[str, Any] = {"text": text, "words": words, "tags": tags, "words_from": source}
+        tags = self.tags(1, rows, self.logits(rows))[0]
+        found: dict[str, Any] = {"text": text, "words": words, "tags": tags, "segmentation": source}
         if any(tag.startswith("B-") for tag in self.labels):
             found["spans"] = [
                 {"label": label, "text": text[places[a][0] : places[b - 1][1]], "start": places[a][0], "end": places[b - 1][1]}
@@ -147,7 +147,7 @@ def transitions(labels: list[str]) -> np.ndarray:
     costs = np.zeros((len(labels) + 1, len(labels)), np.float32)
     for column, tag in enumerate(labels):
         if tag.startswith("I-"):
-            costs[:, column] = NEVER
+            costs[:, column] = FORBIDDEN
             for row, before in enumerate(labels):
                 if before in (f"B-{tag[2:]}", tag):
                     costs[row, column] = 0.0
@@ -156,7 +156,7 @@ def transitions(labels: list[str]) -> np.ndarray:
     return costs
 
 
-def likeliest(scores: np.ndarray, follows: np.ndarray) -> list[int]:
+def viterbi(scores: np.ndarray, follows: np.ndarray) -> list[int]:
     """The best way through (T, labels)."""
     if not follows.any():
         return scores.argmax(1).tolist()

@@ -25,7 +25,7 @@ from stairs.text.windows import LongText
 
 CONFIG = "config.json"
 WEIGHTS = "model.safetensors"
-OVERLAP = 2  # positions of a stream that are read for each one that is judged
+POSITIONS_PER_TOKEN = 2  # positions of a stream that are read for each one that is judged
 
 
 class Task:
@@ -33,7 +33,7 @@ class Task:
 
     name = ""
     vector_part: LongText = "head"  # what the vector of a text is made from if the model cannot read all of it
-    asks = ""  # the kind of labelled examples it is judged by, if by such, as `text.labelled.read` calls it
+    example_kind = ""  # the kind of labelled examples it is judged by, if by such, as `text.labelled.prefill` calls it
 
     def __init__(self, model: Model, tokenizer: Tokenizer) -> None:
         self.model = model
@@ -43,7 +43,7 @@ class Task:
             model.letters_of = self.tokenizer.letters_of
 
     @property
-    def learner(self) -> nn.Module:
+    def trained_module(self) -> nn.Module:
         """All that is trained."""
         return self.model
 
@@ -69,15 +69,15 @@ class Task:
         """The highest, unless another is asked for."""
         return self.model.learning_rate
 
-    usual: dict[str, Any] | None = None  # epochs and examples of a step, for tasks that are learnt from labelled examples
+    training_defaults: dict[str, Any] | None = None  # epochs and examples of a step, for tasks that are learnt from labelled examples
 
-    def paces(self) -> dict[str, float]:
+    def lr_scales(self) -> dict[str, float]:
         """How many times as fast as the others some weights of the learner learn, by their names."""
-        tables = [f"{place}.weight" for place, part in self.learner.named_modules() if isinstance(part, nn.Embedding)]
+        tables = [f"{place}.weight" for place, part in self.trained_module.named_modules() if isinstance(part, nn.Embedding)]
         return dict.fromkeys(tables, self.model.tables_times)
 
     @property
-    def step(self) -> str:
+    def model_name(self) -> str:
         """Which step of the staircase answers."""
         return self.model.name
 
@@ -87,21 +87,21 @@ class Task:
 
     def evaluate_texts(self, documents: Iterable[str]) -> dict[str, Any]:
         """Quality on plain text."""
-        raise Unsupported(f"a {self.name} run of {self.step} is judged on labelled examples, not on plain text")
+        raise Unsupported(f"a {self.name} run of {self.model_name} is judged on labelled examples, not on plain text")
 
     def evaluate(self, examples: Any) -> dict[str, Any]:
         """Quality on labelled examples."""
-        raise Unsupported(f"a {self.name} run of {self.step} is judged on plain text, not on labelled examples")
+        raise Unsupported(f"a {self.name} run of {self.model_name} is judged on plain text, not on labelled examples")
 
-    def reported(self, examples: Any) -> dict[str, Any]:
-        """`evaluate`, and more about the quality where there is more to say."""
+    def detailed_metrics(self, examples: Any) -> dict[str, Any]:
+        """`evaluate_benchmark`, and more about the quality where there is more to say."""
         return self.evaluate(examples)
 
-    def judge(self, examples: Any) -> tuple[dict[str, Any], list[Any]]:
-        """`reported`, and what it answers for each example, if that can be compared with what others answer."""
-        return self.reported(examples), []
+    def metrics_and_predictions(self, examples: Any) -> tuple[dict[str, Any], list[Any]]:
+        """`detailed_metrics`, and what it answers for each example, if that can be compared with what others answer."""
+        return self.detailed_metrics(examples), []
 
-    watched = ""  # the measurement that training makes smaller
+    monitor = ""  # the measurement that training makes smaller
 
     def examples(self, shards: Shards, split: str = "train") -> Any:
         """What training goes through: `lengths`, and `batch(numbers, epoch, seed)`."""
@@ -111,17 +111,17 @@ class Task:
         """Nats of all targets together, and how many there are."""
         raise Unsupported(f"{self.name} does not learn by gradients")
 
-    def evaluate_shards(self, shards: Shards, split: str = "validation", most: int | None = None) -> dict[str, Any]:
+    def evaluate_split(self, shards: Shards, split: str = "validation", limit: int | None = None) -> dict[str, Any]:
         """Quality on a split of a corpus; with `most`, on about so many positions of it."""
         raise Unsupported(f"{self.name} is not judged on plain text")
 
-    def positions(self, shards: Shards, split: str = "validation") -> int:
+    def count_positions(self, shards: Shards, split: str = "validation") -> int:
         """How many there are to judge on a split, as `most` counts them."""
-        return OVERLAP * shards.info(split)["tokens"]
+        return POSITIONS_PER_TOKEN * shards.info(split)["tokens"]
 
-    generates = False  # whether it is judged by what it generates, too
+    evaluates_generation = False  # whether it is judged by what it generates, too
 
-    def generate_some(self, shards: Any, sentences: int) -> None:
+    def generate_for_timing(self, shards: Any, sentences: int) -> None:
         """As in the judgement at the end, to see how long that takes."""
 
     def sample(self, seed: int) -> str:
@@ -149,39 +149,39 @@ class Task:
                 found = (encode or self.model.encode)(Batch(*padded([row], self.tokenizer.pad)))
             yield [self.tokenizer.token(i) for i in ids], found[0, first : first + len(ids)].float().numpy()  # without those of the marks
 
-    def quickened(self, precision: Precision) -> Self:
+    def for_inference(self, precision: Precision) -> Self:
         """The same task with a model that answers faster: its weights laid out anew and, unless in fp32, rounded."""
         if not hasattr(self.model, "blocks"):
-            raise Unsupported(f"{self.step} has no blocks to compute in {precision}; leave --precision out")
+            raise Unsupported(f"{self.model_name} has no blocks to compute in {precision}; leave --precision out")
         twin = copy.copy(self)
         twin.model = packed(self.model, precision)
         return twin
 
     def log_probability(self, text: str) -> float:
         """Natural log of the probability of a sentence and its end, for steps that predict."""
-        raise Unsupported(f"a {self.name} run of {self.step} gives no probability to a sentence; try a run trained on next-token")
+        raise Unsupported(f"a {self.name} run of {self.model_name} gives no probability to a sentence; try a run trained on next-token")
 
     recipe: dict[str, Any] | None = None  # what was chosen from the time and the machine, if anything was: training/recipe.py
 
     def describe(self) -> dict[str, Any]:
-        described = {"task": self.name, "step": self.step, "config": self.model.describe()}
+        described = {"task": self.name, "model": self.model_name, "config": self.model.describe()}
         return described if self.recipe is None else {**described, "recipe": self.recipe}
 
-    def findings(self) -> dict[str, Any]:
+    def corpus_statistics(self) -> dict[str, Any]:
         """What an answer needs to know of the text that was learnt from, besides the weights."""
         return {}
 
     def save(self, folder: Path) -> None:
         """Everything an answer needs, as JSON and safetensors."""
-        (folder / CONFIG).write_text(json.dumps({**self.describe(), **self.findings()}, indent=2, ensure_ascii=False) + "\n", "utf-8")
+        (folder / CONFIG).write_text(json.dumps({**self.describe(), **self.corpus_statistics()}, indent=2, ensure_ascii=False) + "\n", "utf-8")
         save_file(self.model.tensors(), folder / WEIGHTS, metadata={"format": "pt"})
         self.tokenizer.save(folder)
 
     @classmethod
     def open(cls, folder: Path, described: dict[str, Any]) -> Self:
         """What `save` wrote, back again."""
-        model = MODELS[described["step"]](config_from(described["step"], described["config"], folder / CONFIG))
-        model.restore(weights(folder / WEIGHTS))
+        model = MODELS[described["model"]](config_from(described["model"], described["config"], folder / CONFIG))
+        model.restore(load_weights(folder / WEIGHTS))
         return cls(model.eval(), Tokenizer.load(folder))
 
 
@@ -193,7 +193,7 @@ def config_from(step: str, values: dict[str, Any], where: Path) -> Any:
         raise BadInput(f"{where} does not fit {step}: {error}; it may come from another version") from None
 
 
-def weights(path: Path) -> dict[str, torch.Tensor]:
+def load_weights(path: Path) -> dict[str, torch.Tensor]:
     try:
         return load_file(path)
     except (SafetensorError, OSError) as error:

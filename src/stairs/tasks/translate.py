@@ -20,10 +20,10 @@ import torch
 from stairs.errors import BadInput, preview
 from stairs.models.base import Model, Translator
 from stairs.progress import say, track
-from stairs.tasks.parts.decoding import Searched, beam_search, check_beams, continuations
-from stairs.tasks.parts.generative import Speaking
-from stairs.tasks.parts.stream import quality, token_counts
-from stairs.tasks.translation_metrics import translations_scored
+from stairs.tasks.parts.decoding import BeamResult, beam_search, check_beam_size, generate_batch
+from stairs.tasks.parts.generative import Generative
+from stairs.tasks.parts.stream import language_model_metrics, token_counts
+from stairs.tasks.translation_metrics import bleu_and_chrf
 from stairs.text.batch import Batch, by_length, next_token_batch, padded
 from stairs.text.examples import Translation
 from stairs.text.tokenizers.bulk_encoding import Encoder
@@ -53,7 +53,7 @@ class Pairs:
         self.lengths = np.array([len(source) + len(target) + 3 for source, target in self.rows], np.int64)
 
     @functools.cached_property
-    def about(self) -> dict[str, Any]:
+    def metadata(self) -> dict[str, Any]:
         """What bits per character need to know of the targets."""
         targets = [example.target for example in self.examples]
         spelt = Encoder(self.tokenizer).encode_documents([[target] for target in targets])
@@ -74,12 +74,12 @@ def source_batch(sources: Sequence[Sequence[int]], tokenizer: Tokenizer) -> Batc
     return Batch(*padded([[tokenizer.begin, *ids, tokenizer.end] for ids in sources], tokenizer.pad))
 
 
-class Translate(Speaking):
+class Translate(Generative):
     """An encoder, a decoder, and one tokenizer for both languages."""
 
     name = "translate"
-    asks = "translate"
-    watched = "bits_per_character"
+    example_kind = "translate"
+    monitor = "bits_per_character"
     model: Translator
     backwards = False  # from the second sentence of a pair into the first
 
@@ -92,19 +92,19 @@ class Translate(Speaking):
         task.backwards = bool(described.get("backwards"))
         return task
 
-    def turned(self, examples: Sequence[Translation]) -> list[Translation]:
+    def oriented(self, examples: Sequence[Translation]) -> list[Translation]:
         """In the direction of this run."""
         return [Translation(one.target, one.source, one.where) for one in examples] if self.backwards else list(examples)
 
     def pairs(self, examples: Sequence[Translation]) -> Pairs:
-        return Pairs(self.turned(examples), self.tokenizer, self.model.config.context)
+        return Pairs(self.oriented(examples), self.tokenizer, self.model.config.context)
 
     def examples(self, shards: Any, split: str = "train") -> Pairs:
         if split == "train":
             return self.pairs(shards.train)
-        if split not in self.judged_by:
-            self.judged_by[split] = self.pairs(shards.part(split))
-        return self.judged_by[split]
+        if split not in self.held_out_pairs:
+            self.held_out_pairs[split] = self.pairs(shards.split(split))
+        return self.held_out_pairs[split]
 
     def target_counts(self, examples: Pairs) -> np.ndarray:
         """Of the second sentences, each with its end."""
@@ -113,116 +113,116 @@ class Translate(Speaking):
         return counts
 
     def sample(self, seed: int) -> str:
-        if "validation" not in self.judged_by:
+        if "validation" not in self.held_out_pairs:
             return ""
-        source = self.judged_by["validation"].examples[0].source
-        return f"{source} -> {self.translated([source], beams=1, speaker=self.model)[0]}"
+        source = self.held_out_pairs["validation"].examples[0].source
+        return f"{source} -> {self.translate_texts([source], beam_size=1, model=self.model)[0]}"
 
     # Judging
 
-    generates = True
+    evaluates_generation = True
 
     @functools.cached_property
-    def judged_by(self) -> dict[str, Pairs]:
+    def held_out_pairs(self) -> dict[str, Pairs]:
         """The validation and test pairs of a training, each cut once."""
         return {}
 
-    def evaluate_shards(self, shards: Any, split: str = "validation", most: int | None = None, sentences: int | None = None) -> dict[str, Any]:
+    def evaluate_split(self, shards: Any, split: str = "validation", limit: int | None = None, sentences: int | None = None) -> dict[str, Any]:
         """On the way only how surprising the true translations are; at the end also what it says itself, for some of them."""
         pairs = self.examples(shards, split)
-        measured = self.surprise_of(pairs, most)
+        measured = self.likelihood_metrics(pairs, limit)
         if sentences is None:
-            sentences = 0 if most is not None else JUDGED
-        return measured | self.scored(pairs.examples[:sentences]) if sentences else measured
+            sentences = 0 if limit is not None else JUDGED
+        return measured | self.metrics_from(pairs.examples[:sentences]) if sentences else measured
 
-    def positions(self, shards: Any, split: str = "validation") -> int:
+    def count_positions(self, shards: Any, split: str = "validation") -> int:
         return int(self.examples(shards, split).lengths.sum())
 
-    def generate_some(self, shards: Any, sentences: int) -> None:
-        self.scored(self.examples(shards, "validation").examples[:sentences])
+    def generate_for_timing(self, shards: Any, sentences: int) -> None:
+        self.metrics_from(self.examples(shards, "validation").examples[:sentences])
 
-    def evaluate(self, examples: Sequence[Translation], beams: int = BEAM) -> dict[str, Any]:
+    def evaluate(self, examples: Sequence[Translation], beam_size: int = BEAM) -> dict[str, Any]:
         pairs = self.pairs(examples)
-        return self.surprise_of(pairs, None) | self.scored(pairs.examples, beams)
+        return self.likelihood_metrics(pairs, None) | self.metrics_from(pairs.examples, beam_size)
 
-    def scored(self, examples: Sequence[Translation], beams: int = BEAM) -> dict[str, Any]:
-        return translations_scored([example.target for example in examples], self.translations(examples, beams))
+    def metrics_from(self, examples: Sequence[Translation], beam_size: int = BEAM) -> dict[str, Any]:
+        return bleu_and_chrf([example.target for example in examples], self.translations(examples, beam_size))
 
     def predict(self, examples: Sequence[Translation]) -> list[str]:
         """A translation of each, in the direction of this run; nothing for a sentence that is empty or longer than the model reads."""
         found = [""] * len(examples)
-        turned, most = self.turned(examples), self.model.config.context - 2
+        turned, most = self.oriented(examples), self.model.config.context - 2
         fits = [i for i, ids in enumerate(self.tokenizer.encode_batch([example.source for example in turned])) if 0 < len(ids) <= most]
         for number, said in zip(fits, self.translations([turned[i] for i in fits]), strict=True):
             found[number] = said
         return found
 
-    def translations(self, examples: Sequence[Translation], beams: int = BEAM) -> list[str]:
+    def translations(self, examples: Sequence[Translation], beam_size: int = BEAM) -> list[str]:
         """The best translation of each source, no longer than the true one suggests."""
         on_cpu = next(self.model.parameters()).device.type == "cpu"
         speaker = self.model.prepared_for_inference(self.precision) if on_cpu else self.model  # a new one: the weights may have changed
         bounds = [LONGER_THAN_TRUE * len(ids) + MORE for ids in self.tokenizer.encode_batch([example.target for example in examples])]
         with track("translating", total=len(examples), unit="sentences") as advance:
-            return self.translated([example.source for example in examples], beams=beams, speaker=speaker, advance=advance, bounds=bounds)
+            return self.translate_texts([example.source for example in examples], beam_size=beam_size, model=speaker, advance=advance, bounds=bounds)
 
     @torch.no_grad()
-    def surprise_of(self, pairs: Pairs, most: int | None) -> dict[str, Any]:
+    def likelihood_metrics(self, pairs: Pairs, limit: int | None) -> dict[str, Any]:
         numbers = np.arange(len(pairs.rows))
         positions = int(pairs.lengths.sum())
-        if most is not None and positions > most:
-            numbers = np.unique(np.linspace(0, len(numbers) - 1, max(most * len(numbers) // positions, 1)).astype(np.int64))
+        if limit is not None and positions > limit:
+            numbers = np.unique(np.linspace(0, len(numbers) - 1, max(limit * len(numbers) // positions, 1)).astype(np.int64))
         device = next(self.model.parameters()).device
         bits = np.zeros(len(numbers))
         for group in by_length(pairs.lengths[numbers].tolist(), POSITIONS):
             scores = self.model.log_likelihood(pairs.batch(numbers[group]).to(device))
             bits[group] = -scores.double().sum(1).cpu().numpy() / math.log(2)
         tokens = np.array([len(target) + 1 for _, target in pairs.rows])
-        return quality(bits, tokens[numbers], all_tokens=int(tokens.sum()), **pairs.about)
+        return language_model_metrics(bits, tokens[numbers], all_tokens=int(tokens.sum()), **pairs.metadata)
 
     # Translating
 
-    def encoded(self, texts: Sequence[str]) -> list[list[int]]:
+    def encode_texts(self, texts: Sequence[str]) -> list[list[int]]:
         most = self.model.config.context - 2
         found = self.tokenizer.encode_batch(list(texts))
         for ids, text in zip(found, texts, strict=True):
             if not ids:
                 raise BadInput(f"there are no tokens in {preview(text)}; give a text with words")
             if len(ids) > most:
-                came = f"{preview(text)} has {len(ids)} tokens, and this {self.step} reads at most {most}"
+                came = f"{preview(text)} has {len(ids)} tokens, and this {self.model_name} reads at most {most}"
                 raise BadInput(f"{came}; cut it into sentences, or train with --context {2 * most + 4}")
         return found
 
-    def translated(
-        self, texts: Sequence[str], *, beams: int = BEAM, speaker: Model | None = None, advance: Any = lambda count: None,
+    def translate_texts(
+        self, texts: Sequence[str], *, beam_size: int = BEAM, model: Model | None = None, advance: Any = lambda count: None,
         bounds: Sequence[float] | None = None,
     ) -> list[str]:  # fmt: skip
         """The best translation of each, of at most so many tokens as `bounds` says of the longest that is translated beside it."""
-        check_beams(beams, 1)
-        sources, found = self.encoded(texts), [""] * len(texts)
+        check_beam_size(beam_size, 1)
+        sources, found = self.encode_texts(texts), [""] * len(texts)
         for numbers in by_length([len(ids) for ids in sources], SOURCE_POSITIONS):
             bound = int(max(bounds[n] for n in numbers)) if bounds else None
-            searched = self.searched([sources[n] for n in numbers], beams, speaker, bound=bound)
+            searched = self.search([sources[n] for n in numbers], beam_size, model, bound=bound)
             for number, one in zip(numbers, searched, strict=True):
-                found[number] = self.tokenizer.decode(one.found[0].ids)
+                found[number] = self.tokenizer.decode(one.hypotheses[0].ids)
             advance(len(numbers))
         return found
 
     @torch.no_grad()
-    def searched(
-        self, sources: list[list[int]], beams: int, speaker: Any = None, length_penalty: float = 1.0, tree: bool = False, bound: int | None = None
-    ) -> list[Searched]:
+    def search(
+        self, sources: list[list[int]], beam_size: int, model: Any = None, length_penalty: float = 1.0, tree: bool = False, bound: int | None = None
+    ) -> list[BeamResult]:
         """All that beam search found for sources of about one length."""
-        speaker, tokenizer = speaker or self.speaker, self.tokenizer
+        model, tokenizer = model or self.inference_model, self.tokenizer
         device = next(self.model.parameters()).device
         batch = source_batch(sources, tokenizer).to(device)
         first = torch.full((len(sources),), tokenizer.begin, device=device)
-        length = min(self.room(sources), bound or self.model.config.context)
+        length = min(self.max_output_tokens(sources), bound or self.model.config.context)
         return beam_search(
-            speaker, speaker.opened(batch, beams, length), first,
-            beam_size=beams, length=length, stop=tokenizer.end, forbidden=tokenizer.unsaid, length_penalty=length_penalty, tree=tree,
+            model, model.opened(batch, beam_size, length), first,
+            beam_size=beam_size, length=length, stop=tokenizer.end, suppressed_ids=tokenizer.unsaid, length_penalty=length_penalty, tree=tree,
         )  # fmt: skip
 
-    def room(self, sources: Sequence[Sequence[int]]) -> int:
+    def max_output_tokens(self, sources: Sequence[Sequence[int]]) -> int:
         """Tokens that a translation may have: as in training, it is read again behind [CLS]."""
         return min(LONGER * max(map(len, sources)) + MORE, self.model.config.context - 1)
 
@@ -230,34 +230,36 @@ class Translate(Speaking):
         self,
         text: str,
         *,
-        beams: int | None = None,
-        top_beams: int = 1,
+        beam_size: int | None = None,
+        n_best: int = 1,
         length_penalty: float = 1.0,
         temperature: float = 0.0,
         top_k: int = 0,
         top_p: float = 1.0,
         seed: int = 0,
-        inside: bool = True,
+        details: bool = True,
     ) -> dict[str, Any]:
         """The best translations; with `inside` also how they came about: what was read and said at each step, who looked at what, and the tree
         of beginnings that were tried. With a temperature one translation is drawn by chance instead."""
-        beams = max(BEAM, top_beams) if beams is None else beams
-        check_beams(beams, top_beams)
-        (source,), tokenizer = self.encoded([text]), self.tokenizer
+        beam_size = max(BEAM, n_best) if beam_size is None else beam_size
+        check_beam_size(beam_size, n_best)
+        (source,), tokenizer = self.encode_texts([text]), self.tokenizer
         if temperature:
-            chance: dict[str, Any] = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed}
-            drawn = continuations(
-                self.speaker, [[tokenizer.begin]], length=self.room([source]), stop=tokenizer.end, forbidden=tokenizer.unsaid,
-                opened=lambda rows: self.speaker.opened(source_batch([source], tokenizer)), **chance,
+            probability: dict[str, Any] = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed}
+            drawn = generate_batch(
+                self.inference_model, [[tokenizer.begin]], length=self.max_output_tokens([source]), stop=tokenizer.end,
+                    suppressed_ids=tokenizer.unsaid,
+                initial_state=lambda rows: self.inference_model.opened(source_batch([source], tokenizer)), **probability,
             )  # fmt: skip
             best, found, searched = drawn[0], [], None
         else:
-            searched = self.searched([source], beams, length_penalty=length_penalty, tree=inside)[0]
-            best, found = searched.found[0].ids, searched.found[:top_beams]
+            searched = self.search([source], beam_size, length_penalty=length_penalty, tree=details)[0]
+            best, found = searched.hypotheses[0].ids, searched.hypotheses[:n_best]
         answer: dict[str, Any] = {"text": text, "translation": tokenizer.decode(best)}
         if found:
-            answer["beams"] = [{"translation": tokenizer.decode(one.ids), "score": one.score, "log_chance": one.log_probability} for one in found]
-        if inside:
+            answer["translations"] = [{"translation": tokenizer.decode(one.ids), "score": one.score, "log_probability": one.log_probability}
+                for one in found]
+        if details:
             answer["trace"] = self.trace(best)
             answer["alignment"] = self.alignment(source, best)
             if searched is not None:
@@ -267,7 +269,7 @@ class Translate(Speaking):
     def trace(self, said: list[int]) -> list[dict[str, str]]:
         """What the decoder reads at each step, and what it says then."""
         names = [self.tokenizer.shown(i).strip() for i in (self.tokenizer.begin, *said, self.tokenizer.end)]
-        return [{"reads": " ".join(names[:step]), "says": names[step]} for step in range(1, len(names))]
+        return [{"input": " ".join(names[:step]), "output": names[step]} for step in range(1, len(names))]
 
     def alignment(self, source: list[int], said: list[int]) -> dict[str, Any] | None:
         """How much each token that was said looked at each of the source; None for a model that looks at the whole only."""

@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from stairs.tasks.bootstrap import Sums, interval
-from stairs.tasks.metrics import HAN, intervals_are_wanted, share
+from stairs.tasks.bootstrap import Sums, confidence_interval
+from stairs.tasks.metrics import HAN, intervals_enabled, proportion
 
 BETA, ORDERS = 2.0, 6  # of chrF: how much more recall counts than precision, and how long its n-grams are
 
 
-def translations_scored(truth: Sequence[str], said: Sequence[str]) -> dict[str, Any]:
+def bleu_and_chrf(truth: Sequence[str], said: Sequence[str]) -> dict[str, Any]:
     """BLEU, chrF, and the share that is right to the letter."""
-    bleu, chrf = (interval(Sums(counted(truth, said), formula), intervals_are_wanted()) for counted, formula in COUNTED.values())
-    exact = share(int(exactly_right(truth, said).sum()), len(truth))
-    return {"bleu": bleu, "chrf": chrf, "exact": exact, "sentences": len(truth), "signature": str(bleu_metric(truth).get_signature())}
+    bleu, chrf = (confidence_interval(Sums(counted(truth, said), formula), intervals_enabled()) for counted, formula in COUNTS_AND_FORMULAS.values())
+    exact = proportion(int(exact_matches(truth, said).sum()), len(truth))
+    return {"bleu": bleu, "chrf": chrf, "exact_match": exact, "sentences": len(truth), "signature": str(bleu_metric(truth).get_signature())}
 
 
 def bleu_metric(truth: Sequence[str]) -> Any:
@@ -37,7 +37,7 @@ def bleu_counts(truth: Sequence[str], said: Sequence[str]) -> np.ndarray:
     return np.array([[*one.counts, *one.totals, one.sys_len, one.ref_len] for one in each])
 
 
-def bleu_of(sums: np.ndarray) -> np.ndarray:
+def bleu_from_counts(sums: np.ndarray) -> np.ndarray:
     """Papineni et al. 2002, of sums (R, 10); an order without a match counts as half of the one before, as in sacrebleu (Chen & Cherry 2014)."""
     common, all_grams, said, truth = sums[:, :4], sums[:, 4:8], np.maximum(sums[:, 8], 1), sums[:, 9]
     halves = np.cumsum((common == 0) & (all_grams > 0), 1)
@@ -52,16 +52,17 @@ def chrf_counts(truth: Sequence[str], said: Sequence[str]) -> np.ndarray:
     """(N, 18): for character n-grams of each order from 1 to 6 those that were said, those of the truth, and those in common."""
     found = []
     for one, other in zip(said, truth, strict=True):
-        grams = [[Counter(text[i : i + n] for i in range(len(text) - n + 1)) for n in range(1, ORDERS + 1)] for text in map(unspaced, (one, other))]
+        grams = [[Counter(text[i : i + n] for i in range(len(text) - n + 1)) for n in range(1, ORDERS + 1)] for text in map(remove_spaces, (one,
+            other))]
         found.append([number for a, b in zip(*grams, strict=True) for number in (a.total() if b else 0, b.total(), (a & b).total())])
     return np.array(found)
 
 
-def unspaced(text: str) -> str:
+def remove_spaces(text: str) -> str:
     return "".join(text.split())
 
 
-def chrf_of(sums: np.ndarray) -> np.ndarray:
+def chrf_from_counts(sums: np.ndarray) -> np.ndarray:
     """Popovic 2015, of sums (R, 18), over the orders that occur on both sides."""
     said, truth, common = sums[:, 0::3], sums[:, 1::3], sums[:, 2::3]
     occurs = (said > 0) & (truth > 0)
@@ -71,8 +72,8 @@ def chrf_of(sums: np.ndarray) -> np.ndarray:
     return 100 * np.divide((1 + BETA**2) * precision * recall, below, out=np.zeros(len(sums)), where=below > 0)
 
 
-def exactly_right(truth: Sequence[str], said: Sequence[str]) -> np.ndarray:
+def exact_matches(truth: Sequence[str], said: Sequence[str]) -> np.ndarray:
     return np.array([one.strip() == other.strip() for one, other in zip(said, truth, strict=True)])
 
 
-COUNTED = {"bleu": (bleu_counts, bleu_of), "chrf": (chrf_counts, chrf_of)}
+COUNTS_AND_FORMULAS = {"bleu": (bleu_counts, bleu_from_counts), "chrf": (chrf_counts, chrf_from_counts)}

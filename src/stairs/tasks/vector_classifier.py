@@ -16,31 +16,31 @@ from safetensors.torch import save_file
 
 from stairs.models import MODELS
 from stairs.tasks.baselines import Classifier, labels_of, logistic_regression
-from stairs.tasks.task import CONFIG, WEIGHTS, config_from, weights
-from stairs.tasks.word_vectors import Window
+from stairs.tasks.task import CONFIG, WEIGHTS, config_from, load_weights
+from stairs.tasks.word_vectors import WordVectors
 from stairs.text.examples import Text
 from stairs.text.tokenizers.tokenizer import Tokenizer
 
-STRICTNESS = 1.0
-WORDS = "words."  # before the names of the tensors that are the word vectors'
+REGULARIZATION = 1.0
+VECTORS_PREFIX = "words."  # before the names of the tensors that are the word vectors'
 
 
-class ByVectors(Classifier):
+class VectorClassifier(Classifier):
     """softmax of a linear function of the mean word vector."""
 
     name = "classify-vectors"
 
-    def __init__(self, words: Window, labels: list[str], weight: np.ndarray, bias: np.ndarray) -> None:
+    def __init__(self, words: WordVectors, labels: list[str], weight: np.ndarray, bias: np.ndarray) -> None:
         super().__init__(words.model, words.tokenizer)
         self.words, self.labels, self.weight, self.bias = words, labels, weight, bias
 
     @classmethod
-    def learned(cls, examples: Sequence[Text], words: Window) -> Self:
+    def train(cls, examples: Sequence[Text], words: WordVectors) -> Self:
         labels = labels_of(examples)
         features = words.vectors([example.text for example in examples])
         middle = features.mean(0)
         spread = max(float((features - middle).std()), 1e-6)
-        weight, bias = logistic_regression((features - middle) / spread, examples, STRICTNESS)
+        weight, bias = logistic_regression((features - middle) / spread, examples, REGULARIZATION)
         weight = weight / spread
         return cls(words, labels, weight, bias - weight @ middle)
 
@@ -48,7 +48,7 @@ class ByVectors(Classifier):
         """The mean word vector of each text, (N, D)."""
         return self.words.vectors(list(texts))
 
-    def chances(self, texts: Sequence[str]) -> np.ndarray:
+    def probabilities(self, texts: Sequence[str]) -> np.ndarray:
         return torch.from_numpy(self.text_features(texts) @ self.weight.T + self.bias).softmax(1).numpy()
 
     def describe(self) -> dict[str, Any]:
@@ -56,14 +56,14 @@ class ByVectors(Classifier):
 
     def save(self, folder: Path) -> None:
         (folder / CONFIG).write_text(json.dumps(self.describe(), indent=2, ensure_ascii=False) + "\n", "utf-8")
-        tensors = {WORDS + name: tensor for name, tensor in self.model.tensors().items()}
+        tensors = {VECTORS_PREFIX + name: tensor for name, tensor in self.model.tensors().items()}
         tensors |= {name: torch.from_numpy(np.ascontiguousarray(array)) for name, array in (("weight", self.weight), ("bias", self.bias))}
         save_file(tensors, folder / WEIGHTS)
         self.tokenizer.save(folder)
 
     @classmethod
     def open(cls, folder: Path, described: dict[str, Any]) -> Self:
-        found = weights(folder / WEIGHTS)
-        model = MODELS[described["step"]](config_from(described["step"], described["config"], folder / CONFIG))
-        model.restore({name.removeprefix(WORDS): tensor for name, tensor in found.items() if name.startswith(WORDS)})
-        return cls(Window(model.eval(), Tokenizer.load(folder)), described["labels"], found["weight"].numpy(), found["bias"].numpy())
+        found = load_weights(folder / WEIGHTS)
+        model = MODELS[described["model"]](config_from(described["model"], described["config"], folder / CONFIG))
+        model.restore({name.removeprefix(VECTORS_PREFIX): tensor for name, tensor in found.items() if name.startswith(VECTORS_PREFIX)})
+        return cls(WordVectors(model.eval(), Tokenizer.load(folder)), described["labels"], found["weight"].numpy(), found["bias"].numpy())

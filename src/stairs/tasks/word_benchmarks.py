@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stairs.errors import BadInput
-from stairs.tasks.metrics import rank_correlation, share
-from stairs.tasks.parts.similarity_columns import Similarities, is_number, similarities_in
+from stairs.tasks.metrics import proportion, rank_correlation
+from stairs.tasks.parts.similarity_columns import Similarities, is_number, read_similarities
 from stairs.text.labelled.column_names import Columns
 from stairs.text.tokenizers.tokenizer import SPECIAL_TOKENS
 
@@ -27,17 +27,17 @@ class Analogies(NamedTuple):
     questions: list[tuple[str, list[str]]]  # section, four words
 
 
-def questions_in(lines: Iterable[str], name: str, columns: Columns = None) -> Analogies | Similarities | None:
+def read_benchmark(lines: Iterable[str], name: str, columns: Columns = None) -> Analogies | Similarities | None:
     """The questions of a file; None if it holds something else. `columns` names those of similarities."""
     kept = [(number, line.strip("\r\n ")) for number, line in enumerate(lines, 1) if line.strip() and not line.startswith("#")]
     if columns is None and any(line.startswith(":") and len(line.split()) > 1 for _, line in kept[:1]):
-        return analogies_in(kept, name)
+        return read_analogies(kept, name)
     if columns is None and kept and all(len(line.split()) == 4 and not any(map(is_number, line.split())) for _, line in kept):
-        return analogies_in(kept, name)
-    return similarities_in(kept, name, columns)
+        return read_analogies(kept, name)
+    return read_similarities(kept, name, columns)
 
 
-def analogies_in(kept: list[tuple[int, str]], name: str) -> Analogies:
+def read_analogies(kept: list[tuple[int, str]], name: str) -> Analogies:
     section, found = "all", []
     for number, line in kept:
         if line.startswith(":"):
@@ -60,51 +60,52 @@ class Vocabulary:
         return self.rows.get(word.upper())
 
 
-def evaluate(task: Any, asked: Analogies | Similarities) -> dict[str, Any]:
+def evaluate_benchmark(task: Any, asked: Analogies | Similarities) -> dict[str, Any]:
     """Accuracy by section and in all, or Spearman's correlation, each with its interval and how many questions were covered."""
     vocabulary = Vocabulary(task.tokenizer.vocabulary[len(SPECIAL_TOKENS) :])
-    return solved(task, asked, vocabulary) if isinstance(asked, Analogies) else compared(task, asked, vocabulary)
+    return solve_analogies(task, asked, vocabulary) if isinstance(asked, Analogies) else correlate_similarities(task, asked, vocabulary)
 
 
-def solved(task: Any, asked: Analogies, vocabulary: Vocabulary) -> dict[str, Any]:
+def solve_analogies(task: Any, asked: Analogies, vocabulary: Vocabulary) -> dict[str, Any]:
     rows = [[vocabulary.row(word) for word in words] for _, words in asked.questions]
     covered = np.array([None not in known for known in rows])
     if not covered.any():
         raise BadInput(f"none of the {len(rows)} analogies has all its words in the vocabulary; train on more text, or adopt larger vectors")
     index = task.new_index()
     places = np.array([known for known in rows if None not in known], np.int64)  # (questions, 4)
-    queries = units(index, places[:, 1]) - units(index, places[:, 0]) + units(index, places[:, 2])
+    queries = unit_vectors(index, places[:, 1]) - unit_vectors(index, places[:, 0]) + unit_vectors(index, places[:, 2])
     near, _ = index.nearest(queries, CANDIDATES)
     right = np.zeros(len(rows), bool)
-    right[covered] = [answer(own, found, vocabulary) == vocabulary.folded[own[3]] for own, found in zip(places.tolist(), near.tolist(), strict=True)]
+    right[covered] = [nearest_other(own, found, vocabulary) == vocabulary.folded[own[3]] for own, found in zip(places.tolist(), near.tolist(),
+        strict=True)]
     names = np.array([section for section, _ in asked.questions])
-    sections = {name: counted(right[names == name], covered[names == name]) for name in dict.fromkeys(names.tolist())}
-    return {**counted(right, covered), "sections": sections}
+    sections = {name: coverage(right[names == name], covered[names == name]) for name in dict.fromkeys(names.tolist())}
+    return {**coverage(right, covered), "sections": sections}
 
 
-def answer(question: list[int], found: list[int], vocabulary: Vocabulary) -> str | None:
+def nearest_other(question: list[int], found: list[int], vocabulary: Vocabulary) -> str | None:
     """The nearest word that is none of the three asked with."""
     given = {vocabulary.folded[row] for row in question[:3]}
     return next((vocabulary.folded[row] for row in found if vocabulary.folded[row] not in given), None)
 
 
-def counted(right: np.ndarray, covered: np.ndarray) -> dict[str, Any]:
+def coverage(right: np.ndarray, covered: np.ndarray) -> dict[str, Any]:
     known = int(covered.sum())
-    return {"accuracy": share(int(right.sum()), known) if known else None, "covered": known, "asked": len(covered)}
+    return {"accuracy": proportion(int(right.sum()), known) if known else None, "covered": known, "total": len(covered)}
 
 
-def compared(task: Any, asked: Similarities, vocabulary: Vocabulary) -> dict[str, Any]:
+def correlate_similarities(task: Any, asked: Similarities, vocabulary: Vocabulary) -> dict[str, Any]:
     rows = [(vocabulary.row(first), vocabulary.row(second), score) for first, second, score in asked.pairs]
     known = [pair for pair in rows if None not in pair]
     if len(known) < 3:
         raise BadInput(f"{len(known)} of {len(asked.pairs)} pairs have both words in the vocabulary, too few to judge by; train on more text")
     index = task.new_index()
     first, second, scores = (np.array(column) for column in zip(*known, strict=True))
-    cosines = (units(index, first) * units(index, second)).sum(1)
-    return {"spearman": rank_correlation(cosines, scores), "covered": len(known), "asked": len(asked.pairs)}
+    cosines = (unit_vectors(index, first) * unit_vectors(index, second)).sum(1)
+    return {"spearman": rank_correlation(cosines, scores), "covered": len(known), "total": len(asked.pairs)}
 
 
-def units(index: Any, rows: np.ndarray) -> np.ndarray:
+def unit_vectors(index: Any, rows: np.ndarray) -> np.ndarray:
     """Vectors of length 1."""
     found = index.vectors[rows].astype(np.float64)
     return found / np.maximum(np.sqrt((found * found).sum(1, keepdims=True)), 1e-30)

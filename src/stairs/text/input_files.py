@@ -143,7 +143,7 @@ def unreadable(source: Source, error: OSError) -> BadInput:
 
 
 class Content:
-    """The inflated bytes of an open file, with the `read` of a binary stream; may return a little more than was asked for."""
+    """The inflated bytes of an open file, with the `prefill` of a binary stream; may return a little more than was asked for."""
 
     def __init__(self, file: BinaryIO, source: Source, meter: Meter):
         self.file, self.source, self.meter = file, source, meter

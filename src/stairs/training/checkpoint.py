@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from stairs.errors import BadInput, Diverged
 from stairs.files import manifest_of, new_folder
 from stairs.progress import say
-from stairs.tasks.task import WEIGHTS, weights
+from stairs.tasks.task import WEIGHTS, load_weights
 from stairs.training.distributed import Workers, gathered
 
 OPTIMIZER, STATE = "optimizer.safetensors", "state.json"
@@ -102,7 +102,7 @@ def newest(folder: Path) -> tuple[State, Path] | None:
             manifest_of(path)
             state = State(**json.loads((path / STATE).read_text("utf-8")))
             for file in (WEIGHTS, OPTIMIZER):
-                bad = next((name for name, tensor in weights(path / file).items() if not torch.isfinite(tensor).all()), None)
+                bad = next((name for name, tensor in load_weights(path / file).items() if not torch.isfinite(tensor).all()), None)
                 if bad is not None:
                     raise BadInput(f"{path / file} holds a {bad} that is not a number")
         except (BadInput, ValueError, TypeError, OSError) as error:

@@ -48,7 +48,7 @@ class Clock:
         self.spent, self.last = spent, now()
 
     def read(self, usual: float | None = None) -> float:
-        """`usual` is how long what lies between two readings usually takes; None if nobody knows yet."""
+        """`training_defaults` is how long what lies between two readings usually takes; None if nobody knows yet."""
         moment = now()
         passed = max(moment - self.last, 0.0)
         self.spent += passed if usual is None else min(passed, max(FREE_GAP, GAP_TIMES * usual))

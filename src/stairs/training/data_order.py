@@ -8,14 +8,14 @@ from functools import lru_cache
 
 import numpy as np
 
-from stairs.tasks.parts.decoding import number
+from stairs.tasks.parts.decoding import derive_seed
 
 STEPS_PER_DOUBLING = 8  # how finely lengths are told apart
 
 
 def batches(lengths: np.ndarray, batch_tokens: int, seed: int, epoch: int) -> list[np.ndarray]:
     """The numbers of the examples of each batch of an epoch; a batch has at most `batch_tokens` positions, or one example."""
-    random = np.random.default_rng(number(seed, "order", epoch))
+    random = np.random.default_rng(derive_seed(seed, "order", epoch))
     rough = roughly(np.asarray(lengths))
     order = np.lexsort((random.permutation(len(rough)), rough))  # by length, equal ones in another order every epoch
     found = np.split(order, borders(rough[order], batch_tokens))
@@ -24,7 +24,7 @@ def batches(lengths: np.ndarray, batch_tokens: int, seed: int, epoch: int) -> li
 
 def drawn(count: int, batch_examples: int, seed: int, epoch: int) -> list[np.ndarray]:
     """Equally many examples for each batch, whatever their lengths: labelled examples are few, and short ones shall not stand together."""
-    order = np.random.default_rng(number(seed, "order", epoch)).permutation(count)
+    order = np.random.default_rng(derive_seed(seed, "order", epoch)).permutation(count)
     return np.split(order, range(batch_examples, count, batch_examples))
 
 

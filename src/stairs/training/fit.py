@@ -39,8 +39,8 @@ def fit(
     task: Task, examples: Any, out: str | Path, options: TrainingOptions | None = None, like: str | Path | None = None, refuse_short: bool = True
 ) -> dict[str, Any]:
     """Train `task` on the train split, choose its weights by the validation split, judge them once on the test split, and keep both in `out`. Returns
-    the last measurement. `examples` are the shards of a text, or labelled ones, `Examples`; `like` is another run whose probed plan and clock this
-    one follows, to come to the same bits. A budget in which nothing can be learnt is refused, unless `refuse_short` is False.
+    the last measurement. `examples` are the shards of a text, or labelled ones, `LabelledSplits`; `like` is another run whose probed plan and clock
+    this one follows, to come to the same bits. A budget in which nothing can be learnt is refused, unless `refuse_short` is False.
 
     A run that is finished is not trained again; one that was interrupted is taken up where it stands. Under torchrun every worker calls it,
     and all but the first get an empty measurement.
@@ -56,7 +56,7 @@ def fit(
         if not is_memory_error(error):
             raise
         advice = "--size or --vocab-size" if task.learns_by == "sweeping" else "--size or --batch-tokens"
-        raise EnvironmentFault(f"the memory is not enough to train this {task.step}; choose a smaller {advice}") from error
+        raise EnvironmentFault(f"the memory is not enough to train this {task.model_name}; choose a smaller {advice}") from error
 
 
 def settings_of(task: Task, shards: Shards, seed: int) -> dict[str, Any]:
@@ -97,7 +97,7 @@ def learn_into(task: Task, shards: Shards, run: Run, options: TrainingOptions, l
         except BadInput:
             workers.first(run.discard)
             raise
-        known = agree_on_plan(run, teacher, options, partial(task.evaluate_shards, shards, "validation"), like)
+        known = agree_on_plan(run, teacher, options, partial(task.evaluate_split, shards, "validation"), like)
         ends = {"budget": options.budget_seconds} if by_clock else {"finished": known.get("steps")}
         if workers.share(workers.leads and is_finished(run, {**ends, "corpus": shards.manifest["corpus"]})):
             say(f"{run.folder} is finished; nothing to do")
@@ -109,14 +109,15 @@ def learn_into(task: Task, shards: Shards, run: Run, options: TrainingOptions, l
         pace: Pace
         if by_clock:
             limit = planned_steps(teacher, options)
-            if task.generates and workers.count == 1:
+            if task.evaluates_generation and workers.count == 1:
                 began += seconds_to_compile(task, shards)  # which no budget is to pay for
             spent = min(clock.now() - began, LATEST_START * options.budget_seconds)
             loop.state.times.setdefault("encoding", round(spent, 3))
             pace = clock_of(task, shards, run, options, workers, limit, spent)
         else:
             every = options.evaluate_every or loop.round or max(known["steps"] // EVALUATIONS, 1)
-            if task.usual and not options.evaluate_every:  # few examples have short epochs, and patience is not to end before anything is learnt
+            # few examples have short epochs, and patience is not to end before anything is learnt
+            if task.training_defaults and not options.evaluate_every:
                 every = max(every, -(-known["steps"] // EVALUATIONS))
             pace = BySteps(known["steps"], options, every, POSITIONS_AT_ONCE if not sweeping else sweeps.JUDGED_AT_ONCE)
         loop.pace = pace
@@ -135,9 +136,9 @@ def learn_into(task: Task, shards: Shards, run: Run, options: TrainingOptions, l
 def seconds_to_compile(task: Task, shards: Any) -> float:
     """Let the inner loops be compiled that judging will call, if they are not yet."""
     started = clock.now()
-    task.learner.eval()
-    task.generate_some(shards, 1)
-    task.learner.train()
+    task.trained_module.eval()
+    task.generate_for_timing(shards, 1)
+    task.trained_module.train()
     return clock.now() - started
 
 
@@ -147,15 +148,15 @@ def clock_of(task: Task, shards: Any, run: Run, options: TrainingOptions, worker
     chosen = options.threads is None and there > 1 and workers.count == 1 and workers.device.type == "cpu"
     log = ClockLog(run.folder if workers.leads else None)
     return ByClock(
-        log, options, steps=limit, threads=(there, 1) if chosen else (there,), positions=task.positions(shards),
-        positions_at_end=task.positions(shards, shards.final_split), generates=task.generates, spent=spent,
+        log, options, steps=limit, threads=(there, 1) if chosen else (there,), positions=task.count_positions(shards),
+        positions_at_end=task.count_positions(shards, shards.final_split), generates=task.evaluates_generation, spent=spent,
     )  # fmt: skip
 
 
 def plan(task: Task, shards: Any, options: TrainingOptions) -> dict[str, Any]:
     """The minutes, memory and disk that `fit` with the same arguments would take, from a few steps that are thrown away."""
     options = settled_for(task, options)
-    judge = partial(task.evaluate_shards, shards, "validation")
+    judge = partial(task.evaluate_split, shards, "validation")
     with threads(options.threads):
         rows = task.examples(shards, "train")
         options = with_epochs(task, rows, options)
@@ -263,7 +264,7 @@ def count(task: Task, shards: Shards) -> dict[str, Any]:
     tokens = shards.info("train")["tokens"]
     sizes = ", ".join(f"{short(size)} {order}-grams" for order, size in enumerate(np.asarray(model.sizes), 1))
     say(f"counted {short(tokens)} tokens in {seconds:.1f} s ({short(tokens / seconds)} tokens/s): {sizes}")
-    validation = {task.watched: task.evaluate_shards(shards, "validation")[task.watched]}
-    measured = task.evaluate_shards(shards, shards.final_split)
+    validation = {task.monitor: task.evaluate_split(shards, "validation")[task.monitor]}
+    measured = task.evaluate_split(shards, shards.final_split)
     times = {"seconds": round(seconds, 3), "cpu_seconds": round(cpu_seconds, 3)}
     return {"step": 1, "trained_tokens": tokens, **times, "validation": validation, **measured}

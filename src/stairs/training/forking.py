@@ -6,7 +6,7 @@ from torch import Tensor
 
 from stairs.errors import BadInput
 from stairs.files import manifest_of
-from stairs.tasks.task import WEIGHTS, Task, weights
+from stairs.tasks.task import WEIGHTS, Task, load_weights
 from stairs.training import checkpoint
 from stairs.training.run import MODEL, Run
 
@@ -18,8 +18,8 @@ def newest_weights(folder: Path, task: Task) -> dict[str, Tensor]:
         raise BadInput(f"{folder} cuts its text otherwise than this run, so its weights mean other tokens; use its tokenizer, or no --fork")
     if run.finished:
         manifest_of(folder / MODEL)
-        return weights(folder / MODEL / WEIGHTS)
+        return load_weights(folder / MODEL / WEIGHTS)
     found = checkpoint.newest(folder)
     if found is None:
         raise BadInput(f"{folder} has no weights yet to --fork from; wait for its first checkpoint")
-    return weights(found[1] / WEIGHTS)
+    return load_weights(found[1] / WEIGHTS)

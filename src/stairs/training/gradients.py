@@ -10,7 +10,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from stairs.errors import Diverged
 from stairs.kernels.allocator import keep_freed_memory
-from stairs.tasks.parts.decoding import number
+from stairs.tasks.parts.decoding import derive_seed
 from stairs.tasks.task import Task
 from stairs.text.batch import Batch
 from stairs.training.clock import Turn
@@ -26,7 +26,7 @@ class Objective(nn.Module):
 
     def __init__(self, task: Task) -> None:
         super().__init__()
-        self.learner = task.learner
+        self.trained_module = task.trained_module
         self.loss = task.training_loss
 
     def forward(self, batch: Batch) -> tuple[Tensor, int]:
@@ -40,17 +40,17 @@ class Gradients:
         self.examples, self.options, self.workers = examples, options, workers
         keep_freed_memory()  # every step asks for the same blocks again
         self.order = Order(examples.lengths, options.batch_tokens, options.seed, options.batch_examples)
-        self.learner = task.learner.to(workers.device).train()
+        self.trained_module = task.trained_module.to(workers.device).train()
         self.highest = options.learning_rate or task.learning_rate
-        self.paces = task.paces()
+        self.lr_scales = task.lr_scales()
         if options.embedding_rate is not None:
-            tables = [f"{place}.weight" for place, part in self.learner.named_modules() if isinstance(part, nn.Embedding)]
-            self.paces |= dict.fromkeys(tables, options.embedding_rate)
+            tables = [f"{place}.weight" for place, part in self.trained_module.named_modules() if isinstance(part, nn.Embedding)]
+            self.lr_scales |= dict.fromkeys(tables, options.embedding_rate)
         self.precision: str = options.precision
         if options.shard and workers.count > 1:
-            divided(self.learner, workers)
+            divided(self.trained_module, workers)
         self.objective: nn.Module = Objective(task)
-        self.weights = [weight for weight in self.learner.parameters() if weight.requires_grad]
+        self.weights = [weight for weight in self.trained_module.parameters() if weight.requires_grad]
         self.optimizer = self.new_optimizer(options.weight_decay)
         if workers.count > 1 and not options.shard:
             self.objective = DistributedDataParallel(self.objective, gradient_as_bucket_view=True)
@@ -58,12 +58,12 @@ class Gradients:
             self.objective = torch.compile(self.objective)  # type: ignore[assignment]
 
     def new_optimizer(self, weight_decay: float) -> torch.optim.AdamW:
-        tables = {id(part.weight) for part in self.learner.modules() if isinstance(part, nn.Embedding)}
+        tables = {id(part.weight) for part in self.trained_module.modules() if isinstance(part, nn.Embedding)}
         groups: dict[tuple[float, float], list[Tensor]] = {}
-        for name, weight in self.learner.named_parameters():
+        for name, weight in self.trained_module.named_parameters():
             if weight.requires_grad:
                 pulled = weight.ndim > 1 and id(weight) not in tables  # rows of a table that are not seen stay as they are
-                groups.setdefault((weight_decay if pulled else 0.0, self.paces.get(name, 1.0)), []).append(weight)
+                groups.setdefault((weight_decay if pulled else 0.0, self.lr_scales.get(name, 1.0)), []).append(weight)
         found = [{"params": weights, "weight_decay": decay, "times": times} for (decay, times), weights in groups.items()]
         betas = (self.options.beta1, self.options.beta2)
         return torch.optim.AdamW(found, lr=0.0, betas=betas, eps=self.options.adam_epsilon, fused=True)
@@ -75,7 +75,7 @@ class Gradients:
         nats, asked = 0.0, 0
         for index, part in enumerate(parts):
             # Dropout and the like follow from where we are, so there is no state of a generator to lose.
-            torch.manual_seed(number(self.options.seed, "dropout", epoch, step, self.workers.rank, index))
+            torch.manual_seed(derive_seed(self.options.seed, "dropout", epoch, step, self.workers.rank, index))
             present = len(part) > 0  # a worker without an example computes with a strange one, for nothing, or the others would wait
             batch = self.examples.batch(part if present else numbers[:1], epoch, self.options.seed).to(self.workers.device)
             apart = isinstance(self.objective, DistributedDataParallel) and index < len(parts) - 1
@@ -125,11 +125,11 @@ class Gradients:
 
     def memory(self) -> dict[str, Tensor]:
         """What the optimizer remembers, by the names of the weights."""
-        names = {id(tensor): name for name, tensor in self.learner.named_parameters()}
+        names = {id(tensor): name for name, tensor in self.trained_module.named_parameters()}
         return {f"{names[id(weight)]}:{key}": value for weight, kept in self.optimizer.state.items() for key, value in kept.items()}
 
     def recall(self, found: dict[str, Tensor] | None) -> None:
-        for name, weight in self.learner.named_parameters():
+        for name, weight in self.trained_module.named_parameters():
             if not weight.requires_grad or not self.workers.share(found is not None and f"{name}:step" in found):
                 continue
             count = torch.zeros((), device=weight.device)

@@ -15,7 +15,7 @@ from stairs.errors import EnvironmentFault, StairsError
 from stairs.files import manifest_of, megabytes, new_folder
 from stairs.progress import say, say_more, short, track
 from stairs.tasks.metrics import without_intervals
-from stairs.tasks.task import WEIGHTS, Task, weights
+from stairs.tasks.task import WEIGHTS, Task, load_weights
 from stairs.text.shards.shards import Shards
 from stairs.training import checkpoint
 from stairs.training.budgets import Pace, is_impatient
@@ -56,7 +56,7 @@ class Loop:
     @property
     def round(self) -> int:
         """After so many steps it judges in any case, unless the clock says when; 0 if there is no such number."""
-        return self.teacher.epoch if self.task.usual else 0
+        return self.teacher.epoch if self.task.training_defaults else 0
 
     def resume(self) -> None:
         """Take up the newest checkpoint, or begin with the weights the seed gives, or those of another run."""
@@ -64,7 +64,7 @@ class Loop:
         if found and found[0].best_step is not None and not (self.run.folder / checkpoint.best_of(found[0].best_step)).is_dir():
             found[0].best, found[0].best_step, found[0].waited = None, None, 0  # a run that is made longer has left its best weights behind
         known = self.workers.share(asdict(found[0]) if found else None)
-        learner = self.teacher.learner
+        learner = self.teacher.trained_module
         if known is None:
             if self.options.fork:
                 other = newest_weights(Path(self.options.fork), self.task) if self.workers.leads else None
@@ -73,8 +73,8 @@ class Loop:
         self.state = State(**known)
         self.saved = self.tried = self.state.step
         self.cpu_before = self.state.cpu_seconds
-        checkpoint.restore(self.workers, learner, weights(found[1] / WEIGHTS) if found else None)
-        self.teacher.recall(weights(found[1] / checkpoint.OPTIMIZER) if found else None)
+        checkpoint.restore(self.workers, learner, load_weights(found[1] / WEIGHTS) if found else None)
+        self.teacher.recall(load_weights(found[1] / checkpoint.OPTIMIZER) if found else None)
         if self.workers.leads:
             self.run.rewind(self.state.step, self.state.judged)
 
@@ -163,24 +163,24 @@ class Loop:
 
     def try_judging(self, turn: Turn) -> None:
         """Only to see how long it takes."""
-        learner = self.teacher.learner.eval()
+        learner = self.teacher.trained_module.eval()
         with self.wish.abandoning(self.workers.count == 1), without_intervals():
             if turn.sentences:
-                self.task.generate_some(self.shards, turn.sentences)
+                self.task.generate_for_timing(self.shards, turn.sentences)
             else:
-                self.task.evaluate_shards(self.shards, most=turn.positions)
+                self.task.evaluate_split(self.shards, limit=turn.positions)
         learner.train()
 
     def judge(self, positions: int) -> None:
         """Look at validation data; the best weights so far are kept aside."""
-        learner, measured = self.teacher.learner.eval(), None
+        learner, measured = self.teacher.trained_module.eval(), None
         with self.wish.abandoning(self.workers.count == 1), without_intervals():
-            measured = self.workers.share(self.task.evaluate_shards(self.shards, most=positions or None))
+            measured = self.workers.share(self.task.evaluate_split(self.shards, limit=positions or None))
             said = printable(self.task.sample(self.state.step)) if progress.verbose and not self.options.shard and self.workers.leads else ""
         learner.train()
         if measured is None:
             return
-        state, value = self.state, measured[self.task.watched]["value"]
+        state, value = self.state, measured[self.task.monitor]["value"]
         state.judged = state.step
         if state.validated_on != self.shards.manifest["corpus"]:  # with --accept-new-corpus: no two texts can be compared
             state.best, state.best_step, state.waited, state.validated_on = None, None, 0, self.shards.manifest["corpus"]
@@ -191,7 +191,7 @@ class Loop:
         else:
             state.waited += 1
         self.note(step=state.step, seconds=round(state.seconds, 3), **measured)
-        words = self.task.watched.replace("_", " ")
+        words = self.task.monitor.replace("_", " ")
         ahead = f"{self.speed()}, {self.left()} left" if self.round else f"{self.left()} left"
         say_more(f"{self.place()}: {value:.4f} {words} on validation text, {ahead}" + (f"; it says: {said}" if said else ""))
         self.heard = time.monotonic()
@@ -203,7 +203,7 @@ class Loop:
             return
         self.tried, started = state.step, time.monotonic()
         state.cpu_seconds = round(self.cpu_seconds, 3)
-        model, memory = checkpoint.whole(checkpoint.held(self.teacher.learner)), checkpoint.whole(self.teacher.memory())
+        model, memory = checkpoint.whole(checkpoint.held(self.teacher.trained_module)), checkpoint.whole(self.teacher.memory())
         size = sum(tensor.nbytes for tensor in (*model.values(), *memory.values()))
 
         def write() -> None:
@@ -238,27 +238,27 @@ class Loop:
         return self.workers.first(work)
 
     def finish(self, end: Turn, kept: Task, **about: Any) -> dict[str, Any]:
-        """Judge the best weights on all test data, or on as much as there is time for, and keep them as the run's model. `kept` is the task,
-        whole again if it was divided; `about` goes into the manifest."""
+        """Judge the best weights on all test data, or on as much as there is time for, and keep them as the run's model. `cached_features` is the
+        task, whole again if it was divided; `about` goes into the manifest."""
         state, started, cpu_seconds = self.state, time.monotonic(), round(self.cpu_seconds, 3)
-        chosen = checkpoint.whole(checkpoint.held(self.teacher.learner))
+        chosen = checkpoint.whole(checkpoint.held(self.teacher.trained_module))
         if not self.workers.leads:
             return {}
-        validation = {kept.watched: {"value": state.best}}  # that the weights were chosen by
+        validation = {kept.monitor: {"value": state.best}}  # that the weights were chosen by
         if state.best_step not in (None, state.step):
             best = self.run.folder / checkpoint.best_of(state.best_step)
             try:
                 manifest_of(best)
-                chosen = weights(best / WEIGHTS)
+                chosen = load_weights(best / WEIGHTS)
             except StairsError as error:
                 say(f"{error}: the last weights are kept instead of the best")
                 validation = {}
-        checkpoint.restore(Workers(0, 1, self.workers.device), kept.learner.to(self.workers.device), chosen)
-        kept.learner.eval()
+        checkpoint.restore(Workers(0, 1, self.workers.device), kept.trained_module.to(self.workers.device), chosen)
+        kept.trained_module.eval()
         with self.wish.abandoning():
             generated: dict[str, Any] = {"sentences": end.sentences} if end.sentences else {}
-            measured = kept.evaluate_shards(self.shards, self.shards.final_split, most=end.positions or None, **generated)
-            kept.learner.cpu()
+            measured = kept.evaluate_split(self.shards, self.shards.final_split, limit=end.positions or None, **generated)
+            kept.trained_module.cpu()
             state.times["judging"] += time.monotonic() - started
             times = {name: round(seconds, 3) for name, seconds in state.times.items()}
             result: dict[str, Any] = {"step": state.step, **about, "best_step": state.best_step, "seconds": round(state.seconds, 3)}

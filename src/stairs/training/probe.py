@@ -12,7 +12,7 @@ import torch
 from stairs import machine
 from stairs.errors import BadInput
 from stairs.progress import say
-from stairs.tasks.task import OVERLAP
+from stairs.tasks.task import POSITIONS_PER_TOKEN
 from stairs.training.budgets import END_SHARE, LOOKS_SHARE, POSITIONS_AT_ONCE
 from stairs.training.gradients import Gradients
 from stairs.training.options import TrainingOptions
@@ -98,13 +98,13 @@ def planned_steps(teacher: Teacher, options: TrainingOptions) -> int | None:
 
 def seconds_per_position(judge: Judge, teacher: Teacher) -> dict[str, float]:
     """To judge one position of validation text, and all of it."""
-    teacher.learner.eval()
+    teacher.trained_module.eval()
     judge(1)
     began = time.monotonic()
     measured = judge(SAMPLE)
     one = (time.monotonic() - began) / SAMPLE
-    teacher.learner.train()
-    return {"one": one, "all": one * OVERLAP * measured.get("tokens", SAMPLE)}
+    teacher.trained_module.train()
+    return {"one": one, "all": one * POSITIONS_PER_TOKEN * measured.get("tokens", SAMPLE)}
 
 
 def estimated(gradients: Gradients, options: TrainingOptions, judge: Judge) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """Which size, batch and vocabulary fit into a time on this machine: the one place that chooses.
 
 The products that the machine shows and the multiply-adds of a size give the tokens a second that it would learn from; with the time, how many it can
-read. The largest size that can read enough is taken: of two models the smaller learns faster and the larger learns more, and `ENOUGH` says where
-they cross. Text that is read again counts a few times only.
+read. The largest size that can read enough is taken: of two models the smaller learns faster and the larger learns more, and `MAX_TOKENS_CHECKED`
+says where they cross. Text that is read again counts a few times only.
 
 It imports nothing heavy.
 """

@@ -14,7 +14,7 @@ from typing import Any
 from stairs.errors import BadInput
 from stairs.files import said_plainly, write_json
 from stairs.progress import say
-from stairs.tasks.parts.supervised import Examples, Supervised
+from stairs.tasks.parts.supervised import LabelledSplits, Supervised
 from stairs.training.fit import fit
 from stairs.training.options import TrainingOptions
 from stairs.training.run_lock import RUN, check_run
@@ -29,7 +29,7 @@ class Candidate:
     task: Callable[[], Supervised]  # a new one, with the encoder as it was
 
 
-def fit_best(candidates: Sequence[Candidate], examples: Examples, out: Path, options: TrainingOptions) -> dict[str, Any]:
+def fit_best(candidates: Sequence[Candidate], examples: LabelledSplits, out: Path, options: TrainingOptions) -> dict[str, Any]:
     """`fit` into `out` what does best on the validation examples; at a draw the cheaper, which stands before the others."""
     if len(candidates) == 1:
         return fit(candidates[0].task(), examples, out, options)
@@ -47,7 +47,7 @@ def fit_best(candidates: Sequence[Candidate], examples: Examples, out: Path, opt
     return measured
 
 
-def choose_best(candidates: Sequence[Candidate], examples: Examples, out: Path, options: TrainingOptions) -> dict[str, Any]:
+def choose_best(candidates: Sequence[Candidate], examples: LabelledSplits, out: Path, options: TrainingOptions) -> dict[str, Any]:
     """Train each, and give the best the name of the run."""
     for candidate in candidates:
         check_run(beside(out, candidate))
@@ -55,7 +55,7 @@ def choose_best(candidates: Sequence[Candidate], examples: Examples, out: Path, 
     for candidate in candidates:
         say(f"trying {candidate.name}")
         task = candidate.task()
-        found.append((candidate, task.watched, fit(task, examples, beside(out, candidate), with_share(candidate, candidates, options))))
+        found.append((candidate, task.monitor, fit(task, examples, beside(out, candidate), with_share(candidate, candidates, options))))
     if not found[0][2]:  # a worker that only computed
         return {}
     errors = {candidate.name: measured[watched]["value"] for candidate, watched, measured in found}

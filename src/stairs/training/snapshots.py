@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from stairs.files import manifest_of, new_folder
-from stairs.tasks.task import Task, weights
+from stairs.tasks.task import Task, load_weights
 from stairs.text.batch import Batch
 from stairs.text.tokenizers.tokenizer import SPECIAL_TOKENS
 from stairs.training.checkpoint import write_tensors
@@ -41,5 +41,5 @@ def snapshots(folder: str | Path) -> list[dict[str, Any]]:
 
 def snapshot(path: Path) -> dict[str, Any]:
     manifest_of(path)
-    vectors: np.ndarray = weights(path / VECTORS)["vectors"].numpy()
+    vectors: np.ndarray = load_weights(path / VECTORS)["vectors"].numpy()
     return {"epoch": int(path.name.split("-")[1]), "words": json.loads((path / NAMES).read_text("utf-8")), "vectors": vectors}

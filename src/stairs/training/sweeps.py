@@ -75,7 +75,7 @@ class Sweeps:
 
     def __init__(self, task: Task, ids: np.ndarray, options: TrainingOptions, workers: Workers) -> None:
         self.task, self.ids, self.options, self.workers = task, ids, options, workers
-        self.learner = task.learner
+        self.trained_module = task.trained_module
         self.model: Sweeping = task.model  # type: ignore[assignment]
         self.highest = options.learning_rate or self.model.learning_rate
         self.epoch = -(-len(ids) // TOKENS)
@@ -121,7 +121,7 @@ class Sweeps:
 
     def moved(self) -> list[Tensor]:
         """All that a sweep changes."""
-        return [*(weight.detach() for weight in self.learner.parameters()), *self.model.memory().values()]
+        return [*(weight.detach() for weight in self.trained_module.parameters()), *self.model.memory().values()]
 
     def copies(self) -> list[Tensor]:
         return [tensor.clone() for tensor in self.moved()] if self.workers.count > 1 else []
@@ -240,7 +240,7 @@ def estimated(sweeps: Sweeps, options: TrainingOptions, judge: Judge) -> dict[st
     one = min(judging["one"] * JUDGED_AT_ONCE, judging["all"])
     held = sum(tensor.nbytes for tensor in sweeps.moved())
     return {
-        "parameters": sum(weight.numel() for weight in sweeps.learner.parameters()),
+        "parameters": sum(weight.numel() for weight in sweeps.trained_module.parameters()),
         "tokens": len(sweeps.ids),
         "steps": found["steps"],
         "epochs": round(found["steps"] / sweeps.epoch, 2),

@@ -8,35 +8,35 @@ import numpy as np
 
 from stairs.errors import BadInput
 from stairs.models.transfer_options import Transfer
-from stairs.tasks.parts.adapt import adapting, texts_of
-from stairs.tasks.parts.tuning_candidates import Way
+from stairs.tasks.parts.adapt import adaptation_task, unique_texts
+from stairs.tasks.parts.tuning_candidates import TuningCandidate
 from stairs.training.fit import fit
 from stairs.training.options import TrainingOptions
 from stairs.training.run import load
 from stairs.training.run_lock import check_run
 
 
-def new_task(way: Way, source: str | Path, train: list[Any], metric: str) -> Any:
+def new_task(way: TuningCandidate, source: str | Path, train: list[Any], metric: str) -> Any:
     """With the encoder as the run `source` has it."""
     run: Any = load(source)
-    settings, transfer, known = {**way.kind.learned_from(train), "metric": metric}, way.transfer, None
+    settings, transfer, known = {**way.task_class.settings_from(train), "metric": metric}, way.transfer, None
     if transfer.place != "head":
         settings, transfer, known = with_words(settings, transfer, train, run.tokenizer)
-    task = way.kind(run.model, run.tokenizer, transfer, **settings)
+    task = way.task_class(run.model, run.tokenizer, transfer, **settings)
     task.word_vectors = known
     return task
 
 
 def with_words(settings: dict[str, Any], transfer: Transfer, train: list[Any], tokenizer: Any) -> tuple[dict[str, Any], Transfer, Any]:
     """The words of the examples for a reader of words, and the vectors it begins with if they come from a run."""
-    words = sorted({tokenizer.token(number) for ids in tokenizer.encode_batch(texts_of(train)) for number in ids})
+    words = sorted({tokenizer.token(number) for ids in tokenizer.encode_batch(unique_texts(train)) for number in ids})
     settings = {**settings, "words": words}
     if transfer.word_vectors is None:
         return settings, transfer, None
     source: Any = load(transfer.word_vectors)
-    if source.name != "window":
+    if source.name != "word-vectors":
         raise BadInput(
-            f"--word-vectors {transfer.word_vectors} is a run of {source.step}, which has no vectors of words alone; give cbow, glove, ..."
+            f"--word-vectors {transfer.word_vectors} is a run of {source.model_name}, which has no vectors of words alone; give cbow, glove, ..."
         )
     known = [source.tokenizer.id(word) for word in ("", *words)]
     known = [source.tokenizer.id(word.lower()) if i == source.tokenizer.unknown else i for i, word in zip(known, ("", *words), strict=True)]
@@ -49,7 +49,7 @@ def adapt(source: Any, examples: Any, out: Path, options: TrainingOptions, passe
     beside = adapted_folder(out)
     check_run(beside)
     changes: dict[str, Any] = {"epochs": passes, "steps": None, "budget": None, "learning_rate": None, "patience": 0}
-    measured = fit(adapting(source), examples, beside, dataclasses.replace(options, **changes))
+    measured = fit(adaptation_task(source), examples, beside, dataclasses.replace(options, **changes))
     return load(beside) if measured else None
 
 

@@ -20,7 +20,7 @@ class Learned(NamedTuple):
 
 
 class Teacher(Protocol):
-    learner: nn.Module
+    trained_module: nn.Module
     workers: Workers
 
     @property

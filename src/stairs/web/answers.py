@@ -9,19 +9,19 @@ TOP, LENGTH = 8, 20  # answers that are listed, and tokens that are said
 
 
 def answer(task: Any, text: str, second: str) -> dict[str, Any]:
-    """`task.answer`, with a blank as each task understands it: filled by one that looks both ways, the place to go on from for one that reads
+    """`task.nearest_other`, with a blank as each task understands it: filled by one that looks both ways, the place to go on from for one that reads
     from the left, and nothing for one that knows words only."""
     beside = {"second": second} if second.strip() else {}
     if task.name == "masked-token":
         return task.sentence_pair(text, second) if beside else task.answer(text, top=TOP)
     if task.name in ("compare", "bi-encoder", "find-span", "similar"):
         return task.answer(text, **beside)
-    if task.name in ("next-token", "both-ways"):
+    if task.name in ("next-token", "bidirectional-lm"):
         return legible(task, task.answer(BLANK.split(text)[0].rstrip(), top=TOP, length=LENGTH))
-    if task.name == "window":
+    if task.name == "word-vectors":
         return task.answer(BLANK.sub(" ", text), top=TOP)
     if task.name == "translate":
-        return task.answer(text, inside=False)
+        return task.answer(text, details=False)
     return task.answer(text)
 
 

@@ -122,7 +122,7 @@ def application(shelf: Shelf, port: int) -> Guard:
             run, text = shelf[text_in(asked, "run", 1000)], text_in(asked, "text")
             second = text_in(asked, "second", default="")
             with run.model() as task:
-                return said({"run": run.name, "step": task.step, "task": task.name, "answer": finite(answer(task, text, second))})
+                return said({"run": run.name, "model": task.model_name, "task": task.name, "answer": finite(answer(task, text, second))})
 
         return await answered(work)
 

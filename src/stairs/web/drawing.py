@@ -62,7 +62,7 @@ class Studio:
                     return self.kept[key]
             drawable = drawables()[name]
             if not drawable.suits(task):
-                raise Refused(422, "picture", f"a {task.name} run of {task.step} has no {name} to look at; choose another run", "run")
+                raise Refused(422, "picture", f"a {task.name} run of {task.model_name} has no {name} to look at; choose another run", "run")
             try:
                 ours = dict(zip(OURS, (str(run.folder), self.labels), strict=True))
                 found = finite(drawable.data(task, text, **options, **{name: ours[name] for name in drawable.needs}))

@@ -72,19 +72,19 @@ def read(folder: Path) -> dict[str, Any]:
 
 def checked(report: dict[str, Any]) -> dict[str, Any]:
     """A report as the page shows it; whatever is not as a climb writes it raises."""
-    told, asks = report["recommendation"], report["settings"]["asks"]
+    told, example_kind = report["recommendation"], report["settings"]["asks"]
     counts = report["examples"]
     return {
         "rows": [row_of(row) for row in report["rows"]],
         "chosen": [] if told is None else [short(name) for name in told["steps"]],
         "names": None if told is None else listed([short(name) for name in told["steps"]]),
-        "recommended": texts(advice(told, asks)),
-        "data": join_sentences([described(report, counts), *rule_of(told, counts)]) if asks else None,
+        "recommended": texts(advice(told, example_kind)),
+        "data": join_sentences([described(report, counts), *rule_of(told, counts)]) if example_kind else None,
     }
 
 
 def described(report: dict[str, Any], counts: dict[str, Any]) -> dict[str, str]:
-    return worded("data", **{name: number(counts[name]) for name in ("train", "dev", "test")}, asks=short(report["settings"]["asks"]))
+    return worded("data", **{name: number(counts[name]) for name in ("train", "dev", "test")}, example_kind=short(report["settings"]["asks"]))
 
 
 def rule_of(told: dict[str, Any] | None, counts: dict[str, Any]) -> list[dict[str, str]]:

@@ -16,7 +16,8 @@ from stairs.web.requests import Refused, finite
 METRICS, MODEL, WEIGHTS = "metrics.jsonl", "model", "model.safetensors"
 PATIENCE = 0.3  # seconds a request waits for a model before it is told to come again
 LONGEST = 60.0  # seconds a request waits for another one that asks the same model
-QUALITIES = ("bleu", "spearman", "f1", "accuracy", "exact", "bits_per_character", "loss", "perplexity")  # the first measured, if no metric was chosen
+# the first measured, if no metric was chosen
+QUALITIES = ("bleu", "spearman", "f1", "accuracy", "exact_match", "bits_per_character", "loss", "perplexity")
 HEADER = 1 << 26  # bytes of a safetensors header that are believed
 Measured = tuple[list[dict[str, Any]], str | None]
 
@@ -47,7 +48,7 @@ class Shown:
             "problem": problem,
             "loaded": self.task is not None and written == self.seen,
             "answers": finished and not wrong and not broken,
-            "step": text_of(settings.get("step") or getattr(self.task, "step", None)),  # what is learnt at once writes no settings of its own
+            "step": text_of(settings.get("model") or getattr(self.task, "model_name", None)),  # what is learnt at once writes no settings of its own
             "task": text_of(settings.get("task") or getattr(self.task, "name", None)),
             "at": next((line["step"] for line in reversed(lines) if isinstance(line.get("step"), int)), None),
             "quality": quality(lines, metric_of(settings)),

@@ -128,16 +128,16 @@ def test_descriptions_are_half_true_and_neither_side_gives_it_away(describes):
             assert not re.search(rf"\b{name}\b", example.first)
 
 
-@pytest.mark.parametrize("asks", ["classify", "compare", "tag"])
-def test_no_source_of_the_embedded_data_is_in_two_parts(request, asks):
-    examples = request.getfixturevalue({"classify": "packages", "compare": "describes", "tag": "parameters"}[asks])
-    parts = parted(examples, asks, 0)
+@pytest.mark.parametrize("example_kind", ["classify", "compare", "tag"])
+def test_no_source_of_the_embedded_data_is_in_two_parts(request, example_kind):
+    examples = request.getfixturevalue({"classify": "packages", "compare": "describes", "tag": "parameters"}[example_kind])
+    parts = parted(examples, example_kind, 0)
     for name in (lambda example: example.group, lambda example: tuple(map(normalize, texts_of(example)))):
         sets = [{name(example) for example in parts[part]} for part in ("train", "dev", "test")]
         assert not any(a & b for a, b in combinations(sets, 2))
     for part, share in (("train", 0.72), ("dev", 0.08), ("test", 0.2)):
         assert len(parts[part]) == pytest.approx(share * len(examples), rel=0.03)
-        if asks == "classify":
+        if example_kind == "classify":
             counts, own = (Counter(example.label for example in given) for given in (examples, parts[part]))
             assert all(own[label] == pytest.approx(share * count, rel=0.5, abs=2) for label, count in counts.items())
 
@@ -164,10 +164,10 @@ def learnt_from_words(parts, side):
     return make_pipeline(TfidfVectorizer(), MultinomialNB()).fit(*given["train"]).score(*given["test"])
 
 
-@pytest.mark.parametrize("asks", ["classify", "compare", "tag"])
-def test_no_document_of_a_held_out_example_is_read(request, asks):
-    examples = request.getfixturevalue({"classify": "packages", "compare": "describes", "tag": "parameters"}[asks])
-    parts = parted(examples, asks, 0)
+@pytest.mark.parametrize("example_kind", ["classify", "compare", "tag"])
+def test_no_document_of_a_held_out_example_is_read(request, example_kind):
+    examples = request.getfixturevalue({"classify": "packages", "compare": "describes", "tag": "parameters"}[example_kind])
+    parts = parted(examples, example_kind, 0)
     corpus = without_held_out(python_prose.PythonProse(), parts, embedded=True)
     documents, everything = set(corpus.documents()), set(python_prose.prose())
     sources = {one.where: python_prose.document(found) for one, found in python_prose.reflowed()}

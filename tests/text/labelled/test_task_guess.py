@@ -255,11 +255,11 @@ def test_one_reading_is_answered_with_yes_or_no(write, monkeypatch, answer, is_r
 def test_commands_refuse_an_uncertain_guess_and_take_the_flags(write, command, tmp_path):
     path = write("a.csv", [[("neg", "pos")[number % 2], prose(number)] for number in range(120)])
     told = "a.csv:1: the first line looks like the others, so there is no header: text from '2', label from '1'? Say so with --columns text=2,label=1"
-    ended = command("tune", "words", path, "--out", tmp_path / "a")
+    ended = command("tune", "tfidf", path, "--out", tmp_path / "a")
     assert ended.code == 2 and told in ended.err and not (tmp_path / "a").exists()
-    ended = command("tune", "words", path, "--out", tmp_path / "b", "--yes")
+    ended = command("tune", "tfidf", path, "--out", tmp_path / "b", "--yes")
     assert ended.code == 0 and "text from '2', label from '1' was taken because of --yes" in ended.err
-    assert command("tune", "words", path, "--out", tmp_path / "c", "--columns", "text=2,label=1").code == 0
+    assert command("tune", "tfidf", path, "--out", tmp_path / "c", "--columns", "text=2,label=1").code == 0
     for arguments in (["score", tmp_path / "b", path], ["climb", "--labels", path, "--out", tmp_path / "d"]):
         ended = command(*arguments)
         assert ended.code == 2 and told in ended.err

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from stairs.errors import BadInput
-from stairs.tasks.parts.stream import encoded, quality
+from stairs.tasks.parts.stream import encode_documents, language_model_metrics
 from stairs.text.corpus.corpus import Corpus
 from stairs.text.shards.shards import build
 from stairs.text.tokenizers.bulk_encoding import Encoder, PreTokens
@@ -105,11 +105,11 @@ def test_who_drops_spaces_pays_for_them_and_nobody_else(kind, tmp_path):
     info = made.info("test")
     assert (info["spacing_bits"] > 0) == drops == (made.tokenizer.spacing is not None)
     known = {name: info[name] for name in ("characters", "spelling_bits", "unknown_words")}
-    free, paid = (quality(np.array([50.0]), np.array([10]), **known, **more) for more in ({}, {"spacing_bits": info["spacing_bits"]}))
+    free, paid = (language_model_metrics(np.array([50.0]), np.array([10]), **known, **more) for more in ({}, {"spacing_bits": info["spacing_bits"]}))
     difference = paid["bits_per_character"]["value"] - free["bits_per_character"]["value"]
     assert difference == pytest.approx(info["spacing_bits"] / info["characters"])
     other = Tokenizer.load(made.folder)  # the table travels with the tokenizer: any text is charged by it
-    found, again = (encoded(tokenizer, ['A cat said: "no".'])[0].spacing_bits for tokenizer in (made.tokenizer, other))
+    found, again = (encode_documents(tokenizer, ['A cat said: "no".'])[0].spacing_bits for tokenizer in (made.tokenizer, other))
     assert found == again and (found > 0) == drops
 
 

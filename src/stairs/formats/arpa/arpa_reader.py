@@ -96,12 +96,12 @@ class Parser:
                 if n > 1 and self.said() != wanted:
                     raise self.fail(f"{wanted} after {sizes[n - 2]} {n - 1}-grams")
                 begin = self.number + 1
-                grams, chances, backoffs = self.section(n, size, ids)
+                grams, probabilities, backoffs = self.section(n, size, ids)
                 if n == 1:
                     tokenizer = Tokenizer.of_words([word for word in ids if word not in SPECIAL])
                     ids = {word: getattr(tokenizer, SPECIAL[word]) if word in SPECIAL else tokenizer.id(word) for word in ids}
                     grams = np.array(list(ids.values()), np.int32).reshape(-1, 1)
-                tables.append({"grams": grams, "chances": chances, "backoffs": backoffs, "begin": begin})
+                tables.append({"grams": grams, "probabilities": probabilities, "backoffs": backoffs, "begin": begin})
                 advance(size)
         if self.said() != "\\end\\":
             raise self.fail(f"\\end\\ after {sizes[-1]} {len(sizes)}-grams")
@@ -115,21 +115,21 @@ class Parser:
     def section(self, n: int, size: int, ids: dict[str, int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The n-grams of one order; those of order 1 fill `ids`."""
         grams = np.empty((size, n), np.int32)
-        chances, backoffs = np.empty(size, np.float32), np.zeros(size, np.float32)
+        probabilities, backoffs = np.empty(size, np.float32), np.zeros(size, np.float32)
         for i in range(size):
             fields = (self.next() or "").split("\t")
             parts = fields[1].split(" ") if len(fields) in (2, 3) else []
             try:
-                chance = float(fields[0])
+                probability = float(fields[0])
                 backoff = float(fields[2]) if len(fields) == 3 and fields[2] else 0.0
             except ValueError:
                 wanted = f"{size - i} more {n}-grams" if not self.came or self.came.isspace() or self.came[0] == "\\" else f"a {n}-gram"
                 raise self.fail(wanted) from None
             if len(parts) != n or "" in parts:
                 raise self.fail(f"a {n}-gram")
-            if not (-LARGEST < chance < ROUNDING and -LARGEST < backoff < LARGEST):
+            if not (-LARGEST < probability < ROUNDING and -LARGEST < backoff < LARGEST):
                 raise self.fail("a logarithm of a chance")
-            chances[i], backoffs[i] = min(chance, 0.0), backoff
+            probabilities[i], backoffs[i] = min(probability, 0.0), backoff
             if n == 1:
                 if parts[0] in ids:
                     raise self.fail("a 1-gram that is not listed yet")
@@ -139,7 +139,7 @@ class Parser:
                     grams[i] = [ids[word] for word in parts]
                 except KeyError:
                     raise self.fail(f"a {n}-gram of words that are in the list of 1-grams") from None
-        return grams, chances, backoffs
+        return grams, probabilities, backoffs
 
 
 def trie_from(tables: list[dict[str, Any]], config: NGramConfig, path: str) -> Trie:
@@ -148,7 +148,7 @@ def trie_from(tables: list[dict[str, Any]], config: NGramConfig, path: str) -> T
     words = np.arange(config.vocab_size, dtype=np.int32)
     suffixes = np.full(config.vocab_size, -1, np.int32)
     log10s, backoffs = np.full(config.vocab_size, np.float32(NEVER)), np.zeros(config.vocab_size, np.float32)
-    log10s[single], backoffs[single] = tables[0]["chances"], tables[0]["backoffs"]
+    log10s[single], backoffs[single] = tables[0]["probabilities"], tables[0]["backoffs"]
     log10s[config.begin] = NEVER
     first, sizes, inner = np.zeros(0, np.int32), [config.vocab_size], np.zeros(0, np.float32)
     for n, table in enumerate(tables[1:], 2):
@@ -168,6 +168,6 @@ def trie_from(tables: list[dict[str, Any]], config: NGramConfig, path: str) -> T
         backoffs = table["backoffs"][order]
         suffixes = np.concatenate([suffixes, trie.linked(words, first, suffixes, contexts, last)])
         first = np.concatenate([first, start + np.searchsorted(contexts, np.arange(below, start))]).astype(np.int32)
-        words, log10s = np.concatenate([words, last]), np.concatenate([log10s, table["chances"][order]])
+        words, log10s = np.concatenate([words, last]), np.concatenate([log10s, table["probabilities"][order]])
         sizes.append(len(last))
     return Trie(words, log10s, suffixes, inner, np.append(first, len(words)).astype(np.int32), sizes)

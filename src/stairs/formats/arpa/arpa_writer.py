@@ -50,11 +50,11 @@ def write(model: NGram, tokenizer: Tokenizer, path: str) -> list[int]:
                         texts[-1] += said
                 else:
                     said = [named[i] for i in part.tolist()]
-                chances = log10s[part].tolist()
+                probabilities = log10s[part].tolist()
                 if n < len(sizes):
-                    lines = [f"{p:.7g}\t{text}\t{b:.7g}\n" for p, text, b in zip(chances, said, backoffs[part].tolist(), strict=True)]
+                    lines = [f"{p:.7g}\t{text}\t{b:.7g}\n" for p, text, b in zip(probabilities, said, backoffs[part].tolist(), strict=True)]
                 else:
-                    lines = [f"{p:.7g}\t{text}\n" for p, text in zip(chances, said, strict=True)]
+                    lines = [f"{p:.7g}\t{text}\n" for p, text in zip(probabilities, said, strict=True)]
                 file.write("".join(lines).encode())
                 advance(len(part))
             file.write(b"\n")

@@ -56,17 +56,17 @@ def head_of(settings: dict[str, Any], tensors: dict[str, Tensor], where: str) ->
     """The layer of another task, taken out of the tensors: what it asks, its labels, its tensors."""
     own = {name: tensors.pop(name) for name in list(tensors) if name.startswith(("classifier.", "qa_outputs."))}
     named = named_in(settings)
-    asks = next((task for task, (_, architecture) in HEADS.items() if architecture == named), None)
+    example_kind = next((task for task, (_, architecture) in HEADS.items() if architecture == named), None)
     if not own:
-        if asks is not None:
-            raise BadInput(f"{where} names {named}, and the weights have no {HEADS[asks][0]}weight; give a whole folder, or {ENCODER_ONLY}")
+        if example_kind is not None:
+            raise BadInput(f"{where} names {named}, and the weights have no {HEADS[example_kind][0]}weight; give a whole folder, or {ENCODER_ONLY}")
         return None
-    if asks is None:
+    if example_kind is None:
         if any(name.startswith("classifier.") for name in own):
             came = f"the weights have a classifier, and {where} names {'no architecture' if named is None else named}"
             raise BadInput(f"{came}, so it may be one of texts, of tokens or of choices; name its class there, or {ENCODER_ONLY}")
-        asks = "find-span"
-    prefix, architecture = HEADS[asks]
+        example_kind = "find-span"
+    prefix, architecture = HEADS[example_kind]
     if sorted(own) != [f"{prefix}bias", f"{prefix}weight"]:
         raise BadInput(f"{where}: {', '.join(map(preview, own))} are not the weight and bias of {architecture}; give a whole folder")
     weight, bias = own[f"{prefix}weight"], own[f"{prefix}bias"]
@@ -74,13 +74,13 @@ def head_of(settings: dict[str, Any], tensors: dict[str, Tensor], where: str) ->
         came = f"{tuple(weight.shape)} and {tuple(bias.shape)}"
         raise BadInput(f"{where}: the {prefix}weight and bias are {came}, which do not fit a width of {settings['hidden_size']}; give a whole folder")
     labels = labels_of(settings, len(bias), where)
-    if asks == "find-span" and len(labels) != 2:
+    if example_kind == "find-span" and len(labels) != 2:
         raise BadInput(f"{where}: its layer has {len(labels)} outputs, and a span has two, its begin and its end; give a whole folder")
-    if asks == "classify" and "bert.pooler.dense.weight" not in tensors:
+    if example_kind == "classify" and "bert.pooler.dense.weight" not in tensors:
         raise BadInput(f"{where} names {architecture}, and the weights have no pooler, which it reads; give a whole folder, or {ENCODER_ONLY}")
-    if asks == "classify":
-        asks = asked_of_texts(settings, labels, where)
-    return {"asks": asks, "labels": labels, "tensors": own}
+    if example_kind == "classify":
+        example_kind = asked_of_texts(settings, labels, where)
+    return {"example_kind": example_kind, "labels": labels, "tensors": own}
 
 
 def asked_of_texts(settings: dict[str, Any], labels: list[str], where: str) -> str:

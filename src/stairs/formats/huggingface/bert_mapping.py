@@ -88,7 +88,7 @@ def settings_of(config: BERTConfig, ids: dict[str, int], head: dict[str, Any] | 
     parts = set(config.parts or ())
     whole = "BertForPreTraining" if "next" in parts else "BertForMaskedLM" if "words" in parts else "BertModel"
     return {
-        "architectures": [whole if head is None else HEADS["classify" if head["asks"] == "compare" else head["asks"]][1]],
+        "architectures": [whole if head is None else HEADS["classify" if head["example_kind"] == "compare" else head["example_kind"]][1]],
         "model_type": "bert",
         "vocab_size": config.vocab_size,
         "hidden_size": config.width,
@@ -110,11 +110,11 @@ def settings_of(config: BERTConfig, ids: dict[str, int], head: dict[str, Any] | 
 
 def config_of_head(head: dict[str, Any]) -> dict[str, Any]:
     """What config.json says of the layer on top. One that reads two texts says so, or nobody could tell."""
-    if head["asks"] == "find-span":
+    if head["example_kind"] == "find-span":
         return {}
     names = head["labels"]
     said: dict[str, Any] = {"id2label": dict(enumerate(names)), "label2id": {name: number for number, name in enumerate(names)}}
-    if head["asks"] == "compare":
+    if head["example_kind"] == "compare":
         said["stairs"] = {"task": "compare"}
         if len(names) == 1:
             said |= {"problem_type": "regression", "sentence_transformers": {"activation_fn": RAW}}

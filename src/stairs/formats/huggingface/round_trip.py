@@ -19,8 +19,8 @@ from stairs.tasks import Encode, NextToken, Task
 from stairs.tasks.classify import Classify, softmax
 from stairs.tasks.find_span import FindSpan
 from stairs.tasks.masked_token import MaskedToken
-from stairs.tasks.parts.decoding import continuation, generator
-from stairs.tasks.parts.rows import Form, Row, collated
+from stairs.tasks.parts.decoding import generate, generator
+from stairs.tasks.parts.rows import EncodedInput, InputFormat, collate
 from stairs.tasks.parts.supervised import Supervised
 from stairs.tasks.tag import Tag
 from stairs.tasks.translate import Translate
@@ -56,9 +56,9 @@ class Folder:
         self.longest = int(read_json(folder / CONFIG)["model_max_length"])
         self.library.enable_truncation(self.longest)
 
-    def row(self, first: str, second: str | None = None) -> Row:
+    def row(self, first: str, second: str | None = None) -> EncodedInput:
         found = self.library.encode(self.given(first), None if second is None else self.given(second))
-        return Row(found.ids, found.type_ids, 0)
+        return EncodedInput(found.ids, found.type_ids, 0)
 
     def generation(self) -> dict[str, Any]:
         return read_json(self.folder / transformers_folder.GENERATION)
@@ -66,7 +66,7 @@ class Folder:
 
 def of_folder(task: Task, folder: Path, format: str) -> dict[str, Any]:
     """How far off the written folder is, by what is asked of it."""
-    task.learner.eval(), task.model.eval()
+    task.trained_module.eval(), task.model.eval()
     theirs = Folder(folder, task)
     again = sentence_transformers.read(folder) if format == "sentence-transformers" else transformers_folder.read(folder)
     short, long = texts_for(task.tokenizer, theirs.longest)
@@ -102,7 +102,7 @@ def vectors_differ(task: Task, again: Any, theirs: Folder, texts: list[str], for
     reader = Encode(again.model, again.tokenizer) if plain else again
     found = []
     for text in texts:
-        batch = collated([theirs.row(text)], again.tokenizer.pad)
+        batch = collate([theirs.row(text)], again.tokenizer.pad)
         with torch.inference_mode():
             vector = reader.pooled(again.model.encode(batch).float(), batch.real)[0].numpy()
         found.append(vector / max(np.linalg.norm(vector), 1e-12) if reader.normalize else vector)
@@ -111,13 +111,13 @@ def vectors_differ(task: Task, again: Any, theirs: Folder, texts: list[str], for
 
 def labels_differ(task: Supervised, again: Any, theirs: Folder, texts: list[str]) -> float:
     """Of what the layer on top says: chances of labels, scores, or how well each token begins and ends a span."""
-    form, encode = task.form, task.tokenizer.encode
+    form, encode = task.input_format, task.tokenizer.encode
     ours, read, asked = [], [], []
     for first, second in zip(texts, [None] * len(texts) if takes_one(task) else texts[1:] + texts[:1], strict=True):
         if second is not None and not fits(task, theirs, first, second):
             continue
         asked.append(first)
-        ours.append(outputs(task, form.one(encode(first)) if second is None else form.two(encode(first), encode(second))))
+        ours.append(outputs(task, form.encode_one(encode(first)) if second is None else form.encode_pair(encode(first), encode(second))))
         read.append(outputs(again, theirs.row(first, second)))
     return agree(ours, read, asked, "labels")
 
@@ -127,8 +127,8 @@ def takes_one(task: Task) -> bool:
 
 
 @torch.inference_mode()
-def outputs(task: Any, row: Row) -> np.ndarray:
-    said = task.head(task.features(collated([row], task.tokenizer.pad)))[0].float().numpy()
+def outputs(task: Any, row: EncodedInput) -> np.ndarray:
+    said = task.head(task.features(collate([row], task.tokenizer.pad)))[0].float().numpy()
     if isinstance(task, FindSpan):
         return said
     if isinstance(task, Classify) and not task.labels:
@@ -141,7 +141,7 @@ def tell_of_long(task: Supervised, again: Any, theirs: Folder, texts: list[str])
     if type(task) is not Classify or task.long_text == "head":
         return
     for text in texts:
-        off = np.abs(outputs(task, task.form.one(task.tokenizer.encode(text))) - outputs(again, theirs.row(text))).max()
+        off = np.abs(outputs(task, task.input_format.encode_one(task.tokenizer.encode(text))) - outputs(again, theirs.row(text))).max()
         if off > TOLERANCE:
             say(f"of a text of more than {theirs.longest - 2} tokens others read the head, this run {task.long_text}: its labels differ by {off:.2g}")
 
@@ -163,15 +163,15 @@ def words_differ(task: MaskedToken, again: Any, theirs: Folder, texts: list[str]
 
 def pairs_differ(task: MaskedToken, again: Any, theirs: Folder, texts: list[str]) -> float:
     """Of what the layer for pairs of sentences says, which transformers calls next sentence."""
-    form, encode = Form(task.tokenizer, theirs.longest), task.tokenizer.encode
+    form, encode = InputFormat(task.tokenizer, theirs.longest), task.tokenizer.encode
     pairs = [(first, second) for first, second in zip(texts, texts[1:] + texts[:1], strict=True) if fits(task, theirs, first, second)]
-    ours = [next_sentence_probabilities(task, form.two(encode(first), encode(second))) for first, second in pairs]
+    ours = [next_sentence_probabilities(task, form.encode_pair(encode(first), encode(second))) for first, second in pairs]
     return agree(ours, [next_sentence_probabilities(again, theirs.row(*pair)) for pair in pairs], [first for first, _ in pairs], "pairs")
 
 
 @torch.inference_mode()
-def next_sentence_probabilities(task: Any, row: Row) -> np.ndarray:
-    return task.model.judged(task.model.encode(collated([row], task.tokenizer.pad)))[0].float().softmax(-1).numpy()
+def next_sentence_probabilities(task: Any, row: EncodedInput) -> np.ndarray:
+    return task.model.judged(task.model.encode(collate([row], task.tokenizer.pad)))[0].float().softmax(-1).numpy()
 
 
 def fits(task: Task, theirs: Folder, first: str, second: str) -> bool:
@@ -190,7 +190,7 @@ def continuations_agree(task: NextToken, again: Any, theirs: Folder, texts: list
     settings, said = theirs.generation(), list[int]()
     rules: dict[str, Any] = {"length": LENGTH, "stop": settings["eos_token_id"], "forbidden": settings.get("suppress_tokens", ())}
     for text in texts:
-        said = continuation(again.model, theirs.row(text).ids, **rules)
+        said = generate(again.model, theirs.row(text).ids, **rules)
         ours = task.answer(text, length=LENGTH, top=1)["new"]
         if task.tokenizer.decode(said) != ours:
             raise differs("words", text, f"it goes on with {preview(task.tokenizer.decode(said))} in place of {preview(ours)}")
@@ -207,7 +207,7 @@ def translations_agree(task: Translate, again: Any, theirs: Folder, texts: list[
         if row != marked:
             raise differs("words", text, "other ids are read")
         for beams in BEAMS:
-            said, ours = (one.searched([row[first:-1]], beams)[0].found[0].ids for one in (again, task))
+            said, ours = (one.search([row[first:-1]], beams)[0].hypotheses[0].ids for one in (again, task))
             if said != ours:
                 came = f"{preview(task.tokenizer.decode(said))} in place of {preview(task.tokenizer.decode(ours))}"
                 raise differs("words", text, f"with a beam of {beams} it becomes {came}")

@@ -13,7 +13,7 @@ from stairs.errors import BadInput, Unsupported, preview
 from stairs.formats.huggingface import transformers_folder
 from stairs.models.bert import BERT
 from stairs.tasks import BiEncoder, Encode, Task
-from stairs.tasks.encode import Pooling
+from stairs.tasks.encode import SentencePooling
 from stairs.text.tokenizers.storage import CONFIG as TOKENIZER_CONFIG
 from stairs.text.tokenizers.storage import read_json
 
@@ -59,14 +59,14 @@ def modules_of(folder: Path) -> tuple[list[str], list[Path]]:
     return kinds, [folder / name for name in names]
 
 
-def pooling_in(path: Path) -> Pooling:
+def pooling_in(path: Path) -> SentencePooling:
     settings = read_json(path)
     asked = settings.get("pooling_mode")
     found = [asked] if isinstance(asked, str) else [str(mode) for mode in asked or ()]
     found = found or [MODES.get(name, name) for name, value in settings.items() if name.startswith("pooling_mode_") and value is True]
     if found not in (["mean"], ["cls"]):
         raise Unsupported(f"{path} pools by {', '.join(map(preview, found)) or 'nothing'}; mean and cls can be adopted")
-    return cast(Pooling, found[0])
+    return cast(SentencePooling, found[0])
 
 
 def optional(path: Path) -> dict[str, Any]:
@@ -76,7 +76,7 @@ def optional(path: Path) -> dict[str, Any]:
 def write(task: Task, folder: Path) -> dict[str, Any]:
     """Write a bert run into an empty folder, and say what was written."""
     if not isinstance(task.model, BERT):
-        raise Unsupported(f"{task.step} has no sentence vectors in sentence-transformers; bert runs can be written as sentence-transformers")
+        raise Unsupported(f"{task.model_name} has no sentence vectors in sentence-transformers; bert runs can be written as sentence-transformers")
     as_it_is = task if isinstance(task, Encode) else task.sentence_encoder if isinstance(task, BiEncoder) else Encode(task.model, task.tokenizer)
     written = transformers_folder.write(Encode(bare(task.model), task.tokenizer, longest=as_it_is.longest), folder)
     kinds = ["Transformer", "Pooling", *(["Normalize"] if as_it_is.normalize else [])]

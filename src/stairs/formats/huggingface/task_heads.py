@@ -18,16 +18,16 @@ PREFIX = {"classify": "classifier", "compare": "classifier", "tag": "classifier"
 @torch.no_grad()
 def task_of(model: BERT, tokenizer: Tokenizer, head: dict[str, Any]) -> Task:
     """What a folder with such a layer asks; one number for two texts is a score."""
-    asks, labels = head["asks"], head["labels"]
-    scores = asks == "compare" and len(labels) == 1
+    example_kind, labels = head["example_kind"], head["labels"]
+    scores = example_kind == "compare" and len(labels) == 1
     settings: dict[str, Any] = {"labels": [], "low": 0.0, "high": 1.0} if scores else {"labels": labels}
-    if asks in ("classify", "compare") and not scores:
+    if example_kind in ("classify", "compare") and not scores:
         settings["counts"] = [1] * len(labels)
-    kind: Any = TASKS[asks]
-    task = kind(model, tokenizer, Transfer(pooling="cls"), **({"may_be_unanswered": False} if asks == "find-span" else settings))
+    kind: Any = TASKS[example_kind]
+    task = kind(model, tokenizer, Transfer(pooling="cls"), **({"may_be_unanswered": False} if example_kind == "find-span" else settings))
     for name in ("weight", "bias"):
-        getattr(task.head.linear, name).copy_(head["tensors"][f"{PREFIX[asks]}.{name}"])
-    task.learner.eval()
+        getattr(task.head.linear, name).copy_(head["tensors"][f"{PREFIX[example_kind]}.{name}"])
+    task.trained_module.eval()
     return task
 
 
@@ -36,24 +36,24 @@ def head_of(task: Task) -> dict[str, Any] | None:
     if not isinstance(task, Supervised):
         return None
     if not isinstance(task.model, BERT):
-        came = f"the layer that {task.name} learnt on top of {task.step} has no form in transformers"
+        came = f"the layer that {task.name} learnt on top of {task.model_name} has no form in transformers"
         raise Unsupported(f"{came}; convert the run it was tuned from, or tune a bert")
     if isinstance(task, BiEncoder):
         raise Unsupported("this bi-encoder compares two vectors, which is no layer on top of a bert; convert it to sentence-transformers")
-    if task.reading.reads_words or task.reading.layers not in (None, [task.model.depth - 1]):
-        what = "a BiLSTM" if task.reading.reads_words else "other layers than the last"
+    if task.feature_extractor.reads_words or task.feature_extractor.layers not in (None, [task.model.depth - 1]):
+        what = "a BiLSTM" if task.feature_extractor.reads_words else "other layers than the last"
         raise Unsupported(f"this {task.name} reads {what}, which transformers has no place for; tune it without --place and --layers")
-    if isinstance(task, Classify) and (task.pooling != "cls" or (isinstance(task, Compare) and not task.at_once)):
+    if isinstance(task, Classify) and (task.pooling != "cls" or (isinstance(task, Compare) and not task.is_cross_encoder)):
         raise Unsupported(
             f"this {task.name} reads the {task.pooling} of the token vectors, and transformers reads that of [CLS]; tune it with --transfer full"
         )
     if isinstance(task, Classify) and getattr(task.model, "pooler", None) is None:
         raise Unsupported("this bert has no pooler, which transformers puts before the labels; it cannot be written as huggingface")
     head: Any = task.head
-    weight, bias = head.folded()
+    weight, bias = head.fold()
     if isinstance(task, Compare) and not task.labels:
         low, high = task.settings["low"], task.settings["high"]
         weight, bias = weight * (high - low), bias * (high - low) + low
-    asks = task.name
-    tensors: dict[str, Tensor] = {f"{PREFIX[asks]}.weight": weight, f"{PREFIX[asks]}.bias": bias}
-    return {"asks": asks, "labels": task.settings.get("labels") or ["score"], "tensors": tensors}
+    example_kind = task.name
+    tensors: dict[str, Tensor] = {f"{PREFIX[example_kind]}.weight": weight, f"{PREFIX[example_kind]}.bias": bias}
+    return {"example_kind": example_kind, "labels": task.settings.get("labels") or ["score"], "tensors": tensors}

@@ -164,7 +164,7 @@ def write(task: Task, folder: Path) -> dict[str, Any]:
         settings = bert_mapping.settings_of(model.config, ids, head)
         found = tensors.given_back(model.tensors(), bert_mapping.same(model.config))
         if head is not None:  # in place of the other layers
-            others = ("cls.", "bert.pooler.") if head["asks"] in ("tag", "find-span") else ("cls.",)
+            others = ("cls.", "bert.pooler.") if head["example_kind"] in ("tag", "find-span") else ("cls.",)
             found = {name: tensor for name, tensor in found.items() if not name.startswith(others)} | head["tensors"]
         if settings["architectures"] == ["BertModel"]:
             found = {name.removeprefix("bert."): tensor for name, tensor in found.items()}
@@ -179,7 +179,7 @@ def write(task: Task, folder: Path) -> dict[str, Any]:
         found = marian_mapping.added(ours, model.config, waves, ids, tokenizer.unsaid)
         generation = marian_mapping.generation_of(model.config, ids)
     else:
-        raise Unsupported(f"{task.step} has no form in transformers; bert, gpt and transformer runs can be written as huggingface")
+        raise Unsupported(f"{task.model_name} has no form in transformers; bert, gpt and transformer runs can be written as huggingface")
     if generation is not None:
         (folder / GENERATION).write_text(json.dumps(generation, indent=2) + "\n", "utf-8")
     (folder / CONFIG).write_text(json.dumps(settings, indent=2, ensure_ascii=False) + "\n", "utf-8")
@@ -192,4 +192,4 @@ def write(task: Task, folder: Path) -> dict[str, Any]:
 def most_read(task: Task) -> int:
     """Tokens of a text that the run reads, marks counted."""
     context = task.model.config.context
-    return task.longest if isinstance(task, Encode) else task.room or context if isinstance(task, Supervised) else context
+    return task.longest if isinstance(task, Encode) else task.max_tokens or context if isinstance(task, Supervised) else context

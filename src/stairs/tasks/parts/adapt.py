@@ -18,24 +18,24 @@ from stairs.errors import Unsupported
 from stairs.models.base import Model
 from stairs.models.bert import BERT
 from stairs.models.transfer_options import Transfer
-from stairs.tasks.bidirectional import BothWays
+from stairs.tasks.bidirectional import BidirectionalLM
 from stairs.tasks.masked_token import MaskedToken
 from stairs.tasks.metrics import ratio
 from stairs.tasks.next_token import NextToken
-from stairs.tasks.parts.decoding import number
-from stairs.tasks.parts.fine_tuning import usual_rate
-from stairs.tasks.parts.masking import Masks
-from stairs.tasks.parts.sentence_pairs import collated
+from stairs.tasks.parts.decoding import derive_seed
+from stairs.tasks.parts.fine_tuning import default_learning_rate
+from stairs.tasks.parts.masking import Masker
+from stairs.tasks.parts.sentence_pairs import collate_pairs
 from stairs.tasks.task import Task
 from stairs.text.batch import Batch, next_token_batch
 from stairs.text.examples import Example, Pair, Span, Tagged, Text
 from stairs.text.tokenizers.tokenizer import Tokenizer
 
-AT_ONCE = 64  # texts judged
+TEXTS_PER_BATCH = 64  # texts judged
 BATCH = 32
 
 
-def texts_of(examples: Sequence[Example]) -> list[str]:
+def unique_texts(examples: Sequence[Example]) -> list[str]:
     """Each text once, in order."""
     return list(dict.fromkeys(text for example in examples for text in texts_in(example)))
 
@@ -52,7 +52,7 @@ def texts_in(example: Example) -> Iterator[str]:
             yield from (question, passage)
 
 
-class Texts:
+class TextRows:
     """What training goes through: each text a row, a longer one several."""
 
     def __init__(self, texts: Sequence[str], model: Model, tokenizer: Tokenizer) -> None:
@@ -61,22 +61,22 @@ class Texts:
         cut = (ids[at : at + room] for ids in tokenizer.encode_batch(list(texts)) for at in range(0, len(ids), room))
         self.rows = [np.array(ids, np.int64) for ids in cut]
         self.lengths = np.array([len(row) + 2 for row in self.rows], np.int64)
-        self.masks = Masks(model.config, tokenizer) if isinstance(model, BERT) else None
+        self.masks = Masker(model.config, tokenizer) if isinstance(model, BERT) else None
 
-    def batch(self, numbers: np.ndarray, epoch: int, seed: int, judging: bool = False) -> Batch:
+    def batch(self, numbers: np.ndarray, epoch: int, seed: int, evaluating: bool = False) -> Batch:
         rows = [self.rows[n] for n in numbers]
         if self.masks is None:
             return next_token_batch(rows, self.tokenizer.begin, self.tokenizer.end, self.tokenizer.pad)
-        drawn = (np.random.default_rng(number(seed, "texts", epoch, int(n))) for n in numbers)
+        drawn = (np.random.default_rng(derive_seed(seed, "texts", epoch, int(n))) for n in numbers)
         given = zip(rows, drawn, strict=True)
-        return collated([self.masks.masked(self.masks.row([row]), random, judging) for row, random in given], self.tokenizer.pad)
+        return collate_pairs([self.masks.mask(self.masks.row([row]), random, evaluating) for row, random in given], self.tokenizer.pad)
 
 
-class Adapting(Task):
+class ContinuedPretraining(Task):
     """What both ways share: the weights are kept, and the labelled examples are read without their labels."""
 
     @property
-    def usual(self) -> dict[str, Any]:  # type: ignore[override]
+    def training_defaults(self) -> dict[str, Any]:  # type: ignore[override]
         return {"epochs": 10.0, "batch_examples": BATCH}
 
     def start(self, seed: int, examples: Any = None) -> None:
@@ -84,56 +84,56 @@ class Adapting(Task):
 
     @property
     def learning_rate(self) -> float:
-        return 2 * usual_rate(self.model, Transfer())
+        return 2 * default_learning_rate(self.model, Transfer())
 
-    def positions(self, shards: Any, split: str = "validation") -> int:
+    def count_positions(self, shards: Any, split: str = "validation") -> int:
         return int(self.examples(shards, split).lengths.sum())
 
     def examples(self, shards: Any, split: str = "train") -> Any:
-        return Texts(texts_of(shards.part(split)), self.model, self.tokenizer)
+        return TextRows(unique_texts(shards.split(split)), self.model, self.tokenizer)
 
 
-class AdaptMasked(Adapting, MaskedToken):
+class AdaptMasked(ContinuedPretraining, MaskedToken):
     """By words left out."""
 
-    def evaluate_shards(self, shards: Any, split: str = "validation", most: int | None = None) -> dict[str, Any]:
-        return self.judged(self.examples(shards, split), most)
+    def evaluate_split(self, shards: Any, split: str = "validation", limit: int | None = None) -> dict[str, Any]:
+        return self.evaluate_examples(self.examples(shards, split), limit)
 
 
-class AdaptNext(Adapting, NextToken):
+class AdaptNext(ContinuedPretraining, NextToken):
     """By what comes next."""
 
     @torch.no_grad()
-    def evaluate_shards(self, shards: Any, split: str = "validation", most: int | None = None) -> dict[str, Any]:
+    def evaluate_split(self, shards: Any, split: str = "validation", limit: int | None = None) -> dict[str, Any]:
         given = self.examples(shards, split)
         device = next(self.model.parameters()).device
-        groups = np.array_split(np.argsort(given.lengths), -(-len(given.lengths) // AT_ONCE))
+        groups = np.array_split(np.argsort(given.lengths), -(-len(given.lengths) // TEXTS_PER_BATCH))
         nats = np.concatenate([-self.model.log_likelihood(given.batch(group, 0, 0).to(device)).double().sum(1).cpu().numpy() for group in groups])
         tokens = np.concatenate([given.lengths[group] - 1 for group in groups])
         per_token = ratio(nats / math.log(2), tokens)
-        characters = sum(map(len, texts_of(shards.part(split))))
+        characters = sum(map(len, unique_texts(shards.split(split))))
         factor = int(tokens.sum()) / max(characters, 1)
         bits = {bound: value * factor for bound, value in per_token.items()}
         return {"bits_per_character": bits, "perplexity": {bound: 2.0**value for bound, value in per_token.items()}, "tokens": int(tokens.sum())}
 
 
-class AdaptBothWays(AdaptNext, BothWays):
+class AdaptBidirectional(AdaptNext, BidirectionalLM):
     """By what comes next and what came before."""
 
 
-def adapting(source: Task) -> Task:
+def adaptation_task(source: Task) -> Task:
     """A run's model and tokenizer, to be trained further by `fit`."""
     model = source.model
     if isinstance(model, BERT):
-        return AdaptMasked(with_words(model), source.tokenizer)
+        return AdaptMasked(with_word_head(model), source.tokenizer)
     if model.learns_by == "gradient" and model.pretrains_with == NextToken.name:
         return AdaptNext(model, source.tokenizer)
-    if model.pretrains_with == BothWays.name:
-        return AdaptBothWays(model, source.tokenizer)
+    if model.pretrains_with == BidirectionalLM.name:
+        return AdaptBidirectional(model, source.tokenizer)
     raise Unsupported(f"{model.name} cannot go on learning from single texts; leave --adapt out, or train it on more text with stairs train --fork")
 
 
-def with_words(model: BERT) -> BERT:
+def with_word_head(model: BERT) -> BERT:
     """With a layer that names words."""
     if model.word_head is not None:
         return model

@@ -25,36 +25,37 @@ if TYPE_CHECKING:
     from stairs.tasks.masked_token import MaskedToken
 
 BLANK = re.compile(r"\[MASK\]|\[BLANK\]|_{3,}")  # a mark for people; it never reaches the tokenizer
-BEAM = 8  # beginnings of a word that are followed up, at least
+MIN_BEAM = 8  # beginnings of a word that are followed up, at least
 
 
-class Word(NamedTuple):
+class FilledWord(NamedTuple):
     pieces: tuple[int, ...]
     score: float  # log of its chance
 
 
-class Filling:
+class BlankFiller:
     """One task's way to fill blanks."""
 
     def __init__(self, task: "MaskedToken", pieces: int) -> None:
         self.task, self.model, self.tokenizer = task, task.model, task.tokenizer
-        self.whole = task.whole
+        self.word_boundaries = task.word_boundaries
         self.pieces = min(pieces, len(task.pieces)) if self.tokenizer.spec.kind == "wordpiece" else 1
         ordinary = np.ones(self.tokenizer.vocab_size, bool)
         ordinary[sorted(self.tokenizer.special)] = False
-        self.first = torch.from_numpy(ordinary & ~self.whole.goes_on)
-        self.later = {True: torch.from_numpy(ordinary & self.whole.is_han), False: torch.from_numpy(ordinary & self.whole.goes_on)}
+        self.first = torch.from_numpy(ordinary & ~self.word_boundaries.goes_on)
+        self.later = {True: torch.from_numpy(ordinary & self.word_boundaries.is_han),
+            False: torch.from_numpy(ordinary & self.word_boundaries.goes_on)}
 
     def answer(self, text: str, top: int) -> dict[str, Any]:
         parts = BLANK.split(text)
         if len(parts) < 2:
             raise BadInput(f"there is no blank in {preview(text)}; mark one as ___ or [MASK]")
         row, said = self.row(parts)
-        blanks = [self.ranked(row, place, top) for place in self.blanks(row)]
+        blanks = [self.rank_words(row, place, top) for place in self.blanks(row)]
         chosen = self.chosen(row, [found[0] for found in blanks])
-        filled = "".join(part for pair in zip(parts, [*map(self.spelled, chosen), ""], strict=True) for part in pair)
-        found = {"text": text, "filled": filled, "blanks": [{"words": list(map(self.named, words))} for words in blanks]}
-        return found if said is None else {**found, "read": said}
+        filled = "".join(part for pair in zip(parts, [*map(self.word_text, chosen), ""], strict=True) for part in pair)
+        found = {"text": text, "filled": filled, "blanks": [{"words": list(map(self.word_answer, words))} for words in blanks]}
+        return found if said is None else {**found, "truncation": said}
 
     def row(self, parts: list[str]) -> tuple[list[int], str | None]:
         """[CLS] the text with a [MASK] for each blank [SEP], cut to what can be read; and what was cut."""
@@ -62,50 +63,50 @@ class Filling:
         ids: list[int] = []
         for number, part in enumerate(parts):
             ids += [self.tokenizer.mask] * (number > 0) + self.tokenizer.encode(part.rstrip() if spaces_belong and number + 1 < len(parts) else part)
-        room, places, said = self.task.room, self.blanks(ids), None
+        room, places, said = self.task.max_tokens, self.blanks(ids), None
         if len(ids) > room:
             rule = self.task.long_text
             taken = list(range(*around(places, len(ids), room))) if rule == "window" else kept(len(ids), room, rule)
             lost = len(set(places) - set(taken))
             if lost:
                 raise BadInput(f"the text has {len(ids)} tokens and {room} can be read, without {lost} of its blanks; give a shorter text")
-            said = self.task.cut_short(len(ids), room, "a window around the blanks" if rule == "window" else f"the {rule}")
+            said = self.task.note_truncation(len(ids), room, "a window around the blanks" if rule == "window" else f"the {rule}")
             ids = [ids[place] for place in taken]
         return [self.tokenizer.begin, *ids, self.tokenizer.end], said
 
     def blanks(self, ids: list[int]) -> list[int]:
         return [place for place, i in enumerate(ids) if i == self.tokenizer.mask]
 
-    def ranked(self, row: list[int], place: int, top: int) -> list[Word]:
+    def rank_words(self, row: list[int], place: int, top: int) -> list[FilledWord]:
         """The words for one blank, the others left open."""
-        found: list[Word] = []
+        found: list[FilledWord] = []
         for count in range(1, self.pieces + 1):
-            if self.task.pieces[count - 1] > 0 and len(row) + count - 1 <= self.task.room + 2:
-                found += self.of_pieces([*row[:place], *[self.tokenizer.mask] * count, *row[place + 1 :]], place, count, top)
+            if self.task.pieces[count - 1] > 0 and len(row) + count - 1 <= self.task.max_tokens + 2:
+                found += self.words_of_pieces([*row[:place], *[self.tokenizer.mask] * count, *row[place + 1 :]], place, count, top)
         return sorted(found, key=lambda word: -word.score)[:top]
 
-    def of_pieces(self, row: list[int], place: int, count: int, top: int) -> list[Word]:
+    def words_of_pieces(self, row: list[int], place: int, count: int, top: int) -> list[FilledWord]:
         """The likeliest words of `count` pieces, piece by piece."""
-        words = [Word((), math.log(self.task.pieces[count - 1]))]
+        words = [FilledWord((), math.log(self.task.pieces[count - 1]))]
         for step in range(count):
-            logits = self.log_chances([[*row[:place], *word.pieces, *row[place + step :]] for word in words], place + step)
-            wanted = top if count == 1 else max(top, BEAM)
-            following: list[Word] = []
+            logits = self.log_probabilities([[*row[:place], *word.pieces, *row[place + step :]] for word in words], place + step)
+            wanted = top if count == 1 else max(top, MIN_BEAM)
+            following: list[FilledWord] = []
             for word, scores in zip(words, logits, strict=True):
-                allowed = self.later[bool(self.whole.is_han[word.pieces[0]])] if word.pieces else self.first
+                allowed = self.later[bool(self.word_boundaries.is_han[word.pieces[0]])] if word.pieces else self.first
                 best = scores.masked_fill(~allowed, -torch.inf).topk(min(wanted, len(scores)))
                 pairs = zip(best.indices.tolist(), best.values.tolist(), strict=True)
-                following += [Word((*word.pieces, i), word.score + score) for i, score in pairs if score > -math.inf]
+                following += [FilledWord((*word.pieces, i), word.score + score) for i, score in pairs if score > -math.inf]
             words = sorted(following, key=lambda word: -word.score)[:wanted]
         return [word for word in words if self.is_word(word.pieces)]
 
     def is_word(self, pieces: tuple[int, ...]) -> bool:
-        if len(pieces) == 1 or not self.whole.is_han[pieces[0]]:
+        if len(pieces) == 1 or not self.word_boundaries.is_han[pieces[0]]:
             return True
         return len(beginnings("".join(self.tokenizer.token(i) for i in pieces))) == 1
 
     @torch.no_grad()
-    def log_chances(self, rows: list[list[int]], place: int) -> torch.Tensor:
+    def log_probabilities(self, rows: list[list[int]], place: int) -> torch.Tensor:
         """Of every token at one place of each row, (B, V)."""
         model: Any = self.model
         ids = torch.tensor(rows)
@@ -114,9 +115,9 @@ class Filling:
         hidden = model.encode(Batch(ids, torch.ones_like(ids, dtype=torch.bool), looks=looks))[:, place]
         return linear(model.needed_word_head(hidden), model.tokens.weight, model.word_head.bias).float().log_softmax(-1)
 
-    def chosen(self, row: list[int], best: list[Word]) -> list[Word]:
+    def chosen(self, row: list[int], best: list[FilledWord]) -> list[FilledWord]:
         """A word for every blank: the surest first, the others again in its light."""
-        found: dict[int, Word] = {}
+        found: dict[int, FilledWord] = {}
         left = list(range(len(best)))
         while left:
             surest = max(left, key=lambda blank: best[blank].score)
@@ -124,14 +125,14 @@ class Filling:
             place = self.blanks(row)[left.index(surest)]
             row = [*row[:place], *best[surest].pieces, *row[place + 1 :]]
             left.remove(surest)
-            if left and len(row) <= self.task.room + 2:
+            if left and len(row) <= self.task.max_tokens + 2:
                 best = best[:]
                 for blank, at in zip(left, self.blanks(row), strict=True):
-                    best[blank] = self.ranked(row, at, 1)[0]
+                    best[blank] = self.rank_words(row, at, 1)[0]
         return [found[number] for number in range(len(found))]
 
-    def spelled(self, word: Word) -> str:
+    def word_text(self, word: FilledWord) -> str:
         return self.tokenizer.decode(list(word.pieces)).strip()
 
-    def named(self, word: Word) -> dict[str, Any]:
-        return {"word": self.spelled(word), "chance": math.exp(word.score), "pieces": len(word.pieces)}
+    def word_answer(self, word: FilledWord) -> dict[str, Any]:
+        return {"word": self.word_text(word), "probability": math.exp(word.score), "pieces": len(word.pieces)}

@@ -21,23 +21,23 @@ from stairs.kernels.nearest import keep_best
 from stairs.models.base import Model
 
 
-def continuation(model: Model, prompt: Sequence[int], **options: Any) -> list[int]:
-    """`continuations` of one prompt."""
-    return continuations(model, [prompt], **options)[0]
+def generate(model: Model, prompt: Sequence[int], **options: Any) -> list[int]:
+    """`generate_batch` of one prompt."""
+    return generate_batch(model, [prompt], **options)[0]
 
 
-def continuations(
+def generate_batch(
     model: Model,
     prompts: Sequence[Sequence[int]],
     *,
     length: int,
     stop: int,
-    forbidden: Sequence[int] = (),
+    suppressed_ids: Sequence[int] = (),
     temperature: float = 0.0,
     top_k: int = 0,
     top_p: float = 1.0,
     seed: int = 0,
-    opened: Callable[[list[int]], Any] = lambda rows: None,
+    initial_state: Callable[[list[int]], Any] = lambda rows: None,
 ) -> list[list[int]]:
     """Up to `length` ids after each prompt, until `stop`; prompts of one length go through the model together.
 
@@ -48,10 +48,10 @@ def continuations(
         rows = [i for i, prompt in enumerate(prompts) if len(prompt) == size]
         going = set(rows)
         with torch.no_grad():
-            logits, state = model.read(torch.tensor([list(prompts[i]) for i in rows]), opened(rows))
+            logits, state = model.read(torch.tensor([list(prompts[i]) for i in rows]), initial_state(rows))
         for position in range(length):
-            logits[:, list(forbidden)] = -torch.inf
-            chosen = [int(choose(row, temperature, top_k, top_p, seed, position)) for row in logits]
+            logits[:, list(suppressed_ids)] = -torch.inf
+            chosen = [int(sample_token(row, temperature, top_k, top_p, seed, position)) for row in logits]
             going -= {i for i, word in zip(rows, chosen, strict=True) if word == stop}
             for i, word in zip(rows, chosen, strict=True):
                 if i in going:
@@ -64,31 +64,31 @@ def continuations(
 
 
 @dataclass(frozen=True)
-class Said:
+class Hypothesis:
     """A sentence that beam search found, without its end."""
 
     ids: list[int]
     score: float
     log_probability: float
-    ended: bool  # by itself, not by the limit
+    is_finished: bool  # by itself, not by the limit
 
 
 @dataclass
-class Searched:
+class BeamResult:
     """A source and what was found for it; `steps` is the tree, if it was asked for: of each step all that was looked at, the likeliest first."""
 
-    found: list[Said] = field(default_factory=list)
+    hypotheses: list[Hypothesis] = field(default_factory=list)
     steps: list[list[dict[str, Any]]] = field(default_factory=list)
 
-    def add(self, said: Said, most: int) -> None:
-        self.found = sorted([*self.found, said], key=lambda one: -one.score)[:most]
+    def add(self, said: Hypothesis, limit: int) -> None:
+        self.hypotheses = sorted([*self.hypotheses, said], key=lambda one: -one.score)[:limit]
 
 
-def check_beams(beam_size: int, top_beams: int) -> None:
+def check_beam_size(beam_size: int, n_best: int) -> None:
     if not 1 <= beam_size <= 1000:
         raise BadInput(f"a beam of {beam_size} is not between 1 and 1000")
-    if not 1 <= top_beams <= beam_size:
-        raise BadInput(f"{top_beams} top beams of a beam of {beam_size}: give a number from 1 to {beam_size}, or a larger beam")
+    if not 1 <= n_best <= beam_size:
+        raise BadInput(f"{n_best} top beams of a beam of {beam_size}: give a number from 1 to {beam_size}, or a larger beam")
 
 
 @torch.inference_mode()
@@ -100,31 +100,31 @@ def beam_search(
     beam_size: int,
     length: int,
     stop: int,
-    forbidden: Sequence[int] = (),
+    suppressed_ids: Sequence[int] = (),
     length_penalty: float = 1.0,
     tree: bool = False,
-) -> list[Searched]:
+) -> list[BeamResult]:
     """The `beam_size` best sentences after each of the `first` ids, (B,), the best first. A source whose search is over leaves the batch."""
     logits, state = model.read(first[:, None], state)
-    all_searched = searched = [Searched() for _ in first]
+    all_searched = searched = [BeamResult() for _ in first]
     scores = np.zeros((len(first), 1))  # of each beginning; at first there is one
     said = np.zeros((len(first), 1, length), np.int64)
     for position in range(length):
-        values, rows, words = candidates(logits, scores, forbidden, 2 * beam_size)  # as many again, since half of them may be ends
+        values, rows, words = candidates(logits, scores, suppressed_ids, 2 * beam_size)  # as many again, since half of them may be ends
         last, worth = position + 1 == length, (position + 1) ** length_penalty
         ends = words == stop
         for source, place in np.argwhere((ends | last)[:, :beam_size] & np.isfinite(values)[:, :beam_size]):
             ended = bool(ends[source, place])
             ids = [*said[source, rows[source, place], :position].tolist(), *([] if ended else [int(words[source, place])])]
             value = float(values[source, place])
-            searched[source].add(Said(ids, value / worth, value, ended), beam_size)
+            searched[source].add(Hypothesis(ids, value / worth, value, ended), beam_size)
         going = np.argsort(ends, 1, kind="stable")[:, :beam_size]  # the likeliest that have not ended
         if tree:
-            record(searched, values, rows, words, ends, going)
+            record_tree(searched, values, rows, words, ends, going)
         values = np.where(ends, -np.inf, values)
         values, rows, words = (np.take_along_axis(found, going, 1) for found in (values, rows, words))
         best = values[:, 0] / worth
-        over = np.array([len(one.found) == beam_size and most <= one.found[-1].score for one, most in zip(searched, best, strict=True)])
+        over = np.array([len(one.hypotheses) == beam_size and most <= one.hypotheses[-1].score for one, most in zip(searched, best, strict=True)])
         if last or over.all():
             break
         parents = np.arange(len(rows))[:, None] * scores.shape[1] + rows
@@ -137,18 +137,19 @@ def beam_search(
     return all_searched
 
 
-def candidates(logits: Tensor, scores: np.ndarray, forbidden: Sequence[int], count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def candidates(logits: Tensor, scores: np.ndarray, suppressed_ids: Sequence[int], count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Of all continuations of the rows of each source the `count` likeliest, (B, count): log-chances of the whole, which row each continues, and by
     which id. `scores` (B, K) are the rows' own, `logits` (B K, V) say what may follow. Where there are too few, some are impossible."""
     sources, size = scores.shape
     logits = logits.cpu()
-    if len(forbidden):
-        logits[:, list(forbidden)] = -torch.inf  # the chances of the others sum to 1, as in other tools
-    chances = logits.softmax(-1).numpy()
+    if len(suppressed_ids):
+        logits[:, list(suppressed_ids)] = -torch.inf  # the chances of the others sum to 1, as in other tools
+    probabilities = logits.softmax(-1).numpy()
     best, words = np.full((len(logits), count), -np.inf, np.float32), np.zeros((len(logits), count), np.int64)
     keep_best(logits.numpy(), 0, best, words)
     likely = best.argmax(1)[:, None]
-    known = np.take_along_axis(chances, np.take_along_axis(words, likely, 1), 1)  # of one word each chance and logit are known, hence their distance
+    # of one word each chance and logit are known, hence their distance
+    known = np.take_along_axis(probabilities, np.take_along_axis(words, likely, 1), 1)
     everything = np.take_along_axis(best, likely, 1) - np.log(np.maximum(known, np.finfo(np.float32).tiny), dtype=np.float64)
     values = ((best - everything).reshape(sources, size, count) + scores[..., None]).reshape(sources, -1)
     words = words.reshape(sources, -1)
@@ -156,7 +157,7 @@ def candidates(logits: Tensor, scores: np.ndarray, forbidden: Sequence[int], cou
     return np.take_along_axis(values, order, 1), order // count, np.take_along_axis(words, order, 1)
 
 
-def record(searched: list[Searched], values: np.ndarray, rows: np.ndarray, words: np.ndarray, ends: np.ndarray, going: np.ndarray) -> None:
+def record_tree(searched: list[BeamResult], values: np.ndarray, rows: np.ndarray, words: np.ndarray, ends: np.ndarray, going: np.ndarray) -> None:
     """A step of the tree of each source: what was looked at, which beginning it continues, and its place among those that go on."""
     for source, one in enumerate(searched):
         places = {int(place): number for number, place in enumerate(going[source])}
@@ -165,29 +166,29 @@ def record(searched: list[Searched], values: np.ndarray, rows: np.ndarray, words
             if np.isfinite(value):
                 ended = bool(ends[source, place])
                 kept = None if ended else places.get(place)
-                node = {"after": int(rows[source, place]), "id": int(words[source, place]), "value": float(value), "kept": kept}
-                step.append(node | {"ended": ended and place < going.shape[1]})
+                node = {"parent": int(rows[source, place]), "id": int(words[source, place]), "log_probability": float(value), "rank": kept}
+                step.append(node | {"is_finished": ended and place < going.shape[1]})
         one.steps.append(step)
 
 
-def read(model: Model, ids: Sequence[int], state: Any = None) -> tuple[Tensor, Any]:
+def prefill(model: Model, ids: Sequence[int], state: Any = None) -> tuple[Tensor, Any]:
     """What may follow when `ids` have been read, (V,), and the state to go on from."""
     with torch.no_grad():
         logits, state = model.read(torch.tensor([list(ids)]), state)
     return logits[0], state
 
 
-def likeliest(logits: Tensor) -> Tensor:
+def fast_argmax(logits: Tensor) -> Tensor:
     """The first of the largest of each row, (B, V) to (B,); numpy finds it ten times as fast as PyTorch does on a CPU."""
     return logits.argmax(-1) if logits.device.type != "cpu" else torch.from_numpy(logits.numpy().argmax(-1))
 
 
-def choose(logits: Tensor, temperature: float, top_k: int, top_p: float, seed: int, position: int) -> Tensor:
+def sample_token(logits: Tensor, temperature: float, top_k: int, top_p: float, seed: int, position: int) -> Tensor:
     """One id from logits (V,)."""
     if temperature == 0:
-        return likeliest(logits[None])[0]
-    chances = (logits.double() / temperature).softmax(-1)
-    ranked, order = chances.sort(descending=True, stable=True)
+        return fast_argmax(logits[None])[0]
+    probabilities = (logits.double() / temperature).softmax(-1)
+    ranked, order = probabilities.sort(descending=True, stable=True)
     if top_k:
         ranked[top_k:] = 0
     ranked[ranked.cumsum(-1) - ranked >= top_p] = 0  # the smallest set that reaches top_p, never empty
@@ -196,10 +197,10 @@ def choose(logits: Tensor, temperature: float, top_k: int, top_p: float, seed: i
 
 def generator(seed: int, stream: str, *counters: int) -> torch.Generator:
     """Randomness that depends on nothing but its name, so there is no state to lose."""
-    return torch.Generator().manual_seed(number(seed, stream, *counters))
+    return torch.Generator().manual_seed(derive_seed(seed, stream, *counters))
 
 
-def number(seed: int, stream: str, *counters: int) -> int:
+def derive_seed(seed: int, stream: str, *counters: int) -> int:
     """A seed for each named use of randomness, each time it is used."""
     name = ":".join(map(str, (seed, stream, *counters)))
     return int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest()) >> 1

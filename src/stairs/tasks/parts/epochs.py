@@ -3,9 +3,9 @@
 Weights are moved by updates, and a few epochs over few examples are too few of them; early stopping on validation examples ends what needs fewer.
 """
 
-LEAST_UPDATES = 200  # 500 tagged sentences and MiniLM: accuracy 0.772 after 45 updates, 0.921 after 150, 0.932 after 300, 0.929 after 345
+MIN_UPDATES = 200  # 500 tagged sentences and MiniLM: accuracy 0.772 after 45 updates, 0.921 after 150, 0.932 after 300, 0.929 after 345
 
 
-def epochs_worth(updates: int, usual: float = 3.0, least: int = LEAST_UPDATES) -> float:
+def epochs_for_updates(updates: int, default: float = 3.0, minimum: int = MIN_UPDATES) -> float:
     """Epochs over examples that make so many updates each."""
-    return max(usual, round(least / max(updates, 1), 1))
+    return max(default, round(minimum / max(updates, 1), 1))

@@ -10,7 +10,7 @@ from stairs.errors import BadInput, StairsError
 from stairs.files import cache_folder, manifest_of, new_folder
 from stairs.models.base import Model
 from stairs.progress import say
-from stairs.tasks.parts.rows import Row
+from stairs.tasks.parts.rows import EncodedInput
 
 NAME = "features.safetensors"
 
@@ -24,8 +24,8 @@ def weights_hash(model: Model) -> str:
     return digest.hexdigest()
 
 
-def kept(model: Model, rows: Sequence[Row], about: str, compute: Callable[[], list[np.ndarray]]) -> list[np.ndarray]:
-    """What `compute` gives for the rows, from the cache if it is there. `about` is all that it depends on besides."""
+def cached_features(model: Model, rows: Sequence[EncodedInput], about: str, compute: Callable[[], list[np.ndarray]]) -> list[np.ndarray]:
+    """What `compute` gives for the rows, from the cache if it is there. `metadata` is all that it depends on besides."""
     key = hashlib.sha256(f"{weights_hash(model)} {about} {[(row.ids, row.segments, row.second) for row in rows]}".encode()).hexdigest()[:20]
     folder = cache_folder() / f"features-{key}"
     if folder.exists():

@@ -10,13 +10,13 @@ from stairs.models.base import Model
 from stairs.models.transfer_options import Transfer
 from stairs.tasks.parts.standardize import Standardize
 
-WORDS_ONLY = ("word_head.", "next_head.", "output.", "output_", "contexts", "decoder")  # parts that name words and take no part in encoding
-SHORTEST = 8  # tokens of a row
+OUTPUT_LAYERS = ("word_head.", "next_head.", "output.", "output_", "contexts", "decoder")  # parts that name words and take no part in encoding
+MIN_LENGTH = 8  # tokens of a row
 REFERENCE_WIDTH = 768  # of the model that the rates below were found for
 FULL_RATE, TABLE_RATE, HEAD_RATE = 5e-5, 1e-3, 2e-3
 
 
-def check(transfer: Transfer, model: Model) -> None:
+def check_transfer(transfer: Transfer, model: Model) -> None:
     """Refuse what cannot be."""
     if not model.can("encode"):
         raise Unsupported(f"{model.name} has no token vectors to learn a task from; try {model.steps_that_encode}")
@@ -25,8 +25,8 @@ def check(transfer: Transfer, model: Model) -> None:
             raise BadInput(f"--{name.replace('_', '-')} {getattr(transfer, name)} is not between {low} and {high}")
     if transfer.transfer == "auto":
         raise BadInput("--transfer auto chooses among trained tasks, and this is one of them; give full, top, frozen or features")
-    if transfer.longest is not None and transfer.longest < SHORTEST:
-        raise BadInput(f"--longest {transfer.longest} is below {SHORTEST}")
+    if transfer.longest is not None and transfer.longest < MIN_LENGTH:
+        raise BadInput(f"--longest {transfer.longest} is below {MIN_LENGTH}")
     if transfer.whitened and transfer.transfer != "features":
         raise BadInput(f"--whitened is for --transfer features, and this is --transfer {transfer.transfer}")
     if transfer.transfer == "features" and transfer.place != "head":
@@ -37,33 +37,33 @@ def check(transfer: Transfer, model: Model) -> None:
         raise BadInput(f"--top-layers {transfer.top_layers} of {model.name}: {has}")
 
 
-class Learner(nn.Module):
+class TrainedModule(nn.Module):
     """All that may learn, under the names in which checkpoints keep it. An encoder that does not learn does not drop out either."""
 
     def __init__(self, model: Model, head: nn.Module, transfer: Transfer) -> None:
         super().__init__()
         self.head = head
-        self.still = not transfer.trains_encoder
+        self.is_frozen = not transfer.trains_encoder
         if transfer.transfer != "features":
             self.model = model
         for name, weight in model.named_parameters():
-            weight.requires_grad_(learns(name, model, transfer))
+            weight.requires_grad_(is_trained(name, model, transfer))
 
-    def train(self, mode: bool = True) -> "Learner":
+    def train(self, mode: bool = True) -> "TrainedModule":
         super().train(mode)
-        if self.still and hasattr(self, "model"):
+        if self.is_frozen and hasattr(self, "model"):
             self.model.eval()
         return self
 
 
-def learns(name: str, model: Model, transfer: Transfer) -> bool:
-    if not transfer.trains_encoder or (name.startswith(WORDS_ONLY) and not (model.name == "gpt" and transfer.auxiliary)):
+def is_trained(name: str, model: Model, transfer: Transfer) -> bool:
+    if not transfer.trains_encoder or (name.startswith(OUTPUT_LAYERS) and not (model.name == "gpt" and transfer.auxiliary)):
         return False
-    depth, deepest = depth_of(name, model)
+    depth, deepest = layer_depth(name, model)
     return transfer.transfer == "full" or depth > deepest - transfer.top_layers
 
 
-def depth_of(name: str, model: Model) -> tuple[int, int]:
+def layer_depth(name: str, model: Model) -> tuple[int, int]:
     """How far above the table of tokens a weight stands, and how far the last block does; what comes after the blocks stands with it."""
     deepest = len(getattr(model, "blocks", ()))
     block = re.match(r"blocks\.(\d+)\.", name)
@@ -73,16 +73,16 @@ def depth_of(name: str, model: Model) -> tuple[int, int]:
     return 0 if below else deepest, deepest
 
 
-def paces(model: Model, transfer: Transfer) -> dict[str, float]:
+def encoder_lr_scales(model: Model, transfer: Transfer) -> dict[str, float]:
     """How many times as fast as the head each weight of the encoder learns, by its name in the learner."""
     found = {}
     for name, _ in model.named_parameters():
-        depth, deepest = depth_of(name, model)
+        depth, deepest = layer_depth(name, model)
         found[f"model.{name}"] = transfer.layer_decay ** (deepest - depth + 1)
     return found
 
 
-def usual_rate(model: Model, transfer: Transfer) -> float:
+def default_learning_rate(model: Model, transfer: Transfer) -> float:
     """The highest learning rate: the paper's for an encoder as wide as the paper's, larger for a narrower one."""
     if not transfer.trains_encoder:
         return HEAD_RATE
@@ -91,7 +91,7 @@ def usual_rate(model: Model, transfer: Transfer) -> float:
     return FULL_RATE * REFERENCE_WIDTH / model.config.width
 
 
-class Linear(nn.Module):
+class LinearHead(nn.Module):
     """The usual head: dropout, then one linear layer. Features of an encoder that does not learn, or is but a table, come in any size; `fit_to`
     standardizes them, so that one learning rate fits all. The vectors of an encoder that has read little differ in a few directions only; `whitened`
     ones differ as much in all."""
@@ -100,15 +100,15 @@ class Linear(nn.Module):
         super().__init__()
         self.dropout = Dropout(transfer.head_dropout)
         self.linear = nn.Linear(width, outputs)
-        self.scaled = Standardize(width, transfer.whitened)
+        self.standardize = Standardize(width, transfer.whitened)
 
     def forward(self, features: Tensor) -> Tensor:
-        return self.linear(self.dropout(self.scaled(features)))
+        return self.linear(self.dropout(self.standardize(features)))
 
     def fit_to(self, features: Tensor) -> None:
         """`features` (N, D)."""
-        self.scaled.fit_to(features)
+        self.standardize.fit_to(features)
 
-    def folded(self) -> tuple[Tensor, Tensor]:
+    def fold(self) -> tuple[Tensor, Tensor]:
         """Weight and bias that do the same to features as they come."""
-        return self.scaled.folded(self.linear.weight, self.linear.bias)
+        return self.standardize.fold(self.linear.weight, self.linear.bias)

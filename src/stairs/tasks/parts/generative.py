@@ -11,22 +11,22 @@ from stairs.tasks.task import Task
 from stairs.text.batch import IGNORE, Batch
 
 
-class Speaking(Task):
-    """A task with a `speaker`."""
+class Generative(Task):
+    """A task with a `inference_model`."""
 
     precision: Precision = "fp32"  # of what is said; int8 is faster and almost the same, bf16 where the processor has it
 
     @functools.cached_property
-    def speaker(self) -> Any:
+    def inference_model(self) -> Any:
         """The model, laid out for speaking where that is faster."""
         prepare = getattr(self.model, "prepared_for_inference", None)
         return self.model if prepare is None else prepare(self.precision)
 
-    def speak_in(self, precision: Precision) -> None:
+    def set_precision(self, precision: Precision) -> None:
         if precision != "fp32" and not hasattr(self.model, "prepared_for_inference"):
-            raise Unsupported(f"{self.step} speaks in fp32 only; leave --precision out")
+            raise Unsupported(f"{self.model_name} speaks in fp32 only; leave --precision out")
         self.precision = precision
-        self.__dict__.pop("speaker", None)
+        self.__dict__.pop("inference_model", None)
 
     def training_loss(self, batch: Batch) -> tuple[Tensor, int]:
         """Nats of all targets together, and how many there are."""
@@ -36,4 +36,4 @@ class Speaking(Task):
 
     def start(self, seed: int, examples: Any = None) -> None:
         super().start(seed, examples)
-        self.__dict__.pop("speaker", None)  # it spoke with the weights of before
+        self.__dict__.pop("inference_model", None)  # it spoke with the weights of before

@@ -35,7 +35,7 @@ from stairs.text.batch import Batch
 WORD_WIDTH = 100  # of a reader's vectors of words, if they do not come from a run
 
 
-def chosen_layers(layers: str | None, model: Model) -> list[int] | None:
+def select_layers(layers: str | None, model: Model) -> list[int] | None:
     """The numbers of the layers that are mixed; None for what the model's own `encode` gives."""
     layers = layers or model.mixes
     if layers is None or (layers == "last" and not model.depth):
@@ -49,7 +49,7 @@ def chosen_layers(layers: str | None, model: Model) -> list[int] | None:
     return [model.check_layer(number) for number in numbers or [0]]
 
 
-class Mix(nn.Module):
+class ScalarMix(nn.Module):
     """gamma * sum softmax(s)_j h_j of (..., layers, D). With a `width`, D, each layer is standardized first, as `fit_to` found it."""
 
     def __init__(self, layers: int, transfer: Transfer, width: int | None = None) -> None:
@@ -70,22 +70,22 @@ class Mix(nn.Module):
             scale.fit_to(layer)  # type: ignore[operator]
 
 
-class Reading(nn.Module):
-    """From a batch to what a head sees of each token, (B, T, `width`). `words` are those a reader has vectors for; `spelled` names an id's word.
+class FeatureExtractor(nn.Module):
+    """From a batch to what a head sees of each token, (B, T, `width`). `words` are those a reader has vectors for; `token_text` names an id's word.
 
-    Where a head reads a mix, the layers come side by side, (B, T, layers * `width`). The task pools each, and `mixed` adds them up; pooling is
+    Where a head reads a mix, the layers come side by side, (B, T, layers * `width`). The task pools each, and `mix_layers` adds them up; pooling is
     linear, so the order does not matter, and pooled layers can be kept."""
 
     def __init__(self, model: Model, transfer: Transfer, words: Sequence[str], spelled: Callable[[int], str]) -> None:
         super().__init__()
-        self.layers, self.place = chosen_layers(transfer.layers, model), transfer.place
+        self.layers, self.place = select_layers(transfer.layers, model), transfer.place
         self.rows = {word: number for number, word in enumerate(words, 1)}  # 0 is a word without a vector
-        self.spelled = spelled
-        own = width_of(model, self.layers)
+        self.token_text = spelled
+        own = token_vector_width(model, self.layers)
         count = {"none": 0, "both": 2}.get(transfer.place, 1) if self.layers is not None and len(self.layers) > 1 else 0
         standardized = transfer.place == "head" and not (transfer.trains_encoder and hasattr(model, "blocks"))
-        self.mixes = nn.ModuleList(Mix(len(self.layers or ()), transfer, own if standardized else None) for _ in range(count))
-        self.normalized, self.vector_width = transfer.mix_norm, own
+        self.mixes = nn.ModuleList(ScalarMix(len(self.layers or ()), transfer, own if standardized else None) for _ in range(count))
+        self.mix_norm, self.vector_width = transfer.mix_norm, own
         read = 0 if transfer.place in ("none", "output") else own
         beside = own if transfer.place in ("output", "both") else 0
         self.dropout = Dropout(transfer.head_dropout)
@@ -104,62 +104,62 @@ class Reading(nn.Module):
         return bool(self.mixes) and not self.reads_words
 
     @property
-    def plain(self) -> bool:
+    def is_plain(self) -> bool:
         """Whether it gives what the encoder gives."""
         return self.layers is None and not self.reads_words
 
     def forward(self, batch: Batch, model: Model) -> Tensor:
         if self.mixes_for_head:
-            return self.stacked(batch, model).flatten(-2)
-        given = [] if self.place == "none" else self.given(batch, model)
+            return self.stack_layers(batch, model).flatten(-2)
+        given = [] if self.place == "none" else self.encoder_inputs(batch, model)
         if not self.reads_words:
             return given[0]
-        x = self.words(self.numbers(batch))
+        x = self.words(self.word_rows(batch))
         if self.place in ("input", "both"):
             x = torch.cat([x, self.dropout(given[0])], -1)
         read = self.reader(self.dropout(x), batch.real)
         return torch.cat([read, self.dropout(given[-1])], -1) if self.place in ("output", "both") else read
 
-    def given(self, batch: Batch, model: Model) -> list[Tensor]:
+    def encoder_inputs(self, batch: Batch, model: Model) -> list[Tensor]:
         """What each mix makes of the layers."""
         if self.layers is None:
             return [model.encode(batch)]
         if not self.mixes:
             return [model.layers_of(batch)[self.layers[0]]]
-        layers = self.stacked(batch, model)
+        layers = self.stack_layers(batch, model)
         return [mix(layers) for mix in self.mixes]
 
-    def stacked(self, batch: Batch, model: Model) -> Tensor:
+    def stack_layers(self, batch: Batch, model: Model) -> Tensor:
         """The chosen layers, (B, T, layers, D), normalized if asked for."""
         layers = model.layers_of(batch)
         found = torch.stack([layers[number] for number in self.layers or ()], -2)
-        return layer_norm(found, found.shape[-1:]) if self.normalized else found
+        return layer_norm(found, found.shape[-1:]) if self.mix_norm else found
 
-    def mixed(self, vectors: Tensor) -> Tensor:
+    def mix_layers(self, vectors: Tensor) -> Tensor:
         """Layers side by side, (..., n * layers * D), to their mix, (..., n * D); other vectors stay as they are."""
-        return self.mixes[0](self.apart(vectors)).flatten(-2) if self.mixes_for_head else vectors
+        return self.mixes[0](self.split_layers(vectors)).flatten(-2) if self.mixes_for_head else vectors
 
-    def apart(self, vectors: Tensor) -> Tensor:
+    def split_layers(self, vectors: Tensor) -> Tensor:
         """(..., n, layers, D)"""
         return vectors.float().unflatten(-1, (-1, len(self.layers or ()), self.vector_width))
 
     def fit_to(self, vectors: Tensor) -> None:
         """Standardize each layer of what the head reads by such vectors, (N, n * layers * D)."""
         if self.mixes_for_head and self.mixes[0].scales:
-            self.mixes[0].fit_to(self.apart(vectors).flatten(0, 1))  # type: ignore[operator]
+            self.mixes[0].fit_to(self.split_layers(vectors).flatten(0, 1))  # type: ignore[operator]
 
-    def numbers(self, batch: Batch) -> Tensor:
+    def word_rows(self, batch: Batch) -> Tensor:
         """The rows of the words' vectors."""
         ids, places = torch.unique(batch.ids, return_inverse=True)
-        rows = [self.rows.get(self.spelled(number), 0) for number in ids.tolist()]
+        rows = [self.rows.get(self.token_text(number), 0) for number in ids.tolist()]
         return torch.tensor(rows, device=places.device)[places]
 
-    def pull(self) -> Tensor:
+    def penalty(self) -> Tensor:
         """|s|^2 of all mixes."""
         return sum((mix.s.square().sum() for mix in self.mixes), torch.zeros(()))  # type: ignore[operator]
 
     @torch.no_grad()
-    def begin(self, vectors: np.ndarray | None) -> None:
+    def reset(self, vectors: np.ndarray | None) -> None:
         """Equal weights, and vectors of words that are known already."""
         for mix in self.mixes:
             nn.init.zeros_(mix.s)  # type: ignore[arg-type]
@@ -173,12 +173,12 @@ class Reading(nn.Module):
         found = []
         for mix in self.mixes:
             shares = dict(zip(self.layers or [], mix.s.softmax(0).tolist(), strict=True))  # type: ignore[operator]
-            found.append({"gamma": mix.gamma.item(), "layers": shares, "learnt": bool(mix.s.any())})  # type: ignore[operator]
+            found.append({"gamma": mix.gamma.item(), "layers": shares, "is_trained": bool(mix.s.any())})  # type: ignore[operator]
         return found
 
 
 @torch.no_grad()
-def width_of(model: Model, layers: list[int] | None = None) -> int:
+def token_vector_width(model: Model, layers: list[int] | None = None) -> int:
     """Of a token vector."""
     ids = torch.zeros(1, 2, dtype=torch.int64)
     batch = Batch(ids, torch.ones_like(ids, dtype=torch.bool))

@@ -21,7 +21,7 @@ from stairs.text.tokenizers.whole_words import WholeWords
 
 
 @dataclass
-class Row:
+class MaskingExample:
     """One example: ids (T,), which word each belongs to, -1 for none that can be asked for, and what comes of it when some are left out."""
 
     ids: np.ndarray
@@ -29,69 +29,69 @@ class Row:
     segments: np.ndarray
     label: int | None = None
     targets: np.ndarray | None = None
-    places: np.ndarray | None = None
-    looks: np.ndarray | None = None  # (T, T)
+    position_ids: np.ndarray | None = None
+    attention_mask: np.ndarray | None = None  # (T, T)
 
 
-class Masks:
+class Masker:
     """The settings of a model, and the tokenizer's part in them."""
 
     def __init__(self, config: BERTConfig, tokenizer: Tokenizer) -> None:
         self.config, self.tokenizer = config, tokenizer
-        self.whole = WholeWords(tokenizer) if config.whole_words else None
+        self.word_boundaries = WholeWords(tokenizer) if config.whole_words else None
         self.ordinary = np.setdiff1d(np.arange(config.vocab_size), np.array(sorted(tokenizer.special)))
 
-    def row(self, parts: list[np.ndarray], label: int | None = None) -> Row:
+    def row(self, parts: list[np.ndarray], label: int | None = None) -> MaskingExample:
         """[CLS] first [SEP], or [CLS] first [SEP] second [SEP]."""
         ids, words, segments = [np.array([self.tokenizer.begin])], [np.array([-1])], [np.array([0])]
         last = 0
         for number, part in enumerate(parts):
-            starts = np.ones(len(part), bool) if self.whole is None else self.whole.starts(part)
+            starts = np.ones(len(part), bool) if self.word_boundaries is None else self.word_boundaries.starts(part)
             found = np.where(part == self.tokenizer.unknown, -1, last + np.cumsum(starts))
             last += int(starts.sum())
             ids += [part, np.array([self.tokenizer.end])]
             words += [found, np.array([-1])]
             segments.append(np.full(len(part) + 1, min(number, self.config.segments - 1)))
-        return Row(np.concatenate(ids).astype(np.int64), np.concatenate(words), np.concatenate(segments), label)
+        return MaskingExample(np.concatenate(ids).astype(np.int64), np.concatenate(words), np.concatenate(segments), label)
 
-    def masked(self, row: Row, random: np.random.Generator, judging: bool = False) -> Row:
+    def mask(self, row: MaskingExample, random: np.random.Generator, evaluating: bool = False) -> MaskingExample:
         """Some words left out. To judge by, all of them are [MASK]: a word that stands in plain sight can be copied."""
-        asked = chosen(row.words, self.count(row), random)
+        asked = choose_words(row.words, self.count(row), random)
         row.targets = np.full(len(row.ids), IGNORE)
         row.targets[asked] = row.ids[asked]
         fate = random.random(len(asked))
-        shares = (1.0, 0.0) if judging else (self.config.hidden, self.config.swapped)
+        shares = (1.0, 0.0) if evaluating else (self.config.hidden, self.config.swapped)
         hidden, swapped = fate < shares[0], fate >= 1 - shares[1]
         row.ids[asked[hidden]] = self.tokenizer.mask
         row.ids[asked[swapped]] = random.choice(self.ordinary, int(swapped.sum()))
         return row
 
-    def permuted(self, row: Row, random: np.random.Generator) -> Row:
+    def permute(self, row: MaskingExample, random: np.random.Generator) -> MaskingExample:
         """The last words of a random order asked for, each by a [MASK] that stands behind the row."""
         length, can = len(row.ids), np.flatnonzero(row.words >= 0)
-        asked = chosen(row.words, self.count(row), random)
+        asked = choose_words(row.words, self.count(row), random)
         others = np.setdiff1d(can, asked)
         order = np.concatenate([random.permutation(others), random.permutation(asked)])
         rank = np.full(length, -1)  # [CLS], [SEP] and [UNK] are seen by all, and see one another
         rank[order] = np.arange(len(order))
-        row.looks = np.zeros((length + len(asked), length + len(asked)), bool)
-        row.looks[:length, :length] = rank <= rank[:, None]
-        row.looks[length:, :length] = rank < rank[asked][:, None]
+        row.attention_mask = np.zeros((length + len(asked), length + len(asked)), bool)
+        row.attention_mask[:length, :length] = rank <= rank[:, None]
+        row.attention_mask[length:, :length] = rank < rank[asked][:, None]
         row.targets = np.concatenate([np.full(length, IGNORE), row.ids[asked]])
-        row.places = np.concatenate([np.arange(length), asked])
+        row.position_ids = np.concatenate([np.arange(length), asked])
         row.segments = np.concatenate([row.segments, row.segments[asked]])
         row.ids = np.concatenate([row.ids, np.full(len(asked), self.tokenizer.mask)])
         return row
 
-    def count(self, row: Row) -> int:
+    def count(self, row: MaskingExample) -> int:
         return max(round((row.words >= 0).sum() * self.config.masked), 1)
 
-    def longest(self, length: int) -> int:
+    def max_positions(self, length: int) -> int:
         """The positions of a row of `length` tokens when some of them are asked for."""
         return length + max(round(length * self.config.masked), 1) if self.config.objective == "permutation" else length
 
 
-def chosen(words: np.ndarray, count: int, random: np.random.Generator) -> np.ndarray:
+def choose_words(words: np.ndarray, count: int, random: np.random.Generator) -> np.ndarray:
     """The places of whole words drawn at random, at most `count` tokens, in the order of the text; at least one word if there is one."""
     can = np.flatnonzero(words >= 0)
     if not len(can):
@@ -107,7 +107,7 @@ def chosen(words: np.ndarray, count: int, random: np.random.Generator) -> np.nda
     return can[sorted(taken)]
 
 
-def prefix_looks(row: Row) -> np.ndarray:
+def prefix_attention_mask(row: MaskingExample) -> np.ndarray:
     """Dong et al. 2019 (UniLM): the first sentence is known as a whole, the second is read from left to right, (T, T)."""
     known = int((row.segments == 0).sum())
     places = np.arange(len(row.ids))

@@ -23,7 +23,7 @@ from stairs.text.windows import LongText, kept
 
 
 @dataclass
-class Row:
+class EncodedInput:
     """What is read at once for an example, or for a part of one."""
 
     ids: list[int]
@@ -31,48 +31,48 @@ class Row:
     example: int  # its number
     second: list[int] | None = None  # another text, read by itself
     target: Any = None  # what is asked: a number, or one for each position
-    about: dict[str, Any] = field(default_factory=dict)  # what is needed to make an answer of what the head says
+    metadata: dict[str, Any] = field(default_factory=dict)  # what is needed to make an answer of what the head says
 
 
-class Form:
-    """Makes rows. `room` is how many tokens the encoder reads at once; None for any number."""
+class InputFormat:
+    """Makes rows. `max_tokens` is how many tokens the encoder reads at once; None for any number."""
 
-    def __init__(self, tokenizer: Tokenizer, room: int | None, long_text: LongText = "head+tail") -> None:
-        self.tokenizer, self.room, self.long_text = tokenizer, room, long_text
-        self.cut = 0  # texts that were too long
+    def __init__(self, tokenizer: Tokenizer, max_tokens: int | None, long_text: LongText = "head+tail") -> None:
+        self.tokenizer, self.max_tokens, self.long_text = tokenizer, max_tokens, long_text
+        self.truncated_texts = 0  # texts that were too long
 
-    def one(self, ids: list[int], example: int = 0) -> Row:
-        ids = self.shortened(ids, 2)
-        return Row([self.tokenizer.begin, *ids, self.tokenizer.end], [0] * (len(ids) + 2), example)
+    def encode_one(self, ids: list[int], example: int = 0) -> EncodedInput:
+        ids = self.truncate(ids, 2)
+        return EncodedInput([self.tokenizer.begin, *ids, self.tokenizer.end], [0] * (len(ids) + 2), example)
 
-    def two(self, first: list[int], second: list[int], example: int = 0) -> Row:
+    def encode_pair(self, first: list[int], second: list[int], example: int = 0) -> EncodedInput:
         """Both in one row; the longer one loses what does not fit, at its end."""
-        if self.room is not None and len(first) + len(second) > self.room - 3:
-            self.cut += 1
-            most = self.room - 3
+        if self.max_tokens is not None and len(first) + len(second) > self.max_tokens - 3:
+            self.truncated_texts += 1
+            most = self.max_tokens - 3
             half = max(most // 2, most - len(second))
             first, second = first[:half], second[: most - min(len(first), half)]
         end = self.tokenizer.end
-        return Row([self.tokenizer.begin, *first, end, *second, end], [0] * (len(first) + 2) + [1] * (len(second) + 1), example)
+        return EncodedInput([self.tokenizer.begin, *first, end, *second, end], [0] * (len(first) + 2) + [1] * (len(second) + 1), example)
 
-    def apart(self, first: list[int], second: list[int], example: int = 0) -> Row:
+    def encode_apart(self, first: list[int], second: list[int], example: int = 0) -> EncodedInput:
         """Each by itself."""
-        row = self.one(first, example)
-        row.second = self.one(second).ids
+        row = self.encode_one(first, example)
+        row.second = self.encode_one(second).ids
         return row
 
-    def shortened(self, ids: list[int], marks: int) -> list[int]:
-        if self.room is None or len(ids) <= self.room - marks:
+    def truncate(self, ids: list[int], marks: int) -> list[int]:
+        if self.max_tokens is None or len(ids) <= self.max_tokens - marks:
             return ids
-        self.cut += 1
+        self.truncated_texts += 1
         rule = "head" if self.long_text == "window" else self.long_text
-        return [ids[place] for place in kept(len(ids), self.room - marks, rule)]
+        return [ids[place] for place in kept(len(ids), self.max_tokens - marks, rule)]
 
 
-def collated(
-    rows: Sequence[Row],
+def collate(
+    rows: Sequence[EncodedInput],
     pad: int,
-    targets: Callable[[Sequence[Row], int], dict[str, Tensor]] | None = None,
+    targets: Callable[[Sequence[EncodedInput], int], dict[str, Tensor]] | None = None,
     vectors: Sequence[np.ndarray] | None = None,
 ) -> Batch:
     """Rows as a batch; `targets` puts what is asked into it, and `vectors` are those of the rows, if they are known."""
@@ -82,24 +82,24 @@ def collated(
     source = None
     if rows and rows[0].second is not None:
         source = Batch(*padded([row.second or [] for row in rows], pad))
-    known = None if vectors is None else stacked(vectors, ids.shape[1])
+    known = None if vectors is None else stack_padded(vectors, ids.shape[1])
     return Batch(ids, real, segments=segments, source=source, vectors=known, **asked)
 
 
 class LabelledRows:
     """What training goes through: `lengths`, and `batch(numbers, epoch, seed)`."""
 
-    def __init__(self, rows: list[Row], pad: int, targets: Callable[[Sequence[Row], int], dict[str, Tensor]]) -> None:
+    def __init__(self, rows: list[EncodedInput], pad: int, targets: Callable[[Sequence[EncodedInput], int], dict[str, Tensor]]) -> None:
         self.rows, self.pad, self.targets = rows, pad, targets
         self.lengths = np.array([len(row.ids) + len(row.second or ()) for row in rows], np.int64)
         self.vectors: list[np.ndarray] | None = None  # of each row, if they were computed beforehand
 
     def batch(self, numbers: np.ndarray, epoch: int, seed: int) -> Batch:
         known = None if self.vectors is None else [self.vectors[number] for number in numbers]
-        return collated([self.rows[number] for number in numbers], self.pad, self.targets, known)
+        return collate([self.rows[number] for number in numbers], self.pad, self.targets, known)
 
 
-def stacked(vectors: Sequence[np.ndarray], length: int) -> Tensor:
+def stack_padded(vectors: Sequence[np.ndarray], length: int) -> Tensor:
     """(B, D), or (B, T, D) filled up with zeros."""
     if vectors[0].ndim == 1:
         return torch.from_numpy(np.stack(vectors).astype(np.float32))

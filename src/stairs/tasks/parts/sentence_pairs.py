@@ -17,8 +17,8 @@ import torch
 from stairs.errors import BadInput
 from stairs.kernels.pack_sentences import gathered
 from stairs.models.settings import BERTConfig
-from stairs.tasks.parts.decoding import number
-from stairs.tasks.parts.masking import Masks, Row, prefix_looks
+from stairs.tasks.parts.decoding import derive_seed
+from stairs.tasks.parts.masking import Masker, MaskingExample, prefix_attention_mask
 from stairs.tasks.parts.next_sentence import NEXT, OTHER, NextSentence
 from stairs.text.batch import IGNORE, Batch, padded
 from stairs.text.shards.shards import Shards, closes
@@ -32,9 +32,9 @@ class SentencePairs:
 
     def __init__(self, ids: np.ndarray, config: BERTConfig, tokenizer: Tokenizer, *, where: str = "train") -> None:
         self.ids, self.config, self.tokenizer = ids, config, tokenizer
-        self.masks = Masks(config, tokenizer)
+        self.masks = Masker(config, tokenizer)
         self.pairs = config.objective in ("next-sentence", "sentence-order", "prefix")
-        closed, closing = closings(ids)
+        closed, closing = sentence_ends(ids)
         self.begins = np.concatenate([[0], closed + 1])[:-1]
         self.sizes = closed - self.begins
         room = config.context - (3 if self.pairs else 2)
@@ -48,28 +48,28 @@ class SentencePairs:
         if config.objective == "next-sentence":
             self.cuts = NextSentence(self.sizes, closing, self.first, self.last)
             aims = np.where(self.last - self.first == 1, self.wanted, aims)  # a stretch of one sentence is read with its neighbours
-        self.lengths = np.array([self.masks.longest(length) for length in range(config.context + 1)])[aims + config.context - room]
+        self.lengths = np.array([self.masks.max_positions(length) for length in range(config.context + 1)])[aims + config.context - room]
 
-    def batch(self, numbers: np.ndarray, epoch: int, seed: int, judging: bool = False) -> Batch:
+    def batch(self, numbers: np.ndarray, epoch: int, seed: int, evaluating: bool = False) -> Batch:
         """The same for the same arguments, always. To judge by, every word left out is a [MASK]."""
-        drawn = (np.random.default_rng(number(seed, "pairs", epoch, int(n))) for n in numbers)
-        return collated([self.example(int(n), random, judging) for n, random in zip(numbers, drawn, strict=True)], self.tokenizer.pad)
+        drawn = (np.random.default_rng(derive_seed(seed, "pairs", epoch, int(n))) for n in numbers)
+        return collate_pairs([self.example(int(n), random, evaluating) for n, random in zip(numbers, drawn, strict=True)], self.tokenizer.pad)
 
-    def example(self, n: int, random: np.random.Generator, judging: bool = False) -> Row:
+    def example(self, n: int, random: np.random.Generator, evaluating: bool = False) -> MaskingExample:
         parts, label = self.parts(n, random)
         row = self.masks.row(parts, label)
         if self.config.objective == "permutation":
-            return self.masks.permuted(row, random)
+            return self.masks.permute(row, random)
         if self.config.objective == "prefix":
-            row.looks = prefix_looks(row)
-        return self.masks.masked(row, random, judging)
+            row.attention_mask = prefix_attention_mask(row)
+        return self.masks.mask(row, random, evaluating)
 
     def parts(self, n: int, random: np.random.Generator) -> tuple[list[np.ndarray], int | None]:
         """The sentences of an example, in one part or two, and whether the second follows."""
         first, last, wanted = int(self.first[n]), int(self.last[n]), int(self.wanted[n])
         if not self.pairs:
             whole = self.sentences(first, last)
-            return [shorter(whole, len(whole) - wanted, random)], None
+            return [trim(whole, len(whole) - wanted, random)], None
         if self.config.objective == "next-sentence":
             one, other, follows = self.cuts.parts(n, wanted, random)
             return [self.tokens(*one), self.tokens(*other)], follows
@@ -79,7 +79,7 @@ class SentencePairs:
         label = None if self.config.objective == "prefix" else NEXT
         if label is not None and random.random() < 0.5:
             a, b, label = b, a, OTHER
-        return shortened(a, b, wanted, random), label
+        return truncate_pair(a, b, wanted, random), label
 
     def cut(self, first: int, last: int, random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """A stretch in two at the end of one of its sentences; nothing in the second part if it has only one."""
@@ -102,7 +102,7 @@ class SentencePairs:
         return found[~closes(found)].astype(np.int64)
 
 
-def closings(ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def sentence_ends(ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Where each sentence is closed, and whether its document ends there."""
     size = 1 << 24
     found = [np.flatnonzero(closes(ids[at : at + size])) + at for at in range(0, len(ids), size)]
@@ -110,18 +110,18 @@ def closings(ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return closed, ids[closed] == Tokenizer.begin
 
 
-def shortened(a: np.ndarray, b: np.ndarray, most: int, random: np.random.Generator) -> list[np.ndarray]:
+def truncate_pair(a: np.ndarray, b: np.ndarray, limit: int, random: np.random.Generator) -> list[np.ndarray]:
     """Two parts of at most `most` tokens together: the longer loses first, then both alike."""
-    excess = len(a) + len(b) - most
+    excess = len(a) + len(b) - limit
     if excess <= 0:
         return [a, b]
     apart = min(abs(len(a) - len(b)), excess)
     less = (excess - apart) // 2
     from_a = less + (apart if len(a) > len(b) else 0)
-    return [shorter(a, from_a, random), shorter(b, excess - from_a, random)]
+    return [trim(a, from_a, random), trim(b, excess - from_a, random)]
 
 
-def shorter(part: np.ndarray, by: int, random: np.random.Generator) -> np.ndarray:
+def trim(part: np.ndarray, by: int, random: np.random.Generator) -> np.ndarray:
     """Without so many tokens, some of them of the begin, the others of the end."""
     if by <= 0:
         return part
@@ -129,25 +129,25 @@ def shorter(part: np.ndarray, by: int, random: np.random.Generator) -> np.ndarra
     return part[front : len(part) - (by - front)]
 
 
-def collated(rows: list[Row], pad: int) -> Batch:
+def collate_pairs(rows: list[MaskingExample], pad: int) -> Batch:
     ids, real = padded([row.ids for row in rows], pad)
     targets, _ = padded([row.targets for row in rows if row.targets is not None], IGNORE)
     segments, _ = padded([row.segments for row in rows], 0)
     labels = None if rows[0].label is None else torch.tensor([row.label for row in rows])
-    places = None if rows[0].places is None else padded([row.places for row in rows if row.places is not None], 0)[0]
-    return Batch(ids, real, targets, segments, labels=labels, places=places, looks=square(rows, ids.shape[1]))
+    places = None if rows[0].position_ids is None else padded([row.position_ids for row in rows if row.position_ids is not None], 0)[0]
+    return Batch(ids, real, targets, segments, labels=labels, places=places, looks=stack_attention_masks(rows, ids.shape[1]))
 
 
-def square(rows: list[Row], width: int) -> torch.Tensor | None:
+def stack_attention_masks(rows: list[MaskingExample], width: int) -> torch.Tensor | None:
     """Who may look at whom, (B, T, T)."""
-    if rows[0].looks is None:
+    if rows[0].attention_mask is None:
         return None
     found = np.zeros((len(rows), width, width), bool)
     for place, row in zip(found, rows, strict=True):
-        if row.looks is not None:
-            place[: len(row.looks), : len(row.looks)] = row.looks
+        if row.attention_mask is not None:
+            place[: len(row.attention_mask), : len(row.attention_mask)] = row.attention_mask
     return torch.from_numpy(found)
 
 
-def of_split(shards: Shards, split: str, config: BERTConfig) -> SentencePairs:
+def pairs_of_split(shards: Shards, split: str, config: BERTConfig) -> SentencePairs:
     return SentencePairs(shards.ids(split), config, shards.tokenizer, where=split)

@@ -28,7 +28,7 @@ class Similarities(NamedTuple):
     pairs: list[tuple[str, str, float]]
 
 
-def similarities_in(lines: Lines, name: str, columns: Columns = None) -> Similarities | None:
+def read_similarities(lines: Lines, name: str, columns: Columns = None) -> Similarities | None:
     """The pairs of a file; None if it holds something else and nobody has named its columns."""
     numbers, rows = [line for line, _ in lines], cells_of(lines)
     if len(rows) < 2 and columns is None:

@@ -14,7 +14,7 @@ import torch
 from stairs.errors import BadInput
 from stairs.models.base import Model
 from stairs.tasks.metrics import ratio
-from stairs.tasks.parts.decoding import number
+from stairs.tasks.parts.decoding import derive_seed
 from stairs.text.batch import IGNORE, Batch
 from stairs.text.sentences import sentences
 from stairs.text.shards.shards import Shards
@@ -50,15 +50,15 @@ class StreamExamples:
 
     def batch(self, numbers: np.ndarray, epoch: int, seed: int) -> Batch:
         """The same for the same arguments, always."""
-        offset = number(seed, "rows", epoch) % self.context
+        offset = derive_seed(seed, "rows", epoch) % self.context
         places = offset + np.asarray(numbers)[:, None] * self.context + np.arange(-self.carry, self.context + self.carry + 1)
         found = torch.from_numpy(self.ids[places % len(self.ids)].astype(np.int64))
-        ids, targets = found[:, :-1].contiguous(), asked(found[:, 1:])
+        ids, targets = found[:, :-1].contiguous(), as_targets(found[:, 1:])
         targets[:, : self.carry] = targets[:, self.context + self.carry :] = IGNORE
         return Batch(ids, torch.ones_like(ids, dtype=torch.bool), targets)
 
 
-def encoded(tokenizer: Tokenizer, documents: Iterable[str]) -> tuple[Encoded, int]:
+def encode_documents(tokenizer: Tokenizer, documents: Iterable[str]) -> tuple[Encoded, int]:
     """Any text as the shards would hold it, and the number of its characters."""
     cut = [pieces for pieces in map(sentences, documents) if pieces]
     if not cut:
@@ -66,12 +66,12 @@ def encoded(tokenizer: Tokenizer, documents: Iterable[str]) -> tuple[Encoded, in
     return Encoder(tokenizer).encode_documents(cut), sum(len(sentence) + 1 for pieces in cut for sentence in pieces)
 
 
-def asked(following: torch.Tensor) -> torch.Tensor:
+def as_targets(following: torch.Tensor) -> torch.Tensor:
     return following.masked_fill(following == Tokenizer.begin, Tokenizer.end)
 
 
 @torch.no_grad()
-def surprise_of_rows(model: Model, ids: np.ndarray, most: int | None = None, **how: Any) -> tuple[np.ndarray, np.ndarray]:
+def bits_of_rows(model: Model, ids: np.ndarray, limit: int | None = None, **how: Any) -> tuple[np.ndarray, np.ndarray]:
     """Bits and tokens of each row of a held-out stream. Rows overlap by half, so that every token is judged with at least half a context
     before it. With `most`, about so many positions are judged, spread evenly. The model's `log_likelihood` is told `how`."""
     context = row_length(model)
@@ -79,19 +79,19 @@ def surprise_of_rows(model: Model, ids: np.ndarray, most: int | None = None, **h
     if model.reads_at_most is None:  # it reads on: longer rows, of which a smaller part is read twice
         context, half = 4 * context, 4 * context - half
     rows = np.arange(1 + max(0, -(-(len(ids) - context) // half)))
-    if most is not None and len(rows) * context > most:
-        rows = np.unique(np.linspace(0, len(rows) - 1, max(most // context, 1)).astype(np.int64))
+    if limit is not None and len(rows) * context > limit:
+        rows = np.unique(np.linspace(0, len(rows) - 1, max(limit // context, 1)).astype(np.int64))
     device = next(model.parameters()).device
     bits, tokens = [], []
     for group in np.array_split(rows, -(-len(rows) * context // POSITIONS)):
-        batch = overlapping(ids, group, context, half)
+        batch = overlapping_batch(ids, group, context, half)
         scores = model.log_likelihood(batch.to(device), **how).float().cpu()
         bits.append(-scores.sum(1).double().numpy() / math.log(2))
         tokens.append((batch.targets != IGNORE).sum(1).numpy())  # type: ignore[union-attr]
     return np.concatenate(bits), np.concatenate(tokens)
 
 
-def overlapping(ids: np.ndarray, rows: np.ndarray, context: int, half: int) -> Batch:
+def overlapping_batch(ids: np.ndarray, rows: np.ndarray, context: int, half: int) -> Batch:
     """Rows of `context` ids, the first [CLS]; each after the first asks only for what the one before it did not reach."""
     places = rows[:, None] * half + np.arange(-1, context)  # of the ids; before the first a document begins
     outside = np.where(places < 0, Tokenizer.begin, Tokenizer.pad)
@@ -99,10 +99,10 @@ def overlapping(ids: np.ndarray, rows: np.ndarray, context: int, half: int) -> B
     stream = torch.from_numpy(np.where(inside, ids[np.where(inside, places, 0)].astype(np.int64), outside))
     real = torch.from_numpy(places[:, :-1] < len(ids))
     wanted = torch.from_numpy(inside[:, 1:] & ((rows[:, None] == 0) | (np.arange(context) >= context - half)))
-    return Batch(stream[:, :-1].contiguous(), real, asked(stream[:, 1:]).masked_fill(~wanted, IGNORE))
+    return Batch(stream[:, :-1].contiguous(), real, as_targets(stream[:, 1:]).masked_fill(~wanted, IGNORE))
 
 
-def quality(
+def language_model_metrics(
     bits: np.ndarray, tokens: np.ndarray, *, characters: int, spelling_bits: float, unknown_words: int, spacing_bits: float = 0.0,
     all_tokens: int | None = None,
 ) -> dict[str, Any]:  # fmt: skip

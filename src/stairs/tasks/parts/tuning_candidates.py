@@ -12,27 +12,27 @@ from typing import Any, Literal
 from stairs.errors import BadInput
 from stairs.models.transfer_options import Transfer
 from stairs.progress import say
-from stairs.tasks.baseline_comparison import cosine_scored
+from stairs.tasks.baseline_comparison import cosine_correlation
 from stairs.tasks.bi_encoder import BiEncoder
 from stairs.tasks.compare import Compare
 from stairs.tasks.encode import Encode
 from stairs.tasks.parts.supervised import Supervised
 
 Head = Literal["auto", "bi-encoder", "cross-encoder"]
-FEW = 1000  # examples, below which features are tried as well
+FEW_EXAMPLES = 1000  # examples, below which features are tried as well
 GOOD_COSINE = 0.5  # Spearman's correlation of untuned cosines with scores, from which on reading both texts at once is not tried
 
 
 @dataclass(frozen=True)
-class Way:
+class TuningCandidate:
     """One of them: a task and how much of the encoder learns."""
 
-    kind: Any  # a class of Supervised
+    task_class: Any  # a class of Supervised
     transfer: Transfer
 
     @property
     def name(self) -> str:
-        return f"{self.transfer.transfer}-{self.kind.name}" if self.kind is BiEncoder else self.transfer.transfer
+        return f"{self.transfer.transfer}-{self.task_class.name}" if self.task_class is BiEncoder else self.transfer.transfer
 
     @property
     def cost(self) -> int:
@@ -40,13 +40,14 @@ class Way:
         return 3 if self.transfer.trains_encoder else 1
 
 
-def ways_to_learn(kind: Any, source: Any, train: Sequence[Any], validation: Sequence[Any], transfer: Transfer, head: Head, forked: bool) -> list[Way]:
+def tuning_candidates(kind: Any, source: Any, train: Sequence[Any], validation: Sequence[Any], transfer: Transfer, head: Head,
+    forked: bool) -> list[TuningCandidate]:
     """What was asked for, or what is worth trying."""
-    kinds = [kind] if kind is not Compare else heads(source, train, validation, head)
+    kinds = [kind] if kind is not Compare else task_classes(source, train, validation, head)
     if kind is not Compare and head != "auto":
-        raise BadInput(f"--head {head} is for scores of pairs, and these are examples for {kind.asks}; leave it out")
+        raise BadInput(f"--head {head} is for scores of pairs, and these are examples for {kind.example_kind}; leave it out")
     found = [(own, way) for own in kinds for way in transfers(own, transfer, train, forked)]
-    return [Way(own, with_sentence_vectors(way, source) if own is BiEncoder else way) for own, way in found]
+    return [TuningCandidate(own, with_sentence_vectors(way, source) if own is BiEncoder else way) for own, way in found]
 
 
 def transfers(kind: Any, transfer: Transfer, train: Sequence[Any], forked: bool) -> list[Transfer]:
@@ -54,18 +55,19 @@ def transfers(kind: Any, transfer: Transfer, train: Sequence[Any], forked: bool)
         return [transfer]
     if transfer.whitened:
         return [replace(transfer, transfer="features")]
-    several = transfer.place == "head" and not forked and (len(train) < FEW or kind is BiEncoder)  # the cosine as it is costs next to nothing
+    # the cosine as it is costs next to nothing
+    several = transfer.place == "head" and not forked and (len(train) < FEW_EXAMPLES or kind is BiEncoder)
     return [replace(transfer, transfer=way) for way in (("features", "full") if several else ("full",))]
 
 
-def heads(source: Any, train: Sequence[Any], validation: Sequence[Any], head: Head) -> list[type[Supervised]]:
+def task_classes(source: Any, train: Sequence[Any], validation: Sequence[Any], head: Head) -> list[type[Supervised]]:
     scores = train[0].score is not None
     if not scores or head != "auto":
         return [BiEncoder if head == "bi-encoder" else Compare]
     if isinstance(source, Encode):
         say("--head auto: a sentence encoder learns scores through its cosine")
         return [BiEncoder]
-    untuned = cosine_scored(source, validation)["value"]
+    untuned = cosine_correlation(source, validation)["value"]
     good = untuned >= GOOD_COSINE
     say(f"--head auto: its cosine has a rank correlation of {untuned:.3f} untuned, so {'that learns' if good else 'both heads are tried'}")
     return [BiEncoder] if good else [BiEncoder, Compare]

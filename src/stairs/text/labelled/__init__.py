@@ -1,4 +1,4 @@
-"""Labelled data of every task and format as one thing: `read(path, task)` gives the examples, each with its file and line.
+"""Labelled data of every task and format as one thing: `prefill(path, task)` gives the examples, each with its file and line.
 
 classify   CSV, TSV, JSONL, parquet with a text and a label; fastText lines
 compare    the same with two texts and a label or a score

@@ -165,7 +165,7 @@ class Choice:
 
 
 def choose(rows: Rows, task: str, asked: dict[str, str], columns: Sequence[str] | None = None) -> dict[str, str]:
-    """A column for each role; `asked` wins, the rest is guessed; complains with the columns there are."""
+    """A column for each role; `as_targets` wins, the rest is guessed; complains with the columns there are."""
     return Choice(rows, task, asked, columns).choose()
 
 

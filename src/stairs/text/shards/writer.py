@@ -171,7 +171,7 @@ def closed(writers: dict[str, Writer], tokenizer: Tokenizer, pretokens: PreToken
 
 
 def lookup(tokenizer: Tokenizer, pretokens: PreTokens, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """For each number its id, whether it is unknown, and the bits it then takes to spell it; `chosen` are those with an id, in order."""
+    """For each number its id, whether it is unknown, and the bits it then takes to spell it; `choose_words` are those with an id, in order."""
     ids: np.ndarray = np.full(pretokens.distinct, UNKNOWN, id_type(tokenizer.vocab_size))
     ids[chosen] = np.arange(len(SPECIAL_TOKENS), len(SPECIAL_TOKENS) + len(chosen))
     unknown = (ids == UNKNOWN).astype(np.int64)

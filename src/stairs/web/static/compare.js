@@ -90,13 +90,13 @@ function told(answer) {
   const parts = [];
   const said = answer.filled ?? answer.translation ?? answer.continuation ?? answer.verdict ?? answer.answer ?? answer.label;
   if (said != null) parts.push(make("p", { class: "said" }, String(said)));
-  for (const blank of answer.blanks ?? []) parts.push(bars(blank.words.map(({ word, chance }) => [word, chance])));
+  for (const blank of answer.blanks ?? []) parts.push(bars(blank.words.map(({ word, probability }) => [word, probability])));
   if (answer.next) parts.push(bars(answer.next.map((one) => [one.shown, one.probability])));
-  if (answer.chances) parts.push(bars(Object.entries(answer.chances).sort(([, one], [, other]) => other - one).slice(0, 8)));
+  if (answer.probabilities) parts.push(bars(Object.entries(answer.probabilities).sort(([, one], [, other]) => other - one).slice(0, 8)));
   if (answer.near) parts.push(bars(answer.near.map((one) => [one.word ?? one.text, one.cosine])));
   if (answer.senses) parts.push(bars(answer.senses.slice(0, 8).map(({ sense, cosine }) => [sense, cosine])));
   if (answer.tags) parts.push(make("p", {}, answer.words.map((word, place) => tagged(word, answer.tags[place])).join(" ")));
-  for (const name of ["score", "cosine", "chance_that_it_follows"]) {
+  for (const name of ["score", "cosine", "next_sentence_probability"]) {
     if (answer[name] != null) parts.push(make("p", {}, `${name.replaceAll("_", " ")}: ${figure(answer[name])}`));
   }
   if (answer.vector) parts.push(make("p", { class: "quiet" }, `(${answer.vector.slice(0, 6).map((number) => figure(number, 3)).join(", ")}, …)`));
