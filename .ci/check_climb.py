@@ -6,14 +6,14 @@ import sys
 from pathlib import Path
 
 from stairs.models import MODELS
-from stairs.models.sizes import TRANSLATING, USUAL_TOKENIZER
+from stairs.models.sizes import DEFAULT_TOKENIZER, TRANSLATION_MODELS
 
 FEWEST = 20  # updates
 
 
 def faults(report: dict) -> list[str]:
     rows = {row.get("model", row.get("step")): row for row in report["rows"]}
-    learners = [name for name in USUAL_TOKENIZER if MODELS[name].learns_by == "gradient" and name not in TRANSLATING]
+    learners = [name for name in DEFAULT_TOKENIZER if MODELS[name].learns_by == "gradient" and name not in TRANSLATION_MODELS]
     found = [f"{name} has no row" for name in learners if name not in rows]
     for name, row in rows.items():
         if why := row.get("failed") or row.get("not_tried"):

@@ -41,10 +41,10 @@ class Plain(nn.Module):
 
     def __init__(self, ours: ELMo, letters: Tensor) -> None:
         super().__init__()
-        config, own = ours.config, ours.letters
+        config, own = ours.config, ours.characters
         self.register_buffer("letters", letters)
         self.codes = nn.Embedding(*own.codes.weight.shape)
-        self.convolutions = nn.ModuleList(nn.Conv1d(config.code_width, count, size) for size, count in enumerate(config.filters, 1))
+        self.convolutions = nn.ModuleList(nn.Conv1d(config.character_width, count, size) for size, count in enumerate(config.filters, 1))
         self.gates, self.changes = (nn.ModuleList(nn.Linear(sum(config.filters), sum(config.filters)) for _ in own.highways) for _ in range(2))
         self.projection = nn.Linear(sum(config.filters), config.width)
         self.forwards, self.backwards = (
@@ -58,14 +58,14 @@ class Plain(nn.Module):
     @torch.no_grad()
     def take(self, ours: ELMo) -> None:
         """Our weights, so that both begin at the same place."""
-        self.codes.load_state_dict(ours.letters.codes.state_dict())
-        for size, (own, theirs) in enumerate(zip(ours.letters.filters, self.convolutions, strict=True), 1):
+        self.codes.load_state_dict(ours.characters.codes.state_dict())
+        for size, (own, theirs) in enumerate(zip(ours.characters.filters, self.convolutions, strict=True), 1):
             theirs.weight.copy_(own.weight.view(len(own.weight), size, -1).transpose(1, 2))
             theirs.bias.copy_(own.bias)
-        for highway, gate, change in zip(ours.letters.highways, self.gates, self.changes, strict=True):
+        for highway, gate, change in zip(ours.characters.highways, self.gates, self.changes, strict=True):
             gate.load_state_dict(highway.gate.state_dict())
             change.load_state_dict(highway.change.state_dict())
-        self.projection.load_state_dict(ours.letters.projection.state_dict())
+        self.projection.load_state_dict(ours.characters.projection.state_dict())
         for name in ("forwards", "backwards"):
             for own, theirs in zip(getattr(ours, name), getattr(self, name), strict=True):
                 theirs.load_state_dict(own.fused.state_dict())
@@ -156,7 +156,7 @@ def main() -> None:
     task = BidirectionalLM(ELMo(config), shards.tokenizer)
     ours = task.model
     wide = BidirectionalLM(ELMo(ELMoConfig(**{**task.model.describe(), "longest": LETTERS - 2})), shards.tokenizer).tokenizer
-    letters = wide.letters_of(torch.arange(shards.tokenizer.vocab_size))
+    letters = wide.character_ids(torch.arange(shards.tokenizer.vocab_size))
     kinds = [kind for kind in PRECISIONS if kind != "int8"]
     trainers = {f"plain, {kind}": Trainer(Plain(ours, letters), lambda model, row: model.loss(row), kind == "bf16") for kind in kinds}
     trainers[f"ours, {kinds[-1]}"] = Trainer(ours, lambda model, row: model.loss(batch_of(row)), kinds[-1] == "bf16")

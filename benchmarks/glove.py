@@ -18,10 +18,10 @@ from pathlib import Path
 import numpy as np
 
 from side_by_side import conditions, data
-from stairs.fast.corpus_slice import Stretch
+from stairs.fast.corpus_slice import CorpusSlice
 from stairs.kernels.cooccurrence import BLOCKS
 from stairs.models.glove import GloVe
-from stairs.models.settings import configured
+from stairs.models.settings import make_config
 from stairs.text.corpus.corpus import Corpus
 from stairs.text.shards.shards import build
 from stairs.text.tokenizers.tokenizer import TokenizerSpec
@@ -35,13 +35,13 @@ def main() -> None:
         parser.add_argument(f"--{name}", type=int, default=usual)
     options = parser.parse_args()
     shards = build(Corpus([data("corpora/wiki_en.txt.xz")]), TokenizerSpec("words", min_count=5))
-    model = GloVe(configured("glove", shards.tokenizer.roles, width=options.width))
+    model = GloVe(make_config("glove", shards.tokenizer.roles, width=options.width))
     model.prepare(shards.ids("train"), [], 0)  # once, so that compiling does not count
     began = time.perf_counter()
     model.prepare(shards.ids("train"), [], 0)
     print(f"counting {len(shards.ids('train')):,} tokens: {time.perf_counter() - began:.2f} s, {len(model.pairs):,} pairs of words; {conditions()}")
-    whole = Stretch(0, 1, 0, model.learning_rate, model.learning_rate, seed=0, threads=options.threads, deterministic=False)
-    model.sweep(replace(whole, stretches=1000))
+    whole = CorpusSlice(0, 1, 0, model.learning_rate, model.learning_rate, seed=0, threads=options.threads, deterministic=False)
+    model.sweep(replace(whole, slices=1000))
     ours, theirs = [], []
     with tempfile.TemporaryDirectory() as folder:
         peer = shutil.which("glove")

@@ -32,7 +32,7 @@ def main() -> None:
     peers = {"transformers fp32": gpt2(model)}
     if "bf16" in PRECISIONS:
         peers["transformers bf16"] = copy.deepcopy(gpt2(model)).bfloat16()
-    ours = {"ours, readable": model} | {f"ours {precision}": model.prepared_for_inference(precision) for precision in PRECISIONS}
+    ours = {"ours, readable": model} | {f"ours {precision}": model.for_inference(precision) for precision in PRECISIONS}
     for rows in options.batches:
         prompt = torch.randint(5, model.config.vocab_size, (rows, PROMPT), generator=random)
         said: dict[str, torch.Tensor] = {}
@@ -58,10 +58,10 @@ def main() -> None:
 
 
 def greedy(model: GPT, prompt: torch.Tensor, tokens: int) -> torch.Tensor:
-    logits, state = model.read(prompt)
+    logits, state = model.prefill(prompt)
     said = [fast_argmax(logits)]
     while len(said) < tokens:
-        logits, state = model.step(said[-1], state)
+        logits, state = model.decode_step(said[-1], state)
         said.append(fast_argmax(logits))
     return torch.stack(said, 1)
 

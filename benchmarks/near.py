@@ -19,7 +19,7 @@ import numpy as np
 from side_by_side import conditions
 from stairs.formats.word_vectors import vector_writer
 from stairs.formats.word_vectors.vector_reader import Read
-from stairs.search.nearest import Nearest
+from stairs.search.nearest import NearestNeighbours
 from stairs.tasks import WordVectors
 from stairs.training.run import FORMAT, Run
 
@@ -46,7 +46,7 @@ def clustered(words: int, width: int) -> np.ndarray:
 
 
 def compare(vectors: np.ndarray, asked: np.ndarray, options: argparse.Namespace) -> None:
-    index = Nearest(vectors)
+    index = NearestNeighbours(vectors)
     index.make_copy()
     few = asked[: options.questions]
     jobs = {
@@ -86,7 +86,7 @@ def keyed(vectors: np.ndarray):
     return found
 
 
-def check(index: Nearest, vectors: np.ndarray, peer, few: np.ndarray) -> None:
+def check(index: NearestNeighbours, vectors: np.ndarray, peer, few: np.ndarray) -> None:
     rows, cosines = index.nearest(vectors[few], TOP + 1)
     for row, near, own in zip(few.tolist(), rows.tolist(), cosines.tolist(), strict=True):
         ours = [(f"w{other}", cosine) for other, cosine in zip(near, own, strict=True) if other != row][:TOP]
@@ -104,8 +104,8 @@ def opening(options: argparse.Namespace) -> None:
         rows = random.standard_normal((options.opened, options.width), np.float32)
         task = WordVectors(*vector_writer.adopted(Read([f"w{row}" for row in range(options.opened)], rows, "")))
         run = Run(Path(folder) / "run")
-        with run.writing({"format": FORMAT, **task.describe()}):
-            run.keep(task)
+        with run.open_for_writing({"format": FORMAT, **task.describe()}):
+            run.save_model(task)
         del rows, task
         code = f"""import time, stairs
 from stairs.inspection.words import neighbours

@@ -19,7 +19,7 @@ def wait_passively() -> None:
     itself again, told. Ours and every peer then wait alike."""
     if machine.WAIT_POLICY not in os.environ and Path(sys.argv[0]).resolve().parent == FOLDER:
         os.environ[machine.WAIT_POLICY] = "passive"
-        os.environ.setdefault(machine.SPINS, machine.SHORT_SPIN)
+        os.environ.setdefault(machine.SPIN_COUNT, machine.SHORT_SPIN)
         os.execv(sys.executable, sys.orig_argv)
 
 
@@ -61,5 +61,6 @@ def stairs(*arguments: object, cache: Path) -> str:
 def conditions() -> str:
     """What a figure holds for."""
     found = machine.description()
-    kind = f"{machine.NAMES[found['kind']]} ({found['processor']}, bf16 {found['bf16']}, int8 {found['int8']}, threads wait {found['wait_policy']})"
+    able = f"bf16 {found['bf16']}, int8 {found['int8']}, threads wait {found['wait_policy']}"
+    kind = f"{machine.KIND_NAMES[found['kind']]} ({found['processor']}, {able})"
     return f"{kind}; load {os.getloadavg()[0]:.1f} on {found['cores']} cores"

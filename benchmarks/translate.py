@@ -75,7 +75,7 @@ def trained(there: Path) -> Path:
 
 
 def ours(task: Any, precision: str, options: argparse.Namespace) -> Any:
-    speaker = task.model.prepared_for_inference(precision)
+    speaker = task.model.for_inference(precision)
     return lambda sources: [task.tokenizer.decode(one.hypotheses[0].ids) for one in task.search(sources, options.beams, speaker)]
 
 

@@ -23,7 +23,7 @@ import numpy as np
 import torch
 
 from side_by_side import conditions, data
-from stairs.fast.corpus_slice import Stretch
+from stairs.fast.corpus_slice import CorpusSlice
 from stairs.models import MODELS
 from stairs.models.settings import VectorsConfig, Word2VecConfig
 from stairs.tasks.word_benchmarks import evaluate_benchmark, read_benchmark
@@ -106,7 +106,7 @@ def trained(kind: str, width: int, text: Text, epochs: int, seed: int, rate: flo
     began = time.perf_counter()
     for step in range(steps):
         epoch, number = divmod(step, stretches)
-        model.sweep(Stretch(number, stretches, epoch, rates[step], rates[step + 1], seed, THREADS, deterministic=False))
+        model.sweep(CorpusSlice(number, stretches, epoch, rates[step], rates[step + 1], seed, THREADS, deterministic=False))
     return model, time.perf_counter() - began
 
 
@@ -149,7 +149,7 @@ def compare_characters(sentences: list[list[str]], there: Path, options: argpars
         began = time.perf_counter()
         read = Text(given, spec, there / "again")
         model, _ = trained("skipgram", width, read, epochs, seed, options.rate, characters="3-6", buckets=buckets)
-        model.vectors_of()
+        model.all_vectors()
         return time.perf_counter() - began, text.judged(model)
 
     def peer(epochs: int, seed: int) -> tuple[float, dict[str, float]]:

@@ -53,10 +53,10 @@ def repeatable():
 
         torch.set_num_threads(1)
         torch.manual_seed(0)
-    said = progress.talkative, progress.verbose, progress.shown, progress.listener
+    said = progress.messages_enabled, progress.verbose, progress.bars_enabled, progress.listener
     yield
-    progress.talkative, progress.verbose, progress.shown, progress.listener = said  # a command within a test decides for itself
-    questions.takes_first = False
+    progress.messages_enabled, progress.verbose, progress.bars_enabled, progress.listener = said  # a command within a test decides for itself
+    questions.assume_yes = False
 
 
 @pytest.fixture(scope="session")

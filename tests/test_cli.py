@@ -43,7 +43,7 @@ def test_completion_lists_the_commands(shell, capsys):
 
 
 def test_a_bug_is_one_line_too(monkeypatch, capsys):
-    monkeypatch.setattr("stairs.cli.run", lambda arguments: 1 / 0)
+    monkeypatch.setattr("stairs.cli.run_command", lambda arguments: 1 / 0)
     assert main(["train"]) == 1
     said = capsys.readouterr().err
     assert said.startswith("stairs: error: a bug: ZeroDivisionError") and said.count("\n") == 1

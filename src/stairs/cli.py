@@ -8,7 +8,7 @@ from contextlib import suppress
 from importlib import import_module
 
 from stairs.errors import EnvironmentFault, StairsError
-from stairs.files import FORBIDDEN, FULL, plain
+from stairs.files import DISK_FULL, NOT_PERMITTED, os_error_reason
 from stairs.version import __version__
 
 COMMANDS = {
@@ -47,13 +47,13 @@ def main(arguments: list[str] | None = None) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a terminal without Chinese is no reason to fail
     try:
-        code = run(arguments)
+        code = run_command(arguments)
         sys.stdout.flush()
         return code
     except StairsError as error:
         if debug:
             raise
-        complain(str(error))
+        print_error(str(error))
         return error.code
     except KeyboardInterrupt:
         print("stairs: interrupted", file=sys.stderr)
@@ -62,26 +62,26 @@ def main(arguments: list[str] | None = None) -> int:
         discard_output()  # the reader of our output has left, which is no error of ours
         return 0
     except MemoryError:
-        complain("the memory of this machine is not enough for that; give a smaller corpus, order or vocabulary")
+        print_error("the memory of this machine is not enough for that; give a smaller corpus, order or vocabulary")
         return EnvironmentFault.code
     except OSError as error:
-        if debug or error.errno not in FULL | FORBIDDEN:
-            return bug(error, debug)
+        if debug or error.errno not in DISK_FULL | NOT_PERMITTED:
+            return report_bug(error, debug)
         discard_output()
-        complain(f"{error.filename or 'the output'} cannot be read or written: {plain(error)}; free some space or choose another place")
+        print_error(f"{error.filename or 'the output'} cannot be read or written: {os_error_reason(error)}; free some space or choose another place")
         return EnvironmentFault.code
     except Exception as error:
-        return bug(error, debug)
+        return report_bug(error, debug)
 
 
-def bug(error: Exception, debug: bool) -> int:
+def report_bug(error: Exception, debug: bool) -> int:
     if debug:
         raise error
-    complain(f"a bug: {type(error).__name__}: {str(error)[:200]}; run again with --debug and report it")
+    print_error(f"a bug: {type(error).__name__}: {str(error)[:200]}; run again with --debug and report it")
     return 1
 
 
-def complain(sentence: str) -> None:
+def print_error(sentence: str) -> None:
     print(f"stairs: error: {one_line(sentence)}", file=sys.stderr)
 
 
@@ -90,7 +90,7 @@ def discard_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def run(arguments: list[str]) -> int:
+def run_command(arguments: list[str]) -> int:
     if not arguments or arguments[0] in ("-h", "--help", "help"):
         print(HELP, end="")
         return 0 if arguments else 2

@@ -13,20 +13,20 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-WAIT_POLICY, SPINS, SHORT_SPIN = "OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "10000"
+WAIT_POLICY, SPIN_COUNT, SHORT_SPIN = "OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "10000"
 LIMITS = ("ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA")  # the second is the older name
 HAS_AVX512 = ("AVX512", "AVX10")  # how the names of limits begin that still allow it
 HAS_BF16 = ("AVX512_CORE_BF16", "AVX512_CORE_FP16", "AVX512_CORE_AMX", "AVX10")
 HAS_VNNI = ("AVX512_CORE_VNNI", *HAS_BF16)
 HAS_AVX_VNNI = ("AVX2_VNNI", "AVX512_CORE_FP16", "AVX512_CORE_AMX", "AVX10")
-NAMES = {
+KIND_NAMES = {
     "bf16": "bfloat16 in hardware",
     "avx512": "AVX-512 without bfloat16",
     "avx2": "AVX2, without AVX-512 and bfloat16: the ordinary kind",
     "other": "neither AVX2 nor bfloat16 in hardware",
 }
 PROBE_ROWS, PROBE_WIDTH, PROBE_SECONDS = 512, 256, 0.15  # of the products whose speed is measured
-_waits: dict[str, str] = {}  # how threads wait, found out when the package is imported
+_wait_policy: dict[str, str] = {}  # how threads wait, found out when the package is imported
 
 
 def prepare_threads() -> None:
@@ -36,33 +36,33 @@ def prepare_threads() -> None:
     They spin for a moment before they sleep: models of many small operations would wake them thousands of times a second. On two quiet cores ELMo
     encodes a text in 4.8 ms without that moment, in 0.85 with it and in 0.62 if threads spin for ever; an update of GPT mini takes 290, 324 and 298
     ms there, and beside four busy processes 804, 1147 and 1854."""
-    if cores() < affinity():
+    if cores() < allowed_cores():
         os.environ.setdefault("OMP_NUM_THREADS", str(cores()))
     if WAIT_POLICY in os.environ:
-        _waits.setdefault("policy", os.environ[WAIT_POLICY].lower())
+        _wait_policy.setdefault("policy", os.environ[WAIT_POLICY].lower())
     elif "torch" in sys.modules:
-        _waits.setdefault("policy", "active: torch was imported before stairs")
+        _wait_policy.setdefault("policy", "active: torch was imported before stairs")
     else:
         os.environ[WAIT_POLICY] = "passive"
-        os.environ.setdefault(SPINS, SHORT_SPIN)
-        _waits.setdefault("policy", "passive")
+        os.environ.setdefault(SPIN_COUNT, SHORT_SPIN)
+        _wait_policy.setdefault("policy", "passive")
 
 
 @cache
-def capabilities() -> dict[str, Any]:
+def cpu_capabilities() -> dict[str, Any]:
     """What PyTorch reads of the processor: avx2, avx512_f, avx512_bf16, avx512_vnni, avx_vnni, amx_bf16, ..."""
     import torch
 
     return dict(getattr(torch.cpu, "get_capabilities", dict)())
 
 
-def limit() -> str:
+def isa_limit() -> str:
     """The most oneDNN may use, as the environment says; nothing if it says nothing."""
     return next((os.environ[name].upper() for name in LIMITS if os.environ.get(name, "").upper() not in ("", "ALL", "DEFAULT")), "")
 
 
-def allows(*names: str) -> bool:
-    return not limit() or limit().startswith(names)
+def isa_allows(*names: str) -> bool:
+    return not isa_limit() or isa_limit().startswith(names)
 
 
 def is_arm() -> bool:
@@ -79,23 +79,23 @@ def has_bf16() -> bool:
             return bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
         except (RuntimeError, AttributeError):
             return False
-    found = capabilities()
-    return bool(found.get("avx512_bf16") or found.get("amx_bf16") or found.get("amx_tile")) and has_avx512() and allows(*HAS_BF16)
+    found = cpu_capabilities()
+    return bool(found.get("avx512_bf16") or found.get("amx_bf16") or found.get("amx_tile")) and has_avx512() and isa_allows(*HAS_BF16)
 
 
 @cache
 def has_avx512() -> bool:
-    return bool(capabilities().get("avx512_f")) and allows(*HAS_AVX512) and "avx512" in vector_code()
+    return bool(cpu_capabilities().get("avx512_f")) and isa_allows(*HAS_AVX512) and "avx512" in vector_code()
 
 
 @cache
 def has_int8() -> bool:
     """Whether a product of bytes adds up in 32 bits. Without it (VNNI), pairs of products of unsigned and signed bytes are added in 16 bits, which
     saturate."""
-    found = capabilities()
+    found = cpu_capabilities()
     if is_arm():
         return True  # it has no product of unsigned and signed bytes that saturates
-    return bool((found.get("avx512_vnni") and allows(*HAS_VNNI)) or (found.get("avx_vnni") and allows(*HAS_AVX_VNNI)))
+    return bool((found.get("avx512_vnni") and isa_allows(*HAS_VNNI)) or (found.get("avx_vnni") and isa_allows(*HAS_AVX_VNNI)))
 
 
 def vector_code() -> str:
@@ -106,13 +106,13 @@ def vector_code() -> str:
 
 
 @cache
-def kind() -> str:
+def processor_kind() -> str:
     """One of `NAMES`."""
     if has_bf16():
         return "bf16"
     if has_avx512():
         return "avx512"
-    return "avx2" if capabilities().get("avx2") and "default" not in vector_code() else "other"
+    return "avx2" if cpu_capabilities().get("avx2") and "default" not in vector_code() else "other"
 
 
 def precisions() -> tuple[str, ...]:
@@ -139,14 +139,14 @@ def bf16_slowdown() -> float:
 @cache
 def cores() -> int:
     """Processors that are ours to use: those this process may run on, and no more than the quota of its control group."""
-    return max(1, min(affinity(), quota() or affinity()))
+    return max(1, min(allowed_cores(), cgroup_quota() or allowed_cores()))
 
 
-def affinity() -> int:
+def allowed_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def quota() -> int | None:
+def cgroup_quota() -> int | None:
     """Processors that the control group allows, rounded up; None if it sets no limit."""
     group = Path("/sys/fs/cgroup")
     for files in ([group / "cpu.max"], [group / "cpu" / "cpu.cfs_quota_us", group / "cpu" / "cpu.cfs_period_us"]):  # of version 2 and of version 1
@@ -161,16 +161,16 @@ def quota() -> int | None:
 
 def description() -> dict[str, Any]:
     """What `stairs doctor` prints, `run.json` keeps and benchmarks say of themselves."""
-    found = capabilities()
+    found = cpu_capabilities()
     return {
-        "kind": kind(),
+        "kind": processor_kind(),
         "processor": str(found.get("cpu_name") or platform.processor() or platform.machine()),
         "cores": cores(),
         "bf16": "native" if has_bf16() else "emulated",
         "int8": "native" if has_int8() else "in pairs of at most 8 bits",
-        "limit": limit() or "none",
+        "limit": isa_limit() or "none",
         "vector_code": vector_code(),
-        "wait_policy": _waits.get("policy", "not set"),
+        "wait_policy": _wait_policy.get("policy", "not set"),
     }
 
 

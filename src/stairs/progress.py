@@ -10,22 +10,22 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-shown = False  # the command line sets it: a library says nothing of its own accord
-talkative = False  # whether `say` prints; a terminal is not needed for that
-verbose = True  # whether `say_more` does as well
+bars_enabled = False  # the command line sets it: a library says nothing of its own accord
+messages_enabled = False  # whether `say` prints; a terminal is not needed for that
+verbose = True  # whether `say_verbose` does as well
 listener: Callable[[str], None] | None = None  # hears instead what would be said, and how far work has come
-HEARD_EVERY = 0.25  # seconds
+LISTENER_INTERVAL = 0.25  # seconds
 
 
 def say(sentence: str) -> None:
     """A line of prose for the person at the command line; data goes to stdout, prose to stderr."""
     if listener is not None:
         listener(sentence)
-    elif talkative:
+    elif messages_enabled:
         print(sentence, file=sys.stderr, flush=True)
 
 
-def say_more(sentence: str) -> None:
+def say_verbose(sentence: str) -> None:
     """A line that only those want who watch every stage of the work."""
     if verbose or listener is not None:
         say(sentence)
@@ -46,9 +46,9 @@ def quiet() -> Iterator[None]:
 def track(what: str, total: float | None = None, unit: str = "") -> Iterator[Callable[[float], None]]:
     """Yield `advance(amount)`; on a terminal it moves a bar with a rate and the time left."""
     if listener is not None:
-        yield told_to(listener, what, total)
+        yield report_to(listener, what, total)
         return
-    if not shown:
+    if not bars_enabled:
         yield lambda amount: None
         return
     from rich.console import Console
@@ -64,12 +64,12 @@ def track(what: str, total: float | None = None, unit: str = "") -> Iterator[Cal
             nonlocal done
             done += amount
             rate = done / max(time.monotonic() - started, 1e-9)
-            progress.update(task, advance=amount, rate=f"{short(rate)} {unit}/s" if unit else "")
+            progress.update(task, advance=amount, rate=f"{format_count(rate)} {unit}/s" if unit else "")
 
         yield advance
 
 
-def told_to(hear: Callable[[str], None], what: str, total: float | None) -> Callable[[float], None]:
+def report_to(listener: Callable[[str], None], what: str, total: float | None) -> Callable[[float], None]:
     """How far the work has come, in words."""
     started = last = time.monotonic()
     done = 0.0
@@ -77,14 +77,14 @@ def told_to(hear: Callable[[str], None], what: str, total: float | None) -> Call
     def advance(amount: float) -> None:
         nonlocal done, last
         done, now = done + amount, time.monotonic()
-        if total and now - last >= HEARD_EVERY:
+        if total and now - last >= LISTENER_INTERVAL:
             last = now
-            hear(f"{what}: {min(done / total, 1):.0%}, {max(total - done, 0) * (now - started) / max(done, 1e-9):.0f} s left")
+            listener(f"{what}: {min(done / total, 1):.0%}, {max(total - done, 0) * (now - started) / max(done, 1e-9):.0f} s left")
 
     return advance
 
 
-def short(number: float) -> str:
+def format_count(number: float) -> str:
     """1234567 -> '1.2 M'."""
     for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if number >= size:

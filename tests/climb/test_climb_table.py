@@ -46,12 +46,12 @@ def test_lines_where_there_is_no_terminal():
 
 
 def test_on_a_terminal_what_is_said_goes_below_the_table(monkeypatch):
-    monkeypatch.setattr(progress, "shown", True)
+    monkeypatch.setattr(progress, "bars_enabled", True)
     monkeypatch.setattr(table, "Console", lambda stderr: Console(file=io.StringIO(), force_terminal=True))
     with pytest.raises(KeyboardInterrupt), watching(60) as onlooker:
         progress.say("reading")
         assert onlooker.heard == "reading"
-        monkeypatch.setattr(progress, "HEARD_EVERY", 0.0)
+        monkeypatch.setattr(progress, "LISTENER_INTERVAL", 0.0)
         with progress.track("counting", total=10) as advance:
             advance(5)
         assert onlooker.heard.startswith("counting: 50%")

@@ -15,17 +15,17 @@ from stairs.climb.runner import Onlooker, climb, plans_in, why_not_learnt
 from stairs.climb.table import written
 from stairs.climb.time_shares import allot
 from stairs.errors import BadInput
-from stairs.models.sizes import USUAL_TOKENIZER
+from stairs.models.sizes import DEFAULT_TOKENIZER
 from stairs.tasks.parts.supervised import LabelledSplits
 from stairs.text.corpus.corpus import Corpus
 from stairs.text.embedded.number_names import number_pairs
 from stairs.text.examples import Text
 from stairs.text.shards.shards import build
 from stairs.text.tokenizers.tokenizer import TokenizerSpec
-from stairs.training.gradients import Gradients
+from stairs.training.gradients import GradientUpdater
 from stairs.training.recipe import Recipe
 from stairs.training.run import Run, load
-from stairs.training.run_lock import held
+from stairs.training.run_lock import write_lock
 
 SHARE = 2.5  # seconds of each that learns by gradients
 TINY = {"width": 8}
@@ -53,7 +53,7 @@ def ground(tmp_path):
     text.write_text("\n\n".join(f"The cat {i} sat on the mat. It was cat number {i}." for i in range(200)))
 
     def shards_for(step):
-        spec = TokenizerSpec(USUAL_TOKENIZER[step], vocab_size=None if step == "ngram" else 300)
+        spec = TokenizerSpec(DEFAULT_TOKENIZER[step], vocab_size=None if step == "ngram" else 300)
         return build(Corpus([text]), spec, cache=tmp_path / "cache")
 
     return Ground(shards_for, tmp_path / "out", **parted(labelled(), "classify", 0))
@@ -137,7 +137,7 @@ def test_weights_of_others_are_a_step_too(ground, quick, tmp_path):
     assert [row.get("adopted", False) for row in rows] == [False, True, True]
 
 
-@pytest.mark.parametrize(("step", "place", "name"), [("glove", models.VectorClassifier, "train"), ("gpt", Gradients, "update")])
+@pytest.mark.parametrize(("step", "place", "name"), [("glove", models.VectorClassifier, "train"), ("gpt", GradientUpdater, "update")])
 def test_stopped_and_begun_again_it_is_the_same_report(ground, quick, tmp_path, monkeypatch, step, place, name):
     wanted = ["ngram", "tfidf", step]
     whole = climb(replace(ground, out=tmp_path / "whole"), budget=60, steps=wanted)
@@ -259,7 +259,7 @@ def files(tmp_path):
 
 def test_a_second_climb_in_a_folder_that_is_being_climbed_ends_with_5_and_touches_nothing(files, tmp_path, stairs, command):
     out = tmp_path / "out"
-    with held(out):
+    with write_lock(out):
         before = {path: path.read_bytes() for path in out.iterdir()}
         ended = stairs("climb", *files, "--steps", "tfidf")
         assert ended.returncode == 5 and "is being written by process" in ended.stderr.splitlines()[-1], ended.stderr

@@ -117,6 +117,6 @@ def test_pairs_that_are_too_long_are_told_of_once_and_spoil_nothing(folder, caps
 def test_who_does_not_translate_says_so(folder, capsys):
     (folder / "notes.txt").write_text("the cat sat on the mat .\n" * 30)
     assert main(["train", "ngram", "notes.txt", "--out", "runs/ngram"]) == 0
-    assert "does not translate; train seq2seq or transformer" in refused(["ask", "runs/ngram", "the cat", "--beams", "4"], capsys)
+    assert "cannot translate; train seq2seq or transformer" in refused(["ask", "runs/ngram", "the cat", "--beams", "4"], capsys)
     assert "does not translate, so it takes one file" in refused(["score", "runs/ngram", "notes.txt", "pairs.en"], capsys)
     assert "are for steps that translate" in refused(["train", "ngram", "notes.txt", "--backwards"], capsys)

@@ -10,7 +10,7 @@ from stairs.tasks import BidirectionalLM, Encode, WordVectors
 from stairs.tasks.baseline_comparison import evaluate_with_baselines
 from stairs.tasks.parts.supervised import LabelledSplits
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
-from stairs.training.one_pass import learn_at_once
+from stairs.training.one_pass import fit_once
 
 QUICK = ("--epochs", "6", "--batch-examples", "8", "--learning-rate", "0.003", "--precision", "fp32", "--threads", "1")
 
@@ -19,7 +19,7 @@ QUICK = ("--epochs", "6", "--batch-examples", "8", "--learning-rate", "0.003", "
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     tokenizer = Tokenizer.train(TokenizerSpec("wordpiece", vocab_size=200), lambda: [[*SENTENCES, QUESTION]])
-    learn_at_once(tmp_path / "bert", {"seed": 0}, lambda: Encode(encoder("bert", tokenizer), tokenizer), lambda task: {})
+    fit_once(tmp_path / "bert", {"seed": 0}, lambda: Encode(encoder("bert", tokenizer), tokenizer), lambda task: {})
     return tmp_path
 
 
@@ -86,7 +86,7 @@ def test_few_examples_are_learnt_in_two_ways_and_the_better_is_kept(folder, caps
         assert main(["tune", "bert", file, "--out", "run", *QUICK, "--json"]) == 0
     shown = capsys.readouterr()
     first, second = (json.loads(line) for line in shown.out.splitlines())
-    assert first == second and set(first["dev"]["choice"]["validation_error"]) == {"features", "full"}
+    assert first == second and set(first["dev"]["selection"]["validation_errors"]) == {"features", "full"}
     assert "error on 8 validation examples: features" in shown.err and "is kept" in shown.err
     assert main(["tune", "bert", file, "--out", "run", "--transfer", "top", *QUICK]) == 2
     assert "was begun with transfer." in capsys.readouterr().err
@@ -105,7 +105,7 @@ def test_a_sentence_encoder_learns_scores_through_its_cosine(folder, capsys):
     shown = capsys.readouterr()
     told = json.loads(shown.out)
     assert "a sentence encoder learns scores through its cosine" in shown.err
-    assert set(told["dev"]["choice"]["validation_error"]) == {"features-bi-encoder", "full-bi-encoder"}
+    assert set(told["dev"]["selection"]["validation_errors"]) == {"features-bi-encoder", "full-bi-encoder"}
     assert told["dev"]["baseline"]["name"] == "untuned cosine" and told["dev"]["baseline"]["metric"] == "spearman"
     assert main(["ask", "run", "soup and soup today .", "--second", "rice in Rome ."]) == 0
     assert main(["embed", "run", "soup today"]) == 0
@@ -145,8 +145,8 @@ def test_few_examples_are_gone_over_more_often_unless_epochs_are_given(folder, c
 
 def test_a_mix_of_layers_and_a_reader_of_words(folder, capsys):
     words = Tokenizer.train(TokenizerSpec("words"), lambda: [[*SENTENCES, QUESTION]])
-    learn_at_once(folder / "elmo", {"seed": 0}, lambda: BidirectionalLM(encoder("elmo", words), words), lambda task: {})
-    learn_at_once(folder / "vectors", {"seed": 0}, lambda: WordVectors(encoder("skipgram", words), words), lambda task: {})
+    fit_once(folder / "elmo", {"seed": 0}, lambda: BidirectionalLM(encoder("elmo", words), words), lambda task: {})
+    fit_once(folder / "vectors", {"seed": 0}, lambda: WordVectors(encoder("skipgram", words), words), lambda task: {})
     file = write(folder, "classify", 120)
     flags = ["--transfer", "frozen", "--place", "both", "--reader", "16", *QUICK]
     assert main(["tune", "elmo", file, "--word-vectors", "vectors", "--out", "run", *flags]) == 0

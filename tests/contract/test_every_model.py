@@ -8,11 +8,11 @@ import pytest
 import torch
 
 from stairs.errors import Unsupported
-from stairs.fast.corpus_slice import Stretch
+from stairs.fast.corpus_slice import CorpusSlice
 from stairs.inspection.capture import capture
 from stairs.models import MODELS
 from stairs.models.settings import CONFIGS
-from stairs.models.sizes import SIZES, TRAINING
+from stairs.models.sizes import SIZES, TRAINING_DEFAULTS
 from stairs.text.batch import IGNORE, Batch, next_token_batch, padded
 from stairs.training.options import TrainingOptions
 
@@ -46,12 +46,12 @@ def trained(name):
     random = np.random.default_rng(0)
     ids = np.concatenate([np.append(random.integers(5, VOCABULARY, random.integers(1, 9)), END) for _ in range(200)]).astype(np.uint16)
     if model.learns_by == "counting":
-        model.learn(ids)
+        model.count(ids)
     if model.learns_by == "adoption":
         model.restore({key: torch.from_numpy(random.random(tensor.shape, np.float32)) for key, tensor in model.tensors().items()})
     if model.learns_by == "sweeping":
         model.prepare(ids, [f"word{i}" for i in range(VOCABULARY)], seed=0)
-        model.sweep(Stretch(0, 1, 0, model.learning_rate, 0.0, seed=0, threads=1, deterministic=True))
+        model.sweep(CorpusSlice(0, 1, 0, model.learning_rate, 0.0, seed=0, threads=1, deterministic=True))
     return model.eval()
 
 
@@ -75,11 +75,11 @@ def test_sizes_grow_and_each_below_mini_says_how_it_is_trained(name):
 
     assert weights("nano") < weights("micro") < weights("mini") < weights("small")
     by_adam = {"paper"} if name in ("gpt", "bert", "transformer") else set()  # papers that used Adam say how the size is trained
-    assert TRAINING[name].keys() == {"nano", "micro"} | by_adam
+    assert TRAINING_DEFAULTS[name].keys() == {"nano", "micro"} | by_adam
     for size in ("nano", "micro"):
-        assert TRAINING[name][size].keys() <= {"learning_rate", "batch_tokens"} and "batch_tokens" in TRAINING[name][size]
+        assert TRAINING_DEFAULTS[name][size].keys() <= {"learning_rate", "batch_tokens"} and "batch_tokens" in TRAINING_DEFAULTS[name][size]
     for size in by_adam:
-        assert TRAINING[name][size].keys() <= {field.name for field in dataclasses.fields(TrainingOptions)}
+        assert TRAINING_DEFAULTS[name][size].keys() <= {field.name for field in dataclasses.fields(TrainingOptions)}
 
 
 def zipf():
@@ -150,14 +150,14 @@ def reading():
 def test_those_that_translate_say_step_by_step_what_they_say_at_once(name):
     model, batch = trained(name), batch_of(name)
     predicted = model.predict(batch).detach()
-    stepped, state = model.step(batch.ids[:, 0], model.opened(batch.source, 2))
+    stepped, state = model.decode_step(batch.ids[:, 0], model.initial_state(batch.source, 2))
     assert torch.allclose(stepped, predicted[:, 0], atol=1e-5)
-    state = model.chosen(state, torch.tensor([0, 0, 1, 1, 2, 2]))
+    state = model.reorder(state, torch.tensor([0, 0, 1, 1, 2, 2]))
     for position in range(1, min(map(len, ROWS)) + 1):
-        stepped, state = model.step(batch.ids[:, position].repeat_interleave(2), state)
+        stepped, state = model.decode_step(batch.ids[:, position].repeat_interleave(2), state)
         assert torch.allclose(stepped[::2], predicted[:, position], atol=1e-5) and torch.allclose(stepped[::2], stepped[1::2], atol=1e-6)
-    chosen = model.chosen(state, torch.tensor([5, 4, 0, 0]))  # the last source and the first
-    after, _ = model.step(torch.tensor([7, 7, 8, 8]), chosen)
+    chosen = model.reorder(state, torch.tensor([5, 4, 0, 0]))  # the last source and the first
+    after, _ = model.decode_step(torch.tensor([7, 7, 8, 8]), chosen)
     for row, words in ((2, 7), (0, 8)):
         alone = batch_of(name, [ROWS[row]])
         ids = torch.cat([alone.ids[:, : position + 1], torch.tensor([[words]])], 1)
@@ -181,7 +181,7 @@ def test_predict_step_and_log_likelihood_tell_the_same(name):
     predicted = model.predict(batch).detach().log_softmax(-1)[0]
     state = None
     for i, (word, target) in enumerate(zip(batch.ids[0], batch.targets[0], strict=True)):
-        stepped, state = model.step(word[None], state)
+        stepped, state = model.decode_step(word[None], state)
         assert torch.allclose(stepped[0].log_softmax(-1), predicted[i], atol=1e-5)
         assert float(model.log_likelihood(batch)[0, i]) == pytest.approx(float(predicted[i, target]), abs=5e-3)
 
@@ -259,13 +259,13 @@ def test_looking_inside_changes_nothing_and_leaves_nothing(name):
 def test_reading_at_once_is_reading_step_by_step(name):
     model = trained(name)
     ids = torch.tensor([[BEGIN, *ROWS[0]], [BEGIN, *ROWS[2][:4]]])
-    at_once, state = model.read(ids)
+    at_once, state = model.prefill(ids)
     stepped = None
     for column in ids.T:
-        logits, stepped = model.step(column, stepped)
+        logits, stepped = model.decode_step(column, stepped)
     assert torch.allclose(at_once, logits, atol=1e-5)
     after = torch.tensor([7, 8])
-    assert torch.allclose(model.step(after, state)[0], model.step(after, stepped)[0], atol=1e-5)
+    assert torch.allclose(model.decode_step(after, state)[0], model.decode_step(after, stepped)[0], atol=1e-5)
 
 
 @pytest.mark.parametrize("name", [name for name in MODELS if MODELS[name].learns_by == "gradient"])

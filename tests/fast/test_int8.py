@@ -9,8 +9,8 @@ from torch.nn.functional import cosine_similarity, gelu
 from stairs import machine
 from stairs.errors import Unsupported
 from stairs.fast import int8 as module
-from stairs.fast.int8 import Int8, Int8Block, fits
-from stairs.fast.packed_linear import packed
+from stairs.fast.int8 import Int8Block, Int8Linear, can_be_int8
+from stairs.fast.packed_linear import for_inference
 from stairs.kernels import int8_rows as kernel
 from stairs.layers.block import Block
 
@@ -18,10 +18,10 @@ from stairs.layers.block import Block
 def test_each_token_has_its_own_scale():
     linear = nn.Linear(64, 48)
     x = torch.randn(5, 64) * torch.tensor([1e-3, 1.0, 50.0, 0.0, 1e3])[:, None]
-    ours, expected = Int8(linear.weight, None)(x), x @ linear.weight.T
+    ours, expected = Int8Linear(linear.weight, None)(x), x @ linear.weight.T
     assert (cosine_similarity(ours, expected)[[0, 1, 2, 4]] > 0.999).all() and (ours[3] == 0).all()
-    assert torch.allclose(Int8(linear.weight, linear.bias)(x[:3]), linear(x[:3]), rtol=0.05, atol=0.6)
-    assert Int8(linear.weight, linear.bias)(torch.randn(2, 3, 64)).shape == (2, 3, 48)
+    assert torch.allclose(Int8Linear(linear.weight, linear.bias)(x[:3]), linear(x[:3]), rtol=0.05, atol=0.6)
+    assert Int8Linear(linear.weight, linear.bias)(torch.randn(2, 3, 64)).shape == (2, 3, 48)
 
 
 def test_the_kernels_do_what_they_say():
@@ -59,28 +59,29 @@ def test_a_block_of_them_is_near_the_block():
     mask = real[:, None, :]
     ours, expected = Int8Block(block)(x, mask), block(x, mask)
     assert (cosine_similarity(ours[real], expected[real]) > 0.999).all()
-    others = (Block(64, 4, 128), Block(64, 4, 128, norm_first=False, activation="relu"), Block(64, 4, 128, norm_first=False, crosses=True))
-    assert fits(block) and not any(map(fits, others))
+    others = (Block(64, 4, 128), Block(64, 4, 128, norm_first=False, activation="relu"), Block(64, 4, 128, norm_first=False,
+        has_cross_attention=True))
+    assert can_be_int8(block) and not any(map(can_be_int8, others))
 
 
 def test_other_models_have_their_layers_in_8_bits():
     block = nn.Sequential(Block(64, 4, 128)).eval()
     x = torch.randn(2, 9, 64)
-    twin = packed(block, "int8")
-    assert isinstance(twin[0].feed_forward.inner, Int8) and isinstance(block[0].feed_forward.inner, nn.Linear)
+    twin = for_inference(block, "int8")
+    assert isinstance(twin[0].feed_forward.inner, Int8Linear) and isinstance(block[0].feed_forward.inner, nn.Linear)
     assert (cosine_similarity(twin(x), block(x), dim=-1) > 0.999).all()
 
 
 @pytest.mark.parametrize("width", [5, 384])
 def test_one_row_is_what_it_is_among_others(width):
-    layer, x = Int8(torch.randn(70, width), torch.randn(70)), torch.randn(6, width) * 3
+    layer, x = Int8Linear(torch.randn(70, width), torch.randn(70)), torch.randn(6, width) * 3
     together = layer(x)
     assert all(torch.equal(layer(row[None])[0], other) for row, other in zip(x, together, strict=True))
 
 
 @pytest.mark.parametrize(("has_bf16", "advice"), [(True, "bf16 or fp32"), (False, "fp32")])
 def test_a_machine_without_them_says_so(has_bf16, advice, monkeypatch):
-    monkeypatch.setattr(module, "can_multiply", lambda: False)
+    monkeypatch.setattr(module, "has_exact_int8", lambda: False)
     monkeypatch.setattr(machine, "has_bf16", lambda: has_bf16)
     with pytest.raises(Unsupported, match=f"--precision {advice}$"):
-        Int8(torch.zeros(4, 4))
+        Int8Linear(torch.zeros(4, 4))

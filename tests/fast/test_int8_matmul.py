@@ -5,7 +5,7 @@ import torch
 
 from stairs import machine
 from stairs.fast import int8_matmul as module
-from stairs.fast.int8_matmul import MIDDLE, ByOneDNN, ByPanels, can_multiply, product_by, round_weight
+from stairs.fast.int8_matmul import MIDDLE, OneDNNMatmul, PanelMatmul, has_exact_int8, int8_matmul, round_weight
 from stairs.kernels import int8_rows as kernel
 from stairs.kernels.instruction_set import has_avx2
 
@@ -18,7 +18,7 @@ def way(request, monkeypatch):
     if request.param == "pairs" and not has_avx2():
         pytest.skip("this machine has no AVX2")
     monkeypatch.setattr(machine, "has_int8", lambda: request.param == "8 bits")
-    return ByOneDNN if request.param == "8 bits" else ByPanels
+    return OneDNNMatmul if request.param == "8 bits" else PanelMatmul
 
 
 def weights(outputs, width):
@@ -51,7 +51,7 @@ def test_threads_change_nothing(way, threads, monkeypatch):
 
 
 def test_pairs_that_fit_into_16_bits_keep_more_than_7_bits(monkeypatch):
-    monkeypatch.setattr(module, "adds_pairs", lambda: True)
+    monkeypatch.setattr(module, "has_saturating_pairs", lambda: True)
     weight = torch.randn(200, 383)
     found, scales = round_weight(weight)
     pairs = torch.nn.functional.pad(found.long(), (0, 1)).unflatten(1, (-1, 2))
@@ -60,24 +60,24 @@ def test_pairs_that_fit_into_16_bits_keep_more_than_7_bits(monkeypatch):
 
 
 def test_this_machine_multiplies_exactly():
-    assert can_multiply() and isinstance(product_by(torch.ones(3, 4)), ByPanels if module.adds_pairs() else ByOneDNN)
+    assert has_exact_int8() and isinstance(int8_matmul(torch.ones(3, 4)), PanelMatmul if module.has_saturating_pairs() else OneDNNMatmul)
 
 
 @pytest.mark.parametrize("fits", [True, False])
 def test_a_product_that_saturates_is_noticed(fits, monkeypatch):
     """oneDNN's without VNNI, as it is with weights of 8 bits, and as it would be with those that fit."""
 
-    class Saturating(ByOneDNN):
+    class Saturating(OneDNNMatmul):
         def __call__(self, given, middle=MIDDLE):
             pairs = (given.long()[:, None] * self.bytes.long()).unflatten(2, (-1, 2)).sum(3).clamp(-32768, 32767)
             return (pairs.sum(2) - middle * self.bytes.long().sum(1)).float()
 
-    monkeypatch.setattr(module, "adds_pairs", lambda: fits)
+    monkeypatch.setattr(module, "has_saturating_pairs", lambda: fits)
     monkeypatch.setattr(module, "ByPanels" if fits else "ByOneDNN", Saturating)
-    assert can_multiply.__wrapped__() is fits
+    assert has_exact_int8.__wrapped__() is fits
 
 
 def test_a_build_without_the_operator_is_noticed(monkeypatch):
-    monkeypatch.setattr(module, "adds_pairs", lambda: False)
-    monkeypatch.setattr(module, "multiply", lambda *given: (_ for _ in ()).throw(RuntimeError("not here")))
-    assert not can_multiply.__wrapped__()
+    monkeypatch.setattr(module, "has_saturating_pairs", lambda: False)
+    monkeypatch.setattr(module, "onednn_linear", lambda *given: (_ for _ in ()).throw(RuntimeError("not here")))
+    assert not has_exact_int8.__wrapped__()

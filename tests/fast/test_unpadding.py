@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from stairs.fast.unpadding import GROUP, Groups, Padded, borders, unpadded
+from stairs.fast.unpadding import GROUP, PaddedLayout, UnpaddedLayout, choose_layout, group_borders
 from stairs.layers.attention import Attention
 
 LENGTHS = [7, 2, 7, 1, 12, 3, 3, 11]
@@ -24,7 +24,7 @@ def cost(ascending, cuts):
 @pytest.mark.parametrize("seed", range(5))
 def test_no_other_grouping_costs_less(seed):
     ascending = np.sort(np.random.default_rng(seed).integers(1, 40, 9))
-    found = borders(ascending)
+    found = group_borders(ascending)
     assert [start for start, _ in found[1:]] == [stop for _, stop in found[:-1]] and found[0][0] == 0 and found[-1][1] == len(ascending)
     everything = (cuts for size in range(len(ascending)) for cuts in itertools.combinations(range(1, len(ascending)), size))
     assert cost(ascending, [start for start, _ in found[1:]]) == min(cost(ascending, cuts) for cuts in everything)
@@ -33,10 +33,10 @@ def test_no_other_grouping_costs_less(seed):
 def test_packing_and_padding_give_back_what_is_real():
     real = real_of(LENGTHS)
     x = torch.randn(*real.shape, 3)
-    groups = Groups(real, real[:, None])
-    again = groups.padded(groups.packed(x))
+    groups = UnpaddedLayout(real, real[:, None])
+    again = groups.unpack(groups.pack(x))
     assert torch.equal(again[real], x[real])
-    assert len(groups.taken) < real.numel()
+    assert len(groups.positions) < real.numel()
 
 
 @pytest.mark.parametrize("mask", ["padding", "some"])
@@ -47,8 +47,8 @@ def test_attention_without_padding_is_attention(mask):
     looks = real[:, None] if mask == "padding" else real[:, None] & (torch.rand(*real.shape, real.shape[1]) < 0.6)
     attention = Attention(16, 4)
     x = torch.randn(*real.shape, 16, requires_grad=True)
-    groups = Groups(real, looks)
-    found = groups.padded(attention(groups.packed(x), mask=groups))
+    groups = UnpaddedLayout(real, looks)
+    found = groups.unpack(attention(groups.pack(x), mask=groups))
     expected = attention(x, mask=looks)
     assert torch.allclose(found[real], expected[real], atol=1e-6)
     slopes = [torch.autograd.grad((out[real] ** 2).sum(), x)[0] for out in (found, expected)]
@@ -57,19 +57,19 @@ def test_attention_without_padding_is_attention(mask):
 
 def test_a_row_without_a_token_is_no_trouble():
     real = real_of([3, 0])
-    groups = Groups(real, real[:, None])
+    groups = UnpaddedLayout(real, real[:, None])
     x = torch.randn(2, 3, 8)
-    assert torch.isfinite(groups.padded(Attention(8, 2)(groups.packed(x), mask=groups))).all()
+    assert torch.isfinite(groups.unpack(Attention(8, 2)(groups.pack(x), mask=groups))).all()
 
 
 def test_who_looks_inside_sees_rows():
     model, real = torch.nn.Sequential(torch.nn.Identity()), real_of(LENGTHS)
-    assert isinstance(unpadded(model, real, real[:, None]), Groups)
+    assert isinstance(choose_layout(model, real, real[:, None]), UnpaddedLayout)
     handle = model[0].register_forward_hook(lambda *given: None)
-    assert isinstance(unpadded(model, real, real[:, None]), Padded)
+    assert isinstance(choose_layout(model, real, real[:, None]), PaddedLayout)
     handle.remove()
 
 
 def test_rows_that_are_full_stay_as_they_are():
     model, real = torch.nn.Identity(), torch.ones(2, 3, dtype=torch.bool)
-    assert isinstance(unpadded(model, real, real[:, None] & torch.ones(3, 3, dtype=torch.bool).tril()), Padded)
+    assert isinstance(choose_layout(model, real, real[:, None] & torch.ones(3, 3, dtype=torch.bool).tril()), PaddedLayout)

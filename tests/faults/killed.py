@@ -17,7 +17,7 @@ import torch
 
 from stairs.cli import main
 from stairs.commands import train
-from stairs.files import manifest_of, sha256
+from stairs.files import sha256, verified_manifest
 from stairs.training import fit
 
 IMPORTED = train, fit  # what a child would otherwise import itself, at a second each
@@ -55,7 +55,7 @@ def ended(number: int) -> int:
 
 def state(out: Path) -> dict:
     """What a user finds afterwards."""
-    manifest_of(out / "model")
+    verified_manifest(out / "model")
     hashes = {path.name: sha256(path) for path in sorted((out / "model").iterdir())}
     left = sorted(path.name for path in out.rglob("*") if path.name.startswith((".tmp-", ".old-")))
     return {"model": hashes, "left": left, "lines": len((out / "metrics.jsonl").read_text().splitlines()), "files": sorted(os.listdir(out))}

@@ -36,7 +36,7 @@ def bert(folder: Path, parts=("pooler",), head=None, width=24):
     """A folder of BERT with word pieces; `head` is a layer on top, as transformers names it."""
     folder.mkdir(parents=True, exist_ok=True)
     tokenizer = Tokenizer.train(TokenizerSpec("wordpiece", vocab_size=90), lambda: [TEXTS * 9])
-    model = far(BERT(BERTConfig(tokenizer.vocab_size, context=40, width=width, heads=3, layers=2, objective="none", parts=parts)))
+    model = far(BERT(BERTConfig(tokenizer.vocab_size, context=40, width=width, heads=3, layers=2, objective="none", output_heads=parts)))
     task = Encode(model, tokenizer) if head is None else task_heads.task_of(model, tokenizer, head)
     transformers_folder.write(task, folder)
     return task

@@ -21,7 +21,7 @@ SENTENCES = ["the cat sat on the mat .", "the dog sat on the cat .", "a dog ran 
 def task(order=3, kind="words"):
     tokenizer = Tokenizer.train(TokenizerSpec(kind), lambda: [SENTENCES])
     model = NGram(NGramConfig(tokenizer.vocab_size, order=order))
-    model.learn(np.array([i for row in tokenizer.encode_batch(SENTENCES) for i in (*row, tokenizer.end)], np.uint16))
+    model.count(np.array([i for row in tokenizer.encode_batch(SENTENCES) for i in (*row, tokenizer.end)], np.uint16))
     return NextToken(model, tokenizer)
 
 
@@ -109,7 +109,7 @@ def test_subwords_are_words_to_arpa(tmp_path, kind):
     spec = TokenizerSpec(kind, vocab_size=300)
     tokenizer = Tokenizer.train(spec, lambda: [SENTENCES])
     model = NGram(NGramConfig(tokenizer.vocab_size, order=2))
-    model.learn(np.array([i for row in tokenizer.encode_batch(SENTENCES) for i in (*row, tokenizer.end)], np.uint16))
+    model.count(np.array([i for row in tokenizer.encode_batch(SENTENCES) for i in (*row, tokenizer.end)], np.uint16))
     sizes = arpa_writer.write(model, tokenizer, str(tmp_path / "m.arpa"))
     back, _ = arpa_writer.read(str(tmp_path / "m.arpa"))
     assert back.sizes.tolist()[1] == sizes[1]

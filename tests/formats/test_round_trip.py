@@ -15,7 +15,7 @@ from stairs.formats.word_vectors import vector_writer
 from stairs.formats.word_vectors.vector_reader import Read
 from stairs.models.bert import BERT
 from stairs.models.settings import BERTConfig, TransformerConfig
-from stairs.models.transfer_options import Transfer
+from stairs.models.transfer_options import TransferOptions
 from stairs.models.transformer import Transformer
 from stairs.tasks import BiEncoder, Classify, Encode, MaskedToken, NextToken, Similar, Translate, WordVectors
 from stairs.tasks.baselines import TfidfClassifier
@@ -175,12 +175,12 @@ def test_word_vectors_are_compared_with_the_file(tmp_path, kind):
     vectors = np.random.default_rng(0).normal(size=(5, 4)).astype(np.float32)
     task = WordVectors(*vector_writer.adopted(Read(["a", "b", "naïve", "国王", "d"], vectors, "")))
     path = str(tmp_path / "v")
-    vector_writer.write(task.tokenizer.vocabulary, task.model.vectors_of(), path, kind)
+    vector_writer.write(task.tokenizer.vocabulary, task.model.all_vectors(), path, kind)
     assert file_round_trip.of_vectors(task, path) == {"difference": 0}
-    vector_writer.write(task.tokenizer.vocabulary, task.model.vectors_of() + 0.1, path, kind)
+    vector_writer.write(task.tokenizer.vocabulary, task.model.all_vectors() + 0.1, path, kind)
     with pytest.raises(BadInput, match=r"the vectors of .* differ by 0\.1"):
         file_round_trip.of_vectors(task, path)
-    vector_writer.write([*task.tokenizer.vocabulary[:-1], "other"], task.model.vectors_of(), path, kind)
+    vector_writer.write([*task.tokenizer.vocabulary[:-1], "other"], task.model.all_vectors(), path, kind)
     with pytest.raises(BadInput, match="the words of 'd'"):
         file_round_trip.of_vectors(task, path)
 
@@ -203,7 +203,7 @@ def test_sentences_are_compared_with_the_arpa_file(tmp_path, command):
 
 def test_a_bi_encoder_is_a_sentence_encoder_and_no_layer(tmp_path):
     encode = bert(tmp_path / "first")
-    task = BiEncoder(encode.model, encode.tokenizer, Transfer(longest=12), labels=[], low=0.0, high=5.0)
+    task = BiEncoder(encode.model, encode.tokenizer, TransferOptions(longest=12), labels=[], low=0.0, high=5.0)
     (tmp_path / "second").mkdir()
     sentence_transformers.write(task, tmp_path / "second")
     assert round_trip.of_folder(task, tmp_path / "second", "sentence-transformers")["difference"] < 1e-5
@@ -230,5 +230,5 @@ def test_a_run_of_texts_is_written_as_its_encoder_and_one_without_a_model_is_not
 
 
 def as_run(task, place):
-    with Run(place).writing({"format": FORMAT, **task.describe(), "seed": 0, "data": {}, "versions": versions()}):
-        Run(place).keep(task)
+    with Run(place).open_for_writing({"format": FORMAT, **task.describe(), "seed": 0, "data": {}, "versions": versions()}):
+        Run(place).save_model(task)

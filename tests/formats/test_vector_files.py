@@ -65,7 +65,7 @@ def test_what_is_written_comes_back_bit_for_bit(tmp_path, kind, name):
     vectors = some(words=WORDS) * np.float32(10.0) ** np.arange(-3, 4)[:, None].astype(np.float32)
     vectors[0, :3] = [1e-40, 3.4028235e38, 0]  # the least and the greatest
     first = task(vectors)
-    assert vector_writer.write(first.tokenizer.vocabulary, first.model.vectors_of(), str(tmp_path / name), kind) == (len(WORDS), 5)
+    assert vector_writer.write(first.tokenizer.vocabulary, first.model.all_vectors(), str(tmp_path / name), kind) == (len(WORDS), 5)
     found = vector_writer.read(str(tmp_path / name))
     assert found.kind == kind
     assert found.words == [word.replace("\u00a0", "▁") for word in WORDS]
@@ -82,11 +82,11 @@ def test_an_adopted_run_keeps_words_and_vectors(tmp_path):
     vectors = some()
     first = task(vectors)
     run = Run(tmp_path / "run")
-    with run.writing({"format": 1, **first.describe()}):
-        run.keep(first)
+    with run.open_for_writing({"format": 1, **first.describe()}):
+        run.save_model(first)
     again = load(tmp_path / "run")
     assert again.tokenizer.vocabulary[5:] == WORDS and again.tokenizer.hash == first.tokenizer.hash
-    assert np.array_equal(again.model.vectors_of()[5:], vectors) and not again.model.vectors_of()[:5].any()
+    assert np.array_equal(again.model.all_vectors()[5:], vectors) and not again.model.all_vectors()[:5].any()
     assert np.array_equal(again.vectors(["国王"]), first.vectors(["国王"]))
     assert again.answer("naïve", top=2) == first.answer("naïve", top=2)
 

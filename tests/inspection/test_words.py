@@ -37,7 +37,7 @@ def test_a_sum_is_told_from_a_word_with_signs(task, text, terms):
 
 
 def test_a_sum_is_of_vectors_of_length_one(task):
-    rows = task.model.vectors_of()[5:].astype(np.float64)
+    rows = task.model.all_vectors()[5:].astype(np.float64)
     units = rows / np.linalg.norm(rows, axis=1, keepdims=True)
     assert np.allclose(question(task, "king - man + woman").vector, units[0] - units[2] + units[3])
     assert np.allclose(question(task, "KING").vector, rows[0])  # the vocabulary has small letters only

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stairs.kernels.edit_distance import FAR, distances
+from stairs.kernels.edit_distance import FAR, edit_distances
 
 WORD = st.text("abc国", max_size=6)
 
@@ -32,5 +32,5 @@ def points(text):
 @given(st.lists(WORD, min_size=1, max_size=8), WORD, st.integers(1, 7))
 def test_each_is_the_recursion_of_the_definition(words, word, most):
     starts = np.concatenate([[0], np.cumsum([len(known) for known in words])])
-    found = distances(points("".join(words)), starts, points(word), most).tolist()
+    found = edit_distances(points("".join(words)), starts, points(word), most).tolist()
     assert found == [far if (far := by_hand(known, word)) <= most else FAR for known in words]

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from numba import njit
 
-from stairs.kernels.sampling import WHOLE, alias_table, below, draw, keep_limits, scatter, scrambled, stream
+from stairs.kernels.sampling import WHOLE, alias_table, below, draw, keep_limits, scatter, scramble, stream
 
 
 @njit
 def drawn(table, count, seed):
     counts = np.zeros(len(table), np.int64)
     for i in range(count):
-        counts[draw(table, scrambled(stream(seed, i)))] += 1
+        counts[draw(table, scramble(stream(seed, i)))] += 1
     return counts
 
 

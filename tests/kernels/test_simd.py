@@ -7,29 +7,29 @@ from numba import njit
 from stairs.kernels import simd
 from stairs.kernels.simd import (
     LANES,
-    between,
+    absolute,
+    broadcast,
+    clamp,
     first_half,
     load,
     mantissa,
-    nothing,
     prefetch,
     sigmoid,
-    spread,
     store,
     sums,
     sums_of_two,
-    without_sign,
+    zeros,
 )
 
 
 @njit
 def arithmetic(x, y, out):
     store(out, 0, load(x, 0) * load(y, 0) + load(x, 1))
-    store(out, 16, load(x, 0) / load(y, 0) - spread(2.0))
-    store(out, 32, between(spread(-1.0), load(x, 0), spread(1.0)))
-    store(out, 48, without_sign(first_half(load(x, 0))))
+    store(out, 16, load(x, 0) / load(y, 0) - broadcast(2.0))
+    store(out, 32, clamp(broadcast(-1.0), load(x, 0), broadcast(1.0)))
+    store(out, 48, absolute(first_half(load(x, 0))))
     prefetch(x, 0)
-    total = nothing()
+    total = zeros()
     for i in range(2):
         total += load(x, i)
     store(out, 64, total)

@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from stairs.kernels.huffman import ways
+from stairs.kernels.huffman import huffman_paths
 from stairs.kernels.sampling import keep_limits
-from stairs.kernels.word2vec import BORDER, CHUNK, LONGEST, border, edges, kept, neighbours
+from stairs.kernels.word2vec import BORDER, CHUNK, LONGEST, border, edges, neighbours, subsample
 
 
 def test_only_words_are_kept_and_sentences_have_borders():
     ids = np.array([5, 0, 6, 1, 4, 3, 7, 2, 8], np.uint16)
-    words, read = kept(ids, 0, np.full(9, 0xFFFFFFFF, np.uint32), np.uint64(1))
+    words, read = subsample(ids, 0, np.full(9, 0xFFFFFFFF, np.uint32), np.uint64(1))
     assert words.tolist() == [5, 6, BORDER, 7, BORDER, 8]
     assert read == 5  # the unknown word was read too
 
@@ -19,8 +19,8 @@ def test_only_words_are_kept_and_sentences_have_borders():
 def test_subsampling_depends_on_the_place_alone(dtype):
     ids = np.random.default_rng(0).integers(5, 8, 3000).astype(dtype)
     limits = keep_limits(np.bincount(ids), 0.05)
-    whole, _ = kept(ids, 0, limits, np.uint64(1))
-    halves = [kept(ids[:1000], 0, limits, np.uint64(1))[0], kept(ids[1000:], 1000, limits, np.uint64(1))[0]]
+    whole, _ = subsample(ids, 0, limits, np.uint64(1))
+    halves = [subsample(ids[:1000], 0, limits, np.uint64(1))[0], subsample(ids[1000:], 1000, limits, np.uint64(1))[0]]
     assert np.array_equal(whole, np.concatenate(halves))
     assert len(whole) / 3000 == pytest.approx(limits[5:8].mean() / 2**32, abs=0.05)
 
@@ -51,7 +51,7 @@ def test_a_text_without_sentences_is_cut_where_it_must_be():
 def test_huffman_by_hand():
     """15 a, 7 b, 6 c, 6 d, 5 e: a is one turn from the root, all others three."""
     counts = np.array([15, 7, 6, 6, 5])
-    first, nodes, turns = ways(counts, np.argsort(counts, kind="stable"))
+    first, nodes, turns = huffman_paths(counts, np.argsort(counts, kind="stable"))
     lengths = np.diff(first)
     assert lengths.tolist() == [1, 3, 3, 3, 3]
     assert (counts * lengths).sum() == 87
@@ -61,5 +61,5 @@ def test_huffman_by_hand():
 
 
 def test_a_tree_of_one_word_has_no_turns():
-    first, nodes, _ = ways(np.array([0, 0, 7]), np.array([2]))
+    first, nodes, _ = huffman_paths(np.array([0, 0, 7]), np.array([2]))
     assert first.tolist() == [0, 0, 0, 0] and len(nodes) == 0

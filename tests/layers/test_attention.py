@@ -7,9 +7,9 @@ import torch
 import torch.nn.functional as F
 
 from stairs.errors import BadInput
-from stairs.fast.decode_state import KeyValues, Ways
+from stairs.fast.decode_state import BeamCache, KeyValueCache
 from stairs.inspection.capture import capture
-from stairs.layers.attention import Additive, Attention, Bilinear, Projected, attend, by_products, dot, scaled_dot, uniform
+from stairs.layers.attention import Additive, Attention, Bilinear, Projected, attend, attend_by_matmul, dot, scaled_dot, uniform
 from stairs.layers.masks import causal, padding, prefix, window
 
 B, H, T, S, D = 2, 3, 5, 7, 8
@@ -31,7 +31,7 @@ def test_attend_equals_the_fused_kernel_and_plain_products(name):
     query, key, value = some(B, H, T, D), some(B, H, S, D), some(B, H, S, D)
     mixed, weights = attend(query, key, value, mask=mask)
     assert torch.allclose(mixed, F.scaled_dot_product_attention(query, key, value, attn_mask=mask), atol=1e-6)
-    assert torch.allclose(mixed, by_products(query, key, value, mask, 0.0), atol=1e-6)
+    assert torch.allclose(mixed, attend_by_matmul(query, key, value, mask, 0.0), atol=1e-6)
     if mask is not None:
         assert (weights.masked_select(~mask) == 0).all()
     rows = weights.sum(-1)
@@ -42,7 +42,7 @@ def test_a_query_that_may_look_at_nothing_gets_zeros_everywhere():
     mask = masks()["nothing"]
     query, key, value = some(B, H, T, D), some(B, H, S, D), some(B, H, S, D)
     fused = F.scaled_dot_product_attention(query, key, value, mask)
-    for mixed in (attend(query, key, value, mask=mask)[0], by_products(query, key, value, mask, 0.0), fused):
+    for mixed in (attend(query, key, value, mask=mask)[0], attend_by_matmul(query, key, value, mask, 0.0), fused):
         assert (mixed[0, :, 2] == 0).all() and torch.isfinite(mixed).all()
 
 
@@ -107,7 +107,7 @@ def test_gradients_of_the_paths_agree():
     mask = causal(T)
     paths = [
         attend(query, key, value, mask=mask)[0],
-        by_products(query, key, value, mask, 0.0),
+        attend_by_matmul(query, key, value, mask, 0.0),
         F.scaled_dot_product_attention(query, key, value, attn_mask=mask),
     ]
     weight = some(B, H, T, D)
@@ -138,7 +138,7 @@ def test_a_cache_continues_where_reading_stopped():
     attention = Attention(16, 4)
     x = some(B, T, 16)
     whole = attention(x, mask=causal(T))
-    cache = KeyValues(B, 4, T, 4, x)
+    cache = KeyValueCache(B, 4, T, 4, x)
     parts = [attention(x[:, :3], mask=causal(3), cache=cache), attention(x[:, 3:4], cache=cache), attention(x[:, 4:], cache=cache)]
     assert torch.allclose(whole, torch.cat(parts, 1), atol=1e-6)
     cache.choose(torch.tensor([1, 1]))
@@ -164,16 +164,16 @@ def test_ways_that_look_back_see_their_own_past_alone():
     attention, sources, ways = Attention(16, 4).eval(), 3, 2
     past = torch.zeros(sources, 1, 0, dtype=torch.int64)
     seen = torch.randn(sources, 1, 1, 16)  # (B, K, T, D): what each way has read
-    cache, plain = Ways(sources, 20, 16, 4, seen), Ways(sources, 20, 16, 4, seen)
+    cache, plain = BeamCache(sources, 20, 16, 4, seen), BeamCache(sources, 20, 16, 4, seen)
     for step in range(4):
         now = torch.arange(past.shape[1]).expand(sources, -1)[..., None]
-        cache.past = plain.past = past = torch.cat([past, now], 2)
+        cache.ancestry = plain.ancestry = past = torch.cat([past, now], 2)
         with torch.no_grad():
             told = attention(seen[:, :, -1], cache=cache)
             parts = attention.project(seen[:, :, -1], seen[:, :, -1])
             plain.keys[:, plain.length : plain.length + past.shape[1]], plain.values[:, plain.length : plain.length + past.shape[1]] = parts[1:]
             plain.length += past.shape[1]
-            assert torch.allclose(attention.output(plain.looked(parts[0])), told, atol=1e-5)
+            assert torch.allclose(attention.output(plain.attend_by_gather(parts[0])), told, atol=1e-5)
             for way in range(past.shape[1]):
                 whole = attention(seen[:, way, -1:], seen[:, way])
                 assert torch.allclose(told[:, way], whole[:, 0], atol=1e-5)
@@ -191,7 +191,7 @@ def test_a_memory_is_what_attention_would_read_each_time():
     attention, read, query = Attention(16, 4).eval(), torch.randn(3, 6, 16), torch.randn(3, 2, 16)
     real = torch.arange(6) < torch.tensor([[6], [2], [4]])
     with torch.no_grad():
-        memory, whole = attention.memory(read, real), attention(query, read, padding(real))
+        memory, whole = attention.source_cache(read, real), attention(query, read, padding(real))
         assert torch.allclose(attention(query, memory), whole, atol=1e-5)
-        assert torch.allclose(attention.output(memory.looked(attention.query(query))), whole, atol=1e-5)
-        assert torch.allclose(attention(query[1:2], memory.chosen(torch.tensor([1]))), whole[1:2], atol=1e-5)
+        assert torch.allclose(attention.output(memory.attend_by_gather(attention.query(query))), whole, atol=1e-5)
+        assert torch.allclose(attention(query[1:2], memory.reorder(torch.tensor([1]))), whole[1:2], atol=1e-5)

@@ -10,7 +10,7 @@ from stairs.layers.masks import causal
 
 @pytest.mark.parametrize("norm_first", [True, False])
 def test_a_block_is_its_equation(norm_first):
-    block = Block(8, 2, 16, norm_first=norm_first, activation="relu", crosses=True)
+    block = Block(8, 2, 16, norm_first=norm_first, activation="relu", has_cross_attention=True)
     x, memory, mask = torch.randn(2, 4, 8), torch.randn(2, 3, 8), causal(4)
     sublayers = [
         (lambda y: block.attention(y, mask=mask), block.attention_norm),
@@ -24,5 +24,5 @@ def test_a_block_is_its_equation(norm_first):
 
 
 def test_modules_are_named_by_their_roles():
-    names = {name for name, _ in Block(8, 2, 16, crosses=True).named_modules()}
+    names = {name for name, _ in Block(8, 2, 16, has_cross_attention=True).named_modules()}
     assert {"attention.query", "attention.output", "cross_attention.key", "feed_forward.inner", "attention_norm"} <= names

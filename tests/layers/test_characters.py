@@ -4,14 +4,14 @@ import torch
 from torch import nn
 
 from stairs.layers import characters
-from stairs.layers.characters import PAD, Characters, Highway, once
+from stairs.layers.characters import PAD, CharacterCNN, Highway, unique_with_inverse
 from stairs.layers.initial import initialize
 
 WORDS = torch.tensor([[1, 9, 2, 0, 0, 0, 0], [1, 10, 11, 12, 13, 14, 2], [1, 9, 9, 12, 2, 0, 0]])
 
 
 def made():
-    layer = Characters(20, 4, (3, 5, 2), 2, 6)
+    layer = CharacterCNN(20, 4, (3, 5, 2), 2, 6)
     initialize(layer, 3, None)
     layer.begin()
     return layer
@@ -49,7 +49,7 @@ def test_a_highway_begins_by_letting_most_pass():
 
 def test_once_gives_every_different_word_once():
     ids = torch.tensor([7, 3, 7, 7, 3])
-    words, places = once(ids)
+    words, places = unique_with_inverse(ids)
     assert words.tolist() == [3, 7] and torch.equal(words[places], ids)
-    rows, places = once(WORDS[[0, 1, 0]])
+    rows, places = unique_with_inverse(WORDS[[0, 1, 0]])
     assert len(rows) == 2 and torch.equal(rows[places], WORDS[[0, 1, 0]])

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from stairs.layers.positions import Learned, Rotary, Sinusoidal, sinusoidal
+from stairs.layers.positions import LearnedPositions, RotaryPositions, SinusoidalPositions, sinusoidal
 
 
 def test_the_waves_are_those_of_the_paper():
@@ -15,17 +15,17 @@ def test_the_waves_are_those_of_the_paper():
         angle = place / 10_000 ** (2 * i / 8)
         assert table[place, 2 * i].item() == pytest.approx(math.sin(angle), abs=1e-6)
         assert table[place, 2 * i + 1].item() == pytest.approx(math.cos(angle), abs=1e-6)
-    assert torch.equal(Sinusoidal(50, 8)(torch.tensor([3, 1])), table[[3, 1]])
+    assert torch.equal(SinusoidalPositions(50, 8)(torch.tensor([3, 1])), table[[3, 1]])
     assert sinusoidal(4, 5).shape == (4, 5)
 
 
 def test_a_learned_place_is_a_row():
-    learned = Learned(4, 3)
+    learned = LearnedPositions(4, 3)
     assert torch.equal(learned(torch.tensor([2])), learned.weight[2:3])
 
 
 def test_turned_products_depend_only_on_distance():
-    rotary = Rotary(40, 8)
+    rotary = RotaryPositions(40, 8)
     query, key = torch.randn(1, 1, 1, 8), torch.randn(1, 1, 1, 8)
 
     def product(a, b):
@@ -37,7 +37,7 @@ def test_turned_products_depend_only_on_distance():
 
 
 def test_places_may_differ_by_row():
-    rotary = Rotary(10, 4)
+    rotary = RotaryPositions(10, 4)
     vectors = torch.randn(2, 3, 2, 4)
     rows = torch.tensor([[0, 1], [4, 5]])
     assert torch.allclose(rotary(vectors, rows)[1], rotary(vectors[1:], rows[1])[0])

@@ -7,9 +7,9 @@ import torch
 from torch import nn
 
 from stairs import machine
-from stairs.fast.packed_linear import packed
+from stairs.fast.packed_linear import for_inference
 from stairs.layers.initial import initialize
-from stairs.layers.recurrent import CELLS, FUSED, PARTS, BothWays, Recurrent, reversed_rows, unrolled
+from stairs.layers.recurrent import CELLS, FUSED, STATE_TENSORS, Bidirectional, Recurrent, reverse_rows, unroll
 
 
 def layer_of(cell):
@@ -20,10 +20,10 @@ def layer_of(cell):
 @pytest.mark.parametrize("cell", CELLS)
 def test_the_equations_are_what_the_fused_loop_computes(cell):
     layer, x = layer_of(cell), torch.randn(3, 7, 5)
-    begin = tuple(torch.randn(3, 6) for _ in range(PARTS[cell]))
+    begin = tuple(torch.randn(3, 6) for _ in range(STATE_TENSORS[cell]))
     for state in (None, begin):
         fused, fused_state = layer(x, state)
-        plain, plain_state = unrolled(layer, x, state)
+        plain, plain_state = unroll(layer, x, state)
         assert torch.allclose(fused, plain, atol=1e-6)
         assert all(torch.allclose(one, other, atol=1e-6) for one, other in zip(fused_state, plain_state, strict=True))
     fused[:, -1].sum().backward()
@@ -37,7 +37,7 @@ def test_a_projection_tells_less_than_is_remembered():
     torch.manual_seed(1)
     layer, x = Recurrent("lstm", 5, 6, projection=4), torch.randn(3, 7, 5)
     for state in (None, (torch.randn(3, 4), torch.randn(3, 6))):
-        (fused, fused_state), (plain, plain_state) = layer(x, state), unrolled(layer, x, state)
+        (fused, fused_state), (plain, plain_state) = layer(x, state), unroll(layer, x, state)
         assert fused.shape == (3, 7, 4) and [part.shape[1] for part in fused_state] == [4, 6]
         assert torch.allclose(fused, plain, atol=1e-6) and torch.allclose(fused_state[1], plain_state[1], atol=1e-6)
 
@@ -46,22 +46,22 @@ def test_a_projection_tells_less_than_is_remembered():
 def test_one_step_is_pytorchs_cell(cell, kind):
     layer, theirs, x = layer_of(cell), kind(5, 6), torch.randn(3, 5)
     theirs.load_state_dict({name.removesuffix("_l0"): weight for name, weight in layer.fused.state_dict().items()})
-    begin = tuple(torch.randn(3, 6) for _ in range(PARTS[cell]))
+    begin = tuple(torch.randn(3, 6) for _ in range(STATE_TENSORS[cell]))
     said = theirs(x, begin if cell == "lstm" else begin[0])
-    ours = unrolled(layer, x[:, None], begin)[1]
+    ours = unroll(layer, x[:, None], begin)[1]
     assert all(torch.allclose(one, other, atol=1e-6) for one, other in zip(said if cell == "lstm" else (said,), ours, strict=True))
 
 
 def test_what_reads_from_the_right_begins_with_the_last_real_token():
     real = torch.tensor([[True, True, True], [True, False, False]])
     x = torch.arange(6.0).view(2, 3, 1)
-    assert reversed_rows(x, real)[..., 0].tolist() == [[2, 1, 0], [3, 4, 5]]
+    assert reverse_rows(x, real)[..., 0].tolist() == [[2, 1, 0], [3, 4, 5]]
 
 
 @pytest.mark.parametrize("cell", CELLS)
 def test_both_ways_is_pytorchs_bidirectional_layer_and_padding_changes_nothing(cell):
     torch.manual_seed(2)
-    both, theirs, x = BothWays(cell, 5, 8), FUSED[cell](5, 4, batch_first=True, bidirectional=True), torch.randn(2, 6, 5)
+    both, theirs, x = Bidirectional(cell, 5, 8), FUSED[cell](5, 4, batch_first=True, bidirectional=True), torch.randn(2, 6, 5)
     weights = dict(both.forwards.fused.named_parameters())
     weights |= {f"{name}_reverse": weight for name, weight in both.backwards.fused.named_parameters()}
     theirs.load_state_dict(weights)
@@ -72,7 +72,7 @@ def test_both_ways_is_pytorchs_bidirectional_layer_and_padding_changes_nothing(c
 
 
 def test_the_first_weights_follow_from_the_seed_and_the_name():
-    first, second = (BothWays("lstm", 5, 8) for _ in range(2))
+    first, second = (Bidirectional("lstm", 5, 8) for _ in range(2))
     initialize(first, 3), initialize(second, 3)
     assert all(torch.equal(one, other) for one, other in zip(first.parameters(), second.parameters(), strict=True))
     assert not torch.equal(first.forwards.fused.weight_ih_l0, first.backwards.fused.weight_ih_l0)
@@ -98,7 +98,7 @@ def test_every_cell_trains_and_answers_in_bf16(cell, projection, has_bf16, monke
         assert torch.allclose(told.float(), expected, atol=0.03) and torch.allclose(after[-1].float(), state[-1], atol=0.03)
         again.float().sum().backward()
         assert all(weight.grad is not None and weight.grad.isfinite().all() and weight.dtype == torch.float32 for weight in layer.parameters())
-    twin, kind = packed(nn.Sequential(layer), "bf16")[0], torch.bfloat16 if has_bf16 else torch.float32
+    twin, kind = for_inference(nn.Sequential(layer), "bf16")[0], torch.bfloat16 if has_bf16 else torch.float32
     copied = copy.deepcopy(layer).bfloat16()  # by another hand
     for answering, given in ((twin, x.to(kind)), (copied, x.bfloat16())):
         told, after = answering(given)

@@ -63,7 +63,7 @@ def test_the_loss_is_that_of_the_words_and_of_the_pairs():
     model, batch = BERT(BERTConfig(**SMALL)).eval(), batch_of()
     asked = batch.targets != IGNORE
     words = -model.log_likelihood(batch).sum() / asked.sum()
-    probabilities = model.judged(model.encode(batch)).log_softmax(-1)
+    probabilities = model.next_sentence_logits(model.encode(batch)).log_softmax(-1)
     pairs = -probabilities.gather(1, batch.labels[:, None]).mean()
     assert float(model.loss(batch).detach()) == pytest.approx(float((words + pairs).detach()), rel=1e-5)
     predicted = model.predict(batch).log_softmax(-1).gather(-1, batch.targets.clamp(min=0)[..., None])[..., 0]
@@ -92,13 +92,13 @@ def test_a_part_that_is_not_there_is_said():
         with pytest.raises(Unsupported, match=words):
             getattr(bare, verb)(batch)
     without = BERT(BERTConfig(**SMALL, objective="none"))
-    assert without.config.parts == ("words",)
+    assert without.config.output_heads == ("words",)
     with pytest.raises(Unsupported, match="--objective next-sentence"):
-        without.judged(without.encode(batch))
+        without.next_sentence_logits(without.encode(batch))
     with pytest.raises(Unsupported, match="no pooler"):
-        without.pooled(without.encode(batch))
+        without.pool(without.encode(batch))
     with pytest.raises(Unsupported, match="try ngram or gpt"):
-        without.step(torch.tensor([5]))
+        without.decode_step(torch.tensor([5]))
 
 
 def test_too_many_tokens_are_refused():
@@ -119,7 +119,7 @@ def test_settings_that_cannot_be(wrong, words):
 def test_the_first_position_alone_is_the_same():
     model, batch = BERT(BERTConfig(**SMALL)), batch_of(labels=False)
     found = {}
-    for name, encode in (("first", model.encode_first), ("whole", lambda batch: model.encode(batch)[:, :1])):
+    for name, encode in (("first", model.encode_cls), ("whole", lambda batch: model.encode(batch)[:, :1])):
         model.zero_grad()
         vectors = encode(batch)
         vectors.square().sum().backward()
@@ -129,5 +129,5 @@ def test_the_first_position_alone_is_the_same():
     for place, slope in found["first"][1].items():
         assert torch.allclose(slope, found["whole"][1][place], atol=1e-4), place
     with capture(model) as seen:
-        assert torch.allclose(model.encode_first(batch), found["whole"][0], atol=1e-5)
+        assert torch.allclose(model.encode_cls(batch), found["whole"][0], atol=1e-5)
     assert seen["blocks.1.attention"].shape == (5, 2, 20, 20)  # who looks is shown everything

@@ -27,12 +27,12 @@ def stream(rows=2, length=9, seed=0):
 
 def test_three_vectors_the_first_of_the_word_alone_the_others_of_both_sides():
     model, batch = made(), stream(1)
-    layers = model.layers_of(batch)
+    layers = model.hidden_states(batch)
     assert len(layers) == model.depth == 3 and all(layer.shape == (1, 9, 16) for layer in layers)
     assert torch.equal(layers[0][..., :8], layers[0][..., 8:])
     for place in (0, 8):
         changed = replace(batch, ids=batch.ids.index_fill(1, torch.tensor([place]), 4))
-        now = model.layers_of(changed)
+        now = model.hidden_states(changed)
         assert torch.allclose(now[0][0, 4], layers[0][0, 4], atol=1e-6)
         left, right = (not torch.allclose(now[1][0, 4, part], layers[1][0, 4, part], atol=1e-6) for part in (slice(8), slice(8, 16)))
         assert (left, right) == ((True, False) if place == 0 else (False, True))
@@ -43,19 +43,19 @@ def test_the_second_lstm_is_added_to_what_it_read():
     model, batch = made(), stream(1)
     x = model.words(batch)
     first = model.forwards[0](x)[0]
-    assert torch.allclose(model.layers_of(batch)[2][..., :8], model.forwards[1](first)[0] + first, atol=1e-6)
+    assert torch.allclose(model.hidden_states(batch)[2][..., :8], model.forwards[1](first)[0] + first, atol=1e-6)
 
 
 def test_what_passes_through_can_be_captured():
     model, batch = made(), stream(1)
     with capture(model) as seen:
-        layers = model.layers_of(batch)
+        layers = model.hidden_states(batch)
     assert all(torch.equal(seen[f"told.{number}"], layer) for number, layer in enumerate(layers))
 
 
 def test_characters_of_a_batch_come_before_those_of_ids():
     model, batch = made(), stream(1)
-    spelt = model.letters_of(batch.ids.flatten()).unflatten(0, batch.ids.shape)
+    spelt = model.character_ids(batch.ids.flatten()).unflatten(0, batch.ids.shape)
     other = replace(batch, ids=torch.full_like(batch.ids, 7), characters=spelt)
     assert torch.allclose(model.encode(other), model.encode(batch), atol=1e-6)
 
@@ -89,13 +89,13 @@ def test_carried_words_are_read_and_not_learnt_from():
     others[:, 0] = word
     model.zero_grad()
     model.loss(replace(batch, ids=others)).backward()
-    code = model.letters_of(torch.tensor([word]))[0, 1]
-    assert not model.letters.codes.weight.grad[code].any()
+    code = model.character_ids(torch.tensor([word]))[0, 1]
+    assert not model.characters.codes.weight.grad[code].any()
 
 
 @pytest.mark.parametrize("softmax", ["full", "sampled", "cnn"])
 def test_every_softmax_learns(softmax):
-    model, batch = made(softmax=softmax, samples=30, correction=4), stream()
+    model, batch = made(softmax=softmax, samples=30, correction_width=4), stream()
     before = float(model.loss(batch).detach())
     optimizer = torch.optim.AdamW(model.train().parameters(), lr=1e-2)
     torch.manual_seed(0)
@@ -108,19 +108,19 @@ def test_every_softmax_learns(softmax):
 
 
 def test_cnn_softmax_is_letters_and_a_correction():
-    model = made(softmax="cnn", correction=4)
+    model = made(softmax="cnn", correction_width=4)
     ids = torch.tensor([6, 9, 6])
-    spelt = model.output_letters(model.letters_of(ids))
-    assert torch.allclose(model.output_weight[ids], spelt + model.output_turned(model.output_correction.weight[ids]), atol=1e-6)
+    spelt = model.output_characters(model.character_ids(ids))
+    assert torch.allclose(model.output_weight[ids], spelt + model.output_projection(model.output_correction.weight[ids]), atol=1e-6)
 
 
 def test_a_state_goes_on_where_it_stood():
     model, batch = made(), stream(2, 8)
     whole = model.predict(batch)[:, -1]
-    _, state = model.read(batch.ids[:, :5])
-    assert torch.allclose(model.read(batch.ids[:, 5:], state)[0], whole, atol=1e-5)
-    turned = model.chosen(state, torch.tensor([1, 1]))
-    assert torch.allclose(model.read(batch.ids[[1, 1], 5:], turned)[0], whole[[1, 1]], atol=1e-5)
+    _, state = model.prefill(batch.ids[:, :5])
+    assert torch.allclose(model.prefill(batch.ids[:, 5:], state)[0], whole, atol=1e-5)
+    turned = model.reorder(state, torch.tensor([1, 1]))
+    assert torch.allclose(model.prefill(batch.ids[[1, 1], 5:], turned)[0], whole[[1, 1]], atol=1e-5)
 
 
 @pytest.mark.parametrize(

@@ -7,17 +7,17 @@ import pytest
 import torch
 
 from stairs.errors import BadInput
-from stairs.fast.corpus_slice import Stretch
+from stairs.fast.corpus_slice import CorpusSlice
 from stairs.kernels.cooccurrence import BLOCKS
 from stairs.kernels.glove import words_of
 from stairs.models import glove
-from stairs.models.glove import WEIGHTS, GloVe, order
+from stairs.models.glove import WEIGHTS, GloVe, round_order
 from stairs.models.settings import GloVeConfig
 from stairs.text.batch import Batch
 
 BEGIN, END, UNKNOWN = 2, 3, 1
 RATE = 0.05
-ONE = Stretch(number=0, stretches=1, epoch=0, rate_from=RATE, rate_to=RATE, seed=0, threads=2, deterministic=True)
+ONE = CorpusSlice(number=0, slices=1, epoch=0, rate_from=RATE, rate_to=RATE, seed=0, threads=2, deterministic=True)
 
 
 def text(size=3000, words=60, seed=0):
@@ -74,7 +74,7 @@ def test_a_sweep_is_adagrad_on_the_readable_loss_pair_by_pair():
     model = made(ids)
     weights = {name: getattr(model, name).detach().double().requires_grad_() for name in WEIGHTS}
     squares = {name: torch.ones_like(weight) for name, weight in weights.items()}
-    for games in order(0, 0):
+    for games in round_order(0, 0):
         for a, b in games.tolist():
             cell = a * (a + 1) // 2 + b
             for pair in model.pairs[model.starts[cell] : model.starts[cell + 1]]:
@@ -88,7 +88,7 @@ def test_a_sweep_is_adagrad_on_the_readable_loss_pair_by_pair():
                         weight.data -= step / squares[name].sqrt()
                         squares[name] += step**2
     model.sweep(ONE)
-    for name, sums in zip(WEIGHTS, model.memory().values(), strict=True):
+    for name, sums in zip(WEIGHTS, model.optimizer_state().values(), strict=True):
         assert torch.allclose(getattr(model, name).double(), weights[name], atol=1e-4), name
         assert torch.allclose(sums.double(), squares[name], atol=1e-3), name
 
@@ -105,9 +105,9 @@ def test_the_readable_loss_counts_what_the_kernel_counts():
 
 def test_a_rate_of_zero_changes_nothing():
     model = made(text())
-    before = {name: tensor.clone() for name, tensor in {**model.tensors(), **model.memory()}.items()}
+    before = {name: tensor.clone() for name, tensor in {**model.tensors(), **model.optimizer_state()}.items()}
     model.sweep(dataclasses.replace(ONE, rate_from=0.0, rate_to=0.0))
-    assert all(torch.equal(tensor, before[name]) for name, tensor in {**model.tensors(), **model.memory()}.items())
+    assert all(torch.equal(tensor, before[name]) for name, tensor in {**model.tensors(), **model.optimizer_state()}.items())
 
 
 def test_any_number_of_threads_gives_the_same_bits():
@@ -121,11 +121,11 @@ def test_stretches_and_workers_share_the_pairs_of_an_epoch():
     ids = text(5000)
     whole, parts = made(ids), made(ids)
     once = whole.sweep(ONE)
-    several = [parts.sweep(dataclasses.replace(ONE, number=number, stretches=7)) for number in range(7)]
+    several = [parts.sweep(dataclasses.replace(ONE, number=number, slices=7)) for number in range(7)]
     assert sum(loss for loss, _, _ in several) == pytest.approx(once[0]) and sum(pairs for _, pairs, _ in several) == once[1]
     assert all(torch.equal(a, b) for a, b in zip(whole.tensors().values(), parts.tensors().values(), strict=True))
     model = made(ids)
-    shared = [model.sweep(dataclasses.replace(ONE, number=number, stretches=3, rank=rank, world=2)) for number in range(3) for rank in range(2)]
+    shared = [model.sweep(dataclasses.replace(ONE, number=number, slices=3, rank=rank, world_size=2)) for number in range(3) for rank in range(2)]
     assert sum(pairs for _, pairs, _ in shared) == once[1]
     assert sum(words for _, _, words in shared) == pytest.approx(once[2], abs=6)
 
@@ -135,10 +135,10 @@ def test_judging_scales_the_counts_and_changes_nothing(monkeypatch):
     ids = text(8000)
     model = made(ids)
     before = {name: tensor.clone() for name, tensor in model.tensors().items()}
-    losses, pairs = model.judge(ids, 0)  # of the same size, so the loss is that of learning itself
+    losses, pairs = model.held_out_loss(ids, 0)  # of the same size, so the loss is that of learning itself
     total, made_pairs, _ = model.sweep(dataclasses.replace(ONE, rate_from=0.0, rate_to=0.0))
     assert losses.sum() == pytest.approx(total, rel=1e-5) and pairs.sum() == made_pairs and len(losses) == len(pairs) == 100
-    twice, _ = model.judge(np.concatenate([ids, ids]), 0)
+    twice, _ = model.held_out_loss(np.concatenate([ids, ids]), 0)
     assert twice.sum() == pytest.approx(total, rel=1e-3)  # every count doubled, and halved again
     assert all(torch.equal(tensor, before[name]) for name, tensor in model.tensors().items())
 
@@ -146,14 +146,14 @@ def test_judging_scales_the_counts_and_changes_nothing(monkeypatch):
 def test_a_held_out_text_is_judged_by_its_commonest_pairs():
     ids = text(8000)
     model = made(ids)
-    few, all_of_them = model.judge(ids, 0)[1].sum(), sum(1 if a == b else 2 for a, b in told(model) if a >= b)
+    few, all_of_them = model.held_out_loss(ids, 0)[1].sum(), sum(1 if a == b else 2 for a, b in told(model) if a >= b)
     assert len(model.pairs) > 1000 and 100 <= few < 300 < all_of_them
     least = sorted(told(model).values())[-int(few)]
     words, contexts = zip(*(pair for pair, count in told(model).items() if count >= least * (1 - 1e-6)), strict=True)
     counts = torch.tensor([told(model)[pair] for pair in zip(words, contexts, strict=True)])
     error = (model.vectors[list(words)] * model.contexts[list(contexts)]).sum(1) + model.biases[list(words)] + model.context_biases[list(contexts)]
     loss = ((counts / model.config.most).clamp(max=1) ** model.config.power * (error - counts.log()) ** 2).sum() / 2
-    assert float(loss.detach()) == pytest.approx(model.judge(ids, 0)[0].sum(), rel=1e-3)
+    assert float(loss.detach()) == pytest.approx(model.held_out_loss(ids, 0)[0].sum(), rel=1e-3)
 
 
 def test_it_learns_and_what_it_learns_holds_for_other_text():
@@ -164,7 +164,7 @@ def test_it_learns_and_what_it_learns_holds_for_other_text():
     untrained = GloVe(model.config)
     untrained.counts.copy_(model.counts)
     assert losses[-1] < losses[0] / 4
-    assert model.judge(held_out, 0)[0].sum() < untrained.judge(held_out, 0)[0].sum() / 2
+    assert model.held_out_loss(held_out, 0)[0].sum() < untrained.held_out_loss(held_out, 0)[0].sum() / 2
 
 
 def test_words_used_alike_become_alike():
@@ -177,7 +177,7 @@ def test_words_used_alike_become_alike():
     model.initialize(0)
     for epoch in range(10):
         model.sweep(dataclasses.replace(ONE, epoch=epoch))
-    vectors = model.vectors_of()[5:]
+    vectors = model.all_vectors()[5:]
     vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     cosines = vectors @ vectors.T
     same = np.arange(20)[:, None] // 10 == np.arange(20) // 10

@@ -31,13 +31,13 @@ def test_prompts_of_different_lengths_are_continued_as_if_alone(settings):
         for i, row in enumerate(rows):
             place = slice(0, len(row)) if right else slice(6 - len(row), 6)
             ids[i, place], real[i, place] = torch.tensor(row), True
-        logits, state = model.read(ids, real=real)
+        logits, state = model.prefill(ids, real=real)
         heard = [list(row) for row in rows]
         for word in (20, 21, 22):
             for i, row in enumerate(heard):
                 assert torch.allclose(logits[i], last_logits(model, row), atol=1e-5)
                 row.append(word + i)
-            logits, state = model.step(torch.tensor([word, word + 1, word + 2]), state)
+            logits, state = model.decode_step(torch.tensor([word, word + 1, word + 2]), state)
 
 
 @pytest.mark.parametrize("positions", ["learned", "sinusoidal", "rotary"])
@@ -55,7 +55,7 @@ def test_a_prompt_that_does_not_fit_is_refused_with_what_to_do():
     model = small()
     ids = torch.full((1, 13), 5)
     everything = torch.ones_like(ids, dtype=torch.bool)
-    for use in (lambda: model.read(ids), lambda: model.encode(Batch(ids, everything)), lambda: model.loss(Batch(ids, everything, ids))):
+    for use in (lambda: model.prefill(ids), lambda: model.encode(Batch(ids, everything)), lambda: model.loss(Batch(ids, everything, ids))):
         with pytest.raises(BadInput, match=r"GPT reads at most 12 tokens, got 13; shorten the text or train with --context 16"):
             use()
 
@@ -63,26 +63,26 @@ def test_a_prompt_that_does_not_fit_is_refused_with_what_to_do():
 def test_what_outgrows_the_context_goes_on_from_its_newer_half():
     model = small()
     row = [2, *range(5, 40)][:12]
-    _, state = model.read(torch.tensor([row]))
-    logits, state = model.step(torch.tensor([33]), state)
+    _, state = model.prefill(torch.tensor([row]))
+    logits, state = model.decode_step(torch.tensor([33]), state)
     assert torch.allclose(logits[0], last_logits(model, [*row[-6:], 33]), atol=1e-5)
     for word in range(5, 30):
-        logits, state = model.step(torch.tensor([word]), state)
+        logits, state = model.decode_step(torch.tensor([word]), state)
     assert torch.isfinite(logits).all() and state.length <= 12
 
 
 def test_a_full_prompt_can_follow_another():
     model = small()
     row = [2, *range(5, 16)]
-    _, state = model.read(torch.tensor([[2, 5, 6]]))
-    logits, _ = model.read(torch.tensor([row]), state)
+    _, state = model.prefill(torch.tensor([[2, 5, 6]]))
+    logits, _ = model.prefill(torch.tensor([row]), state)
     assert torch.allclose(logits[0], last_logits(model, row), atol=1e-5)
 
 
 def test_loss_needs_no_table_of_all_logits(monkeypatch):
     """Only what is asked reaches the output layer."""
-    rows, real = [], base.total_surprise
-    monkeypatch.setattr(base, "total_surprise", lambda hidden, *others: rows.append(len(hidden)) or real(hidden, *others))
+    rows, real = [], base.linear_cross_entropy
+    monkeypatch.setattr(base, "linear_cross_entropy", lambda hidden, *others: rows.append(len(hidden)) or real(hidden, *others))
     model = small()
     batch = next_token_batch([[5, 6, 7, 8]], 2, 3, 0)
     targets = torch.full_like(batch.targets, -100)
@@ -125,13 +125,13 @@ def test_prepared_for_inference_it_says_the_same(settings, rows):
     model = small(**settings)
     prompt = torch.randint(5, 40, (rows, 4))
     for precision, within in (("fp32", 1e-5), ("bf16", 0.05)):
-        fast = model.prepared_for_inference(precision)
-        expected, state = model.read(prompt)
+        fast = model.for_inference(precision)
+        expected, state = model.prefill(prompt)
         logits, fast_state = fast.read(prompt)
         for word in range(5, 12):
             assert logits.dtype == torch.float32 and torch.allclose(logits, expected, atol=within)
-            expected, state = model.step(torch.full((rows,), word), state)
-            logits, fast_state = fast.step(torch.full((rows,), word), fast_state)
+            expected, state = model.decode_step(torch.full((rows,), word), state)
+            logits, fast_state = fast.decode_step(torch.full((rows,), word), fast_state)
         batch = next_token_batch([[5, 6, 7]], 2, 3, 0)
         assert torch.allclose(fast.log_likelihood(batch).float(), model.log_likelihood(batch), atol=within)
 
@@ -139,8 +139,8 @@ def test_prepared_for_inference_it_says_the_same(settings, rows):
 def test_the_prepared_copy_leaves_the_model_as_it_was():
     model = small()
     before = {name: tensor.clone() for name, tensor in model.tensors().items()}
-    fast = model.prepared_for_inference("bf16")
-    model.prepared_for_inference("fp32").read(torch.tensor([[2, 5]]))
+    fast = model.for_inference("bf16")
+    model.for_inference("fp32").read(torch.tensor([[2, 5]]))
     assert all(torch.equal(before[name], tensor) and tensor.dtype == torch.float32 for name, tensor in model.tensors().items())
     assert all(parameter.requires_grad for parameter in model.parameters()) and not any(p.requires_grad for p in fast.parameters())
 
@@ -148,4 +148,4 @@ def test_the_prepared_copy_leaves_the_model_as_it_was():
 def test_logits_may_be_changed_by_who_gets_them():
     logits, state = small().read(torch.tensor([[2, 5]]))
     logits[0, 3] = -torch.inf
-    assert not logits.requires_grad and torch.isfinite(small().step(torch.tensor([6]), state)[0]).all()
+    assert not logits.requires_grad and torch.isfinite(small().decode_step(torch.tensor([6]), state)[0]).all()

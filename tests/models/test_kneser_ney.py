@@ -88,7 +88,7 @@ class ByHand:
 
 def model_of(sentences, order, prune=(0,), vocab_size=17):
     model = NGram(NGramConfig(vocab_size, BEGIN, END, UNKNOWN, order, prune))
-    model.learn(stream(sentences))
+    model.count(stream(sentences))
     return model
 
 

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from stairs.models import MODELS
-from stairs.models.settings import configured
+from stairs.models.settings import make_config
 from stairs.tasks import TASKS
 from stairs.tasks.parts.adapt import adaptation_task
 from stairs.tasks.parts.stream import token_counts
@@ -33,7 +33,7 @@ def shards(tmp_path_factory):
 
 
 def task_of(name, tokenizer):
-    return TASKS[MODELS[name].pretrains_with](MODELS[name](configured(name, tokenizer.roles, **SMALL[name])), tokenizer)
+    return TASKS[MODELS[name].pretrains_with](MODELS[name](make_config(name, tokenizer.roles, **SMALL[name])), tokenizer)
 
 
 def shares(counts):
@@ -72,7 +72,7 @@ def test_an_untrained_model_knows_how_frequent_tokens_are(shards, name):
 def test_pairs_count_what_is_translated_into():
     pairs = [Translation("one two", "eins zwei"), Translation("two", "zwei")]
     tokenizer = Tokenizer.train(TokenizerSpec("words"), lambda: [[pair.source, pair.target] for pair in pairs])
-    task = TASKS["translate"](MODELS["transformer"](configured("transformer", tokenizer.roles, width=16, heads=2, layers=1)), tokenizer)
+    task = TASKS["translate"](MODELS["transformer"](make_config("transformer", tokenizer.roles, width=16, heads=2, layers=1)), tokenizer)
     counts = task.target_counts(task.examples(LabelledSplits(pairs, pairs)))
     assert {tokenizer.token(i): int(n) for i, n in enumerate(counts) if n} == {"[SEP]": 2, "eins": 1, "zwei": 2}
 
@@ -86,7 +86,7 @@ def test_weights_that_are_kept_stay_as_they_are(shards):
 
 def test_norms_after_the_sum_leave_the_weights_as_the_paper_has_them():
     for name in ("gpt", "transformer"):
-        model = MODELS[name](configured(name, {"vocab_size": 20}, width=16, heads=2, layers=1, norm_first=False))
+        model = MODELS[name](make_config(name, {"vocab_size": 20}, width=16, heads=2, layers=1, norm_first=False))
         before = [weight.clone() for weight in model.parameters()]
         model.start_at_unigram(torch.arange(20.0).neg().log_softmax(0))
         assert all(torch.equal(a, b) for a, b in zip(before, model.parameters(), strict=True))

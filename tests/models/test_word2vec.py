@@ -5,9 +5,9 @@ import pytest
 import torch
 
 from stairs.errors import BadInput
-from stairs.fast.corpus_slice import Stretch
-from stairs.kernels.sampling import STEP, below, draw, scrambled, stream
-from stairs.kernels.word2vec import ANOTHER, BORDER, far_apart, neighbours, with_neighbours
+from stairs.fast.corpus_slice import CorpusSlice
+from stairs.kernels.sampling import STEP, below, draw, scramble, stream
+from stairs.kernels.word2vec import ANOTHER, BORDER, centres_with_neighbours, interleave_halves, neighbours
 from stairs.models.settings import Word2VecConfig
 from stairs.models.word2vec import CBOW, SkipGram
 from stairs.text.batch import Batch
@@ -29,7 +29,7 @@ def small(kind, **settings):
 
 def stretch(rate=0.0, **changed):
     usual = {"number": 0, "stretches": 1, "epoch": 0, "rate_from": rate, "rate_to": rate, "seed": 3, "threads": 1, "deterministic": True}
-    return Stretch(**{**usual, **changed})
+    return CorpusSlice(**{**usual, **changed})
 
 
 def drawn_by_the_kernel(model, ids, seed):
@@ -46,10 +46,10 @@ def drawn_by_the_kernel(model, ids, seed):
         shared[0, i, 0] = negatives(table, bits, k)
         others = [j for j in range(*neighbours(words, i, int(reach[0, i]))) if j != i]
         for pair in range(0, len(others), 2):
-            bits = np.uint64(scrambled(bits))
+            bits = np.uint64(scramble(bits))
             own[0, i, others[pair : pair + 2]] = negatives(table, bits, k)
     if model.name == "cbow":  # two centres share the negatives of the first
-        centres = far_apart(with_neighbours(words))
+        centres = interleave_halves(centres_with_neighbours(words))
         for one, other in zip(centres[::2], centres[1::2], strict=False):
             shared[0, other] = shared[0, one]
     return reach, own if model.config.characters and model.name == "skipgram" else shared
@@ -57,7 +57,7 @@ def drawn_by_the_kernel(model, ids, seed):
 
 def negatives(table, bits, k):
     with np.errstate(over="ignore"):
-        return torch.tensor([draw(table, np.uint64(scrambled(bits + np.uint64(n) * STEP))) for n in range(1, k + 1)])
+        return torch.tensor([draw(table, np.uint64(scramble(bits + np.uint64(n) * STEP))) for n in range(1, k + 1)])
 
 
 @pytest.mark.parametrize("characters", ["", "2-3"])
@@ -97,7 +97,7 @@ def trained(kind, epochs=2, threads=1, deterministic=True, rate=0.05, **settings
     model.prepare(ids, WORDS, 0)
     for epoch in range(epochs):
         for number in range(3):
-            model.sweep(stretch(rate, number=number, stretches=3, epoch=epoch, threads=threads, deterministic=deterministic))
+            model.sweep(stretch(rate, number=number, slices=3, epoch=epoch, threads=threads, deterministic=deterministic))
     return model
 
 
@@ -105,16 +105,16 @@ def trained(kind, epochs=2, threads=1, deterministic=True, rate=0.05, **settings
 @pytest.mark.parametrize("kind", [CBOW, SkipGram])
 def test_words_of_one_topic_become_alike(kind, settings):
     model = trained(kind, **settings)
-    vectors = model.vectors_of()
+    vectors = model.all_vectors()
     vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
     cosines = vectors @ vectors.T
     first, second = slice(5, 15), slice(15, 25)
     assert min(cosines[first, first].min(), cosines[second, second].min()) > cosines[first, second].max() + 0.3
-    nats, pairs = model.judge(text_of_two_topics(8000, seed=1), 0)
+    nats, pairs = model.held_out_loss(text_of_two_topics(8000, seed=1), 0)
     fresh = kind(model.config)
     fresh.counts.copy_(model.counts)
-    fresh.spell(WORDS)
-    before, _ = fresh.judge(text_of_two_topics(8000, seed=1), 0)
+    fresh.set_vocabulary(WORDS)
+    before, _ = fresh.held_out_loss(text_of_two_topics(8000, seed=1), 0)
     assert len(nats) == len(pairs) == 100 and nats.sum() < 0.9 * before.sum()
 
 
@@ -128,7 +128,7 @@ def test_deterministic_gives_the_same_bits_with_any_number_of_threads(kind, char
 @pytest.mark.parametrize("kind", [CBOW, SkipGram])
 def test_two_threads_learn_as_well_as_one(kind):
     held_out = text_of_two_topics(8000, seed=1)
-    one, two = (trained(kind, threads=threads, deterministic=False).judge(held_out, 0)[0].sum() for threads in (1, 2))
+    one, two = (trained(kind, threads=threads, deterministic=False).held_out_loss(held_out, 0)[0].sum() for threads in (1, 2))
     assert two == pytest.approx(one, rel=0.03)
 
 
@@ -138,10 +138,10 @@ def test_stretches_join_without_a_seam():
     for model in (whole, parts):
         model.prepare(ids, WORDS, 0)
     found = [whole.sweep(stretch())]
-    found += [tuple(map(sum, zip(*(parts.sweep(stretch(number=number, stretches=4)) for number in range(4)), strict=True)))]
+    found += [tuple(map(sum, zip(*(parts.sweep(stretch(number=number, slices=4)) for number in range(4)), strict=True)))]
     assert found[0][2] == found[1][2] == (ids >= 5).sum()
     assert found[0][:2] == pytest.approx(found[1][:2], rel=0.01)  # windows are drawn anew where a chunk begins
-    shares = [parts.sweep(stretch(rank=rank, world=2)) for rank in range(2)]
+    shares = [parts.sweep(stretch(rank=rank, world_size=2)) for rank in range(2)]
     assert sum(words for _, _, words in shares) == found[0][2] and all(words > 5000 for _, _, words in shares)
 
 
@@ -149,43 +149,43 @@ def test_stretches_join_without_a_seam():
 def test_judging_changes_nothing_and_repeats_itself(kind):
     model = trained(kind, epochs=1)
     before = {name: tensor.clone() for name, tensor in model.tensors().items()}
-    nats, pairs = model.judge(text_of_two_topics(4000, seed=2), 0)
-    again, _ = model.judge(text_of_two_topics(4000, seed=2), 0)
+    nats, pairs = model.held_out_loss(text_of_two_topics(4000, seed=2), 0)
+    again, _ = model.held_out_loss(text_of_two_topics(4000, seed=2), 0)
     assert np.array_equal(nats, again) and pairs.sum() > 0
     assert all(torch.equal(tensor, before[name]) for name, tensor in model.tensors().items())
     loaded = kind(model.config)
     loaded.restore(before)
-    assert np.array_equal(loaded.judge(text_of_two_topics(4000, seed=2), 0)[0], nats)
+    assert np.array_equal(loaded.held_out_loss(text_of_two_topics(4000, seed=2), 0)[0], nats)
 
 
 def test_no_pair_no_loss():
     model = small(SkipGram)
     model.prepare(np.array([7, 3, 1, 2], np.uint16), WORDS, 0)
     assert model.sweep(stretch(0.1)) == (0.0, 0, 2)
-    nats, pairs = model.judge(np.zeros(0, np.uint16), 0)
+    nats, pairs = model.held_out_loss(np.zeros(0, np.uint16), 0)
     assert nats.sum() == pairs.sum() == 0
 
 
 def test_an_unseen_word_is_made_of_its_characters():
     model = trained(SkipGram, characters="3-6", buckets=5000)
-    likes = model.vectors_of()
+    likes = model.all_vectors()
 
     def leaning(word):
         """How much nearer it is to the first topic than to the second."""
-        cosines = likes @ model.unseen(word) / np.maximum(np.linalg.norm(likes, axis=1), 1e-9)
+        cosines = likes @ model.oov_vector(word) / np.maximum(np.linalg.norm(likes, axis=1), 1e-9)
         return cosines[5:15].mean() - cosines[15:25].mean()
 
     assert leaning("word7wo") > leaning("word17wo") + 0.1
-    assert trained(SkipGram, epochs=1).unseen("word3") is None
+    assert trained(SkipGram, epochs=1).oov_vector("word3") is None
 
 
 def test_the_vector_of_a_word_with_characters_is_the_mean_of_its_parts():
     model = small(CBOW, characters="3-4", buckets=1000)
-    model.spell(WORDS)
-    grams = model.parts[int(model.first[7]) + 1 : int(model.first[8])] - VOCABULARY
+    model.set_vocabulary(WORDS)
+    grams = model.subword_ids[int(model.subword_starts[7]) + 1 : int(model.subword_starts[8])] - VOCABULARY
     expected = torch.cat([model.vectors[7][None], model.grams[grams.long()]]).mean(0)
     assert len(grams) > 3 and torch.allclose(model.compose(torch.tensor([[6, 7]]))[0, 1], expected, atol=1e-6)
-    assert np.allclose(model.vectors_of()[7], expected.detach(), atol=1e-6)
+    assert np.allclose(model.all_vectors()[7], expected.detach(), atol=1e-6)
 
 
 def test_moving_on_after_the_weights_were_replaced():

@@ -46,8 +46,8 @@ def model_of(step, tokenizer, **settings):
 
 
 def as_run(task, place="run"):
-    with Run(Path(place)).writing({"format": FORMAT, **task.describe(), "seed": 0, "data": {}, "versions": versions()}):
-        Run(Path(place)).keep(task)
+    with Run(Path(place)).open_for_writing({"format": FORMAT, **task.describe(), "seed": 0, "data": {}, "versions": versions()}):
+        Run(Path(place)).save_model(task)
     return task
 
 

@@ -47,7 +47,7 @@ def same_neighbours(task, peer, words=WORDS[::37]):
 @pytest.mark.parametrize(("kind", "options"), [("word2vec", {}), ("word2vec-binary", {"binary": True}), ("glove", {"no_header": True})])
 def test_gensim_reads_ours(tmp_path, vectors, keyed, kind, options):
     task = WordVectors(*vector_writer.adopted(Read(WORDS, vectors, "")))
-    vector_writer.write(task.tokenizer.vocabulary, task.model.vectors_of(), str(tmp_path / "v"), kind)
+    vector_writer.write(task.tokenizer.vocabulary, task.model.all_vectors(), str(tmp_path / "v"), kind)
     again = type(keyed).load_word2vec_format(str(tmp_path / "v"), **options)
     assert again.index_to_key == WORDS and np.array_equal(again.vectors, vectors)
     same_neighbours(task, again)

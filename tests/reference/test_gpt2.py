@@ -44,5 +44,5 @@ def test_greedy_text_is_equal(pair):
     said = []
     for _ in range(40):
         said.append(logits.argmax(-1))
-        logits, state = ours.step(said[-1], state)
+        logits, state = ours.decode_step(said[-1], state)
     assert torch.stack(said, 1).tolist() == expected.tolist()

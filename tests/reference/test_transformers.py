@@ -93,7 +93,7 @@ def test_pretraining_both_ways(bert_folder, tmp_path):
     for again in (theirs, written(task, tmp_path / "again", "AutoModelForPreTraining")):
         expected = again(**given)
         assert near(task.model.predict(batch)[batch.real], expected.prediction_logits[batch.real])
-        assert near(task.model.judged(task.model.encode(batch)), expected.seq_relationship_logits)
+        assert near(task.model.next_sentence_logits(task.model.encode(batch)), expected.seq_relationship_logits)
 
 
 def written(task, folder, kind):

@@ -6,7 +6,7 @@ import pytest
 from stairs import machine
 from stairs.errors import BadInput
 from stairs.search import nearest
-from stairs.search.nearest import PATIENCE, Nearest
+from stairs.search.nearest import PATIENCE, NearestNeighbours
 
 
 @pytest.fixture(params=["bf16", "fp32"], autouse=True)
@@ -37,7 +37,7 @@ def test_one_by_one_and_together_they_are_those_of_a_full_sort(top):
     vectors = clustered()
     queries = np.concatenate([vectors[:60], clustered(60, seed=1)])
     rows, cosines = sorted_by_hand(vectors, queries, top)
-    few, many = Nearest(vectors), Nearest(vectors)
+    few, many = NearestNeighbours(vectors), NearestNeighbours(vectors)
     single = [few.nearest(query[None], top) for query in queries]  # the first ones without the copy, the others with it
     assert few.copy is not None and many.copy is None
     assert np.array_equal(np.concatenate([found for found, _ in single]), rows)
@@ -48,19 +48,19 @@ def test_one_by_one_and_together_they_are_those_of_a_full_sort(top):
 
 def test_blocks_change_nothing(monkeypatch):
     vectors = clustered(500)
-    whole = Nearest(vectors).nearest(vectors[:100], 7)[0]
+    whole = NearestNeighbours(vectors).nearest(vectors[:100], 7)[0]
     monkeypatch.setattr(nearest, "QUERIES", 9)
     monkeypatch.setattr(nearest, "ROWS", 37)
-    assert np.array_equal(Nearest(vectors).nearest(vectors[:100], 7)[0], whole)
+    assert np.array_equal(NearestNeighbours(vectors).nearest(vectors[:100], 7)[0], whole)
 
 
 def test_of_hundreds_of_equals_the_first_rows_come_first():
     vectors = np.concatenate([clustered(50), np.tile(clustered(1, seed=5), (400, 1)), np.zeros((3, 20), np.float32)])
     queries = np.repeat(vectors[100:101], PATIENCE + 1, 0)
-    rows, cosines = Nearest(vectors).nearest(queries, 12)
+    rows, cosines = NearestNeighbours(vectors).nearest(queries, 12)
     assert np.array_equal(rows, np.tile(np.arange(50, 62), (len(queries), 1)))
     assert np.allclose(cosines, 1)
-    assert np.array_equal(Nearest(vectors).nearest(queries[:1], 12)[0], rows[:1])
+    assert np.array_equal(NearestNeighbours(vectors).nearest(queries[:1], 12)[0], rows[:1])
 
 
 def test_differences_smaller_than_the_rounding_are_kept_in_order():
@@ -70,17 +70,17 @@ def test_differences_smaller_than_the_rounding_are_kept_in_order():
     vectors = (np.cos(angles)[:, None] * direction + np.sin(angles)[:, None] * aside).astype(np.float32)
     queries = np.tile(direction, (PATIENCE + 1, 1))
     expected = sorted_by_hand(vectors, queries[:1], 20)[0]
-    assert np.array_equal(Nearest(vectors).nearest(queries, 20)[0], np.tile(expected, (len(queries), 1)))
+    assert np.array_equal(NearestNeighbours(vectors).nearest(queries, 20)[0], np.tile(expected, (len(queries), 1)))
 
 
 def test_few_rows_and_rows_of_zeros():
     vectors = np.array([[0, 0], [1, 0], [0, 2]], np.float32)
-    rows, cosines = Nearest(vectors).nearest(np.array([[3.0, 0]]), 10)
+    rows, cosines = NearestNeighbours(vectors).nearest(np.array([[3.0, 0]]), 10)
     assert rows.tolist() == [[1, 0, 2]] and cosines.tolist() == [[1, 0, 0]]
-    assert Nearest(vectors).nearest(np.zeros((1, 2)), 2)[1].tolist() == [[0, 0]]
-    assert Nearest(vectors).nearest(np.zeros((0, 2)), 2)[0].shape == (0, 2)
+    assert NearestNeighbours(vectors).nearest(np.zeros((1, 2)), 2)[1].tolist() == [[0, 0]]
+    assert NearestNeighbours(vectors).nearest(np.zeros((0, 2)), 2)[0].shape == (0, 2)
 
 
 def test_another_width_is_refused():
     with pytest.raises(BadInput, match="width 3 came where these have width 2"):
-        Nearest(np.ones((4, 2), np.float32)).nearest(np.ones((1, 3)), 1)
+        NearestNeighbours(np.ones((4, 2), np.float32)).nearest(np.ones((1, 3)), 1)

@@ -36,7 +36,7 @@ from stairs import progress
 from stairs.errors import StairsError
 from stairs.machine import has_bf16
 from stairs.models.settings import CONFIGS
-from stairs.models.transfer_options import Transfer
+from stairs.models.transfer_options import TransferOptions
 from stairs.tasks.parts.supervised import LabelledSplits
 from stairs.text.corpus.corpus import Corpus
 from stairs.text.examples import Pair, Span, Tagged, Text, Translation
@@ -304,7 +304,7 @@ def run(only: list[str]) -> dict:
         examples = labelled(example_kind)
         encoder = stairs.load(SCRATCH / begin)
         learner = stairs.TASKS[kind]
-        task = learner(encoder.model, encoder.tokenizer, Transfer(**transfer), **learner.settings_from(examples[20:]))
+        task = learner(encoder.model, encoder.tokenizer, TransferOptions(**transfer), **learner.settings_from(examples[20:]))
         task, before, losses = trained(name, task, LabelledSplits(examples[20:], examples[:10], test=examples[10:20]), LABELLED)
         found[name] = line(name, task, before, losses, "labels", [task.evaluate(examples[:20])])
     examples = labelled("classify")
@@ -354,7 +354,7 @@ def main() -> int:
     parser.add_argument("--write", action="store_true", help="write safety_net.json for this kind of processor")
     parser.add_argument("--only", nargs="+", default=[], help="some of the lines, by name")
     given = parser.parse_args()
-    progress.shown = False
+    progress.bars_enabled = False
     try:
         found = run(given.only)
     finally:

@@ -37,7 +37,7 @@ def counted(folder):
     (folder / "world.txt").write_text("\n\n".join(SENTENCES), "utf-8")
     shards = build(Corpus([folder / "world.txt"]), TokenizerSpec("words"), cache=folder)
     model = NGram(NGramConfig(shards.tokenizer.vocab_size))
-    model.learn(shards.ids("train"))
+    model.count(shards.ids("train"))
     return NextToken(model, shards.tokenizer)
 
 

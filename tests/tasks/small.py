@@ -7,7 +7,7 @@ import torch
 
 from stairs.models import MODELS
 from stairs.models.settings import CONFIGS
-from stairs.models.transfer_options import Transfer
+from stairs.models.transfer_options import TransferOptions
 from stairs.tasks import TASKS
 from stairs.text.examples import Pair, Span, Tagged, Text
 
@@ -64,4 +64,4 @@ def encoder(step, tokenizer):
 
 def new_task(example_kind, model, tokenizer, train, **transfer):
     kind = TASKS[{"span": "find-span"}.get(example_kind, example_kind)]
-    return kind(model, tokenizer, Transfer(**transfer), **kind.settings_from(train))
+    return kind(model, tokenizer, TransferOptions(**transfer), **kind.settings_from(train))

@@ -54,5 +54,5 @@ def test_the_weights_are_kept_until_it_learns(tokenizer):
 
 
 def test_vectors_alone_cannot(tokenizer):
-    with pytest.raises(Unsupported, match="skipgram cannot go on learning from single texts"):
+    with pytest.raises(Unsupported, match="skipgram cannot learn more from single texts"):
         adaptation_task(WordVectors(encoder("skipgram", tokenizer), tokenizer))

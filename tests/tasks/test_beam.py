@@ -29,7 +29,7 @@ def model_of(name, vocabulary=12, sharp=6.0):
     model = MODELS[name](CONFIGS[name](vocab_size=vocabulary, **SMALL[name])).eval()
     if model.learns_by == "counting":
         random = np.random.default_rng(0)
-        model.learn(np.concatenate([np.append(random.integers(5, vocabulary, 6), STOP) for _ in range(50)]).astype(np.uint16))
+        model.count(np.concatenate([np.append(random.integers(5, vocabulary, 6), STOP) for _ in range(50)]).astype(np.uint16))
     else:  # new weights make all words almost equally likely, and a search needs something to find
         with torch.no_grad():
             for weight in model.parameters():
@@ -42,7 +42,7 @@ def opened(model, rows, numbers=range(3)):
     if model.pretrains_with != "translate":
         return None
     with torch.no_grad():
-        return model.opened(Batch(*padded([SOURCES[n] for n in numbers], 0)), rows)
+        return model.initial_state(Batch(*padded([SOURCES[n] for n in numbers], 0)), rows)
 
 
 def search(model, rows=4, numbers=range(3), **options):
@@ -79,7 +79,7 @@ def log_probability(model, source, said, ended):
     total = 0.0
     for position, word in enumerate([*said, STOP] if ended else said):
         read = torch.tensor([[BEGIN, *said[:position]]])
-        logits, _ = model.read(read, opened(model, 1, [source]))
+        logits, _ = model.prefill(read, opened(model, 1, [source]))
         logits[:, FORBIDDEN] = -torch.inf
         total += float(logits[0].double().log_softmax(-1)[word])
     return total

@@ -6,7 +6,7 @@ import torch
 from small import FOOD, SENTENCES, WEATHER, encoder
 
 from stairs.errors import BadInput
-from stairs.models.transfer_options import Transfer
+from stairs.models.transfer_options import TransferOptions
 from stairs.tasks import BiEncoder, Encode
 from stairs.tasks.baseline_comparison import cosine_correlation
 from stairs.tasks.bi_encoder import Cosine
@@ -28,7 +28,7 @@ def tokenizer():
 
 def new_task(tokenizer, step="bert", **transfer):
     torch.manual_seed(0)
-    return BiEncoder(encoder(step, tokenizer), tokenizer, Transfer(**transfer), **BiEncoder.settings_from(PAIRS))
+    return BiEncoder(encoder(step, tokenizer), tokenizer, TransferOptions(**transfer), **BiEncoder.settings_from(PAIRS))
 
 
 def test_it_learns_and_its_vectors_are_those_of_the_tuned_encoder(tokenizer, tmp_path):

@@ -17,7 +17,7 @@ def model_of(name):
     model = MODELS[name](CONFIGS[name](vocab_size=20, **SMALL[name])).eval()
     if model.learns_by == "counting":
         random = np.random.default_rng(0)
-        model.learn(np.concatenate([np.append(random.integers(5, 20, 6), STOP) for _ in range(50)]).astype(np.uint16))
+        model.count(np.concatenate([np.append(random.integers(5, 20, 6), STOP) for _ in range(50)]).astype(np.uint16))
     return model
 
 

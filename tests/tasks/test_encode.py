@@ -64,7 +64,7 @@ def test_batches_hold_every_text_once():
 
 
 def test_long_texts_are_cut_and_that_is_said(task, capsys, monkeypatch):
-    monkeypatch.setattr("stairs.progress.talkative", True)
+    monkeypatch.setattr("stairs.progress.messages_enabled", True)
     long = " ".join(WORDS * 9)
     assert np.allclose(task.vectors([long]), task.vectors([long + " zebra"]))
     assert "longer than 30 tokens" in capsys.readouterr().err

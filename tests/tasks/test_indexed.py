@@ -8,7 +8,7 @@ from stairs.errors import BadInput, Unsupported
 from stairs.tasks import Encode, NextToken, Sense, Similar, WordVectors
 from stairs.text.examples import Pair, Sensed
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
-from stairs.training.one_pass import learn_at_once
+from stairs.training.one_pass import fit_once
 from stairs.training.run import load
 
 BANKS = [("money in the bank today", "bank%1"), ("the bank of the river", "bank%2")]
@@ -30,7 +30,7 @@ def sensed(text, sense):
 
 
 def test_the_nearest_text_is_the_text_itself(bert, tmp_path):
-    learn_at_once(tmp_path / "run", {"seed": 0}, lambda: Similar(bert, SENTENCES[:40]), lambda task: {"texts": 40})
+    fit_once(tmp_path / "run", {"seed": 0}, lambda: Similar(bert, SENTENCES[:40]), lambda task: {"texts": 40})
     task = load(tmp_path / "run")
     found = task.answer(SENTENCES[7], top=3)["near"]
     assert len(found) == 3 and found[0]["text"] == SENTENCES[7] and found[0]["cosine"] == pytest.approx(1, abs=1e-5)
@@ -52,7 +52,7 @@ def test_senses_are_told_by_their_neighbours(step, tokenizer, tmp_path):
     cutter = tokenizer if step != "skipgram" else Tokenizer.train(TokenizerSpec("words"), lambda: [[*SENTENCES, *(text for text, _ in BANKS)]])
     whole = {"bert": Encode, "gpt": NextToken, "skipgram": WordVectors}[step](encoder(step, cutter), cutter)
     train = [sensed(*pair) for pair in BANKS]
-    learn_at_once(tmp_path / "run", {"seed": 0}, lambda: Sense.train(train, whole), lambda task: task.evaluate(train))
+    fit_once(tmp_path / "run", {"seed": 0}, lambda: Sense.train(train, whole), lambda task: task.evaluate(train))
     task = load(tmp_path / "run")
     measured = task.evaluate(train)
     assert measured["words"] == measured["known_words"] == 2 and measured["most_frequent_f1"]["value"] == 0.5

@@ -10,7 +10,7 @@ from small import SENTENCES, encoder, examples, new_task
 from stairs.commands.tune import mixes
 from stairs.errors import BadInput, Unsupported
 from stairs.formats.huggingface.task_heads import head_of
-from stairs.models.transfer_options import Transfer
+from stairs.models.transfer_options import TransferOptions
 from stairs.tasks import TASKS, Sense
 from stairs.tasks.parts.layer_mix import FeatureExtractor, ScalarMix, select_layers
 from stairs.tasks.parts.supervised import LabelledSplits
@@ -19,7 +19,7 @@ from stairs.text.batch import Batch
 from stairs.text.examples import Sensed
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 from stairs.training.fit import fit
-from stairs.training.gradients import Gradients
+from stairs.training.gradients import GradientUpdater
 from stairs.training.options import TrainingOptions
 from stairs.training.run import load
 
@@ -38,7 +38,7 @@ def elmo(words):
 
 def test_a_mix_begins_as_the_mean_and_is_scaled_as_a_whole():
     layers = torch.randn(2, 5, 3, 4)
-    mix = ScalarMix(3, Transfer())
+    mix = ScalarMix(3, TransferOptions())
     assert torch.allclose(mix(layers), layers.mean(2), atol=1e-6)
     with torch.no_grad():
         mix.s.copy_(torch.tensor([0.0, 50.0, 0.0]))
@@ -88,12 +88,12 @@ def test_layers_that_are_kept_and_layers_computed_anew_teach_the_same(transfer, 
 def only_the_first_layer_tells(model):
     """Its other layers become noise, the same one for the same text."""
 
-    def layers_of(batch):
-        first, *others = type(model).layers_of(model, batch)
+    def hidden_states(batch):
+        first, *others = type(model).hidden_states(model, batch)
         seeds = [torch.Generator().manual_seed(int(ids.sum())) for ids in batch.ids * batch.real]
         return [first, *(torch.stack([torch.randn(layer.shape[1:], generator=seed) for seed in seeds]) * 10 for layer in others)]
 
-    model.layers_of = layers_of
+    model.hidden_states = hidden_states
     return model
 
 
@@ -144,7 +144,7 @@ def test_a_reader_of_words_with_the_vectors_at_any_place(place, example_kind, wo
     train = examples(example_kind)
     kind = TASKS[example_kind]
     known = ["soup", "rain", "Rome"]
-    transfer = Transfer(transfer="frozen", place=place, reader=8, word_width=5)
+    transfer = TransferOptions(transfer="frozen", place=place, reader=8, word_width=5)
     task = kind(encoder("elmo", words), words, transfer, **kind.settings_from(train), words=known)
     task.word_vectors = np.arange(20, dtype=np.float32).reshape(4, 5)
     task.start(0)
@@ -162,14 +162,14 @@ def test_an_interrupted_mix_ends_with_the_same_bits(words, tmp_path, monkeypatch
         task = new_task("tag", encoder("elmo", words), words, train, transfer="features", whitened=True)
         fit(task, LabelledSplits(train[:40], train[40:]), tmp_path / out, options)
 
-    def interrupted(self, turn, wishes=0, update=Gradients.update):
+    def interrupted(self, turn, wishes=0, update=GradientUpdater.update):
         if turn.step == 5:
             raise KeyboardInterrupt
         return update(self, turn, wishes)
 
     learn("whole")
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-        patched.setattr(Gradients, "update", interrupted)
+        patched.setattr(GradientUpdater, "update", interrupted)
         learn("parts")
     learn("parts")
     whole, parts = (load(tmp_path / out).head.state_dict() for out in ("whole", "parts"))
@@ -200,7 +200,7 @@ def test_without_the_vectors_their_encoder_does_not_matter(elmo, words):
     found = []
     for seed in (1, 2):
         elmo.model.initialize(seed)
-        reading = FeatureExtractor(elmo.model, Transfer(place="none", reader=8), ["soup"], elmo.tokenizer.token)
+        reading = FeatureExtractor(elmo.model, TransferOptions(place="none", reader=8), ["soup"], elmo.tokenizer.token)
         torch.manual_seed(0)
         for weight in reading.parameters():
             torch.nn.init.normal_(weight)

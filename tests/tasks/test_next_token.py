@@ -27,7 +27,7 @@ def shards(tmp_path_factory):
 @pytest.fixture(scope="module")
 def task(shards):
     model = NGram(NGramConfig(shards.tokenizer.vocab_size))
-    model.learn(shards.ids("train"))
+    model.count(shards.ids("train"))
     return NextToken(model, shards.tokenizer)
 
 
@@ -83,7 +83,7 @@ def test_bits_per_character_of_other_tokenizers_is_of_the_same_characters(shards
     for kind in ("words", "characters", "byte-bpe"):
         cut = build(Corpus([text]), TokenizerSpec(kind), cache=tmp_path)
         model = NGram(NGramConfig(cut.tokenizer.vocab_size, order=4))
-        model.learn(cut.ids("train"))
+        model.count(cut.ids("train"))
         measured.append(NextToken(model, cut.tokenizer).evaluate_split(cut))
     assert len({found["characters"] for found in measured}) == 1
     assert all(np.isfinite(found["bits_per_character"]["value"]) for found in measured)

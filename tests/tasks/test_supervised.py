@@ -8,7 +8,7 @@ import torch
 from small import FOOD, QUESTION, SENTENCES, SMALL, WEATHER, encoder, examples, new_task
 
 from stairs.errors import BadInput, Unsupported
-from stairs.models.transfer_options import Transfer
+from stairs.models.transfer_options import TransferOptions
 from stairs.tasks import TASKS
 from stairs.tasks.find_span import best_span, target_span
 from stairs.tasks.metrics import choose_metric
@@ -107,7 +107,7 @@ def test_scores_are_learnt_on_their_own_scale(tokenizer, tmp_path):
 def test_a_gpt_learns_its_language_besides(tokenizer):
     train = examples("classify")
     batch = new_task("classify", encoder("gpt", tokenizer), tokenizer, train).examples(LabelledSplits(train, train)).batch(np.arange(4), 0, 0)
-    settings = ({"auxiliary": weight, "head_dropout": 0.0} for weight in (0.5, 0.0))
+    settings = ({"auxiliary_weight": weight, "head_dropout": 0.0} for weight in (0.5, 0.0))
     with_it, without = (new_task("classify", encoder("gpt", tokenizer), tokenizer, train, **given) for given in settings)
     for task in (with_it, without):
         task.start(0)
@@ -119,7 +119,7 @@ def test_a_gpt_learns_its_language_besides(tokenizer):
 def test_whitened_features_differ_as_much_in_every_direction():
     torch.manual_seed(0)
     features = torch.randn(500, 4) @ torch.diag(torch.tensor([4.0, 2.0, 1.0, 0.7])) @ torch.randn(4, 4) + 3.0
-    head = LinearHead(4, 2, Transfer(transfer="features", whitened=True)).eval()
+    head = LinearHead(4, 2, TransferOptions(transfer="features", whitened=True)).eval()
     head.fit_to(features)
     torch.testing.assert_close(torch.cov(head.standardize(features).T), torch.eye(4), atol=0.1, rtol=0.0)
     weight, bias = head.fold()

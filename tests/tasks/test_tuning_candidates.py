@@ -4,7 +4,7 @@ import pytest
 from small import SENTENCES, encoder, examples
 
 from stairs.errors import BadInput
-from stairs.models.transfer_options import Transfer
+from stairs.models.transfer_options import TransferOptions
 from stairs.tasks import BiEncoder, Classify, Compare, Encode, MaskedToken
 from stairs.tasks.parts.epochs import epochs_for_updates
 from stairs.tasks.parts.tuning_candidates import FEW_EXAMPLES, tuning_candidates
@@ -25,7 +25,7 @@ def names(kind, train, transfer, source=None, head="auto", forked=False):
 
 
 def test_few_examples_are_learnt_by_a_head_and_by_all_weights_and_many_by_all_weights():
-    auto = Transfer(transfer="auto")
+    auto = TransferOptions(transfer="auto")
     assert names(Classify, TEXTS, auto) == ["features", "full"]
     assert names(Classify, TEXTS * (FEW_EXAMPLES // len(TEXTS)), auto) == ["full"]
 
@@ -33,10 +33,10 @@ def test_few_examples_are_learnt_by_a_head_and_by_all_weights_and_many_by_all_we
 @pytest.mark.parametrize(
     ("transfer", "forked", "expected"),
     [
-        (Transfer(transfer="top"), False, ["top"]),
-        (Transfer(transfer="auto", whitened=True), False, ["features"]),
-        (Transfer(transfer="auto", place="input"), False, ["full"]),
-        (Transfer(transfer="auto"), True, ["full"]),
+        (TransferOptions(transfer="top"), False, ["top"]),
+        (TransferOptions(transfer="auto", whitened=True), False, ["features"]),
+        (TransferOptions(transfer="auto", place="input"), False, ["full"]),
+        (TransferOptions(transfer="auto"), True, ["full"]),
     ],
 )
 def test_where_only_one_way_makes_sense_nothing_else_is_tried(transfer, forked, expected):
@@ -45,7 +45,7 @@ def test_where_only_one_way_makes_sense_nothing_else_is_tried(transfer, forked, 
 
 def test_a_sentence_encoder_learns_scores_through_its_cosine_as_it_pools(tokenizer):
     source = Encode(encoder("bert", tokenizer), tokenizer, pooling="cls", longest=20)
-    ways = tuning_candidates(Compare, source, SCORES, SCORES, Transfer(transfer="auto"), "auto", False)
+    ways = tuning_candidates(Compare, source, SCORES, SCORES, TransferOptions(transfer="auto"), "auto", False)
     assert [way.task_class for way in ways] == [BiEncoder, BiEncoder]
     assert {(way.transfer.pooling, way.transfer.longest) for way in ways} == {("cls", 20)}
 
@@ -55,20 +55,20 @@ def test_an_encoder_is_tried_with_both_heads_unless_its_cosine_is_good(tokenizer
     bi_encoders = ["features-bi-encoder", "full-bi-encoder"]
     for cosine, expected in ((0.2, [*bi_encoders, "features", "full"]), (0.6, bi_encoders)):
         monkeypatch.setattr("stairs.tasks.parts.tuning_candidates.cosine_scored", lambda *given, cosine=cosine: {"value": cosine})
-        assert names(Compare, SCORES, Transfer(transfer="auto"), source) == expected
+        assert names(Compare, SCORES, TransferOptions(transfer="auto"), source) == expected
 
 
 def test_the_head_that_is_asked_for(tokenizer):
     source = Encode(encoder("bert", tokenizer), tokenizer)
-    assert names(Compare, SCORES, Transfer(transfer="full"), source, "cross-encoder") == ["full"]
-    assert names(Compare, SCORES, Transfer(transfer="full"), source, "bi-encoder") == ["full-bi-encoder"]
+    assert names(Compare, SCORES, TransferOptions(transfer="full"), source, "cross-encoder") == ["full"]
+    assert names(Compare, SCORES, TransferOptions(transfer="full"), source, "bi-encoder") == ["full-bi-encoder"]
     with pytest.raises(BadInput, match="--head bi-encoder is for scores of pairs"):
-        names(Classify, TEXTS, Transfer(transfer="full"), source, "bi-encoder")
+        names(Classify, TEXTS, TransferOptions(transfer="full"), source, "bi-encoder")
 
 
 def test_auto_is_no_way_of_one_task(tokenizer):
     with pytest.raises(BadInput, match="give full, top, frozen or features"):
-        Classify(encoder("bert", tokenizer), tokenizer, Transfer(transfer="auto"), **Classify.settings_from(TEXTS))
+        Classify(encoder("bert", tokenizer), tokenizer, TransferOptions(transfer="auto"), **Classify.settings_from(TEXTS))
 
 
 def test_few_updates_in_an_epoch_make_more_epochs():

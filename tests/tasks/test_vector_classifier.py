@@ -6,7 +6,7 @@ import torch
 
 from stairs.errors import BadInput
 from stairs.models import MODELS
-from stairs.models.settings import configured
+from stairs.models.settings import make_config
 from stairs.tasks import TASKS
 from stairs.tasks.vector_classifier import VectorClassifier
 from stairs.tasks.word_vectors import WordVectors
@@ -20,7 +20,7 @@ def vectors(step="glove"):
     """Good words point one way and bad words the other, the rest nowhere in particular."""
     words = " ".join([*GOOD, *BAD, "a", "film", "story"])
     tokenizer = Tokenizer.train(TokenizerSpec("words"), lambda: [[words]])
-    model = MODELS[step](configured(step, tokenizer.roles, width=6))
+    model = MODELS[step](make_config(step, tokenizer.roles, width=6))
     torch.manual_seed(0)
     with torch.no_grad():
         model.vectors.normal_(0, 0.1)

@@ -67,7 +67,7 @@ def test_words_nobody_knows_are_left_out_of_a_text_and_one_of_nothing_else_is_ze
 
 def test_with_characters_every_word_has_a_vector():
     task = by_hand(characters="3-6", buckets=100)
-    task.model.spell(task.tokenizer.vocabulary)
+    task.model.set_vocabulary(task.tokenizer.vocabulary)
     tokens, vectors = next(task.token_vectors(["kingdom queen"]))
     assert tokens == ["kingdom", "queen"] and np.isfinite(vectors).all() and vectors.any(1).all()
     assert task.answer("kingdom")["near"]
@@ -101,7 +101,7 @@ def test_trained_by_fit_it_learns_is_judged_and_comes_back_from_its_run(shards, 
     measured = fit(task, shards, tmp_path / "run", TrainingOptions(epochs=6, threads=1, deterministic=True, patience=0))
     judged = [line["loss"]["value"] for line in Run(tmp_path / "run").metrics() if "bits" not in line]
     assert judged[-1] < judged[0] and measured["loss"]["low"] <= measured["loss"]["value"] <= measured["loss"]["high"]
-    again = Run(tmp_path / "run").task()
+    again = Run(tmp_path / "run").load_task()
     assert np.array_equal(again.vectors(["the cat"]), task.vectors(["the cat"]))
     assert again.evaluate_split(shards) == task.evaluate_split(shards)
     near = [found["word"] for found in again.answer("king", top=3)["near"]]

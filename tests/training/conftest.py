@@ -102,9 +102,9 @@ def train(text, tmp_path):
 def said(monkeypatch):
     """What was said on the way."""
     lines = []
-    for module in ("loop", "fit", "checkpoint", "machine", "budget", "sweeps"):
+    for module in ("loop", "fit", "checkpoint", "device", "probe", "sweeps"):
         monkeypatch.setattr(f"stairs.training.{module}.say", lines.append, raising=True)
-    monkeypatch.setattr("stairs.training.loop.say_more", lines.append)
+    monkeypatch.setattr("stairs.training.loop.say_verbose", lines.append)
     return lines
 
 
@@ -112,6 +112,6 @@ def outcome(out: Path) -> dict:
     """The bits of a finished run: of the loss at every step, of every evaluation, and of the weights."""
     lines = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
     for line in lines:
-        for clock in ("seconds", "cpu_seconds", "seconds_in", "words_per_second"):
+        for clock in ("seconds", "cpu_seconds", "seconds_by_phase", "words_per_second"):
             line.pop(clock, None)
     return {"lines": lines, "weights": hashlib.sha256((out / "model" / "model.safetensors").read_bytes()).hexdigest()}

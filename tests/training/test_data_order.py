@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from stairs.training.data_order import Order, batches, borders, dealt, roughly
-from stairs.training.schedule import rate_by_clock, rate_by_steps
+from stairs.training.data_order import BatchOrder, batch_boundaries, bucketed_batches, rounded_lengths, worker_parts
+from stairs.training.schedule import lr_factor_by_steps, lr_factor_by_time
 
 lengths = some.lists(some.integers(1, 700), min_size=1, max_size=200).map(np.array)
 
@@ -16,57 +16,57 @@ lengths = some.lists(some.integers(1, 700), min_size=1, max_size=200).map(np.arr
 @settings(derandomize=True, max_examples=60, deadline=None)
 @given(lengths, some.integers(1, 2000), some.integers(0, 5), some.integers(0, 3))
 def test_every_example_once_an_epoch_within_the_token_budget(lengths, tokens, seed, epoch):
-    found = batches(lengths, tokens, seed, epoch)
+    found = bucketed_batches(lengths, tokens, seed, epoch)
     assert sorted(np.concatenate(found)) == list(range(len(lengths)))
     assert all(len(batch) == 1 or lengths[batch].max() * len(batch) <= tokens for batch in found)
-    again = batches(lengths, tokens, seed, epoch)
+    again = bucketed_batches(lengths, tokens, seed, epoch)
     assert all((a == b).all() for a, b in zip(found, again, strict=True))
-    assert len(found) == Order(lengths, tokens, seed).batches_per_epoch
+    assert len(found) == BatchOrder(lengths, tokens, seed).batches_per_epoch
 
 
 @settings(derandomize=True, max_examples=30, deadline=None)
 @given(lengths)
 def test_lengths_are_rounded_up_by_little(lengths):
-    rough = roughly(lengths)
+    rough = rounded_lengths(lengths)
     assert (rough >= lengths).all() and (rough <= lengths * 1.1 + 1).all() and rough.max() == lengths.max()
 
 
 def test_epochs_differ_and_seeds_differ():
     equal = np.full(100, 8)
-    orders = [np.concatenate(batches(equal, 32, seed, epoch)).tolist() for seed in (0, 1) for epoch in (0, 1)]
+    orders = [np.concatenate(bucketed_batches(equal, 32, seed, epoch)).tolist() for seed in (0, 1) for epoch in (0, 1)]
     assert len({tuple(order) for order in orders}) == 4
 
 
 def test_little_is_padding():
     lengths = np.random.default_rng(0).integers(5, 200, 5000)
-    found = batches(lengths, 4096, 0, 0)
+    found = bucketed_batches(lengths, 4096, 0, 0)
     positions = sum(lengths[batch].max() * len(batch) for batch in found)
     assert lengths.sum() / positions > 0.93
 
 
 def test_a_step_is_found_without_counting_up_to_it():
-    order = Order(np.full(70, 10), 100, 0)
+    order = BatchOrder(np.full(70, 10), 100, 0)
     assert order.batches_per_epoch == 7
     assert [order.position(step) for step in (0, 6, 7, 700)] == [(0, 0), (0, 6), (1, 0), (100, 0)]
-    assert order.at(9)[0] == 1 and (order.at(9)[1] == batches(np.full(70, 10), 100, 0, 1)[2]).all()
+    assert order.batch_at(9)[0] == 1 and (order.batch_at(9)[1] == bucketed_batches(np.full(70, 10), 100, 0, 1)[2]).all()
 
 
 @settings(derandomize=True, max_examples=60, deadline=None)
 @given(some.integers(1, 40), some.integers(1, 5), some.integers(1, 6))
 def test_workers_and_parts_share_a_batch_without_loss(size, workers, parts):
     numbers = np.arange(size) * 3
-    shares = [dealt(numbers, rank, workers, parts) for rank in range(workers)]
+    shares = [worker_parts(numbers, rank, workers, parts) for rank in range(workers)]
     assert sorted(np.concatenate([part for share in shares for part in share])) == numbers.tolist()
     assert len({len(share) for share in shares}) == 1  # as many for everyone, or some would wait for ever
 
 
 def test_an_example_longer_than_the_budget_stands_alone():
-    assert borders(np.array([1, 1, 50, 60]), 10) == [2, 3]
+    assert batch_boundaries(np.array([1, 1, 50, 60]), 10) == [2, 3]
 
 
 @pytest.mark.parametrize("kind", ["linear", "cosine", "hold", "inverse-sqrt", "constant"])
 def test_the_learning_rate_rises_and_then_never_rises_again(kind):
-    rates = [1e-3 * rate_by_steps(step, 200, kind, 0.1) for step in range(200)]
+    rates = [1e-3 * lr_factor_by_steps(step, 200, kind, 0.1) for step in range(200)]
     assert rates[0] == pytest.approx(1e-3 / 20) and rates[19] == pytest.approx(1e-3)
     assert all(a < b for a, b in pairwise(rates[:20]))
     assert all(a >= b > 0 for a, b in pairwise(rates[19:]))
@@ -80,8 +80,8 @@ def test_the_learning_rate_rises_and_then_never_rises_again(kind):
 
 @pytest.mark.parametrize("kind", ["linear", "cosine", "hold", "inverse-sqrt", "constant"])
 def test_by_the_clock_it_rises_for_ten_updates_at_least_and_never_rises_again(kind):
-    slow_start = [rate_by_clock(step, progress, kind, 0.05) for step, progress in enumerate([0.0, 0.3, 0.31, 0.32])]
+    slow_start = [lr_factor_by_time(step, progress, kind, 0.05) for step, progress in enumerate([0.0, 0.3, 0.31, 0.32])]
     assert slow_start == pytest.approx([0.01, 0.2, 0.3, 0.4])  # a slow first update does not eat the warm-up
-    rates = [rate_by_clock(1000, progress / 1000, kind, 0.05) for progress in range(1, 1001)]
+    rates = [lr_factor_by_time(1000, progress / 1000, kind, 0.05) for progress in range(1, 1001)]
     assert all(a < b for a, b in pairwise(rates[:50])) and all(a >= b for a, b in pairwise(rates[50:]))
     assert rates[60] == pytest.approx(1.0, abs=0.1) and (rates[-1] < 1e-9) == (kind in ("linear", "cosine", "hold"))

@@ -56,7 +56,7 @@ def count_calls(nursery, stands: Path, folder: Path, step: str) -> Counter:
 def test_a_kill_at_every_call(nursery, alone, tmp_path, step):
     """From a run that stands half way: every call of the second half, with its save, its evaluation, its model, and the start itself."""
     stands, expected = half_way(nursery, tmp_path, step), alone(step, **WHOLE[step])
-    first, last = checkpoint.steps(stands)[0], 2 * checkpoint.steps(stands)[0]
+    first, last = checkpoint.checkpoint_steps(stands)[0], 2 * checkpoint.checkpoint_steps(stands)[0]
     calls = count_calls(nursery, stands, tmp_path, step)
     assert calls.total() > 60 and calls["fsync"] > 15 and calls["rename"] > 5
     killed = 0
@@ -66,7 +66,7 @@ def test_a_kill_at_every_call(nursery, alone, tmp_path, step):
         tracer = traced(number, f"inject={call}:signal=KILL:when={when}", tmp_path / "log")
         killed += nursery.wait(number) == -signal.SIGKILL
         tracer.wait(30)
-        assert checkpoint.newest(run)[0].step in (first, last)  # the old or the new, never a mix
+        assert checkpoint.newest_checkpoint(run)[0].step in (first, last)  # the old or the new, never a mix
         assert nursery.train(run, step, **WHOLE[step]) == 0, nursery.said(run)
         assert outcome(run)["weights"] == expected["weights"], (call, when)
         assert not list(run.glob(".tmp-*")) and not list(run.glob(".old-*"))
@@ -87,7 +87,7 @@ def test_an_error_at_every_fsync_and_rename(nursery, alone, tmp_path, fault):
         said = nursery.said(run)
         assert code in (0, 3) and "Traceback" not in said, (when, code, said)
         assert not list(run.glob(".tmp-*")), when
-        assert checkpoint.newest(run)[0].step in (4, 8)
+        assert checkpoint.newest_checkpoint(run)[0].step in (4, 8)
         assert nursery.train(run, "gpt", **WHOLE["gpt"]) == 0, nursery.said(run)
         assert outcome(run)["weights"] == expected["weights"], when
         if "INJECTED" not in (tmp_path / "log").read_text():

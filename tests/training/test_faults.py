@@ -17,7 +17,7 @@ from conftest import TRAINEE, outcome
 from stairs.errors import BadInput, Diverged, EnvironmentFault
 from stairs.tasks import NextToken
 from stairs.training import checkpoint
-from stairs.training.run import Run, load, tokenizer_of
+from stairs.training.run import Run, load, load_tokenizer
 
 
 def full(*arguments):
@@ -42,7 +42,7 @@ def test_a_full_disk_is_said_and_training_goes_on_and_tries_again(train, tmp_pat
     complaints = [line for line in said if "no space left" in line]
     assert (len(complaints) == 2 and "MB free" in complaints[0]) or "kB free" in complaints[0]
     assert "a checkpoint of about" in complaints[0] and "tries again in 4 steps" in complaints[0] and str(tmp_path) in complaints[0]
-    assert checkpoint.steps(tmp_path / "run") == [20, 16, 12]
+    assert checkpoint.checkpoint_steps(tmp_path / "run") == [20, 16, 12]
     assert not list((tmp_path / "run").glob(".tmp-*"))
     assert outcome(tmp_path / "run") == outcome(tmp_path / "alone")
 
@@ -53,7 +53,7 @@ def test_on_disk_full_stop_ends_it_and_keeps_what_there_was(train, tmp_path, mon
     with pytest.raises(EnvironmentFault, match="no space left"):
         train(steps=8, schedule="constant", on_disk_full="stop")
     monkeypatch.undo()
-    assert checkpoint.newest(tmp_path / "run")[0].step == 4
+    assert checkpoint.newest_checkpoint(tmp_path / "run")[0].step == 4
     train(steps=8, schedule="constant", on_disk_full="stop")
     train(out=tmp_path / "alone", steps=8, schedule="constant")
     assert outcome(tmp_path / "run")["weights"] == outcome(tmp_path / "alone")["weights"]
@@ -128,7 +128,7 @@ def test_a_gradient_that_is_no_number_ends_it_before_the_update(train, tmp_path,
     monkeypatch.setattr(NextToken, "training_loss", poisoned)
     with pytest.raises(Diverged, match="the gradient became nan at step 6"):
         train(steps=12)
-    assert checkpoint.newest(tmp_path / "run")[0].step == 4
+    assert checkpoint.newest_checkpoint(tmp_path / "run")[0].step == 4
 
 
 # Other settings, other data
@@ -155,7 +155,7 @@ def test_a_changed_setting_is_refused_with_the_old_the_new_and_a_way_out(train, 
     if not (tmp_path / "run").exists():
         train(steps=4)
     before = outcome(tmp_path / "run")
-    with pytest.raises(BadInput, match=f"was begun with {words}.*--out.*--fork"):
+    with pytest.raises(BadInput, match=f"was begun with {words}.*--out.*--init-from"):
         train(**{"steps": 4, **change})
     assert outcome(tmp_path / "run") == before
 
@@ -163,14 +163,14 @@ def test_a_changed_setting_is_refused_with_the_old_the_new_and_a_way_out(train, 
 def test_settings_that_decide_nothing_may_change_and_are_recorded(train, tmp_path):
     train(steps=4)
     train(steps=8, save_every=3, keep=1, patience=0)
-    assert Run(tmp_path / "run").settings["adjustable"]["save_every"] == 3
+    assert Run(tmp_path / "run").settings["resumable"]["save_every"] == 3
     assert Run(tmp_path / "run").settings["training"]["steps"] == 8
-    assert checkpoint.steps(tmp_path / "run") == [8]
+    assert checkpoint.checkpoint_steps(tmp_path / "run") == [8]
 
 
 def test_a_fork_begins_with_the_other_runs_weights(train, tmp_path):
     train(steps=8)
-    train(out=tmp_path / "fork", steps=1, learning_rate=1e-12, fork=str(tmp_path / "run"))
+    train(out=tmp_path / "fork", steps=1, learning_rate=1e-12, init_from=str(tmp_path / "run"))
     old, new = (load_file(tmp_path / name / "model" / "model.safetensors") for name in ("run", "fork"))
     assert all(torch.allclose(old[name], new[name], atol=1e-6) for name in old)
 
@@ -183,11 +183,11 @@ def test_other_text_is_refused_unless_accepted_and_the_same_text_elsewhere_is_no
     train(corpus=moved, steps=4)
     other = tmp_path / "other.txt"
     other.write_text(text.read_text() + "\n\nw1 w2 w3 .\n")
-    with pytest.raises(BadInput, match=r"data\.corpus.*--fork.*--accept-new-corpus"):
+    with pytest.raises(BadInput, match=r"data\.corpus.*--init-from.*--accept-new-corpus"):
         train(corpus=other, steps=8)
     train(corpus=other, steps=8, accept_new_corpus=True)
     assert Run(tmp_path / "run").metrics()[-1]["step"] == 8
-    assert tokenizer_of(tmp_path / "run").hash == load(tmp_path / "run").tokenizer.hash
+    assert load_tokenizer(tmp_path / "run").hash == load(tmp_path / "run").tokenizer.hash
 
 
 def test_another_tokenizer_is_refused_with_both_hashes(train, tmp_path):

@@ -11,17 +11,17 @@ from trainee import prepared
 from stairs import machine
 from stairs.errors import BadInput
 from stairs.training import probe
-from stairs.training.clock import Turn
-from stairs.training.device import differences, find_device
+from stairs.training.clock import Action
+from stairs.training.device import describe_differences, find_device
 from stairs.training.distributed import Workers
-from stairs.training.gradients import Gradients
-from stairs.training.options import TrainingOptions, seconds
+from stairs.training.gradients import GradientUpdater
+from stairs.training.options import TrainingOptions, parse_duration
 from stairs.training.run import Run, load
 
 
 @pytest.mark.parametrize(("text", "found"), [("90s", 90), ("20m", 1200), ("2h", 7200), ("1.5m", 90), ("30", 30), ("1d", 86400)])
 def test_times(text, found):
-    assert seconds(text) == found
+    assert parse_duration(text) == found
 
 
 @pytest.mark.parametrize("text", ["", "m", "-5m", "20 minutes", "0s", "1e9d", "nan"])
@@ -69,9 +69,9 @@ def test_every_option_is_explained_on_its_line():
 
 def test_differences_are_said_and_none_is_silence():
     now = {"threads": 1, "torch": "2.13.0", "workers": 1}
-    assert differences(now, now) == "" and differences({}, now) == ""
-    assert differences({**now, "threads": 2}, now) == "not bit-exact: threads 2 -> 1"
-    assert differences({**now, "workers": 2}, now) == "same data order, not bit-exact (world size 2 -> 1)"
+    assert describe_differences(now, now) == "" and describe_differences({}, now) == ""
+    assert describe_differences({**now, "threads": 2}, now) == "not bit-exact: threads 2 -> 1"
+    assert describe_differences({**now, "workers": 2}, now) == "same data order, not bit-exact (world size 2 -> 1)"
 
 
 @pytest.mark.parametrize(("fp32", "bf16", "chosen"), [(1.0, 0.5, "bf16"), (1.0, 0.99, "fp32"), (1.0, 2.0, "fp32")])
@@ -85,17 +85,17 @@ def test_precision_is_bf16_only_where_that_is_native_and_faster(train, tmp_path,
     monkeypatch.setattr(probe, "seconds_per_step", seconds_per_step)
     monkeypatch.setattr(machine, "precisions", lambda: ("bf16", "fp32"))
     train(steps=2, precision="auto")
-    assert Run(tmp_path / "run").settings["decided"]["precision"] == chosen and tried == ["bf16", "fp32"]
+    assert Run(tmp_path / "run").settings["probed_plan"]["precision"] == chosen and tried == ["bf16", "fp32"]
     monkeypatch.setattr(machine, "precisions", lambda: ("fp32",))
     train(steps=2, precision="auto", out=tmp_path / "ordinary")
-    assert Run(tmp_path / "ordinary").settings["decided"]["precision"] == "fp32" and len(tried) == 2  # what is emulated is never tried
+    assert Run(tmp_path / "ordinary").settings["probed_plan"]["precision"] == "fp32" and len(tried) == 2  # what is emulated is never tried
 
 
 def test_a_precision_that_is_hopeless_is_given_up_after_one_update(text, tmp_path, monkeypatch):
     gradients, _ = gradients_of(text, tmp_path)
     rehearsed = []
     monkeypatch.setattr(gradients, "rehearse", lambda step: rehearsed.append(step) or time.sleep(0.51))
-    assert probe.seconds_per_step(gradients, "fp32", limit=10, hopeless=0.1) > 0.5 and rehearsed == [0]
+    assert probe.seconds_per_step(gradients, "fp32", limit=10, give_up=0.1) > 0.5 and rehearsed == [0]
 
 
 def test_emulated_bf16_is_allowed_and_said(train, monkeypatch, said):
@@ -107,7 +107,7 @@ def test_emulated_bf16_is_allowed_and_said(train, monkeypatch, said):
 def gradients_of(text, tmp_path, **given):
     task, shards, _, options = prepared(tmp_path / "run", text, "gpt", **given)
     task.start(0)
-    return Gradients(task, task.examples(shards, "train"), options, Workers(0, 1, find_device("cpu"))), options
+    return GradientUpdater(task, task.examples(shards, "train"), options, Workers(0, 1, find_device("cpu"))), options
 
 
 def test_a_probe_changes_no_bit_of_the_weights(text, tmp_path):
@@ -120,7 +120,7 @@ def test_a_probe_changes_no_bit_of_the_weights(text, tmp_path):
 
 def test_a_plan_tells_minutes_memory_and_disk(text, tmp_path):
     gradients, options = gradients_of(text, tmp_path, steps=None, epochs=2)
-    plan = probe.estimated(gradients, options, lambda most: {"tokens": 100})
+    plan = probe.estimate(gradients, options, lambda most: {"tokens": 100})
     assert plan["epochs"] == 2 and plan["steps"] == 2 * gradients.order.batches_per_epoch
     assert plan["minutes"] >= 0 and plan["memory_mb"] > 50 and plan["disk_mb"] > 0 and plan["tokens_per_second"] > 0
     json.dumps(plan)
@@ -130,7 +130,7 @@ def test_parts_give_the_same_gradient_as_the_whole(text, tmp_path):
     found = []
     for parts in (1, 3):
         gradients, _ = gradients_of(text, tmp_path, accumulate=parts, dropout=0.0)
-        losses = [gradients.update(Turn("update", step, rate=1.0))[0] for step in range(10)]
+        losses = [gradients.update(Action("update", step, rate=1.0))[0] for step in range(10)]
         found.append((losses, [weight.detach().clone() for weight in gradients.weights]))
     assert found[0][0] == pytest.approx(found[1][0], rel=1e-5)
     assert all(a.allclose(b, atol=1e-5) for a, b in zip(found[0][1], found[1][1], strict=True))

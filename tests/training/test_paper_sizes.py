@@ -14,13 +14,13 @@ from stairs.models.settings import CONFIGS
 from stairs.tasks.parts.supervised import LabelledSplits
 from stairs.text.examples import Translation
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
-from stairs.training.budgets import rising
+from stairs.training.budgets import schedule_arguments
 from stairs.training.device import find_device
 from stairs.training.distributed import Workers
 from stairs.training.fit import fit
-from stairs.training.gradients import Gradients
+from stairs.training.gradients import GradientUpdater
 from stairs.training.options import TrainingOptions
-from stairs.training.schedule import rate_by_clock, rate_by_steps
+from stairs.training.schedule import lr_factor_by_steps, lr_factor_by_time
 
 SHAPE = ("--width", "16", "--heads", "2", "--layers", "1", "--context", "32")
 
@@ -36,7 +36,7 @@ def gradients(step, *flags):
     task = train.untrained(options, tokenizer)
     pairs = [Translation(sentence, sentence) for sentence in SENTENCES[:20]]
     rows = task.examples(LabelledSplits(pairs, pairs)) if step == "transformer" else type("Rows", (), {"lengths": [5] * 20})
-    return Gradients(task, rows, train.training_of(options), Workers(0, 1, find_device("cpu"))), train.training_of(options)
+    return GradientUpdater(task, rows, train.training_of(options), Workers(0, 1, find_device("cpu"))), train.training_of(options)
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def gradients(step, *flags):
 )
 def test_the_optimizer_of_the_paper_is_built(step, peak, betas, epsilon, decay, clip):
     teacher, options = gradients(step)
-    assert teacher.highest == pytest.approx(peak) and options.clip == clip
+    assert teacher.peak_lr == pytest.approx(peak) and options.clip == clip
     for group in teacher.optimizer.param_groups:
         assert (group["betas"], group["eps"], group["times"]) == (betas, epsilon, 1.0) and group["weight_decay"] in (0.0, decay)
     assert max(group["weight_decay"] for group in teacher.optimizer.param_groups) == decay
@@ -65,7 +65,7 @@ def test_no_option_of_a_training_takes_the_name_of_a_setting_of_a_model():
 def test_the_rate_of_the_paper_at_some_updates():
     def rates(step):
         options = train.training_of(parsed(step, "--steps", "100000"))
-        return lambda update: options.learning_rate * rate_by_steps(update - 1, 100_000, *rising(options))
+        return lambda update: options.learning_rate * lr_factor_by_steps(update - 1, 100_000, *schedule_arguments(options))
 
     transformer, bert, gpt = map(rates, ("transformer", "bert", "gpt"))
     for update in (1, 1000, 4000, 4001, 16_000, 100_000):
@@ -79,8 +79,9 @@ def test_the_rate_of_the_paper_at_some_updates():
 def test_a_warm_up_in_updates_is_one_under_a_budget_too():
     for kind in ("linear", "cosine", "inverse-sqrt", "hold"):
         for update, progress in ((5, 0.1), (39, 0.2), (100, 0.5), (160, 0.8)):
-            assert rate_by_clock(update, progress, kind, 0.05, 40) == pytest.approx(rate_by_steps(update, round(update / progress), kind, 0.05, 40))
-    assert rate_by_clock(19, 0.5, "linear", 0.05, 40) == 0.5
+            assert lr_factor_by_time(update, progress, kind, 0.05, 40) == pytest.approx(lr_factor_by_steps(update, round(update / progress), kind,
+                0.05, 40))
+    assert lr_factor_by_time(19, 0.5, "linear", 0.05, 40) == 0.5
 
 
 def test_what_the_user_gives_goes_before_the_paper_and_other_sizes_keep_our_own():

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from stairs.training import peak_memory
-from stairs.training.peak_memory import PeakMemory, status
+from stairs.training.peak_memory import PeakMemory, status_megabytes
 
-told = pytest.mark.skipif(status("VmRSS") is None, reason="this system does not tell the memory of a process")
+told = pytest.mark.skipif(status_megabytes("VmRSS") is None, reason="this system does not tell the memory of a process")
 
 
 def touch(megabytes):
@@ -31,9 +31,9 @@ def test_the_peak_of_work_that_gives_its_memory_back(monkeypatch, kernel_counts)
 
 
 def test_where_only_the_peak_of_the_process_is_known_smaller_work_has_no_number(monkeypatch):
-    monkeypatch.setattr(peak_memory, "status", lambda name: None)
+    monkeypatch.setattr(peak_memory, "status_megabytes", lambda name: None)
     levels = iter([100.0, 100.0, 100.0, 150.0, 150.0])
-    monkeypatch.setattr(peak_memory, "highest", lambda: next(levels))
+    monkeypatch.setattr(peak_memory, "process_peak", lambda: next(levels))
     with PeakMemory() as nothing:
         pass
     with PeakMemory() as more:

@@ -11,8 +11,8 @@ import pytest
 from stairs import machine, progress
 from stairs.commands import train
 from stairs.errors import BadInput
-from stairs.models.sizes import SIZES, TRAINING
-from stairs.training.recipe import ENOUGH, GROWING, choose_recipe, enough, multiply_adds, recipe_of_size, tokens_per_second
+from stairs.models.sizes import SIZES, TRAINING_DEFAULTS
+from stairs.training.recipe import MIN_TOKENS, SIZES_ASCENDING, choose_recipe, min_tokens, multiply_adds, recipe_of_size, tokens_per_second
 from stairs.training.run import refuse_changes
 
 ORDINARY = 70.0  # billions of operations a second of one core of the ordinary kind
@@ -46,22 +46,22 @@ def test_choosing_needs_no_torch():
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 
 
-@pytest.mark.parametrize("model", ENOUGH)
+@pytest.mark.parametrize("model", MIN_TOKENS)
 def test_more_time_or_a_faster_machine_never_chooses_a_smaller_size(model):
     def rank(seconds, gigaflops):
-        return GROWING.index(choose_recipe(model, seconds, None, gigaflops).size)
+        return SIZES_ASCENDING.index(choose_recipe(model, seconds, None, gigaflops).size)
 
     by_time = [rank(seconds, ORDINARY) for seconds in TIMES]
-    assert by_time == sorted(by_time) and by_time[0] == 0 and by_time[-1] == len(GROWING) - 1
+    assert by_time == sorted(by_time) and by_time[0] == 0 and by_time[-1] == len(SIZES_ASCENDING) - 1
     by_speed = [rank(600, gigaflops) for gigaflops in (1, 10, 100, 1000, 10_000, 100_000)]
     assert by_speed == sorted(by_speed) and by_speed[0] == 0
 
 
-@pytest.mark.parametrize("model", ENOUGH)
+@pytest.mark.parametrize("model", MIN_TOKENS)
 def test_larger_sizes_are_slower_and_want_more_text(model):
-    speeds = [tokens_per_second(model, size, 8192, ORDINARY) for size in GROWING]
+    speeds = [tokens_per_second(model, size, 8192, ORDINARY) for size in SIZES_ASCENDING]
     assert speeds == sorted(speeds, reverse=True)
-    wanted = [enough(model, size, 8192) for size in GROWING[1:]]
+    wanted = [min_tokens(model, size, 8192) for size in SIZES_ASCENDING[1:]]
     assert wanted == sorted(wanted) and wanted[0] > 0
     assert tokens_per_second(model, "base", 8192, ORDINARY, bf16=True) > speeds[-1]
     assert multiply_adds(model, "mini", 16_384) >= multiply_adds(model, "mini", 8192)
@@ -74,7 +74,7 @@ def test_a_minute_of_an_ordinary_core_is_for_nano(model):
 
 def test_little_text_asks_for_a_small_model_and_few_subwords():
     much, little = (choose_recipe("gpt", 36_000, characters, ORDINARY) for characters in (100_000_000, 50_000))
-    assert GROWING.index(little.size) < GROWING.index(much.size)
+    assert SIZES_ASCENDING.index(little.size) < SIZES_ASCENDING.index(much.size)
     assert little.vocab_size < much.vocab_size == 8192
     assert "times this text" in little.reason and "times this text" not in much.reason
 
@@ -87,7 +87,7 @@ def test_the_reason_is_one_line_that_says_what_and_why():
 
 
 def test_a_size_brings_its_batch_and_learning_rate_and_mini_is_as_ever():
-    assert recipe_of_size("gpt", "nano").learning_rate == TRAINING["gpt"]["nano"]["learning_rate"]
+    assert recipe_of_size("gpt", "nano").learning_rate == TRAINING_DEFAULTS["gpt"]["nano"]["learning_rate"]
     for model in SIZES:
         assert recipe_of_size(model, "mini") == type(recipe_of_size(model, "mini"))("mini", None, 2048, None, "")
     assert choose_recipe("skipgram", 60, None, ORDINARY).size == "mini"
@@ -123,7 +123,7 @@ def test_what_the_user_gives_goes_before_the_recipe(ordinary, said):
     options, _ = train.with_recipe(flags(*words, "--batch-tokens", "300", "--learning-rate", "0.01", "--vocab-size", "500", "--context", "32"))
     assert (options.size, options.batch_tokens, options.learning_rate, options.vocab_size, options.context) == ("nano", 300, 0.01, 500, 32)
     assert train.with_recipe(flags(*words, "--size", "small"))[0].size == "small"
-    assert train.with_recipe(flags(*words, "--size", "micro"))[0].batch_tokens == TRAINING["gpt"]["micro"]["batch_tokens"]
+    assert train.with_recipe(flags(*words, "--size", "micro"))[0].batch_tokens == TRAINING_DEFAULTS["gpt"]["micro"]["batch_tokens"]
     assert train.with_recipe(flags(*words, "--width", "32"))[0].size == "mini"  # a model of one's own
     assert train.with_recipe(flags(*words, "--tokenizer", "words"))[0].vocab_size is None  # all words, as ever
     assert len(said) == 2
@@ -148,7 +148,7 @@ def test_a_run_goes_on_with_the_recipe_it_was_begun_with(ordinary, said, monkeyp
     monkeypatch.setattr(machine, "gigaflops", lambda threads=None: ORDINARY / 1000)
     again, same = train.with_recipe(flags(*words))
     assert vars(again) == vars(options) and same == recipe and len(said) == 1
-    assert train.with_recipe(flags("gpt", "text.txt", "--out", "other", "--fork", "run"))[1] == recipe
+    assert train.with_recipe(flags("gpt", "text.txt", "--out", "other", "--init-from", "run"))[1] == recipe
     assert train.with_recipe(flags("gpt", "text.txt"))[1] != recipe
     Path("run/run.json").write_text('{"format": 1}')  # of a run from before there were recipes
     assert train.with_recipe(flags(*words))[0].size == "mini"

@@ -75,7 +75,7 @@ def test_a_run_can_be_made_longer(train, interrupted, alone):
     assert outcome(interrupted)["weights"] == alone("gpt", **LONGER)["weights"]
 
 
-@pytest.mark.parametrize("name", ["manifest.json", checkpoint.STATE, checkpoint.OPTIMIZER, "model.safetensors"])
+@pytest.mark.parametrize("name", ["manifest.json", checkpoint.STATE_FILE, checkpoint.OPTIMIZER_FILE, "model.safetensors"])
 @pytest.mark.parametrize("damage", ["missing", "cut", "zeroed", "flipped"])
 def test_a_damaged_checkpoint_is_noticed_and_the_one_before_it_taken(train, interrupted, alone, said, name, damage):
     path = interrupted / "step-000000012" / name
@@ -94,12 +94,12 @@ def test_a_damaged_checkpoint_is_noticed_and_the_one_before_it_taken(train, inte
 
 def test_without_any_checkpoint_that_verifies_it_says_what_was_tried(train, interrupted):
     for step in (4, 8, 12):
-        (interrupted / checkpoint.name_of(step) / checkpoint.STATE).write_text("{}")
+        (interrupted / checkpoint.checkpoint_name(step) / checkpoint.STATE_FILE).write_text("{}")
     with pytest.raises(BadInput, match=r"no usable checkpoint.*step-000000012.*step-000000008.*step-000000004.*delete the folder"):
         train(**LONGER)
 
 
 def test_checkpoints_are_pruned_to_the_newest_and_the_best(train, tmp_path):
     train(steps=20, save_every=2, keep=2, evaluate_every=5)
-    assert checkpoint.steps(tmp_path / "run") == [20, 18]
-    assert len(list(checkpoint.bests(tmp_path / "run"))) == 1
+    assert checkpoint.checkpoint_steps(tmp_path / "run") == [20, 18]
+    assert len(list(checkpoint.best_folders(tmp_path / "run"))) == 1

@@ -10,7 +10,7 @@ import pytest
 from stairs.errors import BadInput
 from stairs.models import MODELS
 from stairs.models.settings import CONFIGS
-from stairs.models.transfer_options import Transfer
+from stairs.models.transfer_options import TransferOptions
 from stairs.tasks import Classify
 from stairs.tasks.parts.supervised import LabelledSplits
 from stairs.text.examples import Text
@@ -18,7 +18,7 @@ from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 from stairs.training import selection
 from stairs.training.fit import fit
 from stairs.training.options import TrainingOptions
-from stairs.training.selection import Candidate, choice_of, fit_best
+from stairs.training.selection import Candidate, fit_best, read_selection
 
 TEXTS = [Text(f"{word} and {word} number {number}", "food" if word in ("soup", "rice") else "weather")
          for number in range(8) for word in ("soup", "rice", "rain", "snow")]  # fmt: skip
@@ -29,7 +29,7 @@ QUICK = TrainingOptions(epochs=3, batch_examples=8, learning_rate=0.01, precisio
 def new_task(tokenizer, way):
     model = MODELS["bert"](CONFIGS["bert"](vocab_size=tokenizer.vocab_size, context=16, width=16, heads=2, layers=1))
     model.initialize(0)
-    return Classify(model, tokenizer, Transfer(transfer=way), **Classify.settings_from(TEXTS))
+    return Classify(model, tokenizer, TransferOptions(transfer=way), **Classify.settings_from(TEXTS))
 
 
 @pytest.fixture(scope="module")
@@ -41,17 +41,17 @@ def candidates():
 @pytest.fixture(scope="module")
 def whole(candidates, tmp_path_factory):
     """A choice that nobody interrupted."""
-    out = tmp_path_factory.mktemp("choice") / "run"
+    out = tmp_path_factory.mktemp("selection") / "run"
     fit_best(candidates, EXAMPLES, out, QUICK)
     return out
 
 
 def test_the_better_one_is_kept_and_the_others_are_not(candidates, whole):
-    known = choice_of(whole)
-    errors = known["validation_error"]
-    assert set(errors) == {"features", "full"} and errors[known["kept"]] == min(errors.values())
+    known = read_selection(whole)
+    errors = known["validation_errors"]
+    assert set(errors) == {"features", "full"} and errors[known["selected"]] == min(errors.values())
     assert [path.name for path in whole.parent.iterdir()] == ["run"]
-    assert json.loads((whole / "run.json").read_text())["transfer"]["transfer"] == known["kept"]
+    assert json.loads((whole / "run.json").read_text())["transfer"]["transfer"] == known["selected"]
     assert fit_best(candidates, EXAMPLES, whole, QUICK)["error"]["value"] == min(errors.values())
 
 
@@ -73,7 +73,7 @@ def test_killed_anywhere_it_comes_to_the_same_bits(place, candidates, whole, tmp
             fit_best(candidates, EXAMPLES, out, QUICK)
     fit_best(candidates, EXAMPLES, out, QUICK)
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
-    for name in ("model/model.safetensors", "model/head.safetensors", "choice.json"):
+    for name in ("model/model.safetensors", "model/head.safetensors", "selection.json"):
         assert (out / name).read_bytes() == (whole / name).read_bytes()
 
 
@@ -90,6 +90,6 @@ def test_a_budget_is_shared(candidates, monkeypatch, tmp_path):
 
 def test_a_choice_that_cannot_be_read_is_refused(candidates, whole, tmp_path):
     shutil.copytree(whole, tmp_path / "run")
-    (tmp_path / "run" / "choice.json").write_text("{}")
-    with pytest.raises(BadInput, match=r"choice.json does not say which way of learning was chosen"):
+    (tmp_path / "run" / "selection.json").write_text("{}")
+    with pytest.raises(BadInput, match=r"selection.json does not say which way of learning was chosen"):
         fit_best(candidates, EXAMPLES, tmp_path / "run", QUICK)

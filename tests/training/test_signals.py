@@ -31,7 +31,7 @@ def test_a_signal_saves_the_step_in_hand_and_nothing_is_lost(nursery, alone, tmp
     os.kill(process, number)
     assert nursery.wait(process) == code, nursery.said(run)
     assert time.monotonic() - began < 10
-    stands = checkpoint.steps(run)[0]
+    stands = checkpoint.checkpoint_steps(run)[0]
     assert stands == len((run / "metrics.jsonl").read_text().splitlines())  # zero steps are lost
     assert f"saved at step {stands} of 300; the same command goes on from there" in nursery.said(run)
     assert nursery.train(run, "gpt", **LONG) == 0
@@ -56,7 +56,7 @@ def test_a_signal_during_an_evaluation_drops_it_and_makes_it_again(train, tmp_pa
     with pytest.raises(SystemExit) as ended:
         train(steps=20)
     assert ended.value.code == 143
-    assert checkpoint.newest(tmp_path / "run")[0].judged == 10
+    assert checkpoint.newest_checkpoint(tmp_path / "run")[0].evaluated_step == 10
     train(steps=20)
     assert outcome(tmp_path / "run") == outcome(tmp_path / "alone")
 
@@ -71,17 +71,17 @@ def test_the_second_interrupt_leaves_at_once_and_touches_no_checkpoint(train, tm
     from stairs.training import checkpoint as module
 
     train(steps=4)
-    real = module.write
+    real = module.write_checkpoint
 
     def slow(*arguments):
         os.kill(os.getpid(), signal.SIGINT)
         os.kill(os.getpid(), signal.SIGINT)
         real(*arguments)
 
-    monkeypatch.setattr(module, "write", slow)
+    monkeypatch.setattr(module, "write_checkpoint", slow)
     with pytest.raises(KeyboardInterrupt):
         train(steps=8)
-    assert module.steps(tmp_path / "run") == [4]
+    assert module.checkpoint_steps(tmp_path / "run") == [4]
 
 
 def test_a_second_writer_is_refused_and_names_the_first(nursery, tmp_path):

@@ -17,8 +17,8 @@ TEXT = "\n\n".join(f"the {a} saw the {b} . the {b} saw a {a} ." for a in ("cat",
 def stairs(tmp_path, monkeypatch, capsys):
     """The command line within this process."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sweeps, "TOKENS", 1 << 20)  # whatever other tests have made of it: an epoch of this text is one stretch
-    before, shown = signal.getsignal(signal.SIGTERM), (progress.talkative, progress.shown)
+    monkeypatch.setattr(sweeps, "SLICE_TOKENS", 1 << 20)  # whatever other tests have made of it: an epoch of this text is one stretch
+    before, shown = signal.getsignal(signal.SIGTERM), (progress.messages_enabled, progress.bars_enabled)
 
     def run(*arguments: str) -> SimpleNamespace:
         capsys.readouterr()
@@ -28,7 +28,7 @@ def stairs(tmp_path, monkeypatch, capsys):
 
     yield run
     signal.signal(signal.SIGTERM, before)
-    progress.talkative, progress.shown = shown
+    progress.messages_enabled, progress.bars_enabled = shown
 
 
 @pytest.fixture

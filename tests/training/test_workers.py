@@ -61,7 +61,7 @@ def wait_for_step(run: Path, step: int) -> None:
 
 
 def losses(run: Path) -> list[float]:
-    return [line["loss"] for line in map(json.loads, (run / "metrics.jsonl").read_text().splitlines()) if "bits" in line]
+    return [line["loss"] for line in map(json.loads, (run / "metrics.jsonl").read_text().splitlines()) if "loss_hex" in line]
 
 
 def weights(run: Path) -> dict[str, torch.Tensor]:
@@ -108,7 +108,7 @@ def test_killed_again_and_again_in_either_worker(text, tmp_path):
         wait_for_step(run, step)
         os.kill(worker(process, rank), signal.SIGKILL)
         killed = time.monotonic()
-        stood = checkpoint.steps(run)[0]
+        stood = checkpoint.checkpoint_steps(run)[0]
         time.sleep(0.5)
         wait_for_step(run, stood + 12)
         assert time.monotonic() - killed < 60
@@ -146,7 +146,7 @@ def test_sigterm_to_the_group_saves_and_nothing_is_lost(text, tmp_path):
     wait_for_step(run, 20)
     process.terminate()
     assert finished(process, run) != 0
-    assert checkpoint.steps(run)[0] == len(losses(run))
+    assert checkpoint.checkpoint_steps(run)[0] == len(losses(run))
     assert finished(launch(run, text, **long), run) == 0, said(run)
     assert outcome(run) == outcome(whole)
 
@@ -209,8 +209,8 @@ def test_workers_follow_the_clock_of_the_first_one(text, tmp_path):
     given = {"steps": None, "budget": "6s", "schedule": "hold", "evaluate_every": None, "save_every": None, "dropout": 0.0}
     process = launch(tmp_path / "run", text, **given)
     assert finished(process, tmp_path / "run") == 0, said(tmp_path / "run")
-    turns = [json.loads(line)["do"] for line in (tmp_path / "run" / "clock.jsonl").read_text().splitlines()]
+    turns = [json.loads(line)["kind"] for line in (tmp_path / "run" / "clock.jsonl").read_text().splitlines()]
     assert turns.count("decay") == turns.count("end") == 1 and turns.count("update") >= 20
-    again = launch(tmp_path / "again", text, like=str(tmp_path / "run"), **given)
+    again = launch(tmp_path / "again", text, plans_from=str(tmp_path / "run"), **given)
     assert finished(again, tmp_path / "again") == 0, said(tmp_path / "again")
     assert outcome(tmp_path / "again") == outcome(tmp_path / "run")

@@ -6,8 +6,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from stairs.fast.corpus_slice import Stretch
-from stairs.layers.initial import named
+from stairs.fast.corpus_slice import CorpusSlice
+from stairs.layers.initial import generator
 from stairs.models.base import Model, as_array
 from stairs.text.batch import Batch
 
@@ -41,7 +41,7 @@ class Toy(Model):
     @torch.no_grad()
     def initialize(self, seed: int) -> None:
         for name in ("vectors", "contexts"):
-            getattr(self, name).uniform_(-0.1, 0.1, generator=named(seed, name))
+            getattr(self, name).uniform_(-0.1, 0.1, generator=generator(seed, name))
         self.sums.fill_(1)
 
     def encode(self, batch: Batch) -> Tensor:
@@ -50,17 +50,17 @@ class Toy(Model):
     def vectors_of(self) -> np.ndarray:
         return as_array(self.vectors)
 
-    def unseen(self, word: str) -> np.ndarray | None:
+    def oov_vector(self, word: str) -> np.ndarray | None:
         return np.full(self.config.width, len(word), np.float32) if word.isdigit() else None
 
-    def memory(self) -> dict[str, Tensor]:
+    def optimizer_state(self) -> dict[str, Tensor]:
         return {"sums": self.sums}
 
     def prepare(self, ids: np.ndarray, words: list[str], seed: int) -> None:
         self.ids = np.asarray(ids, np.int64)
         self.counts.copy_(torch.from_numpy(np.bincount(self.ids, minlength=len(words))))
 
-    def sweep(self, stretch: Stretch) -> tuple[float, int, int]:
+    def sweep(self, stretch: CorpusSlice) -> tuple[float, int, int]:
         begin, end = stretch.bounds(len(self.ids))
         nats, pairs = 0.0, 0
         for at in range(begin, end, 64):
@@ -90,7 +90,7 @@ class Toy(Model):
                 sums += 1  # a rehearsal that leaves traces, if the engine does not remove them
         return loss, len(words)
 
-    def judge(self, ids: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    def held_out_loss(self, ids: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
         before = self.sums.clone()
         found = [self.learn(part, np.random.default_rng(seed), 0.0) for part in np.array_split(np.asarray(ids, np.int64), 10)]
         self.sums.copy_(before)

@@ -18,7 +18,7 @@ import torch
 from toy import Toy, ToyConfig
 
 from stairs import progress
-from stairs.cli import complain
+from stairs.cli import print_error
 from stairs.errors import StairsError
 from stairs.models import MODELS
 from stairs.models.settings import CONFIGS
@@ -31,10 +31,10 @@ from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 from stairs.training import sweeps
 from stairs.training.fit import fit
 from stairs.training.options import TrainingOptions
-from stairs.training.run import tokenizer_of
+from stairs.training.run import load_tokenizer
 
 MODELS["toy"], CONFIGS["toy"] = Toy, ToyConfig
-sweeps.TOKENS, sweeps.TOGETHER = 512, 256  # in a stretch, so that an epoch of a small text has many
+sweeps.SLICE_TOKENS, sweeps.SYNC_TOKENS = 512, 256  # in a stretch, so that an epoch of a small text has many
 
 SMALL = {
     "ngram": {"order": 3},
@@ -62,7 +62,7 @@ def prepared(out: str | Path, text: str | Path, step: str, **given) -> tuple:
     usual = SWEEPING if MODELS[step].learns_by == "sweeping" else QUICK
     options = TrainingOptions(**{**usual, **{name: value for name, value in given.items() if name in names}})
     settings = {**SMALL[step], **{name: value for name, value in given.items() if name not in names}}
-    spec = tokenizer_of(out) if options.accept_new_corpus else TokenizerSpec("words", vocab_size=300)
+    spec = load_tokenizer(out) if options.accept_new_corpus else TokenizerSpec("words", vocab_size=300)
     shards = build(Corpus(Path(text)), spec)
     tokenizer = shards.tokenizer
     roles = {field.name: tokenizer.roles[field.name] for field in dataclasses.fields(CONFIGS[step]) if field.name in tokenizer.roles}
@@ -86,9 +86,9 @@ def from_examples(out: str | Path, text: str | Path, step: str, names: set[str],
 
 
 def main(out: str, text: str, step: str, *words: str) -> int:
-    progress.talkative = True
+    progress.messages_enabled = True
     given = {name: json.loads(value) for name, value in (word.split("=", 1) for word in words)}
-    limit, like = given.pop("megabytes", None), given.pop("like", None)
+    limit, like = given.pop("megabytes", None), given.pop("plans_from", None)
     try:
         trained = prepared(out, text, step, **given)
         if limit:
@@ -96,7 +96,7 @@ def main(out: str, text: str, step: str, *words: str) -> int:
             resource.setrlimit(resource.RLIMIT_AS, (now + limit * 1_000_000,) * 2)
         measured = fit(*trained, like)
     except StairsError as error:
-        complain(str(error))
+        print_error(str(error))
         return error.code
     except KeyboardInterrupt:
         return 130

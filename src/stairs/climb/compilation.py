@@ -22,19 +22,19 @@ import torch
 
 from stairs import kernels
 from stairs.files import cache_folder, write_json
-from stairs.kernels.dropout import drawn
+from stairs.kernels.dropout import fill_dropout_mask
 from stairs.layers.dropout import dropout
 from stairs.models import MODELS
-from stairs.models.settings import configured
+from stairs.models.settings import make_config
 from stairs.progress import quiet, say
-from stairs.search.nearest import Nearest
+from stairs.search.nearest import NearestNeighbours
 from stairs.tasks import TASKS, NGramClassifier, TfidfClassifier, Translate
 from stairs.tasks.parts.supervised import LabelledSplits
 from stairs.text.corpus.corpus import Corpus
 from stairs.text.examples import Text, Translation
 from stairs.text.shards.shards import build
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
-from stairs.training.device import threads
+from stairs.training.device import cpu_threads
 from stairs.training.fit import fit
 from stairs.training.options import TrainingOptions
 
@@ -65,7 +65,7 @@ def compile_kernels() -> None:
         if set(json.loads(note.read_text())) <= set(compiled()):
             return
     say("compiling the inner loops, once for this machine")
-    with TemporaryDirectory(prefix="stairs-") as name, quiet(), threads(1):
+    with TemporaryDirectory(prefix="stairs-") as name, quiet(), cpu_threads(1):
         folder = Path(name)
         small, large = folder / "small.txt", folder / "large.txt"
         small.write_text("\n\n".join(SENTENCES), "utf-8")
@@ -77,7 +77,7 @@ def compile_kernels() -> None:
     for precision in (torch.float32, torch.bfloat16):
         dropout(torch.ones(8, dtype=precision), 0.5)
     for questions in (1, 3):
-        Nearest(np.eye(32, 16, dtype=np.float32)).nearest(np.eye(questions, 16, dtype=np.float32), 2)
+        NearestNeighbours(np.eye(32, 16, dtype=np.float32)).nearest(np.eye(questions, 16, dtype=np.float32), 2)
     with suppress(OSError):
         note.parent.mkdir(parents=True, exist_ok=True)
         write_json(note, compiled())
@@ -85,7 +85,7 @@ def compile_kernels() -> None:
 
 def warm_up(steps: Collection[str] = ()) -> None:
     """Load what is loaded when it is first used, compiled loops and libraries, so that no model of a climb pays for it; all if none is named."""
-    with TemporaryDirectory(prefix="stairs-") as name, quiet(), threads(1):
+    with TemporaryDirectory(prefix="stairs-") as name, quiet(), cpu_threads(1):
         small = Path(name) / "small.txt"
         small.write_text("\n\n".join(SENTENCES), "utf-8")
         first = {reader[0]: reader for reader in reversed(READERS) if not steps or reader[0] in steps}
@@ -108,12 +108,12 @@ def key() -> str:
 
 def compiled() -> list[str]:
     """The files that numba keeps: those of all kernels are in one folder."""
-    return sorted(str(path) for path in Path(drawn._cache.cache_path).glob("*.nb[ci]"))
+    return sorted(str(path) for path in Path(fill_dropout_mask._cache.cache_path).glob("*.nb[ci]"))
 
 
 def read(text: Path, out: Path, model: str, kind: str, settings: dict[str, Any]) -> None:
     shards = build(Corpus(text), TokenizerSpec(kind, vocab_size=None if kind == "words" else 400), cache=text.parent)
-    task = TASKS[MODELS[model].pretrains_with](MODELS[model](configured(model, shards.tokenizer.roles, **settings)), shards.tokenizer)
+    task = TASKS[MODELS[model].pretrains_with](MODELS[model](make_config(model, shards.tokenizer.roles, **settings)), shards.tokenizer)
     fit(task, shards, out, SWEEP if task.learns_by == "sweeping" else UPDATE)
     task.answer("the big cat [MASK]" if model == "bert" else "the big cat")
 
@@ -121,7 +121,7 @@ def read(text: Path, out: Path, model: str, kind: str, settings: dict[str, Any])
 def translate(out: Path) -> None:
     tokenizer = Tokenizer.train(TokenizerSpec("byte-bpe", vocab_size=400), lambda: [SENTENCES])
     pairs = [Translation(sentence, sentence[::-1]) for sentence in SENTENCES[:24]]
-    task = Translate(MODELS["transformer"](configured("transformer", tokenizer.roles, **{**TINY, "context": 128})), tokenizer)
+    task = Translate(MODELS["transformer"](make_config("transformer", tokenizer.roles, **{**TINY, "context": 128})), tokenizer)
     fit(task, LabelledSplits(pairs[:20], pairs[20:]), out, UPDATE)
 
 

@@ -16,7 +16,7 @@ from stairs.tasks import Translate
 from stairs.tasks.outcomes import all_metrics, outcomes, score_with_interval
 from stairs.tasks.parts.supervised import Supervised
 from stairs.training.peak_memory import PeakMemory
-from stairs.training.run import MODEL, load
+from stairs.training.run import MODEL_FOLDER, load
 
 JUDGING_SHARE = 0.05  # of a model's time, for the judgement on the test examples
 EXAMPLES_TIMED, TIMES, LONG = 100, 40, 1.0  # texts that are answered at once, how often at most, and for how many seconds
@@ -89,7 +89,7 @@ def brief(answer: dict[str, Any]) -> str:
 
 def cost(ground: Ground, folder: Path) -> dict[str, Any]:
     """How many numbers the model is made of, how large it is on the disk, and the memory that its training took."""
-    files = list((folder / MODEL).iterdir())
+    files = list((folder / MODEL_FOLDER).iterdir())
     numbers = 0
     for path in files:
         if path.suffix == ".safetensors":

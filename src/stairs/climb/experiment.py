@@ -16,8 +16,8 @@ from stairs.text.examples import Pair, Span, Tagged, Translation
 from stairs.text.labelled.split import split
 from stairs.text.shards.shards import Shards
 from stairs.training.peak_memory import PeakMemory
-from stairs.training.run import MODEL
-from stairs.training.run_lock import RUN
+from stairs.training.run import MODEL_FOLDER
+from stairs.training.run_lock import RUN_FILE
 
 TEST_SHARE = 0.2
 DEV_SHARE = 0.1  # of those that are learnt from, to tell when to stop; the test part is seen once, at the end
@@ -61,7 +61,7 @@ class Ground:
     @contextmanager
     def training(self, folder: Path) -> Iterator[None]:
         """The peak memory of what is trained meanwhile is kept; a run that was finished before says nothing of it."""
-        finished = (folder / MODEL).is_dir()
+        finished = (folder / MODEL_FOLDER).is_dir()
         with PeakMemory() as peak:
             yield
         if not finished and peak.megabytes is not None:
@@ -69,7 +69,7 @@ class Ground:
 
     def run_like(self, name: str) -> Path | None:
         """The run of the other climb that this one's run of the same name is to be like."""
-        return self.like / name if self.like is not None and (self.like / name / RUN).exists() else None
+        return self.like / name if self.like is not None and (self.like / name / RUN_FILE).exists() else None
 
     @property
     def taught(self) -> dict[str, Any]:

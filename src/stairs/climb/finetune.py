@@ -11,16 +11,16 @@ from stairs import machine
 from stairs.climb.evaluate import judged
 from stairs.climb.experiment import Ground
 from stairs.climb.pretrain import plan_reading, trained, untrained
-from stairs.models.transfer_options import TAUGHT, Transfer
-from stairs.progress import say, say_more
+from stairs.models.transfer_options import SUPERVISED_TASKS, TransferOptions
+from stairs.progress import say, say_verbose
 from stairs.tasks import TASKS
 from stairs.tasks.parts.epochs import epochs_for_updates
 from stairs.tasks.parts.feature_cache import weights_hash
 from stairs.tasks.parts.supervised import LabelledSplits, Supervised
 from stairs.training.device import find_device
 from stairs.training.distributed import Workers
-from stairs.training.gradients import Gradients
-from stairs.training.one_pass import learn_at_once
+from stairs.training.gradients import GradientUpdater
+from stairs.training.one_pass import fit_once
 from stairs.training.options import TrainingOptions
 from stairs.training.probe import PROBE_SHARE, seconds_per_step
 from stairs.training.run import load
@@ -37,14 +37,14 @@ def at_once(ground: Ground, step: str, learn: Callable[[], Any]) -> dict[str, An
     """A classifier that needs no gradients."""
     folder = ground.out / f"{ground.example_kind}-{step}"
     with ground.training(folder):
-        measured = learn_at_once(folder, ground.taught, learn, lambda task: {})
+        measured = fit_once(folder, ground.taught, learn, lambda task: {})
     return judged(ground, folder, measured)
 
 
 def taught(ground: Ground, step: str, source: Path, seconds: float, new: bool = True) -> dict[str, Any]:
     """By gradients. The mean of its vectors stands for a text: the vector of one token has to be learnt first, which takes more examples."""
     folder = ground.out / f"{ground.example_kind}-{step}"
-    kind: Any = TASKS[TAUGHT[ground.example_kind]]
+    kind: Any = TASKS[SUPERVISED_TASKS[ground.example_kind]]
     encoder = load(source).model
     examples = LabelledSplits(ground.train, ground.dev, weights_hash(encoder))
     settings = {**kind.settings_from(ground.train), "metric": ground.metric}
@@ -53,7 +53,7 @@ def taught(ground: Ground, step: str, source: Path, seconds: float, new: bool = 
     def task_with(way: str) -> Supervised:
         fresh = load(source)
         whitened = new and way == "features"  # what has read for days needs no help, and few examples would turn its vectors into noise
-        transfer = Transfer(transfer=way, whitened=whitened, **pooling)  # type: ignore[arg-type]
+        transfer = TransferOptions(transfer=way, whitened=whitened, **pooling)  # type: ignore[arg-type]
         return kind(fresh.model, fresh.tokenizer, transfer, **settings)
 
     planned = ground.plans.of(folder.name, lambda: plan_teaching(step, task_with, examples, seconds, ground.seed, new))
@@ -70,7 +70,7 @@ def plan_teaching(step: str, task_with: Callable[[str], Supervised], examples: L
     """All of the encoder, for as many epochs as are worth it or as there is time for; else a head on its vectors."""
     budget: dict[str, Any] = {"budget": f"{seconds:.3f}s"}
     task = task_with("full")
-    if not task.model.mixes:  # ELMo stays as it is, as in its paper: a mix of its layers learns with the head
+    if not task.model.default_layers:  # ELMo stays as it is, as in its paper: a mix of its layers learns with the head
         epoch = -(-len(examples.train) // task.training_defaults["batch_examples"])
         updates = updates_within(task, examples, seconds, seed)
         if updates >= FEWEST_STEPS:
@@ -78,7 +78,7 @@ def plan_teaching(step: str, task_with: Callable[[str], Supervised], examples: L
             epochs = epochs_for_updates(epoch, minimum=LEAST_UPDATES)
             counts = {"examples": len(examples.train), "validation": len(examples.validation)}
             return {"transfer": "full", **counts, "training": {**budget, "epochs": epochs, **rate}}
-        say_more(f"{step}: there is time for {updates} updates of all its weights; a head on its vectors learns instead")
+        say_verbose(f"{step}: there is time for {updates} updates of all its weights; a head on its vectors learns instead")
     head = task_with("features")
     share = min(seconds / seconds_to_encode(head, examples), 1.0)
     count, validation = (max(int(share * len(part)), min(ENCODED, len(part))) for part in (examples.train, examples.validation))
@@ -88,16 +88,17 @@ def plan_teaching(step: str, task_with: Callable[[str], Supervised], examples: L
 
 
 def seconds_to_teach(ground: Ground, step: str, seconds: float) -> float:
-    """What teaching a model will take, at most `seconds`: by a few updates of all of one that has read nothing, in the size that this time allows, or
-    by encoding some examples where only a head and a mix learn."""
+    """What teaching a model will take, at most `parse_duration`: by a few updates of all of one that has read nothing, in the size that this time
+    allows, or by encoding some examples where only a head and a mix learn."""
     if f"{ground.example_kind}-{step}" in ground.plans.known:
         return seconds  # it is decided already
     shards = ground.shards_for(step)
     fresh = untrained(step, shards.tokenizer, plan_reading(step, shards, seconds)["size"])
-    kind: Any = TASKS[TAUGHT[ground.example_kind]]
+    kind: Any = TASKS[SUPERVISED_TASKS[ground.example_kind]]
     examples = LabelledSplits(ground.train, ground.dev)
-    task = kind(fresh.model, fresh.tokenizer, Transfer(transfer="features" if fresh.model.mixes else "full"), **kind.settings_from(ground.train))
-    if fresh.model.mixes:
+    task = kind(fresh.model, fresh.tokenizer, TransferOptions(transfer="features" if fresh.model.default_layers else "full"),
+        **kind.settings_from(ground.train))
+    if fresh.model.default_layers:
         return min(seconds_to_encode(task, examples), seconds)
     epoch = -(-len(ground.train) // task.training_defaults["batch_examples"])
     possible = updates_within(task, examples, seconds, ground.seed)
@@ -109,7 +110,7 @@ def updates_within(task: Supervised, examples: LabelledSplits, seconds: float, s
     task.start(seed)
     part = LabelledSplits(evenly(examples.train, PROBED), examples.validation)
     options = TrainingOptions(batch_examples=task.training_defaults["batch_examples"], budget=f"{seconds:.3f}s", seed=seed)
-    gradients = Gradients(task, task.examples(part), options, Workers(0, 1, find_device(options.device)))
+    gradients = GradientUpdater(task, task.examples(part), options, Workers(0, 1, find_device(options.device)))
     return int(seconds * UPDATES_SHARE / seconds_per_step(gradients, machine.precisions()[0], PROBE_SHARE * seconds))
 
 

@@ -12,7 +12,7 @@ from stairs.climb.finetune import at_once, seconds_to_teach, taught
 from stairs.climb.pretrain import read
 from stairs.climb.translate import TRANSLATORS, translator
 from stairs.models import MODELS
-from stairs.models.sizes import TRANSLATING, USUAL_TOKENIZER
+from stairs.models.sizes import DEFAULT_TOKENIZER, TRANSLATION_MODELS
 from stairs.tasks import NGramClassifier, TfidfClassifier, VectorClassifier, WordVectors
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 from stairs.training.run import load
@@ -36,8 +36,8 @@ def steps_for(example_kind: str, adopted: Sequence[str]) -> list[Step]:
     found = [Step("ngram", ngram, "counting")]
     if example_kind == "classify":
         found.append(Step("tfidf", words, "counting"))
-    counted = [step for step in USUAL_TOKENIZER if MODELS[step].learns_by == "sweeping"]
-    learnt = [step for step in USUAL_TOKENIZER if MODELS[step].learns_by == "gradient" and step not in TRANSLATING]
+    counted = [step for step in DEFAULT_TOKENIZER if MODELS[step].learns_by == "sweeping"]
+    learnt = [step for step in DEFAULT_TOKENIZER if MODELS[step].learns_by == "gradient" and step not in TRANSLATION_MODELS]
     found += [Step(step, reader(step), MODELS[step].learns_by) for step in (*counted, *learnt) if example_kind
         or MODELS[step].pretrains_with != WordVectors.name]
     return found + [Step(Path(run).name, adopted_run(run), "gradient", reads=False) for run in adopted if example_kind]
@@ -70,7 +70,7 @@ def reader(step: str) -> Callable[[Ground, float], dict[str, Any]]:
         share = 1.0 if at_once_too or not ground.example_kind else READING_SHARE
         if share == READING_SHARE and MODELS[step].learns_by == "gradient":  # what the labels do not need is for reading
             share = max(share, 1 - seconds_to_teach(ground, step, seconds * share) / seconds)
-            share = min(share, MIXED_SHARE) if MODELS[step].mixes else share
+            share = min(share, MIXED_SHARE) if MODELS[step].default_layers else share
         row = read(ground, step, seconds * share)
         if not ground.example_kind:
             return row

@@ -9,9 +9,9 @@ from stairs import machine
 from stairs.climb.evaluate import cost, time_taken
 from stairs.climb.experiment import Ground
 from stairs.models import MODELS
-from stairs.models.settings import configured
+from stairs.models.settings import make_config
 from stairs.models.sizes import SIZES
-from stairs.progress import say_more
+from stairs.progress import say_verbose
 from stairs.tasks import TASKS, BidirectionalLM, NextToken, Task
 from stairs.tasks.parts.stream import language_model_metrics, token_counts
 from stairs.text.shards.shards import Shards
@@ -51,7 +51,7 @@ def plan_reading(step: str, shards: Shards, seconds: float) -> dict[str, Any]:
         return {"size": "mini", "training": {"deterministic": True, "epochs": MODELS[step].epochs, **budget}}
     fast, size = machine.gigaflops(), shards.tokenizer.vocab_size
     recipe = choose_recipe(step, seconds, shards.info("train")["characters"], fast, bf16=machine.has_bf16(), vocabulary=size)
-    say_more(recipe.reason)
+    say_verbose(recipe.reason)
     return {"size": recipe.size, "training": {**budget, **recipe.training}}
 
 
@@ -68,4 +68,4 @@ def unigram_bits(shards: Shards) -> float:
 def untrained(step: str, tokenizer: Tokenizer, size: str, **settings: Any) -> Task:
     """The task on which a model learns from plain text, or from pairs, with weights that know nothing."""
     kind = MODELS[step]
-    return TASKS[kind.pretrains_with](kind(configured(step, tokenizer.roles, **{**SIZES[step][size], **settings})), tokenizer)
+    return TASKS[kind.pretrains_with](kind(make_config(step, tokenizer.roles, **{**SIZES[step][size], **settings})), tokenizer)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from stairs.climb.messages import WORDS, advice, limits, worded
-from stairs.files import write_whole
+from stairs.files import write_atomically
 from stairs.pictures.climb import frontier, staircase
 from stairs.pictures.curves import curves
 from stairs.pictures.image_files import drawn
@@ -40,7 +40,7 @@ input:focus-visible + label { outline: 2px solid #2f6f4f } [lang=zh] { display: 
 def write(report: dict[str, Any], out: Path) -> Path:
     """report.html beside the runs."""
     path = out / "report.html"
-    write_whole(path, page(report, out).encode())
+    write_atomically(path, page(report, out).encode())
     return path
 
 

@@ -13,7 +13,7 @@ from rich.text import Text
 from stairs import progress
 from stairs.climb.messages import WORDS, limits
 from stairs.climb.runner import Onlooker
-from stairs.progress import say, short
+from stairs.progress import format_count, say
 
 COLUMNS = ("model", "bits/char", "score", "CPU s", "train s", "ms/text", "train MB", "ask MB", "weights", "disk MB")
 WIDTHS = (12, 10, 24, 9, 9, 9, 9, 8, 9, 8)
@@ -27,7 +27,7 @@ def cells(row: dict[str, Any]) -> list[str]:
     speed = f"{row['ms_per_text']:.3f}" if "score" in row else ""
     memory = [f"{row[name]:.0f}" if row.get(name) is not None else "" for name in ("training_mb", "answering_mb")]
     times = [f"{row['cpu_seconds']:.2f}{'+' if row.get('adopted') else ''}", f"{row['seconds']:.2f}"]
-    return [row["step"], bits, score, *times, speed, *memory, short(row["parameters"]), f"{row['megabytes']:.1f}"]
+    return [row["step"], bits, score, *times, speed, *memory, format_count(row["parameters"]), f"{row['megabytes']:.1f}"]
 
 
 def reason(row: dict[str, Any]) -> str:
@@ -115,7 +115,7 @@ def clock(seconds: float) -> str:
 @contextmanager
 def watching(budget: float) -> Iterator[Onlooker]:
     """The onlooker that fits where the prose goes."""
-    if not progress.shown:
+    if not progress.bars_enabled:
         yield Lines()
         return
     filling = Filling(budget)

@@ -63,11 +63,11 @@ def most_translated(budget: float) -> int:
 
 def time_of(given: float, used: float, training: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """What a row says of its time: the share that was given and used, and how much of that was updates."""
-    inside = [found["seconds_in"] for found in training if "seconds_in" in found]
+    inside = [found["seconds_by_phase"] for found in training if "seconds_by_phase" in found]
     return {
         "given": round(given, 3),
         "used": round(used, 3),
         "updates": round(sum(found["updates"] for found in inside), 3),
-        "judging": round(sum(found["judging"] for found in inside), 3),
+        "evaluation": round(sum(found["evaluation"] for found in inside), 3),
         "encoding": round(sum(found.get("encoding", 0.0) for found in inside), 3),
     }

@@ -7,7 +7,7 @@ from stairs import machine
 from stairs.climb.evaluate import JUDGING_SHARE, judged
 from stairs.climb.experiment import Ground
 from stairs.climb.pretrain import trained, untrained
-from stairs.progress import say_more
+from stairs.progress import say_verbose
 from stairs.tasks.parts.supervised import LabelledSplits
 from stairs.text.tokenizers.tokenizer import Tokenizer
 from stairs.training.recipe import choose_recipe
@@ -22,7 +22,7 @@ TRANSLATORS: dict[str, tuple[str, dict[str, Any]]] = {
 def plan_translator(step: str, ground: Ground, seconds: float, vocabulary: int) -> dict[str, Any]:
     characters = sum(len(pair.source) + len(pair.target) for pair in ground.train)
     recipe = choose_recipe(step, seconds, characters, machine.gigaflops(), bf16=machine.has_bf16(), vocabulary=vocabulary)
-    say_more(recipe.reason)
+    say_verbose(recipe.reason)
     return {"size": recipe.size, "training": {"budget": f"{seconds:.3f}s", **recipe.training}}
 
 

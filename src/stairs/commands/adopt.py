@@ -44,8 +44,8 @@ def adopt(file: str, out: Path, encoder: bool = False) -> tuple[dict[str, Any], 
 
     run = Run(out)
     data = {"adopted": Path(file).name, "tokenizer": task.tokenizer.hash}
-    with run.writing({"format": FORMAT, **task.describe(), "seed": 0, "data": data, "versions": versions()}):
-        run.keep(task)
+    with run.open_for_writing({"format": FORMAT, **task.describe(), "seed": 0, "data": data, "versions": versions()}):
+        run.save_model(task)
     return about, said
 
 

@@ -14,17 +14,17 @@ from stairs import progress
 from stairs.commands import pairs
 from stairs.commands.flags import Common, Cutting, Guessing, Reading, check_seed, corpus_from, parse, refuse_inside, show, spec_from, text_size
 from stairs.errors import BadInput, Unsupported
-from stairs.models.transfer_options import TAUGHT
+from stairs.models.transfer_options import SUPERVISED_TASKS
 from stairs.progress import say
-from stairs.training.options import seconds
-from stairs.training.run_lock import LOCK, RUN, check_unlocked, check_writable, held, passing
+from stairs.training.options import parse_duration
+from stairs.training.run_lock import LOCK_FILE, RUN_FILE, check_unlocked, check_writable, is_leftover, write_lock
 
 ABOUT = """Train the steps on the same text and labels within a budget, judge them on the same held-out data, and say which is the cheapest that
 is good enough. Without a corpus it climbs on the prose of the Python installation itself, with the package a text documents as its
 label. Nothing is downloaded. Stopped and begun again, it goes on where it was."""
 REPORT = "report.json"
 NUMBERS = "numbers"
-CLIMBED = (*TAUGHT, "translate")
+CLIMBED = (*SUPERVISED_TASKS, "translate")
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def main(arguments: list[str]) -> int:
     options = parse(Climb, arguments, "climb", ABOUT)
     progress.verbose = options.verbose
     check_seed(options.seed)
-    budget = seconds(options.budget)
+    budget = parse_duration(options.budget)
     example_kind = asked(options)
     out = Path(options.out) if options.out else Path("runs") / f"climb-{name_of(options, example_kind)}"
     check(out, options)
@@ -82,7 +82,7 @@ def main(arguments: list[str]) -> int:
         metric=chosen, left_out=getattr(corpus, "left_out", {}), **parts,
     )  # fmt: skip
     said = shlex.join(["stairs", "climb", *arguments])
-    with held(out):
+    with write_lock(out):
         others = adopted(options, example_kind, out)
         warming = time.monotonic()
         warm_up(steps or ())
@@ -128,8 +128,8 @@ def check(out: Path, options: Climb) -> None:
     refuse_inside(out, options.corpus)
     check_writable(out)
     check_unlocked(out)
-    inside = [path for path in out.iterdir() if not passing(path.name)] if out.is_dir() else []
-    if inside and not any(path.name == REPORT or (path / RUN).exists() or (path / LOCK).exists() for path in inside):
+    inside = [path for path in out.iterdir() if not is_leftover(path.name)] if out.is_dir() else []
+    if inside and not any(path.name == REPORT or (path / RUN_FILE).exists() or (path / LOCK_FILE).exists() for path in inside):
         raise BadInput(f"{out} exists and is not the folder of a climb; choose another one with --out")
     if options.most is not None and options.most < 1:
         raise BadInput(f"--most {options.most} is below 1")
@@ -172,11 +172,11 @@ def adopted(options: Climb, example_kind: str, out: Path) -> list[str]:
     found = []
     for name in options.adopted or [name for name in packages.WEIGHTS if packages.installed(name)]:
         place = Path(name)
-        if not (place / RUN).exists():
+        if not (place / RUN_FILE).exists():
             from stairs.commands.adopt import adopt
 
             place = out / Path(name).name
-            if not (place / RUN).exists():
+            if not (place / RUN_FILE).exists():
                 say(f"{place}: {adopt(name, place)[1]}")
         found.append(str(place))
     return found

@@ -71,7 +71,7 @@ def vectors(task: Any, options: Convert) -> tuple[dict[str, Any], str]:
         raise unfit(task, options, "word vectors")
     if getattr(task.model.config, "characters", ""):
         say(f"{options.format} has no place for character n-grams: there, words outside the vocabulary have no vector")
-    words, width = vector_writer.write(task.tokenizer.vocabulary, task.model.vectors_of(), options.out, options.format)
+    words, width = vector_writer.write(task.tokenizer.vocabulary, task.model.all_vectors(), options.out, options.format)
     about, said = checked(options.out, lambda: file_round_trip.of_vectors(task, options.out))
     return {"words": words, "width": width, **about}, f"{words} vectors of width {width}{said}"
 

@@ -52,7 +52,7 @@ def examined() -> dict[str, Any]:
         import torch
 
         about = machine.description()
-        found |= {"torch": torch.__version__, "machine": machine.NAMES[about["kind"]], **about, "threads": torch.get_num_threads()}
+        found |= {"torch": torch.__version__, "machine": machine.KIND_NAMES[about["kind"]], **about, "threads": torch.get_num_threads()}
         found["gpu"] = torch.cuda.get_device_name() if torch.cuda.is_available() else "none"
     found["missing"] = missing
     found["could_be_added"] = [f"{name} ({use})" for name, use in EXTRAS.items() if importlib.util.find_spec(name) is None]

@@ -15,8 +15,8 @@ from typing import Any, BinaryIO, Literal, TypeVar
 
 from stairs import progress, questions
 from stairs.errors import BadInput
-from stairs.files import plain
-from stairs.models.sizes import USUAL_MIN_COUNT, USUAL_TOKENIZER
+from stairs.files import os_error_reason
+from stairs.models.sizes import DEFAULT_MIN_COUNT, DEFAULT_TOKENIZER
 
 Kind = TypeVar("Kind")
 TokenizerKind = Literal["words", "characters", "bpe", "byte-bpe", "wordpiece", "unigram"]
@@ -64,7 +64,7 @@ class Cutting:
 
 
 def parse(kind: type[Kind], arguments: Sequence[str], command: str, about: str) -> Kind:
-    """The flags as a `kind`; what does not fit is one sentence."""
+    """The flags as a `processor_kind`; what does not fit is one sentence."""
     import tyro
 
     said = io.StringIO()
@@ -78,7 +78,7 @@ def parse(kind: type[Kind], arguments: Sequence[str], command: str, about: str) 
             raise
         raise BadInput(sentence(said.getvalue(), command)) from None
     switch_progress(options)
-    questions.takes_first = getattr(options, "yes", False)
+    questions.assume_yes = getattr(options, "yes", False)
     return options
 
 
@@ -96,8 +96,8 @@ def sentence(box: str, command: str) -> str:
 
 def switch_progress(options: Any) -> None:
     quiet = getattr(options, "quiet", False)
-    progress.talkative = not quiet
-    progress.shown = not quiet and sys.stderr.isatty() and not os.environ.get("CI")
+    progress.messages_enabled = not quiet
+    progress.bars_enabled = not quiet and sys.stderr.isatty() and not os.environ.get("CI")
 
 
 def corpus_from(paths: Sequence[str], options: Reading) -> Any:
@@ -126,9 +126,9 @@ def spec_from(options: Cutting, step: str) -> Any:
         raise BadInput(f"--min-count {options.min_count} is below 1; 1 keeps every word")
     chinese = {} if options.chinese is None else {"chinese": options.chinese}
     return TokenizerSpec(
-        kind=options.tokenizer or USUAL_TOKENIZER[step],
+        kind=options.tokenizer or DEFAULT_TOKENIZER[step],
         vocab_size=options.vocab_size,
-        min_count=options.min_count or USUAL_MIN_COUNT.get(step, 1),
+        min_count=options.min_count or DEFAULT_MIN_COUNT.get(step, 1),
         lowercase=options.lowercase,
         **chinese,
     )
@@ -165,7 +165,7 @@ def opened(file: str, advice: str) -> BinaryIO:
     try:
         return open(file, "rb")
     except OSError as error:
-        raise BadInput(f"cannot read {file}: {plain(error)}; {advice}") from None
+        raise BadInput(f"cannot read {file}: {os_error_reason(error)}; {advice}") from None
 
 
 def refuse_inside(out: Path, corpus: Sequence[str]) -> None:

@@ -132,7 +132,7 @@ def probe(documents: list[str], options: Any) -> dict[str, Any]:
     fixed = time.monotonic() - began
     ids = [i for pieces in cut for row in tokenizer.encode_batch(pieces) for i in (*row, tokenizer.end)]
     began = time.monotonic()
-    model.learn(np.array(ids, np.uint32))
+    model.count(np.array(ids, np.uint32))
     return {
         "tokens": len(ids),
         "vocabulary": tokenizer.vocab_size,

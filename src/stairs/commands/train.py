@@ -12,11 +12,11 @@ from stairs.commands import pairs
 from stairs.commands.flags import Common, Cutting, Reading, corpus_from, parse, refuse_inside, run_name, show, spec_from, text_size, worded
 from stairs.errors import BadInput
 from stairs.models.settings import CONFIGS, FROM_TOKENIZER
-from stairs.models.sizes import SIZES, TRANSLATING, USUAL_TOKENIZER
+from stairs.models.sizes import DEFAULT_TOKENIZER, SIZES, TRANSLATION_MODELS
 from stairs.progress import say
 from stairs.training.options import Schedule, TrainingOptions
-from stairs.training.recipe import ENOUGH, Recipe, choose_recipe, recipe_of_size
-from stairs.training.run_lock import RUN, check_run
+from stairs.training.recipe import MIN_TOKENS, Recipe, choose_recipe, recipe_of_size
+from stairs.training.run_lock import RUN_FILE, check_run
 
 Size = Literal["auto", "nano", "micro", "mini", "small", "base", "large", "paper"]
 BATCH_TOKENS = "positions per step, over all workers; if not given, 2048, or fewer for a size below mini"
@@ -92,7 +92,7 @@ def with_recipe(options: Any) -> tuple[Any, Recipe]:
         chosen["learning_rate"] = recipe.learning_rate
     given = {name for name in recipe.optimizer if getattr(options, name) is not None} | ({"warmup_steps"} if options.warmup is not None else set())
     chosen |= {name: value for name, value in recipe.optimizer.items() if name not in given}
-    if options.vocab_size is None and options.tokenizer in (None, USUAL_TOKENIZER[options.step]):
+    if options.vocab_size is None and options.tokenizer in (None, DEFAULT_TOKENIZER[options.step]):
         chosen["vocab_size"] = recipe.vocab_size
     return dataclasses.replace(options, **chosen), recipe
 
@@ -100,14 +100,14 @@ def with_recipe(options: Any) -> tuple[Any, Recipe]:
 def recipe_for(options: Any) -> Recipe:
     if options.size != "auto":
         return recipe_of_size(options.step, options.size)
-    source = output(options) if os.path.exists(output(options) / RUN) else Path(options.fork) if options.fork else None
+    source = output(options) if os.path.exists(output(options) / RUN_FILE) else Path(options.init_from) if options.init_from else None
     if source is not None:
         from stairs.training.run import Run
 
         known = Run(source).settings.get("recipe")
         return Recipe(**known) if known else recipe_of_size(options.step, "mini")
     own = any(getattr(options, name, None) is not None for name in OWN_SHAPE if name in SIZES[options.step].get("nano", ()))
-    if not training_of(options).keeps_time or own or options.step not in ENOUGH or computes_elsewhere(options):
+    if not training_of(options).is_timed or own or options.step not in MIN_TOKENS or computes_elsewhere(options):
         return recipe_of_size(options.step, "mini")
     settled_for(options)  # refuses what the step has no use for before anything is measured or said
     from stairs import machine
@@ -176,20 +176,20 @@ def untrained(options: Any, tokenizer: Any) -> Any:
 
 def kept_tokenizer(options: Any, out: Path) -> Any:
     """The tokenizer of a run whose weights go on with other text: its ids must mean the same."""
-    source = out if options.accept_new_corpus and (out / RUN).exists() else options.fork
+    source = out if options.accept_new_corpus and (out / RUN_FILE).exists() else options.init_from
     if source is None:
         return None
-    from stairs.training.run import tokenizer_of
+    from stairs.training.run import load_tokenizer
 
-    return tokenizer_of(source)
+    return load_tokenizer(source)
 
 
 def settled_for(options: Any) -> TrainingOptions:
     """How the step is trained; refuses what it has no use for."""
     from stairs.models import MODELS
-    from stairs.training.sweeps import settled
+    from stairs.training.sweeps import validated
 
-    return settled(MODELS[options.step], training_of(options))
+    return validated(MODELS[options.step], training_of(options))
 
 
 def training_of(options: Any) -> TrainingOptions:
@@ -217,21 +217,21 @@ def output(options: Any) -> Path:
 
 def flags(kind: Any, arguments: list[str], command: str, about: str) -> Any:
     """The command's own flags and those of the step it names, read together."""
-    about = about.format(steps=", ".join(USUAL_TOKENIZER))
-    step = next((word for word in arguments if word in USUAL_TOKENIZER), None)
+    about = about.format(steps=", ".join(DEFAULT_TOKENIZER))
+    step = next((word for word in arguments if word in DEFAULT_TOKENIZER), None)
     options = parse(with_settings(kind, step) if step else kind, arguments, command, about)
-    if options.step not in USUAL_TOKENIZER:
+    if options.step not in DEFAULT_TOKENIZER:
         from difflib import get_close_matches
 
-        near = get_close_matches(options.step, USUAL_TOKENIZER, 1)
-        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(USUAL_TOKENIZER)}"
+        near = get_close_matches(options.step, DEFAULT_TOKENIZER, 1)
+        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(DEFAULT_TOKENIZER)}"
         raise BadInput(f"there is no step {options.step!r} to train; {hint}")
-    translating = options.step in TRANSLATING
+    translating = options.step in TRANSLATION_MODELS
     if translating and (options.corpus or not options.pairs):
         raise BadInput(f"{options.step} learns from pairs of sentences; give them as in: stairs {command} {options.step} --pairs train.en train.fr")
     if (options.pairs or options.dev or options.backwards) and not translating:
         instead = f"{options.step} learns from text: stairs {command} {options.step} notes.txt"
-        raise BadInput(f"--pairs, --dev and --backwards are for steps that translate ({', '.join(TRANSLATING)}); {instead}")
+        raise BadInput(f"--pairs, --dev and --backwards are for steps that translate ({', '.join(TRANSLATION_MODELS)}); {instead}")
     if not translating and not options.corpus:
         raise BadInput(f"no corpus came; give a text file: stairs {command} {options.step} notes.txt")
     if options.size not in ("auto", *SIZES[options.step]):
@@ -241,7 +241,7 @@ def flags(kind: Any, arguments: list[str], command: str, about: str) -> Any:
 
 
 def with_settings(kind: Any, step: str) -> Any:
-    """`kind` with a flag for each of the step's settings; one that is not given comes from the size."""
+    """`processor_kind` with a flag for each of the step's settings; one that is not given comes from the size."""
     own = {field.name for field in dataclasses.fields(kind)}
     fields: list[Any] = []
     for base in kind.__mro__[:-1]:  # named again with their words, which are not found through a class without a source

@@ -13,7 +13,7 @@ from stairs.commands.flags import TABLES, Common, Guessing, parse, run_name, sho
 from stairs.commands.train import training_of
 from stairs.errors import BadInput, Unsupported
 from stairs.files import write_json
-from stairs.models.transfer_options import TAUGHT, Transfer, Way
+from stairs.models.transfer_options import SUPERVISED_TASKS, TransferMode, TransferOptions
 from stairs.training.options import TrainingOptions
 from stairs.training.run_lock import check_run
 
@@ -22,7 +22,7 @@ span (where a passage answers a question), sense (the meaning of a word), or sim
 of a labelled file). In place of a run, `tfidf` and `ngram` learn to classify from the examples alone. Columns and labels are found out and printed. A
 tenth of the examples is held out for validation: it chooses the best weights on the way. Another tenth is the test part, judged once at the end.
 --dev and --test name files for them instead. Examples of one document, passage or --group stay together."""
-NAMES = {**TAUGHT, "sense": "sense", "similar": "similar"}
+NAMES = {**SUPERVISED_TASKS, "sense": "sense", "similar": "similar"}
 WITHOUT_A_RUN = ("tfidf", "ngram")
 HELD_OUT = 0.1  # of the examples, for each part that no file is given for
 PARTS = {"dev": "the validation examples", "test": "the test examples"}
@@ -31,7 +31,7 @@ MOST_LABELS = 24  # in a table for people
 
 
 @dataclass(frozen=True)
-class Tune(TrainingOptions, Transfer, Guessing, Common):
+class Tune(TrainingOptions, TransferOptions, Guessing, Common):
     run: Positional[str] = ""  # a run folder whose step encodes; or tfidf, or ngram
     labels: Positional[str] = ""  # a file of labelled examples
     task: Literal["classify", "compare", "tag", "span", "sense", "similar"] | None = None  # found out if not given
@@ -40,7 +40,8 @@ class Tune(TrainingOptions, Transfer, Guessing, Common):
     dev: str | None = None  # validation examples, which choose the best weights; a tenth of the others if not given
     test: str | None = None  # test examples, judged once at the end; a tenth of the others if not given
     most: int | None = None  # learn from at most so many examples, drawn by the seed; the parts held out shrink as well
-    transfer: Way = "auto"  # what learns: everything, the top blocks, or the head alone (frozen, features); auto: for few examples full or features
+    # what learns: everything, the top blocks, or the head alone (frozen, features); auto: for few examples full or features
+    transfer: TransferMode = "auto"
     head: Literal["auto", "bi-encoder", "cross-encoder"] = "auto"  # scores of pairs: through the cosine of two vectors, or by reading both at once
     adapt: float = 0.0  # passes of pretraining over the examples' own texts before the task is learnt; 10 are usual
     # what chooses the best weights: accuracy, macro_f1, spearman, pearson, f1 or exact_match; the task's first if not given
@@ -53,8 +54,9 @@ def main(arguments: list[str]) -> int:
     options = parse(Tune, arguments, "tune", ABOUT)
     check(options)
     example_kind = options.task or found_out(options)
-    if options.metric is not None and example_kind not in TAUGHT:
-        raise BadInput(f"--metric {options.metric} chooses between the metrics of {', '.join(TAUGHT)}; {example_kind} has one only: leave it out")
+    if options.metric is not None and example_kind not in SUPERVISED_TASKS:
+        several = ", ".join(SUPERVISED_TASKS)
+        raise BadInput(f"--metric {options.metric} chooses between the metrics of {several}; {example_kind} has one only: leave it out")
     if example_kind == "similar":
         return remember(options)
     given = {name: list(examples(path, example_kind, options)) for name, path in files_of(options)}
@@ -67,7 +69,7 @@ def main(arguments: list[str]) -> int:
     from stairs.training.run import load
 
     source = task if options.run in WITHOUT_A_RUN else load(options.run)
-    metric = choose_metric(example_kind, train, options.metric) if example_kind in TAUGHT else ""
+    metric = choose_metric(example_kind, train, options.metric) if example_kind in SUPERVISED_TASKS else ""
     others = train_baselines(train, source) if metric else {}
     judged = {part: evaluate_with_baselines(task, own, others, metric) for part, own in (("dev", dev), ("test", test))}
     return reported(out, {**judged, "dev": {**measured, **judged["dev"]}}, options)
@@ -148,7 +150,7 @@ def learned(example_kind: str, train: list[Any], dev: list[Any], options: Tune) 
     from stairs.tasks.parts.tuning_candidates import tuning_candidates
     from stairs.training.run import load
     from stairs.training.selection import Candidate, fit_best
-    from stairs.training.tuning import adapt, adapted_folder, new_task
+    from stairs.training.tuning import adapt, adapted_folder, build_task
 
     source = load(options.run)
     metric = choose_metric(example_kind, train, options.metric)
@@ -157,10 +159,10 @@ def learned(example_kind: str, train: list[Any], dev: list[Any], options: Tune) 
         source = adapt(source, LabelledSplits(train, dev, weights_hash(source.model)), out, training_of(options), options.adapt)
         if source is None:
             return None, out, {}
-    transfer = Transfer(**{field.name: getattr(options, field.name) for field in dataclasses.fields(Transfer)})
-    ways = tuning_candidates(TASKS[NAMES[example_kind]], source, train, dev, transfer, options.head, options.fork is not None)
+    transfer = TransferOptions(**{field.name: getattr(options, field.name) for field in dataclasses.fields(TransferOptions)})
+    ways = tuning_candidates(TASKS[NAMES[example_kind]], source, train, dev, transfer, options.head, options.init_from is not None)
     place = adapted_folder(out) if options.adapt else options.run
-    candidates = [Candidate(way.name, way.cost, partial(new_task, way, place, train, metric)) for way in ways]
+    candidates = [Candidate(way.name, way.cost, partial(build_task, way, place, train, metric)) for way in ways]
     measured = fit_best(candidates, LabelledSplits(train, dev, weights_hash(source.model)), out, training_of(options))
     return load(out) if measured else None, out, measured  # the best of it, not the last
 
@@ -171,7 +173,7 @@ def counted(example_kind: str, train: list[Any], dev: list[Any], options: Tune) 
     from stairs.tasks.metrics import choose_metric
     from stairs.tasks.parts.supervised import LabelledSplits
     from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
-    from stairs.training.one_pass import learn_at_once
+    from stairs.training.one_pass import fit_once
     from stairs.training.run import load
 
     if options.run in WITHOUT_A_RUN and example_kind != "classify":
@@ -188,7 +190,7 @@ def counted(example_kind: str, train: list[Any], dev: list[Any], options: Tune) 
         return TfidfClassifier.train(train, words) if options.run == "tfidf" else NGramClassifier.train(train, words)
 
     out = folder_of(example_kind, Path(options.run).name, options)
-    measured = learn_at_once(out, settings, learn, lambda task: task.evaluate(dev))
+    measured = fit_once(out, settings, learn, lambda task: task.evaluate(dev))
     return load(str(out)), out, measured
 
 
@@ -197,7 +199,7 @@ def remember(options: Tune) -> int:
     from stairs.commands.flags import texts_from
     from stairs.tasks import Similar
     from stairs.tasks.parts.adapt import unique_texts
-    from stairs.training.one_pass import learn_at_once
+    from stairs.training.one_pass import fit_once
     from stairs.training.run import load
 
     table = Path(options.labels).suffix.lower() in TABLES
@@ -206,7 +208,7 @@ def remember(options: Tune) -> int:
     out = folder_of("similar", Path(options.run).name, options)
     corpus = hashlib.sha256("\n".join(texts).encode()).hexdigest()
     settings = {"seed": options.seed, "data": {"corpus": corpus}, "task": "similar", "source": options.run}
-    learn_at_once(out, settings, lambda: Similar(load(options.run), texts), lambda task: {"texts": len(texts)})
+    fit_once(out, settings, lambda: Similar(load(options.run), texts), lambda task: {"texts": len(texts)})
     judged: dict[str, Any] = {"dev": {"texts": len(texts)}}
     if options.test:
         judged["test"] = load(out).evaluate(list(examples(options.test, "compare", options)))

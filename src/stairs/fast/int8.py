@@ -12,34 +12,34 @@ from torch import Tensor, nn
 
 from stairs import machine
 from stairs.errors import Unsupported
-from stairs.fast.int8_matmul import can_multiply, product_by
-from stairs.fast.unpadding import Groups
+from stairs.fast.int8_matmul import has_exact_int8, int8_matmul
+from stairs.fast.unpadding import UnpaddedLayout
 from stairs.kernels import int8_rows as kernel
 from stairs.layers.attention import Attention
 from stairs.layers.block import Block
 
 
-class Int8(nn.Module):
+class Int8Linear(nn.Module):
     """y = x W^T + b, without gradient."""
 
     def __init__(self, weight: Tensor, bias: Tensor | None = None) -> None:
         super().__init__()
-        if weight.device.type != "cpu" or not can_multiply():
+        if weight.device.type != "cpu" or not has_exact_int8():
             advice = "bf16 or fp32" if machine.has_bf16() else "fp32"
             raise Unsupported(f"this machine or build of PyTorch has no exact product in 8 bits; choose --precision {advice}")
-        self.of_bytes = product_by(weight.detach().float())
-        self.added = np.zeros(len(weight), np.float32) if bias is None else bias.detach().float().numpy()
+        self.multiply = int8_matmul(weight.detach().float())
+        self.bias_array = np.zeros(len(weight), np.float32) if bias is None else bias.detach().float().numpy()
 
     def forward(self, x: Tensor) -> Tensor:
         y, scales = self.product(x.reshape(-1, x.shape[-1]))
-        kernel.scale_and_add(y.numpy(), scales, self.added)
+        kernel.scale_and_add(y.numpy(), scales, self.bias_array)
         return y.view(*x.shape[:-1], -1)
 
     def product(self, x: Tensor) -> tuple[Tensor, np.ndarray]:
         """(N, D) to (N, O), which the scale of its row and the bias still have to make right."""
         given, scales = torch.empty(x.shape, dtype=torch.uint8), np.empty(len(x), np.float32)
         kernel.quantize(x.float().contiguous().numpy(), given.numpy(), scales)
-        return self.of_bytes(given), scales
+        return self.multiply(given), scales
 
 
 class Int8Block(nn.Module):
@@ -50,26 +50,26 @@ class Int8Block(nn.Module):
         part = block.attention
         three = (part.query, part.key, part.value)
         self.attention = Attention(part.output.weight.shape[0], part.heads).eval()
-        self.attention.together = Int8(torch.cat([one.weight for one in three]), torch.cat([one.bias for one in three]))
+        self.attention.fused_projection = Int8Linear(torch.cat([one.weight for one in three]), torch.cat([one.bias for one in three]))
         for name in ("query", "key", "value", "output"):
             setattr(self.attention, name, nn.Identity())
-        self.output = Int8(part.output.weight, part.output.bias)
-        self.inner = Int8(block.feed_forward.inner.weight, block.feed_forward.inner.bias)
-        self.outer = Int8(block.feed_forward.outer.weight, block.feed_forward.outer.bias)
-        self.norms = [Norm(norm) for norm in (block.attention_norm, block.feed_forward_norm)]
+        self.output = Int8Linear(part.output.weight, part.output.bias)
+        self.inner = Int8Linear(block.feed_forward.inner.weight, block.feed_forward.inner.bias)
+        self.outer = Int8Linear(block.feed_forward.outer.weight, block.feed_forward.outer.bias)
+        self.norms = [AddAndNorm(norm) for norm in (block.attention_norm, block.feed_forward_norm)]
 
-    def forward(self, x: Tensor, mask: Tensor | Groups | None = None) -> Tensor:
-        """(B, T, D), or (N, D) with `Groups`, to the same."""
+    def forward(self, x: Tensor, mask: Tensor | UnpaddedLayout | None = None) -> Tensor:
+        """(B, T, D), or (N, D) with `UnpaddedLayout`, to the same."""
         flat = x.reshape(-1, x.shape[-1])
         y, scales = self.output.product(self.attention(x, mask=mask).reshape(flat.shape))
-        flat = self.norms[0].after(y, scales, self.output.added, flat)
+        flat = self.norms[0].after(y, scales, self.output.bias_array, flat)
         y, scales = self.inner.product(flat)
         given, again = torch.empty(y.shape, dtype=torch.uint8), np.empty_like(scales)
-        kernel.gelu_and_quantize(y.numpy(), scales, self.inner.added, given.numpy(), again)
-        return self.norms[1].after(self.outer.of_bytes(given, int(kernel.LOW)), again, self.outer.added, flat).view(x.shape)
+        kernel.gelu_and_quantize(y.numpy(), scales, self.inner.bias_array, given.numpy(), again)
+        return self.norms[1].after(self.outer.multiply(given, int(kernel.LOW)), again, self.outer.bias_array, flat).view(x.shape)
 
 
-class Norm:
+class AddAndNorm:
     """norm(x + y)."""
 
     def __init__(self, norm: nn.LayerNorm) -> None:
@@ -80,6 +80,6 @@ class Norm:
         return y
 
 
-def fits(block: Block) -> bool:
+def can_be_int8(block: Block) -> bool:
     """Whether a block can be an Int8Block."""
     return not block.norm_first and block.feed_forward.activation is F.gelu and not hasattr(block, "cross_attention")

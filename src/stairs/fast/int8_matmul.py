@@ -18,7 +18,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from stairs import machine
-from stairs.fast.threads import in_parts
+from stairs.fast.threads import run_in_threads
 from stairs.kernels import int8_panels
 from stairs.kernels.instruction_set import has_avx2
 from stairs.kernels.int8_gemv import times_bytes
@@ -26,7 +26,7 @@ from stairs.kernels.int8_gemv import times_bytes
 LEVELS, MIDDLE = 127, 128
 
 
-class ByOneDNN:
+class OneDNNMatmul:
     """Of weights (O, D), signed bytes with a scale per output."""
 
     def __init__(self, weight: Tensor, scales: Tensor) -> None:
@@ -42,10 +42,10 @@ class ByOneDNN:
             return y
         if self.reordered is None:
             self.reordered = torch.ops.onednn.qlinear_prepack(self.bytes, None)
-        return multiply(given, middle, self.reordered, self.scales, self.zeros)
+        return onednn_linear(given, middle, self.reordered, self.scales, self.zeros)
 
 
-class ByPanels:
+class PanelMatmul:
     """The same, of weights of which no pair saturates."""
 
     def __init__(self, weight: Tensor, scales: Tensor) -> None:
@@ -61,23 +61,23 @@ class ByPanels:
         def work(first: int, stop: int) -> None:
             int8_panels.times_panels(words, self.panels, self.sums, middle, self.scales.numpy(), y.numpy(), first, stop)
 
-        in_parts(work, len(self.sums) // int8_panels.OUTPUTS, y.numel() * width)
+        run_in_threads(work, len(self.sums) // int8_panels.OUTPUTS, y.numel() * width)
         return y
 
 
-def adds_pairs() -> bool:
+def has_saturating_pairs() -> bool:
     """Whether two products meet in 16 bits here."""
     return not machine.has_int8() and has_avx2()
 
 
-def product_by(weight: Tensor) -> ByOneDNN | ByPanels:
+def int8_matmul(weight: Tensor) -> OneDNNMatmul | PanelMatmul:
     """What multiplies bytes with this weight (O, D) of numbers."""
-    return (ByPanels if adds_pairs() else ByOneDNN)(*round_weight(weight))
+    return (PanelMatmul if has_saturating_pairs() else OneDNNMatmul)(*round_weight(weight))
 
 
 def round_weight(weight: Tensor) -> tuple[Tensor, Tensor]:
     """(O, D) as signed bytes, and a scale per output."""
-    reach = same_sign_sums(weight) if adds_pairs() else weight.abs()
+    reach = same_sign_sums(weight) if has_saturating_pairs() else weight.abs()
     scales = (reach.amax(1) / LEVELS).clamp(min=torch.finfo(torch.float32).tiny)
     return (weight / scales[:, None]).round().to(torch.int8), scales
 
@@ -89,7 +89,7 @@ def same_sign_sums(weight: Tensor) -> Tensor:
     return torch.cat([pairs.clamp(min=0).sum(2), -pairs.clamp(max=0).sum(2)], 1)
 
 
-def multiply(given: Tensor, middle: int, weight: Tensor, scales: Tensor, zeros: Tensor) -> Tensor:
+def onednn_linear(given: Tensor, middle: int, weight: Tensor, scales: Tensor, zeros: Tensor) -> Tensor:
     return torch.ops.onednn.qlinear_pointwise(given, 1.0, middle, weight, scales, zeros, None, 1.0, 0, torch.float32, "none", [], "")
 
 
@@ -103,13 +103,13 @@ def largest_weights() -> Tensor:
 
 
 @cache
-def can_multiply() -> bool:
+def has_exact_int8() -> bool:
     """Whether there is a product, and its sums are those of exact integers for the largest values there are."""
     weight, _ = round_weight(largest_weights())
     given = torch.full((4, weight.shape[1]), 255, dtype=torch.uint8)
     given[1], given[2, ::2], given[3, 1::2] = 0, 0, 0
     try:
-        found = (ByPanels if adds_pairs() else ByOneDNN)(weight, torch.ones(len(weight)))(given)
+        found = (PanelMatmul if has_saturating_pairs() else OneDNNMatmul)(weight, torch.ones(len(weight)))(given)
         return torch.equal(found.long(), (given.long() - MIDDLE) @ weight.long().T)
     except (RuntimeError, AttributeError, NotImplementedError, TypeError):
         return False

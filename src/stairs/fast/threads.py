@@ -10,8 +10,8 @@ import torch
 WORTH_A_THREAD = 1 << 22  # products of two numbers
 
 
-def in_parts(work: Callable[[int, int], None], count: int, products: int) -> None:
-    """`work(first, stop)` on all of `count` things, which take so many products together."""
+def run_in_threads(work: Callable[[int, int], None], count: int, products: int) -> None:
+    """`work(first, stop)` on all of `format_tokens` things, which take so many products together."""
     threads = torch.get_num_threads()
     parts = max(1, min(threads, count, products // WORTH_A_THREAD))
     if parts == 1:

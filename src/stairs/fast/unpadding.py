@@ -29,20 +29,20 @@ class Group(NamedTuple):
         return self.rows * self.length
 
 
-class Padded:
+class PaddedLayout:
     """The plain layout: rows as wide as the widest of them, and a mask that hides the rest."""
 
     def __init__(self, mask: Tensor) -> None:
         self.mask = mask
 
-    def packed(self, values: Tensor) -> Tensor:
+    def pack(self, values: Tensor) -> Tensor:
         return values
 
-    def padded(self, x: Tensor) -> Tensor:
+    def unpack(self, x: Tensor) -> Tensor:
         return x
 
 
-class Groups:
+class UnpaddedLayout:
     """One list of positions, group after group."""
 
     def __init__(self, real: Tensor, mask: Tensor) -> None:
@@ -53,29 +53,29 @@ class Groups:
         self.shape = real.shape
         self.groups: list[Group] = []
         taken = []
-        for start, stop in borders(lengths[order]):
+        for start, stop in group_borders(lengths[order]):
             rows, length = order[start:stop], max(int(lengths[order[stop - 1]]), 1)
             places = columns[rows, :length]
             taken.append((rows[:, None] * real.shape[1] + places).ravel())
             whole = mask.shape[1] == 1 and int(lengths[rows[0]]) == length
-            self.groups.append(Group(len(rows), length, None if whole else cut(mask, torch.from_numpy(rows), torch.from_numpy(places))))
-        self.taken = torch.from_numpy(np.concatenate(taken))  # the places, among all B times T, of the positions in the list
+            self.groups.append(Group(len(rows), length, None if whole else slice_mask(mask, torch.from_numpy(rows), torch.from_numpy(places))))
+        self.positions = torch.from_numpy(np.concatenate(taken))  # the places, among all B times T, of the positions in the list
         self.sizes = [group.positions for group in self.groups]
 
     @property
-    def mask(self) -> "Groups":
+    def mask(self) -> "UnpaddedLayout":
         return self
 
-    def packed(self, values: Tensor) -> Tensor:
+    def pack(self, values: Tensor) -> Tensor:
         """(B, T, ...) to the list (N, ...)."""
-        return values.flatten(0, 1).index_select(0, self.taken)
+        return values.flatten(0, 1).index_select(0, self.positions)
 
-    def padded(self, x: Tensor) -> Tensor:
+    def unpack(self, x: Tensor) -> Tensor:
         """The list (N, D) to (B, T, D), zeros where nothing is real."""
-        return x.new_zeros(self.shape.numel(), x.shape[-1]).index_copy(0, self.taken, x).unflatten(0, self.shape)
+        return x.new_zeros(self.shape.numel(), x.shape[-1]).index_copy(0, self.positions, x).unflatten(0, self.shape)
 
-    def attended(self, mix: Callable[[Tensor, Tensor, Tensor, Tensor | None], Tensor], parts: Sequence[Tensor]) -> Tensor:
-        """`mix(query, key, value, mask)` of each group, its (N, D) shaped (rows, length, D), in one list again."""
+    def attend(self, mix: Callable[[Tensor, Tensor, Tensor, Tensor | None], Tensor], parts: Sequence[Tensor]) -> Tensor:
+        """`attend_row(query, key, value, mask)` of each group, its (N, D) shaped (rows, length, D), in one list again."""
         mixed = []
         for group, *three in zip(self.groups, *(part.split(self.sizes) for part in parts), strict=True):
             query, key, value = (one.unflatten(0, (group.rows, group.length)) for one in three)
@@ -83,12 +83,12 @@ class Groups:
         return mixed[0] if len(mixed) == 1 else torch.cat(mixed)
 
 
-def unpadded(model: nn.Module, real: Tensor, mask: Tensor) -> Padded | Groups:
+def choose_layout(model: nn.Module, real: Tensor, mask: Tensor) -> PaddedLayout | UnpaddedLayout:
     """The layout that costs least; the plain one where somebody looks into the model, since what they see is in rows, on a GPU or in a compiled
     model, which would wait for the lengths, and where there is no padding and a mask is needed all the same."""
     if real.device.type != "cpu" or torch.compiler.is_compiling() or looked_at(model):
-        return Padded(mask)
-    return Padded(mask) if mask.shape[1] > 1 and bool(real.all()) else Groups(real, mask)
+        return PaddedLayout(mask)
+    return PaddedLayout(mask) if mask.shape[1] > 1 and bool(real.all()) else UnpaddedLayout(real, mask)
 
 
 def looked_at(model: nn.Module) -> bool:
@@ -96,14 +96,14 @@ def looked_at(model: nn.Module) -> bool:
     return any(part._forward_hooks for part in model.modules())
 
 
-def cut(mask: Tensor, rows: Tensor, places: Tensor) -> Tensor:
+def slice_mask(mask: Tensor, rows: Tensor, places: Tensor) -> Tensor:
     """Of (B, 1 or T, T) the part of some rows and some of their places."""
     if mask.shape[1] == 1:
         return mask[rows[:, None], 0, places][:, None]
     return mask[rows[:, None, None], places[:, :, None], places[:, None, :]]
 
 
-def borders(ascending: np.ndarray) -> list[tuple[int, int]]:
+def group_borders(ascending: np.ndarray) -> list[tuple[int, int]]:
     """Where each group of rows, in order of length, starts and stops."""
     ends = np.flatnonzero(np.append(ascending[1:] != ascending[:-1], True)) + 1  # rows of one length stay together
     starts = np.concatenate([[0], ends])

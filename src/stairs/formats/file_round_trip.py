@@ -30,7 +30,7 @@ def of_vectors(task: Task, path: str) -> dict[str, Any]:
         known = set(found.words)
         word = next((word for word in words if word not in known), words[0] if words else "")
         raise differs("words", word, f"{len(words)} words became {len(found.words)}, in another order or spelling")
-    vectors = np.ascontiguousarray(model.vectors_of()[len(SPECIAL_TOKENS) :], np.float32)
+    vectors = np.ascontiguousarray(model.all_vectors()[len(SPECIAL_TOKENS) :], np.float32)
     worst = np.abs(vectors - found.vectors).max(1) if words else np.zeros(0, np.float32)
     place = int(worst.argmax()) if words else 0
     return {"difference": agree(worst[place : place + 1, None], [np.zeros(1)], words[place : place + 1], "vectors")}

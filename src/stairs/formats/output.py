@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from stairs.errors import BadInput
-from stairs.files import flush, said_plainly
+from stairs.files import fsync_path, os_errors_as_sentences
 
 
 @contextmanager
@@ -24,12 +24,12 @@ def opened(path: str) -> Iterator[Any]:
     if target.exists() and not target.is_file():
         raise BadInput(f"{path} is {'a folder' if target.is_dir() else 'a device or a pipe'}; give --out a file, or - for stdout")
     aside = target.with_name(f".tmp-{os.getpid()}-{target.name}")
-    with said_plainly(target):
+    with os_errors_as_sentences(target):
         target.parent.mkdir(parents=True, exist_ok=True)
         try:
             with gzip.open(aside, "wb", 6) if path.endswith(".gz") else aside.open("wb") as file:
                 yield file
-            flush(aside)
+            fsync_path(aside)
             aside.replace(target)
         finally:
             aside.unlink(missing_ok=True)
@@ -42,15 +42,15 @@ def new_folder(path: str) -> Iterator[Path]:
     if path == "-" or (target.exists() and (not target.is_dir() or any(target.iterdir()))):
         raise BadInput(f"{path} is {'stdout' if path == '-' else 'there already'}; give --out a new folder")
     aside = target.with_name(f".tmp-{os.getpid()}-{target.name}")
-    with said_plainly(target):
+    with os_errors_as_sentences(target):
         try:
             aside.mkdir(parents=True)
             yield aside
             for file in sorted(aside.rglob("*")):
-                flush(file)
+                fsync_path(file)
             if target.exists():
                 target.rmdir()
             aside.rename(target)
-            flush(target.parent)
+            fsync_path(target.parent)
         finally:
             shutil.rmtree(aside, ignore_errors=True)

@@ -14,7 +14,7 @@ import torch
 from stairs.errors import BadInput, preview
 from stairs.inspection.tokens import Data, Read, grouped, names, noted, read, spelled, standing
 from stairs.layers.masks import causal, window
-from stairs.models.base import passing
+from stairs.models.base import record_outputs
 
 THUMBNAIL = 32  # cells of a thumbnail, each way
 FAINTEST = 0.02  # weights below are no lines
@@ -63,7 +63,7 @@ def weights_of(task: Any, found: Read, layers: Sequence[int]) -> list[np.ndarray
     """(H, T, T) of each of the layers."""
     places = [task.model.blocks[layer].attention.weights for layer in layers]
     with torch.no_grad():
-        return [weights[0].float().numpy() for weights in passing(places, lambda: task.model.encode(found.batch))]
+        return [weights[0].float().numpy() for weights in record_outputs(places, lambda: task.model.encode(found.batch))]
 
 
 def of_head(task: Any, found: Read, layer: int, head: int) -> np.ndarray:
@@ -121,7 +121,7 @@ def obeyed(model: Any, found: Read) -> torch.Tensor:
     block = model.blocks[0].attention
     with ExitStack() as hooks, torch.no_grad():
         hooks.callback(block.register_forward_pre_hook(lambda module, given, named: seen.append(named["mask"]), with_kwargs=True).remove)
-        passing([block.weights], lambda: model.encode(found.batch))
+        record_outputs([block.weights], lambda: model.encode(found.batch))
     return seen[0]
 
 

@@ -14,7 +14,7 @@ def layers(task: Any, text: str, *, second: str | None = None) -> Data:
     """Of each token in each layer: the cosine with its vector in the lowest one, and the length of its vector."""
     found = read(task, text, second)
     with torch.no_grad():
-        vectors = np.stack([layer[0].double().numpy() for layer in task.model.layers_of(found.batch)])  # (L, T, D)
+        vectors = np.stack([layer[0].double().numpy() for layer in task.model.hidden_states(found.batch)])  # (L, T, D)
     lengths = np.maximum(np.linalg.norm(vectors, axis=-1), 1e-30)
     cosines = (vectors * vectors[0]).sum(-1) / (lengths * lengths[0])
     groups = grouped(len(found.tokens))

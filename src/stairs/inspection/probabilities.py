@@ -10,7 +10,7 @@ from stairs.tasks.next_token import NextToken
 def backoff(task: Any, text: str) -> Data:
     """Of each token: the length of the n-gram that its chance came from, and the chance. The longer, the less had to be backed off."""
     ids = ids_of(task, text)
-    scores, orders = (found[0].tolist() for found in task.model.look_up(task.batch([ids])))
+    scores, orders = (found[0].tolist() for found in task.model.target_scores(task.batch([ids])))
     rows = zip(named(task, ids), orders, scores, strict=True)
     found = [{"token": token, "order": order, "probability": math.exp(score), "bits": -score / math.log(2)} for token, order, score in rows]
     return {"text": text, "order": task.model.config.order, "tokens": found}

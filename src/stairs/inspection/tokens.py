@@ -36,7 +36,7 @@ def read(task: Any, text: str, second: str | None = None) -> Read:
         row = form.encode_one(ids_of(task, text))
         ids = row.ids[:-1] if task.name == "next-token" else row.ids
     else:
-        if not task.model.reads_pairs or task.name == "next-token":
+        if not task.model.takes_pairs or task.name == "next-token":
             raise Unsupported(f"a {task.name} run of {task.model_name} does not read two texts at once; leave --second out")
         row = form.encode_pair(ids_of(task, text), ids_of(task, second))
         ids = row.ids
@@ -65,7 +65,7 @@ def noted(data: Data, cut: str | None) -> Data:
 
 
 def tokens(task: Any, text: str) -> Data:
-    """How the run cuts a text; `beside` puts what several runs make of it below one another."""
+    """How the run cuts a text; `candidate_folder` puts what several runs make of it below one another."""
     tokenizer, ids = task.tokenizer, ids_of(task, text)
     found = [
         {"token": spelled(tokenizer, i), "start": start, "end": end, "unknown": i == tokenizer.unknown}

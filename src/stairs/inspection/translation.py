@@ -5,7 +5,7 @@ from typing import Any
 from stairs.errors import Unsupported
 from stairs.inspection.attention import check_head, plain
 from stairs.inspection.tokens import Data
-from stairs.models.base import passing
+from stairs.models.base import record_outputs
 from stairs.tasks.translate import BEAM, Translate
 
 
@@ -21,7 +21,7 @@ def alignment(task: Translate, text: str, *, layer: int | None = None, head: int
         raise Unsupported(f"{task.model_name} looks at the source once, without layers or heads; leave --layer and --head out")
     number = task.model.check_layer(layer or 0)
     found: list[Data | None] = []
-    (weights,) = passing([blocks[number].cross_attention.weights], lambda: found.append(task.alignment(source, said)))
+    (weights,) = record_outputs([blocks[number].cross_attention.weights], lambda: found.append(task.alignment(source, said)))
     chosen = weights[0].mean(0) if head is None else weights[0, check_head(task, head, weights.shape[1])]
     return {**data, **(found[0] or {}), "weights": plain(chosen.float().numpy())}
 

@@ -11,4 +11,4 @@ from stairs.text.batch import Batch
 def of_layer(model: Model, layer: int) -> Callable[[Batch], torch.Tensor]:
     """`encode`, but what layer number `layer` gives; -1 is the last."""
     number = model.check_layer(layer)
-    return lambda batch: model.layers_of(batch)[number]
+    return lambda batch: model.hidden_states(batch)[number]

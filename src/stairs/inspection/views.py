@@ -39,7 +39,7 @@ def fills(task: Any) -> bool:
 
 
 def counts(task: Any) -> bool:
-    return speaks(task) and hasattr(model(task), "look_up")
+    return speaks(task) and hasattr(model(task), "target_scores")
 
 
 def gives_labels(task: Any) -> bool:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stairs.errors import BadInput, Unsupported, preview
-from stairs.kernels.edit_distance import FAR, distances
+from stairs.kernels.edit_distance import FAR, edit_distances
 from stairs.tasks.task import Task
 from stairs.text.tokenizers.tokenizer import SPECIAL_TOKENS, Tokenizer
 
@@ -102,7 +102,7 @@ def summands(tokenizer: Tokenizer, text: str) -> list[tuple[int, str]]:
 def vector_of(task: Any, word: str) -> np.ndarray:
     """The vector of a word, by its characters if the model has them; else a sentence with the nearest spellings."""
     number = task.tokenizer.id(spelled(task.tokenizer, word))
-    found = task.rows(np.array([number]))[0] if number >= len(SPECIAL_TOKENS) else task.model.unseen(spelled(task.tokenizer, word))
+    found = task.rows(np.array([number]))[0] if number >= len(SPECIAL_TOKENS) else task.model.oov_vector(spelled(task.tokenizer, word))
     if found is None:
         near = spellings(task.tokenizer, word)
         offer = f"did you mean {' or '.join(filter(None, (', '.join(near[:-1]), near[-1])))}?" if near else "try another word"
@@ -121,7 +121,7 @@ def spellings(tokenizer: Tokenizer, word: str) -> list[str]:
     small = [known.lower() for known in words]
     starts = np.concatenate([[0], np.cumsum([len(known) for known in small], dtype=np.int64)])
     letters, own = (np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32) for text in ("".join(small), word.lower()))
-    found = distances(letters, starts, own, min(FARTHEST, max(1, len(own) - 1)))
+    found = edit_distances(letters, starts, own, min(FARTHEST, max(1, len(own) - 1)))
     order = np.argsort(found, kind="stable")[:OFFERED]
     return [words[i] for i in order.tolist() if found[i] < FAR]
 

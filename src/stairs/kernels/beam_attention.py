@@ -8,7 +8,7 @@ from numba import njit
 
 
 @njit(nogil=True, cache=True, fastmath=True)
-def mix(query, keys, values, places, heads, weights, out):
+def attend_row(query, keys, values, places, heads, weights, out):
     """softmax(query keys / sqrt(D)) values for the keys and values at some places, for each head: (D,), (S, D), (S, D), (T,) to (D,)."""
     size = len(query) // heads
     scale = np.float32(1 / math.sqrt(size))
@@ -36,21 +36,21 @@ def mix(query, keys, values, places, heads, weights, out):
 
 
 @njit(nogil=True, cache=True, fastmath=True)
-def look_back(query, keys, values, past, heads, out):
+def attend_ancestry(query, keys, values, ancestry, heads, out):
     """Of the ways (B, K, D) over the keys and values (B, T K, D) of their steps; at step t way k had taken way past[b, k, t]."""
-    sources, ways, steps = past.shape
+    sources, ways, steps = ancestry.shape
     weights, places = np.empty(steps, np.float32), np.empty(steps, np.int64)
     for source in range(sources):
         for way in range(ways):
             for step in range(steps):
-                places[step] = step * ways + past[source, way, step]
-            mix(query[source, way], keys[source], values[source], places, heads, weights, out[source, way])
+                places[step] = step * ways + ancestry[source, way, step]
+            attend_row(query[source, way], keys[source], values[source], places, heads, weights, out[source, way])
 
 
 @njit(nogil=True, cache=True, fastmath=True)
-def look_across(query, keys, values, lengths, heads, out):
+def attend_source(query, keys, values, lengths, heads, out):
     """Of the ways (B, K, D) over the first `lengths` (B,) of the keys and values (B, S, D) of their source."""
     weights, places = np.empty(keys.shape[1], np.float32), np.arange(keys.shape[1])
     for source in range(query.shape[0]):
         for way in range(query.shape[1]):
-            mix(query[source, way], keys[source], values[source], places[: lengths[source]], heads, weights, out[source, way])
+            attend_row(query[source, way], keys[source], values[source], places[: lengths[source]], heads, weights, out[source, way])

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numba import njit, prange
 
-from stairs.kernels.sampling import STEP, below, scrambled, stream
+from stairs.kernels.sampling import STEP, below, scramble, stream
 
 BLOCKS = 64  # even; half of them are the threads that can learn at the same time
 PLACE_BITS = 16
@@ -102,18 +102,18 @@ def shuffle_cells(pairs, starts, seed):
     for cell in prange(len(starts) - 1):
         counter = stream(seed, cell)
         for left in range(starts[cell + 1] - starts[cell], 1, -1):
-            chosen = below(scrambled(counter), left)
+            chosen = below(scramble(counter), left)
             counter += STEP
             here, there = starts[cell] + left - 1, starts[cell] + chosen
             pairs[here], pairs[there] = pairs[there], pairs[here]
 
 
-def portions(counts: np.ndarray, most: int) -> Iterator[tuple[int, int]]:
+def portions(counts: np.ndarray, max_places: int) -> Iterator[tuple[int, int]]:
     """Ranges of words that together stand at no more than `most` places, unless a single word does."""
     low = SPECIAL
     while low < len(counts):
         reached = np.cumsum(counts[low:])
-        high = low + max(int(np.searchsorted(reached, most, "right")), 1)
+        high = low + max(int(np.searchsorted(reached, max_places, "right")), 1)
         yield low, high
         low = high
 
@@ -123,17 +123,17 @@ def cooccurrences(
     counts: np.ndarray,
     window: int,
     seed: int,
-    room: Callable[[int], np.ndarray] = lambda size: np.empty(size, np.uint64),
-    most: int = PLACES,
+    allocate: Callable[[int], np.ndarray] = lambda size: np.empty(size, np.uint64),
+    max_places: int = PLACES,
 ) -> tuple[np.ndarray, np.ndarray]:
     """The pairs of a text, cell by cell, and where each cell begins. `counts` are those of the words in it.
 
     Counted twice: once to know how large each cell is, once to put every pair where it belongs, so nothing is held besides the pairs and
-    the list of places. `room(size)` gives the array they go into, in memory or on the disk.
+    the list of places. `allocate(size)` gives the array they go into, in memory or on the disk.
     """
     shares = np.zeros(window + 1, np.float64)
     shares[1:] = 1.0 / np.arange(1, window + 1)
-    ranges = list(portions(counts, most))
+    ranges = list(portions(counts, max_places))
     sizes = np.zeros((len(ranges), PARTS, CELLS), np.int64)
     free = np.zeros((PARTS, CELLS), np.int64)
     none = np.empty(0, np.uint64)
@@ -151,7 +151,7 @@ def cooccurrences(
     places = np.concatenate([[0], np.cumsum(flat)])
     starts = places[:: len(ranges) * PARTS] if ranges else np.zeros(CELLS + 1, np.int64)
     begins = places[:-1].reshape(CELLS, len(ranges), PARTS).transpose(1, 2, 0)
-    pairs = room(int(places[-1]))
+    pairs = allocate(int(places[-1]))
     if len(pairs):
         for number in range(len(ranges)):
             walk(number, sizes[number], np.ascontiguousarray(begins[number]), pairs)

@@ -7,7 +7,7 @@ HALF = np.uint32(16)
 
 
 @njit(nogil=True, cache=True)
-def drawn(out, seed, other, dropped, kept):
+def fill_dropout_mask(out, seed, other, dropped, kept):
     """Fill `out` with `cached_features`, or, at about `dropped` in 2^32 of its places, with 0. The scrambling is Wellons' lowbias32, by a seed in
     two halves."""
     zero = out.dtype.type(0)

@@ -7,29 +7,29 @@ FAR = 1 << 20
 
 
 @njit(nogil=True, cache=True)
-def distances(letters, starts, word, most):
+def edit_distances(characters, starts, word, limit):
     """Of each of the words letters[starts[i]:starts[i + 1]] from `word`, all as code points; FAR where it is more than `most`."""
     length = len(word)
     found = np.full(len(starts) - 1, FAR, np.int32)
     before, last, row = np.empty(length + 1, np.int32), np.empty(length + 1, np.int32), np.empty(length + 1, np.int32)
     for i in range(len(found)):
         begin, size = starts[i], starts[i + 1] - starts[i]
-        if abs(size - length) > most:
+        if abs(size - length) > limit:
             continue
         for j in range(length + 1):
             last[j] = j
         for k in range(size):
             row[0] = least = k + 1
             for j in range(length):
-                same = letters[begin + k] == word[j]
+                same = characters[begin + k] == word[j]
                 row[j + 1] = min(min(row[j], last[j + 1]) + 1, last[j] + (not same))
-                if k and j and letters[begin + k] == word[j - 1] and letters[begin + k - 1] == word[j]:
+                if k and j and characters[begin + k] == word[j - 1] and characters[begin + k - 1] == word[j]:
                     row[j + 1] = min(row[j + 1], before[j - 1] + 1)
                 least = min(least, row[j + 1])
-            if least > most:
+            if least > limit:
                 break
             before, last, row = last, row, before
         else:
-            if last[length] <= most:
+            if last[length] <= limit:
                 found[i] = last[length]
     return found

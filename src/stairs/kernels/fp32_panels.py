@@ -7,7 +7,7 @@ of the sixteen there are, the others hold weights and a number of a row. `lanes.
 import numpy as np
 from numba import njit
 
-from stairs.kernels.simd import LANES, load, spread_from, store
+from stairs.kernels.simd import LANES, broadcast_from, load, store
 
 ROWS = 6  # of a tile
 TOGETHER = 96  # rows that are multiplied with all panels before the next ones come, so that they stay in the cache
@@ -40,12 +40,12 @@ def times_panels(x, panels, bias, out, first, stop):
                 s0 = s1 = s2 = s3 = s4 = s5 = added
                 for place in range(depth):
                     weight = load(panels, base + place * LANES)
-                    s0 += spread_from(flat, x0 + place) * weight
-                    s1 += spread_from(flat, x1 + place) * weight
-                    s2 += spread_from(flat, x2 + place) * weight
-                    s3 += spread_from(flat, x3 + place) * weight
-                    s4 += spread_from(flat, x4 + place) * weight
-                    s5 += spread_from(flat, x5 + place) * weight
+                    s0 += broadcast_from(flat, x0 + place) * weight
+                    s1 += broadcast_from(flat, x1 + place) * weight
+                    s2 += broadcast_from(flat, x2 + place) * weight
+                    s3 += broadcast_from(flat, x3 + place) * weight
+                    s4 += broadcast_from(flat, x4 + place) * weight
+                    s5 += broadcast_from(flat, x5 + place) * weight
                 into, step, start = (out_flat, width, row * width + column) if fits else (rest, LANES, 0)
                 store(into, start, s0)
                 store(into, start + (r1 - row) * step, s1)

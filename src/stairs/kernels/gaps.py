@@ -11,7 +11,7 @@ ISOLATED, WHITESPACE = 128, 255  # a kind is below 128; with ISOLATED added to i
 
 
 @njit(cache=True, nogil=True)
-def spelled(characters, plain):
+def spelling_bits(characters, plain):
     """Bits of whitespace that is not one space: one says whether it is spaces only, then follow their number (Elias's gamma code), or the characters
     and an end, five bits each, since there are fewer than 32 sorts."""
     if not plain:
@@ -49,7 +49,7 @@ def count_gaps(text, kinds, joint, counts):
                 gap = ONE_SPACE if spaces == 1 and plain else OTHER
             counts[left, kind % ISOLATED, before, gap] += 1
             if gap == OTHER:
-                bits += spelled(spaces, plain)
+                bits += spelling_bits(spaces, plain)
             before = min(gap, ONE_SPACE)
         left, spaces, plain = kind % ISOLATED, 0, True
         while kind < ISOLATED and at < size and text[at] < DOCUMENT_END:  # the rest of the word

@@ -97,7 +97,7 @@ def learn_round(
 
 
 @njit(nogil=True, cache=True, parallel=True, fastmath=True, error_model="numpy")
-def judge_cells(pairs, starts, least, larger, log_most, power, vectors, contexts, biases, context_biases):
+def evaluate_cells(pairs, starts, least, larger, log_most, power, vectors, contexts, biases, context_biases):
     """The loss and the number of pairs of each cell, nothing learnt: of pairs whose ln X is at least `least`, every ln X taken `larger`."""
     losses = np.zeros(len(starts) - 1, np.float64)
     steps = np.zeros(len(starts) - 1, np.int64)

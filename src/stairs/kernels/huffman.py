@@ -5,10 +5,10 @@ from numba import njit
 
 
 @njit(nogil=True, cache=True)
-def ways(counts, order):
+def huffman_paths(counts, order):
     """The way from the root to each word: where it begins, its nodes, and 1 at each node where it turns to the rarer side, as word2vec.c has it.
 
-    `order` lists the words that are leaves, rarest first. Inner nodes are numbered from 0; the root is the last.
+    `round_order` lists the words that are leaves, rarest first. Inner nodes are numbered from 0; the root is the last.
     """
     leaves = len(order)
     weight = np.zeros(2 * leaves, np.int64)

@@ -51,7 +51,7 @@ def load(typing, array, place):
 
 
 @intrinsic
-def spread(typing, number):
+def broadcast(typing, number):
     """One word in every lane."""
 
     def code(context, builder, signature, values):
@@ -62,7 +62,7 @@ def spread(typing, number):
 
 
 @intrinsic
-def spread_from(typing, array, place):
+def broadcast_from(typing, array, place):
     """The word at a place of a flat array in every lane; an index of Python's would first be looked at whether it is negative."""
 
     def code(context, builder, signature, values):
@@ -74,12 +74,12 @@ def spread_from(typing, array, place):
 
 
 @intrinsic
-def minus(typing, some, others):
+def subtract(typing, some, others):
     return words(words, words), lambda context, builder, signature, values: builder.sub(*values)
 
 
 @intrinsic
-def times(typing, some, others):
+def multiply(typing, some, others):
     return words(words, words), lambda context, builder, signature, values: builder.mul(*values)
 
 
@@ -129,39 +129,39 @@ def times_panels(given, panels, sums, middle, scales, out, first, stop):
     count, depth = given.shape
     flat, out_flat, width = given.reshape(-1), out.reshape(-1), out.shape[1]
     rest = np.empty(ROWS * OUTPUTS, np.float32)  # of a panel that is wider than what is left
-    zero = spread(np.int32(middle))
+    zero = broadcast(np.int32(middle))
     for begin in range(0, count, TOGETHER):
         end = min(begin + TOGETHER, count)
         for panel in range(first, stop):
             base, column = panel * depth * OUTPUTS, panel * OUTPUTS
-            low, high = times(load(sums, column), zero), times(load(sums, column + LANES), zero)
+            low, high = multiply(load(sums, column), zero), multiply(load(sums, column + LANES), zero)
             fits = column + OUTPUTS <= width
             into = out_flat if fits else rest
             for row in range(begin, end, ROWS):
                 r0, r1, r2, r3 = row, min(row + 1, end - 1), min(row + 2, end - 1), min(row + 3, end - 1)
                 x0, x1, x2, x3 = r0 * depth, r1 * depth, r2 * depth, r3 * depth
-                a0 = a1 = b0 = b1 = c0 = c1 = d0 = d1 = spread(np.int32(0))
+                a0 = a1 = b0 = b1 = c0 = c1 = d0 = d1 = broadcast(np.int32(0))
                 for word in range(depth):
                     w0, w1 = load(panels, base + word * OUTPUTS), load(panels, base + word * OUTPUTS + LANES)
-                    x = spread_from(flat, x0 + word)
+                    x = broadcast_from(flat, x0 + word)
                     a0, a1 = add_product(a0, x, w0), add_product(a1, x, w1)
-                    x = spread_from(flat, x1 + word)
+                    x = broadcast_from(flat, x1 + word)
                     b0, b1 = add_product(b0, x, w0), add_product(b1, x, w1)
-                    x = spread_from(flat, x2 + word)
+                    x = broadcast_from(flat, x2 + word)
                     c0, c1 = add_product(c0, x, w0), add_product(c1, x, w1)
-                    x = spread_from(flat, x3 + word)
+                    x = broadcast_from(flat, x3 + word)
                     d0, d1 = add_product(d0, x, w0), add_product(d1, x, w1)
                 p0, p1, p2, p3 = r0 * width + column, r1 * width + column, r2 * width + column, r3 * width + column
                 if not fits:
                     p0, p1, p2, p3 = 0, OUTPUTS, 2 * OUTPUTS, 3 * OUTPUTS
-                store_scaled(into, p0, minus(a0, low), scales, column)
-                store_scaled(into, p0 + LANES, minus(a1, high), scales, column + LANES)
-                store_scaled(into, p1, minus(b0, low), scales, column)
-                store_scaled(into, p1 + LANES, minus(b1, high), scales, column + LANES)
-                store_scaled(into, p2, minus(c0, low), scales, column)
-                store_scaled(into, p2 + LANES, minus(c1, high), scales, column + LANES)
-                store_scaled(into, p3, minus(d0, low), scales, column)
-                store_scaled(into, p3 + LANES, minus(d1, high), scales, column + LANES)
+                store_scaled(into, p0, subtract(a0, low), scales, column)
+                store_scaled(into, p0 + LANES, subtract(a1, high), scales, column + LANES)
+                store_scaled(into, p1, subtract(b0, low), scales, column)
+                store_scaled(into, p1 + LANES, subtract(b1, high), scales, column + LANES)
+                store_scaled(into, p2, subtract(c0, low), scales, column)
+                store_scaled(into, p2 + LANES, subtract(c1, high), scales, column + LANES)
+                store_scaled(into, p3, subtract(d0, low), scales, column)
+                store_scaled(into, p3 + LANES, subtract(d1, high), scales, column + LANES)
                 if not fits:
                     for number in range(row, min(row + ROWS, end)):
                         out[number, column:] = rest[(number - row) * OUTPUTS : (number - row) * OUTPUTS + width - column]

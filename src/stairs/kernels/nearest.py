@@ -1,7 +1,7 @@
 """The compiled part of finding nearest neighbours: lengths, scans by cosine, the best of many scores, and their exact order.
 
 A scan may be rounded; whoever asks knows by how much at most (`slack`). If a_k is the k-th best rounded score, a row that belongs among the true
-best k has a rounded score of at least a_k - 2 slack: every such row is kept, and `ranked` puts them in order with exact numbers. Nothing is missed.
+best k has a rounded score of at least a_k - 2 slack: every such row is kept, and `rank` puts them in order with exact numbers. Nothing is missed.
 """
 
 import numpy as np
@@ -80,7 +80,7 @@ def at_least(scores, bound):
 
 
 @njit(nogil=True, cache=True)
-def ranked(vectors, unit, rows, top):
+def rank(vectors, unit, rows, top):
     """The `top` best of some rows by their exact cosine, in float64; of equals the first row comes first."""
     exact = np.empty(len(rows))
     for i in range(len(rows)):

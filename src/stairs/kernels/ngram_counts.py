@@ -93,7 +93,7 @@ def count_block(table, suffixes, size, words, begins, shorter, carried, before_s
 
 
 @njit(nogil=True, cache=True)
-def grown(table, slots):
+def grow(table, slots):
     """The same entries in a table of more slots."""
     larger = np.full(2 * slots, EMPTY, np.int64)
     for old in range(0, len(table), 2):
@@ -108,10 +108,10 @@ def grown(table, slots):
 
 
 @njit(nogil=True, cache=True, parallel=True)
-def arranged(table, size, places, contexts, parts):
+def group_by_context(table, size, places, contexts, parts):
     """The n-grams by context: where those of each of the `contexts` contexts begin, and word << 32 | number of each, not yet sorted.
 
-    `places` turns the number of a context into its place in the sorted level below. Each of `parts` threads, a power of two, passes over
+    `places` turns the number of a context into its place in the sorted level below. Each of `logit_chunks` threads, a power of two, passes over
     the whole table and takes its own share of the contexts, so that no two touch the same place.
     """
     first = np.zeros(contexts + 1, np.int32)
@@ -135,7 +135,7 @@ def arranged(table, size, places, contexts, parts):
 
 
 @njit(nogil=True, cache=True, parallel=True)
-def sorted_within(first, grams):
+def sort_within(first, grams):
     """Sort the n-grams of each context, where they stand."""
     for context in prange(len(first) - 1):
         low, high = first[context], first[context + 1]
@@ -195,7 +195,7 @@ class Counter:
         if needed > FULLEST * slots:
             while needed > FULLEST * slots:
                 slots *= 4 if slots < LARGE else 2
-            self.table = grown(self.table, slots)
+            self.table = grow(self.table, slots)
         if needed > len(self.suffixes):
             self.suffixes = np.concatenate([self.suffixes[: self.size], np.empty(max(needed, self.size) + len(words), np.int32)])
         numbers = np.empty(len(words), np.int32)
@@ -215,7 +215,8 @@ def count(
     advance: Callable[[float], None] = lambda amount: None,
     block: int = 1 << 19,
 ) -> tuple[np.ndarray, list[Counter]]:
-    """Counts of the words, and the counters of orders 2 to `order`, of a stream in which `end` closes each sentence, or `begin` a document's last.
+    """Counts of the words, and the counters of orders 2 to `round_order`, of a stream in which `end` closes each sentence, or `begin` a document's
+    last.
 
     Order n of a block needs order n-1 of that block and order n of the block before, so the blocks move through the orders as along an
     assembly line, and the orders work at the same time.

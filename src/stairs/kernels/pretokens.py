@@ -60,7 +60,7 @@ def unseen_code_points(text, classes, found):
 
 @njit(cache=True, nogil=True)
 def run_end(text, at, kind, classes):
-    """Where the run of characters of class `kind` that starts at `at` ends."""
+    """Where the run of characters of class `processor_kind` that starts at `at` ends."""
     size = text.shape[0]
     while at < size:
         byte = text[at]
@@ -207,7 +207,7 @@ def rehash(slots, starts, letters, distinct):
 
 @njit(cache=True, nogil=True)
 def count_numbers(numbers, counts, order, seen):
-    """Add the numbers to `counts`, and each one that is new to `order`, which holds `seen` of them; return how many it holds now."""
+    """Add the numbers to `counts`, and each one that is new to `round_order`, which holds `seen` of them; return how many it holds now."""
     for number in numbers:
         if number >= 0:
             if counts[number] == 0:

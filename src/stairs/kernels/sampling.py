@@ -14,7 +14,7 @@ WHOLE = float(1 << 32)
 
 
 @njit(nogil=True, cache=True, forceinline=True)
-def scrambled(counter):
+def scramble(counter):
     """64 random bits; the next ones are those of counter + STEP."""
     bits = np.uint64(counter)
     bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -25,12 +25,12 @@ def scrambled(counter):
 @njit(nogil=True, cache=True, forceinline=True)
 def stream(seed, place):
     """The counter from which the random numbers of a place in the text begin."""
-    return scrambled(np.uint64(seed) + np.uint64(place) * STEP)
+    return scramble(np.uint64(seed) + np.uint64(place) * STEP)
 
 
 @njit(nogil=True, cache=True, forceinline=True)
 def below(bits, limit):
-    """A whole number from 0 up to but not including `limit`, from the upper half of 64 random bits."""
+    """A whole number from 0 up to but not including `isa_limit`, from the upper half of 64 random bits."""
     return np.int64(((bits >> HALF) * np.uint64(limit)) >> HALF)
 
 

@@ -37,7 +37,7 @@ class LanesModel(models.PrimitiveModel):
         super().__init__(manager, kind, FLOATS)
 
 
-def filled(kind, number):
+def constant(kind, number):
     return ir.Constant(kind, [number] * LANES)
 
 
@@ -82,31 +82,31 @@ def prefetch(typing, array, place):
 
 
 @intrinsic
-def spread(typing, number):
+def broadcast(typing, number):
     """One number in every lane."""
 
     def code(context, builder, signature, values):
         first = builder.insert_element(ir.Constant(FLOATS, ir.Undefined), values[0], ir.IntType(32)(0))
-        return builder.shuffle_vector(first, first, filled(INTEGERS, 0))
+        return builder.shuffle_vector(first, first, constant(INTEGERS, 0))
 
     return lanes(types.float32), code
 
 
 @intrinsic
-def spread_from(typing, array, place):
+def broadcast_from(typing, array, place):
     """The number at a place in every lane; an index of Python's would first be looked at whether it is negative."""
 
     def code(context, builder, signature, values):
         number = builder.load(address(context, builder, signature.args[0], *values), align=4)
         first = builder.insert_element(ir.Constant(FLOATS, ir.Undefined), number, ir.IntType(32)(0))
-        return builder.shuffle_vector(first, first, filled(INTEGERS, 0))
+        return builder.shuffle_vector(first, first, constant(INTEGERS, 0))
 
     return lanes(array, types.intp), code
 
 
 @intrinsic
-def nothing(typing):
-    return lanes(), lambda context, builder, signature, values: filled(FLOATS, 0.0)
+def zeros(typing):
+    return lanes(), lambda context, builder, signature, values: constant(FLOATS, 0.0)
 
 
 def arithmetic(operation, instruction):
@@ -132,26 +132,26 @@ arithmetic(operator.mul, "fmul")
 arithmetic(operator.truediv, "fdiv")
 
 
-def named(builder, name, *values):
+def call_llvm(builder, name, *values):
     """A function of LLVM's own on Lanes."""
     kind = ir.FunctionType(FLOATS, [FLOATS] * len(values))
     return builder.call(cgutils.get_or_insert_function(builder.module, kind, f"llvm.{name}.v{LANES}f32"), values)
 
 
 @intrinsic
-def without_sign(typing, one):
-    return lanes(lanes), lambda context, builder, signature, values: named(builder, "fabs", *values)
+def absolute(typing, one):
+    return lanes(lanes), lambda context, builder, signature, values: call_llvm(builder, "fabs", *values)
 
 
 @intrinsic
-def rounded(typing, one):
-    return lanes(lanes), lambda context, builder, signature, values: named(builder, "rint", *values)
+def round_lanes(typing, one):
+    return lanes(lanes), lambda context, builder, signature, values: call_llvm(builder, "rint", *values)
 
 
 @intrinsic
-def between(typing, low, one, high):
+def clamp(typing, low, one, high):
     def code(context, builder, signature, values):
-        return named(builder, "minnum", named(builder, "maxnum", values[1], values[0]), values[2])
+        return call_llvm(builder, "minnum", call_llvm(builder, "maxnum", values[1], values[0]), values[2])
 
     return lanes(lanes, lanes, lanes), code
 
@@ -162,7 +162,7 @@ def power_of_two(typing, whole):
 
     def code(context, builder, signature, values):
         whole = builder.fptosi(values[0], INTEGERS)
-        return builder.bitcast(builder.add(builder.shl(whole, filled(INTEGERS, 23)), filled(INTEGERS, ONE_EXPONENT)), FLOATS)
+        return builder.bitcast(builder.add(builder.shl(whole, constant(INTEGERS, 23)), constant(INTEGERS, ONE_EXPONENT)), FLOATS)
 
     return lanes(lanes), code
 
@@ -172,8 +172,8 @@ def exponent(typing, one):
     """n of m 2^n with m between 1 and 2."""
 
     def code(context, builder, signature, values):
-        bits = builder.sub(builder.bitcast(values[0], INTEGERS), filled(INTEGERS, ONE_EXPONENT))
-        return builder.sitofp(builder.ashr(bits, filled(INTEGERS, 23)), FLOATS)
+        bits = builder.sub(builder.bitcast(values[0], INTEGERS), constant(INTEGERS, ONE_EXPONENT))
+        return builder.sitofp(builder.ashr(bits, constant(INTEGERS, 23)), FLOATS)
 
     return lanes(lanes), code
 
@@ -183,8 +183,8 @@ def mantissa(typing, one):
     """m of m 2^n with m between 1 and 2."""
 
     def code(context, builder, signature, values):
-        behind = builder.and_(builder.bitcast(values[0], INTEGERS), filled(INTEGERS, BEHIND_THE_POINT))
-        return builder.bitcast(builder.or_(behind, filled(INTEGERS, ONE_EXPONENT)), FLOATS)
+        behind = builder.and_(builder.bitcast(values[0], INTEGERS), constant(INTEGERS, BEHIND_THE_POINT))
+        return builder.bitcast(builder.or_(behind, constant(INTEGERS, ONE_EXPONENT)), FLOATS)
 
     return lanes(lanes), code
 
@@ -237,7 +237,7 @@ def first_half(typing, one):
     """The first eight lanes, and zeros."""
 
     def code(context, builder, signature, values):
-        return pick(builder, values[0], filled(FLOATS, 0.0), [*range(LANES // 2), *range(LANES, LANES + LANES // 2)])
+        return pick(builder, values[0], constant(FLOATS, 0.0), [*range(LANES // 2), *range(LANES, LANES + LANES // 2)])
 
     return lanes(lanes), code
 
@@ -245,14 +245,14 @@ def first_half(typing, one):
 @njit(inline="always")
 def exponential(x):
     """e^x to the last bits of a float32, for x between -87 and 87: 2^n times a polynomial (Cephes' expf)."""
-    whole = rounded(x * spread(1.44269504))
-    rest = x - whole * spread(0.693359375) + whole * spread(2.12194440e-4)
-    series = spread(1.9875691500e-4)
+    whole = round_lanes(x * broadcast(1.44269504))
+    rest = x - whole * broadcast(0.693359375) + whole * broadcast(2.12194440e-4)
+    series = broadcast(1.9875691500e-4)
     for factor in (1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1, 1.0, 1.0):
-        series = series * rest + spread(factor)
+        series = series * rest + broadcast(factor)
     return series * power_of_two(whole)
 
 
 @njit(inline="always")
 def sigmoid(x):
-    return spread(1.0) / (spread(1.0) + exponential(spread(0.0) - x))
+    return broadcast(1.0) / (broadcast(1.0) + exponential(broadcast(0.0) - x))

@@ -79,7 +79,7 @@ def distribution(words, log10s, suffixes, backoffs, first, vocab_size, context, 
 
 
 @njit(nogil=True, cache=True)
-def walked(words, first, grams):
+def find_contexts(words, first, grams):
     """The node of all but the last word of each row of `grams`, or -1; `first` may still lack the longest order."""
     nodes = np.empty(len(grams), np.int32)
     for row in range(len(grams)):
@@ -94,7 +94,7 @@ def walked(words, first, grams):
 
 
 @njit(nogil=True, cache=True)
-def linked(words, first, suffixes, contexts, last):
+def find_suffixes(words, first, suffixes, contexts, last):
     """The longest known suffix of each n-gram, given by its context and last word."""
     links = np.empty(len(last), np.int32)
     for i in range(len(last)):

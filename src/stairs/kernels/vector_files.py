@@ -10,7 +10,7 @@ FINE, SHORT, LONG, NO_NUMBER, NOT_FINITE, NO_WORD, ENDLESS = range(7)
 SPACE, TAB, NEWLINE, RETURN = 32, 9, 10, 13
 LONGEST_WORD = 1 << 12  # bytes
 POWERS = 10.0 ** np.arange(309)
-BEYOND = float(np.finfo(np.float32).max) + 2.0**103  # what is smaller is rounded to a float32
+FLOAT32_LIMIT = float(np.finfo(np.float32).max) + 2.0**103  # what is smaller is rounded to a float32
 
 
 @njit(nogil=True, cache=True)
@@ -59,7 +59,7 @@ def number_at(block, at, end):
         value = value * POWERS[min(scale, 308)]
     elif scale < 0:
         value = value / POWERS[-scale] if scale >= -308 else 0.0
-    return value, FINE if abs(value) < BEYOND else NOT_FINITE
+    return value, FINE if abs(value) < FLOAT32_LIMIT else NOT_FINITE
 
 
 @njit(nogil=True, cache=True)

@@ -14,9 +14,9 @@ import numpy as np
 from numba import njit
 
 from stairs.kernels.cooccurrence import BEGIN, END, SPECIAL
-from stairs.kernels.sampling import LOWER, below, scrambled, stream
-from stairs.kernels.simd import LANES, load, nothing, spread, store
-from stairs.kernels.word2vec_update import ask_for, choose, choose_some, learn, learn_some, learn_two, nats, new_lists, slots_of
+from stairs.kernels.sampling import LOWER, below, scramble, stream
+from stairs.kernels.simd import LANES, broadcast, load, store, zeros
+from stairs.kernels.word2vec_update import choose_rows, choose_rows_for, learn, learn_one_or_two, learn_two, nats, new_scratch, prefetch_row, slots_of
 
 UNKNOWN = 1
 BORDER = -1
@@ -26,7 +26,7 @@ ANOTHER = np.uint64(0xD1342543DE82EF95)  # makes a second stream of random numbe
 
 
 @njit(nogil=True, cache=True)
-def kept(ids, place, limits, seed):
+def subsample(ids, place, limits, seed):
     """The words that subsampling keeps, with BORDER where a sentence ends, and the number of words read. `place` is that of ids[0] in the text."""
     words = np.empty(len(ids), np.int32)
     filled = read = 0
@@ -55,16 +55,16 @@ def neighbours(words, i, reach):
 @njit(nogil=True, cache=True)
 def skipgram(words, place, inputs, contexts, width, outputs, window, rate_from, rate_to, seed):
     """Each neighbour's vector learns to match the centre's row and not those of other words: loss in nats, and pairs."""
-    lists, slots = new_lists(outputs), slots_of(outputs)
+    lists, slots = new_scratch(outputs), slots_of(outputs)
     seed = np.uint64(seed) ^ ANOTHER
     pairs, size = 0, len(words)
     groups, ahead = np.int64(0), np.int64(0)
     for i in range(-1, size):
         groups = ahead
         if i + 1 < size and words[i + 1] != BORDER:
-            ahead = choose(outputs, np.int64(words[i + 1]), stream(seed, place + i + 1), contexts, width, lists, (i + 1 & 1) * slots)
+            ahead = choose_rows(outputs, np.int64(words[i + 1]), stream(seed, place + i + 1), contexts, width, lists, (i + 1 & 1) * slots)
         if i + 1 + window < size and words[i + 1 + window] != BORDER:
-            ask_for(inputs, np.int64(words[i + 1 + window]) * width, width)
+            prefetch_row(inputs, np.int64(words[i + 1 + window]) * width, width)
         if i < 0 or words[i] == BORDER:
             continue
         low, high = neighbours(words, i, 1 + below(stream(seed, place + i), window))
@@ -81,16 +81,17 @@ def skipgram(words, place, inputs, contexts, width, outputs, window, rate_from, 
         if waiting >= 0:
             learn(inputs, waiting, contexts, width, lists, (i & 1) * slots, groups, rate)
         pairs += high - low - 1
-    return nats(lists.luck), pairs
+    return nats(lists.likelihood), pairs
 
 
 @njit(nogil=True, cache=True)
 def cbow(words, place, inputs, contexts, width, outputs, window, rate_from, rate_to, seed, first, parts):
-    """The mean of the neighbours' vectors learns to match the centre's row: loss in nats, and centres. `parts` are the rows that make up a word's
-    vector, from `first` of it on: its own and those of its n-grams. With negatives, two centres that stand far apart learn at once and share them."""
-    lists, slots = new_lists(outputs), slots_of(outputs)
+    """The mean of the neighbours' vectors learns to match the centre's row: loss in nats, and centres. `logit_chunks` are the rows that make up a
+    word's vector, from `first` of it on: its own and those of its n-grams. With negatives, two centres that stand far apart learn at once and share
+    them."""
+    lists, slots = new_scratch(outputs), slots_of(outputs)
     seed = np.uint64(seed) ^ ANOTHER
-    centres = far_apart(with_neighbours(words))
+    centres = interleave_halves(centres_with_neighbours(words))
     mean, moved = np.zeros(2 * width, np.float32), np.zeros(2 * width, np.float32)
     sources = np.empty(4 * window * np.max(first[1:] - first[:-1]), np.int64)
     groups, ahead = np.int64(0), np.int64(0)
@@ -101,12 +102,12 @@ def cbow(words, place, inputs, contexts, width, outputs, window, rate_from, rate
             i = centres[p + step]
             bits, half = stream(seed, place + i), (p // step + 1 & 1) * slots
             other = np.int64(words[centres[p + step + 1]]) if p + step + 1 < size else np.int64(-1)
-            ahead = choose_some(outputs, step, np.int64(words[i]), other, bits, contexts, width, lists, half)
+            ahead = choose_rows_for(outputs, step, np.int64(words[i]), other, bits, contexts, width, lists, half)
             for q in range(p + step, min(p + 2 * step, size)):
                 j = min(centres[q] + window, len(words) - 1)
                 if words[j] != BORDER:
                     for part in range(first[words[j]], first[words[j] + 1]):
-                        ask_for(inputs, np.int64(parts[part]) * width, width)
+                        prefetch_row(inputs, np.int64(parts[part]) * width, width)
         if p < 0:
             continue
         middle = end = neighbours_parts(words, centres[p], place, window, seed, first, parts, width, sources, 0)
@@ -115,14 +116,14 @@ def cbow(words, place, inputs, contexts, width, outputs, window, rate_from, rate
         if p + 1 < min(p + step, size):
             end = neighbours_parts(words, centres[p + 1], place, window, seed, first, parts, width, sources, middle)
             mean_of(inputs, sources, middle, end, width, mean, moved, width)
-        learn_some(moved, step, width, contexts, width, lists, (p // step & 1) * slots, groups, rate)
-        pass_on(inputs, sources, 0, middle, width, mean, moved, 0)
-        pass_on(inputs, sources, middle, end, width, mean, moved, width)
-    return nats(lists.luck), size
+        learn_one_or_two(moved, step, width, contexts, width, lists, (p // step & 1) * slots, groups, rate)
+        distribute_change(inputs, sources, 0, middle, width, mean, moved, 0)
+        distribute_change(inputs, sources, middle, end, width, mean, moved, width)
+    return nats(lists.likelihood), size
 
 
 @njit(nogil=True, cache=True)
-def with_neighbours(words):
+def centres_with_neighbours(words):
     """Where the words stand that are not alone in their sentence."""
     found = np.empty(len(words), np.int64)
     filled = 0
@@ -134,7 +135,7 @@ def with_neighbours(words):
 
 
 @njit(nogil=True, cache=True)
-def far_apart(places):
+def interleave_halves(places):
     """Every other one from the second half, so that two which follow one another have hardly a neighbour in common."""
     found = np.empty_like(places)
     half = len(places) - len(places) // 2
@@ -144,7 +145,7 @@ def far_apart(places):
 
 @njit(nogil=True, cache=True, forceinline=True)
 def neighbours_parts(words, i, place, window, seed, first, parts, width, sources, filled):
-    """Write down where the parts of the centre's neighbours begin, from `filled` on: where they end."""
+    """Write down where the parts of the centre's neighbours begin, from `constant` on: where they end."""
     low, high = neighbours(words, i, 1 + below(stream(seed, place + i), window))
     for j in range(low, high):
         if j != i:
@@ -157,9 +158,9 @@ def neighbours_parts(words, i, place, window, seed, first, parts, width, sources
 @njit(nogil=True, cache=True, forceinline=True)
 def mean_of(inputs, sources, start, stop, width, mean, copy, at):
     """The mean of some rows, written twice, from place `at` on."""
-    share = spread(np.float32(1) / np.float32(max(stop - start, 1)))
+    share = broadcast(np.float32(1) / np.float32(max(stop - start, 1)))
     for i in range(0, width, LANES):
-        total = nothing()
+        total = zeros()
         for j in range(start, stop):
             total += load(inputs, sources[j] + i)
         store(mean, at + i, total * share)
@@ -167,7 +168,7 @@ def mean_of(inputs, sources, start, stop, width, mean, copy, at):
 
 
 @njit(nogil=True, cache=True, forceinline=True)
-def pass_on(inputs, sources, start, stop, width, mean, moved, at):
+def distribute_change(inputs, sources, start, stop, width, mean, moved, at):
     """Each of the rows takes the whole change of their mean."""
     for i in range(0, width, LANES):
         step = load(moved, at + i) - load(mean, at + i)
@@ -179,7 +180,7 @@ def pass_on(inputs, sources, start, stop, width, mean, moved, at):
 def skipgram_by_parts(words, place, inputs, contexts, width, outputs, window, rate_from, rate_to, seed, first, parts):
     """The centre's vector, made up of its parts, learns to match the rows of its neighbours, two of which share their negatives: loss in nats, and
     pairs."""
-    lists, slots = new_lists(outputs), slots_of(outputs)
+    lists, slots = new_scratch(outputs), slots_of(outputs)
     seed = np.uint64(seed) ^ ANOTHER
     pairs, size = 0, len(words)
     mean, moved = np.empty(width, np.float32), np.empty(width, np.float32)
@@ -192,7 +193,7 @@ def skipgram_by_parts(words, place, inputs, contexts, width, outputs, window, ra
             continue
         if i + 1 < size and words[i + 1] != BORDER:
             for part in range(first[words[i + 1]], first[words[i + 1] + 1]):
-                ask_for(inputs, np.int64(parts[part]) * width, width)
+                prefetch_row(inputs, np.int64(parts[part]) * width, width)
         bits = stream(seed, place + i)
         low, high = neighbours(words, i, 1 + below(bits, window))
         count = high - low - 1
@@ -207,17 +208,17 @@ def skipgram_by_parts(words, place, inputs, contexts, width, outputs, window, ra
         for p in range(-step, count, step):
             groups = ahead
             if p + step < count:
-                bits, half = scrambled(bits), (p // step + 1 & 1) * slots
-                ahead = choose_some(outputs, step, near[p + step], near[p + step + 1], bits, contexts, width, lists, half)
+                bits, half = scramble(bits), (p // step + 1 & 1) * slots
+                ahead = choose_rows_for(outputs, step, near[p + step], near[p + step + 1], bits, contexts, width, lists, half)
             if p >= 0:
-                learn_some(moved, step, 0, contexts, width, lists, (p // step & 1) * slots, groups, rate)
-        pass_on(inputs, sources, 0, end, width, mean, moved, 0)
+                learn_one_or_two(moved, step, 0, contexts, width, lists, (p // step & 1) * slots, groups, rate)
+        distribute_change(inputs, sources, 0, end, width, mean, moved, 0)
         pairs += count
-    return nats(lists.luck), pairs
+    return nats(lists.likelihood), pairs
 
 
 @njit(nogil=True, cache=True)
-def put_together(inputs, first, parts, found):
+def compose_words(inputs, first, parts, found):
     """The mean of each word's parts."""
     for word in range(len(found)):
         found[word] = 0
@@ -227,7 +228,7 @@ def put_together(inputs, first, parts, found):
 
 
 def sweep(kernel, ids, edges, limits, rates, seed, threads, *arguments) -> np.ndarray:
-    """Let `threads` threads take the parts of a text between `edges` in turn: loss in nats, pairs and words read of each, (parts, 3).
+    """Let `cpu_threads` threads take the parts of a text between `edges` in turn: loss in nats, pairs and words read of each, (parts, 3).
 
     The rate falls along a straight line from the first edge to the last, and follows from the place alone.
     """
@@ -236,7 +237,7 @@ def sweep(kernel, ids, edges, limits, rates, seed, threads, *arguments) -> np.nd
 
     def work(part: int) -> tuple[float, int, int]:
         low, high = int(edges[part]), int(edges[part + 1])
-        words, read = kept(ids[low:high], low, limits, seed)
+        words, read = subsample(ids[low:high], low, limits, seed)
         within = [rates[0] + slope * (edge - edges[0]) for edge in (low, high)]
         return (*kernel(words, low, *arguments[:5], *within, seed, *arguments[5:]), read)
 

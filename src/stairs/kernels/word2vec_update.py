@@ -12,22 +12,22 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from stairs.kernels.sampling import STEP, draw, scrambled
+from stairs.kernels.sampling import STEP, draw, scramble
 from stairs.kernels.simd import (
     LANES,
-    between,
+    absolute,
+    broadcast,
+    clamp,
     exponent,
     first_half,
     load,
     mantissa,
-    nothing,
     prefetch,
     sigmoid,
-    spread,
     store,
     sums,
     sums_of_two,
-    without_sign,
+    zeros,
 )
 
 GROUP = 6  # rows compared at a time
@@ -35,86 +35,86 @@ SECOND = LANES // 2  # where the places of the second input vector begin
 CLEAR = 15.0  # a score beyond which sigmoid is as good as 0 or 1
 
 
-class Outputs(NamedTuple):
+class Targets(NamedTuple):
     """Which rows of the context matrix a word is compared with: itself and words drawn, or the nodes on its way down a Huffman tree."""
 
     table: np.ndarray  # alias table of the words
     negatives: int  # how many are drawn; 0: hierarchical softmax
-    first: np.ndarray  # (V + 1,) where each word's way begins
+    path_starts: np.ndarray  # (V + 1,) where each word's way begins
     nodes: np.ndarray  # row of each node on the way
-    turns: np.ndarray  # float32, the target at each node
-    most: int  # rows of any word
+    codes: np.ndarray  # float32, the target at each node
+    max_rows: int  # rows of any word
 
 
-class Lists(NamedTuple):
+class Scratch(NamedTuple):
     """What a step reads and writes besides the matrices. There are two of the first three: one is filled while the other is used."""
 
     rows: np.ndarray  # where each row begins in the context matrix
     targets: np.ndarray
     real: np.ndarray  # 0 where a row does not count
     errors: np.ndarray  # times the rate
-    luck: np.ndarray  # the product of all chances given to what was right: sixteen mantissas, and sixteen exponents
+    likelihood: np.ndarray  # the product of all chances given to what was right: sixteen mantissas, and sixteen exponents
 
 
 @njit(nogil=True, cache=True)
-def new_lists(outputs):
+def new_scratch(outputs):
     slots = slots_of(outputs)
     luck = np.zeros(2 * LANES, np.float32)
     luck[:LANES] = 1
-    return Lists(np.zeros(2 * slots, np.int64), np.zeros(2 * slots, np.float32), np.zeros(2 * slots, np.float32), np.zeros(LANES, np.float32), luck)
+    return Scratch(np.zeros(2 * slots, np.int64), np.zeros(2 * slots, np.float32), np.zeros(2 * slots, np.float32), np.zeros(LANES, np.float32), luck)
 
 
 @njit(nogil=True, cache=True)
 def slots_of(outputs):
-    return (outputs.most + GROUP) // GROUP * LANES
+    return (outputs.max_rows + GROUP) // GROUP * LANES
 
 
 @njit(nogil=True, cache=True)
-def nats(luck):
+def nats(likelihood):
     """The loss: minus the natural log of the luck."""
     total = 0.0
     for i in range(LANES):
-        total -= np.log(np.float64(luck[i])) + luck[LANES + i] * np.log(2.0)
+        total -= np.log(np.float64(likelihood[i])) + likelihood[LANES + i] * np.log(2.0)
     return total
 
 
 @njit(nogil=True, cache=True, forceinline=True)
-def ask_for(matrix, at, width):
+def prefetch_row(matrix, at, width):
     for i in range(at, at + width, LANES):
         prefetch(matrix, i)
 
 
 @njit(nogil=True, cache=True, forceinline=True)
-def note(lists, slot, row, contexts, width, target, also_target, real, also_real):
+def push_row(lists, slot, row, contexts, width, target, also_target, real, also_real):
     """Write down a row to compare with, for either input vector, and ask memory for it."""
     lists.rows[slot] = row * width
     lists.targets[slot], lists.targets[slot + SECOND] = target, also_target
     lists.real[slot], lists.real[slot + SECOND] = real, also_real
-    ask_for(contexts, row * width, width)
+    prefetch_row(contexts, row * width, width)
 
 
 @njit(nogil=True, cache=True, forceinline=True)
-def choose(outputs, word, bits, contexts, width, lists, half):
+def choose_rows(outputs, word, bits, contexts, width, lists, half):
     """Write down what `word` is compared with, from place `half` of the lists on: the number of groups. Where the last is not full, a row that does
     not count is repeated."""
-    count = outputs.negatives + 1 if outputs.negatives else outputs.first[word + 1] - outputs.first[word]
+    count = outputs.negatives + 1 if outputs.negatives else outputs.path_starts[word + 1] - outputs.path_starts[word]
     groups = (count + GROUP - 1) // GROUP
     for i in range(groups * GROUP):
         if outputs.negatives:
             row, target = word, i == 0
             if 0 < i < count:
                 bits += STEP
-                row = draw(outputs.table, scrambled(bits))
+                row = draw(outputs.table, scramble(bits))
             real = i < count and (i == 0 or row != word)
         else:
-            at = outputs.first[word] + min(i, count - 1)
-            row, target, real = np.int64(outputs.nodes[at]), outputs.turns[at] > 0, i < count
-        note(lists, half + i // GROUP * LANES + i % GROUP, row, contexts, width, target, target, real, real)
+            at = outputs.path_starts[word] + min(i, count - 1)
+            row, target, real = np.int64(outputs.nodes[at]), outputs.codes[at] > 0, i < count
+        push_row(lists, half + i // GROUP * LANES + i % GROUP, row, contexts, width, target, target, real, real)
     return groups
 
 
 @njit(nogil=True, cache=True, forceinline=True)
-def choose_for_two(outputs, word, other, bits, contexts, width, lists, half):
+def choose_rows_for_two(outputs, word, other, bits, contexts, width, lists, half):
     """The same for two words, in groups of seven: both words, and negatives that they share. `other` may be -1, none."""
     count = outputs.negatives + 2
     groups = count // (GROUP + 1) + (count % (GROUP + 1) > 0)
@@ -122,28 +122,28 @@ def choose_for_two(outputs, word, other, bits, contexts, width, lists, half):
         row = max(other, 0) if i == 1 else word
         if 1 < i < count:
             bits += STEP
-            row = draw(outputs.table, scrambled(bits))
+            row = draw(outputs.table, scramble(bits))
         real = i == 0 or (1 < i < count and row != word)
         also = other >= 0 and (i == 1 or (1 < i < count and row != other))
-        note(lists, half + i // (GROUP + 1) * LANES + i % (GROUP + 1), row, contexts, width, i == 0, i == 1, real, also)
+        push_row(lists, half + i // (GROUP + 1) * LANES + i % (GROUP + 1), row, contexts, width, i == 0, i == 1, real, also)
     return groups
 
 
 @njit(nogil=True, cache=True, forceinline=True)
-def choose_some(outputs, step, word, other, bits, contexts, width, lists, half):
+def choose_rows_for(outputs, step, word, other, bits, contexts, width, lists, half):
     """For one word or, if `step` is 2, for two."""
     if step == 2:
-        return choose_for_two(outputs, word, other, bits, contexts, width, lists, half)
-    return choose(outputs, word, bits, contexts, width, lists, half)
+        return choose_rows_for_two(outputs, word, other, bits, contexts, width, lists, half)
+    return choose_rows(outputs, word, bits, contexts, width, lists, half)
 
 
 @njit(nogil=True, cache=True, forceinline=True)
-def note_errors(scores, real, lists, h, rate):
-    error = real * (load(lists.targets, h) - sigmoid(between(spread(-CLEAR), scores, spread(CLEAR))))
-    store(lists.errors, 0, error * spread(rate))
-    probability = load(lists.luck, 0) * (spread(1.0) - without_sign(error))
-    store(lists.luck, 0, mantissa(probability))
-    store(lists.luck, LANES, load(lists.luck, LANES) + exponent(probability))
+def push_errors(scores, real, lists, h, rate):
+    error = real * (load(lists.targets, h) - sigmoid(clamp(broadcast(-CLEAR), scores, broadcast(CLEAR))))
+    store(lists.errors, 0, error * broadcast(rate))
+    probability = load(lists.likelihood, 0) * (broadcast(1.0) - absolute(error))
+    store(lists.likelihood, 0, mantissa(probability))
+    store(lists.likelihood, LANES, load(lists.likelihood, LANES) + exponent(probability))
 
 
 @njit(nogil=True, cache=True, forceinline=True)
@@ -152,7 +152,7 @@ def learn(inputs, at, contexts, width, lists, half, groups, rate):
     rows, errors = lists.rows, lists.errors
     for h in range(half, half + groups * LANES, LANES):
         a, b, c, d, e, f = rows[h], rows[h + 1], rows[h + 2], rows[h + 3], rows[h + 4], rows[h + 5]
-        aa, bb, cc, dd, ee, ff = nothing(), nothing(), nothing(), nothing(), nothing(), nothing()
+        aa, bb, cc, dd, ee, ff = zeros(), zeros(), zeros(), zeros(), zeros(), zeros()
         for i in range(0, width, LANES):
             x = load(inputs, at + i)
             aa += x * load(contexts, a + i)
@@ -161,22 +161,22 @@ def learn(inputs, at, contexts, width, lists, half, groups, rate):
             dd += x * load(contexts, d + i)
             ee += x * load(contexts, e + i)
             ff += x * load(contexts, f + i)
-        note_errors(sums(aa, bb, cc, dd, ee, ff), first_half(load(lists.real, h)), lists, h, rate)
-        aa, bb, cc = spread(errors[0]), spread(errors[1]), spread(errors[2])
-        dd, ee, ff = spread(errors[3]), spread(errors[4]), spread(errors[5])
+        push_errors(sums(aa, bb, cc, dd, ee, ff), first_half(load(lists.real, h)), lists, h, rate)
+        aa, bb, cc = broadcast(errors[0]), broadcast(errors[1]), broadcast(errors[2])
+        dd, ee, ff = broadcast(errors[3]), broadcast(errors[4]), broadcast(errors[5])
         for i in range(0, width, LANES):
             x = load(inputs, at + i)
-            moved = x + move(contexts, a + i, aa, x)
-            moved += move(contexts, b + i, bb, x)
-            moved += move(contexts, c + i, cc, x)
-            moved += move(contexts, d + i, dd, x)
-            moved += move(contexts, e + i, ee, x)
-            moved += move(contexts, f + i, ff, x)
+            moved = x + move_row(contexts, a + i, aa, x)
+            moved += move_row(contexts, b + i, bb, x)
+            moved += move_row(contexts, c + i, cc, x)
+            moved += move_row(contexts, d + i, dd, x)
+            moved += move_row(contexts, e + i, ee, x)
+            moved += move_row(contexts, f + i, ff, x)
             store(inputs, at + i, moved)
 
 
 @njit(nogil=True, cache=True, forceinline=True)
-def move(contexts, at, error, x):
+def move_row(contexts, at, error, x):
     """Move sixteen numbers of a row towards x, or away from it; what they would add to x."""
     row = load(contexts, at)
     store(contexts, at, row + error * x)
@@ -189,8 +189,8 @@ def learn_two(inputs, at, also, contexts, width, lists, half, groups, rate, seve
     rows, errors = lists.rows, lists.errors
     for h in range(half, half + groups * LANES, LANES):
         a, b, c, d, e, f, g = rows[h], rows[h + 1], rows[h + 2], rows[h + 3], rows[h + 4], rows[h + 5], rows[h + 6]
-        aa, bb, cc, dd, ee, ff, gg = nothing(), nothing(), nothing(), nothing(), nothing(), nothing(), nothing()
-        aaa, bbb, ccc, ddd, eee, fff, ggg = nothing(), nothing(), nothing(), nothing(), nothing(), nothing(), nothing()
+        aa, bb, cc, dd, ee, ff, gg = zeros(), zeros(), zeros(), zeros(), zeros(), zeros(), zeros()
+        aaa, bbb, ccc, ddd, eee, fff, ggg = zeros(), zeros(), zeros(), zeros(), zeros(), zeros(), zeros()
         for i in range(0, width, LANES):
             x, y = load(inputs, at + i), load(inputs, also + i)
             row = load(contexts, a + i)
@@ -208,11 +208,11 @@ def learn_two(inputs, at, also, contexts, width, lists, half, groups, rate, seve
             if seven:
                 row = load(contexts, g + i)
                 gg, ggg = gg + x * row, ggg + y * row
-        note_errors(sums_of_two(aa, bb, cc, dd, ee, ff, gg, aaa, bbb, ccc, ddd, eee, fff, ggg), load(lists.real, h), lists, h, rate)
-        aa, bb, cc, dd = spread(errors[0]), spread(errors[1]), spread(errors[2]), spread(errors[3])
-        ee, ff, gg = spread(errors[4]), spread(errors[5]), spread(errors[6])
-        aaa, bbb, ccc, ddd = spread(errors[8]), spread(errors[9]), spread(errors[10]), spread(errors[11])
-        eee, fff, ggg = spread(errors[12]), spread(errors[13]), spread(errors[14])
+        push_errors(sums_of_two(aa, bb, cc, dd, ee, ff, gg, aaa, bbb, ccc, ddd, eee, fff, ggg), load(lists.real, h), lists, h, rate)
+        aa, bb, cc, dd = broadcast(errors[0]), broadcast(errors[1]), broadcast(errors[2]), broadcast(errors[3])
+        ee, ff, gg = broadcast(errors[4]), broadcast(errors[5]), broadcast(errors[6])
+        aaa, bbb, ccc, ddd = broadcast(errors[8]), broadcast(errors[9]), broadcast(errors[10]), broadcast(errors[11])
+        eee, fff, ggg = broadcast(errors[12]), broadcast(errors[13]), broadcast(errors[14])
         for i in range(0, width, LANES):
             x, y = load(inputs, at + i), load(inputs, also + i)
             row = load(contexts, a + i)
@@ -242,7 +242,7 @@ def learn_two(inputs, at, also, contexts, width, lists, half, groups, rate, seve
 
 
 @njit(nogil=True, cache=True, forceinline=True)
-def learn_some(inputs, step, also, contexts, width, lists, half, groups, rate):
+def learn_one_or_two(inputs, step, also, contexts, width, lists, half, groups, rate):
     """For the input vector at 0 or, if `step` is 2, for that and the one at `also`, which may be the same."""
     if step == 2:
         learn_two(inputs, 0, also, contexts, width, lists, half, groups, rate, True)

@@ -16,11 +16,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from stairs.fast.decode_state import KeyValues, Memory, Ways, kept_in
-from stairs.fast.unpadding import Groups
+from stairs.fast.decode_state import BeamCache, KeyValueCache, SourceCache, cache_dtype
+from stairs.fast.unpadding import UnpaddedLayout
 from stairs.layers.dropout import dropout
 from stairs.layers.head_count import check_heads
-from stairs.layers.positions import Rotary
+from stairs.layers.positions import RotaryPositions
 
 Score = Callable[[Tensor, Tensor], Tensor]  # (..., T, D), (..., S, D) -> (..., T, S)
 
@@ -79,7 +79,7 @@ class Projected(nn.Module):
         return dot(self.query(query), projected)
 
 
-def prepared(score: Score, key: Tensor) -> Tensor:
+def project_keys(score: Score, key: Tensor) -> Tensor:
     """What a score makes of keys alone, once for keys that are looked at again and again; `compare` does the rest."""
     return score.key(key) if isinstance(score, Additive | Projected) else key
 
@@ -109,7 +109,7 @@ class Attention(nn.Module):
         dropout: float = 0.0,
         key_value_width: int | None = None,
         score: Score | None = None,
-        rotary: Rotary | None = None,
+        rotary: RotaryPositions | None = None,
     ) -> None:
         super().__init__()
         check_heads(width, heads)
@@ -122,56 +122,56 @@ class Attention(nn.Module):
         self.key = nn.Linear(read, width)
         self.value = nn.Linear(read, width)
         self.output = nn.Linear(width, width)
-        self.together: nn.Module | None = None  # query, key and value in one, which `packed` puts in
+        self.fused_projection: nn.Module | None = None  # query, key and value in one, which `for_inference` puts in
         self.weights = nn.Identity()  # the weights pass through here when somebody looks, by a hook on it
 
     def forward(
         self,
         query: Tensor,
-        key_value: Tensor | Memory | None = None,
-        mask: Tensor | Groups | None = None,
-        cache: KeyValues | Ways | None = None,
+        key_value: Tensor | SourceCache | None = None,
+        mask: Tensor | UnpaddedLayout | None = None,
+        cache: KeyValueCache | BeamCache | None = None,
         places: Tensor | None = None,
     ) -> Tensor:
         """(B, T, D) and (B, S, D) to (B, T, D). With a cache, what is read comes after what was read before. Rows without padding come as (N, D)
-        with their `Groups` for a mask."""
-        if isinstance(key_value, Memory):
-            return self.output(key_value.look(self.query(query)))
+        with their `UnpaddedLayout` for a mask."""
+        if isinstance(key_value, SourceCache):
+            return self.output(key_value.attend(self.query(query)))
         read = query if key_value is None else key_value
-        if isinstance(mask, Groups):
-            return self.output(mask.attended(self.among, self.project(query, read)))
-        if isinstance(cache, Ways):
-            return self.output(cache.look(*self.project(query, read)))
-        q, k, v = map(self.split, self.project(query, read))  # (B, H, T or S, D/H)
+        if isinstance(mask, UnpaddedLayout):
+            return self.output(mask.attend(self.attend_projected, self.project(query, read)))
+        if isinstance(cache, BeamCache):
+            return self.output(cache.attend(*self.project(query, read)))
+        q, k, v = map(self.split_heads, self.project(query, read))  # (B, H, T or S, D/H)
         if self.rotary is not None and places is not None:
             q, k = self.rotary(q, places), self.rotary(k, places)
         if cache is not None:
-            k, v = cache.extended(k, v)
+            k, v = cache.append(k, v)
             q = q.to(k.dtype)
         if mask is not None:
             mask = mask.unsqueeze(-3)  # the head axis: (B, 1, T, S)
         return self.output(self.mix(q, k, v, mask).transpose(1, 2).flatten(2).to(query.dtype))
 
-    def memory(self, read: Tensor, real: Tensor) -> Memory:
+    def source_cache(self, read: Tensor, real: Tensor) -> SourceCache:
         """What `forward` would compute of `prefill` (B, S, D) each time, once. In each row `real` comes first."""
-        return Memory(self.key(read).to(kept_in(read)), self.value(read).to(kept_in(read)), real.sum(1), self.heads)
+        return SourceCache(self.key(read).to(cache_dtype(read)), self.value(read).to(cache_dtype(read)), real.sum(1), self.heads)
 
-    def among(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
+    def attend_projected(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
         """(B, T, D) each, projected: the mixture, (B, T, D)."""
-        q, k, v = map(self.split, (query, key, value))
+        q, k, v = map(self.split_heads, (query, key, value))
         mixed = self.mix(q, k, v, None if mask is None else mask.unsqueeze(-3))
         return mixed.transpose(1, 2).flatten(2)
 
     def project(self, query: Tensor, read: Tensor) -> Sequence[Tensor]:
-        if self.together is not None and read is query:
-            return self.together(query).chunk(3, -1)
+        if self.fused_projection is not None and read is query:
+            return self.fused_projection(query).chunk(3, -1)
         if read is query and self.training:  # one product instead of three
             three = (self.query, self.key, self.value)
             weight, bias = torch.cat([part.weight for part in three]), torch.cat([part.bias for part in three])
             return F.linear(query, weight, bias).chunk(3, -1)
         return self.query(query), self.key(read), self.value(read)
 
-    def split(self, vectors: Tensor) -> Tensor:
+    def split_heads(self, vectors: Tensor) -> Tensor:
         return vectors.unflatten(-1, (self.heads, -1)).transpose(1, 2)
 
     def mix(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
@@ -180,18 +180,18 @@ class Attention(nn.Module):
         if self.weights._forward_hooks or self.score is not None:
             weights = self.weights(weigh(query, key, score=self.score or scaled_dot, mask=mask))
             return dropout(weights, share) @ value
-        if share or slow_when_fused(query):
-            return by_products(query, key, value, mask, share)
+        if share or fused_backward_is_slow(query):
+            return attend_by_matmul(query, key, value, mask, share)
         return F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
 
 
-def slow_when_fused(query: Tensor) -> bool:
+def fused_backward_is_slow(query: Tensor) -> bool:
     """On a CPU the fused kernel's backward in bfloat16 takes about twice as long as matrix products; everywhere else it wins (float32, ms there and
     back, 8 x 4 x 256 x 64 and 64 x 12 x 24 x 32: AVX-512 28 and 13.5, by products 46 and 13; AVX2 31 and 12, by products 44 and 13.4)."""
     return query.dtype == torch.bfloat16 and query.device.type == "cpu" and query.requires_grad
 
 
-def by_products(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, share: float) -> Tensor:
+def attend_by_matmul(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, share: float) -> Tensor:
     """`attend` with the mask added instead of filled in, which passes over the scores once instead of three times."""
     query = query * (1 / math.sqrt(query.shape[-1]))
     if mask is None:

@@ -8,11 +8,11 @@ from collections.abc import Callable
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from stairs.fast.decode_state import KeyValues, Memory, Ways
-from stairs.fast.unpadding import Groups
+from stairs.fast.decode_state import BeamCache, KeyValueCache, SourceCache
+from stairs.fast.unpadding import UnpaddedLayout
 from stairs.layers.attention import Attention, Score
 from stairs.layers.dropout import Dropout
-from stairs.layers.positions import Rotary
+from stairs.layers.positions import RotaryPositions
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": F.relu,
@@ -46,16 +46,16 @@ class Block(nn.Module):
         dropout: float = 0.0,
         norm_first: bool = True,
         activation: str = "gelu",
-        crosses: bool = False,
+        has_cross_attention: bool = False,
         score: Score | None = None,
-        rotary: Rotary | None = None,
+        rotary: RotaryPositions | None = None,
         epsilon: float = 1e-5,
     ) -> None:
         super().__init__()
         self.norm_first = norm_first
         self.attention_norm = nn.LayerNorm(width, epsilon)
         self.attention = Attention(width, heads, dropout=dropout, score=score, rotary=rotary)
-        if crosses:
+        if has_cross_attention:
             self.cross_attention_norm = nn.LayerNorm(width, epsilon)
             self.cross_attention = Attention(width, heads, dropout=dropout, score=score)
         self.feed_forward_norm = nn.LayerNorm(width, epsilon)
@@ -65,23 +65,23 @@ class Block(nn.Module):
     def forward(
         self,
         x: Tensor,
-        mask: Tensor | Groups | None = None,
-        memory: Tensor | Memory | None = None,
+        mask: Tensor | UnpaddedLayout | None = None,
+        memory: Tensor | SourceCache | None = None,
         memory_mask: Tensor | None = None,
-        cache: KeyValues | Ways | None = None,
+        cache: KeyValueCache | BeamCache | None = None,
         places: Tensor | None = None,
     ) -> Tensor:
-        """(B, T, D), or (N, D) with `Groups`, to the same; `memory` (B, S, D) is what cross-attention reads, or what it kept of that."""
-        x = self.added(x, lambda y: self.attention(y, mask=mask, cache=cache, places=places), self.attention_norm)
+        """(B, T, D), or (N, D) with `UnpaddedLayout`, to the same; `memory` (B, S, D) is what cross-attention reads, or what it kept of that."""
+        x = self.residual(x, lambda y: self.attention(y, mask=mask, cache=cache, places=places), self.attention_norm)
         if memory is not None:
-            x = self.added(x, lambda y: self.cross_attention(y, memory, memory_mask), self.cross_attention_norm)
-        return self.added(x, self.feed_forward, self.feed_forward_norm)
+            x = self.residual(x, lambda y: self.cross_attention(y, memory, memory_mask), self.cross_attention_norm)
+        return self.residual(x, self.feed_forward, self.feed_forward_norm)
 
-    def first(self, x: Tensor, mask: Tensor) -> Tensor:
+    def forward_first(self, x: Tensor, mask: Tensor) -> Tensor:
         """What `forward` gives for the first position alone, (B, 1, D): it looks at all of (B, T, D), and nothing is computed for the others."""
         read = self.attention_norm(x) if self.norm_first else x
-        y = self.added(x[:, :1], lambda y: self.attention(y, read, mask), self.attention_norm)
-        return self.added(y, self.feed_forward, self.feed_forward_norm)
+        y = self.residual(x[:, :1], lambda y: self.attention(y, read, mask), self.attention_norm)
+        return self.residual(y, self.feed_forward, self.feed_forward_norm)
 
-    def added(self, x: Tensor, sublayer: Callable[[Tensor], Tensor], norm: nn.LayerNorm) -> Tensor:
+    def residual(self, x: Tensor, sublayer: Callable[[Tensor], Tensor], norm: nn.LayerNorm) -> Tensor:
         return x + self.dropout(sublayer(norm(x))) if self.norm_first else norm(x + self.dropout(sublayer(x)))

@@ -19,7 +19,7 @@ from torch.nn.functional import pad
 
 PAD = 0  # the code of no letter
 WORDS_AT_ONCE = 128
-MOST_PASSES = -2.0  # where the gates of the highways begin
+GATE_BIAS = -2.0  # where the gates of the highways begin
 
 
 class Highway(nn.Module):
@@ -33,41 +33,41 @@ class Highway(nn.Module):
         return gate * self.change(x).relu() + (1 - gate) * x
 
 
-class Characters(nn.Module):
+class CharacterCNN(nn.Module):
     """Codes of letters (N, C), with the marks and filled up with PAD, to vectors (N, D). `filters` are how many look at one letter, at two, ..."""
 
-    def __init__(self, codes: int, code_width: int, filters: tuple[int, ...], highways: int, width: int) -> None:
+    def __init__(self, codes: int, character_width: int, filters: tuple[int, ...], highways: int, width: int) -> None:
         super().__init__()
-        self.codes = nn.Embedding(codes, code_width, padding_idx=PAD)
-        self.filters = nn.ModuleList(nn.Linear(size * code_width, count) for size, count in enumerate(filters, 1))
+        self.codes = nn.Embedding(codes, character_width, padding_idx=PAD)
+        self.filters = nn.ModuleList(nn.Linear(size * character_width, count) for size, count in enumerate(filters, 1))
         self.highways = nn.Sequential(*(Highway(sum(filters)) for _ in range(highways)))
         self.projection = nn.Linear(sum(filters), width)
 
     def forward(self, words: Tensor) -> Tensor:
         lengths, order = (words != PAD).sum(1).sort(stable=True)
         parts = zip(words[order].split(WORDS_AT_ONCE), lengths.split(WORDS_AT_ONCE), strict=True)
-        found = torch.cat([self.found(part[:, : int(own[-1])]) for part, own in parts])  # short words beside short ones
+        found = torch.cat([self.max_activations(part[:, : int(own[-1])]) for part, own in parts])  # short words beside short ones
         return self.projection(self.highways(found.relu()))[order.argsort()]
 
-    def found(self, words: Tensor) -> Tensor:
+    def max_activations(self, words: Tensor) -> Tensor:
         """What each filter finds at best, (N, filters)."""
         beyond = (words == PAD)[..., None]
         letters = self.codes(pad(words, (0, len(self.filters) - 1)))  # so that each letter begins a window of any width
-        return torch.cat([self.largest(part, letters, size, beyond) for size, part in enumerate(self.filters, 1)], -1)
+        return torch.cat([self.max_over_windows(part, letters, size, beyond) for size, part in enumerate(self.filters, 1)], -1)
 
-    def largest(self, part: nn.Module, letters: Tensor, size: int, beyond: Tensor) -> Tensor:
+    def max_over_windows(self, part: nn.Module, letters: Tensor, size: int, beyond: Tensor) -> Tensor:
         """The same for one width. No window begins behind the word, so that its neighbours do not matter."""
         windows = torch.cat([letters[:, start : start + beyond.shape[1]] for start in range(size)], -1)
         return part(windows).masked_fill(beyond, -torch.inf).amax(1)
 
     @torch.no_grad()
-    def begin(self) -> None:
+    def initialize(self) -> None:
         """The highways let most pass, and nothing stays nothing."""
         self.codes.weight[PAD] = 0
         for highway in self.highways:
-            nn.init.constant_(highway.gate.bias, MOST_PASSES)  # type: ignore[union-attr, arg-type]
+            nn.init.constant_(highway.gate.bias, GATE_BIAS)  # type: ignore[union-attr, arg-type]
 
 
-def once(ids: Tensor) -> tuple[Tensor, Tensor]:
+def unique_with_inverse(ids: Tensor) -> tuple[Tensor, Tensor]:
     """Each different id, or row of codes, once, and which of them stands at each place."""
     return torch.unique(ids, return_inverse=True) if ids.dim() == 1 else torch.unique(ids, dim=0, return_inverse=True)

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from stairs.kernels.dropout import drawn
+from stairs.kernels.dropout import fill_dropout_mask
 
 SMALLER = {torch.float32: (torch.int32, np.uint32), torch.bfloat16: (torch.int16, np.uint16)}  # what has as many bits
 EVERYTHING = 1 << 32
@@ -20,16 +20,16 @@ def dropout(x: Tensor, share: float, training: bool = True) -> Tensor:
         return x
     if x.device.type != "cpu" or x.dtype not in SMALLER or torch.compiler.is_compiling():
         return nn.functional.dropout(x, share)
-    return x * kept(x, share)
+    return x * dropout_mask(x, share)
 
 
-def kept(x: Tensor, share: float) -> Tensor:
+def dropout_mask(x: Tensor, share: float) -> Tensor:
     """What `x` is multiplied with: 0, or 1 / (1 - share)."""
     mask = torch.empty(x.shape, dtype=x.dtype)
     whole, bits = SMALLER[x.dtype]
     value = torch.tensor(1 / (1 - share), dtype=x.dtype).view(whole).item()
     seed, other = torch.randint(EVERYTHING, (2,)).tolist()
-    drawn(mask.view(whole).view(-1).numpy().view(bits), np.uint32(seed), np.uint32(other), np.uint32(share * EVERYTHING), bits(value))
+    fill_dropout_mask(mask.view(whole).view(-1).numpy().view(bits), np.uint32(seed), np.uint32(other), np.uint32(share * EVERYTHING), bits(value))
     return mask
 
 

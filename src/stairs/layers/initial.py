@@ -5,7 +5,7 @@ import hashlib
 import torch
 from torch import nn
 
-FAINT = 20
+SCALE_DOWN = 20
 
 
 @torch.no_grad()
@@ -20,7 +20,7 @@ def initialize(module: nn.Module, seed: int, deviation: float | None = 0.02) -> 
             initialize_cell(part, place, seed)
         elif isinstance(part, nn.Linear | nn.Embedding) and part.weight.numel():
             spread = part.weight.shape[1] ** -0.5 if deviation is None else deviation
-            nn.init.normal_(part.weight, 0.0, spread, generator=named(seed, f"{place}.weight"))
+            nn.init.normal_(part.weight, 0.0, spread, generator=generator(seed, f"{place}.weight"))
             if isinstance(part, nn.Linear) and part.bias is not None:
                 nn.init.zeros_(part.bias)
 
@@ -28,27 +28,27 @@ def initialize(module: nn.Module, seed: int, deviation: float | None = 0.02) -> 
 def initialize_cell(cell: nn.RNNBase, place: str, seed: int) -> None:
     bound = cell.hidden_size**-0.5
     for name, weight in cell.named_parameters():
-        weight.uniform_(-bound, bound, generator=named(seed, f"{place}.{name}"))
+        weight.uniform_(-bound, bound, generator=generator(seed, f"{place}.{name}"))
         if isinstance(cell, nn.LSTM) and name.startswith("bias_ih"):
             weight[cell.hidden_size : 2 * cell.hidden_size] += 1.0
 
 
 @torch.no_grad()
-def faint(*tables: nn.Module | None) -> None:
+def scale_down(*tables: nn.Module | None) -> None:
     """What is added to the vectors of tokens is small at first: which token it is matters more than where it stands."""
     for table in tables:
         if isinstance(table, nn.Embedding):
-            table.weight.div_(FAINT)
+            table.weight.div_(SCALE_DOWN)
 
 
 @torch.no_grad()
-def spread_bias(table: torch.Tensor, bias: torch.Tensor, offset: float) -> None:
+def fold_in_bias(table: torch.Tensor, bias: torch.Tensor, offset: float) -> None:
     """Give the rows of an output layer a bias although it has no parameter for one: logits = hidden table^T + bias, for a `hidden` whose D numbers
-    are `offset` on average. Each row gets the same number everywhere, which a layer norm that reads the table as input takes away again."""
+    are `neighbour_offset` on average. Each row gets the same number everywhere, which a layer norm that reads the table as input takes away again."""
     table.sub_(table.mean(1, keepdim=True)).add_((bias - bias.mean())[:, None].to(table) / (table.shape[1] * offset))
 
 
-def named(seed: int, name: str) -> torch.Generator:
+def generator(seed: int, name: str) -> torch.Generator:
     """The randomness of one name."""
     digest = hashlib.blake2b(f"{seed}:{name}".encode(), digest_size=8).digest()
     return torch.Generator().manual_seed(int.from_bytes(digest) >> 1)

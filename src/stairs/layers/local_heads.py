@@ -19,57 +19,57 @@ import torch
 from torch import Tensor, nn
 
 from stairs.layers.attention import Attention
-from stairs.layers.initial import named
+from stairs.layers.initial import generator
 from stairs.layers.positions import BASE
 
 FASTEST, SLOWEST = 2.0, 1 / 40  # frequencies: a neighbour is told from the next one, and a near token from a far one
-LOUD = 0.05  # how large the waves are: seldom louder than what a token's own vector becomes
-SHARP = 1.1  # how strongly queries and keys read the waves
+POSITION_SCALE = 0.05  # how large the waves are: seldom louder than what a token's own vector becomes
+SHARPNESS = 1.1  # how strongly queries and keys read the waves
 
 
 @torch.no_grad()
-def look_at_neighbours(positions: nn.Embedding, blocks: nn.Module, seed: int) -> None:
+def init_local_heads(positions: nn.Embedding, blocks: nn.Module, seed: int) -> None:
     """Positions become waves; in all blocks head 0 looks one token back, head 1 one ahead, head 2 two back, and so on."""
     attentions = [part for part in blocks.modules() if isinstance(part, Attention)]
     length, width = positions.weight.shape
     frequencies = torch.logspace(math.log10(FASTEST), math.log10(SLOWEST), width // attentions[0].heads // 2)
-    part = torch.linalg.qr(torch.randn(width, 2 * len(frequencies), generator=named(seed, "neighbours")))[0].T
-    positions.weight.copy_(LOUD * waves(torch.arange(length), frequencies) @ part)
-    look(attentions, offset, frequencies, part)
+    part = torch.linalg.qr(torch.randn(width, 2 * len(frequencies), generator=generator(seed, "neighbours")))[0].T
+    positions.weight.copy_(POSITION_SCALE * waves(torch.arange(length), frequencies) @ part)
+    set_head_offsets(attentions, neighbour_offset, frequencies, part)
 
 
 @torch.no_grad()
-def look_by_waves(attentions: Iterable[Attention], offset: Callable[[int], int]) -> None:
-    """The same where positions are `sinusoidal` already: each head looks as far as its `offset` says."""
+def init_local_heads_sinusoidal(attentions: Iterable[Attention], offset: Callable[[int], int]) -> None:
+    """The same where positions are `sinusoidal` already: each head looks as far as its `neighbour_offset` says."""
     attentions = list(attentions)
     width = attentions[0].query.weight.shape[1]
     fast = min(math.log(1 / SLOWEST) / math.log(BASE) * width / 2, width // 2 - 1)  # so many of them are fast enough
     wanted = max(width // attentions[0].heads // 2, 1)
     chosen = torch.tensor(sorted({round(number * fast / max(wanted - 1, 1)) for number in range(wanted)}))
     part = torch.eye(width)[torch.cat([2 * chosen + 1, 2 * chosen])]  # cosines, then sines
-    look(attentions, offset, BASE ** (-2 * chosen / width), part)
+    set_head_offsets(attentions, offset, BASE ** (-2 * chosen / width), part)
 
 
-def look(attentions: Iterable[Attention], offset: Callable[[int], int], frequencies: Tensor, part: Tensor) -> None:
+def set_head_offsets(attentions: Iterable[Attention], offset: Callable[[int], int], frequencies: Tensor, part: Tensor) -> None:
     for attention in attentions:
         size = len(attention.query.weight) // attention.heads
         for head in range(attention.heads):
             rows = slice(head * size, head * size + len(part))
-            attention.query.weight[rows] = SHARP * turn(offset(head), frequencies) @ part
-            attention.key.weight[rows] = SHARP * part
+            attention.query.weight[rows] = SHARPNESS * rotation(offset(head), frequencies) @ part
+            attention.key.weight[rows] = SHARPNESS * part
 
 
-def offset(head: int) -> int:
+def neighbour_offset(head: int) -> int:
     """-1, 1, -2, 2, ..."""
     return (head // 2 + 1) * (1 if head % 2 else -1)
 
 
-def back(head: int) -> int:
+def causal_offset(head: int) -> int:
     """-1, 0, -2, -3, ..., for who cannot look ahead."""
     return 0 if head == 1 else -max(head, 1)
 
 
-def across(head: int) -> int:
+def cross_offset(head: int) -> int:
     """0, 1, -1, 2, ..., in another text."""
     return (head + 1) // 2 * (1 if head % 2 else -1)
 
@@ -80,7 +80,7 @@ def waves(places: Tensor, frequencies: Tensor) -> Tensor:
     return torch.cat([angles.cos(), angles.sin()], -1)
 
 
-def turn(distance: int, frequencies: Tensor) -> Tensor:
+def rotation(distance: int, frequencies: Tensor) -> Tensor:
     """(2F, 2F): it turns the waves of p into those of p + distance."""
     cosines, sines = (distance * frequencies).cos().diag(), (distance * frequencies).sin().diag()
     return torch.cat([torch.cat([cosines, -sines], -1), torch.cat([sines, cosines], -1)])

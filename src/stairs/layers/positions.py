@@ -25,8 +25,8 @@ def sinusoidal(length: int, width: int) -> Tensor:
     return torch.stack([turned.sin(), turned.cos()], -1).flatten(1)[:, :width].float()
 
 
-class Sinusoidal(nn.Module):
-    """The waves as a module, to stand where `Learned` could."""
+class SinusoidalPositions(nn.Module):
+    """The waves as a module, to stand where `StepResult` could."""
 
     table: Tensor
 
@@ -38,11 +38,11 @@ class Sinusoidal(nn.Module):
         return self.table[places]
 
 
-class Learned(nn.Embedding):
+class LearnedPositions(nn.Embedding):
     """A vector per place, trained like a word's."""
 
 
-class Rotary(nn.Module):
+class RotaryPositions(nn.Module):
     """Turns queries or keys (B, H, T, D) by their places, (T,) or (B, T)."""
 
     cosines: Tensor

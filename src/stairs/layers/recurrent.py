@@ -12,7 +12,7 @@ GRU    r, z = sigmoid(W x + b + U h + d)                                   Cho e
        n    = tanh(W x + b + r * (U h + d))
        h'   = (1 - z) * n + z * h
 
-`unrolled` is these equations, one position after the other; `Recurrent` computes the same in PyTorch's fused loops.
+`unroll` is these equations, one position after the other; `Recurrent` computes the same in PyTorch's fused loops.
 
 Where bfloat16 is emulated, cells compute in float32 whatever the rest of the model does: oneDNN has no LSTM in bfloat16 below AVX-512, and what there
 is of the others is slower (an update of 16 x 20 x 512, ms: AVX2 fp32 15 to 54, bf16 102 to 166; AVX-512 20 to 59 and 26 to 101).
@@ -51,15 +51,15 @@ def gru(x: Tensor, hidden: Tensor, state: State) -> State:
 
 
 CELLS = {"rnn": rnn, "lstm": lstm, "gru": gru}
-PARTS = {"rnn": 1, "lstm": 2, "gru": 1}  # of a state
+STATE_TENSORS = {"rnn": 1, "lstm": 2, "gru": 1}  # of a state
 FUSED: dict[str, Any] = {"rnn": nn.RNN, "lstm": nn.LSTM, "gru": nn.GRU}
 
 
-def unrolled(layer: "Recurrent", x: Tensor, state: State | None = None) -> tuple[Tensor, State]:
+def unroll(layer: "Recurrent", x: Tensor, state: State | None = None) -> tuple[Tensor, State]:
     """What `Recurrent` gives for (B, T, D), by the equations."""
     fused: Any = layer.fused
     given = torch.nn.functional.linear(x, fused.weight_ih_l0, fused.bias_ih_l0)
-    state = state or tuple(x.new_zeros(len(x), size) for size in (layer.told, layer.width)[: PARTS[layer.cell]])
+    state = state or tuple(x.new_zeros(len(x), size) for size in (layer.output_width, layer.width)[: STATE_TENSORS[layer.cell]])
     told = []
     for now in given.unbind(1):
         state = CELLS[layer.cell](now, torch.nn.functional.linear(state[0], fused.weight_hh_l0, fused.bias_hh_l0), state)
@@ -75,7 +75,7 @@ class Recurrent(nn.Module):
     def __init__(self, cell: str, read: int, width: int, projection: int = 0) -> None:
         super().__init__()
         self.cell, self.width, self.projection = cell, width, projection
-        self.told = projection or width
+        self.output_width = projection or width
         self.fused = FUSED[cell](read, width, batch_first=True, **({"proj_size": projection} if projection else {}))
 
     def forward(self, x: Tensor, state: State | None = None) -> tuple[Tensor, State]:
@@ -98,7 +98,7 @@ def computes_in_fp32(x: Tensor) -> bool:
     return in_bf16 and x.device.type == "cpu" and not machine.has_bf16()
 
 
-class BothWays(nn.Module):
+class Bidirectional(nn.Module):
     """One layer that reads from the left and one that reads from the right: (B, T, D) to both side by side."""
 
     def __init__(self, cell: str, read: int, width: int) -> None:
@@ -106,10 +106,10 @@ class BothWays(nn.Module):
         self.forwards, self.backwards = (Recurrent(cell, read, width // 2) for _ in range(2))
 
     def forward(self, x: Tensor, real: Tensor) -> Tensor:
-        return torch.cat([self.forwards(x)[0], reversed_rows(self.backwards(reversed_rows(x, real))[0], real)], -1)
+        return torch.cat([self.forwards(x)[0], reverse_rows(self.backwards(reverse_rows(x, real))[0], real)], -1)
 
 
-def reversed_rows(x: Tensor, real: Tensor) -> Tensor:
+def reverse_rows(x: Tensor, real: Tensor) -> Tensor:
     """The real positions of each row in the opposite order, padding where it was: what reads from the right begins with the last token."""
     lengths, places = real.sum(1, keepdim=True), torch.arange(real.shape[1], device=real.device)
     turned = torch.where(places < lengths, lengths - 1 - places, places)

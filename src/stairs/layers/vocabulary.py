@@ -2,8 +2,8 @@
 
     p(w | h) = exp(h·W_w + b_w) / sum over all words v of exp(h·W_v + b_v)
 
-`total_surprise` is exact: it goes over the positions in chunks and makes each chunk's gradient at once, so that the table of all logits,
-positions times vocabulary, never exists. `sampled_surprise` (Bengio & Senécal 2008, Jean et al. 2015) puts a few words drawn at random in
+`linear_cross_entropy` is exact: it goes over the positions in chunks and makes each chunk's gradient at once, so that the table of all logits,
+positions times vocabulary, never exists. `sampled_softmax_loss` (Bengio & Senécal 2008, Jean et al. 2015) puts a few words drawn at random in
 place of the whole vocabulary, each logit less the log of how often its word is expected to be drawn; words are numbered by falling count,
 so they are drawn by Zipf's law.
 """
@@ -20,36 +20,36 @@ LOGITS_AT_ONCE = 1 << 22  # numbers; more leave the caches
 ROWS_AT_LEAST = 256  # fewer leave the matrix product hungry
 
 
-def total_surprise(hidden: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor, smoothing: float = 0.0) -> Tensor:
+def linear_cross_entropy(hidden: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor, label_smoothing: float = 0.0) -> Tensor:
     """Sum of -ln p(target) over positions: hidden (N, D), weight (V, D), bias (V,), targets (N,). With `smoothing`, so much of what is wanted is
     any word of the vocabulary, each as much as the others (Szegedy et al. 2016): nobody is to be too sure."""
     if torch.is_autocast_enabled(hidden.device.type):
         hidden = hidden.to(torch.get_autocast_dtype(hidden.device.type))
-    return TotalSurprise.apply(hidden, weight, bias, targets, smoothing)
+    return LinearCrossEntropy.apply(hidden, weight, bias, targets, label_smoothing)
 
 
 @torch.no_grad()
-def surprises(hidden: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor) -> Tensor:
+def linear_nll(hidden: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor) -> Tensor:
     """-ln p(target) at each position (N,), without gradient."""
     matrix = weight.to(hidden.dtype)
-    found = [surprise_and_chances(part, matrix, bias, targets[rows])[0] for rows, part in parts(hidden, len(weight))]
+    found = [nll_and_probabilities(part, matrix, bias, targets[rows])[0] for rows, part in logit_chunks(hidden, len(weight))]
     return torch.cat(found) if found else targets.new_zeros(0, dtype=torch.float32)
 
 
-class TotalSurprise(torch.autograd.Function):
+class LinearCrossEntropy(torch.autograd.Function):
     """The gradient of a chunk is made while its chances are at hand; `backward` only scales it."""
 
     @staticmethod
     def forward(ctx: Any, hidden: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor, smoothing: float) -> Tensor:
         if not any(ctx.needs_input_grad) and not smoothing:
-            return surprises(hidden, weight, bias, targets).sum()
+            return linear_nll(hidden, weight, bias, targets).sum()
         matrix = weight.to(hidden.dtype)
         total = hidden.new_zeros((), dtype=torch.float32)
         by_hidden, by_weight = torch.empty_like(hidden), None
         by_bias = None if bias is None else torch.zeros_like(bias)
-        for rows, part in parts(hidden, len(weight)):
+        for rows, part in logit_chunks(hidden, len(weight)):
             asked = targets[rows]
-            found, slope = surprise_and_chances(part, matrix, bias, asked, smoothing)
+            found, slope = nll_and_probabilities(part, matrix, bias, asked, smoothing)
             total += found.sum()
             slope[torch.arange(len(asked), device=asked.device), asked] -= 1 - smoothing  # d surprise / d logits = p - [word is the target]
             if smoothing:
@@ -74,14 +74,14 @@ class TotalSurprise(torch.autograd.Function):
         return *scaled, None, None
 
 
-def parts(hidden: Tensor, vocabulary: int) -> Iterator[tuple[slice, Tensor]]:
+def logit_chunks(hidden: Tensor, vocabulary: int) -> Iterator[tuple[slice, Tensor]]:
     rows = max(LOGITS_AT_ONCE // max(vocabulary, 1), ROWS_AT_LEAST)
     for start in range(0, len(hidden), rows):
         chunk = slice(start, start + rows)
         yield chunk, hidden[chunk]
 
 
-def surprise_and_chances(hidden: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor, smoothing: float = 0.0) -> tuple[Tensor, Tensor]:
+def nll_and_probabilities(hidden: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor, smoothing: float = 0.0) -> tuple[Tensor, Tensor]:
     """-ln p(target) (N,), or the mean of -ln p over what is wanted, and p of all words (N, V)."""
     logits = linear(hidden, weight, None if bias is None else bias.to(hidden.dtype)).float()
     wanted, top = logits.gather(-1, targets[:, None])[:, 0], logits.amax(-1)
@@ -92,26 +92,26 @@ def surprise_and_chances(hidden: Tensor, weight: Tensor, bias: Tensor | None, ta
     return everything - wanted, probabilities
 
 
-def sampled_surprise(
+def sampled_softmax_loss(
     hidden: Tensor, vectors: Callable[[Tensor], Tensor], bias: Tensor, targets: Tensor, samples: int, random: torch.Generator | None = None
 ) -> Tensor:
-    """`total_surprise` estimated: in the sum over all words stand the target and `samples` drawn words, the same for all positions. `vectors` gives
-    the rows of the weight for some ids."""
+    """`linear_cross_entropy` estimated: in the sum over all words stand the target and `samples` drawn words, the same for all positions. `vectors`
+    gives the rows of the weight for some ids."""
     size = len(bias)
-    drawn = zipf(size, samples, hidden.device, random).unique()  # a frequent word is drawn many times, and one row tells as much
+    drawn = sample_zipf(size, samples, hidden.device, random).unique()  # a frequent word is drawn many times, and one row tells as much
     rows = vectors(torch.cat([targets, drawn])).to(hidden.dtype)
     wanted = ((hidden * rows[: len(targets)]).sum(-1) + bias[targets]).float()
-    there = -torch.expm1(samples * torch.log1p(-zipf_chance(drawn, size)))  # how often it is among the drawn, in the long run
+    there = -torch.expm1(samples * torch.log1p(-zipf_probability(drawn, size)))  # how often it is among the drawn, in the long run
     others = (hidden @ rows[len(targets) :].T).float() + (bias[drawn] - there.log())
     others = others.masked_fill(drawn == targets[:, None], -torch.inf)  # the target itself is there already
     return (torch.logaddexp(wanted, others.logsumexp(1)) - wanted).sum()
 
 
-def zipf(size: int, count: int, device: torch.device, random: torch.Generator | None = None) -> Tensor:
-    """Ids drawn with `zipf_chance`."""
+def sample_zipf(size: int, count: int, device: torch.device, random: torch.Generator | None = None) -> Tensor:
+    """Ids drawn with `zipf_probability`."""
     drawn = torch.exp(torch.rand(count, generator=random, dtype=torch.float64) * math.log(size + 1)).long() - 1
     return drawn.clamp(0, size - 1).to(device)
 
 
-def zipf_chance(ids: Tensor, size: int) -> Tensor:
+def zipf_probability(ids: Tensor, size: int) -> Tensor:
     return ((ids + 2.0) / (ids + 1.0)).log() / math.log(size + 1)

@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from stairs.kernels.cooccurrence import BEGIN, END, SPECIAL
-from stairs.kernels.huffman import ways
+from stairs.kernels.huffman import huffman_paths
 from stairs.layers.masks import padding
 
 AT_A_TIME = 1 << 24
@@ -16,7 +16,7 @@ LINE = 64  # bytes that memory gives at a time
 NUMBERS = LINE // 4
 
 
-class Surprise(torch.autograd.Function):
+class BinaryNLL(torch.autograd.Function):
     """-ln of the chance that a score gives to its target; it pushes the score by the error."""
 
     @staticmethod
@@ -31,7 +31,7 @@ class Surprise(torch.autograd.Function):
         return -error * gradient, None
 
 
-def near(ids: Tensor, real: Tensor, reach: Tensor | int) -> Tensor:
+def context_mask(ids: Tensor, real: Tensor, reach: Tensor | int) -> Tensor:
     """Which words stand at most `reach` (a number, or one per centre) from a centre and in its sentence, itself excluded: (B, T, T)."""
     places = torch.arange(ids.shape[1], device=ids.device)
     word = real & (ids >= SPECIAL)
@@ -41,12 +41,12 @@ def near(ids: Tensor, real: Tensor, reach: Tensor | int) -> Tensor:
     return within & (distance > 0) & word[:, :, None] & padding(word) & (sentence[:, :, None] == sentence[:, None, :])
 
 
-def whole(mean: Tensor, count: Tensor) -> Tensor:
-    """The mean, whose every part takes the whole change: its gradient is `count` times as large."""
+def full_gradient_mean(mean: Tensor, count: Tensor) -> Tensor:
+    """The mean, whose every part takes the whole change: its gradient is `format_tokens` times as large."""
     return mean * count[..., None] - (mean * (count[..., None] - 1)).detach()
 
 
-def occurrences(ids: np.ndarray, size: int) -> np.ndarray:
+def token_counts(ids: np.ndarray, size: int) -> np.ndarray:
     """How often each id stands in the text."""
     counts = np.zeros(size, np.int64)
     for at in range(0, len(ids), AT_A_TIME):
@@ -54,7 +54,7 @@ def occurrences(ids: np.ndarray, size: int) -> np.ndarray:
     return counts
 
 
-def weights_of(counts: np.ndarray, power: float) -> np.ndarray:
+def negative_weights(counts: np.ndarray, power: float) -> np.ndarray:
     """How often a word is drawn: count^power; if nothing was counted, all words alike."""
     counted = counts.astype(np.float64)
     counted[:SPECIAL] = 0
@@ -63,12 +63,12 @@ def weights_of(counts: np.ndarray, power: float) -> np.ndarray:
     return np.where(counted > 0, counted**power, 0)
 
 
-def tree(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def word_paths(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Every word's way down the Huffman tree of all words: where it begins, its nodes, and the target at each."""
-    return ways(counts, np.argsort(counts[SPECIAL:], kind="stable") + SPECIAL)
+    return huffman_paths(counts, np.argsort(counts[SPECIAL:], kind="stable") + SPECIAL)
 
 
-def roomy(rows: int, width: int) -> np.ndarray:
+def aligned_zeros(rows: int, width: int) -> np.ndarray:
     """A matrix of zeros whose rows begin at lines of memory, so that a row is read in as few of them as can be."""
     wide = -(-width // NUMBERS) * NUMBERS
     raw = np.zeros(rows * wide + NUMBERS, np.float32)

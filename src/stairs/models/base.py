@@ -10,9 +10,9 @@ import torch
 from torch import Tensor, nn
 
 from stairs.errors import BadInput, Unsupported
-from stairs.fast.int8 import Int8
-from stairs.fast.packed_linear import Packed, Precision, packed
-from stairs.layers.vocabulary import surprises, total_surprise
+from stairs.fast.int8 import Int8Linear
+from stairs.fast.packed_linear import PackedLinear, Precision, for_inference
+from stairs.layers.vocabulary import linear_cross_entropy, linear_nll
 from stairs.text.batch import IGNORE, Batch
 
 
@@ -23,19 +23,19 @@ class Model(nn.Module):
     learns_by = "gradient"  # or "counting", or "sweeping": see fast/corpus_slice.py
     pretrains_with = "next-token"
     learning_rate = 1e-3  # the highest, unless another is asked for
-    tables_times = 1.0  # how many times as fast the tables of embeddings learn
+    embedding_lr_scale = 1.0  # how many times as fast the tables of embeddings learn
     schedule = "linear"  # how it falls while the model sweeps over the text; or "constant"
     epochs = 5.0  # of a model that sweeps, unless told otherwise
-    repeatable = False  # whether its sweeps give the same bits with any number of threads, --deterministic or not
-    steps_that_encode = "word2vec, elmo, gpt or bert"
-    pools = "mean"  # which token vectors stand for a text when a task is learnt: "mean", "cls" or "last"
-    reads_letters = False  # whether words come to it as their letters, which `letters_of` gives for ids
-    letters_of: Callable[[Tensor], Tensor]
+    is_thread_invariant = False  # whether its sweeps give the same bits with any number of threads, --deterministic or not
+    models_that_encode = "word2vec, elmo, gpt or bert"
+    default_pooling = "mean"  # which token vectors stand for a text when a task is learnt: "mean", "cls" or "last"
+    reads_characters = False  # whether words come to it as their letters, which `character_ids` gives for ids
+    character_ids: Callable[[Tensor], Tensor]
     reads_context = False  # whether the vector of a token knows the others
-    mixes: str | None = None  # the layers that a task mixes unless it is told others, see tasks/parts/layer_mix.py
-    reads_pairs = False  # whether its vectors tell how two texts in one row relate
-    reads_end = False  # whether a text is read with the mark of its end
-    averages_marks = False  # whether the mean of a text's token vectors counts those of its marks, as transformers and sentence-transformers do
+    default_layers: str | None = None  # the layers that a task mixes unless it is told others, see tasks/parts/layer_mix.py
+    takes_pairs = False  # whether its vectors tell how two texts in one row relate
+    adds_end_token = False  # whether a text is read with the mark of its end
+    pools_special_tokens = False  # whether the mean of a text's token vectors counts those of its marks, as transformers and sentence-transformers do
 
     def __init__(self, config: Any) -> None:
         super().__init__()
@@ -43,7 +43,7 @@ class Model(nn.Module):
 
     def encode(self, batch: Batch) -> Tensor:
         """A vector per token, (B, T, D)."""
-        raise Unsupported(f"{self.name} has no token vectors; try {self.steps_that_encode}")
+        raise Unsupported(f"{self.name} has no token vectors; try {self.models_that_encode}")
 
     @property
     def reads_at_most(self) -> int | None:
@@ -52,7 +52,7 @@ class Model(nn.Module):
 
     @property
     def depth(self) -> int:
-        """How many layers `layers_of` gives; 0 if there is but one vector for each token."""
+        """How many layers `hidden_states` gives; 0 if there is but one vector for each token."""
         return len(getattr(self, "blocks", ()))
 
     def check_layer(self, layer: int) -> int:
@@ -62,10 +62,10 @@ class Model(nn.Module):
             raise BadInput(f"{self.name} has no layer {layer}; {there}")
         return layer % self.depth
 
-    def layers_of(self, batch: Batch) -> list[Tensor]:
+    def hidden_states(self, batch: Batch) -> list[Tensor]:
         """A vector per token from every layer, the lowest first, (B, T, D) each."""
         blocks = getattr(self, "blocks", ())
-        return passing(blocks, lambda: self.encode(batch)) if blocks else [self.encode(batch)]
+        return record_outputs(blocks, lambda: self.encode(batch)) if blocks else [self.encode(batch)]
 
     def predict(self, batch: Batch) -> Tensor:
         """Log-chances of what follows each position, (B, T, V), up to a constant."""
@@ -82,7 +82,7 @@ class Model(nn.Module):
         scores = self.predict(batch).log_softmax(-1).gather(-1, batch.targets.clamp(min=0)[..., None])[..., 0]
         return scores.masked_fill(~asked, 0.0)
 
-    def step(self, ids: Tensor, state: Any = None) -> tuple[Tensor, Any]:
+    def decode_step(self, ids: Tensor, state: Any = None) -> tuple[Tensor, Any]:
         """Read one more id per row, (B,): log-chances of what follows, (B, V), and the state to go on from; None is the start."""
         read = ids[:, None] if state is None else torch.cat([state, ids[:, None]], 1)
         return self.predict(Batch(read, torch.ones_like(read, dtype=torch.bool)))[:, -1], read
@@ -94,10 +94,10 @@ class Model(nn.Module):
         """Let the untrained model predict each token of the vocabulary with its share of the text, e^log_shares (V,), so that no update is spent on
         finding out which tokens are frequent. Only models with a softmax over the vocabulary do."""
 
-    def read(self, ids: Tensor, state: Any = None) -> tuple[Tensor, Any]:
-        """Read several ids per row, (B, T): what `step` gives after the last of them."""
+    def prefill(self, ids: Tensor, state: Any = None) -> tuple[Tensor, Any]:
+        """Read several ids per row, (B, T): what `decode_step` gives after the last of them."""
         for column in ids.unbind(1):
-            logits, state = self.step(column, state)
+            logits, state = self.decode_step(column, state)
         return logits, state
 
     def check_length(self, length: int) -> None:
@@ -106,19 +106,19 @@ class Model(nn.Module):
         if length > most:
             raise BadInput(f"{type(self).__name__} reads at most {most} tokens, got {length}; shorten the text or train with --context {enough}")
 
-    def chosen(self, state: Any, rows: Tensor) -> Any:
+    def reorder(self, state: Any, rows: Tensor) -> Any:
         """The state to go on from with these rows, in this order, as a beam does. Rows may come more than once, or not at all."""
         return state[rows] if isinstance(state, Tensor) else [state[row] for row in rows.tolist()]
 
-    def evidence(self, state: Any) -> np.ndarray | None:
-        """After `step`, the length of the n-gram each chance rests on, for models that have n-grams."""
+    def matched_order(self, state: Any) -> np.ndarray | None:
+        """After `decode_step`, the length of the n-gram each chance rests on, for models that have n-grams."""
         return None
 
-    def unseen(self, word: str) -> np.ndarray | None:
+    def oov_vector(self, word: str) -> np.ndarray | None:
         """The vector (D,) of a word outside the vocabulary, for models that know its characters."""
         return None
 
-    def memory(self) -> dict[str, Tensor]:
+    def optimizer_state(self) -> dict[str, Tensor]:
         """What sweeping remembers besides the weights, such as AdaGrad's sums."""
         return {}
 
@@ -132,10 +132,10 @@ class Model(nn.Module):
 
     def restore(self, tensors: dict[str, Tensor]) -> None:
         """Take saved tensors."""
-        self.check(tensors)
+        self.check_tensors(tensors)
         self.load_state_dict(tensors)
 
-    def check(self, tensors: dict[str, Tensor]) -> None:
+    def check_tensors(self, tensors: dict[str, Tensor]) -> None:
         """BadInput says which of the saved tensors do not fit."""
         own = self.state_dict()
         wrong = [f"{name} missing" for name in own if name not in tensors] + [f"{name} unknown" for name in tensors if name not in own]
@@ -151,13 +151,13 @@ class Model(nn.Module):
         return asdict(self.config)
 
 
-class Speaker(Model):
+class LanguageModel(Model):
     """A model that ends in a softmax over the vocabulary: it has a hidden vector for each position, and an output layer that may be the table of
     token vectors."""
 
     tokens: nn.Embedding
     output: nn.Module | None  # None: the table of token vectors
-    smoothing = 0.0  # see `total_surprise`; in training only
+    smoothing = 0.0  # see `linear_cross_entropy`; in training only
 
     def hidden(self, batch: Batch) -> Tensor:
         """What the output layer reads, (B, T, D)."""
@@ -179,32 +179,32 @@ class Speaker(Model):
         asked = batch.targets != IGNORE
         smoothing = self.smoothing if self.training else 0.0
         hidden = self.hidden(batch) if hidden is None else hidden
-        return total_surprise(hidden[asked], self.output_weight, None, batch.targets[asked], smoothing) / asked.sum()
+        return linear_cross_entropy(hidden[asked], self.output_weight, None, batch.targets[asked], smoothing) / asked.sum()
 
     @torch.no_grad()
     def log_likelihood(self, batch: Batch) -> Tensor:
         assert batch.targets is not None
         asked = batch.targets != IGNORE
-        found = surprises(self.hidden(batch)[asked], self.output_weight, None, batch.targets[asked])
+        found = linear_nll(self.hidden(batch)[asked], self.output_weight, None, batch.targets[asked])
         return torch.zeros(asked.shape, device=asked.device).masked_scatter(asked, -found)
 
-    def prepared_for_inference(self, precision: Precision = "fp32") -> Self:
+    def for_inference(self, precision: Precision = "fp32") -> Self:
         """A copy that says the same faster: weights laid out anew, and in bf16 or int8 rounded. The output layer, most of the work, gains most."""
-        twin = packed(self, precision)
+        twin = for_inference(self, precision)
         if self.output is None:
-            twin.output = (Int8 if precision == "int8" else Packed)(twin.tokens.weight)
+            twin.output = (Int8Linear if precision == "int8" else PackedLinear)(twin.tokens.weight)
         return twin
 
 
-class Translator(Speaker):
+class EncoderDecoder(LanguageModel):
     """A speaker that has read a source before it begins: `batch.source`."""
 
     pretrains_with = "translate"
     reads_context = True
-    reads_end = True
+    adds_end_token = True
 
-    def opened(self, source: Batch, rows: int = 1, length: int | None = None) -> Any:
-        """The state before the first token is said, with room for so many `rows` for each source, one after the other, of so many tokens each;
+    def initial_state(self, source: Batch, rows: int = 1, length: int | None = None) -> Any:
+        """The state before the first token is said, with room for so many `as_rows` for each source, one after the other, of so many tokens each;
         `choose_words` makes them more than one, all at once."""
         raise AssertionError("each translator has its own")
 
@@ -213,7 +213,7 @@ class Translator(Speaker):
         return None
 
 
-def passing(places: Iterable[nn.Module], work: Callable[[], Any]) -> list[Tensor]:
+def record_outputs(places: Iterable[nn.Module], work: Callable[[], Any]) -> list[Tensor]:
     """What passed through some places while `work` was done."""
     found: list[Tensor] = []
     with ExitStack() as hooks:

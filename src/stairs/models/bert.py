@@ -16,7 +16,7 @@ The objectives of other papers stand on this same encoder: XLNet's without relat
 shared and factored weights, UniLM's alone instead of in turn with three others. Where few positions are asked for, only theirs are compared with
 the vocabulary, and padding is not computed (`fast/unpadding.py`).
 Except in `--size paper`, the optimizer is AdamW with betas of 0.9 and 0.95 and a rate that rises for a twentieth of the training and falls in a
-straight line, and the tables of embeddings learn four times faster than the rest (`tables_times`). `paper` has Adam, decay and warm-up as the
+straight line, and the tables of embeddings learn four times faster than the rest (`embedding_lr_scale`). `paper` has Adam, decay and warm-up as the
 paper and its program have them, but with Adam's correction of the first updates, without decay of embeddings, and with batches of 2048 tokens
 instead of 256 rows of 512.
 """
@@ -28,14 +28,14 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, linear
 
 from stairs.errors import Unsupported
-from stairs.fast.unpadding import looked_at, unpadded
+from stairs.fast.unpadding import choose_layout, looked_at
 from stairs.layers.block import ACTIVATIONS, Block
 from stairs.layers.dropout import Dropout
-from stairs.layers.initial import faint, initialize
-from stairs.layers.local_heads import look_at_neighbours
+from stairs.layers.initial import initialize, scale_down
+from stairs.layers.local_heads import init_local_heads
 from stairs.layers.masks import padding
-from stairs.layers.positions import Learned
-from stairs.layers.vocabulary import surprises, total_surprise
+from stairs.layers.positions import LearnedPositions
+from stairs.layers.vocabulary import linear_cross_entropy, linear_nll
 from stairs.models.base import Model
 from stairs.models.settings import BERTConfig
 from stairs.text.batch import IGNORE, Batch
@@ -60,13 +60,13 @@ class BERT(Model):
 
     name = "bert"
     pretrains_with = "masked-token"
-    pools = "cls"
+    default_pooling = "cls"
     reads_context = True
-    reads_pairs = True
-    reads_end = True
-    averages_marks = True
+    takes_pairs = True
+    adds_end_token = True
+    pools_special_tokens = True
     learning_rate = 5e-4  # norms after the sum want smaller steps than norms before the sublayer
-    tables_times = 4.0
+    embedding_lr_scale = 4.0
     config: BERTConfig
 
     blocks: Any
@@ -76,7 +76,7 @@ class BERT(Model):
         self.learning_rate *= min(1.0, 256 / config.width)  # wide models learn in smaller steps
         self.tokens = nn.Embedding(config.vocab_size, config.width)
         self.segments = nn.Embedding(config.segments, config.width)
-        self.positions = Learned(config.context, config.width)
+        self.positions = LearnedPositions(config.context, config.width)
         self.norm = nn.LayerNorm(config.width, config.epsilon)
         self.dropout = Dropout(config.dropout)
         self.blocks = nn.ModuleList(
@@ -86,7 +86,7 @@ class BERT(Model):
             )
             for _ in range(config.layers)
         )  # fmt: skip
-        parts = config.parts or ()
+        parts = config.output_heads or ()
         self.pooler = nn.Linear(config.width, config.width) if "pooler" in parts else None
         self.word_head = WordHead(config) if "words" in parts else None
         self.next_head = nn.Linear(config.width, 2) if "next" in parts else None
@@ -94,8 +94,8 @@ class BERT(Model):
 
     def initialize(self, seed: int) -> None:
         initialize(self, seed)
-        faint(self.segments)
-        look_at_neighbours(self.positions, self.blocks, seed)
+        scale_down(self.segments)
+        init_local_heads(self.positions, self.blocks, seed)
         if self.word_head is not None:
             nn.init.zeros_(self.word_head.bias)
 
@@ -106,25 +106,25 @@ class BERT(Model):
 
     def encode(self, batch: Batch) -> Tensor:
         """The last block's vector of each token, (B, T, D)."""
-        x, rows = self.through(self.blocks, batch)
-        return rows.padded(x)
+        x, rows = self.run_blocks(self.blocks, batch)
+        return rows.unpack(x)
 
-    def encode_first(self, batch: Batch) -> Tensor:
+    def encode_cls(self, batch: Batch) -> Tensor:
         """`encode(batch)[:, :1]`, for tasks that read [CLS] alone: in the last block only that position is computed."""
-        if batch.looks is not None or self.blocks[-1].attention.together is not None or looked_at(self):
+        if batch.looks is not None or self.blocks[-1].attention.fused_projection is not None or looked_at(self):
             return self.encode(batch)[:, :1]
-        x, rows = self.through(self.blocks[:-1], batch)
-        return self.blocks[-1].first(rows.padded(x), padding(batch.real))
+        x, rows = self.run_blocks(self.blocks[:-1], batch)
+        return self.blocks[-1].forward_first(rows.unpack(x), padding(batch.real))
 
-    def through(self, blocks: Any, batch: Batch) -> tuple[Tensor, Any]:
+    def run_blocks(self, blocks: Any, batch: Batch) -> tuple[Tensor, Any]:
         """What some blocks make of the tokens, and how it is laid out."""
         if batch.places is None:  # given ones are within the context
             self.check_length(batch.ids.shape[1])
         mask = padding(batch.real) if batch.looks is None else batch.looks & padding(batch.real)
-        rows = unpadded(self, batch.real, mask)
+        rows = choose_layout(self, batch.real, mask)
         segments = torch.zeros_like(batch.ids) if batch.segments is None else batch.segments
         places = torch.arange(batch.ids.shape[1], device=batch.ids.device).expand_as(batch.ids) if batch.places is None else batch.places
-        x = self.tokens(rows.packed(batch.ids)) + self.segments(rows.packed(segments)) + self.positions(rows.packed(places))
+        x = self.tokens(rows.pack(batch.ids)) + self.segments(rows.pack(segments)) + self.positions(rows.pack(places))
         x = self.dropout(self.norm(x))
         for block in blocks:
             x = block(x, rows.mask)
@@ -132,40 +132,40 @@ class BERT(Model):
 
     def predict(self, batch: Batch) -> Tensor:
         """Log-chances of the word at each position, (B, T, V), up to a constant."""
-        head = self.needed_word_head
+        head = self.required_word_head
         return linear(head(self.encode(batch)), self.tokens.weight, head.bias)
 
     def loss(self, batch: Batch) -> Tensor:
         """Mean surprise of the words left out, and that of what `labels` says of each pair of sentences added to it."""
         assert batch.targets is not None
-        asked, head, hidden = batch.targets != IGNORE, self.needed_word_head, self.encode(batch)
-        loss = total_surprise(head(hidden[asked]), self.tokens.weight, head.bias, batch.targets[asked]) / asked.sum().clamp(min=1)
-        return loss if batch.labels is None else loss + cross_entropy(self.judged(hidden).float(), batch.labels)
+        asked, head, hidden = batch.targets != IGNORE, self.required_word_head, self.encode(batch)
+        loss = linear_cross_entropy(head(hidden[asked]), self.tokens.weight, head.bias, batch.targets[asked]) / asked.sum().clamp(min=1)
+        return loss if batch.labels is None else loss + cross_entropy(self.next_sentence_logits(hidden).float(), batch.labels)
 
     @torch.no_grad()
     def log_likelihood(self, batch: Batch) -> Tensor:
         assert batch.targets is not None
-        asked, head = batch.targets != IGNORE, self.needed_word_head
-        found = surprises(head(self.encode(batch)[asked]), self.tokens.weight, head.bias, batch.targets[asked])
+        asked, head = batch.targets != IGNORE, self.required_word_head
+        found = linear_nll(head(self.encode(batch)[asked]), self.tokens.weight, head.bias, batch.targets[asked])
         return torch.zeros(asked.shape, device=asked.device).masked_scatter(asked, -found)
 
-    def step(self, ids: Tensor, state: Any = None) -> tuple[Tensor, Any]:
+    def decode_step(self, ids: Tensor, state: Any = None) -> tuple[Tensor, Any]:
         raise Unsupported("bert looks at a text as a whole and does not read on from its begin; try ngram or gpt")
 
-    def pooled(self, hidden: Tensor) -> Tensor:
+    def pool(self, hidden: Tensor) -> Tensor:
         """A vector for the whole of each row, (B, D), from that of its [CLS]."""
         if self.pooler is None:
             raise Unsupported("this bert has no pooler; take the mean of its token vectors")
         return torch.tanh(self.pooler(hidden[:, 0]))
 
-    def judged(self, hidden: Tensor) -> Tensor:
+    def next_sentence_logits(self, hidden: Tensor) -> Tensor:
         """Log-chances, up to a constant, that the second sentence of each row is the next one, and that it is not, (B, 2)."""
         if self.next_head is None:
             raise Unsupported("this bert has not learnt to judge pairs of sentences; train one with --objective next-sentence")
-        return self.next_head(self.pooled(hidden))
+        return self.next_head(self.pool(hidden))
 
     @property
-    def needed_word_head(self) -> WordHead:
+    def required_word_head(self) -> WordHead:
         if self.word_head is None:
             raise Unsupported("this bert came without the layer that names words; it gives vectors only")
         return self.word_head

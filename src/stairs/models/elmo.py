@@ -28,11 +28,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
-from stairs.layers.characters import Characters, once
+from stairs.layers.characters import CharacterCNN, unique_with_inverse
 from stairs.layers.dropout import Dropout
 from stairs.layers.initial import initialize
-from stairs.layers.recurrent import Recurrent, State, reversed_rows
-from stairs.layers.vocabulary import sampled_surprise, surprises, total_surprise
+from stairs.layers.recurrent import Recurrent, State, reverse_rows
+from stairs.layers.vocabulary import linear_cross_entropy, linear_nll, sampled_softmax_loss
 from stairs.models.base import Model
 from stairs.models.settings import ELMoConfig
 from stairs.text.batch import IGNORE, Batch
@@ -46,10 +46,10 @@ class ELMo(Model):
 
     name = "elmo"
     pretrains_with = "bidirectional-lm"
-    reads_letters = True
+    reads_characters = True
     reads_context = True
-    reads_end = True
-    mixes = "all"
+    adds_end_token = True
+    default_layers = "all"
     config: ELMoConfig
 
     def __init__(self, config: ELMoConfig) -> None:
@@ -57,16 +57,16 @@ class ELMo(Model):
         width, layers = config.width, range(config.layers)
         self.learning_rate = 2e-3 * min(1.0, 512 / config.hidden) ** 0.5
         self.outputs = min(config.outputs, config.vocab_size)
-        self.letters_of = one_letter_each  # the letters of ids; a task puts its tokenizer's own in this place
-        self.letters = Characters(CODES[config.letters], config.code_width, config.filters, config.highways, width)
+        self.character_ids = one_character_ids  # the letters of ids; a task puts its tokenizer's own in this place
+        self.characters = CharacterCNN(CODES[config.character_set], config.character_width, config.filters, config.highways, width)
         self.forwards = nn.ModuleList(Recurrent("lstm", width, config.hidden, width) for _ in layers)
         self.backwards = nn.ModuleList(Recurrent("lstm", width, config.hidden, width) for _ in layers)
         self.dropout = Dropout(config.dropout)
-        self.told = nn.ModuleList(nn.Identity() for _ in range(self.depth))  # R passes through here, for who looks
+        self.layer_taps = nn.ModuleList(nn.Identity() for _ in range(self.depth))  # R passes through here, for who looks
         if config.softmax == "cnn":
-            self.output_letters = Characters(CODES[config.letters], config.code_width, config.filters, config.highways, width)
-            self.output_correction = nn.Embedding(self.outputs, config.correction)
-            self.output_turned = nn.Linear(config.correction, width, bias=False)
+            self.output_characters = CharacterCNN(CODES[config.character_set], config.character_width, config.filters, config.highways, width)
+            self.output_correction = nn.Embedding(self.outputs, config.correction_width)
+            self.output_projection = nn.Linear(config.correction_width, width, bias=False)
         else:
             self.output_words = nn.Embedding(self.outputs, width)
         self.output_bias = nn.Parameter(torch.zeros(self.outputs))
@@ -75,8 +75,8 @@ class ELMo(Model):
     def initialize(self, seed: int) -> None:
         initialize(self, seed, None)
         for part in self.modules():
-            if isinstance(part, Characters):
-                part.begin()
+            if isinstance(part, CharacterCNN):
+                part.initialize()
         with torch.no_grad():
             self.output_bias.zero_()
 
@@ -93,13 +93,13 @@ class ELMo(Model):
     def words(self, batch: Batch) -> Tensor:
         """x, (B, T, D): each different word once."""
         if batch.characters is not None:
-            words, places = once(batch.characters.flatten(0, 1))
+            words, places = unique_with_inverse(batch.characters.flatten(0, 1))
         else:
-            ids, places = once(batch.ids.where(batch.real, self.config.begin).flatten())
-            words = self.letters_of(ids)
-        return self.letters(words)[places].unflatten(0, batch.ids.shape)
+            ids, places = unique_with_inverse(batch.ids.where(batch.real, self.config.begin).flatten())
+            words = self.character_ids(ids)
+        return self.characters(words)[places].unflatten(0, batch.ids.shape)
 
-    def run(self, layers: nn.ModuleList, x: Tensor, states: list[State] | None = None) -> tuple[list[Tensor], list[State]]:
+    def run_lstms(self, layers: nn.ModuleList, x: Tensor, states: list[State] | None = None) -> tuple[list[Tensor], list[State]]:
         """h of every layer, (B, T, D) each, in the direction of the positions; and the states after the last."""
         found, after = [], []
         for number, layer in enumerate(layers):
@@ -117,21 +117,21 @@ class ELMo(Model):
     def depth(self) -> int:
         return self.config.layers + 1
 
-    def layers_of(self, batch: Batch) -> list[Tensor]:
+    def hidden_states(self, batch: Batch) -> list[Tensor]:
         """R: [x, x], then both directions of each LSTM side by side, (B, T, 2 D) each."""
         x = self.words(batch)
-        from_left = self.run(self.forwards, x)[0]
-        from_right = [reversed_rows(h, batch.real) for h in self.run(self.backwards, reversed_rows(x, batch.real))[0]]
+        from_left = self.run_lstms(self.forwards, x)[0]
+        from_right = [reverse_rows(h, batch.real) for h in self.run_lstms(self.backwards, reverse_rows(x, batch.real))[0]]
         found = [torch.cat([x, x], -1), *(torch.cat(pair, -1) for pair in zip(from_left, from_right, strict=True))]
-        return [place(layer) for place, layer in zip(self.told, found, strict=True)]
+        return [place(layer) for place, layer in zip(self.layer_taps, found, strict=True)]
 
     def encode(self, batch: Batch) -> Tensor:
         """Their mean: the mix that no task has changed yet."""
-        return torch.stack(self.layers_of(batch)).mean(0)
+        return torch.stack(self.hidden_states(batch)).mean(0)
 
     # Predicting
 
-    def wanted(self, targets: Tensor) -> Tensor:
+    def output_targets(self, targets: Tensor) -> Tensor:
         """What is to be said for each target: a word beyond those that can be is the unknown one."""
         return targets.where(targets < self.outputs, self.config.unknown)
 
@@ -139,8 +139,8 @@ class ELMo(Model):
         """Of words that can be said, (N,) to (N, D)."""
         if self.config.softmax != "cnn":
             return self.output_words(ids)
-        words, places = once(ids)
-        return (self.output_letters(self.letters_of(words)) + self.output_turned(self.output_correction(words)))[places]
+        words, places = unique_with_inverse(ids)
+        return (self.output_characters(self.character_ids(words)) + self.output_projection(self.output_correction(words)))[places]
 
     @property
     def output_weight(self) -> Tensor:
@@ -156,27 +156,27 @@ class ELMo(Model):
         columns = asked.any(0).nonzero()
         first, last = int(columns[0]), int(columns[-1])
         x = self.words(batch)
-        from_left = self.heard(self.forwards, x[:, : last + 1], first)[asked[:, first : last + 1]]
-        turned = self.heard(self.backwards, reversed_rows(x, real)[:, : length - first], length - 1 - last)
-        from_right = reversed_rows(pad(turned, (0, 0, length - 1 - last, first)), real)
+        from_left = self.hidden_after_context(self.forwards, x[:, : last + 1], first)[asked[:, first : last + 1]]
+        turned = self.hidden_after_context(self.backwards, reverse_rows(x, real)[:, : length - first], length - 1 - last)
+        from_right = reverse_rows(pad(turned, (0, 0, length - 1 - last, first)), real)
         has_one = real & (torch.arange(length, device=real.device) >= max(first, 1)) & (torch.arange(length, device=real.device) <= last)
         before = batch.ids.roll(1, 1)[has_one]
         before = before.where(before != self.config.begin, self.config.end)  # as the targets have it
-        targets = self.wanted(torch.cat([batch.targets[asked], before]))
-        return self.surprise(self.dropout(torch.cat([from_left, from_right[has_one]])), targets) / len(targets)
+        targets = self.output_targets(torch.cat([batch.targets[asked], before]))
+        return self.nll(self.dropout(torch.cat([from_left, from_right[has_one]])), targets) / len(targets)
 
-    def heard(self, layers: nn.ModuleList, x: Tensor, carried: int) -> Tensor:
+    def hidden_after_context(self, layers: nn.ModuleList, x: Tensor, carried: int) -> Tensor:
         """The last h of each position behind those that are only carried along."""
         states = None
         if carried:
             with torch.no_grad():
-                states = self.run(layers, x[:, :carried])[1]
-        return self.run(layers, x[:, carried:], states)[0][-1]
+                states = self.run_lstms(layers, x[:, :carried])[1]
+        return self.run_lstms(layers, x[:, carried:], states)[0][-1]
 
-    def surprise(self, hidden: Tensor, targets: Tensor) -> Tensor:
+    def nll(self, hidden: Tensor, targets: Tensor) -> Tensor:
         if self.training and self.samples_words:
-            return sampled_surprise(hidden, self.output_vectors, self.output_bias, targets, self.config.samples)
-        return total_surprise(hidden, self.output_weight, self.output_bias, targets)
+            return sampled_softmax_loss(hidden, self.output_vectors, self.output_bias, targets, self.config.samples)
+        return linear_cross_entropy(hidden, self.output_weight, self.output_bias, targets)
 
     @property
     def samples_words(self) -> bool:
@@ -187,27 +187,27 @@ class ELMo(Model):
         """With `backwards`, of a text whose last word comes first."""
         assert batch.targets is not None
         asked = batch.targets != IGNORE
-        hidden = self.run(self.backwards if backwards else self.forwards, self.words(batch))[0][-1][asked]
-        found = surprises(hidden, self.output_weight, self.output_bias, self.wanted(batch.targets[asked]))
+        hidden = self.run_lstms(self.backwards if backwards else self.forwards, self.words(batch))[0][-1][asked]
+        found = linear_nll(hidden, self.output_weight, self.output_bias, self.output_targets(batch.targets[asked]))
         return torch.zeros(asked.shape, device=asked.device).masked_scatter(asked, -found.float())
 
     def predict(self, batch: Batch) -> Tensor:
         """From the left."""
-        return nn.functional.linear(self.run(self.forwards, self.words(batch))[0][-1], self.output_weight, self.output_bias)
+        return nn.functional.linear(self.run_lstms(self.forwards, self.words(batch))[0][-1], self.output_weight, self.output_bias)
 
-    def step(self, ids: Tensor, state: Any = None) -> tuple[Tensor, Any]:
-        return self.read(ids[:, None], state)
+    def decode_step(self, ids: Tensor, state: Any = None) -> tuple[Tensor, Any]:
+        return self.prefill(ids[:, None], state)
 
     @torch.no_grad()
-    def read(self, ids: Tensor, state: Any = None) -> tuple[Tensor, Any]:
-        hidden, state = self.run(self.forwards, self.words(Batch(ids, torch.ones_like(ids, dtype=torch.bool))), state)
+    def prefill(self, ids: Tensor, state: Any = None) -> tuple[Tensor, Any]:
+        hidden, state = self.run_lstms(self.forwards, self.words(Batch(ids, torch.ones_like(ids, dtype=torch.bool))), state)
         return nn.functional.linear(hidden[-1][:, -1], self.output_weight, self.output_bias), state
 
-    def chosen(self, state: Any, rows: Tensor) -> Any:
+    def reorder(self, state: Any, rows: Tensor) -> Any:
         return [tuple(part[rows] for part in parts) for parts in state]
 
 
-def one_letter_each(ids: Tensor) -> Tensor:
+def one_character_ids(ids: Tensor) -> Tensor:
     """Without a tokenizer an id is a word of one letter."""
     marks = torch.full_like(ids, BEGIN), torch.full_like(ids, END)
     return torch.stack([marks[0], FIRST + ids % (CODES["bytes"] - FIRST), marks[1]], 1)

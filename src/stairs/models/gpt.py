@@ -11,8 +11,8 @@ Departures: the paper puts the norms after the sums, as `--size paper` and `--no
 with norms before the sublayers, predictions begin at the unigram distribution of the training text. Tokens are those of a byte-level BPE of a
 few thousand merges, not 40,000, and [SEP] stands behind every sentence. Padding is not computed (`fast/unpadding.py`).
 Except in `--size paper`, the optimizer is AdamW with betas of 0.9 and 0.95 and a rate that rises for a twentieth of the training and falls in a
-straight line, and the tables of embeddings learn up to sixteen times faster than the rest (`tables_times`). `paper` has Adam, warm-up and cosine
-as the paper and its program have them, but batches of 2048 tokens instead of 64 rows of 512, no decay of embeddings, and as many updates as it
+straight line, and the tables of embeddings learn up to sixteen times faster than the rest (`embedding_lr_scale`). `paper` has Adam, warm-up and
+cosine as the paper and its program have them, but batches of 2048 tokens instead of 64 rows of 512, no decay of embeddings, and as many updates as it
 is given time for.
 """
 
@@ -22,14 +22,14 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from stairs.fast.decode_state import KeyValues
-from stairs.fast.unpadding import Groups, unpadded
+from stairs.fast.decode_state import KeyValueCache
+from stairs.fast.unpadding import UnpaddedLayout, choose_layout
 from stairs.layers.block import Block
 from stairs.layers.dropout import Dropout
-from stairs.layers.initial import faint, initialize, spread_bias
+from stairs.layers.initial import fold_in_bias, initialize, scale_down
 from stairs.layers.masks import causal, padding
-from stairs.layers.positions import Learned, Rotary, Sinusoidal
-from stairs.models.base import Speaker
+from stairs.layers.positions import LearnedPositions, RotaryPositions, SinusoidalPositions
+from stairs.models.base import LanguageModel
 from stairs.models.settings import GPTConfig
 from stairs.text.batch import Batch
 
@@ -37,33 +37,33 @@ OFFSET = 0.25  # the bias with which the last norm begins: small, since all vect
 
 
 @dataclass
-class Reading:
-    """What has been read, (B, capacity), and its keys and values; `step` and `prefill` fill it further, so it is used once."""
+class PrefixState:
+    """What has been read, (B, capacity), and its keys and values; `decode_step` and `prefill` fill it further, so it is used once."""
 
     ids: Tensor
     real: Tensor
-    caches: list[KeyValues]
+    caches: list[KeyValueCache]
     length: int = 0
     whole: bool = True  # every id so far is real
 
 
-class GPT(Speaker):
+class GPT(LanguageModel):
     """Blocks of causal attention."""
 
     name = "gpt"
     config: GPTConfig
-    tables_times = 4.0
-    pools = "last"
+    embedding_lr_scale = 4.0
+    default_pooling = "last"
     reads_context = True
-    averages_marks = True
-    reads_pairs = True
+    pools_special_tokens = True
+    takes_pairs = True
 
     def __init__(self, config: GPTConfig) -> None:
         super().__init__(config)
         self.learning_rate *= min(1.0, 256 / config.width)  # wide models learn in smaller steps
-        self.tables_times *= min(4.0, max(1.0, 256 / config.width))  # and the tables of narrow ones in larger
-        rotary = Rotary(config.context, config.width // config.heads) if config.positions == "rotary" else None
-        table = {"learned": Learned, "sinusoidal": Sinusoidal}.get(config.positions)
+        self.embedding_lr_scale *= min(4.0, max(1.0, 256 / config.width))  # and the tables of narrow ones in larger
+        rotary = RotaryPositions(config.context, config.width // config.heads) if config.positions == "rotary" else None
+        table = {"learned": LearnedPositions, "sinusoidal": SinusoidalPositions}.get(config.positions)
         self.tokens = nn.Embedding(config.vocab_size, config.width)
         self.positions = table(config.context, config.width) if table else None
         self.dropout = Dropout(config.dropout)
@@ -85,7 +85,7 @@ class GPT(Speaker):
             for block in self.blocks:
                 for name in ("attention.output.weight", "feed_forward.outer.weight"):
                     block.get_parameter(name).div_(math.sqrt(2 * self.config.layers))
-        faint(self.positions)
+        scale_down(self.positions)
 
     @torch.no_grad()
     def start_at_unigram(self, log_shares: Tensor) -> None:
@@ -93,7 +93,7 @@ class GPT(Speaker):
         the weights stay as they are: there the blocks would read what stands for the bias."""
         if isinstance(self.norm, nn.LayerNorm):
             self.norm.bias.fill_(OFFSET)
-            spread_bias(self.output_weight, log_shares, OFFSET)
+            fold_in_bias(self.output_weight, log_shares, OFFSET)
 
     def encode(self, batch: Batch) -> Tensor:
         """The last block's vector of each token, (B, T, D)."""
@@ -103,17 +103,17 @@ class GPT(Speaker):
         places = torch.arange(length, device=batch.ids.device)
         if self.positions is None:  # turns are made in rows
             return self.stream(batch.ids, places, mask)
-        rows = unpadded(self, batch.real, mask)
-        return rows.padded(self.stream(rows.packed(batch.ids), rows.packed(places.expand_as(batch.ids)), rows.mask))
+        rows = choose_layout(self, batch.real, mask)
+        return rows.unpack(self.stream(rows.pack(batch.ids), rows.pack(places.expand_as(batch.ids)), rows.mask))
 
     def hidden(self, batch: Batch) -> Tensor:
         return self.encode(batch)
 
-    def step(self, ids: Tensor, state: Reading | None = None) -> tuple[Tensor, Reading]:
-        return self.read(ids[:, None], state)
+    def decode_step(self, ids: Tensor, state: PrefixState | None = None) -> tuple[Tensor, PrefixState]:
+        return self.prefill(ids[:, None], state)
 
     @torch.no_grad()
-    def read(self, ids: Tensor, state: Reading | None = None, real: Tensor | None = None) -> tuple[Tensor, Reading]:
+    def prefill(self, ids: Tensor, state: PrefixState | None = None, real: Tensor | None = None) -> tuple[Tensor, PrefixState]:
         """Read a prompt, or go on reading: log-chances of what follows each row, (B, V). `real` tells padding apart.
 
         When the context is full, the older half of what was read is forgotten.
@@ -121,11 +121,11 @@ class GPT(Speaker):
         logits, state = self.follow(ids, state, real)
         return logits.float(), state
 
-    def follow(self, ids: Tensor, state: Reading | None, real: Tensor | None) -> tuple[Tensor, Reading]:
+    def follow(self, ids: Tensor, state: PrefixState | None, real: Tensor | None) -> tuple[Tensor, PrefixState]:
         rows, length = ids.shape
         self.check_length(length)
         if state is None:
-            state = self.opened(rows)
+            state = self.initial_state(rows)
         elif state.length + length > self.config.context:
             kept = min(self.config.context // 2, self.config.context - length)
             state = self.reread(state, kept)
@@ -145,7 +145,7 @@ class GPT(Speaker):
         hidden = self.stream(ids, places, mask, state.caches)
         return self.logits(hidden[torch.arange(rows, device=ids.device), last]), state
 
-    def stream(self, ids: Tensor, places: Tensor, mask: Tensor | Groups | None, caches: list[KeyValues] | None = None) -> Tensor:
+    def stream(self, ids: Tensor, places: Tensor, mask: Tensor | UnpaddedLayout | None, caches: list[KeyValueCache] | None = None) -> Tensor:
         """From ids (B, T) at their places, (T,) or (B, T), through all blocks; or from a list of them, (N,), without padding."""
         x = self.tokens(ids)
         if self.positions is not None:
@@ -155,20 +155,20 @@ class GPT(Speaker):
             x = block(x, mask, cache=caches[number] if caches else None, places=places)
         return self.norm(x)
 
-    def chosen(self, state: Reading, rows: Tensor) -> Reading:
+    def reorder(self, state: PrefixState, rows: Tensor) -> PrefixState:
         for cache in state.caches:
-            cache.choose(rows)
-        return Reading(state.ids[rows], state.real[rows], state.caches, state.length, state.whole)
+            cache.reorder(rows)
+        return PrefixState(state.ids[rows], state.real[rows], state.caches, state.length, state.whole)
 
-    def opened(self, rows: int) -> Reading:
+    def initial_state(self, rows: int) -> PrefixState:
         config, like = self.config, self.tokens.weight
-        caches = [KeyValues(rows, config.heads, config.context, config.width // config.heads, like) for _ in self.blocks]
+        caches = [KeyValueCache(rows, config.heads, config.context, config.width // config.heads, like) for _ in self.blocks]
         ids = torch.zeros(rows, config.context, dtype=torch.int64, device=like.device)
-        return Reading(ids, torch.zeros_like(ids, dtype=torch.bool), caches)
+        return PrefixState(ids, torch.zeros_like(ids, dtype=torch.bool), caches)
 
-    def reread(self, state: Reading, kept: int) -> Reading:
+    def reread(self, state: PrefixState, kept: int) -> PrefixState:
         """The last `cached_features` columns of a full context, read afresh from the first place on."""
-        again = self.opened(len(state.ids))
+        again = self.initial_state(len(state.ids))
         if kept:
             columns = slice(state.length - kept, state.length)
             self.follow(state.ids[:, columns], again, None if state.whole else state.real[:, columns])

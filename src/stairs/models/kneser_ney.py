@@ -19,8 +19,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from stairs.kernels.kneser_ney import interpolated
-from stairs.kernels.ngram_counts import THREADS, arranged, columns, count, counts_of, sorted_within
+from stairs.kernels.kneser_ney import interpolate
+from stairs.kernels.ngram_counts import THREADS, columns, count, counts_of, group_by_context, sort_within
 
 FALLBACK = (0.0, 0.5, 1.0, 1.5)
 NEVER = -99.0  # log10 of what is never predicted: the begin of a sentence
@@ -66,7 +66,7 @@ def estimate(
     begin: int,
     end: int,
     unknown: int,
-    never: Sequence[int] = (),
+    impossible_ids: Sequence[int] = (),
     closed: bool = False,
     prune: Sequence[int] = (0,),
     advance: Callable[[float], None] = lambda amount: None,
@@ -76,10 +76,10 @@ def estimate(
     The ids in `never` cannot occur. In a closed vocabulary all others can, seen or not; in an open one those that were not seen share the
     chance of the unknown word.
     """
-    levels = counted(ids, order, begin, end, vocab_size, advance)
+    levels = count_levels(ids, order, begin, end, vocab_size, advance)
     keeps = [level.counts > threshold(prune, n) if n > 1 else np.ones(vocab_size, bool) for n, level in enumerate(levels, 1)]
     possible = np.ones(vocab_size, bool)
-    possible[[begin, *never]] = False
+    possible[[begin, *impossible_ids]] = False
     seen = possible & ((levels[0].counts > 0) | closed)
     seen[unknown] = True
     shorter = np.array([1.0 / seen.sum()])  # the level below the words has one entry, since all are alike
@@ -89,7 +89,7 @@ def estimate(
         if discount is None:
             discount = np.array(FALLBACK)
             assumed.append(n)
-        shorter, log10, gamma = interpolated(level.first, counts, keeps[n - 1], discount, level.suffixes, shorter)
+        shorter, log10, gamma = interpolate(level.first, counts, keeps[n - 1], discount, level.suffixes, shorter)
         if n == 1:
             sharing = possible & ~seen
             if sharing.any():
@@ -103,20 +103,20 @@ def estimate(
         levels = levels[:1] + [level.without(keep, below) for level, keep, below in zip(levels[1:], keeps[1:], keeps, strict=False)]
         log10s = [log10[keep] for log10, keep in zip(log10s, keeps, strict=True)]
         gammas = [gammas[0]] + [gamma[keep] for gamma, keep in zip(gammas[1:], keeps, strict=False)]
-    return joined(levels, log10s, gammas[1:], assumed)
+    return join_levels(levels, log10s, gammas[1:], assumed)
 
 
-def counted(ids: np.ndarray, order: int, begin: int, end: int, vocab_size: int, advance: Callable[[float], None]) -> list[Level]:
+def count_levels(ids: np.ndarray, order: int, begin: int, end: int, vocab_size: int, advance: Callable[[float], None]) -> list[Level]:
     """The plain counts of all orders."""
     single, counters = count(ids, order, begin, end, vocab_size, advance=advance)
     everyone = np.arange(vocab_size, dtype=np.int32)
     levels = [Level(np.array([0, vocab_size], np.int32), everyone, single.astype(np.int32), np.zeros_like(everyone))]
     places = everyone  # from the counter's number of an n-gram to its place in the sorted level
     for counter in counters:
-        first, grams = arranged(counter.table, counter.size, places, len(levels[-1].words), THREADS)
+        first, grams = group_by_context(counter.table, counter.size, places, len(levels[-1].words), THREADS)
         counts = counts_of(counter.table, counter.size)
         del counter.table  # each is as large as all that follows from it
-        grams = sorted_within(first, grams)
+        grams = sort_within(first, grams)
         words, counts, suffixes, places = columns(grams, counts, counter.suffixes, places)
         levels.append(Level(first, words, counts, suffixes))
     return levels
@@ -149,7 +149,7 @@ def threshold(prune: Sequence[int], order: int) -> int:
     return prune[min(order, len(prune)) - 1]
 
 
-def joined(levels: list[Level], log10s: list[np.ndarray], gammas: list[np.ndarray], assumed: list[int]) -> Trie:
+def join_levels(levels: list[Level], log10s: list[np.ndarray], gammas: list[np.ndarray], assumed: list[int]) -> Trie:
     """One numbering for all orders."""
     sizes = [len(level.words) for level in levels]
     starts = np.cumsum([0, *sizes])

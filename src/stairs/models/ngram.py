@@ -52,19 +52,19 @@ class NGram(Model):
         for name, kind in ARRAYS.items():
             self.register_buffer(name, torch.zeros(0, dtype=kind))
 
-    def learn(self, ids: np.ndarray, *, closed: bool = False, advance: Callable[[float], None] = lambda amount: None) -> list[int]:
+    def count(self, ids: np.ndarray, *, closed: bool = False, advance: Callable[[float], None] = lambda amount: None) -> list[int]:
         """Count a stream of ids in which `end` follows each sentence. Returns the orders whose discounts had to be assumed."""
         config = self.config
         if len(ids) >= 1 << 32:
             raise BadInput(f"{len(ids)} tokens are more than an n-gram model counts ({(1 << 32) - 1}); give it a part of the corpus")
         found = estimate(
             ids, order=config.order, vocab_size=config.vocab_size, begin=config.begin, end=config.end, unknown=config.unknown,
-            never=config.never, closed=closed, prune=config.prune, advance=advance,
+            impossible_ids=config.impossible_ids, closed=closed, prune=config.prune, advance=advance,
         )  # fmt: skip
-        self.take(found)
+        self.set_trie(found)
         return found.assumed
 
-    def take(self, found: Trie) -> None:
+    def set_trie(self, found: Trie) -> None:
         for name, kind in ARRAYS.items():
             setattr(self, name, torch.as_tensor(np.asarray(getattr(found, name))).to(kind))
 
@@ -79,14 +79,14 @@ class NGram(Model):
 
     def log_likelihood(self, batch: Batch) -> Tensor:
         """Natural-log probability of each target (B, T), 0 where none is asked."""
-        scores, _ = self.look_up(batch)
+        scores, _ = self.target_scores(batch)
         return scores
 
     def loss(self, batch: Batch) -> Tensor:
         assert batch.targets is not None
         return -self.log_likelihood(batch).sum() / (batch.targets != IGNORE).sum()
 
-    def look_up(self, batch: Batch) -> tuple[Tensor, Tensor]:
+    def target_scores(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """The log-likelihood of each target, and the order of the n-gram that supplied it."""
         assert batch.targets is not None
         ids, targets = as_array(batch.ids), as_array(batch.targets)
@@ -106,10 +106,10 @@ class NGram(Model):
         for row in range(len(ids)):
             context = -1
             for i in np.flatnonzero(real[row]):
-                context = found[row, i] = self.after(context, int(ids[row, i]))
+                context = found[row, i] = self.next_context(context, int(ids[row, i]))
         return found
 
-    def after(self, context: int, word: int) -> int:
+    def next_context(self, context: int, word: int) -> int:
         """The context when `word` has been read."""
         return trie.step(*self.trie, context, word)[2]
 
@@ -121,11 +121,11 @@ class NGram(Model):
         with np.errstate(divide="ignore"):
             return torch.from_numpy(np.log(probabilities)), self.order_of(nodes)
 
-    def step(self, ids: Tensor, state: list[int] | None = None) -> tuple[Tensor, list[int]]:
-        state = [self.after(context, int(word)) for context, word in zip(state or [-1] * len(ids), ids, strict=True)]
+    def decode_step(self, ids: Tensor, state: list[int] | None = None) -> tuple[Tensor, list[int]]:
+        state = [self.next_context(context, int(word)) for context, word in zip(state or [-1] * len(ids), ids, strict=True)]
         return torch.stack([self.continuations(context)[0] for context in state]), state
 
-    def evidence(self, state: list[int]) -> np.ndarray:
+    def matched_order(self, state: list[int]) -> np.ndarray:
         return self.continuations(state[0])[1]
 
     def restore(self, tensors: dict[str, Tensor]) -> None:

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from stairs.layers.initial import initialize
-from stairs.layers.vocabulary import sampled_surprise, surprises, total_surprise
+from stairs.layers.vocabulary import linear_cross_entropy, linear_nll, sampled_softmax_loss
 from stairs.models.base import Model
 from stairs.models.settings import NNLMConfig
 from stairs.text.batch import IGNORE, Batch
@@ -61,9 +61,9 @@ class NNLM(Model):
         asked = batch.targets != IGNORE
         features, targets = self.features(self.contexts(batch)[asked]), batch.targets[asked]
         if self.training and self.samples_words:
-            total = sampled_surprise(features, self.rows, self.output.bias, targets, self.config.samples)
+            total = sampled_softmax_loss(features, self.rows, self.output.bias, targets, self.config.samples)
         else:
-            total = total_surprise(features, self.output.weight, self.output.bias, targets)
+            total = linear_cross_entropy(features, self.output.weight, self.output.bias, targets)
         return total / len(targets)
 
     def rows(self, ids: Tensor) -> Tensor:
@@ -74,11 +74,11 @@ class NNLM(Model):
     def log_likelihood(self, batch: Batch) -> Tensor:
         assert batch.targets is not None
         asked = batch.targets != IGNORE
-        found = surprises(self.features(self.contexts(batch)[asked]), self.output.weight, self.output.bias, batch.targets[asked])
+        found = linear_nll(self.features(self.contexts(batch)[asked]), self.output.weight, self.output.bias, batch.targets[asked])
         return torch.zeros(asked.shape, device=asked.device).masked_scatter(asked, -found)
 
     @torch.no_grad()
-    def step(self, ids: Tensor, state: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    def decode_step(self, ids: Tensor, state: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """The state is the last n-1 words."""
         if state is None:
             state = ids.new_full((len(ids), self.config.order - 1), self.config.begin)

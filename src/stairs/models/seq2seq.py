@@ -30,12 +30,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from stairs.layers.attention import Additive, Bilinear, Projected, Score, attend, dot, prepared, scaled_dot
+from stairs.layers.attention import Additive, Bilinear, Projected, Score, attend, dot, project_keys, scaled_dot
 from stairs.layers.dropout import Dropout
-from stairs.layers.initial import initialize, spread_bias
+from stairs.layers.initial import fold_in_bias, initialize
 from stairs.layers.masks import padding
-from stairs.layers.recurrent import PARTS, BothWays, Recurrent, State
-from stairs.models.base import Translator, passing
+from stairs.layers.recurrent import STATE_TENSORS, Bidirectional, Recurrent, State
+from stairs.models.base import EncoderDecoder, record_outputs
 from stairs.models.settings import Seq2SeqConfig
 from stairs.text.batch import Batch
 
@@ -43,7 +43,7 @@ OFFSET = 0.5  # of what the output layer reads, before the first update
 
 
 @dataclass(frozen=True)
-class Saying:
+class RecurrentDecoderState:
     """A sentence that is being said: the states of the decoder's layers, what the encoder made of the source, and C. One source may have
     several rows, one after the other, as a beam does."""
 
@@ -59,7 +59,7 @@ class Saying:
         return len(self.states[0][0]) // len(self.memory)
 
 
-class Seq2Seq(Translator):
+class Seq2Seq(EncoderDecoder):
     """Recurrent encoder and decoder."""
 
     name = "seq2seq"
@@ -72,11 +72,11 @@ class Seq2Seq(Translator):
         self.smoothing = config.smoothing
         self.tokens = nn.Embedding(config.vocab_size, width)
         self.dropout = Dropout(config.dropout)
-        self.encoder = nn.ModuleList(BothWays(config.cell, width if n == 0 else hidden, hidden) for n in range(config.layers))
-        self.decoder_start = nn.Linear(hidden, config.layers * PARTS[config.cell] * hidden)
+        self.encoder = nn.ModuleList(Bidirectional(config.cell, width if n == 0 else hidden, hidden) for n in range(config.layers))
+        self.decoder_start = nn.Linear(hidden, config.layers * STATE_TENSORS[config.cell] * hidden)
         told = width if self.attends else width + hidden
         self.decoder = nn.ModuleList(Recurrent(config.cell, told if n == 0 else hidden, hidden) for n in range(config.layers))
-        self.decoder_score = score(config)
+        self.decoder_score = attention_score(config)
         self.decoder_readout = nn.Linear(2 * hidden, width)
         self.weights = nn.Identity()  # the weights of attention pass through here, for who looks
         self.output = None
@@ -93,7 +93,7 @@ class Seq2Seq(Translator):
     def start_at_unigram(self, log_shares: Tensor) -> None:
         """The output layer has no bias; that of the layer below it lifts what it reads."""
         self.decoder_readout.bias.fill_(math.atanh(OFFSET))
-        spread_bias(self.tokens.weight, log_shares, OFFSET)
+        fold_in_bias(self.tokens.weight, log_shares, OFFSET)
 
     def encode(self, batch: Batch) -> Tensor:
         """What the encoder makes of each token, (B, S, D)."""
@@ -111,22 +111,22 @@ class Seq2Seq(Translator):
             x = layer(x if number == 0 else self.dropout(x), batch.real)
         return embedded, x
 
-    def opened(self, source: Batch, rows: int = 1, length: int | None = None) -> Saying:
+    def initial_state(self, source: Batch, rows: int = 1, length: int | None = None) -> RecurrentDecoderState:
         memory = self.read_source(source)[1]
         half = self.config.hidden // 2
         last = memory[torch.arange(len(memory)), source.real.sum(1) - 1, :half]
         whole = torch.cat([last, memory[:, 0, half:]], 1)
         begin = torch.tanh(self.decoder_start(whole))
-        parts = begin.chunk(self.config.layers * PARTS[self.config.cell], -1)
-        size = PARTS[self.config.cell]
+        parts = begin.chunk(self.config.layers * STATE_TENSORS[self.config.cell], -1)
+        size = STATE_TENSORS[self.config.cell]
         states = [tuple(parts[n * size : (n + 1) * size]) for n in range(self.config.layers)]
-        return Saying(states, memory, prepared(self.decoder_score, memory), padding(source.real), whole)
+        return RecurrentDecoderState(states, memory, project_keys(self.decoder_score, memory), padding(source.real), whole)
 
     def hidden(self, batch: Batch) -> Tensor:
         assert batch.source is not None
-        return self.follow(batch.ids, self.opened(batch.source))[0]
+        return self.follow(batch.ids, self.initial_state(batch.source))[0]
 
-    def follow(self, ids: Tensor, saying: Saying) -> tuple[Tensor, Saying]:
+    def follow(self, ids: Tensor, saying: RecurrentDecoderState) -> tuple[Tensor, RecurrentDecoderState]:
         """Say (B, T) more: what the output layer reads, (B, T, W), and where it stands then."""
         x = self.embedded(ids)
         whole = saying.whole.repeat_interleave(saying.rows, 0)[:, None].expand(-1, x.shape[1], -1)
@@ -139,7 +139,7 @@ class Seq2Seq(Translator):
         told = torch.tanh(self.decoder_readout(self.dropout(torch.cat([x, context], -1))))
         return self.dropout(told), replace(saying, states=states)
 
-    def context(self, query: Tensor, saying: Saying) -> Tensor:
+    def context(self, query: Tensor, saying: RecurrentDecoderState) -> Tensor:
         """C_i for each step; rows of one source look at it together."""
         beside = query.reshape(len(saying.memory), -1, query.shape[-1])
         compare = getattr(self.decoder_score, "compare", self.decoder_score)
@@ -149,24 +149,24 @@ class Seq2Seq(Translator):
 
     def alignment(self, batch: Batch) -> Tensor | None:
         with torch.no_grad():
-            weights = passing([self.weights], lambda: self.hidden(batch))
+            weights = record_outputs([self.weights], lambda: self.hidden(batch))
         return weights[-1] if weights else None
 
-    def step(self, ids: Tensor, state: Any = None) -> tuple[Tensor, Saying]:
-        return self.read(ids[:, None], state)
+    def decode_step(self, ids: Tensor, state: Any = None) -> tuple[Tensor, RecurrentDecoderState]:
+        return self.prefill(ids[:, None], state)
 
     @torch.no_grad()
-    def read(self, ids: Tensor, state: Any = None) -> tuple[Tensor, Saying]:
+    def prefill(self, ids: Tensor, state: Any = None) -> tuple[Tensor, RecurrentDecoderState]:
         told, state = self.follow(ids, state)
         return self.logits(told[:, -1]).float(), state
 
-    def chosen(self, state: Saying, rows: Tensor) -> Saying:
+    def reorder(self, state: RecurrentDecoderState, rows: Tensor) -> RecurrentDecoderState:
         now = max(state.rows, len(rows) // len(state.memory))  # more rows of each source than before, or as many
         sources = rows[::now] // state.rows
         states = [tuple(part[rows] for part in parts) for parts in state.states]
         if len(sources) == len(state.memory):
             return replace(state, states=states)
-        return Saying(states, *(part[sources] for part in (state.memory, state.keys, state.mask, state.whole)))
+        return RecurrentDecoderState(states, *(part[sources] for part in (state.memory, state.keys, state.mask, state.whole)))
 
 
 class CoVe(Seq2Seq):
@@ -182,12 +182,12 @@ class CoVe(Seq2Seq):
     def depth(self) -> int:
         return self.config.layers
 
-    def layers_of(self, batch: Batch) -> list[Tensor]:
+    def hidden_states(self, batch: Batch) -> list[Tensor]:
         """What each layer of the encoder makes of the tokens, without the tokens' own vectors, which are of another width."""
-        return passing(self.encoder, lambda: self.read_source(batch))
+        return record_outputs(self.encoder, lambda: self.read_source(batch))
 
 
-def score(config: Seq2SeqConfig) -> Score:
+def attention_score(config: Seq2SeqConfig) -> Score:
     """Of a query and the keys."""
     width = config.hidden
     if config.attention == "additive":

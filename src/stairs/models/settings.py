@@ -10,7 +10,7 @@ from stairs.errors import BadInput, preview
 from stairs.layers.head_count import check_heads
 
 LARGEST = 1 << 20
-FROM_TOKENIZER = ("vocab_size", "begin", "end", "unknown", "never", "parts")  # fields nobody types
+FROM_TOKENIZER = ("vocab_size", "begin", "end", "unknown", "impossible_ids", "output_heads")  # fields nobody types
 
 
 @dataclass(frozen=True)
@@ -21,10 +21,10 @@ class NGramConfig:
     unknown: int = 1  # the id of what is not in the vocabulary
     order: int = 3  # n: how many words, counting the predicted one
     prune: tuple[int, ...] = (0,)  # leave out n-grams seen no more often than this: a number per order, the last for all longer ones
-    never: tuple[int, ...] = (0, 2, 4)  # ids that no text has: padding, begin, mask
+    impossible_ids: tuple[int, ...] = (0, 2, 4)  # ids that no text has: padding, begin, mask
 
     def __post_init__(self) -> None:
-        within(self, "order", 1, 32)
+        check_range(self, "order", 1, 32)
         if list(self.prune) != sorted(self.prune) or not self.prune or self.prune[0] != 0:
             came = " ".join(map(str, self.prune))
             raise BadInput(f"prune {came} must begin with 0, since words are kept, and never fall, as in --prune 0 0 1")
@@ -46,10 +46,10 @@ class NNLMConfig:
     context: int = 256  # tokens in a row of training text
 
     def __post_init__(self) -> None:
-        within(self, "order", 2, 64)
+        check_range(self, "order", 2, 64)
         for name in ("width", "hidden", "samples", "context"):
-            within(self, name, 1, LARGEST)
-        within(self, "dropout", 0, 0.99)
+            check_range(self, name, 1, LARGEST)
+        check_range(self, "dropout", 0, 0.99)
 
 
 @dataclass(frozen=True)
@@ -70,8 +70,8 @@ class GPTConfig:
     def __post_init__(self) -> None:
         check_heads(self.width, self.heads)
         for name in ("width", "layers", "context"):
-            within(self, name, 1, LARGEST)
-        within(self, "dropout", 0, 0.99)
+            check_range(self, name, 1, LARGEST)
+        check_range(self, "dropout", 0, 0.99)
         if self.positions == "rotary" and self.width // self.heads % 2:
             raise BadInput(f"rotary positions need heads of an even width, got {self.width} / {self.heads}; change the number of heads")
 
@@ -94,22 +94,22 @@ class BERTConfig:
     swapped: float = 0.1  # share of those that another token stands for; the rest stay
     whole_words: bool = True  # ask for all pieces of a word or for none; Chinese words as jieba cuts them
     short: float = 0.1  # share of the examples that are shorter than the context on purpose
-    parts: tuple[str, ...] | None = None  # what stands on the blocks: pooler, words, next; None: what the objective needs
+    output_heads: tuple[str, ...] | None = None  # what stands on the blocks: pooler, words, next; None: what the objective needs
 
     def __post_init__(self) -> None:
         check_heads(self.width, self.heads)
         for name in ("width", "layers", "segments"):
-            within(self, name, 1, LARGEST)
-        within(self, "context", 8, LARGEST)
+            check_range(self, name, 1, LARGEST)
+        check_range(self, "context", 8, LARGEST)
         for name, low, high in (("dropout", 0, 0.99), ("masked", 0.001, 0.99), ("hidden", 0, 1), ("swapped", 0, 1), ("short", 0, 1)):
-            within(self, name, low, high)
+            check_range(self, name, low, high)
         if self.feed_forward is not None:
-            within(self, "feed_forward", 1, LARGEST)
+            check_range(self, "feed_forward", 1, LARGEST)
         if self.hidden + self.swapped > 1:
             raise BadInput(f"hidden {self.hidden} and swapped {self.swapped} are shares of the same tokens and cannot exceed 1 together")
-        if self.parts is None:
+        if self.output_heads is None:
             pairs = self.objective in ("next-sentence", "sentence-order")
-            object.__setattr__(self, "parts", ("pooler", "words", "next") if pairs else ("words",))
+            object.__setattr__(self, "output_heads", ("pooler", "words", "next") if pairs else ("words",))
 
 
 @dataclass(frozen=True)
@@ -128,10 +128,10 @@ class Seq2SeqConfig:
 
     def __post_init__(self) -> None:
         for name in ("width", "hidden", "layers"):
-            within(self, name, 1, LARGEST)
-        within(self, "context", 2, LARGEST)
+            check_range(self, name, 1, LARGEST)
+        check_range(self, "context", 2, LARGEST)
         for name in ("dropout", "smoothing"):
-            within(self, name, 0, 0.99)
+            check_range(self, name, 0, 0.99)
         if self.hidden % 2:
             raise BadInput(f"hidden {self.hidden} is read half from the left and half from the right; give an even number")
 
@@ -152,12 +152,12 @@ class TransformerConfig:
 
     def __post_init__(self) -> None:
         check_heads(self.width, self.heads)
-        within(self, "layers", 1, LARGEST)
-        within(self, "context", 2, LARGEST)
+        check_range(self, "layers", 1, LARGEST)
+        check_range(self, "context", 2, LARGEST)
         for name in ("dropout", "smoothing"):
-            within(self, name, 0, 0.99)
+            check_range(self, name, 0, 0.99)
         if self.feed_forward is not None:
-            within(self, "feed_forward", 1, LARGEST)
+            check_range(self, "feed_forward", 1, LARGEST)
 
 
 @dataclass(frozen=True)
@@ -168,9 +168,9 @@ class ELMoConfig:
     unknown: int = 1  # the id of what cannot be said
     context: int = 64  # words in a row of training text
     carry: int = 0  # words before each row, and behind it, that are read first and not learnt from
-    letters: Literal["unicode", "bytes"] = "unicode"  # what a word is spelt in
+    character_set: Literal["unicode", "bytes"] = "unicode"  # what a word is spelt in
     longest: int = 20  # letters of a word that are read
-    code_width: int = 16  # of a letter's vector
+    character_width: int = 16  # of a letter's vector
     filters: tuple[int, ...] = (32, 32, 64, 128, 128)  # that look at one letter, at two, at three, ...
     highways: int = 1  # layers on top of the filters
     width: int = 128  # of a word's vector, and of what each LSTM tells
@@ -179,17 +179,17 @@ class ELMoConfig:
     outputs: int = 32768  # words that can be said, the most frequent; the others are unknown
     softmax: Literal["auto", "full", "sampled", "cnn"] = "auto"  # train against all words, a sample, or a sample spelt; auto: a sample above 8192
     samples: int = 2048  # words drawn for the sampled softmax
-    correction: int = 128  # width of what is added to a spelt word, with --softmax cnn
+    correction_width: int = 128  # width of what is added to a spelt word, with --softmax cnn
     dropout: float = 0.1  # share of numbers switched off in training
 
     def __post_init__(self) -> None:
-        for name in ("longest", "code_width", "width", "hidden", "layers", "samples", "correction"):
-            within(self, name, 1, LARGEST)
-        within(self, "context", 2, LARGEST)
+        for name in ("longest", "character_width", "width", "hidden", "layers", "samples", "correction_width"):
+            check_range(self, name, 1, LARGEST)
+        check_range(self, "context", 2, LARGEST)
         for name in ("carry", "highways"):
-            within(self, name, 0, LARGEST)
-        within(self, "outputs", 6, 1 << 24)
-        within(self, "dropout", 0, 0.99)
+            check_range(self, name, 0, LARGEST)
+        check_range(self, "outputs", 6, 1 << 24)
+        check_range(self, "dropout", 0, 0.99)
         if not self.filters or min(self.filters) < 1:
             raise BadInput(f"filters {' '.join(map(str, self.filters))} must be at least 1 of each width, as in --filters 32 32 64")
         if self.width >= self.hidden:
@@ -210,12 +210,12 @@ class Word2VecConfig:
 
     def __post_init__(self) -> None:
         for name, low, high in (("width", 1, LARGEST), ("window", 1, 1000), ("negatives", 1, 1000), ("subsample", 0, 1), ("power", 0, 10)):
-            within(self, name, low, high)
-        within(self, "buckets", 1, 1 << 28)
-        self.lengths  # noqa: B018  raises if they are none
+            check_range(self, name, low, high)
+        check_range(self, "buckets", 1, 1 << 28)
+        self.subword_lengths  # noqa: B018  raises if they are none
 
     @property
-    def lengths(self) -> tuple[int, int] | None:
+    def subword_lengths(self) -> tuple[int, int] | None:
         """Of the shortest and of the longest n-gram of characters."""
         if not self.characters:
             return None
@@ -235,10 +235,10 @@ class GloVeConfig:
     power: float = 0.75  # of the weight of rarer pairs
 
     def __post_init__(self) -> None:
-        within(self, "width", 1, LARGEST)
-        within(self, "window", 1, 1000)
-        within(self, "most", 1e-3, 1e12)
-        within(self, "power", 0, 10)
+        check_range(self, "width", 1, LARGEST)
+        check_range(self, "window", 1, 1000)
+        check_range(self, "most", 1e-3, 1e12)
+        check_range(self, "power", 0, 10)
 
 
 @dataclass(frozen=True)
@@ -249,19 +249,19 @@ class VectorsConfig:
     width: int = 100  # of a word's vector
 
     def __post_init__(self) -> None:
-        within(self, "width", 1, LARGEST)
+        check_range(self, "width", 1, LARGEST)
 
 
-def within(config: Any, name: str, low: float, high: float) -> None:
+def check_range(config: Any, name: str, low: float, high: float) -> None:
     value = getattr(config, name)
     if not low <= value <= high:
         raise BadInput(f"{name} {value} is not between {low} and {high}")
 
 
-def configured(step: str, told: dict[str, Any], **chosen: Any) -> Any:
+def make_config(model: str, special_ids: dict[str, Any], **options: Any) -> Any:
     """The settings of a step: of what a tokenizer tells (its `roles`), what the step has a field for, and what was chosen."""
-    names = {field.name for field in fields(CONFIGS[step])}
-    return CONFIGS[step](**{name: value for name, value in told.items() if name in names}, **chosen)
+    names = {field.name for field in fields(CONFIGS[model])}
+    return CONFIGS[model](**{name: value for name, value in special_ids.items() if name in names}, **options)
 
 
 CONFIGS: dict[str, Any] = {

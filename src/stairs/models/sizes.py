@@ -3,7 +3,7 @@
 from typing import Any
 
 # Of the steps that can be trained, in the order of the staircase; `vectors` can only be adopted.
-USUAL_TOKENIZER = {
+DEFAULT_TOKENIZER = {
     "ngram": "words",
     "cbow": "words",
     "skipgram": "words",
@@ -17,9 +17,9 @@ USUAL_TOKENIZER = {
     "bert": "wordpiece",
 }
 
-TRANSLATING = ("seq2seq", "cove", "transformer")  # steps that learn from pairs of sentences
+TRANSLATION_MODELS = ("seq2seq", "cove", "transformer")  # steps that learn from pairs of sentences
 
-USUAL_MIN_COUNT = {"cbow": 5, "skipgram": 5, "glove": 5}  # a word seen less often has too few neighbours to learn from; 1 for all others
+DEFAULT_MIN_COUNT = {"cbow": 5, "skipgram": 5, "glove": 5}  # a word seen less often has too few neighbours to learn from; 1 for all others
 
 SIZES: dict[str, dict[str, dict[str, Any]]] = {
     "ngram": {"mini": {}, "small": {"order": 4}, "base": {"order": 5}, "paper": {"order": 5}},
@@ -87,7 +87,7 @@ SIZES: dict[str, dict[str, dict[str, Any]]] = {
             "hidden": 4096,
             "filters": (32, 32, 64, 128, 256, 512, 1024),
             "highways": 2,
-            "letters": "bytes",
+            "character_set": "bytes",
             "longest": 48,
             "softmax": "sampled",
             "samples": 8192,
@@ -113,19 +113,19 @@ SIZES: dict[str, dict[str, dict[str, Any]]] = {
 # the departures in each model's header. Batches stay ours: theirs, of 25,000 to 131,072 tokens, do not fit most machines.
 GPT_PAPER = {
     "learning_rate": 2.5e-4, "schedule": "cosine", "warmup_steps": 2000, "beta1": 0.9, "beta2": 0.999, "adam_epsilon": 1e-8, "weight_decay": 0.01,
-    "clip": 1.0, "embedding_rate": 1.0,
+    "clip": 1.0, "embedding_lr_scale": 1.0,
 }  # fmt: skip
 BERT_PAPER = {
     "learning_rate": 1e-4, "schedule": "linear", "warmup_steps": 10_000, "beta1": 0.9, "beta2": 0.999, "adam_epsilon": 1e-6, "weight_decay": 0.01,
-    "clip": 1.0, "embedding_rate": 1.0,
+    "clip": 1.0, "embedding_lr_scale": 1.0,
 }  # fmt: skip
 TRANSFORMER_PAPER = {
     "learning_rate": (512 * 4000) ** -0.5, "schedule": "inverse-sqrt", "warmup_steps": 4000, "beta1": 0.9, "beta2": 0.98, "adam_epsilon": 1e-9,
-    "weight_decay": 0.0, "clip": 0.0, "embedding_rate": 1.0,
+    "weight_decay": 0.0, "clip": 0.0, "embedding_lr_scale": 1.0,
 }  # fmt: skip
 
 # How a size is trained where the model's own learning rate and the usual batch do not fit it: a small model learns from more updates of fewer tokens.
-TRAINING: dict[str, dict[str, dict[str, Any]]] = {
+TRAINING_DEFAULTS: dict[str, dict[str, dict[str, Any]]] = {
     "nnlm": {"nano": {"batch_tokens": 1024}, "micro": {"batch_tokens": 1024}},
     "gpt": {
         "nano": {"learning_rate": 5e-3, "batch_tokens": 1024},

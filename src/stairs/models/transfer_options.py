@@ -13,25 +13,25 @@ With `decay` below 1 a block learns more slowly the further down it stands (Howa
 from dataclasses import dataclass
 from typing import Literal
 
-TAUGHT = {"classify": "classify", "compare": "compare", "tag": "tag", "span": "find-span"}  # what labels ask, and the task that learns it
-Way = Literal["auto", "full", "top", "frozen", "features"]
+SUPERVISED_TASKS = {"classify": "classify", "compare": "compare", "tag": "tag", "span": "find-span"}  # what labels ask, and the task that learns it
+TransferMode = Literal["auto", "full", "top", "frozen", "features"]
 Pooling = Literal["cls", "last", "mean"]
 Place = Literal["head", "input", "output", "both", "none"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Transfer:
-    transfer: Way = "full"  # what learns: everything, the top blocks and the head, or the head alone (frozen, features)
+class TransferOptions:
+    transfer: TransferMode = "full"  # what learns: everything, the top blocks and the head, or the head alone (frozen, features)
     top_layers: int = 2  # blocks that learn with --transfer top
     layer_decay: float = 1.0  # learning rate of each block as a share of the one above it
     pooling: Pooling | None = None  # the vector of a text: that of its first token, of its last, or their mean; the step's own if not given
-    auxiliary: float = 0.5  # gpt: weight of its own loss on the same texts
+    auxiliary_weight: float = 0.5  # gpt: weight of its own loss on the same texts
     class_weights: Literal["none", "balanced"] = "none"  # balanced: a rare label counts as much as a frequent one
     head_dropout: float = 0.1  # before the head
     whitened: bool = False  # features: no two of their numbers tell the same any more; for an encoder that has read little
     layers: str | None = None  # which are read: last, all (mixed as the task learns), or numbers as 1 or 0,2; elmo: all, others: the step's own
     mix_penalty: float = 0.001  # lambda of ELMo's paper: weight of |s|^2 in the loss, which pulls the shares of mixed layers towards equal ones
-    mix_rate: float = 50.0  # learning rate of the shares and gamma of a mix, as a multiple of the head's
+    mix_lr_scale: float = 50.0  # learning rate of the shares and gamma of a mix, as a multiple of the head's
     mix_norm: bool = False  # layer norm of every layer before the mix, so that no layer weighs more by the length of its vectors
     fix_gamma: bool = False  # gamma of a mix, the scale of the whole, stays at 1; only the shares are learnt
     place: Place = "head"  # where the encoder's vectors go: to the head, or to a BiLSTM over word vectors, at its input, its output, both, or none

@@ -24,14 +24,14 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 
-from stairs.fast.decode_state import Memory, Ways
+from stairs.fast.decode_state import BeamCache, SourceCache
 from stairs.layers.block import Block
 from stairs.layers.dropout import Dropout
-from stairs.layers.initial import initialize, spread_bias
-from stairs.layers.local_heads import across, back, look_by_waves, offset
+from stairs.layers.initial import fold_in_bias, initialize
+from stairs.layers.local_heads import causal_offset, cross_offset, init_local_heads_sinusoidal, neighbour_offset
 from stairs.layers.masks import causal, padding
-from stairs.layers.positions import Sinusoidal
-from stairs.models.base import Translator, passing
+from stairs.layers.positions import SinusoidalPositions
+from stairs.models.base import EncoderDecoder, record_outputs
 from stairs.models.settings import TransformerConfig
 from stairs.text.batch import Batch
 
@@ -39,20 +39,20 @@ OFFSET = 1.0  # the bias with which the decoder's last norm begins
 
 
 @dataclass
-class Saying:
+class DecoderState:
     """A sentence that is being said, after a while in several ways at once, as a beam does; the ways are positions of one row. `prefill` fills it
     further, so it is used once."""
 
-    caches: list[Ways]  # of each block of the decoder
-    memories: list[Memory]  # the source, as each of them keeps it
-    past: Tensor  # (B, K, T): which way each of the K had taken at each step so far
+    caches: list[BeamCache]  # of each block of the decoder
+    memories: list[SourceCache]  # the source, as each of them keeps it
+    ancestry: Tensor  # (B, K, T): which way each of the K had taken at each step so far
 
 
-class Transformer(Translator):
+class Transformer(EncoderDecoder):
     """Blocks of attention that read, and blocks that say."""
 
     name = "transformer"
-    averages_marks = True
+    pools_special_tokens = True
     config: TransformerConfig
 
     def __init__(self, config: TransformerConfig) -> None:
@@ -61,34 +61,35 @@ class Transformer(Translator):
         self.learning_rate = fastest * min(1.0, 256 / config.width)  # wide models learn in smaller steps
         self.smoothing = config.smoothing
         self.tokens = nn.Embedding(config.vocab_size, config.width)
-        self.positions = Sinusoidal(config.context, config.width)
+        self.positions = SinusoidalPositions(config.context, config.width)
         self.dropout = Dropout(config.dropout)
-        self.blocks = nn.ModuleList(self.block(crosses=False) for _ in range(config.layers))
+        self.blocks = nn.ModuleList(self.block(has_cross_attention=False) for _ in range(config.layers))
         self.norm = nn.LayerNorm(config.width) if config.norm_first else nn.Identity()
-        self.decoder_blocks = nn.ModuleList(self.block(crosses=True) for _ in range(config.layers))
+        self.decoder_blocks = nn.ModuleList(self.block(has_cross_attention=True) for _ in range(config.layers))
         self.decoder_norm = nn.LayerNorm(config.width) if config.norm_first else nn.Identity()
         self.output = None
         self.initialize(0)
 
-    def block(self, crosses: bool) -> Block:
+    def block(self, has_cross_attention: bool) -> Block:
         config = self.config
         inner = config.feed_forward or 4 * config.width
         return Block(
-            config.width, config.heads, inner, dropout=config.dropout, norm_first=config.norm_first, activation="relu", crosses=crosses
+            config.width, config.heads, inner, dropout=config.dropout, norm_first=config.norm_first, activation="relu",
+                has_cross_attention=has_cross_attention
         )  # fmt: skip
 
     def initialize(self, seed: int) -> None:
         initialize(self, seed, None)
-        look_by_waves((cast(Block, block).attention for block in self.blocks), offset)
-        look_by_waves((cast(Block, block).attention for block in self.decoder_blocks), back)
-        look_by_waves((cast(Block, block).cross_attention for block in self.decoder_blocks), across)
+        init_local_heads_sinusoidal((cast(Block, block).attention for block in self.blocks), neighbour_offset)
+        init_local_heads_sinusoidal((cast(Block, block).attention for block in self.decoder_blocks), causal_offset)
+        init_local_heads_sinusoidal((cast(Block, block).cross_attention for block in self.decoder_blocks), cross_offset)
 
     @torch.no_grad()
     def start_at_unigram(self, log_shares: Tensor) -> None:
         """As GPT: the bias that the output layer does not have is that of the norm below it; not with norms after the sum."""
         if isinstance(self.decoder_norm, nn.LayerNorm):
             self.decoder_norm.bias.fill_(OFFSET)
-            spread_bias(self.tokens.weight, log_shares, OFFSET)
+            fold_in_bias(self.tokens.weight, log_shares, OFFSET)
 
     def embedded(self, ids: Tensor, begin: int, end: int) -> Tensor:
         """Tokens at the places from `begin` to `end`; if that is one place, all of them stand there."""
@@ -112,46 +113,46 @@ class Transformer(Translator):
             y = block(y, mask, memory, seen)
         return self.decoder_norm(y)
 
-    def opened(self, source: Batch, rows: int = 1, length: int | None = None) -> Saying:
+    def initial_state(self, source: Batch, rows: int = 1, length: int | None = None) -> DecoderState:
         config, read = self.config, self.encode(source)
         size = rows * (length or config.context)
-        caches = [Ways(len(read), size, config.width, config.heads, read) for _ in self.decoder_blocks]
-        memories = [cast(Block, block).cross_attention.memory(read, source.real) for block in self.decoder_blocks]
+        caches = [BeamCache(len(read), size, config.width, config.heads, read) for _ in self.decoder_blocks]
+        memories = [cast(Block, block).cross_attention.source_cache(read, source.real) for block in self.decoder_blocks]
         past = torch.zeros(len(read), 1, 0, dtype=torch.int64, device=read.device)
-        return Saying(caches, memories, past)
+        return DecoderState(caches, memories, past)
 
     @torch.no_grad()
-    def step(self, ids: Tensor, state: Any = None) -> tuple[Tensor, Saying]:
-        sources, ways, length = state.past.shape
+    def decode_step(self, ids: Tensor, state: Any = None) -> tuple[Tensor, DecoderState]:
+        sources, ways, length = state.ancestry.shape
         now = torch.arange(ways, device=ids.device).expand(sources, ways)[..., None]
-        state.past = torch.cat([state.past, now], 2)
+        state.ancestry = torch.cat([state.ancestry, now], 2)
         y = self.embedded(ids.view(sources, ways), length, length + 1)
         for block, cache, memory in zip(self.decoder_blocks, state.caches, state.memories, strict=True):
-            cache.past = state.past
+            cache.ancestry = state.ancestry
             y = block(y, memory=memory, cache=cache)
         return self.logits(self.decoder_norm(y).flatten(0, 1)).float(), state
 
-    def read(self, ids: Tensor, state: Any = None) -> tuple[Tensor, Saying]:
+    def prefill(self, ids: Tensor, state: Any = None) -> tuple[Tensor, DecoderState]:
         for column in ids.unbind(1):
-            logits, state = self.step(column, state)
+            logits, state = self.decode_step(column, state)
         return logits, state
 
-    def chosen(self, state: Saying, rows: Tensor) -> Saying:
-        before, ways, _ = state.past.shape
+    def reorder(self, state: DecoderState, rows: Tensor) -> DecoderState:
+        before, ways, _ = state.ancestry.shape
         now = max(ways, len(rows) // before)  # more ways than before, or as many
-        past = state.past.flatten(0, 1)[rows].unflatten(0, (-1, now))
+        past = state.ancestry.flatten(0, 1)[rows].unflatten(0, (-1, now))
         sources = rows[::now] // ways
         for cache in state.caches:
             if now > ways:
-                cache.spread(now // ways)
+                cache.expand(now // ways)
             if len(sources) < before:
-                cache.choose(sources)
+                cache.reorder(sources)
         if len(sources) == before:
-            return replace(state, past=past)
-        return Saying(state.caches, [memory.chosen(sources) for memory in state.memories], past)
+            return replace(state, ancestry=past)
+        return DecoderState(state.caches, [memory.reorder(sources) for memory in state.memories], past)
 
     def alignment(self, batch: Batch) -> Tensor | None:
         """How much each step looked at each token of the source, (B, T, S): the mean of all heads in the last block but one, where it shows best."""
         block = cast(Block, self.decoder_blocks[max(len(self.decoder_blocks) - 2, 0)])
         with torch.no_grad():
-            return passing([block.cross_attention.weights], lambda: self.hidden(batch))[-1].mean(1)
+            return record_outputs([block.cross_attention.weights], lambda: self.hidden(batch))[-1].mean(1)

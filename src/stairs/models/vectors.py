@@ -40,7 +40,7 @@ class Vectors(Model):
     def encode(self, batch: Batch) -> Tensor:
         return self.vectors[batch.ids]  # (B, T, D)
 
-    def vectors_of(self) -> np.ndarray:
+    def all_vectors(self) -> np.ndarray:
         """All vectors (V, D), not copied."""
         return as_array(self.vectors)
 
@@ -51,7 +51,7 @@ class Vectors(Model):
         return torch.where(ranks > 0, MOST // ranks.clamp(min=1), 0)
 
     def restore(self, tensors: dict[str, Tensor]) -> None:
-        self.check(tensors)
+        self.check_tensors(tensors)
         other = [f"{name} is {tensor.dtype}" for name, tensor in tensors.items() if tensor.dtype != torch.float32]
         if other:
             raise BadInput(f"the saved tensors do not fit this {self.name}: {other[0]}, not float32; adopt the vectors again")
@@ -60,5 +60,5 @@ class Vectors(Model):
     def prepare(self, *_: object) -> None:
         raise Unsupported("adopted vectors have no context matrix, so they cannot be trained on; train cbow, skipgram or glove on your text")
 
-    def judge(self, *_: object) -> tuple[np.ndarray, np.ndarray]:
+    def held_out_loss(self, *_: object) -> tuple[np.ndarray, np.ndarray]:
         raise Unsupported("adopted vectors have no context matrix, so they have no loss on a text; score them on analogies or word similarities")

@@ -1,4 +1,4 @@
-"""Every picture of a run by its name: what `inspection.looks.LOOKS` gives under a name, the function of that name here draws.
+"""Every picture of a run by its name: what `inspection.looks.MAX_EVALUATIONS` gives under a name, the function of that name here draws.
 
 draw(stairs.load("runs/notes-gpt"), "attention", "the cat sat", layer=1)      # a chart: a notebook shows it, `saving.save` keeps it
 """

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from stairs.errors import BadInput
-from stairs.files import write_whole
+from stairs.files import write_atomically
 
 ENDINGS = (".svg", ".png", ".html")
 CONTROLS = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n\r"}  # each has a character that shows it
@@ -20,7 +20,7 @@ def save(chart: Any, path: str | Path) -> None:
         raise BadInput(f"{path} is no name of a picture; let it end in {', '.join(ENDINGS)}")
     if target.exists() and not target.is_file():
         raise BadInput(f"{path} is {'a folder' if target.is_dir() else 'a device or a pipe'}; give the name of a file")
-    write_whole(target, drawn(chart, target.suffix))
+    write_atomically(target, drawn(chart, target.suffix))
 
 
 def drawn(chart: Any, ending: str) -> bytes:

@@ -16,7 +16,7 @@ import torch
 from stairs import machine
 from stairs.errors import BadInput
 from stairs.kernels.bf16_gemv import times_vector
-from stairs.kernels.nearest import at_least, cosines, keep_best, lengths_of, ranked
+from stairs.kernels.nearest import at_least, cosines, keep_best, lengths_of, rank
 
 PATIENCE = 8  # questions that are answered without the copy, which costs about as much as making it
 QUERIES, ROWS = 256, 4096  # in one product, so that its scores stay in the cache
@@ -25,7 +25,7 @@ UNIT_ROUNDING = 2.0**-24  # of float32
 HALF_ROUNDING = 2.0**-9  # of bfloat16
 
 
-class Nearest:
+class NearestNeighbours:
     """Rows (N, D) in float32, which stay where they are."""
 
     def __init__(self, vectors: np.ndarray, lengths: np.ndarray | None = None) -> None:
@@ -33,11 +33,11 @@ class Nearest:
         self.lengths = np.empty(len(vectors), np.float32) if lengths is None else lengths
         self.workers = max(1, torch.get_num_threads())
         self.pool = ThreadPoolExecutor(self.workers)
-        self.asked = 0
+        self.query_count = 0
         self.copy: torch.Tensor | None = None  # (N, D) of length 1, in bfloat16
         self.rounding = 0.0  # length of the largest difference between a row of length 1 and its copy
         if lengths is None:
-            self.in_parts(lambda part: lengths_of(vectors[part], self.lengths[part]))
+            self.run_in_threads(lambda part: lengths_of(vectors[part], self.lengths[part]))
 
     def nearest(self, queries: np.ndarray, top: int) -> tuple[np.ndarray, np.ndarray]:
         """The `top` rows nearest to each query (Q, D), best first, and their cosines, (Q, top) each."""
@@ -48,27 +48,27 @@ class Nearest:
         units = np.array(queries, np.float64)
         size = np.sqrt((units * units).sum(1, keepdims=True))
         units /= np.where(size > 0, size, 1.0)
-        self.asked += len(units)
-        if self.asked > PATIENCE and self.copy is None:
+        self.query_count += len(units)
+        if self.query_count > PATIENCE and self.copy is None:
             self.make_copy()
         many = len(units) > PATIENCE and top + SPARE < rows
-        found = self.of_many(units, top) if many else [self.of_one(unit, top) for unit in units]
+        found = self.search_many(units, top) if many else [self.search_one(unit, top) for unit in units]
         ids = np.array([places for places, _ in found], np.int64).reshape(len(units), top)
         return ids, np.array([scores for _, scores in found], np.float64).reshape(len(units), top)
 
-    def of_one(self, unit: np.ndarray, top: int) -> tuple[np.ndarray, np.ndarray]:
+    def search_one(self, unit: np.ndarray, top: int) -> tuple[np.ndarray, np.ndarray]:
         scores = np.empty(len(self.vectors), np.float32)
         query = unit.astype(np.float32)
         if self.copy is None:
-            self.in_parts(lambda part: cosines(self.vectors[part], self.lengths[part], query, scores[part]))
+            self.run_in_threads(lambda part: cosines(self.vectors[part], self.lengths[part], query, scores[part]))
         else:
             halves, nothing = self.copy.view(torch.uint16).numpy(), np.zeros(len(scores), np.float32)
-            self.in_parts(lambda part: times_vector(halves[part], query, nothing[part], scores[part]))
+            self.run_in_threads(lambda part: times_vector(halves[part], query, nothing[part], scores[part]))
         best, places = heaps(1, top)
         keep_best(scores[None], 0, best, places)
-        return ranked(self.vectors, unit, at_least(scores, best[0, 0] - 2 * self.slack(self.rounding)), top)
+        return rank(self.vectors, unit, at_least(scores, best[0, 0] - 2 * self.error_bound(self.rounding)), top)
 
-    def of_many(self, units: np.ndarray, top: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    def search_many(self, units: np.ndarray, top: int) -> list[tuple[np.ndarray, np.ndarray]]:
         """Products of blocks of queries with blocks of rows; a heap per query keeps the best of all blocks."""
         assert self.copy is not None
         found = []
@@ -80,15 +80,15 @@ class Nearest:
             best, places = heaps(len(block), top + SPARE)
             for first in range(0, len(self.copy), ROWS):
                 scores = (given @ self.copy[first : first + ROWS].to(given.dtype).T).float().numpy()
-                self.in_parts(lambda part: keep_best(scores[part], first, best[part], places[part]), len(block))  # noqa: B023  used up at once
+                self.run_in_threads(lambda part: keep_best(scores[part], first, best[part], places[part]), len(block))  # noqa: B023  used up at once
             for unit, own, rows in zip(units[begin : begin + QUERIES], best, places, strict=True):
-                slack = self.slack(rounding + score_rounding * np.abs(own).max())
+                slack = self.error_bound(rounding + score_rounding * np.abs(own).max())
                 bound = np.partition(own, SPARE)[SPARE] - 2 * slack  # of the `top` best the least, and what may be as good
                 complete = own[0] < bound  # else there may be more of them than the heap holds
-                found.append(ranked(self.vectors, unit, rows[own >= bound], top) if complete else self.of_one(unit, top))
+                found.append(rank(self.vectors, unit, rows[own >= bound], top) if complete else self.search_one(unit, top))
         return found
 
-    def slack(self, rounding: float) -> float:
+    def error_bound(self, rounding: float) -> float:
         """By how much a score may be wrong: rounded factors, and float32 sums."""
         return rounding + 4 * (self.vectors.shape[1] + 4) * UNIT_ROUNDING
 
@@ -102,8 +102,8 @@ class Nearest:
             self.rounding = max(self.rounding, float((exact - copy[part].float()).norm(dim=1).max()))
         self.copy = copy
 
-    def in_parts(self, work: Callable[[slice], None], count: int | None = None) -> None:
-        """`work` on slices of all rows, or of `count` things, one a thread."""
+    def run_in_threads(self, work: Callable[[slice], None], count: int | None = None) -> None:
+        """`work` on slices of all rows, or of `format_tokens` things, one a thread."""
         count = len(self.vectors) if count is None else count
         bounds = [count * i // self.workers for i in range(self.workers + 1)]
         parts = [slice(a, b) for a, b in pairwise(bounds)]

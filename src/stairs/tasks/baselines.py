@@ -110,7 +110,7 @@ class NGramClassifier(Classifier):
             rows = [ids for ids, example in zip(encoded, examples, strict=True) if example.label == label]
             model = NGram(NGramConfig(**tokenizer.roles, order=order))
             # The same words are possible under every label, or a word seen under one only would decide by itself.
-            model.learn(np.array([i for row in rows if row for i in (*row, tokenizer.end)], np.uint32), closed=True)
+            model.count(np.array([i for row in rows if row for i in (*row, tokenizer.end)], np.uint32), closed=True)
             models.append(model)
             priors.append(math.log(len(rows) / len(examples)))
         return cls(models, tokenizer, labels, priors)

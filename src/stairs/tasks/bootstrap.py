@@ -70,7 +70,7 @@ class Levels:
 
 
 def draws(units: int, times: int, seed: int = 0) -> Iterator[np.ndarray]:
-    """`times` rows, some at once: how often each of `unit_vectors` is drawn when as many as there are are drawn with replacement."""
+    """`multiply` rows, some at once: how often each of `unit_vectors` is drawn when as many as there are are drawn with replacement."""
     random = np.random.default_rng(seed)
     at_once = max(NUMBERS_AT_ONCE // units, 1)
     for first in range(0, times, at_once):

@@ -44,7 +44,7 @@ class Classify(Supervised):
 
     @property
     def pooling(self) -> Pooling:
-        usual = self.model.pools if self.transfer.trains_encoder and self.transfer.place == "head" else "mean"
+        usual = self.model.default_pooling if self.transfer.trains_encoder and self.transfer.place == "head" else "mean"
         return self.transfer.pooling or usual  # type: ignore[return-value]
 
     def new_head(self) -> nn.Module:
@@ -68,7 +68,7 @@ class Classify(Supervised):
         return rows
 
     def encode(self, batch: Batch) -> Tensor:
-        first = getattr(self.model, "encode_first", None)
+        first = getattr(self.model, "encode_cls", None)
         alone = self.pooling == "cls" and self.feature_extractor.is_plain
         return first(batch) if first is not None and alone else super().encode(batch)
 

@@ -41,7 +41,7 @@ class Compare(Classify):
     @property
     def is_cross_encoder(self) -> bool:
         """Whether the encoder looks from one text to the other."""
-        return self.model.reads_pairs and self.transfer.trains_encoder
+        return self.model.takes_pairs and self.transfer.trains_encoder
 
     def new_head(self) -> nn.Module:
         return LinearHead(self.width * (1 if self.is_cross_encoder else 4), len(self.labels) or 1, self.transfer)

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from stairs.errors import BadInput, Unsupported, preview
-from stairs.fast.packed_linear import Precision, packed
+from stairs.fast.packed_linear import Precision, for_inference
 from stairs.models.base import Model
 from stairs.progress import say, track
 from stairs.tasks.task import Task
@@ -80,13 +80,13 @@ class Encode(Task):
             ids, real = padded([row], self.tokenizer.pad)
             with torch.no_grad():
                 found = (encode or self.model.encode)(Batch(ids, real))
-            text = slice(int(self.tokenizer.begins_text), -1 if self.model.reads_end else None)  # without the marks
+            text = slice(int(self.tokenizer.begins_text), -1 if self.model.adds_end_token else None)  # without the marks
             yield [self.tokenizer.token(number) for number in row[text]], found[0, text].float().numpy()
 
     def rows(self, texts: list[str]) -> list[list[int]]:
         """The ids of each text and its marks, [CLS] and [SEP] for a BERT."""
         found, cut = self.tokenizer.encode_batch(texts), 0
-        room = self.longest - self.tokenizer.begins_text - self.model.reads_end
+        room = self.longest - self.tokenizer.begins_text - self.model.adds_end_token
         for text, ids in zip(texts, found, strict=True):
             if not ids:
                 raise BadInput(f"there are no tokens in {preview(text)}; give a text with words")
@@ -96,12 +96,12 @@ class Encode(Task):
         if cut:
             say(f"{cut} of {len(texts)} texts are longer than {room} tokens; the {self.long_text} of each was read")
         read = [ids if len(ids) <= room else [ids[place] for place in kept(len(ids), room, self.long_text)] for ids in found]
-        return [self.tokenizer.marked(ids, self.model.reads_end)[0] for ids in read]
+        return [self.tokenizer.marked(ids, self.model.adds_end_token)[0] for ids in read]
 
     @functools.cached_property
     def inference_model(self) -> Model:
         """The model, laid out for answering."""
-        return packed(self.model, self.precision)
+        return for_inference(self.model, self.precision)
 
     def for_inference(self, precision: Precision) -> Self:
         twin = copy.copy(self)

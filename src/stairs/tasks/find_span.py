@@ -45,7 +45,7 @@ class FindSpan(Supervised):
         return {"may_be_unanswered": any(not example.answers for example in examples)}
 
     def new_head(self) -> nn.Module:
-        return LinearHead(self.width if self.model.reads_pairs else 2 * self.width + 2, 2, self.transfer)
+        return LinearHead(self.width if self.model.takes_pairs else 2 * self.width + 2, 2, self.transfer)
 
     def rows(self, examples: Sequence[Span]) -> list[EncodedInput]:
         found = []
@@ -78,7 +78,7 @@ class FindSpan(Supervised):
         return found
 
     def combine(self, hidden: Tensor, batch: Batch) -> Tensor:
-        if self.model.reads_pairs:
+        if self.model.takes_pairs:
             return hidden
         assert batch.segments is not None
         asked = (batch.segments == 0) & batch.real & ~torch.isin(batch.ids, torch.tensor(sorted(self.tokenizer.special)))

@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy, linear
 
 from stairs.errors import BadInput, preview
-from stairs.layers.vocabulary import parts
+from stairs.layers.vocabulary import logit_chunks
 from stairs.models.base import Model
 from stairs.progress import say
 from stairs.tasks.metrics import proportion, ratio
@@ -131,12 +131,12 @@ class MaskedToken(Task):
         hidden, wanted = model.encode(batch), batch.targets != IGNORE
         nats, guesses = hidden.new_zeros(wanted.shape, dtype=torch.float32), torch.full_like(batch.targets, IGNORE)
         targets, places = batch.targets[wanted], wanted.nonzero()
-        for rows, part in parts(model.needed_word_head(hidden[wanted]), len(model.tokens.weight)):
+        for rows, part in logit_chunks(model.required_word_head(hidden[wanted]), len(model.tokens.weight)):
             logits = linear(part, model.tokens.weight, model.word_head.bias).float()
             at = tuple(places[rows].T)
             nats[at] = cross_entropy(logits, targets[rows], reduction="none")
             guesses[at] = logits.argmax(-1)
-        return nats, guesses, None if batch.labels is None else model.judged(hidden).argmax(-1)
+        return nats, guesses, None if batch.labels is None else model.next_sentence_logits(hidden).argmax(-1)
 
     def sample(self, seed: int) -> str:
         """A word of held-out text that was left out, and what it guesses."""
@@ -173,7 +173,8 @@ class MaskedToken(Task):
         tokenizer = self.tokenizer
         ids = torch.tensor([[tokenizer.begin, *a, tokenizer.end, *b, tokenizer.end]])
         segments = torch.tensor([[0] * (len(a) + 2) + [1] * (len(b) + 1)])
-        probabilities = model.judged(model.encode(Batch(ids, torch.ones_like(ids, dtype=torch.bool), segments=segments))).float().softmax(-1)[0]
+        probabilities = model.next_sentence_logits(model.encode(Batch(ids, torch.ones_like(ids, dtype=torch.bool),
+            segments=segments))).float().softmax(-1)[0]
         verdict = "follows" if float(probabilities[NEXT]) >= 0.5 else {"sentence-order": "exchanged"}.get(model.config.objective, "does not follow")
         found = {"first": first, "second": second, "verdict": verdict, "next_sentence_probability": float(probabilities[NEXT])}
         return found if said is None else {**found, "truncation": said}

@@ -38,7 +38,7 @@ class NextToken(Generative):
     def next_tokens(self, prompt: list[int], top: int) -> list[dict[str, Any]]:
         """The likeliest ids after a prompt, with the length of the n-gram that each chance rests on, where there is one."""
         logits, state = prefill(self.inference_model, prompt)
-        orders = self.model.evidence(state)
+        orders = self.model.matched_order(state)
         probabilities, ids = (ranked[:top] for ranked in logits.log_softmax(-1).exp().sort(descending=True, stable=True))  # ties as in a continuation
         found = [{"token": self.tokenizer.token(i), "probability": probability} for probability, i in zip(probabilities.tolist(), ids.tolist(),
             strict=True)]

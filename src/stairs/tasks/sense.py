@@ -39,7 +39,7 @@ class Sense(Indexed):
     ) -> None:
         super().__init__(encoder, vectors)
         if not encoder.model.can("encode"):
-            raise Unsupported(f"{encoder.model_name} has no token vectors to tell senses by; try {encoder.model.steps_that_encode}")
+            raise Unsupported(f"{encoder.model_name} has no token vectors to tell senses by; try {encoder.model.models_that_encode}")
         self.senses, self.lemmas, self.counts, self.layers = senses, lemmas, counts, layers
         self.chosen = select_layers(layers, encoder.model)
 
@@ -147,6 +147,6 @@ def summed_layers(model: Any, batch: Batch, chosen: list[int] | None) -> torch.T
     """The sum of the vectors of some layers; if none were chosen, of the last blocks, which tell senses apart better than the last alone."""
     if chosen is None and not getattr(model, "blocks", None):
         return model.encode(batch)
-    layers = model.layers_of(batch)
+    layers = model.hidden_states(batch)
     kept = layers[-LAST:] if chosen is None else [layers[number] for number in chosen]
     return sum(kept[1:], kept[0])

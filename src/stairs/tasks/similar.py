@@ -12,7 +12,7 @@ import numpy as np
 from torch import Tensor
 
 from stairs.errors import BadInput
-from stairs.search.nearest import Nearest
+from stairs.search.nearest import NearestNeighbours
 from stairs.tasks.metrics import correlation_metrics
 from stairs.tasks.parts.indexed import Indexed
 from stairs.tasks.task import Task
@@ -33,8 +33,8 @@ class Similar(Indexed):
         return self.encoder.vectors(texts, encode)
 
     @functools.cached_property
-    def index(self) -> Nearest:
-        return Nearest(np.ascontiguousarray(self.stored_vectors, np.float32))
+    def index(self) -> NearestNeighbours:
+        return NearestNeighbours(np.ascontiguousarray(self.stored_vectors, np.float32))
 
     def answer(self, text: str, *arguments: Any, top: int = 10, second: str | None = None, **options: Any) -> dict[str, Any]:
         """The nearest texts; with `second`, how near that one is."""

@@ -67,7 +67,7 @@ class Tag(Supervised):
             for words, (start, stop) in self.parts([len(piece) for piece in pieces]):
                 ids = [i for piece in pieces[start:stop] for i in piece]
                 ends = np.cumsum([0, *(len(piece) for piece in pieces[start:stop])])
-                stands = ends[1:] if self.model.pools == "last" else ends[:-1] + 1  # counted from [CLS]
+                stands = ends[1:] if self.model.default_pooling == "last" else ends[:-1] + 1  # counted from [CLS]
                 row = self.input_format.encode_one(ids, number)
                 row.metadata = {"words": words, "places": [int(stands[word - start]) for word in words]}
                 row.target = [known[example.tags[word]] for word in words] if example.tags else None
@@ -107,7 +107,7 @@ class Tag(Supervised):
         return cross_entropy(said[asked], batch.targets[asked], reduction="sum"), int(asked.sum())
 
     def tags(self, count: int, rows: list[EncodedInput], said: list[np.ndarray]) -> list[list[str]]:
-        """The tags of each of `count` sentences."""
+        """The tags of each of `format_tokens` sentences."""
         scores: list[list[np.ndarray]] = [[] for _ in range(count)]
         for row, own in zip(rows, said, strict=True):
             scores[row.example] += list(own[row.metadata["places"]])

@@ -13,7 +13,7 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 
 from stairs.errors import BadInput, Unsupported, preview
-from stairs.fast.packed_linear import Precision, packed
+from stairs.fast.packed_linear import Precision, for_inference
 from stairs.models import MODELS
 from stairs.models.base import Model
 from stairs.models.settings import CONFIGS
@@ -38,9 +38,9 @@ class Task:
     def __init__(self, model: Model, tokenizer: Tokenizer) -> None:
         self.model = model
         self.tokenizer = tokenizer
-        if model.reads_letters:
-            self.tokenizer = tokenizer if isinstance(tokenizer, OpenWords) else OpenWords(tokenizer, model.config.letters, model.config.longest)
-            model.letters_of = self.tokenizer.letters_of
+        if model.reads_characters:
+            self.tokenizer = tokenizer if isinstance(tokenizer, OpenWords) else OpenWords(tokenizer, model.config.character_set, model.config.longest)
+            model.character_ids = self.tokenizer.character_ids
 
     @property
     def trained_module(self) -> nn.Module:
@@ -74,7 +74,7 @@ class Task:
     def lr_scales(self) -> dict[str, float]:
         """How many times as fast as the others some weights of the learner learn, by their names."""
         tables = [f"{place}.weight" for place, part in self.trained_module.named_modules() if isinstance(part, nn.Embedding)]
-        return dict.fromkeys(tables, self.model.tables_times)
+        return dict.fromkeys(tables, self.model.embedding_lr_scale)
 
     @property
     def model_name(self) -> str:
@@ -130,7 +130,7 @@ class Task:
 
     def vectors(self, texts: list[str], encode: Callable[[Batch], torch.Tensor] | None = None) -> np.ndarray:
         """(N, D), the mean of each text's token vectors, for steps that encode."""
-        if self.model.averages_marks:
+        if self.model.pools_special_tokens:
             from stairs.tasks.encode import Encode  # which is a Task itself
 
             encoder = Encode(self.model, self.tokenizer)
@@ -144,7 +144,7 @@ class Task:
             ids = self.tokenizer.encode(text)
             if not ids:
                 raise BadInput(f"there are no tokens in {preview(text)}; give a text with words")
-            row, first = self.tokenizer.marked(ids, self.model.reads_end)
+            row, first = self.tokenizer.marked(ids, self.model.adds_end_token)
             with torch.no_grad():
                 found = (encode or self.model.encode)(Batch(*padded([row], self.tokenizer.pad)))
             yield [self.tokenizer.token(i) for i in ids], found[0, first : first + len(ids)].float().numpy()  # without those of the marks
@@ -154,7 +154,7 @@ class Task:
         if not hasattr(self.model, "blocks"):
             raise Unsupported(f"{self.model_name} has no blocks to compute in {precision}; leave --precision out")
         twin = copy.copy(self)
-        twin.model = packed(self.model, precision)
+        twin.model = for_inference(self.model, precision)
         return twin
 
     def log_probability(self, text: str) -> float:

@@ -18,7 +18,7 @@ import numpy as np
 import torch
 
 from stairs.errors import BadInput, preview
-from stairs.models.base import Model, Translator
+from stairs.models.base import EncoderDecoder, Model
 from stairs.progress import say, track
 from stairs.tasks.parts.decoding import BeamResult, beam_search, check_beam_size, generate_batch
 from stairs.tasks.parts.generative import Generative
@@ -80,7 +80,7 @@ class Translate(Generative):
     name = "translate"
     example_kind = "translate"
     monitor = "bits_per_character"
-    model: Translator
+    model: EncoderDecoder
     backwards = False  # from the second sentence of a pair into the first
 
     def describe(self) -> dict[str, Any]:
@@ -160,7 +160,7 @@ class Translate(Generative):
     def translations(self, examples: Sequence[Translation], beam_size: int = BEAM) -> list[str]:
         """The best translation of each source, no longer than the true one suggests."""
         on_cpu = next(self.model.parameters()).device.type == "cpu"
-        speaker = self.model.prepared_for_inference(self.precision) if on_cpu else self.model  # a new one: the weights may have changed
+        speaker = self.model.for_inference(self.precision) if on_cpu else self.model  # a new one: the weights may have changed
         bounds = [LONGER_THAN_TRUE * len(ids) + MORE for ids in self.tokenizer.encode_batch([example.target for example in examples])]
         with track("translating", total=len(examples), unit="sentences") as advance:
             return self.translate_texts([example.source for example in examples], beam_size=beam_size, model=speaker, advance=advance, bounds=bounds)
@@ -218,7 +218,7 @@ class Translate(Generative):
         first = torch.full((len(sources),), tokenizer.begin, device=device)
         length = min(self.max_output_tokens(sources), bound or self.model.config.context)
         return beam_search(
-            model, model.opened(batch, beam_size, length), first,
+            model, model.initial_state(batch, beam_size, length), first,
             beam_size=beam_size, length=length, stop=tokenizer.end, suppressed_ids=tokenizer.unsaid, length_penalty=length_penalty, tree=tree,
         )  # fmt: skip
 
@@ -249,7 +249,7 @@ class Translate(Generative):
             drawn = generate_batch(
                 self.inference_model, [[tokenizer.begin]], length=self.max_output_tokens([source]), stop=tokenizer.end,
                     suppressed_ids=tokenizer.unsaid,
-                initial_state=lambda rows: self.inference_model.opened(source_batch([source], tokenizer)), **probability,
+                initial_state=lambda rows: self.inference_model.initial_state(source_batch([source], tokenizer)), **probability,
             )  # fmt: skip
             best, found, searched = drawn[0], [], None
         else:

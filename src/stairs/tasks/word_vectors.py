@@ -18,7 +18,7 @@ import torch
 from stairs.errors import BadInput, preview
 from stairs.models.base import as_array
 from stairs.progress import say
-from stairs.search.nearest import Nearest
+from stairs.search.nearest import NearestNeighbours
 from stairs.tasks.metrics import ratio
 from stairs.tasks.parts.decoding import derive_seed
 from stairs.tasks.parts.stream import encode_documents
@@ -49,12 +49,12 @@ class WordVectors(Task):
     name = "word-vectors"
     monitor = "loss"
 
-    index: Nearest | None = None  # made when it is first needed
+    index: NearestNeighbours | None = None  # made when it is first needed
 
     def __init__(self, model: Any, tokenizer: Tokenizer) -> None:
         super().__init__(model, tokenizer)
         if getattr(model.config, "characters", ""):
-            model.spell(tokenizer.vocabulary)
+            model.set_vocabulary(tokenizer.vocabulary)
 
     def start(self, seed: int, examples: Any = None) -> None:
         super().start(seed, examples)
@@ -79,7 +79,7 @@ class WordVectors(Task):
     def evaluate_ids(self, ids: np.ndarray, unknown_words: int) -> dict[str, Any]:
         """Nats per pair of a word and its neighbour, with negatives that are always the same."""
         model: Any = self.model
-        nats, pairs = model.judge(ids, EVALUATION_SEED)
+        nats, pairs = model.held_out_loss(ids, EVALUATION_SEED)
         if not pairs.sum():
             raise BadInput(f"the text {NO_NEIGHBOURS}, or --subsample 0 to thin nothing out")
         return {"loss": ratio(nats, pairs), "pairs": int(pairs.sum()), "tokens": len(ids), "unknown_words": unknown_words}
@@ -134,7 +134,7 @@ class WordVectors(Task):
         found = []
         for i, spelling in zip(ids, spelled, strict=True):
             row = next(rows)
-            vector = row if i >= len(SPECIAL_TOKENS) else self.model.unseen(spelling)
+            vector = row if i >= len(SPECIAL_TOKENS) else self.model.oov_vector(spelling)
             if vector is not None:
                 found.append(KnownWord(spelling, vector, float(self.frequencies[i]) if i >= len(SPECIAL_TOKENS) else 0.0))
         return found
@@ -151,11 +151,11 @@ class WordVectors(Task):
         counts = as_array(self.model.counts).astype(np.float64)  # type: ignore[arg-type]
         return counts / max(counts[len(SPECIAL_TOKENS) :].sum(), 1.0)
 
-    def new_index(self) -> Nearest:
+    def new_index(self) -> NearestNeighbours:
         """All words but the special ones, to look for neighbours in."""
         model: Any = self.model
         lengths = getattr(model, "lengths", None)  # adopted vectors bring them along
-        return Nearest(model.vectors_of()[len(SPECIAL_TOKENS) :], None if lengths is None else as_array(lengths)[len(SPECIAL_TOKENS) :])
+        return NearestNeighbours(model.all_vectors()[len(SPECIAL_TOKENS) :], None if lengths is None else as_array(lengths)[len(SPECIAL_TOKENS) :])
 
     def sample(self, seed: int) -> str:
         """A word and those nearest to it now."""
@@ -173,7 +173,7 @@ def sif_mean(words: list[KnownWord]) -> np.ndarray:
     return weights @ np.stack([word.vector for word in words]) / np.float32(len(words))
 
 
-def nearest_ids(index: Nearest, vector: np.ndarray, top: int) -> list[tuple[int, float]]:
+def nearest_ids(index: NearestNeighbours, vector: np.ndarray, top: int) -> list[tuple[int, float]]:
     """The ids of the words nearest to a vector, and their cosines."""
     ids, cosines = index.nearest(vector[None], top)
     return list(zip((ids[0] + len(SPECIAL_TOKENS)).tolist(), cosines[0].tolist(), strict=True))

@@ -164,7 +164,7 @@ def guess(sample: bytes) -> str | None:
 
 
 def from_line_start(block: bytes, offset: int) -> bytes:
-    """Some bytes around `offset` that start where a character does, whatever the encoding."""
+    """Some bytes around `neighbour_offset` that start where a character does, whatever the encoding."""
     start = block.rfind(b"\n", max(offset - SAMPLE, 0), offset) + 1
     return block[start - start % 2 :][:SAMPLE]
 

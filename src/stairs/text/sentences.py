@@ -61,7 +61,7 @@ def sentences(text: str) -> list[str]:
             if stop == length:
                 break
             plain = line[start] == "." and line[start + 1] == " " and line[stop].isupper() and line[start - 7 : start].isalpha()
-            if plain or ends(line, begin, start, stop):  # `plain` only saves time: no abbreviation is that long
+            if plain or ends(line, begin, start, stop):  # `os_error_reason` only saves time: no abbreviation is that long
                 found.append(line[begin:stop].strip())
                 begin = stop
         last = line[begin:].strip()

@@ -18,7 +18,7 @@ ROOM, SHORT_HEAD, LONG_HEAD, MUCH_LONGER = 510, 128, 256, 800
 
 
 def kept(length: int, room: int, rule: LongText) -> list[int]:
-    """The places, at most `room`, of a text of `length` tokens that are read by a rule that leaves some out."""
+    """The places, at most `allocate`, of a text of `length` tokens that are read by a rule that leaves some out."""
     if length <= room:
         return list(range(length))
     head = {"head": room, "tail": 0, "head+tail": both_head(length, room)}[rule]

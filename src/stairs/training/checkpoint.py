@@ -18,40 +18,40 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from stairs.errors import BadInput, Diverged
-from stairs.files import manifest_of, new_folder
+from stairs.files import new_folder, verified_manifest
 from stairs.progress import say
 from stairs.tasks.task import WEIGHTS, load_weights
-from stairs.training.distributed import Workers, gathered
+from stairs.training.distributed import Workers, full_tensor
 
-OPTIMIZER, STATE = "optimizer.safetensors", "state.json"
+OPTIMIZER_FILE, STATE_FILE = "optimizer.safetensors", "state.json"
 
 
 @dataclass
-class State:
+class TrainingState:
     """How far a training is."""
 
     step: int = 0  # updates made
-    judged: int = 0  # the step of the last evaluation
+    evaluated_step: int = 0  # the step of the last evaluation
     best: float | None = None  # the best evaluation
     best_step: int | None = None  # and its step
-    waited: int = 0  # evaluations since then
-    validated_on: str = ""  # the hash of the data that the best was best on
+    evaluations_since_best: int = 0  # evaluations since then
+    validation_fingerprint: str = ""  # the hash of the data that the best was best on
     seconds: float = 0.0  # spent training
     cpu_seconds: float = 0.0  # of all threads of the process, for that
-    turn: int = 0  # turns taken, of those in the log of the clock
+    actions_taken: int = 0  # turns taken, of those in the log of the clock
     decay: int | None = None  # the step at which the rate began to fall, if it was held before
-    times: dict[str, float] = field(default_factory=lambda: {"updates": 0.0, "judging": 0.0, "saving": 0.0})  # what the seconds went to
+    seconds_by_phase: dict[str, float] = field(default_factory=lambda: {"updates": 0.0, "evaluation": 0.0, "saving": 0.0})  # what the seconds went to
 
 
-def name_of(step: int) -> str:
+def checkpoint_name(step: int) -> str:
     return f"step-{step:09d}"
 
 
-def best_of(step: int) -> str:
+def best_name(step: int) -> str:
     return f"best-{step:09d}"
 
 
-def held(learner: nn.Module) -> dict[str, Tensor]:
+def named_tensors(learner: nn.Module) -> dict[str, Tensor]:
     """Every weight and buffer once, however many names it has."""
     found: dict[int, tuple[str, Tensor]] = {}
     for name, tensor in learner.state_dict(keep_vars=True).items():
@@ -59,20 +59,20 @@ def held(learner: nn.Module) -> dict[str, Tensor]:
     return {name: tensor.detach() for name, tensor in found.values()}
 
 
-def whole(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+def gather_tensors(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     """Copies in ordinary memory, with the parts that other workers hold."""
-    return {name: gathered(tensor).detach().to("cpu").contiguous() for name, tensor in tensors.items()}
+    return {name: full_tensor(tensor).detach().to("cpu").contiguous() for name, tensor in tensors.items()}
 
 
-def write(folder: Path, model: dict[str, Tensor], memory: dict[str, Tensor], state: State) -> None:
-    with new_folder(folder / name_of(state.step)) as aside:
+def write_checkpoint(folder: Path, model: dict[str, Tensor], memory: dict[str, Tensor], state: TrainingState) -> None:
+    with new_folder(folder / checkpoint_name(state.step)) as aside:
         write_tensors(model, aside / WEIGHTS)
-        write_tensors(memory, aside / OPTIMIZER)
-        (aside / STATE).write_text(json.dumps(asdict(state), indent=2) + "\n", "utf-8")
+        write_tensors(memory, aside / OPTIMIZER_FILE)
+        (aside / STATE_FILE).write_text(json.dumps(asdict(state), indent=2) + "\n", "utf-8")
 
 
 def write_best(folder: Path, model: dict[str, Tensor], step: int) -> None:
-    with new_folder(folder / best_of(step)) as aside:
+    with new_folder(folder / best_name(step)) as aside:
         write_tensors(model, aside / WEIGHTS)
 
 
@@ -87,21 +87,21 @@ def write_tensors(tensors: dict[str, Tensor], path: Path) -> None:
         raise OSError(int(number[1]) if number else 5, os.strerror(int(number[1])) if number else str(error), str(path)) from None
 
 
-def steps(folder: Path) -> list[int]:
+def checkpoint_steps(folder: Path) -> list[int]:
     """Of the checkpoints there, newest first."""
     found = [re.fullmatch(r"step-(\d{9})", path.name) for path in folder.iterdir()] if folder.is_dir() else []
     return sorted((int(match[1]) for match in found if match), reverse=True)
 
 
-def newest(folder: Path) -> tuple[State, Path] | None:
+def newest_checkpoint(folder: Path) -> tuple[TrainingState, Path] | None:
     """The newest checkpoint that is as it was written, or None if there never was one."""
     tried: list[str] = []
-    for step in steps(folder):
-        path = folder / name_of(step)
+    for step in checkpoint_steps(folder):
+        path = folder / checkpoint_name(step)
         try:
-            manifest_of(path)
-            state = State(**json.loads((path / STATE).read_text("utf-8")))
-            for file in (WEIGHTS, OPTIMIZER):
+            verified_manifest(path)
+            state = TrainingState(**json.loads((path / STATE_FILE).read_text("utf-8")))
+            for file in (WEIGHTS, OPTIMIZER_FILE):
                 bad = next((name for name, tensor in load_weights(path / file).items() if not torch.isfinite(tensor).all()), None)
                 if bad is not None:
                     raise BadInput(f"{path / file} holds a {bad} that is not a number")
@@ -118,32 +118,32 @@ def newest(folder: Path) -> tuple[State, Path] | None:
 
 def restore(workers: Workers, learner: nn.Module, model: dict[str, Tensor] | None) -> None:
     """Weights the first worker read, into everyone's model."""
-    own = held(learner)
+    own = named_tensors(learner)
     if model is not None:
-        fitting(own, model)
+        check_fit(own, model)
     for name, target in own.items():
-        workers.spread(target, model[name] if model is not None else None)
+        workers.broadcast_tensor(target, model[name] if model is not None else None)
 
 
-def fitting(own: dict[str, Tensor], found: dict[str, Tensor]) -> None:
+def check_fit(own: dict[str, Tensor], found: dict[str, Tensor]) -> None:
     wrong = [name for name in {**own, **found} if name not in own or name not in found or own[name].shape != found[name].shape]
     if wrong:
         raise BadInput(f"the checkpoint does not fit the model: {', '.join(wrong[:3])} ({len(wrong)} in all); choose another --out")
 
 
-def prune(folder: Path, keep: int, best: int | None, decay: int | None = None) -> None:
+def prune_checkpoints(folder: Path, keep: int, best: int | None, decay: int | None = None) -> None:
     """Drop all but the newest checkpoints, the best weights, and the checkpoint from which a run could be made longer."""
-    spare = [folder / name_of(step) for step in steps(folder)[keep:] if step != decay]
-    spare += [path for path in bests(folder) if best is None or path.name != best_of(best)]
+    spare = [folder / checkpoint_name(step) for step in checkpoint_steps(folder)[keep:] if step != decay]
+    spare += [path for path in best_folders(folder) if best is None or path.name != best_name(best)]
     for path in spare:
         shutil.rmtree(path, ignore_errors=True)
 
 
-def drop_after(folder: Path, step: int) -> None:
+def drop_checkpoints_after(folder: Path, step: int) -> None:
     """Forget what came behind this step, and the best weights, which will be made again."""
-    for path in [folder / name_of(later) for later in steps(folder) if later > step] + list(bests(folder)):
+    for path in [folder / checkpoint_name(later) for later in checkpoint_steps(folder) if later > step] + list(best_folders(folder)):
         shutil.rmtree(path, ignore_errors=True)
 
 
-def bests(folder: Path) -> Iterator[Path]:
+def best_folders(folder: Path) -> Iterator[Path]:
     return (path for path in list(folder.iterdir()) if re.fullmatch(r"best-\d{9}", path.name))

@@ -7,20 +7,20 @@ from stairs.progress import say
 from stairs.tasks.parts.epochs import epochs_for_updates
 from stairs.tasks.task import Task
 from stairs.training.options import TrainingOptions
-from stairs.training.sweeps import settled
+from stairs.training.sweeps import validated
 
 
-def settled_for(task: Task, options: TrainingOptions) -> TrainingOptions:
+def validated_for(task: Task, options: TrainingOptions) -> TrainingOptions:
     """The options as the task and its step understand them."""
     if task.training_defaults is None:
-        return settled(task.model, options)
+        return validated(task.model, options)
     options.check()
     if options.batch_examples is None:
         options = dataclasses.replace(options, batch_examples=task.training_defaults["batch_examples"])
     return options
 
 
-def with_epochs(task: Task, rows: Any, options: TrainingOptions) -> TrainingOptions:
+def default_epochs(task: Task, rows: Any, options: TrainingOptions) -> TrainingOptions:
     """As many as are usual for so many labelled rows, if nobody says how long."""
     if task.training_defaults is None or options.steps is not None or options.epochs is not None or options.budget is not None:
         return options

@@ -12,7 +12,7 @@ from stairs.machine import cores
 from stairs.progress import say
 from stairs.training.options import TrainingOptions
 
-NO_MEMORY = ("can't allocate memory", "out of memory", "not enough memory", "unable to mmap", "Cannot allocate memory")
+MEMORY_ERROR_PHRASES = ("can't allocate memory", "out of memory", "not enough memory", "unable to mmap", "Cannot allocate memory")
 
 
 def find_device(name: str) -> torch.device:
@@ -29,7 +29,7 @@ def find_device(name: str) -> torch.device:
 
 
 @contextmanager
-def threads(count: int | None) -> Iterator[None]:
+def cpu_threads(count: int | None) -> Iterator[None]:
     """As many CPU threads as were asked for, inside the `with`."""
     before = torch.get_num_threads()
     if count is not None:
@@ -57,7 +57,7 @@ def environment(options: TrainingOptions, device: torch.device, workers: int, sw
     }
 
 
-def differences(before: dict[str, Any], now: dict[str, Any]) -> str:
+def describe_differences(before: dict[str, Any], now: dict[str, Any]) -> str:
     """'not bit-exact: threads 2 -> 1', or nothing."""
     changed = [f"{name} {before[name]} -> {now[name]}" for name in now if name in before and before[name] != now[name]]
     if not changed:
@@ -70,9 +70,9 @@ def differences(before: dict[str, Any], now: dict[str, Any]) -> str:
 def is_memory_error(error: BaseException) -> bool:
     if isinstance(error, MemoryError | torch.OutOfMemoryError):
         return True
-    return isinstance(error, RuntimeError) and any(words in str(error) for words in NO_MEMORY)
+    return isinstance(error, RuntimeError) and any(words in str(error) for words in MEMORY_ERROR_PHRASES)
 
 
-def too_large(positions: int, parts: int | None) -> EnvironmentFault:
+def batch_too_large(positions: int, parts: int | None) -> EnvironmentFault:
     advice = f"--accumulate {parts} fits, with the same result" if parts else "lower --batch-tokens, --context or --size"
     return EnvironmentFault(f"the memory is not enough for {positions} positions at once; {advice}")

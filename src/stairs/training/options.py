@@ -10,8 +10,8 @@ from stairs.errors import BadInput
 DEFAULT_BUDGET = "10m"
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 # What a run may be continued with although it was begun with something else: none of it decides which weights come out.
-ADJUSTABLE = ("evaluate_every", "patience", "save_every", "keep", "compile", "device", "threads", "tensorboard", "shard", "on_disk_full")
-NOT_KEPT = ("accept_new_corpus", "seed")  # said once, or kept elsewhere
+RESUMABLE = ("evaluate_every", "patience", "save_every", "keep", "compile", "device", "threads", "tensorboard", "shard", "on_disk_full")
+NOT_RECORDED = ("accept_new_corpus", "seed")  # said once, or kept elsewhere
 Schedule = Literal["linear", "cosine", "hold", "inverse-sqrt", "constant"]
 
 
@@ -30,7 +30,7 @@ class TrainingOptions:
     beta1: float = 0.9  # AdamW: decay of the mean of gradients
     beta2: float = 0.95  # AdamW: decay of the mean of squared gradients; short, as GPT-3 has it
     adam_epsilon: float = 1e-8  # AdamW: what is added to the root of the mean of squared gradients
-    embedding_rate: float | None = None  # learning rate of the embedding tables, as a multiple of the others'; the model's own if not given
+    embedding_lr_scale: float | None = None  # learning rate of the embedding tables, as a multiple of the others'; the model's own if not given
     weight_decay: float = 0.01  # pull of AdamW towards zero, on matrices only
     clip: float = 1.0  # longest gradient; 0 for no limit
     patience: int = 5  # stop after so many evaluations without a better one; 0 never
@@ -45,7 +45,7 @@ class TrainingOptions:
     shard: bool = False  # under torchrun: divide the weights among the workers (FSDP2), for models that do not fit one of them
     deterministic: bool = False  # cbow, skipgram and glove: the same bits with any number of threads, which is slower
     on_disk_full: Literal["go-on", "stop"] = "go-on"  # what to do when a checkpoint cannot be written
-    fork: str | None = None  # a run whose weights this new run begins with
+    init_from: str | None = None  # a run whose weights this new run begins with
     accept_new_corpus: bool = False  # go on although the text has changed
     seed: int = 0  # of everything random
 
@@ -58,45 +58,45 @@ class TrainingOptions:
             ("evaluate_every", 1, 10**9), ("save_every", 1, 10**9), ("keep", 1, 1000), ("patience", 0, 10**6), ("threads", 1, 10**6),
             ("seed", 0, (1 << 63) - 1),
             ("epochs", 0, 1e6), ("learning_rate", 0, math.inf), ("warmup", 0, 1), ("weight_decay", 0, 100), ("clip", 0, 1e9),
-            ("warmup_steps", 1, 10**9), ("beta1", 0, 0.999999), ("beta2", 0, 0.999999), ("adam_epsilon", 0, 1), ("embedding_rate", 0, 1000),
+            ("warmup_steps", 1, 10**9), ("beta1", 0, 0.999999), ("beta2", 0, 0.999999), ("adam_epsilon", 0, 1), ("embedding_lr_scale", 0, 1000),
         ):  # fmt: skip
-            within(name, getattr(self, name), low, high)
+            check_range(name, getattr(self, name), low, high)
         for name in ("epochs", "learning_rate"):
             if getattr(self, name) == 0:
                 raise BadInput(f"{flag(name)} 0 would learn nothing; give a number above 0")
         if not re.fullmatch(r"auto|cpu|cuda(:\d+)?", self.device):
             raise BadInput(f"--device {self.device!r} is not known; give auto, cpu, cuda or cuda:1")
         if self.budget is not None:
-            seconds(self.budget)
+            parse_duration(self.budget)
 
     @property
-    def keeps_time(self) -> bool:
+    def is_timed(self) -> bool:
         """Whether the clock says when the training ends."""
         return self.budget is not None or (self.steps is None and self.epochs is None)
 
     @property
     def budget_seconds(self) -> float:
-        return seconds(self.budget or DEFAULT_BUDGET)
+        return parse_duration(self.budget or DEFAULT_BUDGET)
 
-    def binding(self) -> dict[str, Any]:
+    def frozen_fields(self) -> dict[str, Any]:
         """What decides the weights that come out: a run goes on only with the same. A switch that is off is not mentioned, so that runs from
         before there was such a switch go on, too."""
-        return {name: value for name, value in asdict(self).items() if name not in (*ADJUSTABLE, *NOT_KEPT) and value is not False}
+        return {name: value for name, value in asdict(self).items() if name not in (*RESUMABLE, *NOT_RECORDED) and value is not False}
 
-    def adjustable(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in ADJUSTABLE}
+    def resumable_fields(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in RESUMABLE}
 
 
 def flag(name: str) -> str:
     return "--" + name.replace("_", "-")
 
 
-def within(name: str, value: float | None, low: float, high: float) -> None:
+def check_range(name: str, value: float | None, low: float, high: float) -> None:
     if value is not None and not (low <= value <= high and math.isfinite(value)):
         raise BadInput(f"{flag(name)} {value} is not between {low} and {high:g}")
 
 
-def seconds(text: str) -> float:
+def parse_duration(text: str) -> float:
     """'90s' -> 90.0, '20m' -> 1200.0"""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smhd]?)", text.strip())
     if not found or not 0 < float(found[1]) * UNITS[found[2] or "s"] < 1e9:

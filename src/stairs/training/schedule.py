@@ -12,34 +12,34 @@ counted in updates under --budget, too, and the number of all updates is estimat
 
 import math
 
-DECAY = 0.2  # share of a training with schedule `hold` in which the rate falls
-LEAST_RISING = 10  # updates of warm-up, at least: the first of them is slow, and would eat the warm-up of a short budget
+DECAY_SHARE = 0.2  # share of a training with schedule `lock_run` in which the rate falls
+MIN_WARMUP_UPDATES = 10  # updates of warm-up, at least: the first of them is slow, and would eat the warm-up of a short budget
 
 
-def rate_by_steps(step: int, steps: int, kind: str, warmup: float, warmup_steps: int | None = None) -> float:
-    """Of the update with this number, counted from 0, out of `steps`; the warm-up is a share of them unless it has `warmup_steps`."""
+def lr_factor_by_steps(step: int, steps: int, kind: str, warmup: float, warmup_steps: int | None = None) -> float:
+    """Of the update with this number, counted from 0, out of `checkpoint_steps`; the warm-up is a share of them unless it has `warmup_steps`."""
     rising = warmup_steps or max(round(warmup * steps), 1)
     if step < rising:
         return (step + 1) / rising
     if kind == "hold":
-        return min(1.0, (1 - step / steps) / DECAY)
+        return min(1.0, (1 - step / steps) / DECAY_SHARE)
     return after_warmup(kind, (step - rising + 1) / max(steps - rising + 1, 1), (step + 1) / rising)
 
 
-def rate_by_clock(step: int, progress: float, kind: str, warmup: float, warmup_steps: int | None = None) -> float:
+def lr_factor_by_time(step: int, progress: float, kind: str, warmup: float, warmup_steps: int | None = None) -> float:
     """Of the update with this number when a share of the time, `progress`, is spent."""
     if warmup_steps:
-        return rate_by_steps(step, max(round(step / max(progress, 1e-9)), step + 1), kind, warmup, warmup_steps)
-    risen = min(progress / warmup if warmup else 1.0, (step + 1) / LEAST_RISING)
+        return lr_factor_by_steps(step, max(round(step / max(progress, 1e-9)), step + 1), kind, warmup, warmup_steps)
+    risen = min(progress / warmup if warmup else 1.0, (step + 1) / MIN_WARMUP_UPDATES)
     if risen < 1:
-        return max(risen, 1 / LEAST_RISING / 10)
+        return max(risen, 1 / MIN_WARMUP_UPDATES / 10)
     if kind == "hold":
-        return min(1.0, max(1 - progress, 0.0) / DECAY)
+        return min(1.0, max(1 - progress, 0.0) / DECAY_SHARE)
     return after_warmup(kind, (progress - warmup) / max(1 - warmup, 1e-9), progress / max(warmup, 1e-9))
 
 
 def after_warmup(kind: str, done: float, times: float) -> float:
-    """`done` is the share of what follows the warm-up that is done, `times` how many warm-ups long all of it was so far."""
+    """`done` is the share of what follows the warm-up that is done, `seconds_by_phase` how many warm-ups long all of it was so far."""
     done = min(max(done, 0.0), 1.0)
     if kind == "constant":
         return 1.0

@@ -9,38 +9,38 @@ from types import FrameType
 from typing import Any, NoReturn
 
 
-class Leave(BaseException):
+class Abandon(BaseException):
     """Raised out of work that changes nothing, such as an evaluation, so that leaving need not wait for it."""
 
 
-class Wish:
+class StopRequest:
     """Whether somebody asked for the training to end, and how."""
 
     def __init__(self) -> None:
         self.signal: int | None = None
-        self.abandons = False
+        self.may_abandon = False
 
-    def arrived(self, number: int, frame: FrameType | None) -> None:
+    def on_signal(self, number: int, frame: FrameType | None) -> None:
         if self.signal is not None and number == signal.SIGINT:
             raise KeyboardInterrupt
         self.signal = number
-        if self.abandons:
-            raise Leave
+        if self.may_abandon:
+            raise Abandon
 
     @contextmanager
-    def abandoning(self, allowed: bool = True) -> Iterator[None]:
+    def abandonable(self, allowed: bool = True) -> Iterator[None]:
         """Around work that may be dropped half way. Among many workers it may not, or the others would wait for ever."""
-        self.abandons = allowed
+        self.may_abandon = allowed
         try:
             if allowed and self.signal is not None:
-                raise Leave
+                raise Abandon
             yield
-        except Leave:
+        except Abandon:
             pass
         finally:
-            self.abandons = False
+            self.may_abandon = False
 
-    def leave(self) -> NoReturn:
+    def exit(self) -> NoReturn:
         """End as the signal would have ended it; a worker that got none follows the others."""
         if self.signal == signal.SIGINT:
             raise KeyboardInterrupt
@@ -48,13 +48,13 @@ class Wish:
 
 
 @contextmanager
-def watched() -> Iterator[Wish]:
+def catch_signals() -> Iterator[StopRequest]:
     """Signals become wishes inside the `with`; only the main thread can receive any."""
-    wish = Wish()
+    wish = StopRequest()
     if threading.current_thread() is not threading.main_thread():
         yield wish
         return
-    before: dict[int, Any] = {number: signal.signal(number, wish.arrived) for number in (signal.SIGTERM, signal.SIGINT)}
+    before: dict[int, Any] = {number: signal.signal(number, wish.on_signal) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
         yield wish
     finally:

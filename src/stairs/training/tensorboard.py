@@ -6,13 +6,13 @@ from typing import Any
 from stairs.errors import BadInput
 
 
-class Board:
+class TensorBoard:
     """The numbers of metrics.jsonl as curves; those after the step a run goes on from are drawn again."""
 
     def __init__(self, folder: Path, step: int) -> None:
-        self.writer: Any = needed()(str(folder / "tensorboard"), purge_step=step + 1)
+        self.writer: Any = require_tensorboard()(str(folder / "tensorboard"), purge_step=step + 1)
 
-    def draw(self, step: int, **measured: Any) -> None:
+    def add_scalars(self, step: int, **measured: Any) -> None:
         for name, value in measured.items():
             number = value.get("value") if isinstance(value, dict) else value
             if isinstance(number, float):
@@ -21,7 +21,7 @@ class Board:
         self.writer.flush()
 
 
-def needed() -> Any:
+def require_tensorboard() -> Any:
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from stairs.errors import BadInput
-from stairs.models.transfer_options import Transfer
+from stairs.models.transfer_options import TransferOptions
 from stairs.tasks.parts.adapt import adaptation_task, unique_texts
 from stairs.tasks.parts.tuning_candidates import TuningCandidate
 from stairs.training.fit import fit
@@ -16,18 +16,18 @@ from stairs.training.run import load
 from stairs.training.run_lock import check_run
 
 
-def new_task(way: TuningCandidate, source: str | Path, train: list[Any], metric: str) -> Any:
+def build_task(way: TuningCandidate, source: str | Path, train: list[Any], metric: str) -> Any:
     """With the encoder as the run `source` has it."""
     run: Any = load(source)
     settings, transfer, known = {**way.task_class.settings_from(train), "metric": metric}, way.transfer, None
     if transfer.place != "head":
-        settings, transfer, known = with_words(settings, transfer, train, run.tokenizer)
+        settings, transfer, known = add_words(settings, transfer, train, run.tokenizer)
     task = way.task_class(run.model, run.tokenizer, transfer, **settings)
     task.word_vectors = known
     return task
 
 
-def with_words(settings: dict[str, Any], transfer: Transfer, train: list[Any], tokenizer: Any) -> tuple[dict[str, Any], Transfer, Any]:
+def add_words(settings: dict[str, Any], transfer: TransferOptions, train: list[Any], tokenizer: Any) -> tuple[dict[str, Any], TransferOptions, Any]:
     """The words of the examples for a reader of words, and the vectors it begins with if they come from a run."""
     words = sorted({tokenizer.token(number) for ids in tokenizer.encode_batch(unique_texts(train)) for number in ids})
     settings = {**settings, "words": words}

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from stairs.climb.messages import FORMAT, LANGUAGES, QUALITIES, advice, join_sentences, limits, listed, worded
-from stairs.files import plain
-from stairs.training.run_lock import RUN
+from stairs.files import os_error_reason
+from stairs.training.run_lock import RUN_FILE
 from stairs.web.requests import Refused
 
 REPORT = "report.json"
@@ -17,7 +17,7 @@ PICTURES = ("staircase", "frontier")
 
 
 class Climb:
-    """The folder of a climb; `shown` never fails."""
+    """The folder of a climb; `bars_enabled` never fails."""
 
     def __init__(self, folder: Path, name: str) -> None:
         self.folder, self.name = folder, name
@@ -32,13 +32,13 @@ class Climb:
                 return {**nothing, "problem": f"{other}; stairs climb with another --out makes a new one"}
             return {**nothing, **checked(report), "problem": None}
         except OSError as error:
-            return {**nothing, "problem": f"{REPORT} cannot be read: {plain(error)}"}
+            return {**nothing, "problem": f"{REPORT} cannot be read: {os_error_reason(error)}"}
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
             return {**nothing, "problem": f"{REPORT} is damaged; stairs climb with the same --out writes it anew"}
 
     def runs(self) -> list[Path]:
         """Its runs, those first that stand in its rows."""
-        inside = {path.parent.name: path.parent for path in sorted(self.folder.glob(f"*/{RUN}"))}
+        inside = {path.parent.name: path.parent for path in sorted(self.folder.glob(f"*/{RUN_FILE}"))}
         named = [name for row in self.shown()["rows"] for name in row["runs"]]
         return [inside[name] for name in dict.fromkeys([*named, *inside]) if name in inside]
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from stairs.errors import StairsError
-from stairs.files import MANIFEST, plain
-from stairs.training.run_lock import LOCK, RUN
+from stairs.files import MANIFEST, os_error_reason
+from stairs.training.run_lock import LOCK_FILE, RUN_FILE
 from stairs.web.requests import Refused, finite
 
 METRICS, MODEL, WEIGHTS = "metrics.jsonl", "model", "model.safetensors"
@@ -57,12 +57,12 @@ class Shown:
 
     def settings(self) -> tuple[dict[str, Any], str | None]:
         try:
-            found = json.loads((self.folder / RUN).read_text("utf-8"))
-            return (found, None) if isinstance(found, dict) else ({}, f"{RUN} holds no settings")
+            found = json.loads((self.folder / RUN_FILE).read_text("utf-8"))
+            return (found, None) if isinstance(found, dict) else ({}, f"{RUN_FILE} holds no settings")
         except OSError as error:
-            return {}, f"{RUN} cannot be read: {plain(error)}"
+            return {}, f"{RUN_FILE} cannot be read: {os_error_reason(error)}"
         except (ValueError, RecursionError):
-            return {}, f"{RUN} is damaged; train the run again into another folder"
+            return {}, f"{RUN_FILE} is damaged; train the run again into another folder"
 
     def metrics(self) -> Measured:
         """What was measured, and what is wrong with it; read again when there is more."""
@@ -90,7 +90,7 @@ class Shown:
     def locked(self) -> bool:
         """Whether a process is writing it now."""
         try:
-            with (self.folder / LOCK).open() as file:
+            with (self.folder / LOCK_FILE).open() as file:
                 fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
             return True

@@ -10,7 +10,7 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from stairs.errors import EnvironmentFault
-from stairs.files import plain
+from stairs.files import os_error_reason
 from stairs.web.app import application
 from stairs.web.guards import SLOWEST
 from stairs.web.shelf import GOODBYE, Shelf
@@ -57,7 +57,7 @@ def bound(port: int) -> socket.socket:
         listener.close()
         if error.errno == errno.EADDRINUSE:
             raise EnvironmentFault(f"port {port} is in use, perhaps by another explorer; choose another with --port, or leave it out") from None
-        raise EnvironmentFault(f"port {port} cannot be used: {plain(error)}; choose another with --port, or leave it out") from None
+        raise EnvironmentFault(f"port {port} cannot be used: {os_error_reason(error)}; choose another with --port, or leave it out") from None
     return listener
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from stairs.errors import BadInput, EnvironmentFault
-from stairs.files import plain
-from stairs.training.run_lock import RUN
+from stairs.files import os_error_reason
+from stairs.training.run_lock import RUN_FILE
 from stairs.web.opened_climb import REPORT, Climb
 from stairs.web.opened_run import METRICS, MODEL, Shown, readable
 from stairs.web.requests import Refused
@@ -103,11 +103,11 @@ def found(places: Sequence[str]) -> Found:
         try:
             if not place.is_dir():
                 raise BadInput(f"{place} is {'a file' if place.exists() else 'not there'}; give a run folder, or a folder of runs")
-            own = any((place / name).exists() for name in (RUN, MODEL, METRICS))
+            own = any((place / name).exists() for name in (RUN_FILE, MODEL, METRICS))
             climbed = not own and (place / REPORT).is_file()
             inside = [place] if own else Climb(place, place.name).runs()
         except OSError as error:
-            raise EnvironmentFault(f"cannot read {place}: {plain(error)}; check the folder") from None
+            raise EnvironmentFault(f"cannot read {place}: {os_error_reason(error)}; check the folder") from None
         if not inside and not climbed:
             raise BadInput(f"{place} is no run and holds none; make one with stairs train")
         folders += inside

@@ -148,7 +148,7 @@ def test_a_damaged_cache_is_told_and_read_again(tree, monkeypatch, capsys):
     packed = bytearray(kept.read_bytes())
     packed[len(packed) // 2] ^= 1
     kept.write_bytes(packed)
-    monkeypatch.setattr(progress, "talkative", True)
+    monkeypatch.setattr(progress, "messages_enabled", True)
     docstrings.docstrings.cache_clear()
     assert docstrings.docstrings() == first
     assert f"{kept} could not be used; reading the docstrings again" in capsys.readouterr().err
@@ -171,7 +171,7 @@ def test_a_full_disk_costs_only_time(tree, monkeypatch, capsys):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(docstrings.os, "replace", full)
-    monkeypatch.setattr(progress, "talkative", True)
+    monkeypatch.setattr(progress, "messages_enabled", True)
     assert docstrings.docstrings()
     assert "(No space left on device); they will be read again next time" in capsys.readouterr().err
     assert list(docstrings.cache_folder().iterdir()) == []

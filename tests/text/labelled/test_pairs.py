@@ -90,7 +90,7 @@ def test_translations_in_a_table(write):
 
 
 def test_how_a_file_was_read_and_what_to_look_at_are_said_on_stderr(write, monkeypatch, capsys):
-    monkeypatch.setattr("stairs.progress.talkative", True)
+    monkeypatch.setattr("stairs.progress.messages_enabled", True)
     path = write("a.csv", "text,label\none two,a\nthree four,a\n")
     read(path, "classify")
     said = capsys.readouterr()

@@ -104,7 +104,7 @@ def test_documents_of_universal_dependencies(data):
 
 
 def test_a_single_document_is_split_with_a_word_about_it(capsys, monkeypatch):
-    monkeypatch.setattr("stairs.progress.talkative", True)
+    monkeypatch.setattr("stairs.progress.messages_enabled", True)
     given = [Tagged((f"w{i}",), ("O",), group="all") for i in range(50)]
     assert [len(own) for own in split(given, sizes(given), 0, source="a.conll").values()] == [40, 5, 5]
     assert "a.conll: 1 documents or passages are too few for 3 parts" in capsys.readouterr().err

@@ -146,7 +146,7 @@ def test_a_first_line_like_the_others_is_no_header(write, rows, columns, delimit
     found = read(path, "classify", columns=columns).examples
     text = int(columns.split(",")[0][-1]) - 1
     assert len(found) == len(rows) and found[0].text == rows[0][text] and found[0].where == f"{path}:1"
-    monkeypatch.setattr(questions, "takes_first", True)
+    monkeypatch.setattr(questions, "assume_yes", True)
     assert list(read(path, "classify").examples) == list(found)
 
 
@@ -194,7 +194,7 @@ def test_several_readings_are_a_question_with_the_flags_that_answer_it(write, mo
     assert f"Say so with --columns {flags[0]} or --columns {flags[1]}, or take the first with --yes" in told
     taken = [read(path, task, columns=flag).examples[5] for flag in flags]
     assert taken[0] != taken[1]
-    monkeypatch.setattr(questions, "takes_first", True)
+    monkeypatch.setattr(questions, "assume_yes", True)
     assert read(path, task).examples[5] == taken[0]
 
 

@@ -131,7 +131,7 @@ NAMES = ["train.bin", "validation.bin", "test.bin", "tokenizer.json", "tokenizer
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("spoil", [flip, Path.unlink, shorten, lambda path: path.write_bytes(b"")])
 def test_damaged_shards_are_built_again(name, spoil, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(progress, "talkative", True)
+    monkeypatch.setattr(progress, "messages_enabled", True)
     first = build(Texts(DOCUMENTS), spec("words"), cache=tmp_path)
     content = {name: (first.folder / name).read_bytes() for name in NAMES}
     capsys.readouterr()
@@ -220,7 +220,7 @@ def test_a_full_disk_leaves_nothing_behind(tmp_path, monkeypatch):
 
 
 def test_the_disk_needed_is_said_and_checked_first(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(progress, "talkative", True)
+    monkeypatch.setattr(progress, "messages_enabled", True)
     build(Texts(DOCUMENTS), spec("words"), cache=tmp_path / "one")
     assert "on the disk" in capsys.readouterr().err
     monkeypatch.setattr(shutil, "disk_usage", lambda path: shutil._ntuple_diskusage(100, 100, 0))
@@ -263,7 +263,7 @@ def test_what_a_killed_process_left_is_removed(tmp_path):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_estimate_of_the_disk_is_of_the_right_size(kind, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(progress, "talkative", True)
+    monkeypatch.setattr(progress, "messages_enabled", True)
     made = build(Texts(DOCUMENTS * 20), TokenizerSpec(kind), cache=tmp_path)
     number, unit = capsys.readouterr().err.split("about ")[1].split(" on")[0].split()
     said = float(number) * {"kB": 1e3, "MB": 1e6}[unit]

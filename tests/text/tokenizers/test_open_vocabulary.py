@@ -43,22 +43,22 @@ def test_the_bulk_path_gives_the_same_ids(words):
 
 
 def test_words_are_spelt_between_two_marks(words):
-    the, apple = words.letters_of(torch.tensor([words.id("the"), words.id("苹果")])).tolist()
+    the, apple = words.character_ids(torch.tensor([words.id("the"), words.id("苹果")])).tolist()
     assert the == [BEGIN, OWN + ord("t"), OWN + ord("h"), OWN + ord("e"), END, PAD, PAD, PAD]
     assert apple[1:4] == [OWN + ord("苹"), OWN + ord("果"), END]
-    assert words.letters_of(torch.tensor([words.mask]))[0, :3].tolist() == [BEGIN, FIRST + words.mask, END]
-    assert words.letters_of(torch.tensor([words.id("unheard")]))[0, 1] == OWN + ord("u")
+    assert words.character_ids(torch.tensor([words.mask]))[0, :3].tolist() == [BEGIN, FIRST + words.mask, END]
+    assert words.character_ids(torch.tensor([words.id("unheard")]))[0, 1] == OWN + ord("u")
 
 
 def test_bytes_are_letters_too(closed):
     words = OpenWords(closed, "bytes", 6)
-    assert words.letters_of(torch.tensor([words.id("苹果")]))[0].tolist() == [BEGIN, *(OWN + byte for byte in "苹果".encode()), END]
+    assert words.character_ids(torch.tensor([words.id("苹果")]))[0].tolist() == [BEGIN, *(OWN + byte for byte in "苹果".encode()), END]
 
 
 def test_a_long_word_is_cut_and_that_is_said_once(words, capsys, monkeypatch):
-    monkeypatch.setattr("stairs.progress.talkative", True)
+    monkeypatch.setattr("stairs.progress.messages_enabled", True)
     long = [words.id("incomprehensible"), words.id("incomprehension")]
-    assert torch.equal(*words.letters_of(torch.tensor(long)).split(1))
+    assert torch.equal(*words.character_ids(torch.tensor(long)).split(1))
     said = capsys.readouterr().err
     assert said.count("more than 6 letters") == 1 and "incomprehensible" in said
 
@@ -67,7 +67,7 @@ def test_only_so_many_new_words_are_remembered(words, monkeypatch):
     monkeypatch.setattr(open_vocabulary, "MOST_NEW", 3)
     ids = [words.id(word) for word in ("a", "b", "c", "d")]
     assert ids[3] == ids[0] and words.token(ids[3]) == "d" and words.id("b") == ids[1]
-    assert words.letters_of(torch.tensor([ids[3]]))[0, 1] == OWN + ord("d")
+    assert words.character_ids(torch.tensor([ids[3]]))[0, 1] == OWN + ord("d")
 
 
 def test_lower_case_is_the_tokenizers(closed):

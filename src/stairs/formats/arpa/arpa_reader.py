@@ -109,7 +109,7 @@ class Parser:
             raise BadInput(f"{self.path}:{tables[0]['begin']}: no </s> is among the 1-grams; give a model that knows where sentences end")
         config = NGramConfig(**tokenizer.roles, order=len(sizes))
         model = NGram(config)
-        model.take(trie_from(tables, config, self.path))
+        model.set_trie(trie_from(tables, config, self.path))
         return model, tokenizer
 
     def section(self, n: int, size: int, ids: dict[str, int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -153,7 +153,7 @@ def trie_from(tables: list[dict[str, Any]], config: NGramConfig, path: str) -> T
     first, sizes, inner = np.zeros(0, np.int32), [config.vocab_size], np.zeros(0, np.float32)
     for n, table in enumerate(tables[1:], 2):
         below, start = len(words) - sizes[-1], len(words)
-        contexts = trie.walked(words, first, table["grams"])
+        contexts = trie.find_contexts(words, first, table["grams"])
         if (contexts < 0).any():
             line = table["begin"] + int(np.flatnonzero(contexts < 0)[0])
             raise BadInput(f"{path}:{line}: all but the last word of this {n}-gram are no {n - 1}-gram; give a complete ARPA file")
@@ -166,7 +166,7 @@ def trie_from(tables: list[dict[str, Any]], config: NGramConfig, path: str) -> T
             raise BadInput(f"{path}:{line}: this {n}-gram is listed already; give a sound ARPA file")
         inner = np.concatenate([inner, backoffs])
         backoffs = table["backoffs"][order]
-        suffixes = np.concatenate([suffixes, trie.linked(words, first, suffixes, contexts, last)])
+        suffixes = np.concatenate([suffixes, trie.find_suffixes(words, first, suffixes, contexts, last)])
         first = np.concatenate([first, start + np.searchsorted(contexts, np.arange(below, start))]).astype(np.int32)
         words, log10s = np.concatenate([words, last]), np.concatenate([log10s, table["probabilities"][order]])
         sizes.append(len(last))

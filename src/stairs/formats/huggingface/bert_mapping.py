@@ -27,7 +27,7 @@ def prefixed(tensors: dict[str, Tensor], where: str) -> dict[str, Tensor]:
 
 
 def config_of(settings: dict[str, Any], tensors: dict[str, Tensor], where: str) -> BERTConfig:
-    """BERT's settings; `parts` are those that have tensors."""
+    """BERT's settings; `logit_chunks` are those that have tensors."""
     positions, decodes = settings.get("position_embedding_type", "absolute"), settings.get("is_decoder") or settings.get("add_cross_attention")
     if positions not in ("absolute", None) or decodes:
         what = "it reads from left to right" if decodes else f"its positions are {preview(positions)}"
@@ -50,7 +50,7 @@ def config_of(settings: dict[str, Any], tensors: dict[str, Tensor], where: str) 
         segments=settings.get("type_vocab_size", 2),
         epsilon=settings.get("layer_norm_eps", 1e-12),
         objective="next-sentence" if "next" in parts else "none",
-        parts=parts,
+        output_heads=parts,
     )
 
 
@@ -71,7 +71,7 @@ def same(config: BERTConfig) -> list[Same]:
         found += linear(f"{theirs}.intermediate.dense", f"{ours}.feed_forward.inner")
         found += linear(f"{theirs}.output.dense", f"{ours}.feed_forward.outer")
         found += linear(f"{theirs}.output.LayerNorm", f"{ours}.feed_forward_norm")
-    parts = config.parts or ()
+    parts = config.output_heads or ()
     if "pooler" in parts:
         found += linear("bert.pooler.dense", "pooler")
     if "words" in parts:
@@ -85,7 +85,7 @@ def same(config: BERTConfig) -> list[Same]:
 
 def settings_of(config: BERTConfig, ids: dict[str, int], head: dict[str, Any] | None) -> dict[str, Any]:
     """config.json."""
-    parts = set(config.parts or ())
+    parts = set(config.output_heads or ())
     whole = "BertForPreTraining" if "next" in parts else "BertForMaskedLM" if "words" in parts else "BertModel"
     return {
         "architectures": [whole if head is None else HEADS["classify" if head["example_kind"] == "compare" else head["example_kind"]][1]],

@@ -152,7 +152,7 @@ def words_differ(task: MaskedToken, again: Any, theirs: Folder, texts: list[str]
     ours, read = [], []
     for text in texts:
         before = text[: text.rfind(" ") + 1]  # with the space, which some tokenizers read
-        row = tokenizer.marked([*tokenizer.encode(before), mask], reads_end=True)[0]
+        row = tokenizer.marked([*tokenizer.encode(before), mask], adds_end_token=True)[0]
         given = theirs.row(f"{before}{tokenizer.token(mask)}")
         if mask not in given.ids:
             raise differs("words", text, f"{tokenizer.token(mask)} is not read as a blank")
@@ -171,7 +171,7 @@ def pairs_differ(task: MaskedToken, again: Any, theirs: Folder, texts: list[str]
 
 @torch.inference_mode()
 def next_sentence_probabilities(task: Any, row: EncodedInput) -> np.ndarray:
-    return task.model.judged(task.model.encode(collate([row], task.tokenizer.pad)))[0].float().softmax(-1).numpy()
+    return task.model.next_sentence_logits(task.model.encode(collate([row], task.tokenizer.pad)))[0].float().softmax(-1).numpy()
 
 
 def fits(task: Task, theirs: Folder, first: str, second: str) -> bool:
@@ -203,7 +203,7 @@ def translations_agree(task: Translate, again: Any, theirs: Folder, texts: list[
     said: list[int] = []
     for text in texts:
         row = theirs.row(text).ids
-        marked, first = task.tokenizer.marked(task.tokenizer.encode(text), reads_end=True)
+        marked, first = task.tokenizer.marked(task.tokenizer.encode(text), adds_end_token=True)
         if row != marked:
             raise differs("words", text, "other ids are read")
         for beams in BEAMS:

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from stairs.errors import Unsupported
 from stairs.models.bert import BERT
-from stairs.models.transfer_options import Transfer
+from stairs.models.transfer_options import TransferOptions
 from stairs.tasks import TASKS, BiEncoder, Classify, Compare, Task
 from stairs.tasks.parts.supervised import Supervised
 from stairs.text.tokenizers.tokenizer import Tokenizer
@@ -24,7 +24,7 @@ def task_of(model: BERT, tokenizer: Tokenizer, head: dict[str, Any]) -> Task:
     if example_kind in ("classify", "compare") and not scores:
         settings["counts"] = [1] * len(labels)
     kind: Any = TASKS[example_kind]
-    task = kind(model, tokenizer, Transfer(pooling="cls"), **({"may_be_unanswered": False} if example_kind == "find-span" else settings))
+    task = kind(model, tokenizer, TransferOptions(pooling="cls"), **({"may_be_unanswered": False} if example_kind == "find-span" else settings))
     for name in ("weight", "bias"):
         getattr(task.head.linear, name).copy_(head["tensors"][f"{PREFIX[example_kind]}.{name}"])
     task.trained_module.eval()

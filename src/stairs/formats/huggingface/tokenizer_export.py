@@ -13,8 +13,8 @@ from stairs.text.tokenizers.adopted_tokenizer import ROLES
 from stairs.text.tokenizers.tokenizer import Tokenizer
 
 
-def write(tokenizer: Tokenizer, folder: Path, *, longest: int, reads_end: bool, pairs: bool, pad: str | None = None) -> None:
-    """tokenizer.json, tokenizer_config.json, and vocab.txt, or vocab.json and merges.txt. `reads_end`: a text ends with a mark; `pairs`: its
+def write(tokenizer: Tokenizer, folder: Path, *, longest: int, adds_end_token: bool, pairs: bool, pad: str | None = None) -> None:
+    """tokenizer.json, tokenizer_config.json, and vocab.txt, or vocab.json and merges.txt. `adds_end_token`: a text ends with a mark; `pairs`: its
     tokens are told apart from those of a second one; `pad`: another token for padding, behind the vocabulary."""
     if tokenizer.spec.chinese == "words":
         say("the exported tokenizer does not know Chinese words: cut Chinese text with jieba, spaces between, before you give it to other tools")
@@ -23,7 +23,7 @@ def write(tokenizer: Tokenizer, folder: Path, *, longest: int, reads_end: bool, 
     if pad is not None:
         library.add_special_tokens([pad])
     begin, end = tokenizer.token(tokenizer.begin), tokenizer.token(tokenizer.end)
-    before, after = f"{begin} " if tokenizer.begins_text else "", f" {end}" if reads_end else ""
+    before, after = f"{begin} " if tokenizer.begins_text else "", f" {end}" if adds_end_token else ""
     library.post_processor = processors.TemplateProcessing(
         single=f"{before}$A{after}",
         pair=f"{before}$A{after} $B:1{after and after + ':1'}",
@@ -35,7 +35,7 @@ def write(tokenizer: Tokenizer, folder: Path, *, longest: int, reads_end: bool, 
     names |= {} if pad is None else {"pad_token": pad}
     inputs = ["input_ids", *(["token_type_ids"] if pairs else []), "attention_mask"]
     about = {"tokenizer_class": "PreTrainedTokenizerFast", "model_max_length": longest, "model_input_names": inputs}
-    said = {} if pairs or reads_end else {"add_bos_token": tokenizer.begins_text}  # transformers then forgets any other mark
+    said = {} if pairs or adds_end_token else {"add_bos_token": tokenizer.begins_text}  # transformers then forgets any other mark
     config = {**files.read_json(folder / files.CONFIG), **about, **names, **said}
     files.write(folder / files.CONFIG, json.dumps(config, ensure_ascii=False, indent=2) + "\n")
     if tokenizer.spec.kind in ("wordpiece", "bpe", "byte-bpe"):

@@ -185,7 +185,7 @@ def write(task: Task, folder: Path) -> dict[str, Any]:
     (folder / CONFIG).write_text(json.dumps(settings, indent=2, ensure_ascii=False) + "\n", "utf-8")
     save_file(found, folder / tensors.WEIGHTS, metadata={"format": "pt"})
     pad = marian_mapping.PAD if settings["model_type"] == "marian" else None
-    tokenizer_export.write(tokenizer, folder, longest=most_read(task), reads_end=model.reads_end, pairs=isinstance(model, BERT), pad=pad)
+    tokenizer_export.write(tokenizer, folder, longest=most_read(task), adds_end_token=model.adds_end_token, pairs=isinstance(model, BERT), pad=pad)
     return {"architecture": settings["architectures"][0], "tensors": len(found)}
 
 

@@ -155,7 +155,7 @@ class Reader:
             return BadInput(f"{where} {numbers} numbers follow {shown(fields[0])} where {said} {self.width}; the file is cut short or damaged")
         bad = next((field for field in fields[1:] if not is_number(field)), fields[-1])
         if fault == kernel.NOT_FINITE:
-            bad = next((field for field in fields[1:] if not abs(float(field)) < kernel.BEYOND), bad)
+            bad = next((field for field in fields[1:] if not abs(float(field)) < kernel.FLOAT32_LIMIT), bad)
             return BadInput(f"{where} {shown(bad)} came where a number was expected; remove the word {shown(fields[0])} or train it again")
         return BadInput(f"{where} {shown(bad)} came where a number was expected; give a sound file")
 

@@ -17,7 +17,7 @@ import torch
 from stairs.errors import Unsupported
 from stairs.models.base import Model
 from stairs.models.bert import BERT
-from stairs.models.transfer_options import Transfer
+from stairs.models.transfer_options import TransferOptions
 from stairs.tasks.bidirectional import BidirectionalLM
 from stairs.tasks.masked_token import MaskedToken
 from stairs.tasks.metrics import ratio
@@ -84,7 +84,7 @@ class ContinuedPretraining(Task):
 
     @property
     def learning_rate(self) -> float:
-        return 2 * default_learning_rate(self.model, Transfer())
+        return 2 * default_learning_rate(self.model, TransferOptions())
 
     def count_positions(self, shards: Any, split: str = "validation") -> int:
         return int(self.examples(shards, split).lengths.sum())
@@ -130,13 +130,13 @@ def adaptation_task(source: Task) -> Task:
         return AdaptNext(model, source.tokenizer)
     if model.pretrains_with == BidirectionalLM.name:
         return AdaptBidirectional(model, source.tokenizer)
-    raise Unsupported(f"{model.name} cannot go on learning from single texts; leave --adapt out, or train it on more text with stairs train --fork")
+    raise Unsupported(f"{model.name} cannot learn more from single texts; leave out --adapt, or train it on more text with stairs train --init-from")
 
 
 def with_word_head(model: BERT) -> BERT:
     """With a layer that names words."""
     if model.word_head is not None:
         return model
-    grown = BERT(replace(model.config, parts=(*(model.config.parts or ()), "words")))
+    grown = BERT(replace(model.config, output_heads=(*(model.config.output_heads or ()), "words")))
     grown.load_state_dict(model.state_dict(), strict=False)
     return grown.eval()

@@ -86,7 +86,7 @@ class BlankFiller:
         return sorted(found, key=lambda word: -word.score)[:top]
 
     def words_of_pieces(self, row: list[int], place: int, count: int, top: int) -> list[FilledWord]:
-        """The likeliest words of `count` pieces, piece by piece."""
+        """The likeliest words of `format_tokens` pieces, piece by piece."""
         words = [FilledWord((), math.log(self.task.pieces[count - 1]))]
         for step in range(count):
             logits = self.log_probabilities([[*row[:place], *word.pieces, *row[place + step :]] for word in words], place + step)
@@ -113,7 +113,7 @@ class BlankFiller:
         # XLNet never looks at a blank, not even its own.
         looks = (ids != self.tokenizer.mask)[:, None].expand(-1, ids.shape[1], -1) if model.config.objective == "permutation" else None
         hidden = model.encode(Batch(ids, torch.ones_like(ids, dtype=torch.bool), looks=looks))[:, place]
-        return linear(model.needed_word_head(hidden), model.tokens.weight, model.word_head.bias).float().log_softmax(-1)
+        return linear(model.required_word_head(hidden), model.tokens.weight, model.word_head.bias).float().log_softmax(-1)
 
     def chosen(self, row: list[int], best: list[FilledWord]) -> list[FilledWord]:
         """A word for every blank: the surest first, the others again in its light."""

@@ -48,7 +48,7 @@ def generate_batch(
         rows = [i for i, prompt in enumerate(prompts) if len(prompt) == size]
         going = set(rows)
         with torch.no_grad():
-            logits, state = model.read(torch.tensor([list(prompts[i]) for i in rows]), initial_state(rows))
+            logits, state = model.prefill(torch.tensor([list(prompts[i]) for i in rows]), initial_state(rows))
         for position in range(length):
             logits[:, list(suppressed_ids)] = -torch.inf
             chosen = [int(sample_token(row, temperature, top_k, top_p, seed, position)) for row in logits]
@@ -59,7 +59,7 @@ def generate_batch(
             if not going or position + 1 == length:
                 break
             with torch.no_grad():
-                logits, state = model.step(torch.tensor(chosen), state)
+                logits, state = model.decode_step(torch.tensor(chosen), state)
     return said
 
 
@@ -75,7 +75,8 @@ class Hypothesis:
 
 @dataclass
 class BeamResult:
-    """A source and what was found for it; `steps` is the tree, if it was asked for: of each step all that was looked at, the likeliest first."""
+    """A source and what was found for it; `checkpoint_steps` is the tree, if it was asked for: of each step all that was looked at, the likeliest
+    first."""
 
     hypotheses: list[Hypothesis] = field(default_factory=list)
     steps: list[list[dict[str, Any]]] = field(default_factory=list)
@@ -105,7 +106,7 @@ def beam_search(
     tree: bool = False,
 ) -> list[BeamResult]:
     """The `beam_size` best sentences after each of the `first` ids, (B,), the best first. A source whose search is over leaves the batch."""
-    logits, state = model.read(first[:, None], state)
+    logits, state = model.prefill(first[:, None], state)
     all_searched = searched = [BeamResult() for _ in first]
     scores = np.zeros((len(first), 1))  # of each beginning; at first there is one
     said = np.zeros((len(first), 1, length), np.int64)
@@ -133,13 +134,13 @@ def beam_search(
         searched = [one for one, left in zip(searched, over, strict=True) if not left]
         scores, said, words, parents = (part[~over] for part in (values, said, words, parents))
         read, kept = (torch.from_numpy(numbers.ravel()).to(first.device) for numbers in (words, parents))
-        logits, state = model.step(read, model.chosen(state, kept))
+        logits, state = model.decode_step(read, model.reorder(state, kept))
     return all_searched
 
 
 def candidates(logits: Tensor, scores: np.ndarray, suppressed_ids: Sequence[int], count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Of all continuations of the rows of each source the `count` likeliest, (B, count): log-chances of the whole, which row each continues, and by
-    which id. `scores` (B, K) are the rows' own, `logits` (B K, V) say what may follow. Where there are too few, some are impossible."""
+    """Of all continuations of the rows of each source the `format_tokens` likeliest, (B, count): log-chances of the whole, which row each continues,
+    and by which id. `scores` (B, K) are the rows' own, `logits` (B K, V) say what may follow. Where there are too few, some are impossible."""
     sources, size = scores.shape
     logits = logits.cpu()
     if len(suppressed_ids):
@@ -174,7 +175,7 @@ def record_tree(searched: list[BeamResult], values: np.ndarray, rows: np.ndarray
 def prefill(model: Model, ids: Sequence[int], state: Any = None) -> tuple[Tensor, Any]:
     """What may follow when `ids` have been read, (V,), and the state to go on from."""
     with torch.no_grad():
-        logits, state = model.read(torch.tensor([list(ids)]), state)
+        logits, state = model.prefill(torch.tensor([list(ids)]), state)
     return logits[0], state
 
 

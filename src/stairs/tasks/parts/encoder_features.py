@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from stairs.models.base import Model
-from stairs.models.transfer_options import Pooling, Transfer
+from stairs.models.transfer_options import Pooling, TransferOptions
 from stairs.progress import track
 from stairs.tasks.parts.layer_mix import FeatureExtractor
 from stairs.tasks.parts.rows import EncodedInput, LabelledRows, collate
@@ -28,7 +28,7 @@ MAX_HALF = 65504.0  # in half precision
 class EncoderFeatures(Task):
     """A task whose head reads an encoder. Each says how it pools and what it combines."""
 
-    transfer: Transfer
+    transfer: TransferOptions
     feature_extractor: FeatureExtractor
     head: nn.Module
 
@@ -59,7 +59,7 @@ class EncoderFeatures(Task):
     def features_depend_on(self) -> str:
         """Besides the weights and the ids of the rows: ids of words that are not in the vocabulary mean something today alone."""
         layers = f"{self.feature_extractor.layers} {self.transfer.mix_norm and self.feature_extractor.mixes_for_head}"
-        pooled = f"{getattr(self, 'pooling', '')} {self.model.averages_marks}"
+        pooled = f"{getattr(self, 'pooling', '')} {self.model.pools_special_tokens}"
         return f"{CACHE_VERSION} {self.name} {pooled} {layers} {getattr(self.tokenizer, 'new', '')}"
 
     def fit_scales(self, given: LabelledRows) -> None:
@@ -104,11 +104,11 @@ class EncoderFeatures(Task):
 def pool_tokens(hidden: Tensor, batch: Batch, model: Model, how: Pooling, special: frozenset[int]) -> Tensor:
     """One vector for each row, (B, D)."""
     if how == "cls":
-        return model.pooled(hidden) if getattr(model, "pooler", None) is not None else hidden[:, 0]  # type: ignore[operator]
+        return model.pool(hidden) if getattr(model, "pooler", None) is not None else hidden[:, 0]  # type: ignore[operator]
     if how == "last":
         return hidden[torch.arange(len(hidden)), batch.real.sum(1) - 1]
     counted = batch.real
-    if not model.averages_marks:
+    if not model.pools_special_tokens:
         marks = torch.isin(batch.ids, torch.tensor(sorted(special), device=batch.ids.device))
         counted = batch.real & ~(marks & (batch.real & ~marks).any(1, keepdim=True))  # the marks count only where there is nothing else
     return (hidden * counted[..., None]).sum(1) / counted.sum(1, keepdim=True).clamp(min=1)

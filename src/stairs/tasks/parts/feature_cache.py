@@ -7,7 +7,7 @@ import numpy as np
 from safetensors.numpy import load_file, save_file
 
 from stairs.errors import BadInput, StairsError
-from stairs.files import cache_folder, manifest_of, new_folder
+from stairs.files import cache_folder, new_folder, verified_manifest
 from stairs.models.base import Model
 from stairs.progress import say
 from stairs.tasks.parts.rows import EncodedInput
@@ -30,7 +30,7 @@ def cached_features(model: Model, rows: Sequence[EncodedInput], about: str, comp
     folder = cache_folder() / f"features-{key}"
     if folder.exists():
         try:
-            manifest_of(folder)
+            verified_manifest(folder)
             found = load_file(folder / NAME)
             say(f"{len(rows)} texts were encoded before; their vectors come from {folder}")
             return np.split(found["vectors"], found["ends"][:-1]) if found["ends"].size else list(found["vectors"])

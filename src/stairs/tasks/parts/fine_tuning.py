@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from stairs.errors import BadInput, Unsupported
 from stairs.layers.dropout import Dropout
 from stairs.models.base import Model
-from stairs.models.transfer_options import Transfer
+from stairs.models.transfer_options import TransferOptions
 from stairs.tasks.parts.standardize import Standardize
 
 OUTPUT_LAYERS = ("word_head.", "next_head.", "output.", "output_", "contexts", "decoder")  # parts that name words and take no part in encoding
@@ -16,10 +16,10 @@ REFERENCE_WIDTH = 768  # of the model that the rates below were found for
 FULL_RATE, TABLE_RATE, HEAD_RATE = 5e-5, 1e-3, 2e-3
 
 
-def check_transfer(transfer: Transfer, model: Model) -> None:
+def check_transfer(transfer: TransferOptions, model: Model) -> None:
     """Refuse what cannot be."""
     if not model.can("encode"):
-        raise Unsupported(f"{model.name} has no token vectors to learn a task from; try {model.steps_that_encode}")
+        raise Unsupported(f"{model.name} has no token vectors to learn a task from; try {model.models_that_encode}")
     for name, low, high in (("layer_decay", 0, 1), ("auxiliary", 0, 100), ("head_dropout", 0, 0.99), ("mix_penalty", 0, 1e6), ("mix_rate", 0, 1000)):
         if not low <= getattr(transfer, name) <= high:
             raise BadInput(f"--{name.replace('_', '-')} {getattr(transfer, name)} is not between {low} and {high}")
@@ -40,7 +40,7 @@ def check_transfer(transfer: Transfer, model: Model) -> None:
 class TrainedModule(nn.Module):
     """All that may learn, under the names in which checkpoints keep it. An encoder that does not learn does not drop out either."""
 
-    def __init__(self, model: Model, head: nn.Module, transfer: Transfer) -> None:
+    def __init__(self, model: Model, head: nn.Module, transfer: TransferOptions) -> None:
         super().__init__()
         self.head = head
         self.is_frozen = not transfer.trains_encoder
@@ -56,8 +56,8 @@ class TrainedModule(nn.Module):
         return self
 
 
-def is_trained(name: str, model: Model, transfer: Transfer) -> bool:
-    if not transfer.trains_encoder or (name.startswith(OUTPUT_LAYERS) and not (model.name == "gpt" and transfer.auxiliary)):
+def is_trained(name: str, model: Model, transfer: TransferOptions) -> bool:
+    if not transfer.trains_encoder or (name.startswith(OUTPUT_LAYERS) and not (model.name == "gpt" and transfer.auxiliary_weight)):
         return False
     depth, deepest = layer_depth(name, model)
     return transfer.transfer == "full" or depth > deepest - transfer.top_layers
@@ -73,7 +73,7 @@ def layer_depth(name: str, model: Model) -> tuple[int, int]:
     return 0 if below else deepest, deepest
 
 
-def encoder_lr_scales(model: Model, transfer: Transfer) -> dict[str, float]:
+def encoder_lr_scales(model: Model, transfer: TransferOptions) -> dict[str, float]:
     """How many times as fast as the head each weight of the encoder learns, by its name in the learner."""
     found = {}
     for name, _ in model.named_parameters():
@@ -82,7 +82,7 @@ def encoder_lr_scales(model: Model, transfer: Transfer) -> dict[str, float]:
     return found
 
 
-def default_learning_rate(model: Model, transfer: Transfer) -> float:
+def default_learning_rate(model: Model, transfer: TransferOptions) -> float:
     """The highest learning rate: the paper's for an encoder as wide as the paper's, larger for a narrower one."""
     if not transfer.trains_encoder:
         return HEAD_RATE
@@ -96,7 +96,7 @@ class LinearHead(nn.Module):
     standardizes them, so that one learning rate fits all. The vectors of an encoder that has read little differ in a few directions only; `whitened`
     ones differ as much in all."""
 
-    def __init__(self, width: int, outputs: int, transfer: Transfer) -> None:
+    def __init__(self, width: int, outputs: int, transfer: TransferOptions) -> None:
         super().__init__()
         self.dropout = Dropout(transfer.head_dropout)
         self.linear = nn.Linear(width, outputs)

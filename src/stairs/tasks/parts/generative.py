@@ -19,11 +19,11 @@ class Generative(Task):
     @functools.cached_property
     def inference_model(self) -> Any:
         """The model, laid out for speaking where that is faster."""
-        prepare = getattr(self.model, "prepared_for_inference", None)
+        prepare = getattr(self.model, "for_inference", None)
         return self.model if prepare is None else prepare(self.precision)
 
     def set_precision(self, precision: Precision) -> None:
-        if precision != "fp32" and not hasattr(self.model, "prepared_for_inference"):
+        if precision != "fp32" and not hasattr(self.model, "for_inference"):
             raise Unsupported(f"{self.model_name} speaks in fp32 only; leave --precision out")
         self.precision = precision
         self.__dict__.pop("inference_model", None)

@@ -4,7 +4,7 @@ Peters et al. 2018, "Deep contextualized word representations", section 3:
 
     mixed_k = gamma * sum over layers j of softmax(s)_j h_k,j          s and gamma are learnt with the task; lambda |s|^2 is added to the loss
 
-s and gamma begin at 0 and 1. Their learning rate is `mix_rate` times the head's: they are few, and at the head's rate they would hardly move.
+s and gamma begin at 0 and 1. Their learning rate is `mix_lr_scale` times the head's: they are few, and at the head's rate they would hardly move.
 With `mix_norm` each h_k,j is layer-normalized first, as the paper does where it helps. The layers of an encoder that does not learn are always
 standardized before a head reads their mix.
 
@@ -26,9 +26,9 @@ from torch.nn.functional import layer_norm
 
 from stairs.errors import BadInput
 from stairs.layers.dropout import Dropout
-from stairs.layers.recurrent import BothWays
+from stairs.layers.recurrent import Bidirectional
 from stairs.models.base import Model
-from stairs.models.transfer_options import Transfer
+from stairs.models.transfer_options import TransferOptions
 from stairs.tasks.parts.standardize import Standardize
 from stairs.text.batch import Batch
 
@@ -37,7 +37,7 @@ WORD_WIDTH = 100  # of a reader's vectors of words, if they do not come from a r
 
 def select_layers(layers: str | None, model: Model) -> list[int] | None:
     """The numbers of the layers that are mixed; None for what the model's own `encode` gives."""
-    layers = layers or model.mixes
+    layers = layers or model.default_layers
     if layers is None or (layers == "last" and not model.depth):
         return None
     numbers = {"all": list(range(model.depth)), "last": [model.depth - 1]}.get(layers)
@@ -52,7 +52,7 @@ def select_layers(layers: str | None, model: Model) -> list[int] | None:
 class ScalarMix(nn.Module):
     """gamma * sum softmax(s)_j h_j of (..., layers, D). With a `width`, D, each layer is standardized first, as `fit_to` found it."""
 
-    def __init__(self, layers: int, transfer: Transfer, width: int | None = None) -> None:
+    def __init__(self, layers: int, transfer: TransferOptions, width: int | None = None) -> None:
         super().__init__()
         self.s = nn.Parameter(torch.zeros(layers))
         self.gamma = nn.Parameter(torch.ones(()), requires_grad=not transfer.fix_gamma)
@@ -76,7 +76,7 @@ class FeatureExtractor(nn.Module):
     Where a head reads a mix, the layers come side by side, (B, T, layers * `width`). The task pools each, and `mix_layers` adds them up; pooling is
     linear, so the order does not matter, and pooled layers can be kept."""
 
-    def __init__(self, model: Model, transfer: Transfer, words: Sequence[str], spelled: Callable[[int], str]) -> None:
+    def __init__(self, model: Model, transfer: TransferOptions, words: Sequence[str], spelled: Callable[[int], str]) -> None:
         super().__init__()
         self.layers, self.place = select_layers(transfer.layers, model), transfer.place
         self.rows = {word: number for number, word in enumerate(words, 1)}  # 0 is a word without a vector
@@ -92,7 +92,7 @@ class FeatureExtractor(nn.Module):
         self.width = read
         if self.reads_words:
             self.words = nn.Embedding(len(words) + 1, transfer.word_width or WORD_WIDTH)
-            self.reader = BothWays("lstm", self.words.embedding_dim + read, transfer.reader)
+            self.reader = Bidirectional("lstm", self.words.embedding_dim + read, transfer.reader)
             self.width = transfer.reader + beside
 
     @property
@@ -125,13 +125,13 @@ class FeatureExtractor(nn.Module):
         if self.layers is None:
             return [model.encode(batch)]
         if not self.mixes:
-            return [model.layers_of(batch)[self.layers[0]]]
+            return [model.hidden_states(batch)[self.layers[0]]]
         layers = self.stack_layers(batch, model)
         return [mix(layers) for mix in self.mixes]
 
     def stack_layers(self, batch: Batch, model: Model) -> Tensor:
         """The chosen layers, (B, T, layers, D), normalized if asked for."""
-        layers = model.layers_of(batch)
+        layers = model.hidden_states(batch)
         found = torch.stack([layers[number] for number in self.layers or ()], -2)
         return layer_norm(found, found.shape[-1:]) if self.mix_norm else found
 
@@ -182,4 +182,4 @@ def token_vector_width(model: Model, layers: list[int] | None = None) -> int:
     """Of a token vector."""
     ids = torch.zeros(1, 2, dtype=torch.int64)
     batch = Batch(ids, torch.ones_like(ids, dtype=torch.bool))
-    return (model.encode(batch) if layers is None else model.layers_of(batch)[layers[0]]).shape[-1]
+    return (model.encode(batch) if layers is None else model.hidden_states(batch)[layers[0]]).shape[-1]

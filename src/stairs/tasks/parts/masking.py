@@ -92,7 +92,7 @@ class Masker:
 
 
 def choose_words(words: np.ndarray, count: int, random: np.random.Generator) -> np.ndarray:
-    """The places of whole words drawn at random, at most `count` tokens, in the order of the text; at least one word if there is one."""
+    """The places of whole words drawn at random, at most `format_tokens` tokens, in the order of the text; at least one word if there is one."""
     can = np.flatnonzero(words >= 0)
     if not len(can):
         return can

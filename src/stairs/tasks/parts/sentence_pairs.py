@@ -6,8 +6,8 @@ prefix           Dong et al. 2019 (UniLM): the second part is read from left to 
 none             Liu et al. 2019 (RoBERTa): one part
 permutation      Yang et al. 2019 (XLNet): one part, in a random order
 
-A stretch is filled until it has as many tokens as fit into the context, or for a share of `short` fewer; what is too much is taken away from the
-begin and the end of the longer part (not for next-sentence). Which sentences make a stretch is the same in every epoch, so that all epochs are
+A stretch is filled until it has as many tokens as fit into the context, or for a share of `format_count` fewer; what is too much is taken away from
+the begin and the end of the longer part (not for next-sentence). Which sentences make a stretch is the same in every epoch, so that all epochs are
 equally long; where it is cut, what follows and which words are left out follows from (seed, epoch, example).
 """
 
@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from stairs.errors import BadInput
-from stairs.kernels.pack_sentences import gathered
+from stairs.kernels.pack_sentences import pack_sentences
 from stairs.models.settings import BERTConfig
 from stairs.tasks.parts.decoding import derive_seed
 from stairs.tasks.parts.masking import Masker, MaskingExample, prefix_attention_mask
@@ -38,7 +38,7 @@ class SentencePairs:
         self.begins = np.concatenate([[0], closed + 1])[:-1]
         self.sizes = closed - self.begins
         room = config.context - (3 if self.pairs else 2)
-        starts, wanted = gathered(self.sizes, closing, room, config.short, LAYOUT)
+        starts, wanted = pack_sentences(self.sizes, closing, room, config.short, LAYOUT)
         totals = np.add.reduceat(self.sizes, starts[:-1]) if len(starts) > 1 else np.zeros(0, np.int64)
         filled = totals > 0
         self.first, self.last, self.wanted, totals = starts[:-1][filled], starts[1:][filled], wanted[filled], totals[filled]

@@ -2,7 +2,7 @@
 
     loss = sum over what is asked of -ln P(what the label says), with P = softmax(head(features))          see `encoder_features.py`
 
-A gpt learns its own language on the same rows besides, `auxiliary` times as much (Radford et al. 2018).
+A gpt learns its own language on the same rows besides, `auxiliary_weight` times as much (Radford et al. 2018).
 """
 
 import hashlib
@@ -18,9 +18,9 @@ from torch import Tensor, nn
 
 from stairs.errors import BadInput, preview
 from stairs.layers.initial import initialize
-from stairs.models.base import Model, Speaker
-from stairs.models.transfer_options import Transfer
-from stairs.progress import say_more
+from stairs.models.base import LanguageModel, Model
+from stairs.models.transfer_options import TransferOptions
+from stairs.progress import say_verbose
 from stairs.tasks.metrics import METRICS, error_from
 from stairs.tasks.parts.encoder_features import EncoderFeatures
 from stairs.tasks.parts.epochs import MIN_UPDATES
@@ -74,9 +74,9 @@ class Supervised(EncoderFeatures):
     head: nn.Module
     long_text: LongText = "head+tail"
 
-    def __init__(self, model: Model, tokenizer: Tokenizer, transfer: Transfer | None = None, **settings: Any) -> None:
+    def __init__(self, model: Model, tokenizer: Tokenizer, transfer: TransferOptions | None = None, **settings: Any) -> None:
         super().__init__(model, tokenizer)
-        self.transfer = transfer or Transfer()
+        self.transfer = transfer or TransferOptions()
         check_transfer(self.transfer, model)
         self.settings = settings  # what the labels decided, such as their names: kept with the run
         if self.transfer.trains_encoder and model.learns_by == "adoption":
@@ -137,7 +137,7 @@ class Supervised(EncoderFeatures):
 
     def lr_scales(self) -> dict[str, float]:
         mixes = [f"head.feature_extractor.{name}" for name, _ in self.feature_extractor.named_parameters() if name.startswith("mixes.")]
-        return encoder_lr_scales(self.model, self.transfer) | dict.fromkeys(mixes, self.transfer.mix_rate)
+        return encoder_lr_scales(self.model, self.transfer) | dict.fromkeys(mixes, self.transfer.mix_lr_scale)
 
     def start(self, seed: int, examples: Any = None) -> None:
         """A new head; the encoder is what pretraining made it."""
@@ -145,10 +145,11 @@ class Supervised(EncoderFeatures):
         self.feature_extractor.reset(self.word_vectors)
 
     def training_loss(self, batch: Batch) -> tuple[Tensor, int]:
-        if isinstance(self.model, Speaker) and self.model.name == "gpt" and self.transfer.trains_encoder and self.transfer.auxiliary:
+        if isinstance(self.model, LanguageModel) and self.model.name == "gpt" and self.transfer.trains_encoder and self.transfer.auxiliary_weight:
             hidden = self.encode(batch)
             nats, count = self.summed_loss(self.head(self.features(batch, hidden)).float(), batch)
-            nats = nats + self.transfer.auxiliary * count * self.model.loss(next_token_targets(batch), hidden if self.feature_extractor.is_plain
+            nats = nats + self.transfer.auxiliary_weight * count * self.model.loss(next_token_targets(batch), hidden
+                if self.feature_extractor.is_plain
                 else None)
         else:
             nats, count = self.summed_loss(self.head(self.features(batch)).float(), batch)
@@ -234,7 +235,7 @@ class Supervised(EncoderFeatures):
 
     def note_truncation(self, form: InputFormat, texts: int) -> None:
         if form.truncated_texts:
-            say_more(f"{form.truncated_texts} of {texts} texts are longer than {form.max_tokens} tokens; the {self.long_text} of each was read")
+            say_verbose(f"{form.truncated_texts} of {texts} texts are longer than {form.max_tokens} tokens; the {self.long_text} of each was read")
 
     # Keeping
 
@@ -249,7 +250,7 @@ class Supervised(EncoderFeatures):
     @classmethod
     def open(cls, folder: Path, described: dict[str, Any]) -> Self:
         plain = Task.open.__func__(Task, folder, described)  # type: ignore[attr-defined]
-        task = cls(plain.model, plain.tokenizer, Transfer(**described["transfer"]), **described["settings"])
+        task = cls(plain.model, plain.tokenizer, TransferOptions(**described["transfer"]), **described["settings"])
         try:
             task.head.load_state_dict(load_weights(folder / HEAD))
         except RuntimeError:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from stairs.errors import BadInput
-from stairs.models.transfer_options import Transfer
+from stairs.models.transfer_options import TransferOptions
 from stairs.progress import say
 from stairs.tasks.baseline_comparison import cosine_correlation
 from stairs.tasks.bi_encoder import BiEncoder
@@ -28,7 +28,7 @@ class TuningCandidate:
     """One of them: a task and how much of the encoder learns."""
 
     task_class: Any  # a class of Supervised
-    transfer: Transfer
+    transfer: TransferOptions
 
     @property
     def name(self) -> str:
@@ -40,7 +40,7 @@ class TuningCandidate:
         return 3 if self.transfer.trains_encoder else 1
 
 
-def tuning_candidates(kind: Any, source: Any, train: Sequence[Any], validation: Sequence[Any], transfer: Transfer, head: Head,
+def tuning_candidates(kind: Any, source: Any, train: Sequence[Any], validation: Sequence[Any], transfer: TransferOptions, head: Head,
     forked: bool) -> list[TuningCandidate]:
     """What was asked for, or what is worth trying."""
     kinds = [kind] if kind is not Compare else task_classes(source, train, validation, head)
@@ -50,7 +50,7 @@ def tuning_candidates(kind: Any, source: Any, train: Sequence[Any], validation: 
     return [TuningCandidate(own, with_sentence_vectors(way, source) if own is BiEncoder else way) for own, way in found]
 
 
-def transfers(kind: Any, transfer: Transfer, train: Sequence[Any], forked: bool) -> list[Transfer]:
+def transfers(kind: Any, transfer: TransferOptions, train: Sequence[Any], forked: bool) -> list[TransferOptions]:
     if transfer.transfer != "auto":
         return [transfer]
     if transfer.whitened:
@@ -73,7 +73,7 @@ def task_classes(source: Any, train: Sequence[Any], validation: Sequence[Any], h
     return [BiEncoder] if good else [BiEncoder, Compare]
 
 
-def with_sentence_vectors(transfer: Transfer, source: Any) -> Transfer:
+def with_sentence_vectors(transfer: TransferOptions, source: Any) -> TransferOptions:
     """The vector of a text as the sentence encoder makes it, unless something else was asked for."""
     if not isinstance(source, Encode):
         return transfer

@@ -97,7 +97,7 @@ def spoken(example: Translation) -> int:
 
 
 def number_names(count: int, seed: int = 0, lowest: int = 0, highest: int = 10**12) -> list[Translation]:
-    """`count` different numbers from lowest to highest, short and long alike, English to Chinese; the seed alone decides which."""
+    """`format_tokens` different numbers from lowest to highest, short and long alike, English to Chinese; the seed alone decides which."""
     checked(lowest)
     checked(highest)
     if not 0 <= count <= highest - lowest + 1:

@@ -1,7 +1,7 @@
 """A column for each role: named by the user, by the header, or by what the columns hold.
 
-A guess is certain when one reading fits the header and every row. Where several do, `questions.decide` asks; where none does, the file is refused
-with the columns that there are.
+A guess is certain when one reading fits the header and every row. Where several do, `questions.choose_interpretation` asks; where none does, the file
+is refused with the columns that there are.
 """
 
 import shlex
@@ -11,7 +11,7 @@ from itertools import islice, product
 from typing import Any, Protocol
 
 from stairs.errors import BadInput, preview
-from stairs.questions import Reading, decide
+from stairs.questions import Interpretation, choose_interpretation
 from stairs.text.labelled.column_names import (
     ALSO,
     LABEL,
@@ -87,8 +87,8 @@ class Choice:
             return readings[0]
         why = "the first line looks like the others, so there is no header" if headless else "several columns fit"
         differ = readings if headless else [differing(own, readings) for own in readings]
-        ways = [Reading(shown(own), flags(own)) for own in differ]
-        return readings[decide(f"{self.rows.name}:{self.rows.line}", why, ways)]
+        ways = [Interpretation(shown(own), flags(own)) for own in differ]
+        return readings[choose_interpretation(f"{self.rows.name}:{self.rows.line}", why, ways)]
 
     def readings(self) -> list[dict[str, str]]:
         """A column for each role, in each way that fits."""

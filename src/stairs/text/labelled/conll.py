@@ -36,7 +36,7 @@ def read_tags(path: str | Path, encoding: str | None, columns: Columns, notes: N
         raise BadInput(f"columns {preview(columns)} do not fit; {error}") from None
     tokens = tokens_in(path, encoding, asked)
     if tokens:
-        return tokens.described + ("" if columns else " (guessed)"), tokens.sentences(scheme, notes)
+        return tokens.description + ("" if columns else " (guessed)"), tokens.sentences(scheme, notes)
     if is_conllu(path, encoding):
         word, tag = (asked.get(role, usual).lower() for role, usual in (("word", "form"), ("tag", "upos")))
         for name in (word, tag):
@@ -44,7 +44,7 @@ def read_tags(path: str | Path, encoding: str | None, columns: Columns, notes: N
                 raise BadInput(f"{printable(path)}:1: no column {preview(name)}; CoNLL-U has {', '.join(CONLLU)}")
         return f"CoNLL-U: words from {word}, tags from {tag}", universal(path, encoding, CONLLU.index(word), CONLLU.index(tag), notes)
     layout = Layout(path, encoding, asked)
-    return layout.described, layout.sentences(scheme)
+    return layout.description, layout.sentences(scheme)
 
 
 class Documents:
@@ -77,7 +77,7 @@ class Layout:
         if names[0] in HEADER_WORDS and names[-1] in HEADER_TAGS:
             self.header = line
         self.word, self.tag = (self.place(asked.get(role), usual, names, line) for role, usual in (("word", 0), ("tag", self.width - 1)))
-        self.described = f"words from column {self.word + 1}, tags from column {self.tag + 1} of {self.width}"
+        self.description = f"words from column {self.word + 1}, tags from column {self.tag + 1} of {self.width}"
 
     def place(self, asked: str | None, usual: int, names: list[str], line: int) -> int:
         if asked is None:

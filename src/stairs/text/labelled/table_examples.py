@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from stairs.errors import BadInput, preview
-from stairs.questions import Undecided
+from stairs.questions import AmbiguousInput
 from stairs.text.examples import Pair, Text, Translation
 from stairs.text.labelled import column_choice
 from stairs.text.labelled.column_choice import choose, without_header
@@ -94,7 +94,7 @@ def open_rows(
     others = [other for other in rows.columns if other != column or is_role]
     try:
         chosen = choose(rows, task, asked, others)
-    except Undecided:
+    except AmbiguousInput:
         raise
     except BadInput:  # it is the text or the label only if nothing else can be
         chosen = choose(rows, task, asked)

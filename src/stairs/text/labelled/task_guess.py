@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from stairs.errors import BadInput
-from stairs.questions import Reading, decide
+from stairs.questions import Interpretation, choose_interpretation
 from stairs.text.input_files import printable
 from stairs.text.labelled.column_choice import Choice, flags, without_header
 from stairs.text.labelled.column_names import ALSO, PAIRS, ROLES, Columns, guess_aligned, guess_pair, guess_text, listed, matched
@@ -26,9 +26,9 @@ TAGS = {".conll", ".conllu", ".conllup", ".bio", ".bioes", ".iob", ".iob2", ".ne
 RECORDS = {".parquet", ".json", ".jsonl", ".ndjson"}
 SAMPLE = 400  # lines
 WAYS = {
-    "compare": Reading("two texts and how they relate", "--task compare"),
-    "classify": Reading("a text and its label", "--task classify"),
-    "translate": Reading("a sentence and its translation", "--task translate"),
+    "compare": Interpretation("two texts and how they relate", "--task compare"),
+    "classify": Interpretation("a text and its label", "--task classify"),
+    "translate": Interpretation("a sentence and its translation", "--task translate"),
 }
 BY_NAME = (("compare", guess_pair, 3), ("translate", guess_aligned, 2), ("classify", guess_text, 2))  # and how many columns it needs
 
@@ -76,7 +76,8 @@ def task_of_table(rows: Any) -> str:
     is_text_named = rows is as_it_is and "text" in guess_text(rows.columns)
     fits = [task for task in ("compare", "classify") if (task == "classify" or not is_text_named) and is_readable(rows, task)]
     if fits:
-        return fits[decide(f"{rows.name}:{rows.line}", "no header tells the task", [WAYS[task] for task in fits])] if len(fits) > 1 else fits[0]
+        return fits[choose_interpretation(f"{rows.name}:{rows.line}", "no header tells the task", [WAYS[task]
+            for task in fits])] if len(fits) > 1 else fits[0]
     if guess_text(rows.columns) and len(rows.columns) == 2:
         return "classify"
     tasks = "classify, compare, tag, span or translate"
@@ -100,7 +101,7 @@ def in_two_languages(rows: Any) -> str | None:
     if other is None:
         return "translate"
     fits = (other, "translate")
-    return fits[decide(f"{rows.name}:{rows.line}", "no header tells the task", [WAYS[task] for task in fits])]
+    return fits[choose_interpretation(f"{rows.name}:{rows.line}", "no header tells the task", [WAYS[task] for task in fits])]
 
 
 def translates(rows: Any) -> bool:
@@ -110,17 +111,17 @@ def translates(rows: Any) -> bool:
     source, target = (found[pair[role]] for role in ("source", "target"))
     empty = next((name for name, own in ((pair["source"], source), (pair["target"], target)) if 10 * own.empty > own.rows >= FEWEST_ROWS), None)
     if empty is not None:
-        decide(f"{rows.name}:{rows.line}", f"{empty!r} is often empty", [WAYS["translate"]])
+        choose_interpretation(f"{rows.name}:{rows.line}", f"{empty!r} is often empty", [WAYS["translate"]])
     if source.rows < FEWEST_ROWS or not (target.fits_label or any(column.is_number or column.is_index for column in (source, target))):
         return True
     if not (source.fits_text and target.fits_label):
         return False
     text, label = pair["source"], pair["target"]
     ways = [
-        Reading(f"a text from {text!r} and its label from {label!r}", flags({"text": text, "label": label})),
+        Interpretation(f"a text from {text!r} and its label from {label!r}", flags({"text": text, "label": label})),
         WAYS["translate"],
     ]
-    return decide(f"{rows.name}:{rows.line}", f"{label!r} has few values", ways) == 1
+    return choose_interpretation(f"{rows.name}:{rows.line}", f"{label!r} has few values", ways) == 1
 
 
 def wordy(cell: str) -> bool:

@@ -7,7 +7,7 @@ from sys import intern
 from typing import Any
 
 from stairs.errors import preview
-from stairs.questions import Reading, decide
+from stairs.questions import Interpretation, choose_interpretation
 from stairs.text.examples import Tagged
 from stairs.text.labelled.column_names import candidates, listed, plain, words
 from stairs.text.labelled.column_profile import Profile, profiles
@@ -40,7 +40,7 @@ class Tokens:
         self.rows, self.chosen = rows, chosen
 
     @property
-    def described(self) -> str:
+    def description(self) -> str:
         return ", ".join(f"{role} from {column!r}" for role, column in self.chosen.items())
 
     def sentences(self, scheme: Scheme, notes: Notes) -> Iterator[Tagged]:
@@ -139,8 +139,8 @@ def choose(rows: Any, columns: Sequence[str], asked: dict[str, str]) -> dict[str
     ways = [{"word": word, "tag": tag} for word in found["word"][:1] for tag in found["tag"]]
     if len(ways) == 1:
         return ways[0]
-    readings = [Reading(f"tag from {way['tag']!r}", f"--columns tag={way['tag']}") for way in ways]
-    return ways[decide(f"{rows.name}:{rows.line}", "several columns hold tags", readings)]
+    readings = [Interpretation(f"tag from {way['tag']!r}", f"--columns tag={way['tag']}") for way in ways]
+    return ways[choose_interpretation(f"{rows.name}:{rows.line}", "several columns hold tags", readings)]
 
 
 def first_names(path: str | Path, encoding: str | None) -> list[str]:

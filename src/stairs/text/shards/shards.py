@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from stairs.errors import BadInput
-from stairs.files import cache_folder, manifest_of, need_space, new_folder
-from stairs.progress import say, short
+from stairs.files import cache_folder, check_free_space, new_folder, verified_manifest
+from stairs.progress import format_count, say
 from stairs.text.shards.writer import SPLITS, divide, split_of, write_counted, write_encoded
 from stairs.text.tokenizers.bulk_encoding import id_type
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
@@ -39,7 +39,7 @@ class Shards:
 
     def __init__(self, folder: str | Path, tokenizer: Tokenizer | None = None):
         self.folder = Path(folder)
-        self.manifest: dict[str, Any] = manifest_of(self.folder)
+        self.manifest: dict[str, Any] = verified_manifest(self.folder)
         if self.manifest.get("format") != FORMAT or not {f"{split}.bin" for split in SPLITS} <= set(self.manifest["files"]):
             raise BadInput(f"{self.folder} holds no token shards of format {FORMAT}; delete it to have it made again")
         self.tokenizer = tokenizer or Tokenizer.load(self.folder)
@@ -146,5 +146,5 @@ def make_room(corpus: Any, spec: TokenizerSpec, cache: Path) -> None:
         tokens *= max(corpus.size / position, 1)
     largest = spec.vocab_size or (1 << 20 if spec.kind == "words" else 1)
     needed = tokens * ((4 if largest > 65536 else 2) + NUMBER_BYTES * (spec.kind in TOKENS_PER_CHARACTER))
-    say(f"token shards: about {short(needed)}B on the disk in {cache}")
-    need_space(cache, int(needed), "cutting the text into token shards")
+    say(f"token shards: about {format_count(needed)}B on the disk in {cache}")
+    check_free_space(cache, int(needed), "cutting the text into token shards")

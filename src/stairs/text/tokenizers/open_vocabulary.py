@@ -68,7 +68,7 @@ class OpenWords(Tokenizer):
         row[:] = PAD
         row[: len(codes) + 2] = [BEGIN, *codes, END]
 
-    def letters_of(self, ids: torch.Tensor) -> torch.Tensor:
+    def character_ids(self, ids: torch.Tensor) -> torch.Tensor:
         """The letters of words, (N,) to (N, C)."""
         return torch.from_numpy(self.table[ids.cpu().numpy()].astype(np.int64)).to(ids.device)
 

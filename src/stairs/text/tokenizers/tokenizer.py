@@ -130,10 +130,10 @@ class Tokenizer:
         """The id of a token, that of [UNK] for one that is not in the vocabulary."""
         return self.numbers.get(token, self.unknown)
 
-    def marked(self, ids: list[int], reads_end: bool = False) -> tuple[list[int], int]:
+    def marked(self, ids: list[int], adds_end_token: bool = False) -> tuple[list[int], int]:
         """The ids of a text with the marks around it, and where the text itself begins. One without ids has a mark to begin with in any case."""
         before = [self.begin] if self.begins_text or not ids else []
-        return [*before, *ids, *([self.end] if reads_end else [])], len(before)
+        return [*before, *ids, *([self.end] if adds_end_token else [])], len(before)
 
     def prepared(self, text: str) -> str:
         return spaced(text) if self.spec.chinese == "words" else text
