@@ -25,7 +25,7 @@ import torch
 from side_by_side import PRECISIONS, conditions, data, in_turn
 from stairs.formats import packages
 from stairs.formats.huggingface import sentence_transformers
-from stairs.text.sentences import sentences
+from stairs.text.sentences import split_sentences
 
 Encoder = Callable[[list[str]], np.ndarray]
 BASE = "sentence-transformers"
@@ -73,7 +73,7 @@ def real_sentences(count: int) -> list[str]:
     found: list[str] = []
     with lzma.open(data("corpora/wiki_en.txt.xz"), "rt", encoding="utf-8") as file:
         for line in file:
-            found += [sentence for sentence in sentences(line) if len(sentence) >= SHORTEST]
+            found += [sentence for sentence in split_sentences(line) if len(sentence) >= SHORTEST]
             if len(found) >= 8 * count:
                 break
     random.Random(0).shuffle(found)

@@ -35,7 +35,7 @@ from stairs.tasks.parts.masking import Masker
 from stairs.tasks.parts.sentence_pairs import NEXT, OTHER, SentencePairs, collate_pairs, truncate_pair
 from stairs.text.batch import Batch
 from stairs.text.corpus.corpus import Corpus
-from stairs.text.shards.shards import build
+from stairs.text.shards.shards import build_shards
 from stairs.text.tokenizers.tokenizer import TokenizerSpec
 
 BYTES = 6_000_000
@@ -147,7 +147,7 @@ def text_batches(config: BERTConfig, rows: int, steps: int) -> list[Batch]:
         text = Path(folder) / "wiki.txt"
         with lzma.open(data("corpora/wiki_en.txt.xz")) as packed:
             text.write_bytes(packed.read(BYTES).rpartition(b"\n")[0])
-        shards = build(Corpus([text]), TokenizerSpec("wordpiece", vocab_size=config.vocab_size), cache=Path(folder))
+        shards = build_shards(Corpus([text]), TokenizerSpec("wordpiece", vocab_size=config.vocab_size), cache=Path(folder))
         source = SentencePairs(np.array(shards.ids("train")), config, shards.tokenizer)
     masks, random, found = Masker(config, shards.tokenizer), np.random.default_rng(0), []
     last = len(source.sizes) - 4

@@ -30,7 +30,7 @@ from stairs.models.sizes import SIZES
 from stairs.tasks import BidirectionalLM
 from stairs.text.batch import Batch
 from stairs.text.corpus.corpus import Corpus
-from stairs.text.shards.shards import build
+from stairs.text.shards.shards import build_shards
 from stairs.text.tokenizers.tokenizer import TokenizerSpec
 
 LETTERS, LEARNING_RATE, TURN = 50, 2e-3, 10
@@ -144,9 +144,9 @@ def main() -> None:
         text = Path(folder) / "text.txt"
         with lzma.open(data("corpora/wiki_en.txt.xz")) as packed:
             text.write_bytes(packed.read(options.bytes).rpartition(b"\n")[0])
-        shards = build(Corpus(text), TokenizerSpec("words"))
+        shards = build_shards(Corpus(text), TokenizerSpec("words"))
         ids, held_out = np.asarray(shards.ids("train")).astype(np.int64), np.asarray(shards.ids("test")).astype(np.int64)
-    config = ELMoConfig(**shards.tokenizer.roles, **{**SIZES["elmo"][options.size], "outputs": options.outputs, "softmax": "sampled"})
+    config = ELMoConfig(**shards.tokenizer.vocabulary_settings, **{**SIZES["elmo"][options.size], "outputs": options.outputs, "softmax": "sampled"})
     length, longer = config.context + 1, round(options.steps * options.more)
 
     def rows(stream: np.ndarray, count: int) -> list[Tensor]:

@@ -13,8 +13,8 @@ import numpy as np
 
 from side_by_side import conditions, data, in_turn
 from stairs.text.corpus.corpus import Corpus
-from stairs.text.sentences import sentences
-from stairs.text.shards.shards import build
+from stairs.text.sentences import split_sentences
+from stairs.text.shards.shards import build_shards
 from stairs.text.shards.writer import SPLITS
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 
@@ -33,7 +33,7 @@ def main() -> None:
         with lzma.open(data("corpora/wiki_en.txt.xz")) as packed:
             text.write_bytes(packed.read(options.megabytes * 1_000_000).rsplit(b"\n", 1)[0])
         corpus = Corpus([text])
-        cut = [sentences(document) for document in corpus.documents()]
+        cut = [split_sentences(document) for document in corpus.documents()]
         flat = [sentence for document in cut for sentence in document]
         for kind in options.kinds:
             compare(kind, corpus, cut, flat, there / "cache", text.stat().st_size / 1e6, options.repeats)
@@ -45,19 +45,19 @@ def compare(kind: str, corpus: Corpus, cut: list, flat: list[str], cache: Path, 
 
     def ours() -> None:
         shutil.rmtree(cache, ignore_errors=True)
-        shards = build(corpus, tokenizer, cache=cache)
+        shards = build_shards(corpus, tokenizer, cache=cache)
         found["ours"] = np.concatenate([np.asarray(shards.ids(split)) for split in SPLITS])
 
     def peer() -> None:
         parts = []
         for start in range(0, len(flat), AT_ONCE):
-            encoded = tokenizer.library.encode_batch_fast(
-                [tokenizer.prepared(text) for text in flat[start : start + AT_ONCE]], add_special_tokens=False
+            encoded = tokenizer.backend.encode_batch_fast(
+                [tokenizer.preprocess(text) for text in flat[start : start + AT_ONCE]], add_special_tokens=False
             )
             parts += [np.array(one.ids, np.uint32) for one in encoded]
         found["peer"] = np.concatenate(parts)
 
-    build(corpus, tokenizer, cache=cache)  # compiles, once
+    build_shards(corpus, tokenizer, cache=cache)  # compiles, once
     taken = in_turn({"ours": ours, "peer": peer}, repeats)
     same = np.array_equal(np.sort(found["ours"][(found["ours"] != 3) & (found["ours"] != 2)]), np.sort(found["peer"]))
     ratio = taken["peer"]["wall"] / taken["ours"]["wall"]

@@ -23,7 +23,7 @@ from stairs.kernels.cooccurrence import BLOCKS
 from stairs.models.glove import GloVe
 from stairs.models.settings import make_config
 from stairs.text.corpus.corpus import Corpus
-from stairs.text.shards.shards import build
+from stairs.text.shards.shards import build_shards
 from stairs.text.tokenizers.tokenizer import TokenizerSpec
 
 RECORD = np.dtype([("word", "<i4"), ("context", "<i4"), ("count", "<f8")])
@@ -34,8 +34,8 @@ def main() -> None:
     for name, usual in (("pairs", 20_000_000), ("width", 100), ("repeats", 3), ("threads", 2)):
         parser.add_argument(f"--{name}", type=int, default=usual)
     options = parser.parse_args()
-    shards = build(Corpus([data("corpora/wiki_en.txt.xz")]), TokenizerSpec("words", min_count=5))
-    model = GloVe(make_config("glove", shards.tokenizer.roles, width=options.width))
+    shards = build_shards(Corpus([data("corpora/wiki_en.txt.xz")]), TokenizerSpec("words", min_count=5))
+    model = GloVe(make_config("glove", shards.tokenizer.vocabulary_settings, width=options.width))
     model.prepare(shards.ids("train"), [], 0)  # once, so that compiling does not count
     began = time.perf_counter()
     model.prepare(shards.ids("train"), [], 0)

@@ -26,7 +26,7 @@ from stairs.models.settings import GPTConfig
 from stairs.models.sizes import SIZES
 from stairs.text.batch import Batch
 from stairs.text.corpus.corpus import Corpus
-from stairs.text.shards.shards import build
+from stairs.text.shards.shards import build_shards
 from stairs.text.tokenizers.tokenizer import TokenizerSpec
 
 BYTES = 4_000_000
@@ -105,7 +105,7 @@ def text_rows(vocabulary: int, context: int, rows: int, steps: int) -> list[Tens
         text = Path(folder) / "wiki.txt"
         with lzma.open(data("corpora/wiki_en.txt.xz")) as packed:
             text.write_bytes(packed.read(BYTES).rpartition(b"\n")[0])
-        ids = np.array(build(Corpus([text]), TokenizerSpec("bpe", vocab_size=vocabulary), cache=Path(folder)).ids("train")).astype(np.int64)
+        ids = np.array(build_shards(Corpus([text]), TokenizerSpec("bpe", vocab_size=vocabulary), cache=Path(folder)).ids("train")).astype(np.int64)
     shape = (steps, rows, context + 1)
     return list(torch.from_numpy(ids[: np.prod(shape)].reshape(shape)))
 

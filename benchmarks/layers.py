@@ -15,7 +15,7 @@ import torch
 from side_by_side import conditions, data, stairs
 from stairs.tasks import Sense, sense
 from stairs.text.batch import Batch
-from stairs.text.labelled import read
+from stairs.text.labelled import read_examples
 from stairs.training.run import load as load_run
 
 SETS = ("senseval2", "senseval3", "semeval2007", "semeval2013", "semeval2015")
@@ -30,8 +30,8 @@ def senses(run: str, most: int) -> list[float]:
     """F1 of each layer, over all five sets."""
     sense.summed_layers = side_by_side
     task = load_run(run)
-    learned = Sense.train(list(read(str(data("senses/semcor3.tsv.xz")), "sense").examples)[:most], task)
-    tests = [example for name in SETS for example in read(str(data(f"senses/{name}.tsv")), "sense").examples]
+    learned = Sense.train(list(read_examples(str(data("senses/semcor3.tsv.xz")), "sense").examples)[:most], task)
+    tests = [example for name in SETS for example in read_examples(str(data(f"senses/{name}.tsv")), "sense").examples]
     vectors = list(learned.word_vectors(tests))
     layers = max(task.model.depth, 1)
     found = []

@@ -20,7 +20,7 @@ from side_by_side import conditions, data, in_turn, stairs
 from stairs.models.kneser_ney import estimate
 from stairs.text.batch import next_token_batch
 from stairs.text.corpus.corpus import Corpus
-from stairs.text.shards.shards import build
+from stairs.text.shards.shards import build_shards
 from stairs.text.tokenizers.tokenizer import TokenizerSpec
 from stairs.training.run import load as load_run
 
@@ -39,7 +39,7 @@ def main() -> None:
 
         with lzma.open(data("corpora/wiki_en.txt.xz")) as packed, text.open("wb") as plain:
             shutil.copyfileobj(packed, plain)
-        shards = build(Corpus([text]), TokenizerSpec("words"), cache=there / "shards")
+        shards = build_shards(Corpus([text]), TokenizerSpec("words"), cache=there / "shards")
         tokens = write_tokens(shards, "train", there / "train.tokens")
         write_tokens(shards, "test", there / "test.tokens")
         stairs("train", "ngram", text, "--out", there / "warm", "--order", 2, cache=there / "warm-cache")  # compiles, once

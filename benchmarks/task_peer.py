@@ -17,7 +17,7 @@ from transformers import AutoTokenizer
 
 from stairs.tasks.find_span import best_span
 from stairs.tasks.metrics import answer_metrics, label_metrics, linear_correlation, rank_correlation, tag_metrics
-from stairs.text.labelled import read
+from stairs.text.labelled import read_examples
 
 KINDS = {"classify": "SequenceClassification", "compare": "SequenceClassification", "tag": "TokenClassification", "span": "QuestionAnswering"}
 STRIDE = 128
@@ -155,7 +155,7 @@ class Peer:
 def main() -> None:
     job = json.loads(Path(sys.argv[1]).read_text("utf-8"))
     torch.set_num_threads(job["threads"])
-    train, test = (list(read(job[part], job["task"]).examples) for part in ("train", "test"))
+    train, test = (list(read_examples(job[part], job["task"]).examples) for part in ("train", "test"))
     peer = Peer(job, train)
     began = time.perf_counter()
     peer.train(train)

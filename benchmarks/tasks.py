@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from side_by_side import conditions, data, stairs
-from stairs.text.labelled import read
+from stairs.text.labelled import read_examples
 
 
 @dataclass(frozen=True)
@@ -106,13 +106,13 @@ def compare(name: str, job: Job, adopted: tuple[Path, Path], there: Path, option
 
 def parted(job: Job, most: int, judged: int) -> dict[str, list[Any]]:
     """Examples to learn from and to be judged by; `dev` is some of the former, so that nothing is chosen by the test."""
-    train = list(read(data(job.train), job.task).examples)
+    train = list(read_examples(data(job.train), job.task).examples)
     if job.train == job.test:  # one file: every other passage
         passages = list(dict.fromkeys(example.passage for example in train))
         learnt = set(passages[::2])
         train, test = [e for e in train if e.passage in learnt], [e for e in train if e.passage not in learnt]
     else:
-        test = list(read(data(job.test), job.task).examples)
+        test = list(read_examples(data(job.test), job.task).examples)
     order = np.random.default_rng(0).permutation(len(train))[:most]
     train = [train[i] for i in sorted(order)]
     return {"train": train, "dev": train[:DEV], "test": test[:judged]}

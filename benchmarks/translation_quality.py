@@ -15,7 +15,7 @@ from stairs.pictures.image_files import save
 from stairs.pictures.translation import against_length
 from stairs.tasks.translation_metrics import bleu_and_chrf
 from stairs.text.embedded.number_names import number_pairs
-from stairs.text.labelled import read
+from stairs.text.labelled import read_examples
 from stairs.training.run import load as load_run
 
 BORDERS = (8, 10, 12, 14, 17, 1_000_000)  # words of a source
@@ -41,7 +41,7 @@ def main() -> None:
 
 
 def pairs(task: Any, name: str, options: argparse.Namespace) -> list[dict[str, Any]]:
-    examples = task.oriented(read(options.pairs, "translate").examples)
+    examples = task.oriented(read_examples(options.pairs, "translate").examples)
     sources, truth = [one.source for one in examples], [one.target for one in examples]
     said = {beams: task.translate_texts(sources, beam_size=beams) for beams in (1, options.beams)}
     for beams, found in said.items():

@@ -29,7 +29,7 @@ from stairs.models.settings import VectorsConfig, Word2VecConfig
 from stairs.tasks.word_benchmarks import evaluate_benchmark, read_benchmark
 from stairs.tasks.word_vectors import WordVectors
 from stairs.text.corpus.corpus import Corpus
-from stairs.text.shards.shards import build, closes
+from stairs.text.shards.shards import build_shards, is_sentence_end
 from stairs.text.tokenizers.tokenizer import SPECIAL_TOKENS, TokenizerSpec
 
 RATE, LOWEST = 0.025, 1e-4
@@ -68,13 +68,13 @@ class Text:
     """The same sentences as ids and as lists of words."""
 
     def __init__(self, path: Path, spec: TokenizerSpec, cache: Path, most: int = 1 << 40) -> None:
-        shards = build(Corpus([path]), spec, cache=cache)
+        shards = build_shards(Corpus([path]), spec, cache=cache)
         self.tokenizer = shards.tokenizer
         self.ids = shards.ids("train")[:most]
 
     def sentences(self) -> list[list[str]]:
         ids, names = np.array(self.ids), self.tokenizer.vocabulary
-        cut = np.split(ids, np.flatnonzero(closes(ids)) + 1)
+        cut = np.split(ids, np.flatnonzero(is_sentence_end(ids)) + 1)
         return [[names[i] for i in part.tolist() if i >= len(SPECIAL_TOKENS)] for part in cut]
 
     def judged(self, model) -> dict[str, float]:
@@ -87,7 +87,7 @@ class Text:
 
     def judged_table(self, words: list[str], vectors: np.ndarray) -> dict[str, float]:
         """The same for a peer's vectors."""
-        known = self.tokenizer.numbers
+        known = self.tokenizer.ids_by_token
         rows = np.zeros((self.tokenizer.vocab_size, vectors.shape[1]), np.float32)
         rows[[known[word] for word in words if word in known]] = vectors[[word in known for word in words]]
         table = MODELS["vectors"](VectorsConfig(*rows.shape))

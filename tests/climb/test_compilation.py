@@ -64,7 +64,7 @@ def test_after_the_warm_up_nothing_is_left_to_load_for_a_classifier():
     from numba.core import event
 
     from stairs.tasks import NGramClassifier, TfidfClassifier
-    from stairs.text.examples import Text
+    from stairs.text.examples import LabelledText
     from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 
     compilation.warm_up(["ngram"])
@@ -76,7 +76,7 @@ def test_after_the_warm_up_nothing_is_left_to_load_for_a_classifier():
 
         def on_end(self, told): ...
 
-    examples = [Text(f"the {word} cat {i}", word) for i in range(10) for word in ("happy", "sad")]
+    examples = [LabelledText(f"the {word} cat {i}", word) for i in range(10) for word in ("happy", "sad")]
     tokenizer = Tokenizer.train(TokenizerSpec("words"), lambda: [[example.text for example in examples]])
     with event.install_listener("numba:compile", Listening()):
         for classifier in (NGramClassifier, TfidfClassifier):

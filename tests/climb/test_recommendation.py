@@ -9,14 +9,15 @@ from stairs.climb.experiment import Ground
 from stairs.climb.messages import amount, limits
 from stairs.climb.recommendation import cheapest, cost_bin, recommend
 from stairs.tasks.outcomes import groups_of
-from stairs.text.examples import Text
+from stairs.text.examples import LabelledText
 
 TESTED = 400
 
 
 @pytest.fixture
 def ground(tmp_path):
-    return Ground(lambda step: None, tmp_path, example_kind="classify", metric="accuracy", test=[Text(f"text {i}", "good") for i in range(TESTED)])
+    return Ground(lambda step: None, tmp_path, example_kind="classify", metric="accuracy", test=[LabelledText(f"text {i}", "good")
+        for i in range(TESTED)])
 
 
 def row(step, right, cpu_seconds=1.0, ms=1.0, mb=5.0, memory=50.0, **more):

@@ -19,8 +19,8 @@ from stairs.models.sizes import DEFAULT_TOKENIZER
 from stairs.tasks.parts.supervised import LabelledSplits
 from stairs.text.corpus.corpus import Corpus
 from stairs.text.embedded.number_names import number_pairs
-from stairs.text.examples import Text
-from stairs.text.shards.shards import build
+from stairs.text.examples import LabelledText
+from stairs.text.shards.shards import build_shards
 from stairs.text.tokenizers.tokenizer import TokenizerSpec
 from stairs.training.gradients import GradientUpdater
 from stairs.training.recipe import Recipe
@@ -44,7 +44,7 @@ SMALL = {
 
 def labelled():
     texts = [(f"the {word} cat number {i}", label) for i in range(30) for word, label in (("happy", "good"), ("sad", "bad"))]
-    return [Text(text, label, f"cats.csv:{i}") for i, (text, label) in enumerate(texts, 2)]
+    return [LabelledText(text, label, f"cats.csv:{i}") for i, (text, label) in enumerate(texts, 2)]
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def ground(tmp_path):
 
     def shards_for(step):
         spec = TokenizerSpec(DEFAULT_TOKENIZER[step], vocab_size=None if step == "ngram" else 300)
-        return build(Corpus([text]), spec, cache=tmp_path / "cache")
+        return build_shards(Corpus([text]), spec, cache=tmp_path / "cache")
 
     return Ground(shards_for, tmp_path / "out", **parted(labelled(), "classify", 0))
 

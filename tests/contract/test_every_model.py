@@ -13,7 +13,7 @@ from stairs.inspection.capture import capture
 from stairs.models import MODELS
 from stairs.models.settings import CONFIGS
 from stairs.models.sizes import SIZES, TRAINING_DEFAULTS
-from stairs.text.batch import IGNORE, Batch, next_token_batch, padded
+from stairs.text.batch import IGNORE_INDEX, Batch, next_token_batch, pad_rows
 from stairs.training.options import TrainingOptions
 
 BEGIN, END, PAD, VOCABULARY = 2, 3, 0, 30
@@ -38,7 +38,7 @@ def batch_of(name, rows=ROWS):
     """What comes next, after a source for those that translate: the same rows from the last to the first."""
     batch = next_token_batch(rows, BEGIN, END, PAD)
     translates = MODELS[name].pretrains_with == "translate"
-    return replace(batch, source=Batch(*padded([[BEGIN, *row[::-1], END] for row in rows], PAD))) if translates else batch
+    return replace(batch, source=Batch(*pad_rows([[BEGIN, *row[::-1], END] for row in rows], PAD))) if translates else batch
 
 
 def trained(name):
@@ -190,7 +190,7 @@ def test_predict_step_and_log_likelihood_tell_the_same(name):
 def test_loss_is_the_mean_surprise_of_the_targets(name):
     model = trained(name)
     batch = batch_of(name)
-    asked = batch.targets != IGNORE
+    asked = batch.targets != IGNORE_INDEX
     total, count = float(model.log_likelihood(batch).sum()), int(asked.sum())
     if MODELS[name].pretrains_with == "bidirectional-lm":  # from the right it reads all but the first token, and asks for the one before
         turned = next_token_batch([row[::-1] for row in ROWS], BEGIN, END, PAD)
@@ -204,7 +204,7 @@ def test_only_what_is_asked_is_scored(name):
     model = trained(name)
     full = batch_of(name)
     targets = full.targets.clone()
-    targets[:, 0] = IGNORE
+    targets[:, 0] = IGNORE_INDEX
     partly = model.log_likelihood(replace(full, targets=targets))
     assert (partly[:, 0] == 0).all()
     assert torch.allclose(partly[:, 1:], model.log_likelihood(full)[:, 1:], atol=1e-6)

@@ -9,7 +9,7 @@ import pytest
 from outcome import LONGEST, assert_one_sentence, tree
 
 from stairs.errors import BadInput
-from stairs.text.labelled import read
+from stairs.text.labelled import read_examples
 
 PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + bytes(range(256))
 NO_TEXT = {
@@ -164,7 +164,7 @@ def test_an_inside_tag_after_an_outside_one():
     with open("mixed.conll", "w") as file:
         file.write("EU B-ORG\nand O\nGerman I-MISC\ncall E-MISC\n\nPeter B-PER\nBlackburn I-PER\n")
     with pytest.raises(BadInput, match=r"mixed\.conll:3"):
-        read("mixed.conll", "tag")
+        read_examples("mixed.conll", "tag")
 
 
 def test_an_answer_that_is_not_in_its_text(tmp_path):
@@ -173,7 +173,7 @@ def test_an_answer_that_is_not_in_its_text(tmp_path):
     path = tmp_path / "squad.json"
     path.write_text(json.dumps({"version": "1.1", "data": [{"title": "t", "paragraphs": [paragraph]}]}))
     with pytest.raises(BadInput, match=r"squad\.json:\d+.*Berlin"):
-        read(path, "span")
+        read_examples(path, "span")
 
 
 def test_what_is_no_file_is_refused_without_hanging(refused, tmp_path):

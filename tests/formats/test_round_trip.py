@@ -19,7 +19,7 @@ from stairs.models.transfer_options import TransferOptions
 from stairs.models.transformer import Transformer
 from stairs.tasks import BiEncoder, Classify, Encode, MaskedToken, NextToken, Similar, Translate, WordVectors
 from stairs.tasks.baselines import TfidfClassifier
-from stairs.text.examples import Text
+from stairs.text.examples import LabelledText
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 from stairs.training.run import FORMAT, Run, versions
 
@@ -224,7 +224,7 @@ def test_a_run_of_texts_is_written_as_its_encoder_and_one_without_a_model_is_not
     as_run(Similar(sentences, TEXTS), tmp_path / "runs/a")
     done = command("convert", "runs/a", "sentence-transformers", "--out", "out", "--json")
     assert done.code == 0 and json.loads(done.out)["pooling"] == "cls" and "only the encoder" in done.err, done.err
-    as_run(TfidfClassifier.train([Text("good soup", "good"), Text("bad rain", "bad")] * 3, encode.tokenizer), tmp_path / "runs/b")
+    as_run(TfidfClassifier.train([LabelledText("good soup", "good"), LabelledText("bad rain", "bad")] * 3, encode.tokenizer), tmp_path / "runs/b")
     refused = command("convert", "runs/b", "huggingface", "--out", "other")
     assert refused.code == 2 and "only bert, gpt and transformer runs" in refused.err, refused.err
 

@@ -28,14 +28,14 @@ def test_a_static_vector_is_the_same_everywhere(words):
 
 def test_layers_in_context_differ_and_the_word_alone_does_not(words):
     torch.manual_seed(0)
-    model = ELMo(ELMoConfig(**words.roles, width=8, hidden=12, filters=(4, 4))).eval()
+    model = ELMo(ELMoConfig(**words.vocabulary_settings, width=8, hidden=12, filters=(4, 4))).eval()
     rows = separation(BidirectionalLM(model, words), "bank", SENSES)
     assert [row["layer"] for row in rows] == [0, 1, 2]
     assert rows[0]["different"] == pytest.approx(1, abs=1e-5) and max(row["different"] for row in rows[1:]) < 1 - 1e-4
 
 
 def test_what_it_needs(words):
-    model = ELMo(ELMoConfig(**words.roles, width=8, hidden=12, filters=(4, 4))).eval()
+    model = ELMo(ELMoConfig(**words.vocabulary_settings, width=8, hidden=12, filters=(4, 4))).eval()
     with pytest.raises(BadInput, match="'bank' does not stand in"):
         separation(BidirectionalLM(model, words), "bank", {"a": ["the river"], "b": ["money"]})
     with pytest.raises(BadInput, match="two senses with two texts"):

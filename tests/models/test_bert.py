@@ -10,7 +10,7 @@ from stairs.inspection.capture import capture
 from stairs.models.bert import BERT
 from stairs.models.settings import BERTConfig
 from stairs.models.sizes import SIZES
-from stairs.text.batch import IGNORE, Batch
+from stairs.text.batch import IGNORE_INDEX, Batch
 
 SMALL = {"vocab_size": 40, "context": 24, "width": 16, "heads": 2, "layers": 2, "dropout": 0.0}
 
@@ -18,7 +18,7 @@ SMALL = {"vocab_size": 40, "context": 24, "width": 16, "heads": 2, "layers": 2, 
 def batch_of(lengths=(5, 20, 3, 11, 12), labels=True):
     real = torch.arange(max(lengths)) < torch.tensor(lengths)[:, None]
     ids = torch.randint(5, 40, real.shape)
-    targets = torch.where((torch.rand(real.shape) < 0.3) & real, torch.randint(5, 40, real.shape), IGNORE)
+    targets = torch.where((torch.rand(real.shape) < 0.3) & real, torch.randint(5, 40, real.shape), IGNORE_INDEX)
     segments = (torch.arange(real.shape[1]) > 4).long().expand_as(ids)
     return Batch(ids, real, targets, segments, labels=torch.randint(0, 2, (len(lengths),)) if labels else None)
 
@@ -55,13 +55,13 @@ def test_segments_and_places_are_told_apart():
     first = model.encode(Batch(batch.ids, batch.real))
     assert not torch.allclose(first, model.encode(Batch(batch.ids, batch.real, segments=torch.ones_like(batch.ids))), atol=1e-4)
     places = torch.arange(6).flip(0)[None]
-    moved = model.encode(Batch(batch.ids.flip(1), batch.real, places=places)).flip(1)
+    moved = model.encode(Batch(batch.ids.flip(1), batch.real, position_ids=places)).flip(1)
     assert torch.allclose(first, moved, atol=1e-6)
 
 
 def test_the_loss_is_that_of_the_words_and_of_the_pairs():
     model, batch = BERT(BERTConfig(**SMALL)).eval(), batch_of()
-    asked = batch.targets != IGNORE
+    asked = batch.targets != IGNORE_INDEX
     words = -model.log_likelihood(batch).sum() / asked.sum()
     probabilities = model.next_sentence_logits(model.encode(batch)).log_softmax(-1)
     pairs = -probabilities.gather(1, batch.labels[:, None]).mean()

@@ -9,7 +9,7 @@ from stairs.errors import BadInput
 from stairs.inspection.capture import capture
 from stairs.models.elmo import ELMo
 from stairs.models.settings import ELMoConfig
-from stairs.text.batch import IGNORE, Batch
+from stairs.text.batch import IGNORE_INDEX, Batch
 
 SMALL = {"vocab_size": 40, "context": 16, "width": 8, "hidden": 12, "filters": (4, 6), "dropout": 0.0}
 
@@ -72,15 +72,15 @@ def test_words_beyond_those_that_can_be_said_are_the_unknown_one():
 def test_carried_words_are_read_and_not_learnt_from():
     model, whole = made(carry=3), stream(length=15)
     inside = whole.targets.clone()
-    inside[:, :3] = inside[:, 12:] = IGNORE
+    inside[:, :3] = inside[:, 12:] = IGNORE_INDEX
     batch = replace(whole, targets=inside)
     loss = model.loss(batch)
     loss.backward()
     forward = -model.log_likelihood(batch).sum()
-    turned = Batch(whole.ids.flip(1), whole.real, torch.cat([whole.ids.flip(1)[:, 1:], torch.full((2, 1), IGNORE)], 1))
+    turned = Batch(whole.ids.flip(1), whole.real, torch.cat([whole.ids.flip(1)[:, 1:], torch.full((2, 1), IGNORE_INDEX)], 1))
     asked = torch.zeros_like(turned.real)
     asked[:, 3:12] = True
-    backward = -model.log_likelihood(replace(turned, targets=turned.targets.masked_fill(~asked, IGNORE)), backwards=True).sum()
+    backward = -model.log_likelihood(replace(turned, targets=turned.targets.masked_fill(~asked, IGNORE_INDEX)), backwards=True).sum()
     assert float(loss.detach()) == pytest.approx(float(forward + backward) / (2 * 2 * 9), rel=1e-5)
     # Other words in the carried places change the loss, but no gradient goes there: only their states do.
     word = int(batch.ids[0, 0])

@@ -8,7 +8,7 @@ from stairs.models import base
 from stairs.models.gpt import GPT
 from stairs.models.settings import GPTConfig
 from stairs.models.sizes import SIZES
-from stairs.text.batch import Batch, next_token_batch, padded
+from stairs.text.batch import Batch, next_token_batch, pad_rows
 
 SMALL = {"vocab_size": 40, "context": 12, "width": 16, "heads": 2, "layers": 2}
 
@@ -44,7 +44,7 @@ def test_prompts_of_different_lengths_are_continued_as_if_alone(settings):
 def test_rows_beside_others_are_read_as_if_alone(positions):
     model = small(positions=positions)
     rows = [[2, 5, 6, 7, 8, 9], [2, 30], [2, 11, 12, 13]]
-    ids, real = padded(rows, 0)
+    ids, real = pad_rows(rows, 0)
     together = model.encode(Batch(ids, real))
     for row, own in zip(rows, together, strict=True):
         alone = torch.tensor([row])

@@ -10,10 +10,10 @@ from stairs.tasks import TASKS
 from stairs.tasks.parts.adapt import adaptation_task
 from stairs.tasks.parts.stream import token_counts
 from stairs.tasks.parts.supervised import LabelledSplits
-from stairs.text.batch import IGNORE
+from stairs.text.batch import IGNORE_INDEX
 from stairs.text.corpus.corpus import Corpus
-from stairs.text.examples import Text, Translation
-from stairs.text.shards.shards import build
+from stairs.text.examples import LabelledText, TranslationPair
+from stairs.text.shards.shards import build_shards
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 
 SENTENCES = [f"The {a} cat sat on the {b} mat." for a in ("old", "big", "red") for b in ("new", "wet", "dry")]
@@ -29,11 +29,11 @@ SMALL = {
 def shards(tmp_path_factory):
     folder = tmp_path_factory.mktemp("text")
     (folder / "cats.txt").write_text("\n\n".join(" ".join(SENTENCES[n:] + SENTENCES[:n]) for n in range(9)) * 6)
-    return build(Corpus([folder / "cats.txt"]), TokenizerSpec("words"), cache=folder)
+    return build_shards(Corpus([folder / "cats.txt"]), TokenizerSpec("words"), cache=folder)
 
 
 def task_of(name, tokenizer):
-    return TASKS[MODELS[name].pretrains_with](MODELS[name](make_config(name, tokenizer.roles, **SMALL[name])), tokenizer)
+    return TASKS[MODELS[name].pretrains_with](MODELS[name](make_config(name, tokenizer.vocabulary_settings, **SMALL[name])), tokenizer)
 
 
 def shares(counts):
@@ -46,7 +46,7 @@ def test_tokens_are_counted_as_they_are_asked_for(shards, name):
     examples = task.examples(shards)
     counts = task.target_counts(examples)
     targets = [examples.batch(np.arange(len(examples.lengths)), epoch, 0).targets for epoch in range(3)]
-    asked = token_counts(np.concatenate([part[part != IGNORE].numpy() for part in targets]), len(counts))
+    asked = token_counts(np.concatenate([part[part != IGNORE_INDEX].numpy() for part in targets]), len(counts))
     assert set(np.flatnonzero(counts)) == set(np.flatnonzero(asked))
     assert np.abs(counts / counts.sum() - asked / asked.sum()).max() < 0.03
 
@@ -70,9 +70,10 @@ def test_an_untrained_model_knows_how_frequent_tokens_are(shards, name):
 
 
 def test_pairs_count_what_is_translated_into():
-    pairs = [Translation("one two", "eins zwei"), Translation("two", "zwei")]
+    pairs = [TranslationPair("one two", "eins zwei"), TranslationPair("two", "zwei")]
     tokenizer = Tokenizer.train(TokenizerSpec("words"), lambda: [[pair.source, pair.target] for pair in pairs])
-    task = TASKS["translate"](MODELS["transformer"](make_config("transformer", tokenizer.roles, width=16, heads=2, layers=1)), tokenizer)
+    task = TASKS["translate"](MODELS["transformer"](make_config("transformer", tokenizer.vocabulary_settings, width=16, heads=2, layers=1)),
+        tokenizer)
     counts = task.target_counts(task.examples(LabelledSplits(pairs, pairs)))
     assert {tokenizer.token(i): int(n) for i, n in enumerate(counts) if n} == {"[SEP]": 2, "eins": 1, "zwei": 2}
 
@@ -80,7 +81,7 @@ def test_pairs_count_what_is_translated_into():
 def test_weights_that_are_kept_stay_as_they_are(shards):
     task = adaptation_task(task_of("gpt", shards.tokenizer))
     before = [weight.clone() for weight in task.model.parameters()]
-    task.start(0, task.examples(LabelledSplits([Text("The old cat", "a")], [])))
+    task.start(0, task.examples(LabelledSplits([LabelledText("The old cat", "a")], [])))
     assert all(torch.equal(a, b) for a, b in zip(before, task.model.parameters(), strict=True))
 
 

@@ -162,7 +162,7 @@ def test_the_gpt2_of_others_continues_as_in_its_own_folder(tmp_path, command, by
     for parameter in model.parameters():
         torch.nn.init.normal_(parameter, 0.1, 0.2)
     model.save_pretrained(folder)
-    bytes_of.library.model.save(str(folder))
+    bytes_of.backend.model.save(str(folder))
     marks = {"bos_token": "[SEP]", "eos_token": "[SEP]", "unk_token": "[UNK]", "pad_token": "[PAD]"}
     transformers.GPT2Tokenizer.from_pretrained(folder, **marks).save_pretrained(folder)
     assert command("adopt", "theirs", "--out", "run").code == 0

@@ -8,7 +8,7 @@ from stairs.formats.huggingface import round_trip, transformers_folder
 from stairs.models.settings import TransformerConfig
 from stairs.models.transformer import Transformer
 from stairs.tasks.translate import Pairs, Translate
-from stairs.text.examples import Translation
+from stairs.text.examples import TranslationPair
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 
 transformers = pytest.importorskip("transformers")
@@ -38,13 +38,13 @@ def theirs(task, tmp_path):
 
 
 def test_logits_are_equal(task, theirs):
-    batch = Pairs([Translation(a, b) for a, b in zip(SENTENCES, SENTENCES[::-1], strict=True)], task.tokenizer, 48).batch(range(4))
+    batch = Pairs([TranslationPair(a, b) for a, b in zip(SENTENCES, SENTENCES[::-1], strict=True)], task.tokenizer, 48).batch(range(4))
     read = batch.ids.clone()
     read[:, 0] = theirs[0].config.decoder_start_token_id
     with torch.no_grad():
         said = theirs[0](input_ids=batch.source.ids, attention_mask=batch.source.real.long(), decoder_input_ids=read).logits
         ours = task.model.predict(batch)
-    never = task.tokenizer.unsaid
+    never = task.tokenizer.suppressed_ids
     sayable = [number for number in range(ours.shape[-1]) if number not in never]
     assert (ours - said[..., : ours.shape[-1]])[batch.real][:, sayable].abs().max() < 1e-4
     assert said[..., never].max() < -1e3

@@ -5,7 +5,7 @@ from small import QUESTION, SENTENCES, encoder, examples, new_task
 
 from stairs.formats.huggingface import transformers_folder
 from stairs.tasks.parts.supervised import LabelledSplits
-from stairs.text.examples import Pair
+from stairs.text.examples import TextPair
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 from stairs.training.fit import fit
 from stairs.training.options import TrainingOptions
@@ -48,7 +48,7 @@ def test_a_comparison(tokenizer, tmp_path):
 
 
 def test_a_score(tokenizer, tmp_path):
-    pairs = [Pair(a, b, None, 1.0 + 4 * (a[0] == b[0])) for a in SENTENCES[:10] for b in SENTENCES[::30]]
+    pairs = [TextPair(a, b, None, 1.0 + 4 * (a[0] == b[0])) for a in SENTENCES[:10] for b in SENTENCES[::30]]
     task, folder = exported("compare", tokenizer, tmp_path, pairs)
     model, cut = transformers.AutoModelForSequenceClassification.from_pretrained(folder), transformers.AutoTokenizer.from_pretrained(folder)
     said = model(**cut(SENTENCES[0], SENTENCES[9], return_tensors="pt")).logits.item()

@@ -39,8 +39,8 @@ from stairs.models.settings import CONFIGS
 from stairs.models.transfer_options import TransferOptions
 from stairs.tasks.parts.supervised import LabelledSplits
 from stairs.text.corpus.corpus import Corpus
-from stairs.text.examples import Pair, Span, Tagged, Text, Translation
-from stairs.text.shards.shards import build
+from stairs.text.examples import LabelledText, Question, TaggedSentence, TextPair, TranslationPair
+from stairs.text.shards.shards import build_shards
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 from stairs.training.options import TrainingOptions
 
@@ -89,18 +89,18 @@ def labelled(kind: str, count: int = 72) -> list:
         text = in_chinese(words) if number % 3 == 2 else " ".join(words)
         other = dice.choice(FOOD + WEATHER)
         if kind == "classify":
-            made.append(Text(text, label, where))
+            made.append(LabelledText(text, label, where))
         elif kind == "compare":
-            made.append(Pair(text, " ".join(sentence(dice, (other,))), "same" if other in things else "other", None, where))
+            made.append(TextPair(text, " ".join(sentence(dice, (other,))), "same" if other in things else "other", None, where))
         elif kind == "score":
-            made.append(Pair(text, " ".join(sentence(dice, (other,))), None, 4.0 * (other in things) + number % 2 / 2, where))
+            made.append(TextPair(text, " ".join(sentence(dice, (other,))), None, 4.0 * (other in things) + number % 2 / 2, where))
         elif kind == "tag":
-            made.append(Tagged(tuple(words), tuple("B-place" if word in PLACES else "O" for word in words), where))
+            made.append(TaggedSentence(tuple(words), tuple("B-place" if word in PLACES else "O" for word in words), where))
         elif kind == "span":
             place = next(word for word in words if word in PLACES)
-            made.append(Span("where is she ?", " ".join(words), ((" ".join(words).index(place), place),), str(number), where))
+            made.append(Question("where is she ?", " ".join(words), ((" ".join(words).index(place), place),), str(number), where))
         else:
-            made.append(Translation(" ".join(words), in_chinese(words), where))
+            made.append(TranslationPair(" ".join(words), in_chinese(words), where))
     return made
 
 
@@ -269,7 +269,7 @@ def line(name: str, task, before: list, losses: list, kind: str, more=()) -> dic
 
 def configured(model: str, tokenizer, settings: dict):
     names = {field.name for field in dataclasses.fields(CONFIGS[model])}
-    return stairs.MODELS[model](CONFIGS[model](**{name: value for name, value in tokenizer.roles.items() if name in names}, **settings))
+    return stairs.MODELS[model](CONFIGS[model](**{name: value for name, value in tokenizer.vocabulary_settings.items() if name in names}, **settings))
 
 
 def run(only: list[str]) -> dict:
@@ -283,7 +283,7 @@ def run(only: list[str]) -> dict:
         if only and name not in needed:
             continue
         if kind not in shards:
-            shards[kind] = build(Corpus(text), TokenizerSpec(kind, vocab_size=320 if kind == "byte-bpe" else 300))
+            shards[kind] = build_shards(Corpus(text), TokenizerSpec(kind, vocab_size=320 if kind == "byte-bpe" else 300))
         own = configured(model, shards[kind].tokenizer, settings)
         usual = SWEEPS if own.learns_by == "sweeping" else OPTIONS
         task, before, losses = trained(name, stairs.TASKS[own.pretrains_with](own, shards[kind].tokenizer), shards[kind], {**usual, **options})

@@ -18,7 +18,7 @@ from stairs.tasks import (
     WordVectors,
 )
 from stairs.text.corpus.corpus import Corpus
-from stairs.text.shards.shards import build
+from stairs.text.shards.shards import build_shards
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 
 TEXT = "soup and rain in Rome today ."
@@ -35,14 +35,14 @@ OPTIONS = {"senses": {"word": "soup"}, "attention": {"layer": 1, "head": -1}, "l
 
 def counted(folder):
     (folder / "world.txt").write_text("\n\n".join(SENTENCES), "utf-8")
-    shards = build(Corpus([folder / "world.txt"]), TokenizerSpec("words"), cache=folder)
+    shards = build_shards(Corpus([folder / "world.txt"]), TokenizerSpec("words"), cache=folder)
     model = NGram(NGramConfig(shards.tokenizer.vocab_size))
     model.count(shards.ids("train"))
     return NextToken(model, shards.tokenizer)
 
 
 def translator(step, tokenizer, **settings):
-    roles = {name: tokenizer.roles[name] for name in ("vocab_size", "begin", "end")}
+    roles = {name: tokenizer.vocabulary_settings[name] for name in ("vocab_size", "begin", "end")}
     return Translate(MODELS[step](CONFIGS[step](**roles, **{**SMALL[step], **settings})).eval(), tokenizer)
 
 

@@ -9,7 +9,7 @@ from stairs.models import MODELS
 from stairs.models.settings import CONFIGS
 from stairs.models.transfer_options import TransferOptions
 from stairs.tasks import TASKS
-from stairs.text.examples import Pair, Span, Tagged, Text
+from stairs.text.examples import LabelledText, Question, TaggedSentence, TextPair
 
 FOOD, WEATHER = ("soup", "bread", "rice", "beans", "cheese"), ("rain", "wind", "snow", "sun", "hail")
 PLACES = ("Rome", "Paris", "Kyoto")
@@ -40,20 +40,20 @@ def examples(example_kind, count=60):
         place = random.choice(PLACES)
         sentence = f"{a} and {b} in {place} today ."
         if example_kind == "classify":
-            found.append(Text(sentence, "food" if kind else "weather", f"file:{number}"))
+            found.append(LabelledText(sentence, "food" if kind else "weather", f"file:{number}"))
         elif example_kind == "compare":
-            found.append(Pair(f"{a} today", f"{other} today", "same" if (other in FOOD) == bool(kind) else "other", None, f"file:{number}"))
+            found.append(TextPair(f"{a} today", f"{other} today", "same" if (other in FOOD) == bool(kind) else "other", None, f"file:{number}"))
         elif example_kind == "tag":
             words = tuple(sentence.split())
-            found.append(Tagged(words, tuple("B-place" if word in PLACES else "O" for word in words), f"file:{number}"))
+            found.append(TaggedSentence(words, tuple("B-place" if word in PLACES else "O" for word in words), f"file:{number}"))
         else:
-            found.append(Span(QUESTION, sentence, ((sentence.index(place), place),), where=f"file:{number}"))
+            found.append(Question(QUESTION, sentence, ((sentence.index(place), place),), where=f"file:{number}"))
     return found
 
 
 def encoder(step, tokenizer):
     names = {field.name for field in dataclasses.fields(CONFIGS[step])}
-    model = MODELS[step](CONFIGS[step](**{name: value for name, value in tokenizer.roles.items() if name in names}, **SMALL[step]))
+    model = MODELS[step](CONFIGS[step](**{name: value for name, value in tokenizer.vocabulary_settings.items() if name in names}, **SMALL[step]))
     if step == "vectors":
         found = torch.randn((tokenizer.vocab_size, 16), generator=torch.Generator().manual_seed(0))
         model.restore({"vectors": found, "lengths": found.norm(dim=1)})

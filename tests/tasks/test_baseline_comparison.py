@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from stairs.tasks.baseline_comparison import baseline_warnings, evaluate_with_baselines, train_baselines
-from stairs.text.examples import Pair, Span, Tagged, Text
+from stairs.text.examples import LabelledText, Question, TaggedSentence, TextPair
 
-TEXTS = [Text(f"{word} is what we have {number}", "food" if word in ("soup", "rice") else "weather")
+TEXTS = [LabelledText(f"{word} is what we have {number}", "food" if word in ("soup", "rice") else "weather")
          for number in range(6) for word in ("soup", "rice", "rain")]  # fmt: skip
-PAIRS = [Pair("a", "b", "same")] * 20 + [Pair("a", "c", "other")] * 10
+PAIRS = [TextPair("a", "b", "same")] * 20 + [TextPair("a", "c", "other")] * 10
 
 
 class Letters:
@@ -43,20 +43,20 @@ def test_the_most_frequent_label_is_the_alternative_for_pairs_with_labels():
 
 
 def test_the_cosine_of_the_untuned_encoder_is_the_alternative_for_scores():
-    pairs = [Pair("aab", "aab", score=3.0), Pair("aab", "abb", score=2.0), Pair("a", "c", score=1.0)]
+    pairs = [TextPair("aab", "aab", score=3.0), TextPair("aab", "abb", score=2.0), TextPair("a", "c", score=1.0)]
     found = baseline("compare", pairs, pairs, "spearman", [0.1, 0.3, 0.2], Letters())
     assert found["name"] == "untuned cosine" and found["value"] == pytest.approx(1.0) and not found["is_beaten"]
 
 
 def test_the_most_frequent_tag_of_a_word_is_the_alternative_for_tags():
-    train = [Tagged(("the", "saw"), ("DET", "NOUN")), Tagged(("we", "saw", "saw"), ("PRON", "VERB", "NOUN"))]
-    asked = [Tagged(("the", "saw", "wombat"), ("DET", "NOUN", "NOUN"))]
+    train = [TaggedSentence(("the", "saw"), ("DET", "NOUN")), TaggedSentence(("we", "saw", "saw"), ("PRON", "VERB", "NOUN"))]
+    asked = [TaggedSentence(("the", "saw", "wombat"), ("DET", "NOUN", "NOUN"))]
     assert baseline("tag", train, asked, "accuracy", [["DET", "DET", "DET"]])["value"] == 1.0
 
 
 def test_the_sentence_that_shares_most_words_is_the_alternative_for_spans():
     passage = "It rained in Rome. Kyoto was founded in 794. Nobody came."
-    asked = [Span("When was Kyoto founded?", passage, ((19, "Kyoto was founded in 794."),))]
+    asked = [Question("When was Kyoto founded?", passage, ((19, "Kyoto was founded in 794."),))]
     assert baseline("span", asked, asked, "f1", ["Rome"])["value"] == 1.0
 
 
@@ -77,7 +77,7 @@ def test_what_was_not_beaten_is_said(answers, says):
 
 @pytest.mark.parametrize(("example_kind", "answers"), [("compare", ["same"] * 30), ("tag", [["O", "O"], ["O"]])])
 def test_one_label_for_everything_is_said(example_kind, answers):
-    examples = PAIRS if example_kind == "compare" else [Tagged(("a", "b"), ("B-X", "O")), Tagged(("c",), ("O",))]
+    examples = PAIRS if example_kind == "compare" else [TaggedSentence(("a", "b"), ("B-X", "O")), TaggedSentence(("c",), ("O",))]
     report = evaluate_with_baselines(Says(example_kind, answers, accuracy={"value": 0.5}), examples, train_baselines(examples, None), "accuracy")
     assert baseline_warnings(report,
         "the texts")[-1] == f"it gives one label, {answers[0][-1] if example_kind == 'tag' else 'same'!r}, to all of the texts"

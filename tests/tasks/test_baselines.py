@@ -7,7 +7,7 @@ from stairs.errors import BadInput
 from stairs.tasks import TASKS
 from stairs.tasks.baselines import NGramClassifier, TfidfClassifier
 from stairs.tasks.metrics import label_metrics, ratio
-from stairs.text.examples import Text
+from stairs.text.examples import LabelledText
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 
 GOOD = ["a lovely film", "what a lovely story", "great and lovely", "a great film", "great story , lovely end", "真 好看"]
@@ -16,7 +16,7 @@ BAD = ["a dull film", "what a dull story", "poor and dull", "a poor film", "poor
 
 def examples():
     return [
-        Text(text, label, f"films.csv:{i}") for i, (text, label) in enumerate([(t, "good") for t in GOOD] + [(t, "bad") for t in BAD], 2)
+        LabelledText(text, label, f"films.csv:{i}") for i, (text, label) in enumerate([(t, "good") for t in GOOD] + [(t, "bad") for t in BAD], 2)
     ]
 
 
@@ -46,7 +46,7 @@ def test_saved_and_opened_it_answers_the_same(kind, tmp_path):
 
 @pytest.mark.parametrize("kind", [NGramClassifier, TfidfClassifier])
 def test_one_label_is_refused_with_its_place(kind):
-    same = [Text("a", "good", "films.csv:2"), Text("b", "good", "films.csv:3")]
+    same = [LabelledText("a", "good", "films.csv:2"), LabelledText("b", "good", "films.csv:3")]
     tokenizer = Tokenizer.train(TokenizerSpec("words"), lambda: [["a b"]])
     with pytest.raises(BadInput, match=r"films\.csv:2.*'good'"):
         kind.train(same, tokenizer)
@@ -54,7 +54,7 @@ def test_one_label_is_refused_with_its_place(kind):
 
 def test_a_label_only_in_the_test_is_refused_with_its_place():
     with pytest.raises(BadInput, match=r"test\.csv:9.*'mixed'"):
-        learned(TfidfClassifier).evaluate([Text("a film", "mixed", "test.csv:9")])
+        learned(TfidfClassifier).evaluate([LabelledText("a film", "mixed", "test.csv:9")])
 
 
 def test_a_word_seen_under_one_label_does_not_decide_alone():

@@ -11,7 +11,7 @@ from stairs.errors import BadInput
 from stairs.models import MODELS
 from stairs.models.settings import CONFIGS
 from stairs.tasks.parts.decoding import beam_search, check_beam_size, generate_batch
-from stairs.text.batch import Batch, next_token_batch, padded
+from stairs.text.batch import Batch, next_token_batch, pad_rows
 
 BEGIN, STOP, FORBIDDEN = 2, 3, [0, 1, 2, 4]
 SMALL = {
@@ -42,7 +42,7 @@ def opened(model, rows, numbers=range(3)):
     if model.pretrains_with != "translate":
         return None
     with torch.no_grad():
-        return model.initial_state(Batch(*padded([SOURCES[n] for n in numbers], 0)), rows)
+        return model.initial_state(Batch(*pad_rows([SOURCES[n] for n in numbers], 0)), rows)
 
 
 def search(model, rows=4, numbers=range(3), **options):
@@ -101,7 +101,7 @@ def test_what_is_kept_between_steps_changes_nothing_and_the_best_come_first(name
 def test_sources_that_are_done_leave_and_the_others_do_not_notice(name):
     model = model_of(name).train()
     rows = [source[1:-1] for source in SOURCES]
-    batch = replace(next_token_batch(rows, BEGIN, STOP, 0), source=Batch(*padded(SOURCES, 0)))
+    batch = replace(next_token_batch(rows, BEGIN, STOP, 0), source=Batch(*pad_rows(SOURCES, 0)))
     optimizer = torch.optim.AdamW(model.parameters(), lr=0.02)
     for _ in range(30):  # to copy, so that long sources take longer
         optimizer.zero_grad()

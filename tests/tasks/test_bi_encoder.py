@@ -11,14 +11,14 @@ from stairs.tasks import BiEncoder, Encode
 from stairs.tasks.baseline_comparison import cosine_correlation
 from stairs.tasks.bi_encoder import Cosine
 from stairs.tasks.parts.supervised import LabelledSplits
-from stairs.text.examples import Pair
+from stairs.text.examples import TextPair
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 from stairs.training.fit import fit
 from stairs.training.options import TrainingOptions
 from stairs.training.run import load
 
 THINGS = FOOD + WEATHER
-PAIRS = [Pair(f"{a} today", f"{b} in Rome", None, 1.0 + 4.0 * ((a in FOOD) == (b in FOOD)), f"file:{a}-{b}") for a in THINGS for b in THINGS]
+PAIRS = [TextPair(f"{a} today", f"{b} in Rome", None, 1.0 + 4.0 * ((a in FOOD) == (b in FOOD)), f"file:{a}-{b}") for a in THINGS for b in THINGS]
 
 
 @pytest.fixture(scope="module")
@@ -79,4 +79,4 @@ def test_the_head_begins_with_the_least_squares():
 
 def test_labels_are_refused():
     with pytest.raises(BadInput, match="file:1: the pairs have labels, and --head bi-encoder learns scores"):
-        BiEncoder.settings_from([Pair("a", "b", "same", None, "file:1")])
+        BiEncoder.settings_from([TextPair("a", "b", "same", None, "file:1")])

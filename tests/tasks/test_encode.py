@@ -12,7 +12,7 @@ from stairs.models.bert import BERT
 from stairs.models.settings import BERTConfig
 from stairs.tasks import Encode
 from stairs.tasks import encode as module
-from stairs.text.batch import Batch, by_length
+from stairs.text.batch import Batch, batches_by_length
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 
 WORDS = ["the", "cat", "sat", "on", "a", "mat", "and", "saw", "the", "dog", "run", "to", "the", "house", "by", "the", "sea"]
@@ -58,7 +58,7 @@ def test_faster_and_nearly_the_same(task):
 
 def test_batches_hold_every_text_once():
     lengths = [5, 3000, 7, 7, 1, 2048, 600, 600, 600, 600]
-    found = list(by_length(lengths, module.TOKENS_AT_ONCE))
+    found = list(batches_by_length(lengths, module.TOKENS_AT_ONCE))
     assert sorted(number for batch in found for number in batch) == list(range(len(lengths)))
     assert all(len(batch) * max(lengths[number] for number in batch) <= module.TOKENS_AT_ONCE for batch in found if len(batch) > 1)
 

@@ -6,7 +6,7 @@ from small import SENTENCES, encoder
 
 from stairs.errors import BadInput, Unsupported
 from stairs.tasks import Encode, NextToken, Sense, Similar, WordVectors
-from stairs.text.examples import Pair, Sensed
+from stairs.text.examples import SenseSentence, TextPair
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 from stairs.training.one_pass import fit_once
 from stairs.training.run import load
@@ -26,7 +26,7 @@ def bert(tokenizer):
 
 def sensed(text, sense):
     words = tuple(text.split())
-    return Sensed(words, tuple(f"{word}.n" for word in words), ((words.index("bank"), sense),), "file:1")
+    return SenseSentence(words, tuple(f"{word}.n" for word in words), ((words.index("bank"), sense),), "file:1")
 
 
 def test_the_nearest_text_is_the_text_itself(bert, tmp_path):
@@ -39,10 +39,11 @@ def test_the_nearest_text_is_the_text_itself(bert, tmp_path):
 
 
 def test_cosines_are_judged_by_scores(bert):
-    pairs = [Pair(SENTENCES[0], SENTENCES[0], None, 5.0), Pair(SENTENCES[0], SENTENCES[200], None, 1.0), Pair(SENTENCES[0], SENTENCES[1], None, 3.0)]
+    pairs = [TextPair(SENTENCES[0], SENTENCES[0], None, 5.0), TextPair(SENTENCES[0], SENTENCES[200], None, 1.0), TextPair(SENTENCES[0], SENTENCES[1],
+        None, 3.0)]
     assert Similar(bert).evaluate(pairs)["spearman"]["value"] > 0.4
     with pytest.raises(BadInput, match="file:9: this pair has a label and no score"):
-        Similar(bert).evaluate([Pair("soup", "rain", "same", None, "file:9")])
+        Similar(bert).evaluate([TextPair("soup", "rain", "same", None, "file:9")])
     with pytest.raises(BadInput, match="holds no texts"):
         Similar(bert).answer("soup")
 
@@ -65,14 +66,14 @@ def test_senses_are_told_by_their_neighbours(step, tokenizer, tmp_path):
 
 def test_a_lemma_that_was_never_seen_has_no_sense(bert):
     task = Sense.train([sensed(*pair) for pair in BANKS], bert)
-    unseen = Sensed(("soup", "today"), ("soup.n", "today.r"), ((0, "soup%1"),), "file:1")
+    unseen = SenseSentence(("soup", "today"), ("soup.n", "today.r"), ((0, "soup%1"),), "file:1")
     assert task.evaluate([unseen])["f1"]["value"] == 0
     with pytest.raises(BadInput, match="no sense of 'soup'"):
         task.answer("the *soup* is hot")
     with pytest.raises(BadInput, match="no word is marked"):
         task.answer("the soup is hot")
     with pytest.raises(BadInput, match="no word of the file has a sense"):
-        Sense.train([Sensed(("soup",), ("soup.n",), (), "file:1")], bert)
+        Sense.train([SenseSentence(("soup",), ("soup.n",), (), "file:1")], bert)
 
 
 def test_a_step_without_vectors_has_no_senses(tokenizer):
@@ -80,4 +81,4 @@ def test_a_step_without_vectors_has_no_senses(tokenizer):
     from stairs.models.settings import NGramConfig
 
     with pytest.raises(Unsupported, match="ngram has no token vectors to tell senses by"):
-        Sense.train([sensed(*pair) for pair in BANKS], NextToken(NGram(NGramConfig(**tokenizer.roles)), tokenizer))
+        Sense.train([sensed(*pair) for pair in BANKS], NextToken(NGram(NGramConfig(**tokenizer.vocabulary_settings)), tokenizer))

@@ -16,7 +16,7 @@ from stairs.tasks.parts.layer_mix import FeatureExtractor, ScalarMix, select_lay
 from stairs.tasks.parts.supervised import LabelledSplits
 from stairs.tasks.task import Task
 from stairs.text.batch import Batch
-from stairs.text.examples import Sensed
+from stairs.text.examples import SenseSentence
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 from stairs.training.fit import fit
 from stairs.training.gradients import GradientUpdater
@@ -212,7 +212,7 @@ def test_without_the_vectors_their_encoder_does_not_matter(elmo, words):
 def test_senses_by_one_layer(elmo, tmp_path):
     def sensed(text, sense):
         split = tuple(text.split())
-        return Sensed(split, tuple(f"{word}.n" for word in split), ((split.index("soup"), sense),), "file:1")
+        return SenseSentence(split, tuple(f"{word}.n" for word in split), ((split.index("soup"), sense),), "file:1")
 
     task = Sense.train([sensed("soup and rain", "one"), sensed("snow and soup", "two")], elmo, "0")
     assert np.allclose(task.known[0], task.known[1], atol=1e-5)  # the word alone is the same everywhere

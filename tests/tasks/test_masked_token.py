@@ -16,9 +16,9 @@ from stairs.models.settings import BERTConfig
 from stairs.tasks import TASKS, MaskedToken
 from stairs.tasks.parts.blanks import BlankFiller
 from stairs.tasks.parts.sentence_pairs import NEXT, SentencePairs, sentence_ends
-from stairs.text.batch import IGNORE
+from stairs.text.batch import IGNORE_INDEX
 from stairs.text.corpus.corpus import Corpus
-from stairs.text.shards.shards import build
+from stairs.text.shards.shards import build_shards
 from stairs.text.tokenizers.tokenizer import TokenizerSpec
 
 VOCABULARY = 99  # so many that only `mat` is cut, into two pieces
@@ -36,7 +36,7 @@ def shards(tmp_path_factory):
         documents.append("\n".join((lines * 3)[: random.integers(1, 8)]))
     folder = tmp_path_factory.mktemp("corpus")
     (folder / "text.txt").write_text("\n\n".join(documents))
-    return build(Corpus(folder / "text.txt"), TokenizerSpec("wordpiece", vocab_size=VOCABULARY), cache=folder)
+    return build_shards(Corpus(folder / "text.txt"), TokenizerSpec("wordpiece", vocab_size=VOCABULARY), cache=folder)
 
 
 def task_of(shards, **settings):
@@ -69,11 +69,11 @@ def test_most_are_hidden_some_swapped_some_stay(shards):
     examples = task_of(shards, objective="none", whole_words=False).examples(shards)
     rows = [examples.batch(np.arange(len(examples.lengths)), epoch, 0) for epoch in range(30)]
     ids, targets = (torch.cat([getattr(row, name).flatten() for row in rows]) for name in ("ids", "targets"))
-    asked = targets != IGNORE
+    asked = targets != IGNORE_INDEX
     hidden, stayed = ids[asked] == shards.tokenizer.mask, ids[asked] == targets[asked]
     assert float(hidden.float().mean()) == pytest.approx(0.8, abs=0.02)
     assert float(stayed.float().mean()) == pytest.approx(0.1 + 0.1 / shards.tokenizer.vocab_size, abs=0.015)
-    assert not torch.isin(ids[asked & (ids != shards.tokenizer.mask)], torch.tensor(sorted(shards.tokenizer.special))).any()
+    assert not torch.isin(ids[asked & (ids != shards.tokenizer.mask)], torch.tensor(sorted(shards.tokenizer.special_ids))).any()
     ordinary = sum(int((row.real & ~torch.isin(row.ids, torch.tensor([2, 3]))).sum()) for row in rows)
     assert int(asked.sum()) / ordinary == pytest.approx(0.15, abs=0.02)
 
@@ -85,13 +85,13 @@ def test_every_word_left_out_is_a_mask_when_it_is_judged(shards, objective, monk
     monkeypatch.setattr(task, "predict_masked", lambda batch: seen.append(batch) or real(batch))
     judged = task.evaluate_split(shards, "train")
     for batch in seen:
-        assert (batch.ids[batch.targets != IGNORE] == shards.tokenizer.mask).all()
-    assert len(seen) and judged["words"] == sum(int((batch.targets != IGNORE).sum()) for batch in seen)
+        assert (batch.ids[batch.targets != IGNORE_INDEX] == shards.tokenizer.mask).all()
+    assert len(seen) and judged["words"] == sum(int((batch.targets != IGNORE_INDEX).sum()) for batch in seen)
 
 
 def test_each_share_is_a_setting(shards):
     _, row = batches(shards, masked=0.5, hidden=0.0, swapped=0.0, objective="none")
-    asked = row.targets != IGNORE
+    asked = row.targets != IGNORE_INDEX
     assert torch.equal(row.ids[asked], row.targets[asked]) and int(asked.sum()) / int(row.real.sum()) > 0.35
 
 
@@ -102,8 +102,8 @@ def test_a_word_is_left_out_with_all_its_pieces(shards):
     partly = 0
     for whole in (True, False):
         _, row = batches(shards, whole_words=whole, objective="none", masked=0.3, count=500)
-        truth = torch.where(row.targets == IGNORE, row.ids, row.targets)
-        asked = row.targets != IGNORE
+        truth = torch.where(row.targets == IGNORE_INDEX, row.ids, row.targets)
+        asked = row.targets != IGNORE_INDEX
         for at in range(truth.shape[1] - len(word) + 1):
             found = (truth[:, at : at + len(word)] == torch.tensor(word)).all(1)
             some, every = asked[:, at : at + len(word)].any(1), asked[:, at : at + len(word)].all(1)
@@ -114,10 +114,10 @@ def test_a_word_is_left_out_with_all_its_pieces(shards):
 
 def test_chinese_words_are_left_out_whole(tmp_path):
     (tmp_path / "text.txt").write_text("\n\n".join("我在北京大学学习。\n北京是中国的首都。\n他们喜欢音乐。" for _ in range(30)))
-    shards = build(Corpus(tmp_path / "text.txt"), TokenizerSpec("wordpiece", vocab_size=60), cache=tmp_path)
+    shards = build_shards(Corpus(tmp_path / "text.txt"), TokenizerSpec("wordpiece", vocab_size=60), cache=tmp_path)
     _, row = batches(shards, objective="none", masked=0.3)
     first, second = shards.tokenizer.encode("音乐")
-    truth, asked = torch.where(row.targets == IGNORE, row.ids, row.targets), row.targets != IGNORE
+    truth, asked = torch.where(row.targets == IGNORE_INDEX, row.ids, row.targets), row.targets != IGNORE_INDEX
     pairs = (truth[:, :-1] == first) & (truth[:, 1:] == second)
     assert (asked[:, :-1][pairs] == asked[:, 1:][pairs]).all() and asked[:, :-1][pairs].any() and not asked[:, :-1][pairs].all()
 
@@ -138,7 +138,7 @@ def test_an_example_is_whole_sentences_of_one_document(shards):
 
 def test_pairs_fill_the_context_and_some_are_short_on_purpose(tmp_path):
     (tmp_path / "text.txt").write_text("\n\n".join("\n".join("a b c d e f g h" for _ in range(200)) for _ in range(10)))
-    shards = build(Corpus(tmp_path / "text.txt"), TokenizerSpec("words"), cache=tmp_path)
+    shards = build_shards(Corpus(tmp_path / "text.txt"), TokenizerSpec("words"), cache=tmp_path)
     full = task_of(shards, short=0.0).examples(shards).lengths
     assert (full == 40).mean() > 0.9
     some = task_of(shards, short=0.5).examples(shards).lengths
@@ -197,17 +197,18 @@ def test_in_a_permutation_nobody_sees_what_comes_later(shards):
     model = task.model.eval()
     for n in range(12):
         length = int(row.real[n].sum())
-        asked = (row.targets[n, :length] != IGNORE).nonzero()[:, 0]
+        asked = (row.targets[n, :length] != IGNORE_INDEX).nonzero()[:, 0]
         begin = int(asked[0])  # the row itself; behind it a [MASK] for each word that is asked for
         assert (row.ids[n, asked] == shards.tokenizer.mask).all() and torch.equal(row.targets[n, asked], row.ids[n, row.position_ids[n, asked]])
         assert not row.attention_mask[n, :length, begin:length].any()  # nobody looks at them
-        one = type(row)(row.ids[n : n + 1, :length], row.real[n : n + 1, :length], places=row.position_ids[n : n + 1, :length],
-                        segments=row.segments[n : n + 1, :length], looks=row.attention_mask[n : n + 1, :length, :length])  # fmt: skip
+        one = type(row)(row.ids[n : n + 1, :length], row.real[n : n + 1, :length], position_ids=row.position_ids[n : n + 1, :length],
+                        segments=row.segments[n : n + 1, :length], attention_mask=row.attention_mask[n : n + 1, :length, :length])  # fmt: skip
         before = model.encode(one)[0, asked]
         for number, place in enumerate(row.position_ids[n, asked].tolist()):
             changed = one.ids.clone()
             changed[0, place] = 5 + (int(changed[0, place]) - 4) % 50
-            after = model.encode(type(row)(changed, one.real, places=one.position_ids, segments=one.segments, looks=one.attention_mask))[0, asked]
+            after = model.encode(type(row)(changed, one.real, position_ids=one.position_ids, segments=one.segments,
+                attention_mask=one.attention_mask))[0, asked]
             assert torch.equal(before[number], after[number])  # the word itself is not seen by its own blank
 
 
@@ -220,7 +221,7 @@ def test_a_part_without_a_token_is_refused(shards):
 
 def test_one_short_document_is_enough(tmp_path):
     (tmp_path / "text.txt").write_text("a b c .\n\nd e .\n\nf g .")
-    shards = build(Corpus(tmp_path / "text.txt"), TokenizerSpec("words"), cache=tmp_path)
+    shards = build_shards(Corpus(tmp_path / "text.txt"), TokenizerSpec("words"), cache=tmp_path)
     for objective in ("next-sentence", "none", "sentence-order", "prefix", "permutation"):
         task = task_of(shards, objective=objective)
         total, count = task.training_loss(task.examples(shards).batch(np.array([0]), 0, 0))
@@ -414,6 +415,6 @@ def test_other_steps_are_not_asked_what_only_bert_knows():
 
 def test_a_text_of_three_lines_is_refused_in_a_sentence(tmp_path):
     (tmp_path / "three.txt").write_text("a b c\nd e f\ng h i\n")
-    found = build(Corpus(tmp_path / "three.txt"), TokenizerSpec("wordpiece", vocab_size=VOCABULARY), cache=tmp_path)
+    found = build_shards(Corpus(tmp_path / "three.txt"), TokenizerSpec("wordpiece", vocab_size=VOCABULARY), cache=tmp_path)
     with pytest.raises(BadInput, match="too short to leave a word out; give a longer one"):
         task_of(found).evaluate_split(found)

@@ -19,7 +19,7 @@ from stairs.tasks.metrics import (
     tag_metrics,
 )  # fmt: skip
 from stairs.tasks.outcomes import all_metrics, gold_of, outcomes, statistic
-from stairs.text.examples import Pair, Span, Tagged, Text, Translation
+from stairs.text.examples import LabelledText, Question, TaggedSentence, TextPair, TranslationPair
 
 
 def test_spans_as_seqeval_counts_them():
@@ -74,13 +74,13 @@ def test_correlations():
 @pytest.mark.parametrize(
     ("example_kind", "example", "there"),
     [
-        ("classify", Text("a", "good"), ("accuracy", "macro_f1")),
-        ("compare", Pair("a", "b", "same"), ("accuracy", "macro_f1")),
-        ("compare", Pair("a", "b", score=0.5), ("spearman", "pearson")),
-        ("tag", Tagged(("Rome",), ("B-place",)), ("f1", "accuracy")),
-        ("tag", Tagged(("Rome",), ("PROPN",)), ("accuracy",)),
-        ("span", Span("where", "in Rome", ((3, "Rome"),)), ("f1", "exact_match")),
-        ("translate", Translation("a", "b"), ("bleu", "chrf", "exact_match")),
+        ("classify", LabelledText("a", "good"), ("accuracy", "macro_f1")),
+        ("compare", TextPair("a", "b", "same"), ("accuracy", "macro_f1")),
+        ("compare", TextPair("a", "b", score=0.5), ("spearman", "pearson")),
+        ("tag", TaggedSentence(("Rome",), ("B-place",)), ("f1", "accuracy")),
+        ("tag", TaggedSentence(("Rome",), ("PROPN",)), ("accuracy",)),
+        ("span", Question("where", "in Rome", ((3, "Rome"),)), ("f1", "exact_match")),
+        ("translate", TranslationPair("a", "b"), ("bleu", "chrf", "exact_match")),
     ],
 )
 def test_one_metric_decides_for_a_task(example_kind, example, there):
@@ -91,11 +91,11 @@ def test_one_metric_decides_for_a_task(example_kind, example, there):
 
 
 @pytest.mark.parametrize(("example_kind", "example", "wrong"), [
-    ("classify", Text("a", "good"), "bad"),
-    ("compare", Pair("a", "b", "same"), "other"),
-    ("tag", Tagged(("in", "Rome"), ("O", "B-place")), ["O", "O"]),
-    ("span", Span("where", "in Rome", ((3, "Rome"),)), "in"),
-    ("translate", Translation("a", "the cat sat on the mat"), "the cat sat on a mat"),
+    ("classify", LabelledText("a", "good"), "bad"),
+    ("compare", TextPair("a", "b", "same"), "other"),
+    ("tag", TaggedSentence(("in", "Rome"), ("O", "B-place")), ["O", "O"]),
+    ("span", Question("where", "in Rome", ((3, "Rome"),)), "in"),
+    ("translate", TranslationPair("a", "the cat sat on the mat"), "the cat sat on a mat"),
 ])  # fmt: skip
 def test_what_a_report_keeps_of_each_example_is_enough_for_every_metric(example_kind, example, wrong):
     examples = [example] * 5
@@ -109,7 +109,7 @@ def test_what_a_report_keeps_of_each_example_is_enough_for_every_metric(example_
 
 
 def test_scores_of_pairs_are_kept_and_correlated():
-    examples, said = [Pair("a", "b", score=i / 9) for i in range(10)], [((7 * i) % 10) / 3 for i in range(10)]
+    examples, said = [TextPair("a", "b", score=i / 9) for i in range(10)], [((7 * i) % 10) / 3 for i in range(10)]
     measured = all_metrics("compare", examples, said)
     for metric in ("spearman", "pearson"):
         kept = outcomes(metric, "compare", examples, said)

@@ -11,7 +11,7 @@ from stairs.models.settings import BERTConfig
 from stairs.tasks.parts.sentence_pairs import NEXT, SentencePairs
 from stairs.text.corpus.corpus import Corpus
 from stairs.text.embedded.python_prose import PythonProse
-from stairs.text.shards.shards import build
+from stairs.text.shards.shards import build_shards
 from stairs.text.tokenizers.tokenizer import TokenizerSpec
 
 PAIRS = 6000
@@ -31,7 +31,7 @@ class Some:
 
 def pairs_of(corpus, tmp_path, chinese=None):
     """Of each pair what can be seen without reading: lengths, end marks, capitals; and its label."""
-    shards = build(corpus, TokenizerSpec("words", chinese=chinese), cache=tmp_path)
+    shards = build_shards(corpus, TokenizerSpec("words", chinese=chinese), cache=tmp_path)
     tokens = shards.tokenizer.vocabulary
     examples = SentencePairs(shards.ids("train"), BERTConfig(vocab_size=shards.tokenizer.vocab_size, context=64), shards.tokenizer)
     rows, labels = [], []
@@ -69,7 +69,7 @@ def test_nor_in_an_encyclopedia(data, language, tmp_path):
 
 def test_a_text_of_single_sentences_is_cut_inside_them(tmp_path):
     (tmp_path / "text.txt").write_text("\n\n".join(" ".join(f"w{i}x{j}" for j in range(3 + i % 9)) for i in range(300)))
-    shards = build(Corpus(tmp_path / "text.txt"), TokenizerSpec("words"), cache=tmp_path)
+    shards = build_shards(Corpus(tmp_path / "text.txt"), TokenizerSpec("words"), cache=tmp_path)
     examples = SentencePairs(shards.ids("train"), BERTConfig(vocab_size=shards.tokenizer.vocab_size, context=64, short=0.0), shards.tokenizer)
     texts = [document[:-1].tolist() for document in shards.documents("train")]
     drawn = [examples.parts(n, np.random.default_rng(n)) for n in range(len(examples.lengths))]
@@ -79,6 +79,6 @@ def test_a_text_of_single_sentences_is_cut_inside_them(tmp_path):
 
 def test_the_only_example_of_a_text_is_true(tmp_path):
     (tmp_path / "text.txt").write_text("One two three. Four five six.\n\nSeven.\n\nEight.")
-    shards = build(Corpus(tmp_path / "text.txt"), TokenizerSpec("words"), cache=tmp_path)
+    shards = build_shards(Corpus(tmp_path / "text.txt"), TokenizerSpec("words"), cache=tmp_path)
     examples = SentencePairs(shards.ids("train"), BERTConfig(vocab_size=shards.tokenizer.vocab_size, context=64), shards.tokenizer)
     assert {examples.parts(0, np.random.default_rng(n))[1] for n in range(20)} == {NEXT}

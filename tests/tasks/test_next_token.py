@@ -10,7 +10,7 @@ from stairs.models.ngram import NGram
 from stairs.models.settings import GPTConfig, NGramConfig
 from stairs.tasks import NextToken
 from stairs.text.corpus.corpus import Corpus
-from stairs.text.shards.shards import build
+from stairs.text.shards.shards import build_shards
 from stairs.text.tokenizers.tokenizer import TokenizerSpec
 
 PAIRS = [(a, b) for a in ("old", "big", "red") for b in ("new", "wet", "dry")]
@@ -21,7 +21,7 @@ TEXT = "\n\n".join(f"The {a} cat sat on the {b} mat. The {b} dog ran to the {a} 
 def shards(tmp_path_factory):
     folder = tmp_path_factory.mktemp("text")
     (folder / "cats.txt").write_text(TEXT)
-    return build(Corpus([folder / "cats.txt"]), TokenizerSpec("words"), cache=folder)
+    return build_shards(Corpus([folder / "cats.txt"]), TokenizerSpec("words"), cache=folder)
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +64,7 @@ def test_a_file_and_the_shards_of_the_same_text_are_judged_alike(task, tmp_path)
     other = tmp_path / "other.txt"
     other.write_text("The red dog sat.\nThe zebra ran to the wet mat!\n\n" * 30)
     as_text = task.evaluate_texts(Corpus([other]).documents())
-    as_shards = task.evaluate_split(build(Corpus([other]), task.tokenizer, cache=tmp_path), "test")
+    as_shards = task.evaluate_split(build_shards(Corpus([other]), task.tokenizer, cache=tmp_path), "test")
     assert as_text["perplexity"]["value"] == pytest.approx(as_shards["perplexity"]["value"], rel=1e-6)
     assert as_text["bits_per_character"]["value"] == pytest.approx(as_shards["bits_per_character"]["value"], rel=1e-6)
     assert as_text["unknown_words"] == 30
@@ -81,7 +81,7 @@ def test_bits_per_character_of_other_tokenizers_is_of_the_same_characters(shards
     text.write_text(TEXT)
     measured = []
     for kind in ("words", "characters", "byte-bpe"):
-        cut = build(Corpus([text]), TokenizerSpec(kind), cache=tmp_path)
+        cut = build_shards(Corpus([text]), TokenizerSpec(kind), cache=tmp_path)
         model = NGram(NGramConfig(cut.tokenizer.vocab_size, order=4))
         model.count(cut.ids("train"))
         measured.append(NextToken(model, cut.tokenizer).evaluate_split(cut))

@@ -11,9 +11,9 @@ from stairs.errors import BadInput
 from stairs.models.base import Model
 from stairs.tasks import NextToken
 from stairs.tasks.parts.stream import StreamExamples, overlapping_batch, row_length
-from stairs.text.batch import IGNORE
+from stairs.text.batch import IGNORE_INDEX
 from stairs.text.corpus.corpus import Corpus
-from stairs.text.shards.shards import build
+from stairs.text.shards.shards import build_shards
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 
 BEGIN, END = Tokenizer.begin, Tokenizer.end
@@ -36,7 +36,7 @@ class Fair(Model):
 def shards(tmp_path):
     path = tmp_path / "text.txt"
     path.write_text("\n\n".join(f"the cat number {i} sat .\nit ran to number {i} ." for i in range(120)))
-    return build(Corpus(path), TokenizerSpec("words"), cache=tmp_path / "cache")
+    return build_shards(Corpus(path), TokenizerSpec("words"), cache=tmp_path / "cache")
 
 
 def test_an_epoch_reads_every_token_but_a_rest_and_asks_for_the_end_where_a_document_ends(shards):
@@ -66,7 +66,7 @@ def test_every_token_is_judged_once_with_half_a_context_before_it(context, lengt
     ids = np.array([5 + i for i in range(length - 1)] + [END])
     half = max(context // 2, 1)
     batch = overlapping_batch(ids, np.arange(1 + max(0, -(-(length - context) // half))), context, half)
-    asked = batch.targets != IGNORE
+    asked = batch.targets != IGNORE_INDEX
     assert sorted(batch.targets[asked].tolist()) == sorted(ids.tolist())
     assert batch.ids[0, 0] == BEGIN
     follows = dict(zip([BEGIN, *ids.tolist()], ids.tolist(), strict=False))

@@ -16,7 +16,7 @@ from stairs.tasks.parts.fine_tuning import LinearHead
 from stairs.tasks.parts.supervised import LabelledSplits, next_token_targets
 from stairs.tasks.tag import spans, transitions
 from stairs.tasks.tag import viterbi as likeliest_tags
-from stairs.text.examples import Pair, Span, Tagged, Text
+from stairs.text.examples import LabelledText, Question, TaggedSentence, TextPair
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 from stairs.training.fit import fit
 from stairs.training.options import TrainingOptions
@@ -95,7 +95,7 @@ def test_lower_blocks_learn_more_slowly(tokenizer):
 
 
 def test_scores_are_learnt_on_their_own_scale(tokenizer, tmp_path):
-    pairs = [Pair(f"{a} today", f"{b} today", None, 2.0 * (a in FOOD) + (b in FOOD) + 1) for a in FOOD + WEATHER for b in FOOD + WEATHER]
+    pairs = [TextPair(f"{a} today", f"{b} today", None, 2.0 * (a in FOOD) + (b in FOOD) + 1) for a in FOOD + WEATHER for b in FOOD + WEATHER]
     task = new_task("compare", encoder("bert", tokenizer), tokenizer, pairs, pooling="mean")
     options = TrainingOptions(epochs=20, batch_examples=16, learning_rate=3e-3, precision="fp32", patience=0)
     measured = fit(task, LabelledSplits(pairs, pairs[::7]), tmp_path / "run", options)
@@ -136,7 +136,7 @@ def test_a_run_with_whitened_features_is_opened_again(tokenizer, tmp_path):
 
 
 def test_rare_labels_count_as_much(tokenizer):
-    train = [Text("soup", "food")] * 9 + [Text("rain", "weather")]
+    train = [LabelledText("soup", "food")] * 9 + [LabelledText("rain", "weather")]
     task = new_task("classify", encoder("bert", tokenizer), tokenizer, train, class_weights="balanced")
     torch.testing.assert_close(task.weights(torch.zeros(1)), torch.tensor([10 / 18, 5.0]))
 
@@ -151,13 +151,13 @@ def test_tags_fit_together():
 
 
 def test_a_tagger_is_asked_by_words_when_words_are_given(tokenizer):
-    by_words = [Tagged(("我", "喜欢", "北京", "。"), ("O", "O", "B-place", "O"))] * 3
+    by_words = [TaggedSentence(("我", "喜欢", "北京", "。"), ("O", "O", "B-place", "O"))] * 3
     task = new_task("tag", encoder("bert", tokenizer), tokenizer, by_words)
     assert task.answer("我 喜欢 北京")["words"] == ["我", "喜欢", "北京"] and task.answer("我 喜欢 北京")["segmentation"] == "given"
     assert task.answer("我喜欢北京。")["words"] == ["我", "喜欢", "北京", "。"] and task.answer("我喜欢北京。")["segmentation"] == "dictionary"
-    seen = [row.ids for row in task.rows([Tagged(("我", "喜欢", "北京", "。"), ())])]
-    assert [row.ids for row in task.rows([Tagged(tuple(task.answer("我喜欢北京。")["words"]), ())])] == seen
-    by_characters = [Tagged(tuple("我喜欢北京。"), ("O", "O", "O", "B-place", "I-place", "O"))] * 3
+    seen = [row.ids for row in task.rows([TaggedSentence(("我", "喜欢", "北京", "。"), ())])]
+    assert [row.ids for row in task.rows([TaggedSentence(tuple(task.answer("我喜欢北京。")["words"]), ())])] == seen
+    by_characters = [TaggedSentence(tuple("我喜欢北京。"), ("O", "O", "O", "B-place", "I-place", "O"))] * 3
     task = new_task("tag", encoder("bert", tokenizer), tokenizer, by_characters)
     assert task.answer("我 喜欢 北京")["words"] == ["我", "喜欢", "北京"]
     assert task.answer("我喜欢北京。")["words"] == list("我喜欢北京。") and task.answer("我喜欢北京。")["segmentation"] == "characters"
@@ -165,14 +165,14 @@ def test_a_tagger_is_asked_by_words_when_words_are_given(tokenizer):
 
 def test_long_sentences_are_tagged_in_windows(tokenizer):
     words = tuple(["soup"] * 70 + ["Rome"])
-    task = new_task("tag", encoder("bert", tokenizer), tokenizer, [Tagged(words, tuple(["O"] * 70 + ["B-place"]))])
-    rows = task.rows([Tagged(words, ())])
+    task = new_task("tag", encoder("bert", tokenizer), tokenizer, [TaggedSentence(words, tuple(["O"] * 70 + ["B-place"]))])
+    rows = task.rows([TaggedSentence(words, ())])
     assert len(rows) > 1 and sorted(word for row in rows for word in row.metadata["words"]) == list(range(71))
     assert len(task.answer(" ".join(words))["tags"]) == 71
 
 
 def test_where_an_answer_stands_in_a_window():
-    example = Span("q", "the cat sat", ((4, "cat"),))
+    example = Question("q", "the cat sat", ((4, "cat"),))
     assert target_span(example, [(0, 3), (4, 7), (8, 11)], 5) == (6, 6)
     assert target_span(example, [(8, 11)], 5) == (0, 0)
     assert best_span(np.array([0.0, 3, 1]), np.array([4.0, 1, 2])) == (5.0, 1, 2)
@@ -181,7 +181,7 @@ def test_where_an_answer_stands_in_a_window():
 
 def test_long_passages_are_read_in_windows(tokenizer):
     passage = " ".join(["rain"] * 60 + ["Rome"])
-    train = [Span("where is it ?", passage, ((passage.index("Rome"), "Rome"),))]
+    train = [Question("where is it ?", passage, ((passage.index("Rome"), "Rome"),))]
     task = new_task("span", encoder("bert", tokenizer), tokenizer, train)
     rows = task.rows(train)
     assert len(rows) > 2 and sum(row.target != (0, 0) for row in rows) >= 1
@@ -191,10 +191,10 @@ def test_long_passages_are_read_in_windows(tokenizer):
 @pytest.mark.parametrize(
     ("example_kind", "given", "says"),
     [
-        ("classify", [Text("a", "x", "file:1"), Text("b", "x", "file:2")], "all 2 examples have the label 'x'"),
-        ("compare", [Pair("a", "b", None, 1.0, "file:1"), Pair("c", "d", None, 1.0, "file:2")], "all 2 pairs have the score 1"),
-        ("tag", [Tagged(("a",), ("O",), "file:1")], "every word has the tag 'O'"),
-        ("span", [Span("q", "p", (), where="file:1")], "none of the 1 questions has an answer"),
+        ("classify", [LabelledText("a", "x", "file:1"), LabelledText("b", "x", "file:2")], "all 2 examples have the label 'x'"),
+        ("compare", [TextPair("a", "b", None, 1.0, "file:1"), TextPair("c", "d", None, 1.0, "file:2")], "all 2 pairs have the score 1"),
+        ("tag", [TaggedSentence(("a",), ("O",), "file:1")], "every word has the tag 'O'"),
+        ("span", [Question("q", "p", (), where="file:1")], "none of the 1 questions has an answer"),
     ],
 )
 def test_nothing_to_learn(example_kind, given, says, tokenizer):
@@ -205,7 +205,7 @@ def test_nothing_to_learn(example_kind, given, says, tokenizer):
 def test_a_label_of_the_test_file_alone(tokenizer):
     task = new_task("classify", encoder("bert", tokenizer), tokenizer, examples("classify"))
     with pytest.raises(BadInput, match=r"test:3: the label 'news' was not in the training file, which had food, weather"):
-        task.evaluate([Text("soup", "news", "test:3")])
+        task.evaluate([LabelledText("soup", "news", "test:3")])
 
 
 def test_a_step_without_vectors(words):
@@ -213,7 +213,7 @@ def test_a_step_without_vectors(words):
     from stairs.models.settings import NGramConfig
 
     with pytest.raises(Unsupported, match="ngram has no token vectors"):
-        new_task("classify", NGram(NGramConfig(**words.roles)), words, examples("classify"))
+        new_task("classify", NGram(NGramConfig(**words.vocabulary_settings)), words, examples("classify"))
 
 
 def test_texts_that_are_missing(tokenizer):

@@ -14,7 +14,7 @@ from stairs.tasks import TASKS
 from stairs.tasks.parts.supervised import LabelledSplits
 from stairs.tasks.translate import Pairs, Translate
 from stairs.tasks.translation_metrics import bleu_and_chrf
-from stairs.text.examples import Translation
+from stairs.text.examples import TranslationPair
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 from stairs.training.fit import fit
 from stairs.training.options import TrainingOptions
@@ -32,7 +32,7 @@ QUICK = TrainingOptions(steps=160, batch_tokens=512, learning_rate=5e-3, precisi
 def pairs(count, seed=0, longest=5):
     random = np.random.default_rng(seed)
     rows = [random.choice(list(WORDS), random.integers(1, longest + 1)) for _ in range(count)]
-    return [Translation(" ".join(row), " ".join(WORDS[word] for word in row), f"pairs:{n}") for n, row in enumerate(rows)]
+    return [TranslationPair(" ".join(row), " ".join(WORDS[word] for word in row), f"pairs:{n}") for n, row in enumerate(rows)]
 
 
 @pytest.fixture(scope="module")
@@ -128,7 +128,7 @@ def test_smoothing_is_what_pytorch_computes(tokenizer):
 
 
 def test_pairs_that_are_too_long_are_left_out_and_texts_refused(tokenizer, capsys):
-    given = [*pairs(5), Translation(" ".join("1" * 40), "one", "pairs:6")]
+    given = [*pairs(5), TranslationPair(" ".join("1" * 40), "one", "pairs:6")]
     assert len(Pairs(given, tokenizer, 32).rows) == 5
     with pytest.raises(BadInput, match="all 1 pairs are longer than 32 tokens"):
         Pairs(given[-1:], tokenizer, 32)
@@ -168,7 +168,7 @@ def test_chinese_is_counted_by_characters_where_most_references_are_chinese(trut
 
 
 def test_real_pairs_have_a_place(data: Path):
-    from stairs.text.labelled import read
+    from stairs.text.labelled import read_examples
 
-    lines = read(data / "translate" / "multi30k_en_fr" / "val.en", "translate").examples
+    lines = read_examples(data / "translate" / "multi30k_en_fr" / "val.en", "translate").examples
     assert len(lines) == 1014 and lines[0].source.startswith("A group of men") and lines[0].target.startswith("Un groupe")

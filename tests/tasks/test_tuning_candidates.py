@@ -8,11 +8,12 @@ from stairs.models.transfer_options import TransferOptions
 from stairs.tasks import BiEncoder, Classify, Compare, Encode, MaskedToken
 from stairs.tasks.parts.epochs import epochs_for_updates
 from stairs.tasks.parts.tuning_candidates import FEW_EXAMPLES, tuning_candidates
-from stairs.text.examples import Pair
+from stairs.text.examples import TextPair
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 
 TEXTS = examples("classify", 20)
-SCORES = [Pair("soup today", "rice today", None, 4.0), Pair("soup today", "rain today", None, 1.0), Pair("wind today", "snow today", None, 3.0)]
+SCORES = [TextPair("soup today", "rice today", None, 4.0), TextPair("soup today", "rain today", None, 1.0), TextPair("wind today", "snow today",
+    None, 3.0)]
 
 
 @pytest.fixture(scope="module")

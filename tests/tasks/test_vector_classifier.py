@@ -10,7 +10,7 @@ from stairs.models.settings import make_config
 from stairs.tasks import TASKS
 from stairs.tasks.vector_classifier import VectorClassifier
 from stairs.tasks.word_vectors import WordVectors
-from stairs.text.examples import Text
+from stairs.text.examples import LabelledText
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 
 GOOD, BAD = ["lovely", "great", "fine", "好看"], ["dull", "poor", "weak", "难看"]
@@ -20,7 +20,7 @@ def vectors(step="glove"):
     """Good words point one way and bad words the other, the rest nowhere in particular."""
     words = " ".join([*GOOD, *BAD, "a", "film", "story"])
     tokenizer = Tokenizer.train(TokenizerSpec("words"), lambda: [[words]])
-    model = MODELS[step](make_config(step, tokenizer.roles, width=6))
+    model = MODELS[step](make_config(step, tokenizer.vocabulary_settings, width=6))
     torch.manual_seed(0)
     with torch.no_grad():
         model.vectors.normal_(0, 0.1)
@@ -32,7 +32,7 @@ def vectors(step="glove"):
 
 def examples():
     shown = [(f"a {word} {thing}", label) for words, label in ((GOOD[:2], "good"), (BAD[:2], "bad")) for word in words for thing in ("film", "story")]
-    return [Text(text, label, f"films.csv:{i}") for i, (text, label) in enumerate(shown, 2)]
+    return [LabelledText(text, label, f"films.csv:{i}") for i, (text, label) in enumerate(shown, 2)]
 
 
 def learned(step="glove"):
@@ -57,7 +57,7 @@ def test_scaled_features_and_scaled_weights_say_the_same():
     assert np.allclose(task.probabilities(texts), VectorClassifier.train(examples(), twice).probabilities(texts), atol=1e-4)
 
 
-@pytest.mark.parametrize("more", [[], [Text("a story", "neither", "films.csv:10")]], ids=["two labels", "three labels"])
+@pytest.mark.parametrize("more", [[], [LabelledText("a story", "neither", "films.csv:10")]], ids=["two labels", "three labels"])
 def test_saved_and_opened_it_answers_the_same(tmp_path, more):
     task = VectorClassifier.train([*examples(), *more], vectors())
     task.save(tmp_path)
@@ -69,4 +69,4 @@ def test_saved_and_opened_it_answers_the_same(tmp_path, more):
 
 def test_one_label_is_refused_with_its_place():
     with pytest.raises(BadInput, match=r"films\.csv:2.*'good'"):
-        VectorClassifier.train([Text("a", "good", "films.csv:2"), Text("film", "good", "films.csv:3")], vectors())
+        VectorClassifier.train([LabelledText("a", "good", "films.csv:2"), LabelledText("film", "good", "films.csv:3")], vectors())

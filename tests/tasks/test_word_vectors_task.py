@@ -14,7 +14,7 @@ from stairs.tasks import WordVectors
 from stairs.tasks.task import Task
 from stairs.tasks.word_vectors import SIF_WEIGHT, sample_slices
 from stairs.text.corpus.corpus import Corpus
-from stairs.text.shards.shards import build
+from stairs.text.shards.shards import build_shards
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 from stairs.training.run import Run
 
@@ -23,7 +23,7 @@ COUNTS = {"king": 10, "queen": 10, "man": 20, "woman": 20, "the": 940}
 
 
 def by_hand(**settings) -> WordVectors:
-    tokenizer = Tokenizer.of_words(list(PLACES))
+    tokenizer = Tokenizer.from_words(list(PLACES))
     model = SkipGram(Word2VecConfig(tokenizer.vocab_size, width=2, **settings))
     with torch.no_grad():
         for word, (angle, length) in PLACES.items():
@@ -89,7 +89,7 @@ TEXT = "\n\n".join(f"the {a} saw the {b} . the {b} saw a {a} ." for a in ("cat",
 def shards(tmp_path_factory):
     folder = tmp_path_factory.mktemp("text")
     (folder / "animals.txt").write_text(TEXT)
-    return build(Corpus([folder / "animals.txt"]), TokenizerSpec("words"), cache=folder)
+    return build_shards(Corpus([folder / "animals.txt"]), TokenizerSpec("words"), cache=folder)
 
 
 @pytest.mark.parametrize(("kind", "config"), [(CBOW, Word2VecConfig), (SkipGram, Word2VecConfig), (GloVe, GloVeConfig)])
@@ -112,7 +112,7 @@ def test_trained_by_fit_it_learns_is_judged_and_comes_back_from_its_run(shards, 
 
 
 def test_a_text_without_known_words_is_refused():
-    strange = WordVectors(SkipGram(Word2VecConfig(6, width=2)), Tokenizer.of_words(["zebra"]))
+    strange = WordVectors(SkipGram(Word2VecConfig(6, width=2)), Tokenizer.from_words(["zebra"]))
 
     class Nothing:
         def ids(self, split):

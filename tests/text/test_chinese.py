@@ -10,24 +10,24 @@ ANYTHING = st.characters(exclude_categories=["Cs"])
 
 
 def test_words_of_the_textbook_sentence():
-    assert chinese.words("我来到北京清华大学") == ["我", "来到", "北京", "清华大学"]
+    assert chinese.segment("我来到北京清华大学") == ["我", "来到", "北京", "清华大学"]
 
 
 def test_spaces_go_around_chinese_words_only():
-    assert chinese.spaced("I like 北京大学, ok") == "I like  北京大学 , ok"
-    assert chinese.spaced("研究生命abc起源").split() == ["研究", "生命", "abc", "起源"]
-    assert chinese.spaced("plain") == "plain"
+    assert chinese.space_words("I like 北京大学, ok") == "I like  北京大学 , ok"
+    assert chinese.space_words("研究生命abc起源").split() == ["研究", "生命", "abc", "起源"]
+    assert chinese.space_words("plain") == "plain"
 
 
 def test_spans_name_the_words():
     text = "在北京,研究"
-    assert [text[start:end] for start, end in chinese.word_spans(text)] == ["在", "北京", "研究"]
+    assert [text[start:end] for start, end in chinese.chinese_word_spans(text)] == ["在", "北京", "研究"]
 
 
 @settings(derandomize=True, max_examples=100, deadline=None)
 @given(text=st.text(ANYTHING | st.characters(min_codepoint=0x4E00, max_codepoint=0x9FFF) | st.sampled_from("𠮷〇㐀豈"), max_size=40))
 def test_nothing_but_spaces_is_added_and_nothing_is_lost(text):
-    assert chinese.spaced(text).replace(" ", "") == text.replace(" ", "")
+    assert chinese.space_words(text).replace(" ", "") == text.replace(" ", "")
 
 
 def test_jieba_stands_in_for_rjieba(monkeypatch, tmp_path):
@@ -46,6 +46,6 @@ def test_jieba_stands_in_for_rjieba(monkeypatch, tmp_path):
     chinese.segmenter.cache_clear()
     try:
         assert chinese.segmenter()[0] == "jieba"
-        assert chinese.words("我来到北京清华大学") == ["我", "来到", "北京", "清华大学"]
+        assert chinese.segment("我来到北京清华大学") == ["我", "来到", "北京", "清华大学"]
     finally:
         chinese.segmenter.cache_clear()

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from stairs.errors import BadInput
 from stairs.text import encoding
-from stairs.text.encoding import decode_stream, detect
+from stairs.text.encoding import decode_stream, detect_encoding
 
 ENGLISH = "The cat sat on the mat.\nIt was warm.\n"
 FRENCH = "Le café est très bon à côté de l'hôtel déjà fermé.\n"
@@ -42,7 +42,7 @@ def test_both_byte_orders_with_a_mark(codec):
 
 @pytest.mark.parametrize("text", [SIMPLIFIED, TRADITIONAL, "name,label\n张伟,正面\n", "name\n李娜\n", "你好", ENGLISH * 100 + SIMPLIFIED])
 def test_chinese_in_gb18030_is_decoded(text):
-    assert detect(text.encode("gb18030"), "notes.txt") == "gb18030"
+    assert detect_encoding(text.encode("gb18030"), "notes.txt") == "gb18030"
     assert decode(text.encode("gb18030")) == text
 
 

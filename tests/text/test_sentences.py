@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stairs.text.sentences import LONGEST, sentences
+from stairs.text.sentences import MAX_SENTENCE_CHARACTERS, split_sentences
 
 
 def marked(text: str) -> list[str]:
@@ -33,7 +33,7 @@ def marked(text: str) -> list[str]:
     ],
 )
 def test_english(text):
-    assert sentences(text.replace("| ", "")) == marked(text)
+    assert split_sentences(text.replace("| ", "")) == marked(text)
 
 
 @pytest.mark.parametrize(
@@ -51,26 +51,26 @@ def test_english(text):
     ],
 )
 def test_chinese(text):
-    assert sentences(text.replace("|", "")) == marked(text)
+    assert split_sentences(text.replace("|", "")) == marked(text)
 
 
 def test_lines_end_sentences():
-    assert sentences("a heading\nText goes on\n\n here. And here.\n") == ["a heading", "Text goes on", "here.", "And here."]
-    assert sentences("第一行\n第二行") == ["第一行", "第二行"]
-    assert sentences("one\u2028still one") == ["one\u2028still one"]
-    assert sentences("") == sentences(" \n\t\u3000\n") == []
+    assert split_sentences("a heading\nText goes on\n\n here. And here.\n") == ["a heading", "Text goes on", "here.", "And here."]
+    assert split_sentences("第一行\n第二行") == ["第一行", "第二行"]
+    assert split_sentences("one\u2028still one") == ["one\u2028still one"]
+    assert split_sentences("") == split_sentences(" \n\t\u3000\n") == []
 
 
 def test_very_long_sentences_are_cut():
-    words = sentences("word " * 5000)
-    assert len(words) == 3 and all(len(piece) <= LONGEST and piece.endswith("word") for piece in words)
-    assert [len(piece) for piece in sentences("字" * 25_000)] == [LONGEST, LONGEST, 5000]
+    words = split_sentences("word " * 5000)
+    assert len(words) == 3 and all(len(piece) <= MAX_SENTENCE_CHARACTERS and piece.endswith("word") for piece in words)
+    assert [len(piece) for piece in split_sentences("字" * 25_000)] == [MAX_SENTENCE_CHARACTERS, MAX_SENTENCE_CHARACTERS, 5000]
 
 
 @settings(derandomize=True, max_examples=300, deadline=None)
 @given(st.one_of(st.text(max_size=80), st.text(alphabet="aAZ1.!?…。！？”’」)《》的，U.S \n\t\u2028\x1f", max_size=60)))
 def test_nothing_but_whitespace_is_lost(text):
-    pieces = sentences(text)
+    pieces = split_sentences(text)
     assert "".join("".join(pieces).split()) == "".join(text.split())
     assert all(piece and piece == piece.strip() and "\n" not in piece for piece in pieces)
 
@@ -78,5 +78,5 @@ def test_nothing_but_whitespace_is_lost(text):
 @pytest.mark.parametrize("unit", [".", "!", "。", ". ", '."', "《。", "A. ", "…)", "1. ", " "])
 def test_hostile_repetition_takes_linear_time(unit):
     started = time.process_time()
-    sentences(unit * (400_000 // len(unit)))
+    split_sentences(unit * (400_000 // len(unit)))
     assert time.process_time() - started < 3

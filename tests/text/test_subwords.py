@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from stairs.text.subwords import grams_of
+from stairs.text.subwords import subword_buckets
 
 BUCKETS = 2_000_000
 
@@ -17,7 +17,7 @@ def hashed(gram):
 
 
 def found(word, *lengths):
-    first, grams = grams_of([word], lengths, BUCKETS)
+    first, grams = subword_buckets([word], lengths, BUCKETS)
     assert first.tolist() == [0, len(grams)]
     return sorted(grams.tolist())
 
@@ -41,14 +41,14 @@ def test_the_grams_of_a_word(word, lengths, grams):
 
 def test_many_words_at_once_are_those_words_one_by_one():
     words = ["one", "two", "", "三", "four-and-a-half", "emoji😀s"] * 50
-    first, grams = grams_of(words, (2, 5), 1000)
+    first, grams = subword_buckets(words, (2, 5), 1000)
     assert len(first) == len(words) + 1 and grams.max() < 1000
     for i, word in enumerate(words):
-        assert np.array_equal(grams[first[i] : first[i + 1]], grams_of([word], (2, 5), 1000)[1])
+        assert np.array_equal(grams[first[i] : first[i + 1]], subword_buckets([word], (2, 5), 1000)[1])
 
 
 def test_more_grams_than_letters():
-    first, grams = grams_of(["abcdefgh" * 20], (1, 64), 100)
+    first, grams = subword_buckets(["abcdefgh" * 20], (1, 64), 100)
     assert first[1] == len(grams) > 5000
 
 

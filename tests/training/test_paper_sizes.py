@@ -12,7 +12,7 @@ import stairs
 from stairs.commands import train
 from stairs.models.settings import CONFIGS
 from stairs.tasks.parts.supervised import LabelledSplits
-from stairs.text.examples import Translation
+from stairs.text.examples import TranslationPair
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 from stairs.training.budgets import schedule_arguments
 from stairs.training.device import find_device
@@ -34,7 +34,7 @@ def gradients(step, *flags):
     options = parsed(step, "--steps", "100000", *SHAPE, *flags)
     tokenizer = Tokenizer.train(TokenizerSpec("words"), lambda: [SENTENCES])
     task = train.untrained(options, tokenizer)
-    pairs = [Translation(sentence, sentence) for sentence in SENTENCES[:20]]
+    pairs = [TranslationPair(sentence, sentence) for sentence in SENTENCES[:20]]
     rows = task.examples(LabelledSplits(pairs, pairs)) if step == "transformer" else type("Rows", (), {"lengths": [5] * 20})
     return GradientUpdater(task, rows, train.training_of(options), Workers(0, 1, find_device("cpu"))), train.training_of(options)
 
@@ -99,7 +99,7 @@ def test_what_the_user_gives_goes_before_the_paper_and_other_sizes_keep_our_own(
 
 def test_a_run_keeps_how_its_size_is_optimized(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    pairs = [Translation(sentence, sentence) for sentence in SENTENCES[:40]]
+    pairs = [TranslationPair(sentence, sentence) for sentence in SENTENCES[:40]]
     tokenizer = Tokenizer.train(TokenizerSpec("words"), lambda: [SENTENCES])
     words = ["transformer", "--pairs", "numbers", "--out", "run", "--steps", "4", *SHAPE]
     options, recipe = train.with_recipe(train.flags(train.Train, [*words, "--size", "paper"], "train", ""))

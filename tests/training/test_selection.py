@@ -13,14 +13,14 @@ from stairs.models.settings import CONFIGS
 from stairs.models.transfer_options import TransferOptions
 from stairs.tasks import Classify
 from stairs.tasks.parts.supervised import LabelledSplits
-from stairs.text.examples import Text
+from stairs.text.examples import LabelledText
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 from stairs.training import selection
 from stairs.training.fit import fit
 from stairs.training.options import TrainingOptions
 from stairs.training.selection import Candidate, fit_best, read_selection
 
-TEXTS = [Text(f"{word} and {word} number {number}", "food" if word in ("soup", "rice") else "weather")
+TEXTS = [LabelledText(f"{word} and {word} number {number}", "food" if word in ("soup", "rice") else "weather")
          for number in range(8) for word in ("soup", "rice", "rain", "snow")]  # fmt: skip
 EXAMPLES = LabelledSplits(TEXTS[8:], TEXTS[:8])
 QUICK = TrainingOptions(epochs=3, batch_examples=8, learning_rate=0.01, precision="fp32", threads=1)

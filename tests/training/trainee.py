@@ -25,8 +25,8 @@ from stairs.models.settings import CONFIGS
 from stairs.tasks import TASKS
 from stairs.tasks.parts.supervised import LabelledSplits
 from stairs.text.corpus.corpus import Corpus
-from stairs.text.examples import Text, Translation
-from stairs.text.shards.shards import build
+from stairs.text.examples import LabelledText, TranslationPair
+from stairs.text.shards.shards import build_shards
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 from stairs.training import sweeps
 from stairs.training.fit import fit
@@ -63,9 +63,10 @@ def prepared(out: str | Path, text: str | Path, step: str, **given) -> tuple:
     options = TrainingOptions(**{**usual, **{name: value for name, value in given.items() if name in names}})
     settings = {**SMALL[step], **{name: value for name, value in given.items() if name not in names}}
     spec = load_tokenizer(out) if options.accept_new_corpus else TokenizerSpec("words", vocab_size=300)
-    shards = build(Corpus(Path(text)), spec)
+    shards = build_shards(Corpus(Path(text)), spec)
     tokenizer = shards.tokenizer
-    roles = {field.name: tokenizer.roles[field.name] for field in dataclasses.fields(CONFIGS[step]) if field.name in tokenizer.roles}
+    roles = {field.name: tokenizer.vocabulary_settings[field.name] for field in dataclasses.fields(CONFIGS[step])
+        if field.name in tokenizer.vocabulary_settings}
     model = MODELS[step](CONFIGS[step](**roles, **settings))
     return TASKS[model.pretrains_with](model, tokenizer), shards, out, options
 
@@ -77,11 +78,11 @@ def from_examples(out: str | Path, text: str | Path, step: str, names: set[str],
     tokenizer = Tokenizer.train(TokenizerSpec("words"), lambda: [lines])
     if step == "tuned":
         model = MODELS["bert"](CONFIGS["bert"](vocab_size=tokenizer.vocab_size, **SMALL[step]))
-        labelled = [Text(line, "long" if len(line.split()) > 9 else "short") for line in lines]
+        labelled = [LabelledText(line, "long" if len(line.split()) > 9 else "short") for line in lines]
         task = TASKS["classify"](model, tokenizer, **TASKS["classify"].settings_from(labelled))
         return task, LabelledSplits(labelled[40:], labelled[:40]), out, options
     model = MODELS[step](CONFIGS[step](vocab_size=tokenizer.vocab_size, **SMALL[step]))
-    pairs = [Translation(line, " ".join(line.split()[::-1])) for line in lines]
+    pairs = [TranslationPair(line, " ".join(line.split()[::-1])) for line in lines]
     return TASKS["translate"](model, tokenizer), LabelledSplits(pairs[20:], pairs[:20]), out, options
 
 

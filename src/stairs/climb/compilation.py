@@ -31,8 +31,8 @@ from stairs.search.nearest import NearestNeighbours
 from stairs.tasks import TASKS, NGramClassifier, TfidfClassifier, Translate
 from stairs.tasks.parts.supervised import LabelledSplits
 from stairs.text.corpus.corpus import Corpus
-from stairs.text.examples import Text, Translation
-from stairs.text.shards.shards import build
+from stairs.text.examples import LabelledText, TranslationPair
+from stairs.text.shards.shards import build_shards
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 from stairs.training.device import cpu_threads
 from stairs.training.fit import fit
@@ -92,7 +92,7 @@ def warm_up(steps: Collection[str] = ()) -> None:
         for number, (model, kind, settings) in enumerate(first.values()):
             with suppress(Exception):  # a model that is broken says so in its own row
                 read(small, small.with_name(str(number)), model, kind, settings)
-    examples = [Text(sentence, str(number % 2)) for number, sentence in enumerate(SENTENCES)]
+    examples = [LabelledText(sentence, str(number % 2)) for number, sentence in enumerate(SENTENCES)]
     tokenizer = Tokenizer.train(TokenizerSpec("words"), lambda: [SENTENCES])
     for classifier in (NGramClassifier, TfidfClassifier):
         with suppress(Exception):
@@ -112,16 +112,16 @@ def compiled() -> list[str]:
 
 
 def read(text: Path, out: Path, model: str, kind: str, settings: dict[str, Any]) -> None:
-    shards = build(Corpus(text), TokenizerSpec(kind, vocab_size=None if kind == "words" else 400), cache=text.parent)
-    task = TASKS[MODELS[model].pretrains_with](MODELS[model](make_config(model, shards.tokenizer.roles, **settings)), shards.tokenizer)
+    shards = build_shards(Corpus(text), TokenizerSpec(kind, vocab_size=None if kind == "words" else 400), cache=text.parent)
+    task = TASKS[MODELS[model].pretrains_with](MODELS[model](make_config(model, shards.tokenizer.vocabulary_settings, **settings)), shards.tokenizer)
     fit(task, shards, out, SWEEP if task.learns_by == "sweeping" else UPDATE)
     task.answer("the big cat [MASK]" if model == "bert" else "the big cat")
 
 
 def translate(out: Path) -> None:
     tokenizer = Tokenizer.train(TokenizerSpec("byte-bpe", vocab_size=400), lambda: [SENTENCES])
-    pairs = [Translation(sentence, sentence[::-1]) for sentence in SENTENCES[:24]]
-    task = Translate(MODELS["transformer"](make_config("transformer", tokenizer.roles, **{**TINY, "context": 128})), tokenizer)
+    pairs = [TranslationPair(sentence, sentence[::-1]) for sentence in SENTENCES[:24]]
+    task = Translate(MODELS["transformer"](make_config("transformer", tokenizer.vocabulary_settings, **{**TINY, "context": 128})), tokenizer)
     fit(task, LabelledSplits(pairs[:20], pairs[20:]), out, UPDATE)
 
 

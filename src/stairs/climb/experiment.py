@@ -11,8 +11,8 @@ from stairs.climb.messages import worded
 from stairs.errors import BadInput
 from stairs.progress import say
 from stairs.text.corpus.decontamination import DecontaminatedCorpus
-from stairs.text.embedded.python_prose import documents_of
-from stairs.text.examples import Pair, Span, Tagged, Translation
+from stairs.text.embedded.python_prose import source_documents
+from stairs.text.examples import Question, TaggedSentence, TextPair, TranslationPair
 from stairs.text.labelled.split import split
 from stairs.text.shards.shards import Shards
 from stairs.training.peak_memory import PeakMemory
@@ -55,7 +55,7 @@ class Ground:
     dev: Sequence[Any] = ()
     test: Sequence[Any] = ()
     plans: Plans = field(default_factory=Plans)
-    left_out: Mapping[str, int] = field(default_factory=dict)  # how much of the corpus stands in validation or test examples, and is not read
+    removed_text: Mapping[str, int] = field(default_factory=dict)  # how much of the corpus stands in validation or test examples, and is not read
     peaks: dict[str, float] = field(default_factory=dict)  # MB of memory that the training of each run took
 
     @contextmanager
@@ -96,9 +96,9 @@ def parted(
 def without_held_out(corpus: Any, parts: Mapping[str, Any], *, embedded: bool) -> DecontaminatedCorpus:
     """The corpus without what the validation and test examples were made of; embedded ones know their documents."""
     held = [*parts["dev"], *parts["test"]]
-    clean = DecontaminatedCorpus(corpus, documents=documents_of(held)) if embedded else DecontaminatedCorpus(corpus, held)
-    if clean.left_out["documents"]:
-        say(worded("left_out", **clean.left_out)["en"])
+    clean = DecontaminatedCorpus(corpus, documents=source_documents(held)) if embedded else DecontaminatedCorpus(corpus, held)
+    if clean.removed_text["documents"]:
+        say(worded("removed_text", **clean.removed_text)["en"])
     return clean
 
 
@@ -118,12 +118,12 @@ class Told(NamedTuple):
 def told(example: Any) -> Told:
     """A labelled example in words."""
     match example:
-        case Span(question=question, passage=passage, answers=answers):
+        case Question(question=question, passage=passage, answers=answers):
             return Told(f"{question}\t{passage}", " / ".join(text for _, text in answers))
-        case Pair(first=first, second=second, label=label, score=score):
+        case TextPair(first=first, second=second, label=label, score=score):
             return Told(f"{first}\t{second}", f"{score:.2f}" if score is not None else label or "")
-        case Tagged(words=words, tags=tags):
+        case TaggedSentence(words=words, tags=tags):
             return Told(" ".join(words), " ".join(tags))
-        case Translation(source=source, target=target):
+        case TranslationPair(source=source, target=target):
             return Told(source, target)
     return Told(example.text, example.label)

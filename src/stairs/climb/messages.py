@@ -141,7 +141,7 @@ WORDS: dict[str, tuple[str, str]] = {
                           "{test} 个测试样本太少，分不出任何两个模型的高下：请提供更多带标签的样本。"),
     "data": ("{train} training, {dev} validation and {test} test examples; task: {example_kind}.",
              "训练集 {train} 个样本，验证集 {dev} 个，测试集 {test} 个；任务：{example_kind}。"),
-    "left_out": ("Not read, since validation or test examples hold the same: {paragraphs:,} paragraphs of {documents:,} documents "
+    "removed_text": ("Not read, since validation or test examples hold the same: {paragraphs:,} paragraphs of {documents:,} documents "
                  "(the corpus has {of_documents:,}).",
                  "因与验证集或测试集的样本相同而未读：{documents:,} 篇文档中的 {paragraphs:,} 个段落（语料共 {of_documents:,} 篇）。"),
 }  # fmt: skip

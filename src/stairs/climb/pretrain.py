@@ -68,4 +68,4 @@ def unigram_bits(shards: Shards) -> float:
 def untrained(step: str, tokenizer: Tokenizer, size: str, **settings: Any) -> Task:
     """The task on which a model learns from plain text, or from pairs, with weights that know nothing."""
     kind = MODELS[step]
-    return TASKS[kind.pretrains_with](kind(make_config(step, tokenizer.roles, **{**SIZES[step][size], **settings})), tokenizer)
+    return TASKS[kind.pretrains_with](kind(make_config(step, tokenizer.vocabulary_settings, **{**SIZES[step][size], **settings})), tokenizer)

@@ -105,8 +105,8 @@ def summary(report: dict[str, Any]) -> str:
     others = [row["step"] for row in report["rows"] if row.get("adopted")]
     if told is not None:
         data += f"<p class='see'>{marked(limits(told, report['examples']['test']))} {marked(told['rule'])}</p>"
-    left_out = report.get("left_out") or {}
-    data += f"<p class='see'>{both('left_out', **left_out)}</p>" if left_out.get("documents") else ""
+    left_out = report.get("removed_text") or {}
+    data += f"<p class='see'>{both('removed_text', **left_out)}</p>" if left_out.get("documents") else ""
     data += f"<p class='see'>{both('adopted', steps=', '.join(others))}</p>" if others else ""
     if told is None:
         return f"<p>{marked(advice(told, asked))}</p>{data}"

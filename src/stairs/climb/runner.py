@@ -118,7 +118,7 @@ def begun(ground: Ground, budget: float) -> dict[str, Any]:
     }  # fmt: skip
     fresh = {
         "format": FORMAT, "settings": settings, "rows": [], "recommendation": None, "budget": budget, "used": 0.0, "shares": {}, "peaks": {},
-        "test": shown, "plans": dict(ground.plans.known), "left_out": dict(ground.left_out),
+        "test": shown, "plans": dict(ground.plans.known), "removed_text": dict(ground.removed_text),
         "examples": {name: len(getattr(ground, name)) for name in ("train", "dev", "test")}, "versions": versions(),
     }  # fmt: skip
     try:

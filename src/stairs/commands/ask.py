@@ -7,7 +7,7 @@ from tyro.conf import Positional
 
 from stairs.commands.flags import Common, check_seed, parse, show, texts_from
 from stairs.errors import BadInput, Unsupported
-from stairs.text.windows import LongText
+from stairs.text.windows import LongTextRule
 
 ABOUT = """The run's own answer to each text: its translation, its continuation, the words for its blanks (___ or [MASK]), its label, its tags,
 the answer to a question in a passage, or what is nearest to it. Texts come as arguments, with --file, or on stdin, one per line; with --json one
@@ -27,7 +27,7 @@ class Ask(Common):
     top: int = 10  # how many next tokens, words for a blank, or nearest words, to list
     second: str | None = None  # the other text: to compare with, the passage of a question, or, for a bert, what may follow
     likelihood: bool = False  # bert: how well each word fits in among all others, instead of filling blanks
-    long_text: LongText | None = None  # bert: what is read of a text that is too long; a window around its blanks if not given
+    long_text: LongTextRule | None = None  # bert: what is read of a text that is too long; a window around its blanks if not given
     beams: int | None = None  # translations: beginnings that are followed at once; 4 if not given, 1 always takes the likeliest next token
     top_beams: int = 1  # translations: how many of them to give, the best first
     length_penalty: float = 1.0  # translations: the sum of the log-chances is divided by this power of the length

@@ -63,7 +63,7 @@ def main(arguments: list[str]) -> int:
     from stairs.climb.time_shares import most_translated
     from stairs.tasks.metrics import choose_metric
     from stairs.text.embedded.python_prose import PythonProse
-    from stairs.text.shards.shards import build
+    from stairs.text.shards.shards import build_shards
 
     compile_kernels()  # ahead of the clock, once for this machine
     steps = [step.strip() for step in options.steps.split(",")] if options.steps else None
@@ -75,11 +75,11 @@ def main(arguments: list[str]) -> int:
         corpus = without_held_out(corpus, parts, embedded=options.labels is None)
     chosen = choose_metric(example_kind, labelled, options.metric) if labelled else ""
     ground = Ground(
-        lambda step: build(corpus, spec_from(options, step)), out, "" if example_kind == "translate" else corpus.content_hash, options.seed,
+        lambda step: build_shards(corpus, spec_from(options, step)), out, "" if example_kind == "translate" else corpus.content_hash, options.seed,
             options.order,
         megabytes=0.0 if example_kind == "translate" else text_size(corpus) / 1e6, like=Path(options.like) if options.like else None,
         plans=plans_in(Path(options.like)) if options.like else Plans(), cut=pairs.spec_of(options, "transformer", options.labels is None),
-        metric=chosen, left_out=getattr(corpus, "left_out", {}), **parts,
+        metric=chosen, removed_text=getattr(corpus, "removed_text", {}), **parts,
     )  # fmt: skip
     said = shlex.join(["stairs", "climb", *arguments])
     with write_lock(out):
@@ -144,9 +144,9 @@ def examples(options: Climb, example_kind: str) -> list[Any]:
         if options.group is not None:
             raise BadInput(f"--group {options.group} names a column of labelled examples; give some with --labels")
         return [] if options.corpus else embedded(example_kind)
-    from stairs.text.labelled import read
+    from stairs.text.labelled import read_examples
 
-    return list(read(options.labels, example_kind, columns=options.columns, encoding=options.encoding, group=options.group).examples)
+    return list(read_examples(options.labels, example_kind, columns=options.columns, encoding=options.encoding, group=options.group).examples)
 
 
 def embedded(example_kind: str) -> list[Any]:
@@ -155,7 +155,7 @@ def embedded(example_kind: str) -> list[Any]:
     from stairs.text.embedded.number_names import number_pairs
 
     found: dict[str, Callable[[], list[Any]]] = {
-        "classify": python_prose.packages, "compare": python_prose.describes, "tag": python_prose.parameters,
+        "classify": python_prose.package_examples, "compare": python_prose.description_examples, "tag": python_prose.parameter_examples,
         "translate": lambda: number_pairs(NUMBERS),
     }  # fmt: skip
     if example_kind not in found:

@@ -7,7 +7,7 @@ from tyro.conf import Positional
 
 from stairs.commands.flags import Common, parse, show, texts_from
 from stairs.errors import Unsupported
-from stairs.text.windows import LongText
+from stairs.text.windows import LongTextRule
 
 ABOUT = """Vectors of texts, or with --tokens of each of their tokens, from a run whose step encodes. Texts come as arguments, with --file, or on
 stdin, one per line. Without --json the numbers of a vector stand on a line."""
@@ -20,7 +20,7 @@ class Embed(Common):
     file: str | None = None  # read the texts from here, one per line
     tokens: bool = False  # a vector for each token
     layer: int | None = None  # of this layer, counted from 0 (elmo: 0 is the word alone); -1 is the last; the model's own output if not given
-    long_text: LongText | None = None  # bert: what is read of a text that is too long; its head, or with --tokens all of it, in windows
+    long_text: LongTextRule | None = None  # bert: what is read of a text that is too long; its head, or with --tokens all of it, in windows
     precision: Literal["fp32", "bf16", "int8"] | None = None  # int8, or bf16 where the processor has it, is faster; the vectors are nearly the same
 
 

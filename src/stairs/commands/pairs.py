@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from stairs.commands.flags import spec_from
-from stairs.text.embedded.number_names import COUNTS, number_pairs
+from stairs.text.embedded.number_names import SET_SIZES, number_pairs
 from stairs.text.labelled.split import split
 
 HELD_OUT, MOST_HELD_OUT = 0.05, 1000  # of the pairs, for validation and as many for the test, unless a file of others to judge by is given
@@ -13,15 +13,15 @@ HELD_OUT, MOST_HELD_OUT = 0.05, 1000  # of the pairs, for validation and as many
 
 def by_rule(paths: tuple[str, ...]) -> bool:
     """Whether number names are meant, and not a file that is called so."""
-    return len(paths) == 1 and paths[0] in COUNTS and not Path(paths[0]).exists()
+    return len(paths) == 1 and paths[0] in SET_SIZES and not Path(paths[0]).exists()
 
 
 def read_pairs(paths: tuple[str, ...], columns: str | None = None, encoding: str | None = None) -> list[Any]:
     if by_rule(paths):
         return number_pairs(paths[0])
-    from stairs.text.labelled import read
+    from stairs.text.labelled import read_examples
 
-    return list(read(paths, "translate", columns=columns, encoding=encoding).examples)
+    return list(read_examples(paths, "translate", columns=columns, encoding=encoding).examples)
 
 
 def divided(options: Any) -> tuple[list[Any], list[Any], list[Any]]:
@@ -33,7 +33,7 @@ def divided(options: Any) -> tuple[list[Any], list[Any], list[Any]]:
         return pairs, halves["validation"], halves["test"]
     held = max(min(int(len(pairs) * HELD_OUT), MOST_HELD_OUT), 1)
     sizes = {"train": len(pairs) - 2 * held, "validation": held, "test": held}
-    parts = split(pairs, sizes, options.seed, source=source, cure="give more, or --dev FILE")
+    parts = split(pairs, sizes, options.seed, source=source, advice="give more, or --dev FILE")
     return parts["train"], parts["validation"], parts["test"]
 
 

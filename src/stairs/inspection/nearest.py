@@ -13,8 +13,8 @@ import numpy as np
 
 from stairs.errors import BadInput, preview
 from stairs.inspection.tokens import Data, noted
-from stairs.text.examples import Text
-from stairs.text.labelled import read
+from stairs.text.examples import LabelledText
+from stairs.text.labelled import read_examples
 
 MOST = 10_000  # examples that are compared; of more, as many from all parts of the file
 NAMED = 5  # labels in a sentence
@@ -54,14 +54,14 @@ def written(labels: str) -> Key:
 
 
 @lru_cache(maxsize=4)
-def examples_in(key: Key) -> list[Text]:
+def examples_in(key: Key) -> list[LabelledText]:
     """Each text once for each of its labels."""
-    examples: Any = read(key[0], "classify").examples
+    examples: Any = read_examples(key[0], "classify").examples
     found = {(example.text, example.label): example for example in reversed(examples)}
     return list(found.values())[::-1]
 
 
-def check(task: Any, examples: list[Text], labels: str) -> None:
+def check(task: Any, examples: list[LabelledText], labels: str) -> None:
     own = list(dict.fromkeys(example.label for example in examples))
     if not set(own) & set(task.labels):
         came = f"{labels} has the labels {', '.join(own[:NAMED])}, and this run knows {', '.join(task.labels[:NAMED])}"

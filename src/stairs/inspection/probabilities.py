@@ -42,7 +42,7 @@ def among_all(task: Any, text: str, ids: list[int]) -> Data:
 def following(task: NextToken, text: str, *, top: int = 10) -> Data:
     """The likeliest next tokens."""
     most, ids = room(task), task.tokenizer.encode(text)
-    prompt, _ = task.tokenizer.marked(ids if most is None else ids[-(most - 1) :])
+    prompt, _ = task.tokenizer.with_special_ids(ids if most is None else ids[-(most - 1) :])
     named = (({"token": shown(task, entry.pop("token")), "probability": entry.pop("probability")}, entry) for entry in task.next_tokens(prompt, top))
     return {"text": text, "next": [{**found, **rest} for found, rest in named]}
 

@@ -9,10 +9,10 @@ import torch
 from stairs.errors import BadInput, Unsupported, preview
 from stairs.tasks.parts.rows import InputFormat
 from stairs.text.batch import Batch
-from stairs.text.tokenizers.bulk_encoding import BYTE_LETTERS
+from stairs.text.tokenizers.bulk_encoding import BYTE_CHARACTERS
 
 LONGEST = 64  # tokens that a picture tells apart; of a longer text some stand together
-BYTES = {letter: byte for byte, letter in BYTE_LETTERS.items()}
+BYTES = {letter: byte for byte, letter in BYTE_CHARACTERS.items()}
 Data = dict[str, Any]
 
 
@@ -47,7 +47,7 @@ def read(task: Any, text: str, second: str | None = None) -> Read:
 
 def spelled(tokenizer: Any, number: int) -> str:
     """A token as people read it; of a part of a character, its bytes."""
-    shown = tokenizer.shown(number)
+    shown = tokenizer.display_token(number)
     if "\ufffd" not in shown:
         return shown
     return "".join(f"<{BYTES[letter]:02X}>" if letter in BYTES else letter for letter in tokenizer.token(number))
@@ -92,11 +92,11 @@ def beside(found: Mapping[str, Data]) -> Data:
 def places(tokenizer: Any, text: str, ids: list[int]) -> list[tuple[int | None, int | None]]:
     """Where each token stands in the text; None where nobody knows."""
     try:
-        offsets = tokenizer.encoding(text).offsets
+        offsets = tokenizer.encode_with_offsets(text).offsets
     except Unsupported:
         return [(None, None)] * len(ids)
     origin, at = [], 0  # of each letter of the prepared text, which has more spaces
-    for letter in tokenizer.prepared(text):
+    for letter in tokenizer.preprocess(text):
         origin.append(at)
         at += at < len(text) and text[at] == letter
     origin.append(at)

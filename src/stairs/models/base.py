@@ -13,7 +13,7 @@ from stairs.errors import BadInput, Unsupported
 from stairs.fast.int8 import Int8Linear
 from stairs.fast.packed_linear import PackedLinear, Precision, for_inference
 from stairs.layers.vocabulary import linear_cross_entropy, linear_nll
-from stairs.text.batch import IGNORE, Batch
+from stairs.text.batch import IGNORE_INDEX, Batch
 
 
 class Model(nn.Module):
@@ -78,7 +78,7 @@ class Model(nn.Module):
     def log_likelihood(self, batch: Batch) -> Tensor:
         """Natural-log probability of each target (B, T), 0 where none is asked."""
         assert batch.targets is not None
-        asked = batch.targets != IGNORE
+        asked = batch.targets != IGNORE_INDEX
         scores = self.predict(batch).log_softmax(-1).gather(-1, batch.targets.clamp(min=0)[..., None])[..., 0]
         return scores.masked_fill(~asked, 0.0)
 
@@ -176,7 +176,7 @@ class LanguageModel(Model):
     def loss(self, batch: Batch, hidden: Tensor | None = None) -> Tensor:
         """`hidden`: what `self.hidden` gives for the batch, if it is known."""
         assert batch.targets is not None
-        asked = batch.targets != IGNORE
+        asked = batch.targets != IGNORE_INDEX
         smoothing = self.smoothing if self.training else 0.0
         hidden = self.hidden(batch) if hidden is None else hidden
         return linear_cross_entropy(hidden[asked], self.output_weight, None, batch.targets[asked], smoothing) / asked.sum()
@@ -184,7 +184,7 @@ class LanguageModel(Model):
     @torch.no_grad()
     def log_likelihood(self, batch: Batch) -> Tensor:
         assert batch.targets is not None
-        asked = batch.targets != IGNORE
+        asked = batch.targets != IGNORE_INDEX
         found = linear_nll(self.hidden(batch)[asked], self.output_weight, None, batch.targets[asked])
         return torch.zeros(asked.shape, device=asked.device).masked_scatter(asked, -found)
 

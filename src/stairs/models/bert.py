@@ -38,7 +38,7 @@ from stairs.layers.positions import LearnedPositions
 from stairs.layers.vocabulary import linear_cross_entropy, linear_nll
 from stairs.models.base import Model
 from stairs.models.settings import BERTConfig
-from stairs.text.batch import IGNORE, Batch
+from stairs.text.batch import IGNORE_INDEX, Batch
 
 
 class WordHead(nn.Module):
@@ -111,19 +111,19 @@ class BERT(Model):
 
     def encode_cls(self, batch: Batch) -> Tensor:
         """`encode(batch)[:, :1]`, for tasks that read [CLS] alone: in the last block only that position is computed."""
-        if batch.looks is not None or self.blocks[-1].attention.fused_projection is not None or looked_at(self):
+        if batch.attention_mask is not None or self.blocks[-1].attention.fused_projection is not None or looked_at(self):
             return self.encode(batch)[:, :1]
         x, rows = self.run_blocks(self.blocks[:-1], batch)
         return self.blocks[-1].forward_first(rows.unpack(x), padding(batch.real))
 
     def run_blocks(self, blocks: Any, batch: Batch) -> tuple[Tensor, Any]:
         """What some blocks make of the tokens, and how it is laid out."""
-        if batch.places is None:  # given ones are within the context
+        if batch.position_ids is None:  # given ones are within the context
             self.check_length(batch.ids.shape[1])
-        mask = padding(batch.real) if batch.looks is None else batch.looks & padding(batch.real)
+        mask = padding(batch.real) if batch.attention_mask is None else batch.attention_mask & padding(batch.real)
         rows = choose_layout(self, batch.real, mask)
         segments = torch.zeros_like(batch.ids) if batch.segments is None else batch.segments
-        places = torch.arange(batch.ids.shape[1], device=batch.ids.device).expand_as(batch.ids) if batch.places is None else batch.places
+        places = torch.arange(batch.ids.shape[1], device=batch.ids.device).expand_as(batch.ids) if batch.position_ids is None else batch.position_ids
         x = self.tokens(rows.pack(batch.ids)) + self.segments(rows.pack(segments)) + self.positions(rows.pack(places))
         x = self.dropout(self.norm(x))
         for block in blocks:
@@ -138,14 +138,14 @@ class BERT(Model):
     def loss(self, batch: Batch) -> Tensor:
         """Mean surprise of the words left out, and that of what `labels` says of each pair of sentences added to it."""
         assert batch.targets is not None
-        asked, head, hidden = batch.targets != IGNORE, self.required_word_head, self.encode(batch)
+        asked, head, hidden = batch.targets != IGNORE_INDEX, self.required_word_head, self.encode(batch)
         loss = linear_cross_entropy(head(hidden[asked]), self.tokens.weight, head.bias, batch.targets[asked]) / asked.sum().clamp(min=1)
         return loss if batch.labels is None else loss + cross_entropy(self.next_sentence_logits(hidden).float(), batch.labels)
 
     @torch.no_grad()
     def log_likelihood(self, batch: Batch) -> Tensor:
         assert batch.targets is not None
-        asked, head = batch.targets != IGNORE, self.required_word_head
+        asked, head = batch.targets != IGNORE_INDEX, self.required_word_head
         found = linear_nll(head(self.encode(batch)[asked]), self.tokens.weight, head.bias, batch.targets[asked])
         return torch.zeros(asked.shape, device=asked.device).masked_scatter(asked, -found)
 

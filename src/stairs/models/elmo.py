@@ -35,8 +35,8 @@ from stairs.layers.recurrent import Recurrent, State, reverse_rows
 from stairs.layers.vocabulary import linear_cross_entropy, linear_nll, sampled_softmax_loss
 from stairs.models.base import Model
 from stairs.models.settings import ELMoConfig
-from stairs.text.batch import IGNORE, Batch
-from stairs.text.character_ids import BEGIN, CODES, END, FIRST
+from stairs.text.batch import IGNORE_INDEX, Batch
+from stairs.text.character_ids import CHARACTER_ID_COUNTS, FIRST_SPECIAL, WORD_BEGIN, WORD_END
 
 LARGE = 8192  # words against which the full softmax is slow to train
 
@@ -58,13 +58,14 @@ class ELMo(Model):
         self.learning_rate = 2e-3 * min(1.0, 512 / config.hidden) ** 0.5
         self.outputs = min(config.outputs, config.vocab_size)
         self.character_ids = one_character_ids  # the letters of ids; a task puts its tokenizer's own in this place
-        self.characters = CharacterCNN(CODES[config.character_set], config.character_width, config.filters, config.highways, width)
+        self.characters = CharacterCNN(CHARACTER_ID_COUNTS[config.character_set], config.character_width, config.filters, config.highways, width)
         self.forwards = nn.ModuleList(Recurrent("lstm", width, config.hidden, width) for _ in layers)
         self.backwards = nn.ModuleList(Recurrent("lstm", width, config.hidden, width) for _ in layers)
         self.dropout = Dropout(config.dropout)
         self.layer_taps = nn.ModuleList(nn.Identity() for _ in range(self.depth))  # R passes through here, for who looks
         if config.softmax == "cnn":
-            self.output_characters = CharacterCNN(CODES[config.character_set], config.character_width, config.filters, config.highways, width)
+            self.output_characters = CharacterCNN(CHARACTER_ID_COUNTS[config.character_set], config.character_width, config.filters, config.highways,
+                width)
             self.output_correction = nn.Embedding(self.outputs, config.correction_width)
             self.output_projection = nn.Linear(config.correction_width, width, bias=False)
         else:
@@ -152,7 +153,7 @@ class ELMo(Model):
     def loss(self, batch: Batch) -> Tensor:
         """The mean of both directions. Words at the ends of the rows that nobody asks for are read, and not learnt from."""
         assert batch.targets is not None
-        asked, real, length = batch.targets != IGNORE, batch.real, batch.ids.shape[1]
+        asked, real, length = batch.targets != IGNORE_INDEX, batch.real, batch.ids.shape[1]
         columns = asked.any(0).nonzero()
         first, last = int(columns[0]), int(columns[-1])
         x = self.words(batch)
@@ -186,7 +187,7 @@ class ELMo(Model):
     def log_likelihood(self, batch: Batch, backwards: bool = False) -> Tensor:
         """With `backwards`, of a text whose last word comes first."""
         assert batch.targets is not None
-        asked = batch.targets != IGNORE
+        asked = batch.targets != IGNORE_INDEX
         hidden = self.run_lstms(self.backwards if backwards else self.forwards, self.words(batch))[0][-1][asked]
         found = linear_nll(hidden, self.output_weight, self.output_bias, self.output_targets(batch.targets[asked]))
         return torch.zeros(asked.shape, device=asked.device).masked_scatter(asked, -found.float())
@@ -209,5 +210,5 @@ class ELMo(Model):
 
 def one_character_ids(ids: Tensor) -> Tensor:
     """Without a tokenizer an id is a word of one letter."""
-    marks = torch.full_like(ids, BEGIN), torch.full_like(ids, END)
-    return torch.stack([marks[0], FIRST + ids % (CODES["bytes"] - FIRST), marks[1]], 1)
+    marks = torch.full_like(ids, WORD_BEGIN), torch.full_like(ids, WORD_END)
+    return torch.stack([marks[0], FIRST_SPECIAL + ids % (CHARACTER_ID_COUNTS["bytes"] - FIRST_SPECIAL), marks[1]], 1)

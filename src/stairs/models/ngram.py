@@ -22,7 +22,7 @@ from stairs.kernels import trie
 from stairs.models.base import Model, as_array
 from stairs.models.kneser_ney import Trie, estimate
 from stairs.models.settings import NGramConfig
-from stairs.text.batch import IGNORE, Batch
+from stairs.text.batch import IGNORE_INDEX, Batch
 
 LOG10 = math.log(10)
 ARRAYS = {
@@ -84,7 +84,7 @@ class NGram(Model):
 
     def loss(self, batch: Batch) -> Tensor:
         assert batch.targets is not None
-        return -self.log_likelihood(batch).sum() / (batch.targets != IGNORE).sum()
+        return -self.log_likelihood(batch).sum() / (batch.targets != IGNORE_INDEX).sum()
 
     def target_scores(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """The log-likelihood of each target, and the order of the n-gram that supplied it."""
@@ -92,8 +92,8 @@ class NGram(Model):
         ids, targets = as_array(batch.ids), as_array(batch.targets)
         scores = np.zeros(ids.shape, np.float64)
         nodes = np.zeros(ids.shape, np.int32)
-        trie.score(*self.trie, ids, targets, IGNORE, scores, nodes)
-        orders = np.where(targets == IGNORE, 0, self.order_of(nodes))
+        trie.score(*self.trie, ids, targets, IGNORE_INDEX, scores, nodes)
+        orders = np.where(targets == IGNORE_INDEX, 0, self.order_of(nodes))
         return torch.from_numpy(scores * LOG10), torch.from_numpy(orders)
 
     def order_of(self, nodes: np.ndarray) -> np.ndarray:

@@ -20,7 +20,7 @@ from stairs.layers.initial import initialize
 from stairs.layers.vocabulary import linear_cross_entropy, linear_nll, sampled_softmax_loss
 from stairs.models.base import Model
 from stairs.models.settings import NNLMConfig
-from stairs.text.batch import IGNORE, Batch
+from stairs.text.batch import IGNORE_INDEX, Batch
 
 LARGE = 32_768  # a vocabulary against which the full softmax is slow to train
 
@@ -58,7 +58,7 @@ class NNLM(Model):
 
     def loss(self, batch: Batch) -> Tensor:
         assert batch.targets is not None
-        asked = batch.targets != IGNORE
+        asked = batch.targets != IGNORE_INDEX
         features, targets = self.features(self.contexts(batch)[asked]), batch.targets[asked]
         if self.training and self.samples_words:
             total = sampled_softmax_loss(features, self.rows, self.output.bias, targets, self.config.samples)
@@ -73,7 +73,7 @@ class NNLM(Model):
     @torch.no_grad()
     def log_likelihood(self, batch: Batch) -> Tensor:
         assert batch.targets is not None
-        asked = batch.targets != IGNORE
+        asked = batch.targets != IGNORE_INDEX
         found = linear_nll(self.features(self.contexts(batch)[asked]), self.output.weight, self.output.bias, batch.targets[asked])
         return torch.zeros(asked.shape, device=asked.device).masked_scatter(asked, -found)
 

@@ -48,7 +48,7 @@ from stairs.layers.word_contexts import (
 from stairs.models.base import Model, as_array
 from stairs.models.settings import Word2VecConfig
 from stairs.text.batch import Batch
-from stairs.text.subwords import grams_of
+from stairs.text.subwords import subword_buckets
 
 SLICES = 100  # of held-out text
 
@@ -93,7 +93,7 @@ class Word2Vec(Model):
         """Find the n-grams of the vocabulary: the parts of a word are its own row and theirs, which are counted on from the rows of `vectors`."""
         if self.config.subword_lengths is not None:
             size = self.config.vocab_size
-            first, grams = grams_of(["", "", "", "", "", *words[SPECIAL:]], self.config.subword_lengths, self.config.buckets)
+            first, grams = subword_buckets(["", "", "", "", "", *words[SPECIAL:]], self.config.subword_lengths, self.config.buckets)
             self.subword_ids = torch.from_numpy(np.insert(grams + np.int32(size), first[:-1], np.arange(size, dtype=np.int32)))
             self.subword_starts = torch.from_numpy(first + np.arange(size + 1))
 
@@ -122,7 +122,7 @@ class Word2Vec(Model):
         """The mean of its n-grams."""
         if self.config.subword_lengths is None:
             return None
-        _, grams = grams_of([word], self.config.subword_lengths, self.config.buckets)
+        _, grams = subword_buckets([word], self.config.subword_lengths, self.config.buckets)
         return as_array(self.grams[grams].mean(0)) if len(grams) else None
 
     def comparison_rows(self, words: Tensor, negatives: Tensor) -> tuple[Tensor, Tensor, Tensor]:

@@ -20,7 +20,7 @@ from stairs.tasks.baselines import TfidfClassifier
 from stairs.tasks.bootstrap import PairedBootstrap
 from stairs.tasks.metrics import normalize_answer, rank_correlation
 from stairs.tasks.outcomes import all_metrics, groups_of, outcomes, statistic
-from stairs.text.examples import Pair, Span, Tagged, Text
+from stairs.text.examples import LabelledText, Question, TaggedSentence, TextPair
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 
 TFIDF_EXAMPLES = 20_000  # examples that tfidf learns from, spread over all
@@ -65,16 +65,16 @@ def baseline_warnings(report: dict[str, Any], part: str) -> list[str]:
 def train_baselines(train: Sequence[Any], source: Any) -> dict[str, Baseline]:
     """Those that the examples allow, learnt. `source` is the untuned run."""
     match train[0]:
-        case Text():
+        case LabelledText():
             tfidf = {} if isinstance(source, TfidfClassifier) else {"tfidf": tfidf_baseline(train)}
             return {"majority": majority_baseline(train), **tfidf}
-        case Pair(score=None):
+        case TextPair(score=None):
             return {"majority": majority_baseline(train)}
-        case Pair():
+        case TextPair():
             return {"untuned cosine": lambda examples: cosines(source, examples).tolist()}
-        case Tagged():
+        case TaggedSentence():
             return {"most frequent tag of each word": frequent_tag_baseline(train)}
-        case Span():
+        case Question():
             return {"sentence most like the question": lambda examples: [nearest_sentence(example) for example in examples]}
     return {}
 
@@ -84,13 +84,13 @@ def majority_baseline(train: Sequence[Any]) -> Baseline:
     return lambda examples: [label] * len(examples)
 
 
-def tfidf_baseline(train: Sequence[Text]) -> Baseline:
+def tfidf_baseline(train: Sequence[LabelledText]) -> Baseline:
     part = train[:: -(-len(train) // TFIDF_EXAMPLES)]
     words = Tokenizer.train(TokenizerSpec(kind="words"), lambda: ([example.text] for example in part))
     return TfidfClassifier.train(part, words).predict
 
 
-def cosines(source: Any, examples: Sequence[Pair]) -> np.ndarray:
+def cosines(source: Any, examples: Sequence[TextPair]) -> np.ndarray:
     """Of the vectors that a run gives."""
     texts = list(dict.fromkeys(text for pair in examples for text in (pair.first, pair.second)))
     vectors = source.vectors(texts).astype(np.float64)
@@ -98,12 +98,12 @@ def cosines(source: Any, examples: Sequence[Pair]) -> np.ndarray:
     return np.array([units[pair.first] @ units[pair.second] for pair in examples])
 
 
-def cosine_correlation(source: Any, examples: Sequence[Pair]) -> dict[str, float]:
+def cosine_correlation(source: Any, examples: Sequence[TextPair]) -> dict[str, float]:
     """Spearman's correlation of scores with cosines."""
     return rank_correlation(np.array([pair.score for pair in examples], np.float64), cosines(source, examples))
 
 
-def frequent_tag_baseline(train: Sequence[Tagged]) -> Baseline:
+def frequent_tag_baseline(train: Sequence[TaggedSentence]) -> Baseline:
     seen: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for example in train:
         for word, tag in zip(example.words, example.tags, strict=True):
@@ -113,7 +113,7 @@ def frequent_tag_baseline(train: Sequence[Tagged]) -> Baseline:
     return lambda examples: [[best.get(word, usual) for word in example.words] for example in examples]
 
 
-def nearest_sentence(example: Span) -> str:
+def nearest_sentence(example: Question) -> str:
     asked = set(normalize_answer(example.question))
     sentences = SENTENCE.findall(example.passage) or [example.passage]
     return max(sentences, key=lambda sentence: len(asked & set(normalize_answer(sentence)))).strip()

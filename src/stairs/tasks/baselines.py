@@ -22,7 +22,7 @@ from stairs.tasks.classification_report import classification_report
 from stairs.tasks.metrics import label_metrics
 from stairs.tasks.task import CONFIG, WEIGHTS, Task, config_from, load_weights
 from stairs.text.batch import next_token_batch
-from stairs.text.examples import Text
+from stairs.text.examples import LabelledText
 from stairs.text.tokenizers.tokenizer import Tokenizer
 
 TEXTS_AT_ONCE = 256
@@ -43,7 +43,7 @@ class Classifier(Task):
         blocks = [self.probabilities(texts[i : i + TEXTS_AT_ONCE]) for i in range(0, len(texts), TEXTS_AT_ONCE)]
         return [self.labels[i] for block in blocks for i in block.argmax(1)]
 
-    def predict(self, examples: Sequence[Text]) -> list[str]:
+    def predict(self, examples: Sequence[LabelledText]) -> list[str]:
         return self.predict_labels([example.text for example in examples])
 
     def answer(self, text: str, **options: Any) -> dict[str, Any]:
@@ -54,7 +54,7 @@ class Classifier(Task):
             "probabilities": {self.labels[i]: float(probabilities[i]) for i in np.argsort(-probabilities, kind="stable")},
         }
 
-    def evaluate(self, examples: Sequence[Text]) -> dict[str, Any]:
+    def evaluate(self, examples: Sequence[LabelledText]) -> dict[str, Any]:
         strangers = sorted({example.label for example in examples} - set(self.labels))
         if strangers:
             where = next(example.where for example in examples if example.label in strangers)
@@ -63,25 +63,25 @@ class Classifier(Task):
             )
         return label_metrics([example.label for example in examples], self.predict_labels([example.text for example in examples]))
 
-    def detailed_metrics(self, examples: Sequence[Text]) -> dict[str, Any]:
+    def detailed_metrics(self, examples: Sequence[LabelledText]) -> dict[str, Any]:
         probabilities = self.probabilities([example.text for example in examples])
         return self.evaluate(examples) | classification_report([example.label for example in examples], probabilities, self.labels)
 
-    def metrics_and_predictions(self, examples: Sequence[Text]) -> tuple[dict[str, Any], list[str]]:
+    def metrics_and_predictions(self, examples: Sequence[LabelledText]) -> tuple[dict[str, Any], list[str]]:
         return self.detailed_metrics(examples), self.predict(examples)
 
     def describe(self) -> dict[str, Any]:
         return {"task": self.name, "model": self.model_name, "labels": self.labels}
 
 
-def labels_of(examples: Sequence[Text]) -> list[str]:
+def labels_of(examples: Sequence[LabelledText]) -> list[str]:
     labels = sorted({example.label for example in examples})
     if len(labels) < 2:
         raise BadInput(f"{examples[0].where}: all {len(examples)} texts have the label {labels[0]!r}; a classifier needs at least two")
     return labels
 
 
-def logistic_regression(features: Any, examples: Sequence[Text], strictness: float) -> tuple[np.ndarray, np.ndarray]:
+def logistic_regression(features: Any, examples: Sequence[LabelledText], strictness: float) -> tuple[np.ndarray, np.ndarray]:
     """Weights (labels, features) and biases whose softmax says the label; `strictness` keeps the weights small."""
     from sklearn.linear_model import LogisticRegression
 
@@ -102,13 +102,13 @@ class NGramClassifier(Classifier):
         self.models, self.tokenizer, self.labels, self.priors = models, tokenizer, labels, priors
 
     @classmethod
-    def train(cls, examples: Sequence[Text], tokenizer: Tokenizer, order: int = 3) -> Self:
+    def train(cls, examples: Sequence[LabelledText], tokenizer: Tokenizer, order: int = 3) -> Self:
         labels = labels_of(examples)
         encoded = tokenizer.encode_batch([example.text for example in examples])
         models, priors = [], []
         for label in labels:
             rows = [ids for ids, example in zip(encoded, examples, strict=True) if example.label == label]
-            model = NGram(NGramConfig(**tokenizer.roles, order=order))
+            model = NGram(NGramConfig(**tokenizer.vocabulary_settings, order=order))
             # The same words are possible under every label, or a word seen under one only would decide by itself.
             model.count(np.array([i for row in rows if row for i in (*row, tokenizer.end)], np.uint32), closed=True)
             models.append(model)
@@ -158,7 +158,7 @@ class TfidfClassifier(Classifier):
         self.vectorizer.idf_ = idf.astype(np.float64)
 
     @classmethod
-    def train(cls, examples: Sequence[Text], tokenizer: Tokenizer) -> Self:
+    def train(cls, examples: Sequence[LabelledText], tokenizer: Tokenizer) -> Self:
         labels = labels_of(examples)
         features = vectorizer(tokenizer)
         x = features.fit_transform([example.text for example in examples])

@@ -13,18 +13,18 @@ import numpy as np
 from stairs.tasks.next_token import NextToken
 from stairs.tasks.parts.stream import StreamExamples, bits_of_rows, language_model_metrics
 from stairs.text.shards.shards import Shards
-from stairs.text.tokenizers.open_vocabulary import OpenWords
+from stairs.text.tokenizers.open_vocabulary import OpenVocabulary
 
 
 class BidirectionalLM(NextToken):
     """Continues a text from the left, is judged from both ends, and gives every token vectors that know both sides."""
 
     name = "bidirectional-lm"
-    tokenizer: OpenWords
+    tokenizer: OpenVocabulary
 
     def examples(self, shards: Shards, split: str = "train") -> StreamExamples:
         config = self.model.config
-        self.tokenizer.tell_of_long(self.tokenizer.vocabulary)
+        self.tokenizer.warn_of_long_words(self.tokenizer.vocabulary)
         return StreamExamples(shards, split, config.context, config.carry)
 
     def evaluate_ids(self, ids: np.ndarray, limit: int | None = None, **known: Any) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from stairs.tasks.parts.fine_tuning import LinearHead
 from stairs.tasks.parts.rows import EncodedInput
 from stairs.tasks.parts.supervised import Supervised
 from stairs.text.batch import Batch
-from stairs.text.examples import Text
+from stairs.text.examples import LabelledText
 
 
 class Classify(Supervised):
@@ -50,7 +50,7 @@ class Classify(Supervised):
     def new_head(self) -> nn.Module:
         return LinearHead(self.width, len(self.labels), self.transfer)
 
-    def rows(self, examples: Sequence[Text]) -> list[EncodedInput]:
+    def rows(self, examples: Sequence[LabelledText]) -> list[EncodedInput]:
         form = self.input_format
         texts = self.encode_texts([example.text for example in examples], [example.where for example in examples])
         found = [form.encode_one(ids, number) for number, ids in enumerate(texts)]
@@ -75,7 +75,7 @@ class Classify(Supervised):
     def pool(self, hidden: Tensor, batch: Batch) -> Tensor:
         if self.pooling == "cls" and (self.feature_extractor.reads_words or self.feature_extractor.mixes):
             return hidden[:, 0]  # the pooler knows the last layer only
-        return pool_tokens(hidden, batch, self.model, self.pooling, self.tokenizer.special)
+        return pool_tokens(hidden, batch, self.model, self.pooling, self.tokenizer.special_ids)
 
     def targets(self, rows: Sequence[EncodedInput], length: int) -> dict[str, Tensor]:
         return {"labels": torch.tensor([row.target for row in rows])}
@@ -106,12 +106,12 @@ class Classify(Supervised):
 
     def text_features(self, texts: Sequence[str]) -> np.ndarray:
         """What the linear layer sees of each text, (N, D)."""
-        rows = self.rows([Text(text, "") for text in texts])
+        rows = self.rows([LabelledText(text, "") for text in texts])
         return np.stack(self.run_rows(rows, lambda batch: self.head.standardize(self.features(batch))))  # type: ignore[operator]
 
     def probabilities(self, texts: Sequence[str]) -> np.ndarray:
         """P(label | text), (N, labels)."""
-        return softmax(np.stack(self.logits(self.rows([Text(text, "") for text in texts]))))
+        return softmax(np.stack(self.logits(self.rows([LabelledText(text, "") for text in texts]))))
 
     def answer(self, text: str, *arguments: Any, **options: Any) -> dict[str, Any]:
         return {"text": text, **self.label_answer(self.probabilities([text])[0])}

@@ -20,7 +20,7 @@ from stairs.tasks.metrics import correlation_metrics
 from stairs.tasks.parts.fine_tuning import LinearHead
 from stairs.tasks.parts.rows import EncodedInput
 from stairs.text.batch import Batch
-from stairs.text.examples import Pair
+from stairs.text.examples import TextPair
 
 
 class Compare(Classify):
@@ -101,7 +101,7 @@ class Compare(Classify):
         first, tab, after = text.partition("\t")
         if second is None and not tab:
             raise BadInput("only one text came and two are compared; give the other with --second, or after a tab")
-        pair = Pair(first, second if second is not None else after)
+        pair = TextPair(first, second if second is not None else after)
         said = self.logits(self.rows([pair]))[0]
         found: dict[str, Any] = {"first": pair.first, "second": pair.second}
         if self.labels:

@@ -21,9 +21,9 @@ from stairs.fast.packed_linear import Precision, for_inference
 from stairs.models.base import Model
 from stairs.progress import say, track
 from stairs.tasks.task import Task
-from stairs.text.batch import Batch, by_length, padded
+from stairs.text.batch import Batch, batches_by_length, pad_rows
 from stairs.text.tokenizers.tokenizer import Tokenizer
-from stairs.text.windows import LongText, kept
+from stairs.text.windows import LongTextRule, kept_positions
 
 SentencePooling = Literal["mean", "cls"]
 TOKENS_AT_ONCE = 2048  # positions in a batch; more leave the caches
@@ -34,7 +34,7 @@ class Encode(Task):
 
     name = "encode"
     precision: Precision = "fp32"
-    long_text: LongText = "head"  # what is read of a text that is longer than the model's context
+    long_text: LongTextRule = "head"  # what is read of a text that is longer than the model's context
 
     def __init__(
         self, model: Model, tokenizer: Tokenizer, *, pooling: SentencePooling = "mean", normalize: bool = False, longest: int | None = None
@@ -58,13 +58,13 @@ class Encode(Task):
         encode = encode or self.inference_model.encode
 
         def put(numbers: list[int]) -> int:
-            ids, real = padded([rows[number] for number in numbers], self.tokenizer.pad)
+            ids, real = pad_rows([rows[number] for number in numbers], self.tokenizer.pad)
             with torch.inference_mode():
                 found[numbers] = self.pooled(encode(Batch(ids, real)).float(), real).numpy()
             return len(numbers)
 
         with track("encoding", total=len(rows), unit="texts") as advance:
-            for done in run_in_threads(put, list(by_length([len(row) for row in rows], TOKENS_AT_ONCE))):
+            for done in run_in_threads(put, list(batches_by_length([len(row) for row in rows], TOKENS_AT_ONCE))):
                 advance(done)
         return found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-12) if self.normalize else found
 
@@ -77,16 +77,16 @@ class Encode(Task):
 
     def token_vectors(self, texts: list[str], encode: Callable[[Batch], Tensor] | None = None) -> Iterator[tuple[list[str], np.ndarray]]:
         for row in self.rows(texts):
-            ids, real = padded([row], self.tokenizer.pad)
+            ids, real = pad_rows([row], self.tokenizer.pad)
             with torch.no_grad():
                 found = (encode or self.model.encode)(Batch(ids, real))
-            text = slice(int(self.tokenizer.begins_text), -1 if self.model.adds_end_token else None)  # without the marks
+            text = slice(int(self.tokenizer.adds_begin), -1 if self.model.adds_end_token else None)  # without the marks
             yield [self.tokenizer.token(number) for number in row[text]], found[0, text].float().numpy()
 
     def rows(self, texts: list[str]) -> list[list[int]]:
         """The ids of each text and its marks, [CLS] and [SEP] for a BERT."""
         found, cut = self.tokenizer.encode_batch(texts), 0
-        room = self.longest - self.tokenizer.begins_text - self.model.adds_end_token
+        room = self.longest - self.tokenizer.adds_begin - self.model.adds_end_token
         for text, ids in zip(texts, found, strict=True):
             if not ids:
                 raise BadInput(f"there are no tokens in {preview(text)}; give a text with words")
@@ -95,8 +95,8 @@ class Encode(Task):
             raise Unsupported("a vector for a text is made from one reading of it; choose --long-text head, tail or head+tail")
         if cut:
             say(f"{cut} of {len(texts)} texts are longer than {room} tokens; the {self.long_text} of each was read")
-        read = [ids if len(ids) <= room else [ids[place] for place in kept(len(ids), room, self.long_text)] for ids in found]
-        return [self.tokenizer.marked(ids, self.model.adds_end_token)[0] for ids in read]
+        read = [ids if len(ids) <= room else [ids[place] for place in kept_positions(len(ids), room, self.long_text)] for ids in found]
+        return [self.tokenizer.with_special_ids(ids, self.model.adds_end_token)[0] for ids in read]
 
     @functools.cached_property
     def inference_model(self) -> Model:

@@ -24,7 +24,7 @@ from stairs.tasks.parts.fine_tuning import LinearHead
 from stairs.tasks.parts.rows import EncodedInput
 from stairs.tasks.parts.supervised import Supervised
 from stairs.text.batch import Batch
-from stairs.text.examples import Span
+from stairs.text.examples import Question
 
 MAX_ANSWER_TOKENS = 30  # tokens of an answer
 CANDIDATES = 20  # candidates for the first and the last token
@@ -47,21 +47,21 @@ class FindSpan(Supervised):
     def new_head(self) -> nn.Module:
         return LinearHead(self.width if self.model.takes_pairs else 2 * self.width + 2, 2, self.transfer)
 
-    def rows(self, examples: Sequence[Span]) -> list[EncodedInput]:
+    def rows(self, examples: Sequence[Question]) -> list[EncodedInput]:
         found = []
         for number, example in enumerate(examples):
             question = self.tokenizer.encode(example.question)
-            passage = self.tokenizer.encoding(example.passage)
+            passage = self.tokenizer.encode_with_offsets(example.passage)
             if not question or not passage.ids:
                 empty = preview(example.passage if question else example.question)
                 raise BadInput(f"{example.where}: there are no tokens in {empty}; give words")
-            if self.tokenizer.prepared(example.passage) != example.passage:
+            if self.tokenizer.preprocess(example.passage) != example.passage:
                 lost = f"{self.model_name} cuts Chinese into words by adding spaces, so places in a passage are lost"
                 raise BadInput(f"{lost}; train it with --chinese characters")
             found += self.window_rows(number, example, question, passage.ids, passage.offsets)
         return found
 
-    def window_rows(self, number: int, example: Span, question: list[int], ids: list[int], offsets: list[tuple[int, int]]) -> list[EncodedInput]:
+    def window_rows(self, number: int, example: Question, question: list[int], ids: list[int], offsets: list[tuple[int, int]]) -> list[EncodedInput]:
         room = self.max_tokens or len(question) + len(ids) + 3
         question = question[: max(int((room - 3) * QUESTION_SHARE), 1)] if len(question) + len(ids) + 3 > room else question
         size = room - 3 - len(question)
@@ -81,7 +81,7 @@ class FindSpan(Supervised):
         if self.model.takes_pairs:
             return hidden
         assert batch.segments is not None
-        asked = (batch.segments == 0) & batch.real & ~torch.isin(batch.ids, torch.tensor(sorted(self.tokenizer.special)))
+        asked = (batch.segments == 0) & batch.real & ~torch.isin(batch.ids, torch.tensor(sorted(self.tokenizer.special_ids)))
         mean = (hidden * asked[..., None]).sum(1, keepdim=True) / asked.sum(1)[:, None, None].clamp(min=1)
         there = ((batch.ids[:, :, None] == batch.ids[:, None, :]) & asked[:, None, :]).any(-1) & (batch.segments == 1)
         near = cosine_similarity(hidden, mean.expand_as(hidden), dim=-1)
@@ -97,7 +97,7 @@ class FindSpan(Supervised):
         both = [cross_entropy(scores[..., side], batch.targets[:, side], reduction="sum") for side in (0, 1)]
         return (both[0] + both[1]) / 2, len(batch.targets)
 
-    def best_answers(self, examples: Sequence[Span], rows: list[EncodedInput], said: list[np.ndarray]) -> list[dict[str, Any]]:
+    def best_answers(self, examples: Sequence[Question], rows: list[EncodedInput], said: list[np.ndarray]) -> list[dict[str, Any]]:
         """The best answer to each question: its text, its place, and by how much it is likelier than no answer."""
         best: list[dict[str, Any]] = [{"answer": "", "start": 0, "end": 0, "score": -np.inf, "nothing": np.inf} for _ in examples]
         for row, own in zip(rows, said, strict=True):
@@ -127,12 +127,12 @@ class FindSpan(Supervised):
         passage = second if second is not None else after
         if not passage:
             raise BadInput("a question came without a passage; give the passage with --second, or after a tab")
-        example = Span(question, passage, ())
+        example = Question(question, passage, ())
         rows = self.rows([example])
         return {"question": question, **self.best_answers([example], rows, self.logits(rows))[0]}
 
 
-def target_span(example: Span, offsets: list[tuple[int, int]], first: int) -> tuple[int, int]:
+def target_span(example: Question, offsets: list[tuple[int, int]], first: int) -> tuple[int, int]:
     """The places in the row of the first and last token of the answer; twice that of [CLS] if it is not in this window."""
     if not example.answers:
         return 0, 0

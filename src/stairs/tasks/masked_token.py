@@ -23,11 +23,11 @@ from stairs.tasks.parts.decoding import derive_seed
 from stairs.tasks.parts.sentence_pairs import NEXT, SentencePairs, pairs_of_split
 from stairs.tasks.parts.stream import encode_documents, token_counts
 from stairs.tasks.task import Task
-from stairs.text.batch import IGNORE, Batch
-from stairs.text.shards.shards import Shards, closes
+from stairs.text.batch import IGNORE_INDEX, Batch
+from stairs.text.shards.shards import Shards, is_sentence_end
 from stairs.text.tokenizers.tokenizer import Tokenizer
 from stairs.text.tokenizers.whole_words import WholeWords
-from stairs.text.windows import LongText, kept, owned, windows
+from stairs.text.windows import LongTextRule, kept_positions, owned_spans, window_spans
 
 POSITIONS = 8192  # positions judged at once
 EVALUATION_SEED = 0  # of the words left out of held-out text: always the same, so that two runs can be compared
@@ -41,7 +41,7 @@ class MaskedToken(Task):
 
     name = "masked-token"
     monitor = "loss"
-    long_text: LongText = "window"  # what is read of a text that is longer than the model's context
+    long_text: LongTextRule = "window"  # what is read of a text that is longer than the model's context
 
     def __init__(self, model: Model, tokenizer: Tokenizer, pieces: list[float] | None = None) -> None:
         super().__init__(model, tokenizer)
@@ -66,7 +66,7 @@ class MaskedToken(Task):
     def training_loss(self, batch: Batch) -> tuple[Tensor, int]:
         """Nats of all words left out together, with those of the pairs' labels in proportion, and how many words there are."""
         assert batch.targets is not None
-        count = int((batch.targets != IGNORE).sum())
+        count = int((batch.targets != IGNORE_INDEX).sum())
         return self.model.loss(batch) * count, count
 
     def evaluate_split(self, shards: Shards, split: str = "validation", limit: int | None = None) -> dict[str, Any]:
@@ -103,7 +103,7 @@ class MaskedToken(Task):
             batch = examples.batch(group, 0, EVALUATION_SEED, evaluating=True).to(device)
             found, guesses, verdicts = self.predict_masked(batch)
             assert batch.targets is not None
-            wanted = batch.targets != IGNORE
+            wanted = batch.targets != IGNORE_INDEX
             nats.append(found.sum(1).double().cpu().numpy())
             right.append(((guesses == batch.targets) & wanted).sum(1).cpu().numpy())
             asked.append(wanted.sum(1).cpu().numpy())
@@ -128,8 +128,8 @@ class MaskedToken(Task):
         """-ln p of each word left out and the likeliest word in its place, (B, T), and a verdict on each pair, (B,)."""
         assert batch.targets is not None
         model: Any = self.model
-        hidden, wanted = model.encode(batch), batch.targets != IGNORE
-        nats, guesses = hidden.new_zeros(wanted.shape, dtype=torch.float32), torch.full_like(batch.targets, IGNORE)
+        hidden, wanted = model.encode(batch), batch.targets != IGNORE_INDEX
+        nats, guesses = hidden.new_zeros(wanted.shape, dtype=torch.float32), torch.full_like(batch.targets, IGNORE_INDEX)
         targets, places = batch.targets[wanted], wanted.nonzero()
         for rows, part in logit_chunks(model.required_word_head(hidden[wanted]), len(model.tokens.weight)):
             logits = linear(part, model.tokens.weight, model.word_head.bias).float()
@@ -143,12 +143,12 @@ class MaskedToken(Task):
         if self.last_batch is None:
             return ""
         ids, targets, guesses = self.last_batch
-        rows, places = np.nonzero(targets != IGNORE)
+        rows, places = np.nonzero(targets != IGNORE_INDEX)
         if not len(rows):
             return ""
         at = derive_seed(seed, "sample") % len(rows)
         row, place = int(rows[at]), int(places[at])
-        truth = np.where(targets[row] == IGNORE, ids[row], targets[row])
+        truth = np.where(targets[row] == IGNORE_INDEX, ids[row], targets[row])
         before, after = truth[max(place - SHOWN, 0) : place], truth[place + 1 : place + 1 + SHOWN]
         word = self.tokenizer.decode([int(guesses[row, place])]) or self.tokenizer.token(int(guesses[row, place]))
         return f"{self.tokenizer.decode(before.tolist())} [{word}?] {self.tokenizer.decode(after.tolist())}"
@@ -191,7 +191,7 @@ class MaskedToken(Task):
         found: list[float] = []
         for places in torch.arange(1, len(ids) + 1).split(max(POSITIONS // len(row), 1)):
             batch = row.repeat(len(places), 1)
-            targets = torch.full_like(batch, IGNORE)
+            targets = torch.full_like(batch, IGNORE_INDEX)
             index = torch.arange(len(places))
             targets[index, places] = batch[index, places]
             batch[index, places] = self.tokenizer.mask
@@ -216,8 +216,8 @@ class MaskedToken(Task):
             ids = np.array(self.ids_of(text))
             if len(ids) > room and self.long_text != "window":
                 cut += 1
-                ids = ids[kept(len(ids), room, self.long_text)]
-            pieces = zip(windows(len(ids), room), owned(len(ids), room), strict=True)
+                ids = ids[kept_positions(len(ids), room, self.long_text)]
+            pieces = zip(window_spans(len(ids), room), owned_spans(len(ids), room), strict=True)
             found = [self.row_of(ids[start:stop], encode)[a - start : b - start] for (start, stop), (a, b) in pieces]
             yield [self.tokenizer.token(int(i)) for i in ids], np.concatenate(found)
         if cut:
@@ -263,8 +263,8 @@ class MaskedToken(Task):
 def piece_count_shares(ids: np.ndarray, whole: WholeWords) -> list[float]:
     """The share of words that are cut into one token, two, three, of the words that are."""
     counts = np.zeros(MAX_PIECES)
-    for sentence in np.split(np.asarray(ids), np.flatnonzero(closes(ids))):
-        inside = sentence[~closes(sentence)].astype(np.int64)
-        sizes = np.diff(np.flatnonzero(np.append(whole.starts(inside), True)))
+    for sentence in np.split(np.asarray(ids), np.flatnonzero(is_sentence_end(ids))):
+        inside = sentence[~is_sentence_end(sentence)].astype(np.int64)
+        sizes = np.diff(np.flatnonzero(np.append(whole.word_starts(inside), True)))
         counts += np.bincount(sizes[sizes <= MAX_PIECES], minlength=MAX_PIECES + 1)[1:]
     return [round(float(count), 4) for count in counts / max(counts.sum(), 1)]

@@ -11,7 +11,7 @@ from stairs.tasks.parts.decoding import generate, prefill
 from stairs.tasks.parts.generative import Generative
 from stairs.tasks.parts.stream import StreamExamples, bits_of_rows, encode_documents, language_model_metrics, row_length, token_counts
 from stairs.text.batch import Batch, next_token_batch
-from stairs.text.shards.shards import Shards, closes
+from stairs.text.shards.shards import Shards, is_sentence_end
 
 TOKENS_PER_BATCH = 1 << 18  # positions judged at once
 
@@ -27,9 +27,9 @@ class NextToken(Generative):
     ) -> dict[str, Any]:
         """The likeliest next tokens, each with the order that supplied it where the step has orders, and a continuation."""
         tokenizer = self.tokenizer
-        prompt, _ = tokenizer.marked(tokenizer.encode(text))
+        prompt, _ = tokenizer.with_special_ids(tokenizer.encode(text))
         said = generate(
-            self.inference_model, prompt, length=length, stop=tokenizer.end, suppressed_ids=tokenizer.unsaid,
+            self.inference_model, prompt, length=length, stop=tokenizer.end, suppressed_ids=tokenizer.suppressed_ids,
             temperature=temperature, top_k=top_k, top_p=top_p, seed=seed,
         )  # fmt: skip
         whole = tokenizer.decode([*prompt, *said])
@@ -68,7 +68,8 @@ class NextToken(Generative):
         """Something it says of its own accord."""
         tokenizer = self.tokenizer
         with torch.no_grad():
-            said = generate(self.model, [tokenizer.begin], length=20, stop=tokenizer.end, suppressed_ids=tokenizer.unsaid, temperature=0.8, seed=seed)
+            said = generate(self.model, [tokenizer.begin], length=20, stop=tokenizer.end, suppressed_ids=tokenizer.suppressed_ids, temperature=0.8,
+                seed=seed)
         return tokenizer.decode(said)
 
     def batch(self, rows: list) -> Batch:
@@ -105,7 +106,7 @@ class NextToken(Generative):
 def sentences_in(ids: np.ndarray) -> Iterator[np.ndarray]:
     """The sentences of a stream, without what closes each."""
     start = 0
-    for stop in np.flatnonzero(closes(ids)).tolist():
+    for stop in np.flatnonzero(is_sentence_end(ids)).tolist():
         yield ids[start:stop]
         start = stop + 1
 

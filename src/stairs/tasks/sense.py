@@ -18,8 +18,8 @@ from stairs.tasks.metrics import ratio
 from stairs.tasks.parts.indexed import Indexed
 from stairs.tasks.parts.layer_mix import select_layers
 from stairs.tasks.task import Task
-from stairs.text.batch import Batch, by_length, padded
-from stairs.text.examples import Sensed
+from stairs.text.batch import Batch, batches_by_length, pad_rows
+from stairs.text.examples import SenseSentence
 
 POSITIONS = 4096  # read at once
 PIECES = 2  # of a word, about
@@ -44,14 +44,14 @@ class Sense(Indexed):
         self.chosen = select_layers(layers, encoder.model)
 
     @classmethod
-    def train(cls, examples: Sequence[Sensed], encoder: Task, layers: str | None = None) -> Self:
+    def train(cls, examples: Sequence[SenseSentence], encoder: Task, layers: str | None = None) -> Self:
         """By the vectors of some `layers`, summed."""
         task = cls(encoder, [], {}, [], np.zeros((0, 0), np.float32), layers)
         numbers: dict[str, int] = {}
         sums: list[np.ndarray] = []
         counts: Counter[int] = Counter()
         for example, vectors in zip(examples, task.word_vectors(examples), strict=True):
-            for (place, sense), vector in zip(example.tagged, vectors, strict=True):
+            for (place, sense), vector in zip(example.senses, vectors, strict=True):
                 number = numbers.setdefault(sense, len(numbers))
                 if number == len(sums):
                     sums.append(np.zeros_like(vector, np.float64))
@@ -67,29 +67,29 @@ class Sense(Indexed):
         task.stored_vectors = (found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-12)).astype(np.float32)
         return task
 
-    def word_vectors(self, examples: Sequence[Sensed]) -> Iterator[np.ndarray]:
+    def word_vectors(self, examples: Sequence[SenseSentence]) -> Iterator[np.ndarray]:
         """The vectors (N, D) of the words of each sentence that have a sense: the mean of their pieces."""
         model, tokenizer = self.model.eval(), self.tokenizer
         room = (model.reads_at_most or 1 << 20) - 2
         found: list[np.ndarray] = [np.zeros((0, 0))] * len(examples)
         with track("reading", total=len(examples), unit="sentences") as advance:
-            for group in by_length([PIECES * len(example.words) for example in examples], POSITIONS):
+            for group in batches_by_length([PIECES * len(example.words) for example in examples], POSITIONS):
                 pieces = [[ids or [tokenizer.unknown] for ids in tokenizer.encode_batch(list(examples[number].words))] for number in group]
                 rows = [[tokenizer.begin, *[i for ids in own for i in ids][:room], tokenizer.end] for own in pieces]
-                ids, real = padded(rows, tokenizer.pad)
+                ids, real = pad_rows(rows, tokenizer.pad)
                 with torch.inference_mode():
                     hidden = summed_layers(model, Batch(ids, real), self.chosen).float().numpy()
                 for number, own, row in zip(group, pieces, hidden, strict=True):
                     ends = np.minimum(np.cumsum([0, *map(len, own)]), room - 1) + 1
-                    places = [place for place, _ in examples[number].tagged]
+                    places = [place for place, _ in examples[number].senses]
                     found[number] = np.array([row[ends[place] : max(ends[place + 1], ends[place] + 1)].mean(0) for place in places])
                 advance(len(group))
         return iter(found)
 
-    def predict(self, examples: Sequence[Sensed]) -> list[list[str | None]]:
+    def predict(self, examples: Sequence[SenseSentence]) -> list[list[str | None]]:
         """A sense for every word that asks for one; None where the lemma is new."""
         return [
-            [self.nearest(example.lemmas[place], vector) for (place, _), vector in zip(example.tagged, vectors, strict=True)]
+            [self.nearest(example.lemmas[place], vector) for (place, _), vector in zip(example.senses, vectors, strict=True)]
             for example, vectors in zip(examples, self.word_vectors(examples), strict=True)
         ]
 
@@ -101,15 +101,15 @@ class Sense(Indexed):
         candidates = self.lemmas.get(lemma)
         return None if not candidates else self.senses[max(candidates, key=self.counts.__getitem__)]
 
-    def evaluate(self, examples: Sequence[Sensed]) -> dict[str, Any]:
+    def evaluate(self, examples: Sequence[SenseSentence]) -> dict[str, Any]:
         """F1 over all words that ask for a sense, and what always taking the most frequent one would give."""
         rows = list(zip(examples, self.predict(examples), strict=True))
-        truth = [[set(sense.split(";")) for _, sense in example.tagged] for example, _ in rows]
+        truth = [[set(sense.split(";")) for _, sense in example.senses] for example, _ in rows]
         asked = np.array([len(own) for own in truth])
         right = [sum(guess in own for guess, own in zip(guesses, wanted, strict=True)) for (_, guesses), wanted in zip(rows, truth, strict=True)]
         said = np.array([sum(guess is not None for guess in guesses) for _, guesses in rows])
         usual = [
-            sum(self.most_frequent(example.lemmas[place]) in own for (place, _), own in zip(example.tagged, wanted, strict=True))
+            sum(self.most_frequent(example.lemmas[place]) in own for (place, _), own in zip(example.senses, wanted, strict=True))
             for (example, _), wanted in zip(rows, truth, strict=True)
         ]
         return {
@@ -130,7 +130,7 @@ class Sense(Indexed):
             raise BadInput(f"the training file had no sense of {preview(lemma)}; mark a word it had, with its lemma as in *banks=bank*")
         before, after = text[: marked.start()].split(), text[marked.end() :].split()
         words = (*before, word, *after)
-        vector = next(self.word_vectors([Sensed(words, words, ((len(before), ""),))]))[0]
+        vector = next(self.word_vectors([SenseSentence(words, words, ((len(before), ""),))]))[0]
         near = self.stored_vectors[candidates] @ (vector / max(float(np.linalg.norm(vector)), 1e-12))
         found = [{"sense": self.senses[candidates[i]], "cosine": float(near[i])} for i in np.argsort(-near, kind="stable")]
         return {"text": text, "word": word, "label": found[0]["sense"], "senses": found}

@@ -20,10 +20,10 @@ from stairs.tasks.metrics import tag_metrics
 from stairs.tasks.parts.fine_tuning import LinearHead
 from stairs.tasks.parts.rows import EncodedInput
 from stairs.tasks.parts.supervised import Supervised
-from stairs.text.batch import IGNORE, Batch
-from stairs.text.examples import Tagged
+from stairs.text.batch import IGNORE_INDEX, Batch
+from stairs.text.examples import TaggedSentence
 from stairs.text.segmentation import Segmentation
-from stairs.text.windows import owned, windows
+from stairs.text.windows import owned_spans, window_spans
 
 RADIUS = 2  # neighbours on either side, for encoders that know a word alone
 FORBIDDEN = -1e4
@@ -40,7 +40,7 @@ class Tag(Supervised):
         labels = sorted({tag for example in examples for tag in example.tags})
         if len(labels) < 2:
             raise BadInput(f"{examples[0].where}: every word has the tag {labels[0]!r}; at least two are needed")
-        return {"labels": labels, "segmentation": asdict(Segmentation.learned(example.words for example in examples))}
+        return {"labels": labels, "segmentation": asdict(Segmentation.from_sentences(example.words for example in examples))}
 
     @property
     def labels(self) -> list[str]:
@@ -54,7 +54,7 @@ class Tag(Supervised):
         neighbours = 1 if self.reads_context else 2 * RADIUS + 1
         return LinearHead(self.width * neighbours, len(self.labels), self.transfer)
 
-    def rows(self, examples: Sequence[Tagged]) -> list[EncodedInput]:
+    def rows(self, examples: Sequence[TaggedSentence]) -> list[EncodedInput]:
         """One row for each sentence, or for each window of a sentence that is too long; `places` of the words it tells the tags of."""
         known = {label: number for number, label in enumerate(self.labels)}
         found = []
@@ -85,7 +85,7 @@ class Tag(Supervised):
         if room is None or sum(sizes) <= room - 2:
             return [(range(len(sizes)), (0, len(sizes)))]
         most = max(1, (room - 2) // max(sizes))  # words that fit in any case
-        pairs = zip(windows(len(sizes), most), owned(len(sizes), most), strict=True)
+        pairs = zip(window_spans(len(sizes), most), owned_spans(len(sizes), most), strict=True)
         return [(range(*own), window) for window, own in pairs]
 
     def pool(self, hidden: Tensor, batch: Batch) -> Tensor:
@@ -96,14 +96,14 @@ class Tag(Supervised):
         return torch.cat(moved, -1)
 
     def targets(self, rows: Sequence[EncodedInput], length: int) -> dict[str, Tensor]:
-        found = np.full((len(rows), length), IGNORE, np.int64)
+        found = np.full((len(rows), length), IGNORE_INDEX, np.int64)
         for place, row in zip(found, rows, strict=True):
             place[row.metadata["places"]] = row.target
         return {"targets": torch.from_numpy(found)}
 
     def summed_loss(self, said: Tensor, batch: Batch) -> tuple[Tensor, int]:
         assert batch.targets is not None
-        asked = batch.targets != IGNORE
+        asked = batch.targets != IGNORE_INDEX
         return cross_entropy(said[asked], batch.targets[asked], reduction="sum"), int(asked.sum())
 
     def tags(self, count: int, rows: list[EncodedInput], said: list[np.ndarray]) -> list[list[str]]:
@@ -128,10 +128,10 @@ class Tag(Supervised):
         """The words of a text with their tags, and for tags such as B-PER the spans they make, with their places in code points.
 
         `words_from` says what was taken for a word: those given, with marks parted from them, characters, or a dictionary's words."""
-        words, places, source = Segmentation(**self.settings.get("segmentation", {})).cut(text)
+        words, places, source = Segmentation(**self.settings.get("segmentation", {})).segment(text)
         if not words:
             raise BadInput("there are no words in the text; give a text with words")
-        rows = self.rows([Tagged(tuple(words), ())])
+        rows = self.rows([TaggedSentence(tuple(words), ())])
         tags = self.tags(1, rows, self.logits(rows))[0]
         found: dict[str, Any] = {"text": text, "words": words, "tags": tags, "segmentation": source}
         if any(tag.startswith("B-") for tag in self.labels):

@@ -17,11 +17,11 @@ from stairs.fast.packed_linear import Precision, for_inference
 from stairs.models import MODELS
 from stairs.models.base import Model
 from stairs.models.settings import CONFIGS
-from stairs.text.batch import Batch, padded
+from stairs.text.batch import Batch, pad_rows
 from stairs.text.shards.shards import Shards
-from stairs.text.tokenizers.open_vocabulary import OpenWords
+from stairs.text.tokenizers.open_vocabulary import OpenVocabulary
 from stairs.text.tokenizers.tokenizer import Tokenizer
-from stairs.text.windows import LongText
+from stairs.text.windows import LongTextRule
 
 CONFIG = "config.json"
 WEIGHTS = "model.safetensors"
@@ -32,14 +32,15 @@ class Task:
     """One model, one tokenizer, one question."""
 
     name = ""
-    vector_part: LongText = "head"  # what the vector of a text is made from if the model cannot read all of it
+    vector_part: LongTextRule = "head"  # what the vector of a text is made from if the model cannot read all of it
     example_kind = ""  # the kind of labelled examples it is judged by, if by such, as `text.labelled.prefill` calls it
 
     def __init__(self, model: Model, tokenizer: Tokenizer) -> None:
         self.model = model
         self.tokenizer = tokenizer
         if model.reads_characters:
-            self.tokenizer = tokenizer if isinstance(tokenizer, OpenWords) else OpenWords(tokenizer, model.config.character_set, model.config.longest)
+            self.tokenizer = tokenizer if isinstance(tokenizer, OpenVocabulary) else OpenVocabulary(tokenizer, model.config.character_set,
+                model.config.longest)
             model.character_ids = self.tokenizer.character_ids
 
     @property
@@ -144,9 +145,9 @@ class Task:
             ids = self.tokenizer.encode(text)
             if not ids:
                 raise BadInput(f"there are no tokens in {preview(text)}; give a text with words")
-            row, first = self.tokenizer.marked(ids, self.model.adds_end_token)
+            row, first = self.tokenizer.with_special_ids(ids, self.model.adds_end_token)
             with torch.no_grad():
-                found = (encode or self.model.encode)(Batch(*padded([row], self.tokenizer.pad)))
+                found = (encode or self.model.encode)(Batch(*pad_rows([row], self.tokenizer.pad)))
             yield [self.tokenizer.token(i) for i in ids], found[0, first : first + len(ids)].float().numpy()  # without those of the marks
 
     def for_inference(self, precision: Precision) -> Self:

@@ -24,9 +24,9 @@ from stairs.tasks.parts.decoding import BeamResult, beam_search, check_beam_size
 from stairs.tasks.parts.generative import Generative
 from stairs.tasks.parts.stream import language_model_metrics, token_counts
 from stairs.tasks.translation_metrics import bleu_and_chrf
-from stairs.text.batch import Batch, by_length, next_token_batch, padded
-from stairs.text.examples import Translation
-from stairs.text.tokenizers.bulk_encoding import Encoder
+from stairs.text.batch import Batch, batches_by_length, next_token_batch, pad_rows
+from stairs.text.examples import TranslationPair
+from stairs.text.tokenizers.bulk_encoding import BulkEncoder
 from stairs.text.tokenizers.tokenizer import Tokenizer
 
 BEAM = 4
@@ -40,7 +40,7 @@ LONGER, MORE = 2, 20  # how long a translation may become: so many times its sou
 class Pairs:
     """What training goes through: `lengths`, and `batch(numbers, epoch, seed)`."""
 
-    def __init__(self, examples: Sequence[Translation], tokenizer: Tokenizer, context: int) -> None:
+    def __init__(self, examples: Sequence[TranslationPair], tokenizer: Tokenizer, context: int) -> None:
         self.tokenizer = tokenizer
         sources, targets = (tokenizer.encode_batch([getattr(example, side) for example in examples]) for side in ("source", "target"))
         fits = [i for i, (one, other) in enumerate(zip(sources, targets, strict=True)) if 0 < len(one) <= context - 2 and len(other) < context]
@@ -56,7 +56,7 @@ class Pairs:
     def metadata(self) -> dict[str, Any]:
         """What bits per character need to know of the targets."""
         targets = [example.target for example in self.examples]
-        spelt = Encoder(self.tokenizer).encode_documents([[target] for target in targets])
+        spelt = BulkEncoder(self.tokenizer).encode_documents([[target] for target in targets])
         return {
             "characters": sum(len(target) + 1 for target in targets),
             "spelling_bits": spelt.spelling_bits,
@@ -71,7 +71,7 @@ class Pairs:
 
 def source_batch(sources: Sequence[Sequence[int]], tokenizer: Tokenizer) -> Batch:
     """[CLS] source [SEP], as every task reads a text."""
-    return Batch(*padded([[tokenizer.begin, *ids, tokenizer.end] for ids in sources], tokenizer.pad))
+    return Batch(*pad_rows([[tokenizer.begin, *ids, tokenizer.end] for ids in sources], tokenizer.pad))
 
 
 class Translate(Generative):
@@ -92,11 +92,11 @@ class Translate(Generative):
         task.backwards = bool(described.get("backwards"))
         return task
 
-    def oriented(self, examples: Sequence[Translation]) -> list[Translation]:
+    def oriented(self, examples: Sequence[TranslationPair]) -> list[TranslationPair]:
         """In the direction of this run."""
-        return [Translation(one.target, one.source, one.where) for one in examples] if self.backwards else list(examples)
+        return [TranslationPair(one.target, one.source, one.where) for one in examples] if self.backwards else list(examples)
 
-    def pairs(self, examples: Sequence[Translation]) -> Pairs:
+    def pairs(self, examples: Sequence[TranslationPair]) -> Pairs:
         return Pairs(self.oriented(examples), self.tokenizer, self.model.config.context)
 
     def examples(self, shards: Any, split: str = "train") -> Pairs:
@@ -141,14 +141,14 @@ class Translate(Generative):
     def generate_for_timing(self, shards: Any, sentences: int) -> None:
         self.metrics_from(self.examples(shards, "validation").examples[:sentences])
 
-    def evaluate(self, examples: Sequence[Translation], beam_size: int = BEAM) -> dict[str, Any]:
+    def evaluate(self, examples: Sequence[TranslationPair], beam_size: int = BEAM) -> dict[str, Any]:
         pairs = self.pairs(examples)
         return self.likelihood_metrics(pairs, None) | self.metrics_from(pairs.examples, beam_size)
 
-    def metrics_from(self, examples: Sequence[Translation], beam_size: int = BEAM) -> dict[str, Any]:
+    def metrics_from(self, examples: Sequence[TranslationPair], beam_size: int = BEAM) -> dict[str, Any]:
         return bleu_and_chrf([example.target for example in examples], self.translations(examples, beam_size))
 
-    def predict(self, examples: Sequence[Translation]) -> list[str]:
+    def predict(self, examples: Sequence[TranslationPair]) -> list[str]:
         """A translation of each, in the direction of this run; nothing for a sentence that is empty or longer than the model reads."""
         found = [""] * len(examples)
         turned, most = self.oriented(examples), self.model.config.context - 2
@@ -157,7 +157,7 @@ class Translate(Generative):
             found[number] = said
         return found
 
-    def translations(self, examples: Sequence[Translation], beam_size: int = BEAM) -> list[str]:
+    def translations(self, examples: Sequence[TranslationPair], beam_size: int = BEAM) -> list[str]:
         """The best translation of each source, no longer than the true one suggests."""
         on_cpu = next(self.model.parameters()).device.type == "cpu"
         speaker = self.model.for_inference(self.precision) if on_cpu else self.model  # a new one: the weights may have changed
@@ -173,7 +173,7 @@ class Translate(Generative):
             numbers = np.unique(np.linspace(0, len(numbers) - 1, max(limit * len(numbers) // positions, 1)).astype(np.int64))
         device = next(self.model.parameters()).device
         bits = np.zeros(len(numbers))
-        for group in by_length(pairs.lengths[numbers].tolist(), POSITIONS):
+        for group in batches_by_length(pairs.lengths[numbers].tolist(), POSITIONS):
             scores = self.model.log_likelihood(pairs.batch(numbers[group]).to(device))
             bits[group] = -scores.double().sum(1).cpu().numpy() / math.log(2)
         tokens = np.array([len(target) + 1 for _, target in pairs.rows])
@@ -199,7 +199,7 @@ class Translate(Generative):
         """The best translation of each, of at most so many tokens as `bounds` says of the longest that is translated beside it."""
         check_beam_size(beam_size, 1)
         sources, found = self.encode_texts(texts), [""] * len(texts)
-        for numbers in by_length([len(ids) for ids in sources], SOURCE_POSITIONS):
+        for numbers in batches_by_length([len(ids) for ids in sources], SOURCE_POSITIONS):
             bound = int(max(bounds[n] for n in numbers)) if bounds else None
             searched = self.search([sources[n] for n in numbers], beam_size, model, bound=bound)
             for number, one in zip(numbers, searched, strict=True):
@@ -219,7 +219,7 @@ class Translate(Generative):
         length = min(self.max_output_tokens(sources), bound or self.model.config.context)
         return beam_search(
             model, model.initial_state(batch, beam_size, length), first,
-            beam_size=beam_size, length=length, stop=tokenizer.end, suppressed_ids=tokenizer.unsaid, length_penalty=length_penalty, tree=tree,
+            beam_size=beam_size, length=length, stop=tokenizer.end, suppressed_ids=tokenizer.suppressed_ids, length_penalty=length_penalty, tree=tree,
         )  # fmt: skip
 
     def max_output_tokens(self, sources: Sequence[Sequence[int]]) -> int:
@@ -248,7 +248,7 @@ class Translate(Generative):
             probability: dict[str, Any] = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed}
             drawn = generate_batch(
                 self.inference_model, [[tokenizer.begin]], length=self.max_output_tokens([source]), stop=tokenizer.end,
-                    suppressed_ids=tokenizer.unsaid,
+                    suppressed_ids=tokenizer.suppressed_ids,
                 initial_state=lambda rows: self.inference_model.initial_state(source_batch([source], tokenizer)), **probability,
             )  # fmt: skip
             best, found, searched = drawn[0], [], None
@@ -263,12 +263,12 @@ class Translate(Generative):
             answer["trace"] = self.trace(best)
             answer["alignment"] = self.alignment(source, best)
             if searched is not None:
-                answer["tree"] = [[{**node, "token": tokenizer.shown(node["id"])} for node in step] for step in searched.steps]
+                answer["tree"] = [[{**node, "token": tokenizer.display_token(node["id"])} for node in step] for step in searched.steps]
         return answer
 
     def trace(self, said: list[int]) -> list[dict[str, str]]:
         """What the decoder reads at each step, and what it says then."""
-        names = [self.tokenizer.shown(i).strip() for i in (self.tokenizer.begin, *said, self.tokenizer.end)]
+        names = [self.tokenizer.display_token(i).strip() for i in (self.tokenizer.begin, *said, self.tokenizer.end)]
         return [{"input": " ".join(names[:step]), "output": names[step]} for step in range(1, len(names))]
 
     def alignment(self, source: list[int], said: list[int]) -> dict[str, Any] | None:
@@ -280,5 +280,5 @@ class Translate(Generative):
         weights = self.model.alignment(asked)
         if weights is None:
             return None
-        names = [[tokenizer.shown(i) for i in ids] for ids in ((tokenizer.begin, *source, tokenizer.end), spoken)]
+        names = [[tokenizer.display_token(i) for i in ids] for ids in ((tokenizer.begin, *source, tokenizer.end), spoken)]
         return {"source": names[0], "target": names[1], "weights": weights[0].tolist()}

@@ -18,7 +18,7 @@ from stairs.models import MODELS
 from stairs.tasks.baselines import Classifier, labels_of, logistic_regression
 from stairs.tasks.task import CONFIG, WEIGHTS, config_from, load_weights
 from stairs.tasks.word_vectors import WordVectors
-from stairs.text.examples import Text
+from stairs.text.examples import LabelledText
 from stairs.text.tokenizers.tokenizer import Tokenizer
 
 REGULARIZATION = 1.0
@@ -35,7 +35,7 @@ class VectorClassifier(Classifier):
         self.words, self.labels, self.weight, self.bias = words, labels, weight, bias
 
     @classmethod
-    def train(cls, examples: Sequence[Text], words: WordVectors) -> Self:
+    def train(cls, examples: Sequence[LabelledText], words: WordVectors) -> Self:
         labels = labels_of(examples)
         features = words.vectors([example.text for example in examples])
         middle = features.mean(0)

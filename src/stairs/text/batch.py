@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-IGNORE = -100  # a target that nobody asks for
+IGNORE_INDEX = -100  # a target that nobody asks for
 
 
 @dataclass(frozen=True)
@@ -20,8 +20,8 @@ class Batch:
     characters: Tensor | None = None  # (B, T, C)
     labels: Tensor | None = None  # (B,) what is asked of a row as a whole
     vectors: Tensor | None = None  # (B, D) or (B, T, D): what an encoder said of the rows before
-    places: Tensor | None = None  # (B, T) where each token stands, if not simply one after the other
-    looks: Tensor | None = None  # (B, T, T) who may look at whom, if not everyone at everyone
+    position_ids: Tensor | None = None  # (B, T) where each token stands, if not simply one after the other
+    attention_mask: Tensor | None = None  # (B, T, T) who may look at whom, if not everyone at everyone
     source: "Batch | None" = None
 
     def to(self, device: torch.device) -> "Batch":
@@ -30,21 +30,21 @@ class Batch:
         return Batch(**moved)
 
 
-def padded(rows: Sequence[Sequence[int] | np.ndarray], filler: int) -> tuple[Tensor, Tensor]:
+def pad_rows(rows: Sequence[Sequence[int] | np.ndarray], pad_id: int) -> tuple[Tensor, Tensor]:
     """Rows of different lengths as one (B, T) tensor, and what is real in it."""
     lengths = np.fromiter(map(len, rows), np.int64, len(rows))
     real = np.arange(max(lengths, default=0)) < lengths[:, None]
-    ids = np.full(real.shape, filler, np.int64)
+    ids = np.full(real.shape, pad_id, np.int64)
     if len(rows):
         ids[real] = np.concatenate([np.asarray(row, np.int64) for row in rows])
     return torch.from_numpy(ids), torch.from_numpy(real)
 
 
-def by_length(lengths: Sequence[int], positions: int) -> Iterator[list[int]]:
+def batches_by_length(lengths: Sequence[int], max_positions: int) -> Iterator[list[int]]:
     """The numbers of all rows, shortest first, cut where a batch would have more than so many positions: hardly any of them is padding."""
     waiting: list[int] = []
     for number in sorted(range(len(lengths)), key=lengths.__getitem__):
-        if waiting and (len(waiting) + 1) * lengths[number] > positions:
+        if waiting and (len(waiting) + 1) * lengths[number] > max_positions:
             yield waiting
             waiting = []
         waiting.append(number)
@@ -54,7 +54,7 @@ def by_length(lengths: Sequence[int], positions: int) -> Iterator[list[int]]:
 
 def next_token_batch(rows: Sequence[Sequence[int] | np.ndarray], begin: int, end: int | None, pad: int) -> Batch:
     """Each row asks, at every position, for what comes next, and after the last for `end` (for nothing if it is None)."""
-    ids, real = padded([np.concatenate([[begin], row]) for row in rows], pad)
-    last = IGNORE if end is None else end
-    targets, _ = padded([np.concatenate([row, [last]]) for row in rows], IGNORE)
+    ids, real = pad_rows([np.concatenate([[begin], row]) for row in rows], pad)
+    last = IGNORE_INDEX if end is None else end
+    targets, _ = pad_rows([np.concatenate([row, [last]]) for row in rows], IGNORE_INDEX)
     return Batch(ids, real, targets)

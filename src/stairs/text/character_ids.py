@@ -7,13 +7,15 @@ from typing import Literal
 
 from stairs.text.tokenizers.spec import SPECIAL_TOKENS
 
-Letters = Literal["unicode", "bytes"]
-PAD, BEGIN, END, FIRST = range(4)  # no letter, the marks around a word, and the first thing that can stand between them: a special token
-OWN = FIRST + len(SPECIAL_TOKENS)  # the first letter
-CODES = {"unicode": OWN + (1 << 16), "bytes": OWN + (1 << 8)}  # how many there are; beyond the basic plane, letters share the codes of others
+CharacterSet = Literal["unicode", "bytes"]
+# no letter, the marks around a word, and the first thing that can stand between them: a special token
+PAD_CHARACTER, WORD_BEGIN, WORD_END, FIRST_SPECIAL = range(4)
+FIRST_CHARACTER = FIRST_SPECIAL + len(SPECIAL_TOKENS)  # the first letter
+# how many there are; beyond the basic plane, letters share the codes of others
+CHARACTER_ID_COUNTS = {"unicode": FIRST_CHARACTER + (1 << 16), "bytes": FIRST_CHARACTER + (1 << 8)}
 
 
-def coded(word: str, letters: Letters, longest: int) -> list[int]:
+def character_ids(word: str, character_set: CharacterSet, max_characters: int) -> list[int]:
     """The codes of as many letters as can be read, without the marks."""
-    codes = [ord(letter) & 0xFFFF for letter in word[:longest]] if letters == "unicode" else list(word.encode()[:longest])
-    return [OWN + code for code in codes]
+    codes = [ord(letter) & 0xFFFF for letter in word[:max_characters]] if character_set == "unicode" else list(word.encode()[:max_characters])
+    return [FIRST_CHARACTER + code for code in codes]

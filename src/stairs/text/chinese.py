@@ -38,24 +38,24 @@ def has_han(text: str) -> bool:
     return not text.isascii() and HAN_RUN.search(text) is not None
 
 
-def words(run: str) -> list[str]:
+def segment(run: str) -> list[str]:
     """The words of a run of Han characters: `words("清华大学生")`."""
     return segmenter()[1](run)
 
 
-def spaced(text: str, space: str = " ") -> str:
+def space_words(text: str, space: str = " ") -> str:
     """The text with spaces around every Chinese word."""
     if text.isascii():
         return text
-    return HAN_RUN.sub(lambda run: f"{space}{space.join(words(run[0]))}{space}", text)
+    return HAN_RUN.sub(lambda run: f"{space}{space.join(segment(run[0]))}{space}", text)
 
 
-def word_spans(text: str) -> list[tuple[int, int]]:
+def chinese_word_spans(text: str) -> list[tuple[int, int]]:
     """Where each Chinese word of the text starts and ends."""
     spans = []
     for run in HAN_RUN.finditer(text):
         start = run.start()
-        for word in words(run[0]):
+        for word in segment(run[0]):
             spans.append((start, start + len(word)))
             start += len(word)
     return spans

@@ -16,7 +16,7 @@ from stairs.errors import BadInput
 BLOCK = 1 << 20
 SAMPLE = 1 << 16  # bytes that a guess is made from
 
-MARKS = (  # UTF-32 first: its little-endian mark begins with that of UTF-16
+BYTE_ORDER_MARKS = (  # UTF-32 first: its little-endian mark begins with that of UTF-16
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -55,7 +55,7 @@ def grid(codec: str, leads: range, tails: range) -> str:
 
 
 # What a language is full of: the share of these among the characters beyond ASCII tells a right guess from a wrong one.
-HAN = (
+COMMON_HAN = (
     "，。、；：？！（）《》“”‘’「」『』的是一年不在有了人中大以和我上月日到本為这很个出也为地成他用国可作好时生要就行还下多家得部國其后於间之公能小来子书自分都而方第没前于"
     "房主会看比名西但同最面店道位里事高次斯天新及酒被所法外民过文後点因对入说時由理特南會学此加发定台任度北服三美與建们市然合感务政工住心二等太至代性路开电通期去如表全物者常重系正"
     "么平起海安动格当克德發利立意觉十星相现明内山员使机些學影式水只错四個站提经接实东女改並教价原區情手世想力那化程非知元受已共较与更果拉制向设直装電音品她球司车量基尔州区样金该长"
@@ -66,10 +66,10 @@ KANA = "、。ー" + "".join(map(chr, range(0x3041, 0x30FB)))
 CYRILLIC = "абвгдежзийклмнопрстуфхцчшщъыьэюяё"
 LATIN = "ÉÀÇÖÜÄàâäáãåçéèêëíìîïñóòôöõøúùûüßæœ’‘“”–—…«»£€°·"
 GUESSES = (  # codec, what is usual in it, what is at least ordinary; ties go to the earlier one
-    ("gb18030", HAN, grid("gb2312", range(0xB0, 0xD8), range(0xA1, 0xFF))),
-    ("big5", HAN, grid("big5", range(0xA4, 0xC7), range(0x40, 0x7F))),
-    ("utf-16-le", HAN, ""),
-    ("utf-16-be", HAN, ""),
+    ("gb18030", COMMON_HAN, grid("gb2312", range(0xB0, 0xD8), range(0xA1, 0xFF))),
+    ("big5", COMMON_HAN, grid("big5", range(0xA4, 0xC7), range(0x40, 0x7F))),
+    ("utf-16-le", COMMON_HAN, ""),
+    ("utf-16-be", COMMON_HAN, ""),
     ("shift_jis", KANA, ""),
     ("euc_jp", KANA, ""),
     ("euc_kr", HANGUL, "".join(map(chr, range(0xAC00, 0xD7A4)))),
@@ -77,14 +77,14 @@ GUESSES = (  # codec, what is usual in it, what is at least ordinary; ties go to
     ("cp1251", CYRILLIC, ""),
     ("cp1252", LATIN, ""),
 )
-PLAUSIBLE = 0.4
+MIN_SCORE = 0.4
 NULS = {
     "utf-16-le": "NUL at odd bytes",
     "utf-16-be": "NUL at even bytes",
     "utf-32-le": "three NULs after most bytes",
     "utf-32-be": "three NULs before most bytes",
 }
-UNLIKELY = re.compile("[\0-\x08\x0b\x0e-\x1a\x1c-\x1f\x7f-\x9f]|[а-яё][А-ЯЁ─-╿]|[à-ÿ][À-Þ]")  # controls, capitals inside a word
+IMPLAUSIBLE = re.compile("[\0-\x08\x0b\x0e-\x1a\x1c-\x1f\x7f-\x9f]|[а-яё][А-ЯЁ─-╿]|[à-ÿ][À-Þ]")  # controls, capitals inside a word
 ESCAPES = {"utf-7", "unicode_escape", "raw_unicode_escape", "unicode-escape", "raw-unicode-escape", "punycode", "idna", "undefined"}
 
 
@@ -94,14 +94,14 @@ class Readable(Protocol):
     def read(self, size: int, /) -> bytes: ...
 
 
-def detect(head: bytes, name: str) -> str:
+def detect_encoding(head: bytes, name: str) -> str:
     """The codec of a file that begins with `head`; `name` is what an error calls the file."""
-    for mark, codec in MARKS:
+    for mark, codec in BYTE_ORDER_MARKS:
         if head.startswith(mark):
             return codec
     refuse_binary(head, name)
     zeros = head.count(0)
-    wide = without_mark(head)
+    wide = guess_wide_encoding(head)
     if wide:
         raise BadInput(f"{name}:1: looks like {wide[:6].upper()} without a byte-order mark ({NULS[wide]}); use --encoding {wide}")
     if zeros > len(head) // 50:
@@ -110,10 +110,10 @@ def detect(head: bytes, name: str) -> str:
         codecs.getincrementaldecoder("utf-8")().decode(head)
         return "utf-8"
     except UnicodeDecodeError as error:
-        sample = from_line_start(head, error.start)
-        if guess(sample) == "gb18030":
+        sample = sample_from_line_start(head, error.start)
+        if guess_encoding(sample) == "gb18030":
             return "gb18030"
-        raise not_decoded(name, "utf-8", line_at(head, error.start), error.start, head[error.start], sample) from None
+        raise decoding_error(name, "utf-8", line_at(head, error.start), error.start, head[error.start], sample) from None
 
 
 def refuse_binary(head: bytes, name: str) -> None:
@@ -123,7 +123,7 @@ def refuse_binary(head: bytes, name: str) -> None:
             raise BadInput(f"{name}: looks like {what}; {advice}")
 
 
-def without_mark(head: bytes) -> str | None:
+def guess_wide_encoding(head: bytes) -> str | None:
     """UTF-16 or UTF-32 without a mark: nearly every character of Western text leaves zeros at the same places."""
     pairs, quads = len(head) // 2, len(head) // 4
     zeros = [head[place::4].count(0) for place in range(4)]
@@ -136,17 +136,17 @@ def without_mark(head: bytes) -> str | None:
         return "utf-16-le"
     if pairs and even > 0.3 * pairs and odd < 0.03 * pairs:
         return "utf-16-be"
-    likely = guess(head[:SAMPLE]) if sum(zeros) else None  # Chinese leaves zeros only at its line ends
+    likely = guess_encoding(head[:SAMPLE]) if sum(zeros) else None  # Chinese leaves zeros only at its line ends
     return likely if likely in NULS else None
 
 
-def guess(sample: bytes) -> str | None:
+def guess_encoding(sample: bytes) -> str | None:
     """The likeliest encoding of bytes that are not UTF-8; "utf-8" when most of them are, but for a few damaged ones; None for no idea."""
     loose = sample.decode("utf-8", "replace")
     bad = loose.count("\ufffd")
     if sum(not character.isascii() for character in loose) > 3 * bad:
         return "utf-8"
-    best, best_score = None, PLAUSIBLE
+    best, best_score = None, MIN_SCORE
     for codec, usual, ordinary in GUESSES:
         try:
             text = codecs.getincrementaldecoder(codec)().decode(sample)
@@ -154,7 +154,7 @@ def guess(sample: bytes) -> str | None:
             continue
         foreign = [character for character in text if character > "\x7f"]
         letters = sum(character.isascii() and character.isalpha() for character in text)
-        if UNLIKELY.search(text) or (usual is CYRILLIC and len(foreign) < letters):  # French in cp1251 has a й for each é
+        if IMPLAUSIBLE.search(text) or (usual is CYRILLIC and len(foreign) < letters):  # French in cp1251 has a й for each é
             continue
         first, second = set(usual), set(ordinary)
         score = sum(1.0 if character in first else 0.5 * (character in second) for character in foreign) / max(len(foreign), 1)
@@ -163,7 +163,7 @@ def guess(sample: bytes) -> str | None:
     return best
 
 
-def from_line_start(block: bytes, offset: int) -> bytes:
+def sample_from_line_start(block: bytes, offset: int) -> bytes:
     """Some bytes around `neighbour_offset` that start where a character does, whatever the encoding."""
     start = block.rfind(b"\n", max(offset - SAMPLE, 0), offset) + 1
     return block[start - start % 2 :][:SAMPLE]
@@ -174,9 +174,9 @@ def line_at(head: bytes, offset: int) -> int:
     return 1 + before.count(b"\n") + before.count(b"\r") - before.count(b"\r\n")
 
 
-def not_decoded(name: str, codec: str, line: int, offset: int, byte: int, sample: bytes | None) -> BadInput:
+def decoding_error(name: str, codec: str, line: int, offset: int, byte: int, sample: bytes | None) -> BadInput:
     """The one sentence for a byte that is not in the encoding; a better one is guessed from the sample, if the encoding is in doubt."""
-    likely = guess(sample) if sample is not None else codec
+    likely = guess_encoding(sample) if sample is not None else codec
     if likely == codec:
         advice = "the rest is, so the file is damaged there: repair or remove it"
     elif likely:
@@ -202,8 +202,8 @@ def decode_stream(raw: Readable, encoding: str | None, name: str) -> Iterator[st
     codec = text_codec(encoding) if encoding else None
     head = read_full(raw)
     if codec is None:
-        codec = detect(head, name)
-    elif not head.startswith(tuple(mark for mark, _ in MARKS)):
+        codec = detect_encoding(head, name)
+    elif not head.startswith(tuple(mark for mark, _ in BYTE_ORDER_MARKS)):
         refuse_binary(head, name)
     codec = "utf-8" if codec == "utf-8-sig" else codec
     decoder = codecs.getincrementaldecoder(codec)()
@@ -224,8 +224,8 @@ def decode_stream(raw: Readable, encoding: str | None, name: str) -> Iterator[st
             if final:
                 shown = f"{name}:{line}: ends in the middle of a {codec.upper()} character at offset {offset + start:,}"
                 raise BadInput(f"{shown}; the file is cut short, get it whole") from None
-            sample = None if certain else from_line_start(block, max(start, 0))
-            raise not_decoded(name, codec, line, offset + start, error.object[error.start], sample) from None
+            sample = None if certain else sample_from_line_start(block, max(start, 0))
+            raise decoding_error(name, codec, line, offset + start, error.object[error.start], sample) from None
         certain = certain or (encoding is None and not text.isascii())
         if first and text:
             text = text if own_mark else text.removeprefix("\ufeff")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class LabelledText:
     """A text and what it is."""
 
     text: str
@@ -15,7 +15,7 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class TextPair:
     """Two texts and how they relate: a label by name, or a score by degree; never both."""
 
     first: str
@@ -27,7 +27,7 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True)
-class Tagged:
+class TaggedSentence:
     """The words of a sentence and a tag for each."""
 
     words: tuple[str, ...]
@@ -37,7 +37,7 @@ class Tagged:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class Question:
     """A question about a passage; an answer is (start, text) with start in code points; no answers: it cannot be answered."""
 
     question: str
@@ -49,17 +49,17 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Sensed:
+class SenseSentence:
     """The words of a sentence, their lemmas (with the part of speech), and the places of those that have a sense, with it."""
 
     words: tuple[str, ...]
     lemmas: tuple[str, ...]
-    tagged: tuple[tuple[int, str], ...]
+    senses: tuple[tuple[int, str], ...]
     where: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Translation:
+class TranslationPair:
     """A sentence and the same in another language."""
 
     source: str
@@ -68,11 +68,11 @@ class Translation:
     group: str = ""
 
 
-Example = Text | Pair | Tagged | Span | Sensed | Translation
+Example = LabelledText | TextPair | TaggedSentence | Question | SenseSentence | TranslationPair
 
 
 @dataclass(frozen=True)
-class Labelled:
+class LabelledData:
     """What a file of examples holds: `columns` says in words how it was read, `notes` what deserves a look."""
 
     task: str  # classify, compare, tag, span, sense or translate

@@ -17,14 +17,14 @@ from typing import BinaryIO
 
 from stairs.errors import BadInput, EnvironmentFault
 
-FEED = 4096  # compressed bytes at a time: even at zstd's highest ratio what comes out of one feed fits in memory
+COMPRESSED_BLOCK = 4096  # compressed bytes at a time: even at zstd's highest ratio what comes out of one feed fits in memory
 BOMB_RATIO, BOMB_BYTES = 200, 100 << 20
 COMPRESSIONS = (".gz", ".xz", ".zst")
-KINDS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".parquet": "parquet"}
+FILE_KINDS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".parquet": "parquet"}
 
 
 @dataclass(frozen=True)
-class Source:
+class InputFile:
     """One file of a corpus."""
 
     path: Path
@@ -35,16 +35,16 @@ class Source:
 
 
 @dataclass
-class Meter:
+class ReadMeter:
     """Bytes read so far: those on disk, and what became of them."""
 
     limit: int | None = None
-    done: int = 0  # on disk, of all the files
-    inflated: int = 0
+    bytes_done: int = 0  # on disk, of all the files
+    inflated_total: int = 0
 
     def add(self, count: int, name: str) -> None:
-        self.inflated += count
-        if self.limit is not None and self.inflated > self.limit:
+        self.inflated_total += count
+        if self.limit is not None and self.inflated_total > self.limit:
             raise BadInput(f"{name}: more than {self.limit:,} bytes of text in all; raise --max-bytes or give less")
 
 
@@ -53,11 +53,11 @@ def printable(path: str | Path) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in str(path))
 
 
-def reason(error: OSError) -> str:
+def os_error_reason(error: OSError) -> str:
     return (error.strerror or str(error)).lower()
 
 
-def find(path: str | Path) -> tuple[list[Source], list[str]]:
+def find_files(path: str | Path) -> tuple[list[InputFile], list[str]]:
     """The files of a path, sorted within each folder, hidden ones left out; and a sentence for each that can not be read."""
     path = Path(path)
     try:
@@ -67,19 +67,19 @@ def find(path: str | Path) -> tuple[list[Source], list[str]]:
     except (OSError, ValueError) as error:
         raise BadInput(f"{printable(path)}: can not be read ({getattr(error, 'strerror', None) or error}); check the path") from None
     if not stat.S_ISDIR(mode):
-        return [examine(path)], []
-    sources: list[Source] = []
+        return [inspect_file(path)], []
+    sources: list[InputFile] = []
     faults: list[str] = []
 
     def fault(error: OSError) -> None:
-        faults.append(f"{printable(error.filename)}: can not be read ({reason(error)}); fix its permissions or use --skip-unreadable")
+        faults.append(f"{printable(error.filename)}: can not be read ({os_error_reason(error)}); fix its permissions or use --skip-unreadable")
 
     for folder, inner, files in os.walk(path, onerror=fault):
         inner[:] = sorted(name for name in inner if not name.startswith("."))
         for name in sorted(files):
             if not name.startswith("."):
                 try:
-                    sources.append(examine(Path(folder, name)))
+                    sources.append(inspect_file(Path(folder, name)))
                 except BadInput as error:
                     faults.append(str(error))
     if not sources and not faults:
@@ -87,90 +87,90 @@ def find(path: str | Path) -> tuple[list[Source], list[str]]:
     return sources, faults
 
 
-def examine(path: Path) -> Source:
+def inspect_file(path: Path) -> InputFile:
     name = printable(path)
     try:
         status = path.stat()
     except OSError as error:
-        raise BadInput(f"{name}: can not be read ({reason(error)}); remove it or use --skip-unreadable") from None
+        raise BadInput(f"{name}: can not be read ({os_error_reason(error)}); remove it or use --skip-unreadable") from None
     if not stat.S_ISREG(status.st_mode):
-        raise BadInput(f"{name}: is a {special(status.st_mode)}, not a file; pipe its content in and give - instead")
+        raise BadInput(f"{name}: is a {special_file_type(status.st_mode)}, not a file; pipe its content in and give - instead")
     endings = [ending.lower() for ending in path.suffixes]
     compression = endings.pop() if endings and endings[-1] in COMPRESSIONS else ""
-    return Source(path, name, status.st_size, KINDS.get(endings[-1], "text") if endings else "text", compression)
+    return InputFile(path, name, status.st_size, FILE_KINDS.get(endings[-1], "text") if endings else "text", compression)
 
 
-def special(mode: int) -> str:
+def special_file_type(mode: int) -> str:
     names = {stat.S_IFIFO: "FIFO", stat.S_IFSOCK: "socket", stat.S_IFCHR: "device", stat.S_IFBLK: "device", stat.S_IFDIR: "folder"}
     return names.get(stat.S_IFMT(mode), "special file")
 
 
-def spool(stream: BinaryIO | None = None, limit: int | None = None) -> tuple[BinaryIO, Source]:
+def spool_stdin(stream: BinaryIO | None = None, limit: int | None = None) -> tuple[BinaryIO, InputFile]:
     """Standard input kept in an unnamed temporary file, so that it can be read more than once."""
     stream = stream or sys.stdin.buffer
-    kept, size = temporary(), 0
+    kept, size = temporary_file(), 0
     try:
         while block := stream.read(1 << 20):
             size += len(block)
-            Meter(limit).add(size, "stdin")
+            ReadMeter(limit).add(size, "stdin")
             kept.write(block)
         kept.flush()
     except OSError as error:
-        raise no_room("stdin", error) from None
-    return kept, Source(Path("-"), "stdin", size, "text", "")
+        raise no_space_error("stdin", error) from None
+    return kept, InputFile(Path("-"), "stdin", size, "text", "")
 
 
-def temporary() -> BinaryIO:
+def temporary_file() -> BinaryIO:
     try:
         return tempfile.TemporaryFile()
     except OSError as error:
-        raise no_room("a temporary file", error) from None
+        raise no_space_error("a temporary file", error) from None
 
 
-def no_room(what: str, error: OSError) -> EnvironmentFault:
-    return EnvironmentFault(f"{what}: can not be written to the temporary folder ({reason(error)}); free some space or set TMPDIR")
+def no_space_error(what: str, error: OSError) -> EnvironmentFault:
+    return EnvironmentFault(f"{what}: can not be written to the temporary folder ({os_error_reason(error)}); free some space or set TMPDIR")
 
 
-def open_file(source: Source) -> BinaryIO:
+def open_file(source: InputFile) -> BinaryIO:
     try:
         return open(source.path, "rb", buffering=0)
     except OSError as error:
-        raise unreadable(source, error) from None
+        raise unreadable_error(source, error) from None
 
 
-def unreadable(source: Source, error: OSError) -> BadInput:
-    return BadInput(f"{source.name}: can not be read ({reason(error)}); fix it, leave it out or use --skip-unreadable")
+def unreadable_error(source: InputFile, error: OSError) -> BadInput:
+    return BadInput(f"{source.name}: can not be read ({os_error_reason(error)}); fix it, leave it out or use --skip-unreadable")
 
 
-class Content:
+class InputStream:
     """The inflated bytes of an open file, with the `prefill` of a binary stream; may return a little more than was asked for."""
 
-    def __init__(self, file: BinaryIO, source: Source, meter: Meter):
+    def __init__(self, file: BinaryIO, source: InputFile, meter: ReadMeter):
         self.file, self.source, self.meter = file, source, meter
         self.blocks = inflate(file, source)
-        self.came = 0
+        self.inflated_bytes = 0
 
     def read(self, size: int = 1 << 20) -> bytes:
         try:
-            block = self.gather(size) if self.source.compression else self.file.read(size)
+            block = self.read_inflated(size) if self.source.compression else self.file.read(size)
         except OSError as error:
-            raise unreadable(self.source, error) from None
+            raise unreadable_error(self.source, error) from None
         self.meter.add(len(block), self.source.name)
         return block
 
-    def gather(self, size: int) -> bytes:
+    def read_inflated(self, size: int) -> bytes:
         pieces, held = [], 0
         while held < size and (piece := next(self.blocks, b"")):
             pieces.append(piece)
             held += len(piece)
-            self.came += len(piece)
+            self.inflated_bytes += len(piece)
             self.refuse_bomb()
         return b"".join(pieces)
 
     def refuse_bomb(self) -> None:
         read = self.file.tell()
-        if self.came > BOMB_BYTES and self.came > BOMB_RATIO * read:
-            sizes = f"{read:,} bytes became {self.came:,}"
+        if self.inflated_bytes > BOMB_BYTES and self.inflated_bytes > BOMB_RATIO * read:
+            sizes = f"{read:,} bytes became {self.inflated_bytes:,}"
             advice = f"more than {BOMB_RATIO} times as many, as in a decompression bomb; decompress it first if you trust it"
             raise BadInput(f"{self.source.name}: {sizes}, {advice}")
 
@@ -178,21 +178,21 @@ class Content:
         """The same bytes in a file one can seek in."""
         if not self.source.compression:
             return self.file
-        kept = temporary()
+        kept = temporary_file()
         try:
             shutil.copyfileobj(self, kept)
             kept.seek(0)
         except OSError as error:
-            raise no_room(self.source.name, error) from None
+            raise no_space_error(self.source.name, error) from None
         return kept
 
 
-def inflate(file: BinaryIO, source: Source) -> Iterator[bytes]:
+def inflate(file: BinaryIO, source: InputFile) -> Iterator[bytes]:
     """Decompress streams that follow one another in a file, as gzip, xz and zstd do."""
-    new = inflater(source.compression)
+    new = decompressor(source.compression)
     machine = None
     try:
-        while block := file.read(FEED):
+        while block := file.read(COMPRESSED_BLOCK):
             while block:
                 if machine is None:
                     block = block.lstrip(b"\0")  # padding between streams
@@ -213,7 +213,7 @@ def inflate(file: BinaryIO, source: Source) -> Iterator[bytes]:
         raise BadInput(f"{where}; the file is cut short, get it whole")
 
 
-def inflater(compression: str) -> Callable:
+def decompressor(compression: str) -> Callable:
     if compression == ".gz":
         return lambda: zlib.decompressobj(31)
     if compression == ".xz":

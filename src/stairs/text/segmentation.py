@@ -11,36 +11,36 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from stairs.text.chinese import HAN, HAN_RUN, has_han, word_spans
+from stairs.text.chinese import HAN, HAN_RUN, chinese_word_spans, has_han
 
-LONGEST_WORD = 8  # Han characters; a longer run between spaces is a sentence
+MAX_WORD_CHARACTERS = 8  # Han characters; a longer run between spaces is a sentence
 SENTENCE_MARK = re.compile(r"[，。！？；：、]")
 OPENING = re.compile(r"""[("'\[{<“‘«「『（《【]+(?=.)""")
 CLOSING = re.compile(r"""(?<=.)(?:\.\.\.|[)"\]}>,;:!?”’»」』）》】，。！？；：、…]|(?<=\w)'(?!\w))$""")
 CLITIC = re.compile(r"(?<=\w)(?:n['’]t|['’](?:s|m|d|re|ve|ll))$", re.IGNORECASE)
-CUT_ALREADY = re.compile(r"[.,。，]|n['’]t|['’]s")  # what stands alone only in a text that was cut; a dash does in any, "!" in French
+ALREADY_SEGMENTED = re.compile(r"[.,。，]|n['’]t|['’]s")  # what stands alone only in a text that was cut; a dash does in any, "!" in French
 PIECE = re.compile(rf"[{HAN}]|[^\W{HAN}_]+|\S")  # of a text without spaces: a Han character, letters and digits, a mark
 
 
-class Words(NamedTuple):
+class SegmentedText(NamedTuple):
     """The words of a text, their places in it, and where they come from."""
 
     words: list[str]
-    places: list[tuple[int, int]]
-    source: str  # given, marks parted, characters or dictionary
+    spans: list[tuple[int, int]]
+    source: str  # given, punctuation split, characters or dictionary
 
 
 @dataclass(frozen=True)
 class Segmentation:
     """How the words of training data stand; the defaults are for data that nobody has seen."""
 
-    han: str = "characters"  # or words
-    letters_apart: bool = False  # every letter and digit is a word of its own, as in Chinese data by characters
-    marks_apart: bool = True  # a full stop is a word of its own
-    clitics_apart: bool = False  # so is 's
+    chinese: str = "characters"  # or words
+    splits_characters: bool = False  # every letter and digit is a word of its own, as in Chinese data by characters
+    splits_punctuation: bool = True  # a full stop is a word of its own
+    splits_clitics: bool = False  # so is 's
 
     @classmethod
-    def learned(cls, sentences: Iterable[Sequence[str]]) -> "Segmentation":
+    def from_sentences(cls, sentences: Iterable[Sequence[str]]) -> "Segmentation":
         """From words in their sentences; where there is nothing to tell by, the defaults hold."""
         han = [0, 0]  # words of one Han character, and of more
         latin = [0, 0]
@@ -60,33 +60,33 @@ class Segmentation:
                     clitics[0] += CLITIC.search(word) is not None
                     marks[0] += re.search(r"[,;:!?，。！？；：]$", word) is not None
         return cls(
-            han="words" if han[1] > 0.05 * sum(han) else "characters",
-            letters_apart=latin[0] > 0 and latin[1] == 0 and sum(han) > 0,
-            marks_apart=marks[1] >= marks[0],
-            clitics_apart=clitics[1] > clitics[0],
+            chinese="words" if han[1] > 0.05 * sum(han) else "characters",
+            splits_characters=latin[0] > 0 and latin[1] == 0 and sum(han) > 0,
+            splits_punctuation=marks[1] >= marks[0],
+            splits_clitics=clitics[1] > clitics[0],
         )
 
-    def cut(self, text: str) -> Words:
+    def segment(self, text: str) -> SegmentedText:
         """The words of a text and where they stand in it."""
         chunks = [(chunk.start(), chunk.end()) for chunk in re.finditer(r"\S+", text)]
         if not chunks:
-            return Words([], [], "given")
-        if is_prose(text, chunks):
+            return SegmentedText([], [], "given")
+        if is_unsegmented(text, chunks):
             places = [place for chunk in chunks for place in self.without_spaces(text, *chunk)]
-            return named(text, places, self.han if self.han == "characters" else "dictionary")
-        if not self.marks_apart or any(CUT_ALREADY.fullmatch(text, start, stop) for start, stop in chunks):
-            return named(text, chunks, "given")
+            return segmented_text(text, places, self.chinese if self.chinese == "characters" else "dictionary")
+        if not self.splits_punctuation or any(ALREADY_SEGMENTED.fullmatch(text, start, stop) for start, stop in chunks):
+            return segmented_text(text, chunks, "given")
         places = [place for number, chunk in enumerate(chunks) for place in self.split_marks(text, chunk, chunks[number + 1 :])]
-        return named(text, places, "given" if places == chunks else "marks parted")
+        return segmented_text(text, places, "given" if places == chunks else "punctuation split")
 
     def without_spaces(self, text: str, start: int, stop: int) -> list[tuple[int, int]]:
         """A text that holds Chinese, cut as the training words were."""
         chunk = text[start:stop]
         pieces = [(piece.start(), piece.end()) for piece in PIECE.finditer(chunk)]
-        if self.letters_apart:
+        if self.splits_characters:
             pieces = [(place, place + 1) for a, b in pieces for place in range(a, b)]
-        if self.han == "words":
-            pieces = sorted([*(piece for piece in pieces if not HAN_RUN.fullmatch(chunk[slice(*piece)])), *word_spans(chunk)])
+        if self.chinese == "words":
+            pieces = sorted([*(piece for piece in pieces if not HAN_RUN.fullmatch(chunk[slice(*piece)])), *chinese_word_spans(chunk)])
         return [(start + a, start + b) for a, b in pieces]
 
     def split_marks(self, text: str, chunk: tuple[int, int], after: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -102,22 +102,22 @@ class Segmentation:
             length = len(closing[0]) if closing else 1
             behind.append((stop - length, stop))
             stop -= length
-        if self.clitics_apart and (clitic := CLITIC.search(text[start:stop])):
+        if self.splits_clitics and (clitic := CLITIC.search(text[start:stop])):
             behind.append((start + clitic.start(), stop))
             stop = start + clitic.start()
         return [*before, (start, stop), *reversed(behind)]
 
 
-def named(text: str, places: list[tuple[int, int]], source: str) -> Words:
-    return Words([text[start:stop] for start, stop in places], places, source)
+def segmented_text(text: str, places: list[tuple[int, int]], source: str) -> SegmentedText:
+    return SegmentedText([text[start:stop] for start, stop in places], places, source)
 
 
-def is_prose(text: str, chunks: Sequence[tuple[int, int]]) -> bool:
+def is_unsegmented(text: str, chunks: Sequence[tuple[int, int]]) -> bool:
     """Whether Chinese stands there uncut: without spaces, with more characters between two than a word has, or in sentences."""
     runs = [len(run) for start, stop in chunks for run in HAN_RUN.findall(text[start:stop])]
     if not runs:
         return False
-    return len(chunks) == 1 or max(runs) > LONGEST_WORD or (SENTENCE_MARK.search(text) is not None and sum(runs) > 3 * len(runs))
+    return len(chunks) == 1 or max(runs) > MAX_WORD_CHARACTERS or (SENTENCE_MARK.search(text) is not None and sum(runs) > 3 * len(runs))
 
 
 def is_full_stop(word: str, after: str) -> bool:

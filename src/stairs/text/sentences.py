@@ -7,41 +7,41 @@ before a comma. A line end always does. Whitespace at the edges of a sentence is
 
 import re
 
-LONGEST = 10_000  # characters; a longer one is cut, at a space if there is any
+MAX_SENTENCE_CHARACTERS = 10_000  # characters; a longer one is cut, at a space if there is any
 
 CHINESE_MARKS = "。！？"
 CLOSING = "\"'”’»)]」』）】"
 OPENING = "\"'“‘«([「『（【"
 WESTERN = re.compile(rf"[.!?…][.!?…{re.escape(CLOSING)}]*\s*")
-BOTH = re.compile(rf"[.!?…{CHINESE_MARKS}][.!?…{CHINESE_MARKS}{re.escape(CLOSING)}]*\s*")
+WESTERN_OR_CHINESE = re.compile(rf"[.!?…{CHINESE_MARKS}][.!?…{CHINESE_MARKS}{re.escape(CLOSING)}]*\s*")
 HAN_THEN_MARK = re.compile("[\u3400-\u9fff][!?…]")
 DOTTED = re.compile(r"(?:[^\W\d_]{1,2}\.)+[^\W\d_]{1,2}")  # U.S, e.g, Ph.D
 THROUGH_CHINESE = re.compile("^.*[\u2fff-\U0010ffff]")  # 在U.S: only the end of it is a word
-TITLE = 100  # characters a title in 《》 may have
+MAX_TITLE_CHARACTERS = 100  # characters a title in 《》 may have
 WORD = re.compile(r"[^\W\d_]+(?!\.)")
-GOES_ON = set("，、；：,;:》〉)）]】」』”’")
-GOES_ON_LOUDLY = GOES_ON | set("（(%％~～—-·/")  # after ! and ?, which stand in many a name
-ATTACHES = set("的地得等與与和及或是之")
+CONTINUES = set("，、；：,;:》〉)）]】」』”’")
+CONTINUES_AFTER_EXCLAMATION = CONTINUES | set("（(%％~～—-·/")  # after ! and ?, which stand in many a name
+ATTACHING_PARTICLES = set("的地得等與与和及或是之")
 
 
-def words(text: str) -> frozenset[str]:
+def word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-NEVER_LAST = words(
+NEVER_LAST = word_set(
     "Mr Mrs Ms Mx Messrs Dr Drs Prof St Ste Mt Ft Gen Lt Col Sgt Capt Cpt Cpl Pvt Maj Cmdr Cdr Adm Brig Rev Revd Fr Hon Gov Sen Rep "
     "Reps Pres Supt Insp Det Sra Dra Mme Mlle vs v viz cf esp ca approx incl"
 )
-BEFORE_NUMBERS = words(
+BEFORE_NUMBERS = word_set(
     "No Nos no nos Nr Vol Vols vol vols Fig Figs fig figs p pp Ch Chap ch chap Sec sec Art art Eq eq Op op Pt pt Bd Jan Feb Mar Apr "
     "Jun Jul Aug Sep Sept Oct Nov Dec ver Ver Ref ref Rs max min avg circa"
 )
-SELDOM_LAST = words(
+SELDOM_LAST = word_set(
     "Inc Ltd Co Cos Corp Bros Jr Sr Esq Dept Univ Assn Ave Blvd Rd Hwy Sq Bldg ed eds Ed Eds trans Trans repr rev al Jan Feb Mar Apr "
     "Jun Jul Aug Sep Sept Oct Nov Dec Mon Tue Wed Thu Fri Sat Sun Ala Ariz Ark Calif Colo Conn Del Fla Ga Ill Ind Kan Ky La Md Mich "
     "Minn Miss Mo Mont Neb Nev Okla Ore Pa Tenn Tex Va Vt Wash Wis Wyo Ont Que Alta Ph subsp var sp spp f cv gen"
 )
-STARTERS = words(
+STARTERS = word_set(
     "The A An This That These Those It He She They We I You His Her Their Its Our My Your In On At As For From After Before During "
     "While When Where Although Though However But And Or So Then There Here By With Since Under According Despite If Many Most Some "
     "Several One Two Three Both Each All Other Others Another Also To What Who Why How Today Following Between Because Until Once "
@@ -50,10 +50,10 @@ STARTERS = words(
 )
 
 
-def sentences(text: str) -> list[str]:
+def split_sentences(text: str) -> list[str]:
     """The sentences of a text in order: `sentences("Dr. Li left. 她走了。") == ["Dr. Li left.", "她走了。"]`."""
     found: list[str] = []
-    pattern = BOTH if has_chinese_ends(text) else WESTERN
+    pattern = WESTERN_OR_CHINESE if has_chinese_marks(text) else WESTERN
     for line in text.split("\n"):
         begin, length = 0, len(line)
         for match in pattern.finditer(line):
@@ -61,18 +61,18 @@ def sentences(text: str) -> list[str]:
             if stop == length:
                 break
             plain = line[start] == "." and line[start + 1] == " " and line[stop].isupper() and line[start - 7 : start].isalpha()
-            if plain or ends(line, begin, start, stop):  # `os_error_reason` only saves time: no abbreviation is that long
+            if plain or ends_sentence(line, begin, start, stop):  # `os_error_reason` only saves time: no abbreviation is that long
                 found.append(line[begin:stop].strip())
                 begin = stop
         last = line[begin:].strip()
         if last:
             found.append(last)
-    if len(text) > LONGEST and max(map(len, found), default=0) > LONGEST:
-        found = [piece for sentence in found for piece in chop(sentence)]
+    if len(text) > MAX_SENTENCE_CHARACTERS and max(map(len, found), default=0) > MAX_SENTENCE_CHARACTERS:
+        found = [piece for sentence in found for piece in cut_long_sentence(sentence)]
     return found
 
 
-def has_chinese_ends(text: str) -> bool:
+def has_chinese_marks(text: str) -> bool:
     if text.isascii():
         return False
     if any(mark in text for mark in CHINESE_MARKS):
@@ -80,17 +80,17 @@ def has_chinese_ends(text: str) -> bool:
     return any(mark in text for mark in "!?…") and HAN_THEN_MARK.search(text) is not None
 
 
-def ends(line: str, begin: int, start: int, stop: int) -> bool:
-    """Whether the marks at line[start:stop], with the whitespace after them, end the sentence that began at `begin`."""
+def ends_sentence(line: str, begin: int, start: int, stop: int) -> bool:
+    """Whether the marks at line[start:stop], with the whitespace after them, end the sentence that began at `prefix`."""
     follower = line[stop]
     if not line[stop - 1].isspace():
-        return line[start] != "." and ends_chinese(line, start, stop)
+        return line[start] != "." and ends_chinese_sentence(line, start, stop)
     if follower in OPENING and stop + 1 < len(line):
         follower = line[stop + 1]
     if follower.islower():
         return False
     if line[start] in CHINESE_MARKS:
-        return ends_chinese(line, start, stop)
+        return ends_chinese_sentence(line, start, stop)
     if line[start] != "." or line[start + 1] in ".!?…":
         return not in_title(line, start)
     word = line[line.rfind(" ", begin, start) + 1 or begin : start].lstrip(OPENING)
@@ -108,20 +108,20 @@ def ends(line: str, begin: int, start: int, stop: int) -> bool:
     return not (word.isdigit() and line[begin:start].strip() == word)  # "1. First" is an item of a list
 
 
-def ends_chinese(line: str, start: int, stop: int) -> bool:
+def ends_chinese_sentence(line: str, start: int, stop: int) -> bool:
     """The same for marks that need no space after them; ASCII ones only between Chinese characters."""
     follower = line[stop]
-    if follower in (GOES_ON if line[start] == "。" else GOES_ON_LOUDLY):
+    if follower in (CONTINUES if line[start] == "。" else CONTINUES_AFTER_EXCLAMATION):
         return False
     if line[start] in "!?…" and not (is_chinese(follower) and start and is_chinese(line[start - 1])):
         return False
-    if line[stop - 1] in CLOSING and follower in ATTACHES:
+    if line[stop - 1] in CLOSING and follower in ATTACHING_PARTICLES:
         return False
     return not in_title(line, start)
 
 
 def in_title(line: str, start: int) -> bool:
-    near = max(start - TITLE, 0)
+    near = max(start - MAX_TITLE_CHARACTERS, 0)
     return line.rfind("《", near, start) > line.rfind("》", near, start)
 
 
@@ -129,12 +129,12 @@ def is_chinese(character: str) -> bool:
     return "\u3000" <= character <= "\u9fff" or "\uff00" <= character <= "\uffef" or "\U00020000" <= character <= "\U0003ffff"
 
 
-def chop(sentence: str) -> list[str]:
+def cut_long_sentence(sentence: str) -> list[str]:
     """Pieces of at most LONGEST characters."""
     pieces = []
     start = 0
-    while len(sentence) - start > LONGEST:
-        end = sentence.rfind(" ", start + 1, start + LONGEST) + 1 or start + LONGEST
+    while len(sentence) - start > MAX_SENTENCE_CHARACTERS:
+        end = sentence.rfind(" ", start + 1, start + MAX_SENTENCE_CHARACTERS) + 1 or start + MAX_SENTENCE_CHARACTERS
         pieces.append(sentence[start:end].strip())
         start = end
     pieces.append(sentence[start:].strip())

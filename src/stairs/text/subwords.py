@@ -16,7 +16,7 @@ import numpy as np
 from stairs.kernels.subwords import bucket_ids
 
 
-def grams_of(words: Sequence[str], lengths: tuple[int, int], buckets: int) -> tuple[np.ndarray, np.ndarray]:
+def subword_buckets(words: Sequence[str], lengths: tuple[int, int], buckets: int) -> tuple[np.ndarray, np.ndarray]:
     """The buckets of all words' n-grams, and where those of each word begin, (words + 1,)."""
     spelt = [f"<{word}>".encode(errors="replace") for word in words]
     starts = np.cumsum([0, *map(len, spelt)])

@@ -13,40 +13,40 @@ Departures: texts of more than 800 tokens keep 256 and 254; where fewer or more 
 from itertools import pairwise
 from typing import Literal
 
-LongText = Literal["head", "tail", "head+tail", "window"]
-ROOM, SHORT_HEAD, LONG_HEAD, MUCH_LONGER = 510, 128, 256, 800
+LongTextRule = Literal["head", "tail", "head+tail", "window"]
+PAPER_TOKENS, SHORT_HEAD, LONG_HEAD, MUCH_LONGER = 510, 128, 256, 800
 
 
-def kept(length: int, room: int, rule: LongText) -> list[int]:
+def kept_positions(length: int, max_tokens: int, rule: LongTextRule) -> list[int]:
     """The places, at most `allocate`, of a text of `length` tokens that are read by a rule that leaves some out."""
-    if length <= room:
+    if length <= max_tokens:
         return list(range(length))
-    head = {"head": room, "tail": 0, "head+tail": both_head(length, room)}[rule]
-    return [*range(head), *range(length - (room - head), length)]
+    head = {"head": max_tokens, "tail": 0, "head+tail": head_length(length, max_tokens)}[rule]
+    return [*range(head), *range(length - (max_tokens - head), length)]
 
 
-def both_head(length: int, room: int) -> int:
+def head_length(length: int, max_tokens: int) -> int:
     """How many tokens of the begin `head+tail` keeps."""
-    return round(room * (SHORT_HEAD if length * ROOM <= MUCH_LONGER * room else LONG_HEAD) / ROOM)
+    return round(max_tokens * (SHORT_HEAD if length * PAPER_TOKENS <= MUCH_LONGER * max_tokens else LONG_HEAD) / PAPER_TOKENS)
 
 
-def windows(length: int, room: int) -> list[tuple[int, int]]:
+def window_spans(length: int, max_tokens: int) -> list[tuple[int, int]]:
     """Where each window begins and ends: overlapping by half, the last one flush with the end."""
-    if length <= room:
+    if length <= max_tokens:
         return [(0, length)]
-    starts = [*range(0, length - room, max(room // 2, 1)), length - room]
-    return [(start, start + room) for start in starts]
+    starts = [*range(0, length - max_tokens, max(max_tokens // 2, 1)), length - max_tokens]
+    return [(start, start + max_tokens) for start in starts]
 
 
-def around(places: list[int], length: int, room: int) -> tuple[int, int]:
+def window_around(positions: list[int], length: int, max_tokens: int) -> tuple[int, int]:
     """The window with some places as near to its middle as can be."""
-    middle = (min(places) + max(places) + 1) // 2
-    start = min(max(middle - room // 2, 0), max(length - room, 0))
-    return start, min(start + room, length)
+    middle = (min(positions) + max(positions) + 1) // 2
+    start = min(max(middle - max_tokens // 2, 0), max(length - max_tokens, 0))
+    return start, min(start + max_tokens, length)
 
 
-def owned(length: int, room: int) -> list[tuple[int, int]]:
+def owned_spans(length: int, max_tokens: int) -> list[tuple[int, int]]:
     """The part of the text that each window tells of: up to the middle of what it shares with its neighbours, where both see as far."""
-    found = windows(length, room)
+    found = window_spans(length, max_tokens)
     borders = [0, *((left[1] + right[0]) // 2 for left, right in pairwise(found)), length]
     return list(pairwise(borders))

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from stairs.errors import BadInput, EnvironmentFault
 from stairs.text import encoding, input_files
 from stairs.text.corpus import text_column
-from stairs.text.corpus.corpus import Corpus, cut_all, split_documents
+from stairs.text.corpus.corpus import Corpus, cut_pieces, split_documents
 
 TEXT = "One.\nStill one.\n\nTwo.\n   \n\n三。\n"
 DOCUMENTS = ["One.\nStill one.", "Two.", "三。"]
@@ -190,7 +190,7 @@ def test_an_unreadable_file_stops_unless_it_is_to_be_skipped(tmp_path, monkeypat
 
     def refuse(source):
         if source.path.name == "b.txt":
-            raise input_files.unreadable(source, PermissionError(13, "Permission denied"))
+            raise input_files.unreadable_error(source, PermissionError(13, "Permission denied"))
         return opened(source)
 
     monkeypatch.setattr("stairs.text.corpus.corpus.open_file", refuse)
@@ -237,7 +237,7 @@ def test_a_full_temporary_folder_is_the_environments_fault(tmp_path, monkeypatch
 
 
 def test_a_record_without_an_end_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(text_column, "LONGEST_RECORD", 100)
+    monkeypatch.setattr(text_column, "MAX_RECORD_CHARACTERS", 100)
     path = write(tmp_path, "a.jsonl", '{"text": "a"}\n"' + "b" * 200)
     monkeypatch.setattr(encoding, "BLOCK", 8)
     assert complaint(path).startswith(f"{path}:2: a line longer than 100 characters")
@@ -277,7 +277,7 @@ def test_the_hash_follows_the_content_alone(tmp_path):
 def test_odd_characters_are_kept_and_counted(tmp_path):
     corpus = Corpus(write(tmp_path, "a.txt", "\ufeffone \ufeff two \0 " + "three " * 30))
     assert next(iter(corpus.documents())).startswith("one \ufeff two \0 three")
-    assert corpus.oddities == {"NUL": 1, "byte-order mark": 1}
+    assert corpus.odd_characters == {"NUL": 1, "byte-order mark": 1}
 
 
 def test_a_long_document_comes_in_parts(tmp_path):
@@ -321,7 +321,7 @@ def test_where_blocks_end_does_not_matter(text, size, part):
     assert pieces == list(split_documents([text], part))
     assert "".join("".join(pieces).split()) == "".join(text.split())
     assert all(piece.strip() and len(piece) <= part for piece in pieces)
-    assert "".join(cut_all(text, part)) == text
+    assert "".join(cut_pieces(text, part)) == text
 
 
 def test_the_block_size_does_not_matter(tmp_path, monkeypatch):

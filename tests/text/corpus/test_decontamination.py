@@ -8,8 +8,8 @@ from stairs.cli import main
 from stairs.errors import BadInput
 from stairs.text.corpus.corpus import Corpus
 from stairs.text.corpus.decontamination import DecontaminatedCorpus
-from stairs.text.examples import Pair, Tagged, Text
-from stairs.text.shards.shards import build
+from stairs.text.examples import LabelledText, TaggedSentence, TextPair
+from stairs.text.shards.shards import build_shards
 from stairs.text.tokenizers.tokenizer import TokenizerSpec
 
 OTHERS = [f"The cat {i} sat on the mat.\nIt was cat number {i}." for i in range(40)]
@@ -37,36 +37,39 @@ def corpus_of(folder, *documents):
     ],
 )
 def test_paragraphs_that_hold_a_held_out_text(document, rest, tmp_path):
-    held = [Text("A film that nobody will remember.", "bad"), Text("Yes.", "good"), Text("这部电影没有人会记得，真的。", "bad")]
-    held = [*held, Text("Two texts, both of them short.", "bad")]
+    held = [LabelledText("A film that nobody will remember.", "bad"), LabelledText("Yes.", "good"), LabelledText("这部电影没有人会记得，真的。",
+        "bad")]
+    held = [*held, LabelledText("Two texts, both of them short.", "bad")]
     clean = DecontaminatedCorpus(corpus_of(tmp_path, *OTHERS, document), held)
     assert list(clean.documents()) == [*OTHERS, *([rest] if rest else [])]
-    assert clean.left_out["documents"] == (rest != document) and clean.left_out["of_documents"] == 41
+    assert clean.removed_text["documents"] == (rest != document) and clean.removed_text["of_documents"] == 41
 
 
 def test_any_sentence_of_a_long_held_out_text_and_either_side_of_a_pair(tmp_path):
-    held = [Text("The first thing to say is this. The second is a little longer.\nAnd a third.", "x")]
-    held = [*held, Pair("An apple a day keeps doctors away.", "B", "x"), Tagged(("Prague", "is", "the", "capital", "of", "Bohemia", "."), ("O",) * 7)]
+    held = [LabelledText("The first thing to say is this. The second is a little longer.\nAnd a third.", "x")]
+    held = [*held, TextPair("An apple a day keeps doctors away.", "B", "x"), TaggedSentence(("Prague", "is", "the", "capital", "of", "Bohemia", "."),
+        ("O",) * 7)]
     lost = ["The second is a little longer.", "And a third.", "An apple a day keeps doctors away. So they say.", "Prague is the capital of Bohemia."]
     assert list(DecontaminatedCorpus(corpus_of(tmp_path, *lost, *OTHERS), held).documents()) == OTHERS
 
 
 def test_nothing_left_out_is_the_same_corpus_and_something_is_another(tmp_path):
     corpus = corpus_of(tmp_path, *OTHERS)
-    same = DecontaminatedCorpus(corpus, [Text("What nobody wrote in this corpus.", "x")])
-    assert same.content_hash == corpus.content_hash and same.left_out["paragraphs"] == 0 and list(same.documents()) == OTHERS
-    less = DecontaminatedCorpus(corpus, [Text("It was cat number 3.", "x")])
-    assert less.content_hash not in (corpus.content_hash, DecontaminatedCorpus(corpus, [Text("It was cat number 4.", "x")]).content_hash)
-    assert less.content_hash == DecontaminatedCorpus(corpus, [Text("it was cat number 3 .", "y")]).content_hash
+    same = DecontaminatedCorpus(corpus, [LabelledText("What nobody wrote in this corpus.", "x")])
+    assert same.content_hash == corpus.content_hash and same.removed_text["paragraphs"] == 0 and list(same.documents()) == OTHERS
+    less = DecontaminatedCorpus(corpus, [LabelledText("It was cat number 3.", "x")])
+    assert less.content_hash not in (corpus.content_hash, DecontaminatedCorpus(corpus, [LabelledText("It was cat number 4.", "x")]).content_hash)
+    assert less.content_hash == DecontaminatedCorpus(corpus, [LabelledText("it was cat number 3 .", "y")]).content_hash
     assert (less.name, less.size, less.sources) == (corpus.name, corpus.size, corpus.sources)
     with pytest.raises(BadInput, match="all of the corpus stands in validation or test examples"):
-        DecontaminatedCorpus(corpus_of(tmp_path, "All of it."), [Text("All of it.", "x")]).content_hash  # noqa: B018
+        DecontaminatedCorpus(corpus_of(tmp_path, "All of it."), [LabelledText("All of it.", "x")]).content_hash  # noqa: B018
 
 
 def test_shards_are_made_of_what_is_left(tmp_path):
     corpus = corpus_of(tmp_path, "The wombat slept in its burrow all day.", *OTHERS)
-    clean = DecontaminatedCorpus(corpus, [Text("the wombat slept in its burrow all day", "x"), Text("The wombat slept in its burrow all day.", "x")])
-    shards = [build(one, TokenizerSpec("words"), cache=tmp_path / "cache") for one in (corpus, clean)]
+    clean = DecontaminatedCorpus(corpus, [LabelledText("the wombat slept in its burrow all day", "x"),
+        LabelledText("The wombat slept in its burrow all day.", "x")])
+    shards = [build_shards(one, TokenizerSpec("words"), cache=tmp_path / "cache") for one in (corpus, clean)]
     assert shards[0].folder != shards[1].folder
     assert [own.tokenizer.id("wombat") != own.tokenizer.unknown for own in shards] == [True, False]
 
@@ -80,5 +83,5 @@ def test_a_climb_says_what_it_left_out_and_keeps_the_count(tmp_path, monkeypatch
     assert main(["climb", "corpus.txt", "--labels", "cats.csv", "--steps", "tfidf", "--out", "out", "--budget", "60s"]) == 0
     assert "17 paragraphs of 17 documents (the corpus has 100)" in capsys.readouterr().err
     report = json.loads((tmp_path / "out" / "report.json").read_text())
-    assert report["left_out"] == {"documents": 17, "of_documents": 100, "paragraphs": 17}
+    assert report["removed_text"] == {"documents": 17, "of_documents": 100, "paragraphs": 17}
     assert "17 paragraphs of 17 documents" in (tmp_path / "out" / "report.html").read_text()

@@ -185,7 +185,7 @@ def test_a_python_without_sources_is_told_what_to_do(tree, monkeypatch):
 
 def test_compiled_modules_give_their_own_docstrings_only(monkeypatch):
     monkeypatch.setattr(builtins, "put_here_by_somebody", type("Foreign", (), {"__doc__": "Foreign."}), raising=False)
-    found = {(module, name): text for _, module, name, _, text in compiled_docstrings.documented()}
+    found = {(module, name): text for _, module, name, _, text in compiled_docstrings.compiled_docstrings()}
     assert found["builtins", "len"].startswith("Return the number of items")
     assert "str.split" in {name for module, name in found if module == "builtins"}
     assert ("numpy._core.umath", "sin") in found

@@ -5,7 +5,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stairs.errors import BadInput
-from stairs.text.embedded.number_names import COUNTS, LIMIT, SMALL, SPOKEN, TENS, chinese, english, number_names, number_pairs, spoken
+from stairs.text.embedded.number_names import (
+    ENGLISH_SMALL,
+    ENGLISH_TENS,
+    MAX_ENGLISH_WORDS,
+    NAME_LIMIT,
+    SET_SIZES,
+    chinese_name,
+    english_name,
+    english_word_count,
+    number_names,
+    number_pairs,
+)
 
 KNOWN = {
     0: ("zero", "零"),
@@ -42,7 +53,7 @@ def read_english(name: str) -> int:
         elif word == "hundred":
             group *= 100
         else:
-            group += SMALL.index(word) if word in SMALL else 10 * TENS.index(word)
+            group += ENGLISH_SMALL.index(word) if word in ENGLISH_SMALL else 10 * ENGLISH_TENS.index(word)
     return total + group
 
 
@@ -64,14 +75,14 @@ def read_chinese(name: str) -> int:
 
 @pytest.mark.parametrize(("number", "names"), KNOWN.items())
 def test_textbook_examples(number, names):
-    assert (english(number), chinese(number)) == names
+    assert (english_name(number), chinese_name(number)) == names
 
 
 @settings(derandomize=True, max_examples=300)
-@given(st.one_of(st.integers(0, LIMIT - 1), st.integers(0, 10**6), ROUND))
+@given(st.one_of(st.integers(0, NAME_LIMIT - 1), st.integers(0, 10**6), ROUND))
 def test_names_read_back_as_the_number(number):
-    assert read_english(english(number)) == number
-    name = chinese(number)
+    assert read_english(english_name(number)) == number
+    name = chinese_name(number)
     assert read_chinese(name) == number
     assert "零零" not in name and "两" not in name
     assert number == 0 or not name.endswith("零")
@@ -88,14 +99,14 @@ def test_numbers_are_different_in_range_and_fixed_by_the_seed():
 
 
 def test_a_range_can_be_used_up_and_a_narrow_one_is_found():
-    assert {example.source for example in number_names(10, lowest=0, highest=9)} == set(SMALL[:10])
+    assert {example.source for example in number_names(10, lowest=0, highest=9)} == set(ENGLISH_SMALL[:10])
     assert len(number_names(20, lowest=10**12 - 1000, highest=10**12)) == 20
 
 
-@pytest.mark.parametrize("number", [-1, LIMIT, 1.5])
+@pytest.mark.parametrize("number", [-1, NAME_LIMIT, 1.5])
 def test_a_number_without_a_name_is_refused(number):
     with pytest.raises(BadInput, match=r"no name for .*; give a whole number from 0"):
-        chinese(number)
+        chinese_name(number)
 
 
 def test_more_than_there_are_is_refused():
@@ -104,11 +115,11 @@ def test_more_than_there_are_is_refused():
 
 
 def test_the_sets_share_no_number_and_longer_ones_need_no_new_word():
-    sets = {name: number_pairs(name) for name in COUNTS}
-    assert {name: len(found) for name, found in sets.items()} == COUNTS
+    sets = {name: number_pairs(name) for name in SET_SIZES}
+    assert {name: len(found) for name, found in sets.items()} == SET_SIZES
     known, *others = ({example.where for example in found} for found in sets.values())
     assert not any(known & other for other in others)
-    assert max(map(spoken, sets["numbers"])) == SPOKEN < min(map(spoken, sets["longer-numbers"]))
+    assert max(map(english_word_count, sets["numbers"])) == MAX_ENGLISH_WORDS < min(map(english_word_count, sets["longer-numbers"]))
     words = {word for example in sets["numbers"] for word in example.source.replace("-", " ").split()}
     letters = {letter for example in sets["numbers"] for letter in example.target}
     for example in sets["longer-numbers"]:

@@ -12,7 +12,7 @@ import pytest
 
 from stairs.climb.experiment import parted, without_held_out
 from stairs.text.embedded import docstrings, python_prose
-from stairs.text.labelled.split import normalize, texts_of
+from stairs.text.labelled.split import example_texts, normalize_text
 
 DIGEST = """
 import hashlib
@@ -26,27 +26,27 @@ print(samples.PythonProse().content_hash, hashlib.sha256(repr(sets).encode()).he
 def in_memory(prose):
     """Of several hundred megabytes, nothing is left to the tests of other files."""
     yield
-    for kept in (docstrings.docstrings, python_prose.reflowed, python_prose.all_documents):
+    for kept in (docstrings.docstrings, python_prose.docstring_paragraphs, python_prose.all_documents):
         kept.cache_clear()
 
 
 @pytest.fixture(scope="module")
 def packages(in_memory):
-    return python_prose.packages()
+    return python_prose.package_examples()
 
 
 @pytest.fixture(scope="module")
 def parameters(in_memory):
-    return python_prose.parameters()
+    return python_prose.parameter_examples()
 
 
 @pytest.fixture(scope="module")
 def describes(in_memory):
-    return python_prose.describes()
+    return python_prose.description_examples()
 
 
 def test_prose_is_plenty_and_each_document_comes_once():
-    documents = list(python_prose.prose())
+    documents = list(python_prose.prose_documents())
     assert 8e6 < sum(map(len, documents)) < 40e6
     assert len(set(documents)) == len(documents)
     assert not any("\n\n" in document or not document.strip() for document in documents)
@@ -56,8 +56,8 @@ def test_prose_is_plenty_and_each_document_comes_once():
 
 
 def test_a_limit_takes_evenly_from_the_whole():
-    everything = {document: place for place, document in enumerate(python_prose.prose())}
-    some = list(python_prose.prose(200_000))
+    everything = {document: place for place, document in enumerate(python_prose.prose_documents())}
+    some = list(python_prose.prose_documents(200_000))
     assert sum(map(len, some)) == pytest.approx(200_000, rel=0.05)
     places = [everything[document] for document in some]
     assert places == sorted(places)
@@ -112,7 +112,7 @@ def test_parameters_are_tagged_in_half_of_the_sentences(parameters):
 
 def test_marks_decide_for_everyday_words_and_are_taken_off():
     known = {"a", "axis", "size", "args", "x"}
-    words, tags = python_prose.tagged("Sort a copy of `a` along :attr:`axis`, if axis.size or ``*args`` or x", known)
+    words, tags = python_prose.tag_parameters("Sort a copy of `a` along :attr:`axis`, if axis.size or ``*args`` or x", known)
     assert [word for word, tag in zip(words, tags, strict=True) if tag != "O"] == ["a", "axis", "axis", "args"]
     assert words[:6] == ("Sort", "a", "copy", "of", "a", "along") and tags[1] == "O" and "`" not in words
 
@@ -132,7 +132,7 @@ def test_descriptions_are_half_true_and_neither_side_gives_it_away(describes):
 def test_no_source_of_the_embedded_data_is_in_two_parts(request, example_kind):
     examples = request.getfixturevalue({"classify": "packages", "compare": "describes", "tag": "parameters"}[example_kind])
     parts = parted(examples, example_kind, 0)
-    for name in (lambda example: example.group, lambda example: tuple(map(normalize, texts_of(example)))):
+    for name in (lambda example: example.group, lambda example: tuple(map(normalize_text, example_texts(example)))):
         sets = [{name(example) for example in parts[part]} for part in ("train", "dev", "test")]
         assert not any(a & b for a, b in combinations(sets, 2))
     for part, share in (("train", 0.72), ("dev", 0.08), ("test", 0.2)):
@@ -147,9 +147,9 @@ def test_one_side_of_the_embedded_pairs_says_nothing(describes, side):
     parts = parted(describes, "compare", 0)
     seen: dict[str, Counter[str]] = {}
     for pair in (*parts["train"], *parts["dev"]):
-        seen.setdefault(normalize(getattr(pair, side)), Counter())[pair.label] += 1
+        seen.setdefault(normalize_text(getattr(pair, side)), Counter())[pair.label] += 1
     majority = Counter(pair.label for pair in parts["train"])
-    right = sum(seen.get(normalize(getattr(pair, side)), majority).most_common(1)[0][0] == pair.label for pair in parts["test"])
+    right = sum(seen.get(normalize_text(getattr(pair, side)), majority).most_common(1)[0][0] == pair.label for pair in parts["test"])
     assert right / len(parts["test"]) == pytest.approx(0.5, abs=1.96 * 0.5 / len(parts["test"]) ** 0.5)
     assert learnt_from_words(parts, side) == pytest.approx(0.5, abs=1.96 * 0.5 / len(parts["test"]) ** 0.5)
 
@@ -169,8 +169,8 @@ def test_no_document_of_a_held_out_example_is_read(request, example_kind):
     examples = request.getfixturevalue({"classify": "packages", "compare": "describes", "tag": "parameters"}[example_kind])
     parts = parted(examples, example_kind, 0)
     corpus = without_held_out(python_prose.PythonProse(), parts, embedded=True)
-    documents, everything = set(corpus.documents()), set(python_prose.prose())
-    sources = {one.where: python_prose.document(found) for one, found in python_prose.reflowed()}
+    documents, everything = set(corpus.documents()), set(python_prose.prose_documents())
+    sources = {one.where: python_prose.join_paragraphs(found) for one, found in python_prose.docstring_paragraphs()}
     assert corpus.left_out["documents"] == len(everything) - len(documents) > 0.9 * len({example.where for example in parts["test"]})
     assert not any(sources[example.where] in documents for part in ("dev", "test") for example in parts[part])
     assert sum(sources[example.where] in documents for example in parts["train"]) > 0.8 * len(parts["train"])

@@ -5,7 +5,7 @@ from inspect import cleandoc
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stairs.text.embedded.reflow import description, paragraphs
+from stairs.text.embedded.reflow import leading_prose, paragraphs
 
 NUMPY = cleandoc("""
     Return the mean of
@@ -65,8 +65,8 @@ def test_items_keep_their_hanging_lines_and_literal_blocks_end():
 
 
 def test_description_stops_at_the_first_section_and_leaves_out_the_signature():
-    assert description(paragraphs(NUMPY)) == "Return the mean of the elements. A second paragraph."
-    assert description(paragraphs(GOOGLE)) == "Returns the mean."
+    assert leading_prose(paragraphs(NUMPY)) == "Return the mean of the elements. A second paragraph."
+    assert leading_prose(paragraphs(GOOGLE)) == "Returns the mean."
 
 
 @settings(derandomize=True, max_examples=200)

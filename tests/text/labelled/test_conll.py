@@ -5,10 +5,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stairs.errors import BadInput
-from stairs.text.examples import Tagged
-from stairs.text.labelled import guess_task, read, spool, unseen_labels
-from stairs.text.labelled.notes import Notes
-from stairs.text.labelled.tag_schemes import START, Scheme
+from stairs.text.examples import TaggedSentence
+from stairs.text.labelled import guess_task, read_examples, spool, unseen_labels
+from stairs.text.labelled.notes import DataNotes
+from stairs.text.labelled.tag_schemes import START, TagScheme
 
 
 def written(folder, content, name="a.conll"):
@@ -19,7 +19,7 @@ def written(folder, content, name="a.conll"):
 
 def refused(path, **options) -> str:
     with pytest.raises(BadInput) as caught:
-        read(path, "tag", **options)
+        read_examples(path, "tag", **options)
     assert "\n" not in str(caught.value)
     return str(caught.value)
 
@@ -27,7 +27,7 @@ def refused(path, **options) -> str:
 def tags(folder, *sentences):
     """Read sentences given as 'B-PER I-PER O', a word a tag."""
     path = written(folder, "\n\n".join("\n".join(f"w{number}\t{tag}" for number, tag in enumerate(tags.split())) for tags in sentences))
-    labelled = read(path, "tag")
+    labelled = read_examples(path, "tag")
     return [" ".join(example.tags) for example in labelled.examples], " | ".join(labelled.notes)
 
 
@@ -35,9 +35,9 @@ def tags(folder, *sentences):
 @pytest.mark.parametrize("cut", ["\t", " ", "   "])
 def test_words_and_tags_with_their_lines(tmp_path, cut, end):
     path = written(tmp_path, f"EU{cut}B-ORG\nrejects{cut}O\n\n\nPeter{cut}B-PER\nBlackburn{cut}I-PER{end}")
-    labelled = read(path, "tag")
+    labelled = read_examples(path, "tag")
     assert list(labelled.examples) == [
-        Tagged(("EU", "rejects"), ("B-ORG", "O"), f"{path}:1"), Tagged(("Peter", "Blackburn"), ("B-PER", "I-PER"), f"{path}:5"),
+        TaggedSentence(("EU", "rejects"), ("B-ORG", "O"), f"{path}:1"), TaggedSentence(("Peter", "Blackburn"), ("B-PER", "I-PER"), f"{path}:5"),
     ]  # fmt: skip
     assert labelled.columns == "words from column 1, tags from column 2 of 2" and labelled.notes == ()
     assert guess_task(path) == "tag"
@@ -45,19 +45,19 @@ def test_words_and_tags_with_their_lines(tmp_path, cut, end):
 
 def test_the_conll_2003_layout_and_other_columns(tmp_path):
     path = written(tmp_path, "-DOCSTART- -X- O O\n\nEU NNP I-NP I-ORG\nrejects VBZ I-VP O\n\n-DOCSTART- -X- O O\n\n# NN I-NP O\n", "a.txt")
-    assert [example.tags for example in read(path, "tag").examples] == [("B-ORG", "O"), ("O",)] and guess_task(path) == "tag"
-    assert [example.tags for example in read(path, "tag", columns="tag=2").examples] == [("NNP", "VBZ"), ("NN",)]
+    assert [example.tags for example in read_examples(path, "tag").examples] == [("B-ORG", "O"), ("O",)] and guess_task(path) == "tag"
+    assert [example.tags for example in read_examples(path, "tag", columns="tag=2").examples] == [("NNP", "VBZ"), ("NN",)]
     assert "a.txt:3: no column '5'; name one of 1 to 4" in refused(path, columns={"tag": "5"})
     path = written(tmp_path, "word\tpos\ttag\nEU\tNNP\tB-ORG\n")
-    assert list(read(path, "tag").examples) == [Tagged(("EU",), ("B-ORG",), f"{path}:2")]
-    assert read(path, "tag", columns="word,pos").examples[0].tags == ("NNP",)
+    assert list(read_examples(path, "tag").examples) == [TaggedSentence(("EU",), ("B-ORG",), f"{path}:2")]
+    assert read_examples(path, "tag", columns="word,pos").examples[0].tags == ("NNP",)
 
 
 def test_comments_stand_before_sentences_and_a_hash_may_be_a_word(tmp_path):
     path = written(tmp_path, "# id = 1\n# a remark\n# O\nEU B-ORG\n\n# another remark here\n#1 O\n# O\n")
-    assert [example.words for example in read(path, "tag").examples] == [("#", "EU"), ("#1", "#")]
+    assert [example.words for example in read_examples(path, "tag").examples] == [("#", "EU"), ("#1", "#")]
     path = written(tmp_path, "#\t#\n1\tCD\n\n　\tSP\n")
-    assert [example.words for example in read(path, "tag").examples] == [("#", "1"), ("　",)]
+    assert [example.words for example in read_examples(path, "tag").examples] == [("#", "1"), ("　",)]
 
 
 @pytest.mark.parametrize(
@@ -128,17 +128,17 @@ def spelled(sentence, scheme):
 @settings(derandomize=True, max_examples=80, deadline=None)
 @given(sentences=st.lists(stretches, min_size=1, max_size=4), scheme=st.sampled_from(["IOB1", "BIOES", "BIO"]))
 def test_every_scheme_says_the_same(sentences, scheme):
-    seen, spelling = Scheme("f"), [spelled(sentence, scheme) for sentence in sentences]
+    seen, spelling = TagScheme("f"), [spelled(sentence, scheme) for sentence in sentences]
     for line, sentence in enumerate(spelling, 1):
-        seen.see(sentence, line)
-    conversion = seen.conversion(Notes())
+        seen.add(sentence, line)
+    conversion = seen.conversion(DataNotes())
     for sentence, tags_found in zip(sentences, spelling, strict=True):
         pairs = list(zip([START, *tags_found], tags_found, strict=False))
         assert [conversion[pair] if conversion else pair[1] for pair in pairs] == spelled(sentence, "BIO")
 
 
 def test_converted_tags_from_disk_too(tmp_path, monkeypatch):
-    monkeypatch.setattr(spool, "HELD", 0)
+    monkeypatch.setattr(spool, "MAX_MEMORY_BYTES", 0)
     found, _ = tags(tmp_path, *["I-PER I-PER O I-LOC B-LOC"] * 3)
     assert found == ["B-PER I-PER O B-LOC B-LOC"] * 3
 
@@ -156,14 +156,14 @@ CONLLU = """# text = Don't!
 
 def test_conllu_words_have_their_upos(tmp_path):
     path = written(tmp_path, CONLLU, "a.conllu")
-    labelled = read(path, "tag")
+    labelled = read_examples(path, "tag")
     assert list(labelled.examples) == [
-        Tagged(("Do", "n't", "!"), ("AUX", "PART", "PUNCT"), f"{path}:3"), Tagged(("5 000",), ("NUM",), f"{path}:8"),
+        TaggedSentence(("Do", "n't", "!"), ("AUX", "PART", "PUNCT"), f"{path}:3"), TaggedSentence(("5 000",), ("NUM",), f"{path}:8"),
     ]  # fmt: skip
     assert labelled.notes == ("2 multiword tokens and empty nodes were passed over; their words are there",)
-    assert read(path, "tag", columns={"tag": "XPOS"}).examples[0].tags == ("VB", "RB", ".")
+    assert read_examples(path, "tag", columns={"tag": "XPOS"}).examples[0].tags == ("VB", "RB", ".")
     unnamed = written(tmp_path, CONLLU, "a.tsv")
-    assert len(read(unnamed, "tag").examples) == 2 and guess_task(unnamed) == guess_task(path) == "tag"
+    assert len(read_examples(unnamed, "tag").examples) == 2 and guess_task(unnamed) == guess_task(path) == "tag"
 
 
 @pytest.mark.parametrize(
@@ -182,5 +182,5 @@ def test_bad_conllu_is_refused_at_its_line(tmp_path, old, new, line, sentence):
 
 
 def test_tags_never_trained_on_are_counted(tmp_path):
-    train, test = (read(written(tmp_path, f"a\tO\nb\t{tag}\n"), "tag") for tag in ("B-PER", "B-LOC"))
+    train, test = (read_examples(written(tmp_path, f"a\tO\nb\t{tag}\n"), "tag") for tag in ("B-PER", "B-LOC"))
     assert unseen_labels(train, test) == "1 of 1 examples have labels never trained on: 'B-LOC'"

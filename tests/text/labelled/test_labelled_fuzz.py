@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from stairs.errors import StairsError
-from stairs.text.labelled import guess_task, read
+from stairs.text.labelled import guess_task, read_examples
 
 TASKS = ("classify", "compare", "tag", "span", "translate")
 ENDINGS = ("csv", "tsv", "txt", "jsonl", "json", "parquet", "conll", "conllu", "en", "csv.gz", "csv.xz", "csv.zst")
@@ -41,7 +41,7 @@ def test_read_or_refused(tmp_path_factory, ending, content):
     for task in (*TASKS, None):
         try:
             if task:
-                assert len(list(read(path, task).examples))
+                assert len(list(read_examples(path, task).examples))
             else:
                 assert guess_task(path) in TASKS
         except StairsError as error:

@@ -3,8 +3,8 @@
 import pytest
 
 from stairs.errors import BadInput
-from stairs.text.examples import Pair, Translation
-from stairs.text.labelled import guess_task, read, unseen_labels
+from stairs.text.examples import TextPair, TranslationPair
+from stairs.text.labelled import guess_task, read_examples, unseen_labels
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def write(tmp_path):
 
 def refused(path, task="classify", **options) -> str:
     with pytest.raises(BadInput) as caught:
-        read(path, task, **options)
+        read_examples(path, task, **options)
     sentence = str(caught.value)
     assert "\n" not in sentence and len(sentence.replace(str(path), "")) <= 260
     return sentence
@@ -31,14 +31,14 @@ def both(labelled):
 
 def test_fasttext_lines(write):
     path = write("train.txt", "__label__pos good film\n\n__label__neg , bad\n")
-    assert both(read(path, "classify")) == [("good film", "pos"), (", bad", "neg")] and guess_task(path) == "classify"
+    assert both(read_examples(path, "classify")) == [("good film", "pos"), (", bad", "neg")] and guess_task(path) == "classify"
     path = write("b.txt", "__label__pos good\nbad\n")
     assert f"{path}:2: 'bad' where __label__NAME should be" in refused(path)
     assert "b.txt:1: more than one label" in refused(write("b.txt", "__label__pos __label__neg good\n"))
 
 
 def notes_of(path, task="classify"):
-    return " | ".join(read(path, task).notes)
+    return " | ".join(read_examples(path, task).notes)
 
 
 def test_labels_and_texts_that_deserve_a_look_are_noted(write):
@@ -57,20 +57,20 @@ def test_labels_and_texts_that_deserve_a_look_are_noted(write):
 
 
 def test_labels_never_trained_on_are_counted(write):
-    train, test = (read(write(f"{label}.csv", f"text,label\none two,a\nthree four,{label}\n"), "classify") for label in "bc")
+    train, test = (read_examples(write(f"{label}.csv", f"text,label\none two,a\nthree four,{label}\n"), "classify") for label in "bc")
     assert unseen_labels(train, train) is None
     assert unseen_labels(train, test) == "1 of 2 examples have labels never trained on: 'c'"
 
 
 def test_pairs_with_labels_and_with_scores(write):
     path = write("a.tsv", 'sentence1\tsentence2\tlabel\n"a" b\tc d\t1\ne f\tg h\t0\n')
-    assert read(path, "compare").examples[0] == Pair('"a" b', "c d", "1", None, f"{path}:2") and guess_task(path) == "compare"
+    assert read_examples(path, "compare").examples[0] == TextPair('"a" b', "c d", "1", None, f"{path}:2") and guess_task(path) == "compare"
     path = write("b.tsv", "sentence1\tsentence2\tlabel\na b\tc d\t3.8\ne f\tg h\t5\n")
-    assert [pair.score for pair in read(path, "compare").examples] == [3.8, 5.0]
+    assert [pair.score for pair in read_examples(path, "compare").examples] == [3.8, 5.0]
     path = write("c.csv", "Quality;#1 ID;#2 ID;#1 String;#2 String\n1;2;3;a b;c d\n")
-    assert read(path, "compare").examples[0] == Pair("a b", "c d", "1", None, f"{path}:2")
+    assert read_examples(path, "compare").examples[0] == TextPair("a b", "c d", "1", None, f"{path}:2")
     path = write("d.csv", "premise;hypothesis;similarity\na b;c d;3,8\n")
-    assert read(path, "compare").examples[0].score == 3.8
+    assert read_examples(path, "compare").examples[0].score == 3.8
     for wrong in ("high", "nan", "inf", "1e999", ""):
         path = write("e.csv", f"premise,hypothesis,score\na b,c d,1\ne f,g h,{wrong}\n")
         assert f"{path}:3: the score 'score' is '{wrong}', not a number" in refused(path, "compare")
@@ -82,9 +82,9 @@ def test_pairs_with_labels_and_with_scores(write):
 
 def test_translations_in_a_table(write):
     path = write("a.tsv", "en\tzh\nHi.\t嗨。\n")
-    assert list(read(path, "translate").examples) == [Translation("Hi.", "嗨。", f"{path}:2")] and guess_task(path) == "translate"
+    assert list(read_examples(path, "translate").examples) == [TranslationPair("Hi.", "嗨。", f"{path}:2")] and guess_task(path) == "translate"
     path = write("b.txt", "Go, now.\tVa.\tCC-BY\nRun!\tCours !\tCC-BY\n")
-    assert [example.where for example in read(path, "translate").examples] == [f"{path}:1", f"{path}:2"] and guess_task(path) == "translate"
+    assert [example.where for example in read_examples(path, "translate").examples] == [f"{path}:1", f"{path}:2"] and guess_task(path) == "translate"
     assert "b.txt:2: 2 fields where line 1 has 3" in refused(write("b.txt", "Go.\tVa.\tCC-BY\nRun!\tCours !\n"), "translate")
     assert "c.tsv:1: one field; put the source, a tab and its translation" in refused(write("c.tsv", "Go.\nRun.\n"), "translate")
 
@@ -92,7 +92,7 @@ def test_translations_in_a_table(write):
 def test_how_a_file_was_read_and_what_to_look_at_are_said_on_stderr(write, monkeypatch, capsys):
     monkeypatch.setattr("stairs.progress.messages_enabled", True)
     path = write("a.csv", "text,label\none two,a\nthree four,a\n")
-    read(path, "classify")
+    read_examples(path, "classify")
     said = capsys.readouterr()
     assert said.out == "" and f"{path}: 2 examples; text from 'text', label from 'label' (guessed)\n" in said.err
     assert "all 2 examples have the label 'a'" in said.err

@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from stairs.text.labelled import guess_task, read
+from stairs.text.labelled import guess_task, read_examples
 
 COUNTS = {
     "classify": {
@@ -37,29 +37,29 @@ CASES = [(task, name, count) for task, files in COUNTS.items() for name, count i
 @pytest.mark.parametrize(("task", "name", "count"), CASES)
 def test_every_file_is_read_whole_and_its_task_guessed(task, name, count, data):
     path = data / name
-    labelled = read(path, task)
+    labelled = read_examples(path, task)
     assert len(labelled.examples) == count
     assert guess_task(path) == task
     assert labelled.examples[0].where.startswith(str(path))
 
 
 def test_labels_scores_and_quotes_are_what_the_files_say(data):
-    topics = Counter(example.label for example in read(data / "classify/thucnews/train.tsv", "classify").examples)
+    topics = Counter(example.label for example in read_examples(data / "classify/thucnews/train.tsv", "classify").examples)
     assert len(topics) == 10 and "education" in topics
-    pairs = read(data / "pairs/mrpc/train.tsv", "compare").examples
+    pairs = read_examples(data / "pairs/mrpc/train.tsv", "compare").examples
     assert pairs[0].first == 'Amrozi accused his brother, whom he called "the witness", of deliberately distorting his evidence.'
-    scores = [pair.score for pair in read(data / "pairs/stsb/train.tsv", "compare").examples]
+    scores = [pair.score for pair in read_examples(data / "pairs/stsb/train.tsv", "compare").examples]
     assert min(scores) == 0 and max(scores) == 5
-    targets = {pair.target for pair in read(data / "translate/tatoeba_en_zh/all.tsv", "translate").examples}
+    targets = {pair.target for pair in read_examples(data / "translate/tatoeba_en_zh/all.tsv", "translate").examples}
     assert '"几点了?""10点半了。"' in targets
 
 
 def test_tags_are_bio_and_spans_stand_in_their_passages(data):
-    labelled = read(data / "tags/msra/train.tsv.xz", "tag")
+    labelled = read_examples(data / "tags/msra/train.tsv.xz", "tag")
     found = {tag for example in labelled.examples for tag in example.tags}
     assert found == {"O", "B-PER", "I-PER", "B-LOC", "I-LOC", "B-ORG", "I-ORG"}
     assert "6 sentences begin in the stretch" in labelled.notes[0]
     for name, notes in (("cmrc2018.train", 2), ("cmrc2018.test", 2), ("xquad.zh", 0)):
-        spans = read(data / f"spans/{name}.json", "span")
+        spans = read_examples(data / f"spans/{name}.json", "span")
         assert all(span.passage.startswith(text, start) for span in spans.examples for start, text in span.answers)
         assert all(span.answers for span in spans.examples) and len(spans.notes) == notes

@@ -7,9 +7,9 @@ import pytest
 
 from stairs.climb.experiment import parted
 from stairs.errors import BadInput
-from stairs.text.examples import Pair, Span, Tagged, Text, Translation
-from stairs.text.labelled import read
-from stairs.text.labelled.split import count_shared, find_groups, normalize, split
+from stairs.text.examples import LabelledText, Question, TaggedSentence, TextPair, TranslationPair
+from stairs.text.labelled import read_examples
+from stairs.text.labelled.split import count_overlap, find_groups, normalize_text, split
 
 SIZES = {"train": 0.8, "dev": 0.1, "test": 0.1}
 
@@ -19,7 +19,7 @@ def sizes(examples, **shares):
 
 
 def texts(count, labels=("good", "bad"), **more):
-    return [Text(f"text number {i}", labels[i % len(labels)], f"f.csv:{i + 2}", **more) for i in range(count)]
+    return [LabelledText(f"text number {i}", labels[i % len(labels)], f"f.csv:{i + 2}", **more) for i in range(count)]
 
 
 def torn(parts, name):
@@ -30,7 +30,7 @@ def torn(parts, name):
 
 def test_single_examples_keep_the_shares_of_their_labels_and_the_seed_decides():
     given = [*texts(900, ("a", "b", "a")), *texts(100, ("c",))]
-    given = [Text(f"{example.text} {i}", example.label) for i, example in enumerate(given)]
+    given = [LabelledText(f"{example.text} {i}", example.label) for i, example in enumerate(given)]
     parts = split(given, sizes(given), 0)
     counts = {part: Counter(example.label for example in own) for part, own in parts.items()}
     assert counts == {"train": {"a": 480, "b": 240, "c": 80}, "dev": {"a": 60, "b": 30, "c": 10}, "test": {"a": 60, "b": 30, "c": 10}}
@@ -41,7 +41,7 @@ def test_single_examples_keep_the_shares_of_their_labels_and_the_seed_decides():
 
 @pytest.mark.parametrize("seed", range(3))
 def test_groups_of_any_size_stay_whole_and_shares_are_kept_as_well_as_they_allow(seed):
-    given = [Text(f"{g} {i}", "ab"[(i + g) % 3 == 0], group=f"author {g}") for g in range(60) for i in range(1 + g % 12)]
+    given = [LabelledText(f"{g} {i}", "ab"[(i + g) % 3 == 0], group=f"author {g}") for g in range(60) for i in range(1 + g % 12)]
     parts = split(given, sizes(given), seed, column="author")
     assert not torn(parts, lambda example: example.group)
     share = sum(example.label == "a" for example in given) / len(given)
@@ -53,11 +53,11 @@ def test_groups_of_any_size_stay_whole_and_shares_are_kept_as_well_as_they_allow
 @pytest.mark.parametrize(
     ("kind", "name"),
     [
-        (lambda text: Text(text, "x"), lambda e: normalize(e.text)),
-        (lambda text: Pair(text, "one and the same", "x"), lambda e: normalize(e.first)),
-        (lambda text: Tagged(tuple(text.split()), ("O",) * len(text.split())), lambda e: normalize(" ".join(e.words))),
-        (lambda text: Span(f"why {text}", "Since it is so.", ((0, "Since"),)), lambda e: normalize(e.question)),
-        (lambda text: Translation(text, text), lambda e: normalize(e.source)),
+        (lambda text: LabelledText(text, "x"), lambda e: normalize_text(e.text)),
+        (lambda text: TextPair(text, "one and the same", "x"), lambda e: normalize_text(e.first)),
+        (lambda text: TaggedSentence(tuple(text.split()), ("O",) * len(text.split())), lambda e: normalize_text(" ".join(e.words))),
+        (lambda text: Question(f"why {text}", "Since it is so.", ((0, "Since"),)), lambda e: normalize_text(e.question)),
+        (lambda text: TranslationPair(text, text), lambda e: normalize_text(e.source)),
     ],
 )
 def test_texts_that_differ_only_in_case_and_spaces_stay_together(kind, name, capsys):
@@ -68,19 +68,20 @@ def test_texts_that_differ_only_in_case_and_spaces_stay_together(kind, name, cap
 
 
 def test_groups_and_texts_join_into_one():
-    given = [Text("one", "x", group="a"), Text("ONE", "x", group="b"), Text("two", "x", group="b"), Text("three", "x"), Text("four", "x", group="c")]
+    given = [LabelledText("one", "x", group="a"), LabelledText("ONE", "x", group="b"), LabelledText("two", "x", group="b"), LabelledText("three",
+        "x"), LabelledText("four", "x", group="c")]
     assert find_groups(given) == [[0, 1, 2], [3], [4]]
 
 
 def test_pairs_that_share_a_text_stay_together_unless_that_binds_the_whole_file():
-    premises = [Pair(f"premise {i // 3}", f"hypothesis {i}", "yes") for i in range(60)]
+    premises = [TextPair(f"premise {i // 3}", f"hypothesis {i}", "yes") for i in range(60)]
     assert {len(group) for group in find_groups(premises)} == {3}
-    crossed = [Pair(f"premise {i // 3}", f"topic {i % 2}", "yes") for i in range(60)]
+    crossed = [TextPair(f"premise {i // 3}", f"topic {i % 2}", "yes") for i in range(60)]
     assert {len(group) for group in find_groups(crossed)} <= {1, 2, 3} and len(find_groups(crossed)) == 20
 
 
 def test_the_questions_of_a_passage_stay_together(data):
-    given = read(data / "spans" / "xquad.en.json", "span").examples
+    given = read_examples(data / "spans" / "xquad.en.json", "span").examples
     parts = parted(given, "span", 0)
     assert not torn(parts, lambda example: example.passage) and len(parts["test"]) == pytest.approx(0.2 * len(given), rel=0.03)
 
@@ -92,20 +93,20 @@ def test_the_sentences_of_a_document_stay_together(tmp_path):
     marks = ("# newdoc\n", "# newdoc id = name {0}\n")
     (tmp_path / "a.conllu").write_text("".join(marks[d % 2].format(d) + "".join(row.format(d, s) for s in range(d % 5 + 1)) for d in range(40)))
     for file in ("a.conll", "a.conllu"):
-        given = read(tmp_path / file, "tag").examples
+        given = read_examples(tmp_path / file, "tag").examples
         assert len({example.group for example in given}) == 40 and given[0].group
         assert not torn(parted(given, "tag", 0), lambda example: example.words[0])
 
 
 def test_documents_of_universal_dependencies(data):
-    given = read(next((data / "tags" / "ud_ewt").glob("*dev*.conllu*")), "tag").examples
+    given = read_examples(next((data / "tags" / "ud_ewt").glob("*dev*.conllu*")), "tag").examples
     parts = parted(given, "tag", 0)
     assert len({example.group for example in given}) > 100 and not torn(parts, lambda example: example.group)
 
 
 def test_a_single_document_is_split_with_a_word_about_it(capsys, monkeypatch):
     monkeypatch.setattr("stairs.progress.messages_enabled", True)
-    given = [Tagged((f"w{i}",), ("O",), group="all") for i in range(50)]
+    given = [TaggedSentence((f"w{i}",), ("O",), group="all") for i in range(50)]
     assert [len(own) for own in split(given, sizes(given), 0, source="a.conll").values()] == [40, 5, 5]
     assert "a.conll: 1 documents or passages are too few for 3 parts" in capsys.readouterr().err
 
@@ -114,7 +115,7 @@ def test_a_single_document_is_split_with_a_word_about_it(capsys, monkeypatch):
 def test_a_column_of_groups(column, tmp_path):
     rows = [f"text number {i},{'good' if i % 2 else 'bad'},writer {i // 7}" for i in range(140)]
     (tmp_path / "a.csv").write_text("\n".join(["text,label,author", *rows, "a lonely text,good,"]))
-    given = read(tmp_path / "a.csv", "classify", group=column).examples
+    given = read_examples(tmp_path / "a.csv", "classify", group=column).examples
     assert given[0].group == "writer 0" and given[-1].group == ""
     assert not torn(split(given[:-1], sizes(given), 0, column=column), lambda example: example.group)
 
@@ -128,7 +129,7 @@ def test_a_column_of_groups(column, tmp_path):
     ],
 )
 def test_groups_that_cannot_be_split(groups, says):
-    given = [Text(f"text {i}", ("good", "bad")[i % 2], group=groups(i)) for i in range(40)]
+    given = [LabelledText(f"text {i}", ("good", "bad")[i % 2], group=groups(i)) for i in range(40)]
     with pytest.raises(BadInput, match=says):
         split(given, sizes(given), 0, source="a.csv", column="by")
 
@@ -145,7 +146,7 @@ def test_groups_that_cannot_be_split(groups, says):
 def test_files_without_such_a_column(file, content, task, says, tmp_path):
     (tmp_path / file).write_text(content)
     with pytest.raises(BadInput, match=says.replace("#", r"\#")):
-        read(tmp_path / file, task, group="author")
+        read_examples(tmp_path / file, task, group="author")
 
 
 def test_at_most_so_many_are_drawn_from_the_whole_file_and_keep_their_shares():
@@ -155,7 +156,7 @@ def test_at_most_so_many_are_drawn_from_the_whole_file_and_keep_their_shares():
     assert counts == {"train": {"a": 54, "b": 18}, "dev": {"a": 6, "b": 2}, "test": {"a": 15, "b": 5}}
     assert max(given.index(example) for example in parts["train"]) > 900
     assert parts == parted(given, "classify", 0, most=100) != parted(given, "classify", 1, most=100)
-    many = [Text(f"t {i}", "ab"[i % 2], group=f"g {i // 9}") for i in range(900)]
+    many = [LabelledText(f"t {i}", "ab"[i % 2], group=f"g {i // 9}") for i in range(900)]
     whole = parted(many, "classify", 0, most=200)
     assert not torn(whole, lambda example: example.group) and sum(len(whole[part]) for part in ("train", "dev", "test")) <= 200
 
@@ -166,26 +167,26 @@ def test_too_few_to_hold_some_back():
     with pytest.raises(BadInput, match="--most 3 is too few"):
         parted(texts(40), "classify", 0, most=3)
     with pytest.raises(BadInput, match=r"f\.csv has 1 different examples"):
-        split([Text("The same", "a")] * 9, sizes(range(9)), 0, source="f.csv")
+        split([LabelledText("The same", "a")] * 9, sizes(range(9)), 0, source="f.csv")
     assert all(len(parts) for parts in split(texts(5), sizes(range(5)), 0).values())
 
 
 def test_examples_that_another_file_holds_as_well_are_counted():
-    assert count_shared([Span("Who?", "It was he.", ())], [Span("When?", "it was  he.", ()), Span("Who?", "It was she.", ())]) == 1
-    assert count_shared(texts(10), [Text("TEXT  number 3", "x"), Text("text number 30", "x"), Text("textnumber4", "x")]) == 2
+    assert count_overlap([Question("Who?", "It was he.", ())], [Question("When?", "it was  he.", ()), Question("Who?", "It was she.", ())]) == 1
+    assert count_overlap(texts(10), [LabelledText("TEXT  number 3", "x"), LabelledText("text number 30", "x"), LabelledText("textnumber4", "x")]) == 2
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_a_label_that_is_judged_is_learnt_as_well(seed):
-    rare = [Text("seldom and strange", "rare")] * 3 + [Text("Seldom, and stranger", "rare")]
-    parts = split([*texts(60), *rare, *(Text(f"many {i}", f"label {i % 20}") for i in range(60))], sizes(range(124)), seed)
+    rare = [LabelledText("seldom and strange", "rare")] * 3 + [LabelledText("Seldom, and stranger", "rare")]
+    parts = split([*texts(60), *rare, *(LabelledText(f"many {i}", f"label {i % 20}") for i in range(60))], sizes(range(124)), seed)
     learnt = {example.label for example in parts["train"]}
     assert {example.label for part in parts.values() for example in part} == learnt
 
 
 @pytest.mark.parametrize("seed", range(10))
 def test_with_a_column_every_label_is_learnt_and_judged(seed):
-    given = [Text(f"text {i} of {g}", "common" if i else f"rare {g % 15}", group=f"g{g}") for g in range(30) for i in range(9)]
+    given = [LabelledText(f"text {i} of {g}", "common" if i else f"rare {g % 15}", group=f"g{g}") for g in range(30) for i in range(9)]
     parts = split(given, sizes(given), seed, column="g")
     labels = {example.label for example in given}
     assert not torn(parts, lambda example: example.group) and labels == {example.label for example in parts["train"]}

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stairs.errors import BadInput
-from stairs.text.examples import Span, Translation
-from stairs.text.labelled import guess_task, read
-from stairs.text.labelled.parallel_text import likely_break
+from stairs.text.examples import Question, TranslationPair
+from stairs.text.labelled import guess_task, read_examples
+from stairs.text.labelled.parallel_text import likely_misalignment
 
 
 def squad(folder, *questions, passage="The 😀 cat sat.", **paragraph):
@@ -26,16 +26,16 @@ def asked(start=6, text="cat", **fields):
 
 def refused(path, task="span") -> str:
     with pytest.raises(BadInput) as caught:
-        read(path, task)
+        read_examples(path, task)
     assert "\n" not in str(caught.value)
     return str(caught.value)
 
 
 def test_a_question_with_its_answer_and_line(tmp_path):
     path = squad(tmp_path, asked())
-    labelled = read(path, "span")
+    labelled = read_examples(path, "span")
     line = next(number for number, text in enumerate(path.read_text().split("\n"), 1) if '"question"' in text) - 1
-    assert list(labelled.examples) == [Span("Who?", "The 😀 cat sat.", ((6, "cat"),), "q1", f"{path}:{line}")]
+    assert list(labelled.examples) == [Question("Who?", "The 😀 cat sat.", ((6, "cat"),), "q1", f"{path}:{line}")]
     assert labelled.notes == () and guess_task(path) == "span"
 
 
@@ -43,19 +43,19 @@ def test_questions_may_come_before_their_passage(tmp_path):
     path = tmp_path / "a.json"
     question = json.dumps(asked(2, "b"))
     path.write_text('{"data": [{"paragraphs": [{"qas": [' + question + '], "context": "a b"}], "title": ""}], "version": 1}')
-    assert read(path, "span").examples[0].passage == "a b"
+    assert read_examples(path, "span").examples[0].passage == "a b"
 
 
 def test_unanswerable_questions_have_no_answers(tmp_path):
     nothing = asked(answers=[], is_impossible=True, plausible_answers=[{"text": "cat", "answer_start": 6}])
-    labelled = read(squad(tmp_path, nothing, asked(is_impossible=False)), "span")
+    labelled = read_examples(squad(tmp_path, nothing, asked(is_impossible=False)), "span")
     assert [example.answers for example in labelled.examples] == [(), ((6, "cat"),)]
     assert labelled.notes == ("1 questions cannot be answered from their passage",)
 
 
 def test_utf_16_offsets_and_absent_answers_are_put_right_and_told(tmp_path):
     partly = asked(answers=[{"text": "dog", "answer_start": -1}, {"text": "cat", "answer_start": 6}])
-    labelled = read(squad(tmp_path, asked(7), partly), "span")
+    labelled = read_examples(squad(tmp_path, asked(7), partly), "span")
     assert [example.answers for example in labelled.examples] == [((6, "cat"),)] * 2
     assert "1 answers had offsets in UTF-16 units" in labelled.notes[0] and "1 answers marked -1" in labelled.notes[1]
 
@@ -120,15 +120,15 @@ def aligned(folder, source, target, names=("train.en", "train.fr")):
 
 def test_aligned_files_given_both_or_found_by_name(tmp_path):
     source, target = aligned(tmp_path, ["A man.", "A dog."], ["Un homme.", "Un chien."])
-    wanted = [Translation("A man.", "Un homme.", f"{source}:1"), Translation("A dog.", "Un chien.", f"{source}:2")]
-    assert list(read([source, target], "translate").examples) == list(read(source, "translate").examples) == wanted
+    wanted = [TranslationPair("A man.", "Un homme.", f"{source}:1"), TranslationPair("A dog.", "Un chien.", f"{source}:2")]
+    assert list(read_examples([source, target], "translate").examples) == list(read_examples(source, "translate").examples) == wanted
     assert guess_task(source) == guess_task([source, target]) == "translate"
     (tmp_path / "train.de").write_text("Ein Mann.\nEin Hund.\n")
     assert "train.en:1: one field; put the source, a tab" in refused(source, "translate")  # two candidates: which is not for us to say
 
 
 def test_pairs_of_lines_with_nothing_on_one_side_are_left_out_and_told(tmp_path):
-    labelled = read(aligned(tmp_path, ["A man.", "", "A dog."], ["Un homme.", "Rien.", "Un chien."]), "translate")
+    labelled = read_examples(aligned(tmp_path, ["A man.", "", "A dog."], ["Un homme.", "Rien.", "Un chien."]), "translate")
     assert [example.where.rpartition(":")[2] for example in labelled.examples] == ["1", "3"]
     assert "1 of the examples had no text and were left out" in labelled.notes[0]
 
@@ -146,8 +146,8 @@ def test_different_counts_are_told_with_the_likely_break(tmp_path):
 def test_the_break_is_found(place, missing, seed):
     lengths = np.random.default_rng(seed).integers(5, 200, 110)
     other = np.delete(lengths * 1.2, range(place, place + missing))
-    assert likely_break(lengths, other) == likely_break(other, lengths)
-    assert abs(likely_break(lengths, other) - (place + 1)) <= 1
+    assert likely_misalignment(lengths, other) == likely_misalignment(other, lengths)
+    assert abs(likely_misalignment(lengths, other) - (place + 1)) <= 1
 
 
 def test_an_empty_side_breaks_at_once(tmp_path):

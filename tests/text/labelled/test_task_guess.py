@@ -9,8 +9,8 @@ import pytest
 
 from stairs import questions
 from stairs.errors import BadInput
-from stairs.text.examples import Pair, Tagged, Text
-from stairs.text.labelled import guess_task, read, table_examples
+from stairs.text.examples import LabelledText, TaggedSentence, TextPair
+from stairs.text.labelled import guess_task, read_examples, table_examples
 
 WORDS = "the film was good bad long short and with a very dull plot but nice actors who play well on stage today"
 
@@ -53,60 +53,61 @@ def test_a_row_for_each_word_and_the_number_of_its_sentence_is_read_as_tags(writ
             rows.append([*[len(rows) - 1] * index, f"Sentence: {number}" if each_row or not place else "", word, "NN", tag])
     path = write("ner.csv", rows)
     assert guess_task(path) == "tag"
-    labelled = read(path, "tag")
+    labelled = read_examples(path, "tag")
     assert [(example.words, example.tags) for example in labelled.examples] == SENTENCES
     assert labelled.examples[1].where == f"{path}:6" and labelled.columns == "sentence from 'Sentence #', word from 'Word', tag from 'Tag' (guessed)"
-    assert read(path, "tag", columns="tag=POS").examples[0].tags == ("NN",) * 4
+    assert read_examples(path, "tag", columns="tag=POS").examples[0].tags == ("NN",) * 4
 
 
 def test_other_tables_of_words(write):
     numbered = write("a.tsv", "sentence_id\tword\ttag\n1\tEU\tB-ORG\n1\t\"\tO\n2\tUN\tB-ORG\n1\tEU\tB-ORG\n")
-    labelled = read(numbered, "tag")
+    labelled = read_examples(numbered, "tag")
     assert [example.words for example in labelled.examples] == [("EU", '"'), ("UN",), ("EU",)] and guess_task(numbered) == "tag"
     assert labelled.notes == ("1 sentence numbers come back after others; each stretch of equal ones was taken as a sentence",)
     parted = write("b.csv", "token,label\nEU,B-ORG\nsays,O\n\nUN,B-ORG\n")
-    assert [example.words for example in read(parted, "tag").examples] == [("EU", "says"), ("UN",)] and guess_task(parted) == "tag"
+    assert [example.words for example in read_examples(parted, "tag").examples] == [("EU", "says"), ("UN",)] and guess_task(parted) == "tag"
     own = write("c.csv", "s,t,b\n1,EU,B-ORG\n2,UN,O\n")
-    assert len(read(own, "tag", columns="sentence=s,word=t,tag=b").examples) == 2 and guess_task(own, columns="sentence=s,word=t,tag=b") == "tag"
-    assert f"{parted}:3: an empty tag" in refused(read, write("b.csv", "token,label\nEU,B-ORG\nsays,\n"), "tag")
-    assert "no column 'x' for the sentence; it has 's'" in refused(read, own, "tag", columns="sentence=x,word=t,tag=b")
+    assert len(read_examples(own, "tag", columns="sentence=s,word=t,tag=b").examples) == 2 and guess_task(own,
+        columns="sentence=s,word=t,tag=b") == "tag"
+    assert f"{parted}:3: an empty tag" in refused(read_examples, write("b.csv", "token,label\nEU,B-ORG\nsays,\n"), "tag")
+    assert "no column 'x' for the sentence; it has 's'" in refused(read_examples, own, "tag", columns="sentence=x,word=t,tag=b")
     endless = write("d.csv", [["word", "tag"], *[["w", "O"]] * 600])
-    assert f"{endless}:502: a sentence of more than 500 words; put a blank line between sentences, or name" in refused(read, endless, "tag")
+    assert f"{endless}:502: a sentence of more than 500 words; put a blank line between sentences, or name" in refused(read_examples, endless, "tag")
     lexicon = write("e.csv", [["word", "label"], *[[f"word{number}", number % 2] for number in range(20)]])
     assert guess_task(lexicon) == "classify"  # words without sentences
 
 
 def test_records_with_a_list_of_words_and_one_of_tags(write):
     path = write("a.jsonl", "\n".join(json.dumps({"id": "0", "tokens": words, "ner_tags": tags}) for words, tags in SENTENCES))
-    assert guess_task(path) == "tag" and read(path, "tag").examples[1] == Tagged(("Bush", "met"), ("B-per", "O"), f"{path}:2")
-    assert f"{path}:1: 2 words and 1 tags" in refused(read, write("a.jsonl", '{"words": ["a", "b"], "tags": ["O"]}\n'), "tag")
+    assert guess_task(path) == "tag" and read_examples(path, "tag").examples[1] == TaggedSentence(("Bush", "met"), ("B-per", "O"), f"{path}:2")
+    assert f"{path}:1: 2 words and 1 tags" in refused(read_examples, write("a.jsonl", '{"words": ["a", "b"], "tags": ["O"]}\n'), "tag")
     uneven = write("a.jsonl", '{"words": ["a"], "tags": ["O"]}\n{"words": ["a"], "tags": "O"}')
-    assert "the field 'tags' is a string, not a list" in refused(read, uneven, "tag")
-    numbers = read(write("b.jsonl", '{"tokens": ["a", "b"], "tags": [0, 3]}\n'), "tag")
+    assert "the field 'tags' is a string, not a list" in refused(read_examples, uneven, "tag")
+    numbers = read_examples(write("b.jsonl", '{"tokens": ["a", "b"], "tags": [0, 3]}\n'), "tag")
     assert numbers.examples[0].tags == ("0", "3") and "the tags are numbers" in numbers.notes[0]
     several = write("c.jsonl", '{"tokens": ["a"], "pos_tags": ["X"], "ner_tags": ["O"]}\n')
     assert "several columns hold tags: tag from 'pos_tags' or tag from 'ner_tags'? Say so with --columns tag=pos_tags" in refused(guess_task, several)
-    assert guess_task(several, columns="tag=ner_tags") == "tag" and read(several, "tag", columns="tag=ner_tags").examples[0].tags == ("O",)
+    assert guess_task(several, columns="tag=ner_tags") == "tag" and read_examples(several, "tag", columns="tag=ner_tags").examples[0].tags == ("O",)
 
 
 def test_tags_in_parquet(tmp_path):
     pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     path = tmp_path / "a.parquet"
     parquet.write_table(pyarrow.table({"tokens": [["EU", "says"]], "tags": [["B-ORG", "O"]]}), path)
-    assert guess_task(path) == "tag" and read(path, "tag").examples[0].words == ("EU", "says")
+    assert guess_task(path) == "tag" and read_examples(path, "tag").examples[0].words == ("EU", "says")
 
 
 def test_lists_written_into_cells_are_no_labels(write):
     path = write("a.csv", [["Sentence", "Tag"], ["a b c", "['O', 'O', 'B-x']"]])
-    assert f"{path}:2: the label 'Tag' is a list written as text; give one label, or for tags" in refused(read, path, "classify")
+    assert f"{path}:2: the label 'Tag' is a list written as text; give one label, or for tags" in refused(read_examples, path, "classify")
     marked = write("a.jsonl", '{"text": "a", "label": [[0, 1, "x"]]}')
-    assert "is a list; give one label, or for marked stretches of text CoNLL" in refused(read, marked, "classify")
+    assert "is a list; give one label, or for marked stretches of text CoNLL" in refused(read_examples, marked, "classify")
 
 
 @pytest.mark.parametrize("header", ["anchor,positive,negative", "sent0,sent1,hard_neg", "query,pos,neg", "first,second,third", "text1,text2,other"])
 def test_the_negative_of_a_triplet_is_no_label(write, header):
     path = write("a.csv", [header.split(","), *[[prose(number), prose(1000 + number), prose(99 + number)] for number in range(1, 9)]])
-    told = refused(read, path, "compare")
+    told = refused(read_examples, path, "compare")
     assert "makes these triplets, which have no label; write each as two pairs" in told or "no column for label among" in told
     assert "triplets" in (told := refused(guess_task, path)) or "cannot tell the task" in told
 
@@ -117,7 +118,7 @@ def test_lines_that_begin_with_one_of_a_few_labels(write, labels, text):
     lines = [(labels[number % len(labels)], text.format(prose(number))) for number in range(24)]
     path = write("reviews.txt", "".join(f"{label} {text}\n" for label, text in lines))
     assert guess_task(path) == "classify"
-    labelled = read(path, "classify")
+    labelled = read_examples(path, "classify")
     assert [(example.label, example.text) for example in labelled.examples] == lines
     assert labelled.columns == "label from the first word of each line, the rest is text (guessed)"
 
@@ -125,7 +126,7 @@ def test_lines_that_begin_with_one_of_a_few_labels(write, labels, text):
 def test_prose_and_tables_do_not_begin_with_labels(write):
     assert "cannot tell the task" in refused(guess_task, write("a.txt", "\n".join(prose(number) for number in range(40))))
     path = write("b.csv", [["text", "label"], *[[f"The {prose(number)}", number % 2] for number in range(20)]])
-    assert read(path, "classify").examples[0] == Text(f"The {prose(0)}", "0", f"{path}:2")
+    assert read_examples(path, "classify").examples[0] == LabelledText(f"The {prose(0)}", "0", f"{path}:2")
 
 
 HEADLESS = [
@@ -141,19 +142,19 @@ HEADLESS = [
 def test_a_first_line_like_the_others_is_no_header(write, rows, columns, delimiter, monkeypatch):
     path = write("a.txt", rows, delimiter)
     assert guess_task(path) == "classify"
-    assert f"{path}:1: the first line looks like the others, so there is no header: text from" in (told := refused(read, path, "classify"))
+    assert f"{path}:1: the first line looks like the others, so there is no header: text from" in (told := refused(read_examples, path, "classify"))
     assert f"Say so with --columns {columns}, or take the first with --yes" in told
-    found = read(path, "classify", columns=columns).examples
+    found = read_examples(path, "classify", columns=columns).examples
     text = int(columns.split(",")[0][-1]) - 1
     assert len(found) == len(rows) and found[0].text == rows[0][text] and found[0].where == f"{path}:1"
     monkeypatch.setattr(questions, "assume_yes", True)
-    assert list(read(path, "classify").examples) == list(found)
+    assert list(read_examples(path, "classify").examples) == list(found)
 
 
 def test_numbers_name_columns_under_a_header_too(write):
     path = write("a.csv", "alpha,beta\nx y,1\nz,2\n")
-    assert read(path, "classify", columns="text=1,label=2").examples[0] == Text("x y", "1", f"{path}:2")
-    assert "no column '3' for the label; it has 'alpha', 'beta'" in refused(read, path, "classify", columns="text=1,label=3")
+    assert read_examples(path, "classify", columns="text=1,label=2").examples[0] == LabelledText("x y", "1", f"{path}:2")
+    assert "no column '3' for the label; it has 'alpha', 'beta'" in refused(read_examples, path, "classify", columns="text=1,label=3")
 
 
 CERTAIN = [
@@ -173,7 +174,7 @@ CERTAIN = [
 @pytest.mark.parametrize(("header", "rows", "told"), CERTAIN)
 def test_a_guess_is_certain_when_one_reading_fits_every_row(write, header, rows, told):
     path = write("a.csv", [header.split(","), *rows])
-    assert guess_task(path) == "classify" and read(path, "classify").columns == told
+    assert guess_task(path) == "classify" and read_examples(path, "classify").columns == told
 
 
 SEVERAL = [
@@ -189,13 +190,13 @@ SEVERAL = [
 def test_several_readings_are_a_question_with_the_flags_that_answer_it(write, monkeypatch, task, header, row, flags):
     path = write("a.csv", [header.split(","), *map(row, range(18))])
     assert guess_task(path) == task
-    told = refused(read, path, task)
+    told = refused(read_examples, path, task)
     assert f"{path}:1: several columns fit: " in told
     assert f"Say so with --columns {flags[0]} or --columns {flags[1]}, or take the first with --yes" in told
-    taken = [read(path, task, columns=flag).examples[5] for flag in flags]
+    taken = [read_examples(path, task, columns=flag).examples[5] for flag in flags]
     assert taken[0] != taken[1]
     monkeypatch.setattr(questions, "assume_yes", True)
-    assert read(path, task).examples[5] == taken[0]
+    assert read_examples(path, task).examples[5] == taken[0]
 
 
 def test_which_task_is_a_question_where_no_header_tells(write):
@@ -203,12 +204,12 @@ def test_which_task_is_a_question_where_no_header_tells(write):
     assert "two texts and how they relate or a text and its label? Say so with --task compare or --task classify" in refused(guess_task, news)
     pairs = write("pairs.tsv", [[prose(number), prose(1000 + number), number % 2] for number in range(16)], "\t")
     assert "Say so with --task compare or --task translate" in refused(guess_task, pairs)  # it was read as translations before
-    assert read(pairs, "compare", columns="1,2,3").examples[0] == Pair(prose(0), prose(1000), "0", None, f"{pairs}:1")
+    assert read_examples(pairs, "compare", columns="1,2,3").examples[0] == TextPair(prose(0), prose(1000), "0", None, f"{pairs}:1")
     moods = write("moods.tsv", [[prose(number), ("very good", "not good")[number % 2]] for number in range(16)], "\t")
     assert "a text and its label or a sentence and its translation? Say so with --task classify or" in refused(guess_task, moods)
     questions_in_passages = write("boolq.csv", [["question", "passage", "answer"], *[[prose(n, 4), prose(1000 + n), n % 2] for n in range(16)]])
     assert guess_task(questions_in_passages) == "compare"  # a pair that the header names
-    told = refused(read, questions_in_passages, "classify")
+    told = refused(read_examples, questions_in_passages, "classify")
     assert "text from 'question' or text from 'passage'" in told  # a question is seldom the text where there is another
     half = write("half.csv", [["input", "output"], *[[prose(n) if n % 2 else "", prose(1000 + n)] for n in range(16)]])
     assert "'input' is often empty: a sentence and its translation?" in refused(guess_task, half)
@@ -220,8 +221,8 @@ def test_which_task_is_a_question_where_no_header_tells(write):
 def test_a_row_that_contradicts_the_guess_is_refused_at_its_line(write, monkeypatch):
     monkeypatch.setattr(table_examples, "SAMPLE", 5)
     path = write("a.csv", [["sentence1", "sentence2", "label"], *[[prose(n), prose(1000 + n), n] for n in range(6)], ["a b", "c d", 3.5]])
-    assert f"{path}:8: '3.5' where whole numbers were taken for labels; say that they are scores" in refused(read, path, "compare")
-    assert read(path, "compare", columns="score=label").examples[-1].score == 3.5
+    assert f"{path}:8: '3.5' where whole numbers were taken for labels; say that they are scores" in refused(read_examples, path, "compare")
+    assert read_examples(path, "compare", columns="score=label").examples[-1].score == 3.5
 
 
 class Terminal(io.StringIO):
@@ -235,8 +236,8 @@ def test_at_a_terminal_the_question_is_asked_once(write, monkeypatch):
     train, test = write("train.csv", rows), write("test.csv", rows)
     monkeypatch.setattr("sys.stdin", Terminal("perhaps\n2\n"))
     monkeypatch.setattr("sys.stderr", said := Terminal())
-    assert [example.label for example in read(train, "classify").examples[:3]] == ["0", "1", "2"]
-    assert [example.label for example in read(test, "classify").examples[:3]] == ["0", "1", "2"]  # the file to test on is read the same way
+    assert [example.label for example in read_examples(train, "classify").examples[:3]] == ["0", "1", "2"]
+    assert [example.label for example in read_examples(test, "classify").examples[:3]] == ["0", "1", "2"]  # the file to test on is read the same way
     assert said.getvalue().count("Which is meant? 1 to 2:") == 2 and "2  label from 'topic'   (--columns label=topic)" in said.getvalue()
 
 
@@ -247,9 +248,9 @@ def test_one_reading_is_answered_with_yes_or_no(write, monkeypatch, answer, is_r
     monkeypatch.setattr("sys.stderr", Terminal())
     path = write("a.csv", HEADLESS[0][0])
     if is_read:
-        assert len(read(path, "classify").examples) == 12
+        assert len(read_examples(path, "classify").examples) == 12
     else:
-        assert "not read, as the first line looks like the others" in refused(read, path, "classify")
+        assert "not read, as the first line looks like the others" in refused(read_examples, path, "classify")
 
 
 def test_commands_refuse_an_uncertain_guess_and_take_the_flags(write, command, tmp_path):

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from stairs import progress
 from stairs.errors import BadInput, EnvironmentFault
-from stairs.text.sentences import sentences
+from stairs.text.sentences import split_sentences
 from stairs.text.shards import shards, writer
-from stairs.text.shards.shards import Shards, build
+from stairs.text.shards.shards import Shards, build_shards
 from stairs.text.tokenizers.tokenizer import KINDS, Tokenizer, TokenizerSpec
 
 
@@ -47,14 +47,14 @@ def spec(kind):
 
 def divided(documents):
     found = {split: [] for split in writer.SPLITS}
-    for cut, split in writer.divide(documents):
+    for cut, split in writer.split_corpus(documents):
         found[split].append(cut)
     return found
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_shards_hold_every_sentence_of_all_splits(kind, tmp_path):
-    made = build(Texts(DOCUMENTS), spec(kind), cache=tmp_path)
+    made = build_shards(Texts(DOCUMENTS), spec(kind), cache=tmp_path)
     parts = divided(DOCUMENTS)
     assert sum(map(len, parts.values())) == len(DOCUMENTS) and all(parts.values())
     for split, documents in parts.items():
@@ -79,8 +79,8 @@ def test_shards_hold_every_sentence_of_all_splits(kind, tmp_path):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_tokenizer_is_learnt_from_the_train_split_only(kind, tmp_path):
-    documents = [*DOCUMENTS, *(f"Snowman ☃{number} here." for number in range(100) if shards.split_of(f"Snowman ☃{number} here.") != "train")]
-    made = build(Texts(documents), spec(kind), cache=tmp_path)
+    documents = [*DOCUMENTS, *(f"Snowman ☃{number} here." for number in range(100) if shards.document_split(f"Snowman ☃{number} here.") != "train")]
+    made = build_shards(Texts(documents), spec(kind), cache=tmp_path)
     train = divided(documents)["train"]
     alone = Tokenizer.train(spec(kind), lambda: train)
     assert made.tokenizer.hash == alone.hash
@@ -88,29 +88,29 @@ def test_the_tokenizer_is_learnt_from_the_train_split_only(kind, tmp_path):
 
 def test_words_take_one_pass_over_the_text_and_one_look_at_its_start(tmp_path):
     corpus = Texts(DOCUMENTS)
-    build(corpus, spec("words"), cache=tmp_path)
+    build_shards(corpus, spec("words"), cache=tmp_path)
     assert corpus.passes == 2
 
 
 def test_shards_are_used_again(tmp_path):
-    first = build(Texts(DOCUMENTS), spec("bpe"), cache=tmp_path)
+    first = build_shards(Texts(DOCUMENTS), spec("bpe"), cache=tmp_path)
     corpus = Texts(DOCUMENTS)
-    second = build(corpus, spec("bpe"), cache=tmp_path)
+    second = build_shards(corpus, spec("bpe"), cache=tmp_path)
     assert second.folder == first.folder and corpus.passes == 0
-    assert build(Texts(DOCUMENTS), spec("words"), cache=tmp_path).folder != first.folder
-    assert build(Texts(DOCUMENTS[:-1]), spec("bpe"), cache=tmp_path).folder != first.folder
+    assert build_shards(Texts(DOCUMENTS), spec("words"), cache=tmp_path).folder != first.folder
+    assert build_shards(Texts(DOCUMENTS[:-1]), spec("bpe"), cache=tmp_path).folder != first.folder
 
 
 def test_a_ready_tokenizer_is_taken_as_it_is(tmp_path):
     tokenizer = Tokenizer.train(spec("wordpiece"), lambda: [["Some other text."]])
-    made = build(Texts(DOCUMENTS), tokenizer, cache=tmp_path)
+    made = build_shards(Texts(DOCUMENTS), tokenizer, cache=tmp_path)
     assert made.tokenizer.hash == tokenizer.hash == made.manifest["tokenizer"]
     assert made.info("test")["unknown_words"] > 0
 
 
 def test_large_vocabularies_take_four_bytes(tmp_path):
     documents = [" ".join(f"w{number}" for number in range(start, start + 100)) for start in range(0, 70_000, 100)]
-    made = build(Texts(documents), TokenizerSpec(), cache=tmp_path)
+    made = build_shards(Texts(documents), TokenizerSpec(), cache=tmp_path)
     assert made.tokenizer.vocab_size > 65536 and made.ids("train").dtype == np.uint32
     assert made.info("train")["bytes"] <= 4 * len(made.ids("train"))
 
@@ -132,11 +132,11 @@ NAMES = ["train.bin", "validation.bin", "test.bin", "tokenizer.json", "tokenizer
 @pytest.mark.parametrize("spoil", [flip, Path.unlink, shorten, lambda path: path.write_bytes(b"")])
 def test_damaged_shards_are_built_again(name, spoil, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(progress, "messages_enabled", True)
-    first = build(Texts(DOCUMENTS), spec("words"), cache=tmp_path)
+    first = build_shards(Texts(DOCUMENTS), spec("words"), cache=tmp_path)
     content = {name: (first.folder / name).read_bytes() for name in NAMES}
     capsys.readouterr()
     spoil(first.folder / name)
-    again = build(Texts(DOCUMENTS), spec("words"), cache=tmp_path)
+    again = build_shards(Texts(DOCUMENTS), spec("words"), cache=tmp_path)
     said = capsys.readouterr().err
     assert {name: (again.folder / name).read_bytes() for name in NAMES} == content
     assert name in said and "again" in said
@@ -156,7 +156,7 @@ def test_a_manifest_that_is_not_one_is_refused(tmp_path):
 
 def test_one_document_is_divided_itself(tmp_path):
     text = " ".join(f"This is number {number}." for number in range(40))
-    made = build(Texts([text]), TokenizerSpec(), cache=tmp_path)
+    made = build_shards(Texts([text]), TokenizerSpec(), cache=tmp_path)
     assert [made.info(split)["sentences"] for split in writer.SPLITS] == [36, 2, 2]
     assert [len(part) for _, (part,) in divided(["One. Two. Three."]).items()] == [1, 1, 1]
 
@@ -172,7 +172,7 @@ def test_too_little_text_is_refused(tmp_path):
     for message, documents in [*too_few.items(), ("no sentence", [])]:
         for kind in ("words", "bpe"):
             with pytest.raises(BadInput, match=message):
-                build(Texts(documents), spec(kind), cache=tmp_path)
+                build_shards(Texts(documents), spec(kind), cache=tmp_path)
     assert os.listdir(tmp_path) == []
 
 
@@ -189,7 +189,7 @@ def test_every_split_always_holds_something(documents):
 @pytest.mark.parametrize("split", ["validation", "test"])
 def test_about_one_document_in_fifty_is_held_out_wherever_it_stands(split):
     documents = [f"Text number {number}." for number in range(20_000)]
-    held = [text for text in documents if shards.split_of(text) == split]
+    held = [text for text in documents if shards.document_split(text) == split]
     assert 300 < len(held) < 500
     forwards = {cut[0] for cut in divided(documents)[split]}
     backwards = {cut[0] for cut in divided(documents[::-1])[split]}
@@ -199,12 +199,12 @@ def test_about_one_document_in_fifty_is_held_out_wherever_it_stands(split):
 @settings(derandomize=True, max_examples=50, deadline=None)
 @given(documents=st.lists(st.text("ab .!\n中。", max_size=30), max_size=8))
 def test_dividing_loses_nothing(documents):
-    expected = [sentence for document in documents for sentence in sentences(document)]
+    expected = [sentence for document in documents for sentence in split_sentences(document)]
     if len(expected) < 3:
         with pytest.raises(BadInput):
             divided(documents)
     else:
-        found = [sentence for cut, _ in writer.divide(documents) for sentence in cut]
+        found = [sentence for cut, _ in writer.split_corpus(documents) for sentence in cut]
         assert found == expected
 
 
@@ -212,59 +212,59 @@ def test_a_full_disk_leaves_nothing_behind(tmp_path, monkeypatch):
     def full(self, encoded):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(writer.Writer, "write", full)
+    monkeypatch.setattr(writer.SplitWriter, "write", full)
     for kind in ("words", "byte-bpe"):
         with pytest.raises(EnvironmentFault, match="no space left on device"):
-            build(Texts(DOCUMENTS), spec(kind), cache=tmp_path)
+            build_shards(Texts(DOCUMENTS), spec(kind), cache=tmp_path)
     assert os.listdir(tmp_path) == []
 
 
 def test_the_disk_needed_is_said_and_checked_first(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(progress, "messages_enabled", True)
-    build(Texts(DOCUMENTS), spec("words"), cache=tmp_path / "one")
+    build_shards(Texts(DOCUMENTS), spec("words"), cache=tmp_path / "one")
     assert "on the disk" in capsys.readouterr().err
     monkeypatch.setattr(shutil, "disk_usage", lambda path: shutil._ntuple_diskusage(100, 100, 0))
     with pytest.raises(EnvironmentFault, match="free"):
-        build(Texts(DOCUMENTS), spec("words"), cache=tmp_path / "two")
+        build_shards(Texts(DOCUMENTS), spec("words"), cache=tmp_path / "two")
 
 
 def test_a_cache_that_is_a_file_is_the_environments_fault(tmp_path):
     (tmp_path / "cache").write_text("")
     with pytest.raises(EnvironmentFault, match="cache"):
-        build(Texts(DOCUMENTS), spec("words"), cache=tmp_path / "cache")
+        build_shards(Texts(DOCUMENTS), spec("words"), cache=tmp_path / "cache")
 
 
 def test_the_cache_follows_xdg(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert build(Texts(DOCUMENTS), spec("words")).folder.parent == tmp_path / "stairs"
+    assert build_shards(Texts(DOCUMENTS), spec("words")).folder.parent == tmp_path / "stairs"
 
 
 def test_a_second_builder_that_comes_late_leaves_whole_shards(tmp_path, monkeypatch):
-    early = build(Texts(DOCUMENTS), spec("words"), cache=tmp_path / "elsewhere")
-    original = shards.write_counted
+    early = build_shards(Texts(DOCUMENTS), spec("words"), cache=tmp_path / "elsewhere")
+    original = shards.write_counting_vocabulary
 
     def overtaken(*arguments):
         shutil.copytree(early.folder, tmp_path / "cache" / early.folder.name)
         return original(*arguments)
 
-    monkeypatch.setattr(shards, "write_counted", overtaken)
-    made = build(Texts(DOCUMENTS), spec("words"), cache=tmp_path / "cache")
+    monkeypatch.setattr(shards, "write_counting_vocabulary", overtaken)
+    made = build_shards(Texts(DOCUMENTS), spec("words"), cache=tmp_path / "cache")
     assert Shards(made.folder).manifest == early.manifest and os.listdir(tmp_path / "cache") == [made.folder.name]
 
 
 def test_what_a_killed_process_left_is_removed(tmp_path):
-    first = build(Texts(DOCUMENTS), spec("words"), cache=tmp_path)
+    first = build_shards(Texts(DOCUMENTS), spec("words"), cache=tmp_path)
     left = tmp_path / f".tmp-{2**22 + 7}-{first.folder.name}"  # no process has so high a number
     first.folder.rename(left)
     (left / "manifest.json").unlink()
-    assert build(Texts(DOCUMENTS), spec("words"), cache=tmp_path).manifest == first.manifest
+    assert build_shards(Texts(DOCUMENTS), spec("words"), cache=tmp_path).manifest == first.manifest
     assert os.listdir(tmp_path) == [first.folder.name]
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_estimate_of_the_disk_is_of_the_right_size(kind, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(progress, "messages_enabled", True)
-    made = build(Texts(DOCUMENTS * 20), TokenizerSpec(kind), cache=tmp_path)
+    made = build_shards(Texts(DOCUMENTS * 20), TokenizerSpec(kind), cache=tmp_path)
     number, unit = capsys.readouterr().err.split("about ")[1].split(" on")[0].split()
     said = float(number) * {"kB": 1e3, "MB": 1e6}[unit]
     written = sum(made.info(split)["bytes"] for split in writer.SPLITS)
@@ -280,7 +280,7 @@ def test_an_interrupted_pass_removes_what_it_wrote(tmp_path):
                 yield document
 
     with pytest.raises(BadInput, match=r"texts\.txt:7"):
-        build(Failing(DOCUMENTS), spec("words"), cache=tmp_path)
+        build_shards(Failing(DOCUMENTS), spec("words"), cache=tmp_path)
     assert os.listdir(tmp_path) == []
 
 
@@ -289,5 +289,5 @@ def test_many_blocks_give_the_same_shards(tmp_path, monkeypatch):
     for block in (50, 4_000_000):
         monkeypatch.setattr(writer, "BLOCK", block)
         for kind in ("words", "byte-bpe"):
-            made[kind, block] = build(Texts(DOCUMENTS), spec(kind), cache=tmp_path / str(block)).manifest
+            made[kind, block] = build_shards(Texts(DOCUMENTS), spec(kind), cache=tmp_path / str(block)).manifest
     assert made["words", 50] == made["words", 4_000_000] and made["byte-bpe", 50] == made["byte-bpe", 4_000_000]

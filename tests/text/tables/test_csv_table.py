@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stairs.errors import BadInput, EnvironmentFault
-from stairs.text.examples import Text
-from stairs.text.labelled import guess_task, read
+from stairs.text.examples import LabelledText
+from stairs.text.labelled import guess_task, read_examples
 from stairs.text.tables import csv_table, lines
 
 
@@ -28,7 +28,7 @@ def write(tmp_path):
 
 def refused(path, task="classify", **options) -> str:
     with pytest.raises(BadInput) as caught:
-        read(path, task, **options)
+        read_examples(path, task, **options)
     sentence = str(caught.value)
     assert "\n" not in sentence and len(sentence.replace(str(path), "")) <= 260
     return sentence
@@ -40,9 +40,9 @@ def both(labelled):
 
 def test_a_plain_csv_is_read_with_its_lines(write):
     path = write("reviews.csv", 'text,label\ngood,pos\n"bad, very\nbad",neg\n\nfine,pos\n')
-    labelled = read(path, "classify")
+    labelled = read_examples(path, "classify")
     assert list(labelled.examples) == [
-        Text("good", "pos", f"{path}:2"), Text("bad, very\nbad", "neg", f"{path}:3"), Text("fine", "pos", f"{path}:6"),
+        LabelledText("good", "pos", f"{path}:2"), LabelledText("bad, very\nbad", "neg", f"{path}:3"), LabelledText("fine", "pos", f"{path}:6"),
     ]  # fmt: skip
     assert labelled.columns == "text from 'text', label from 'label' (guessed)" and labelled.notes == ()
 
@@ -58,13 +58,13 @@ def test_a_plain_csv_is_read_with_its_lines(write):
 def test_columns_are_guessed_by_name(write, header, text, label):
     width = header.count(",") + 1
     path = write("a.csv", f"{header}\n" + "\n".join(",".join(f"a {row} {column}" for column in range(width)) for row in range(3)))
-    assert read(path, "classify").columns == f"text from {text!r}, label from {label!r} (guessed)"
+    assert read_examples(path, "classify").columns == f"text from {text!r}, label from {label!r} (guessed)"
     assert guess_task(path) == "classify"
 
 
 @pytest.mark.parametrize("columns", ["text=b,label=a", "b,a", ["b", "a"], {"text": "b", "label": "a"}])
 def test_columns_can_be_named(write, columns):
-    labelled = read(write("a.csv", "a,b,text\nx,one two,z\ny,three,z\n"), "classify", columns=columns)
+    labelled = read_examples(write("a.csv", "a,b,text\nx,one two,z\ny,three,z\n"), "classify", columns=columns)
     assert both(labelled) == [("one two", "x"), ("three", "y")] and labelled.columns == "text from 'b', label from 'a'"
 
 
@@ -101,7 +101,7 @@ def test_a_bad_row_is_refused_at_its_physical_line(write, content, line, sentenc
 
 def test_fields_may_be_long_up_to_the_limit(write, monkeypatch):
     long = "x " * 100_000
-    assert both(read(write("a.csv", f'text,label\n"{long}",y\n{long},z\n'), "classify")) == [(long, "y"), (long, "z")]
+    assert both(read_examples(write("a.csv", f'text,label\n"{long}",y\n{long},z\n'), "classify")) == [(long, "y"), (long, "z")]
     monkeypatch.setattr(csv_table, "FIELD_LIMIT", 1000)
     path = write("b.csv", f"text,label\nshort,y\n{long},z\n")
     assert f"{path}:3: field 1 has 200,000 characters and the limit is 1,000" in refused(path)
@@ -117,27 +117,27 @@ def test_fields_may_be_long_up_to_the_limit(write, monkeypatch):
 @pytest.mark.parametrize("mark", ["text;label", "text\tlabel", "text|label", "sep=;\ntext;label"])
 def test_other_delimiters_are_noticed(write, mark):
     content = f"{mark}\na, b{mark[-6]}x\nc{mark[-6]}y\n"
-    assert both(read(write("a.csv", content), "classify")) == [("a, b", "x"), ("c", "y")]
+    assert both(read_examples(write("a.csv", content), "classify")) == [("a, b", "x"), ("c", "y")]
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "gb18030", "utf-16"])
 def test_excel_exports_are_read(write, encoding):
     rows = "这家酒店的服务很好，我们下次还会再来的。,好评\r\n房间太小了，而且价格也不便宜。,差评\r\n"
-    labelled = read(write("导出.csv", f"评论,标签\r\n{rows}".encode(encoding)), "classify")
+    labelled = read_examples(write("导出.csv", f"评论,标签\r\n{rows}".encode(encoding)), "classify")
     assert both(labelled) == [("这家酒店的服务很好，我们下次还会再来的。", "好评"), ("房间太小了，而且价格也不便宜。", "差评")]
 
 
 def test_a_wrong_encoding_is_refused_with_its_line_and_can_be_named(write):
     path = write("a.csv", "text,label\nune année à la française très réussie,été\nencore une à côté,hiver\n".encode("latin-1"))
     assert f"{path}:2: byte 0xe9" in refused(path)
-    assert both(read(path, "classify", encoding="latin-1"))[1] == ("encore une à côté", "hiver")
+    assert both(read_examples(path, "classify", encoding="latin-1"))[1] == ("encore une à côté", "hiver")
 
 
 def test_quotes_in_tsv_are_text_unless_they_must_not_be(write):
     path = write("a.tsv", 'text\tlabel\n"What time?""Half past."\ta\n5" screen\tb\n"one\ttwo"\tc\n"over\ntwo lines"\td\n')
     texts = ['"What time?""Half past."', '5" screen', "one\ttwo", "over\ntwo lines"]
-    assert both(read(path, "classify")) == list(zip(texts, "abcd", strict=True))
-    assert both(read(write("b.tsv", '"text"\t"label"\n"say ""hi"""\t"a"\nb\tc\n'), "classify")) == [('say "hi"', "a"), ("b", "c")]
+    assert both(read_examples(path, "classify")) == list(zip(texts, "abcd", strict=True))
+    assert both(read_examples(write("b.tsv", '"text"\t"label"\n"say ""hi"""\t"a"\nb\tc\n'), "classify")) == [('say "hi"', "a"), ("b", "c")]
     path = write("c.tsv", 'text\tlabel\n"one\ta\tb\n')
     assert f"{path}:2: a quote is opened and never closed" in refused(path)
 
@@ -150,13 +150,13 @@ def test_what_the_csv_module_writes_is_read_back(rows, tmp_path_factory):
     csv.writer(out, lineterminator="\n").writerows([("text", "label"), *rows])
     path = tmp_path_factory.mktemp("round") / "a.csv"
     path.write_bytes(out.getvalue().encode())
-    assert both(read(path, "classify", encoding="utf-8")) == rows
+    assert both(read_examples(path, "classify", encoding="utf-8")) == rows
 
 
 @pytest.mark.parametrize(("suffix", "pack"), [("gz", gzip.compress), ("xz", lzma.compress), ("zst", zstandard.compress)])
 def test_compressed_files_are_unpacked_and_damage_is_told(write, suffix, pack):
     packed = pack(b"text,label\ngood,pos\nbad,neg\n")
-    assert both(read(write(f"a.csv.{suffix}", packed), "classify")) == [("good", "pos"), ("bad", "neg")]
+    assert both(read_examples(write(f"a.csv.{suffix}", packed), "classify")) == [("good", "pos"), ("bad", "neg")]
     assert f"damaged .{suffix} data" in refused(write(f"b.csv.{suffix}", b"text,label\ngood,pos\n"))
     assert f"ends in the middle of its .{suffix} data" in refused(write(f"c.csv.{suffix}", packed[:-6]))
 
@@ -187,16 +187,16 @@ def test_an_unreadable_file_is_the_environments_fault(write, monkeypatch):
 
     monkeypatch.setattr("builtins.open", locked)
     with pytest.raises(EnvironmentFault, match=r"a\.csv: may not be read"):
-        read(path, "classify")
+        read_examples(path, "classify")
 
 
 def test_a_failing_disk_is_the_environments_fault(write, monkeypatch):
     def failing(self, size):
         raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr(lines.Bytes, "gather", failing)
+    monkeypatch.setattr(lines.LabelledStream, "gather", failing)
     with pytest.raises(EnvironmentFault, match=r"a\.csv\.gz: cannot be read \(input/output error\)"):
-        read(write("a.csv.gz", gzip.compress(b"text,label\na,b\n")), "classify")
+        read_examples(write("a.csv.gz", gzip.compress(b"text,label\na,b\n")), "classify")
 
 
 def test_a_name_with_a_newline_stays_on_one_line(write):

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from stairs.errors import BadInput, EnvironmentFault
 from stairs.text import examples
-from stairs.text.examples import Pair, Tagged, Text, Translation
-from stairs.text.labelled import guess_task, read, spool
+from stairs.text.examples import LabelledText, TaggedSentence, TextPair, TranslationPair
+from stairs.text.labelled import guess_task, read_examples, spool
 from stairs.text.tables import json_table
-from stairs.text.tables.json_table import Cursor
+from stairs.text.tables.json_table import JsonCursor
 
 GOOD = '{"text": "a fine film", "label": "pos"}'
 
@@ -24,15 +24,16 @@ def written(folder, name, content):
 
 def refused(path, task="classify", **options) -> str:
     with pytest.raises(BadInput) as caught:
-        read(path, task, **options)
+        read_examples(path, task, **options)
     assert "\n" not in str(caught.value)
     return str(caught.value)
 
 
 def test_jsonl_is_read_with_its_lines(tmp_path):
     path = written(tmp_path, "a.jsonl", f'{GOOD}\n\n{{"label": 0, "text": "\\u597d \\ud83d\\ude00"}}\r\n{{"text": "x y", "label": true}}')
-    found = list(read(path, "classify").examples)
-    assert found == [Text("a fine film", "pos", f"{path}:1"), Text("好 😀", "0", f"{path}:3"), Text("x y", "true", f"{path}:4")]
+    found = list(read_examples(path, "classify").examples)
+    assert found == [LabelledText("a fine film", "pos", f"{path}:1"), LabelledText("好 😀", "0", f"{path}:3"), LabelledText("x y", "true",
+        f"{path}:4")]
     assert guess_task(path) == "classify"
 
 
@@ -73,7 +74,7 @@ def test_a_bad_record_is_refused_at_its_line(tmp_path, line, sentence):
 
 def test_a_json_file_may_be_one_list(tmp_path):
     path = written(tmp_path, "a.json", f'[\n {GOOD},\n {{"text": "b c",\n "label": 1}}\n]\n')
-    assert list(read(path, "classify").examples) == [Text("a fine film", "pos", f"{path}:2"), Text("b c", "1", f"{path}:3")]
+    assert list(read_examples(path, "classify").examples) == [LabelledText("a fine film", "pos", f"{path}:2"), LabelledText("b c", "1", f"{path}:3")]
     assert guess_task(path) == "classify"
     for content, line, sentence in [
         (f"[\n{GOOD},\n]", 3, "a comma before ']'"),
@@ -89,9 +90,9 @@ def test_a_json_file_may_be_one_list(tmp_path):
 def test_pairs_and_translations_in_records(tmp_path):
     records = '{"sentence1": "a b", "sentence2": "c d", "label": 3.5}\n{"sentence1": "a", "sentence2": "c", "label": 2}\n'
     path = written(tmp_path, "a.jsonl", records)
-    assert read(path, "compare").examples[0] == Pair("a b", "c d", None, 3.5, f"{path}:1") and guess_task(path) == "compare"
+    assert read_examples(path, "compare").examples[0] == TextPair("a b", "c d", None, 3.5, f"{path}:1") and guess_task(path) == "compare"
     path = written(tmp_path, "b.jsonl", '{"translation": {"en": "Hi.", "fr": "Salut."}}\n')
-    assert list(read(path, "translate").examples) == [Translation("Hi.", "Salut.", f"{path}:1")] and guess_task(path) == "translate"
+    assert list(read_examples(path, "translate").examples) == [TranslationPair("Hi.", "Salut.", f"{path}:1")] and guess_task(path) == "translate"
 
 
 strings = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
@@ -108,8 +109,8 @@ values = st.recursive(
 @given(found=st.lists(values, max_size=6), size=st.integers(1, 9))
 def test_the_streaming_reader_agrees_with_json_however_the_text_is_cut(found, size, tmp_path_factory):
     text = json.dumps({"skip": found, "data": found}, indent=1)
-    cursor = Cursor.__new__(Cursor)
-    Cursor.__init__(cursor, tmp_path_factory.getbasetemp() / "not-opened")
+    cursor = JsonCursor.__new__(JsonCursor)
+    JsonCursor.__init__(cursor, tmp_path_factory.getbasetemp() / "not-opened")
     cursor.blocks = iter([text[start : start + size] for start in range(0, len(text), size)])
     read_back, lines = [], []
     for _, key in cursor.members():
@@ -119,7 +120,7 @@ def test_the_streaming_reader_agrees_with_json_however_the_text_is_cut(found, si
             for line in cursor.elements():
                 lines.append(line)
                 read_back.append(cursor.value())
-    cursor.finish()
+    cursor.expect_end()
     assert read_back == found
     begins = [number for number, line in enumerate(text.split("\n"), 1) if line.startswith("  ") and line[2] not in " ]}"]
     assert lines == begins[len(found) :]
@@ -130,7 +131,7 @@ def test_parquet(tmp_path, monkeypatch):
     parquet = pytest.importorskip("pyarrow.parquet")
     path = tmp_path / "a.parquet"
     parquet.write_table(pyarrow.table({"id": [1, 2], "text": ["one two", "three"], "label": [0, 1]}), path)
-    assert list(read(path, "classify").examples) == [Text("one two", "0", f"{path}:1"), Text("three", "1", f"{path}:2")]
+    assert list(read_examples(path, "classify").examples) == [LabelledText("one two", "0", f"{path}:1"), LabelledText("three", "1", f"{path}:2")]
     assert guess_task(path) == "classify"
     parquet.write_table(pyarrow.table({"text": ["one", None], "label": [0, 1]}), path)
     assert f"{path}:2: the field 'text' is null, not text" in refused(path)
@@ -142,32 +143,32 @@ def test_parquet(tmp_path, monkeypatch):
 
 def test_many_examples_live_on_disk_and_read_the_same(tmp_path, monkeypatch):
     path = written(tmp_path, "a.jsonl", "\n".join(json.dumps({"text": f"文 {number}", "label": number % 3}) for number in range(500)))
-    held = read(path, "classify").examples
-    monkeypatch.setattr(spool, "HELD", 10_000)
-    spooled = read(path, "classify").examples
-    assert isinstance(spooled, spool.Spooled) and len(spooled) == 500
+    held = read_examples(path, "classify").examples
+    monkeypatch.setattr(spool, "MAX_MEMORY_BYTES", 10_000)
+    spooled = read_examples(path, "classify").examples
+    assert isinstance(spooled, spool.SpooledExamples) and len(spooled) == 500
     assert list(spooled) == held and spooled[-1] == held[-1] and spooled[3:5] == held[3:5]
     with pytest.raises(IndexError):
         spooled[500]
 
 
 @pytest.mark.parametrize("example", [
-    Tagged(("a", "b"), ("O", "B-X"), "f:1"), examples.Span("q", "p a", ((2, "a"),), "i", "f:1"), Pair("a", "b", None, 0.5, "f:1"),
+    TaggedSentence(("a", "b"), ("O", "B-X"), "f:1"), examples.Question("q", "p a", ((2, "a"),), "i", "f:1"), TextPair("a", "b", None, 0.5, "f:1"),
 ])  # fmt: skip
 def test_every_kind_comes_back_from_disk_as_it_was(example, monkeypatch):
-    monkeypatch.setattr(spool, "HELD", 0)
-    assert list(spool.keep([example, example])) == [example, example]
-    assert isinstance(spool.keep([example]), spool.Spooled)
+    monkeypatch.setattr(spool, "MAX_MEMORY_BYTES", 0)
+    assert list(spool.spool_examples([example, example])) == [example, example]
+    assert isinstance(spool.spool_examples([example]), spool.SpooledExamples)
 
 
 def test_no_room_for_the_examples_is_the_environments_fault(monkeypatch):
     def full(*_, **__):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(spool, "HELD", 0)
+    monkeypatch.setattr(spool, "MAX_MEMORY_BYTES", 0)
     monkeypatch.setattr(spool.tempfile, "TemporaryFile", full)
     with pytest.raises(EnvironmentFault, match="No space left on device"):
-        spool.keep([Text("a", "b")])
+        spool.spool_examples([LabelledText("a", "b")])
 
 
 def test_a_broken_file_is_not_read_to_its_end_before_it_is_refused(tmp_path, monkeypatch):

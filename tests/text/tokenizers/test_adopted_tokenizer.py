@@ -33,14 +33,14 @@ def test_word_pieces(tmp_path, lowercase):
     assert (tokenizer.pad, tokenizer.mask, tokenizer.begin, tokenizer.unknown, tokenizer.end) == (1, 2, 3, 4, 5)
     assert [tokenizer.encode(text) for text in TEXTS] == [library.encode(text, add_special_tokens=False).ids for text in TEXTS]
     assert not set(tokenizer.encode("[MASK] [SEP][PAD]")) & {1, 2, 3, 5}  # no text is encoded as a special token
-    assert tokenizer.roles["vocab_size"] == len(TOKENS) and tokenizer.spec.lowercase is lowercase
+    assert tokenizer.vocabulary_settings["vocab_size"] == len(TOKENS) and tokenizer.spec.lowercase is lowercase
     assert tokenizer.decode([3, *tokenizer.encode("the cab, sat."), 5, 1]) == "the cab, sat."
     assert tokenizer.id("zebra") == tokenizer.unknown and tokenizer.unknown_words("zebra the") == ["zebra"]
-    assert tokenizer.unsaid == [1, 2, 3, 4]
+    assert tokenizer.suppressed_ids == [1, 2, 3, 4]
     tokenizer.save(tmp_path / "ours")
     again = Tokenizer.load(tmp_path / "ours")
-    assert isinstance(again, AdoptedTokenizer) and again.hash == tokenizer.hash and again.roles == tokenizer.roles
-    assert again.encode_batch(TEXTS) == tokenizer.encode_batch(TEXTS) and again.groups("the cab") == tokenizer.groups("the cab") == [0, 1, 1, 1]
+    assert isinstance(again, AdoptedTokenizer) and again.hash == tokenizer.hash and again.vocabulary_settings == tokenizer.vocabulary_settings
+    assert again.encode_batch(TEXTS) == tokenizer.encode_batch(TEXTS) and again.word_ids("the cab") == tokenizer.word_ids("the cab") == [0, 1, 1, 1]
 
 
 def test_vocab_txt_alone(tmp_path):
@@ -62,7 +62,7 @@ def test_a_damaged_vocabulary_is_named_with_its_line(tmp_path, spoilt, said):
 
 def test_bytes(tmp_path):
     ours = Tokenizer.train(TokenizerSpec("byte-bpe", 280), lambda: [TEXTS * 9])
-    model = json.loads(ours.library.to_str())["model"]
+    model = json.loads(ours.backend.to_str())["model"]
     vocabulary = {token: number - 5 for token, number in model["vocab"].items() if number >= 5}
     vocabulary["<|endoftext|>"] = len(vocabulary)
     (tmp_path / "vocab.json").write_text(json.dumps(vocabulary))
@@ -73,10 +73,10 @@ def test_bytes(tmp_path):
     text = "The cab 北京 <|endoftext|>"
     assert tokenizer.decode(tokenizer.encode(text)) == text and end not in tokenizer.encode(text)
     assert tokenizer.encode(text) == [number - 5 for number in ours.encode(text)]
-    assert tokenizer.unsaid == []  # the end may be said
-    wider = tokenizer.filled(end + 4)
+    assert tokenizer.suppressed_ids == []  # the end may be said
+    wider = tokenizer.pad_vocabulary(end + 4)
     assert wider.vocab_size == end + 4 and wider.token(end + 3) == f"<unused {end + 3}>" and wider.encode(text) == tokenizer.encode(text)
-    assert wider.unsaid == [end + 1, end + 2, end + 3]
+    assert wider.suppressed_ids == [end + 1, end + 2, end + 3]
 
 
 WRONG = [

@@ -9,10 +9,10 @@ import pytest
 from stairs.errors import BadInput
 from stairs.tasks.parts.stream import encode_documents, language_model_metrics
 from stairs.text.corpus.corpus import Corpus
-from stairs.text.shards.shards import build
-from stairs.text.tokenizers.bulk_encoding import Encoder, PreTokens
-from stairs.text.tokenizers.gaps import SHAPE, Gaps, SpacingTable, character_kind
-from stairs.text.tokenizers.spec import assemble, empty_model
+from stairs.text.shards.shards import build_shards
+from stairs.text.tokenizers.bulk_encoding import BulkEncoder, PretokenIndex
+from stairs.text.tokenizers.gaps import TABLE_SHAPE, Gaps, SpacingTable, character_kind
+from stairs.text.tokenizers.spec import assemble_backend, empty_model
 from stairs.text.tokenizers.tokenizer import KINDS, Tokenizer, TokenizerSpec
 
 DOCUMENTS = [
@@ -63,18 +63,18 @@ def read_back(digits):
 
 
 def counted(tokenizer, documents):
-    gaps, pretokens = Gaps(), PreTokens(tokenizer.spec, tokenizer.library)
+    gaps, pretokens = Gaps(), PretokenIndex(tokenizer.spec, tokenizer.backend)
     block = pretokens.block(documents)
-    pretokens.number(block)
+    pretokens.number_block(block)
     pretokens.count_gaps(block, gaps)
     return gaps
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=lambda spec: f"{spec.kind}-{spec.chinese}")
 def test_text_comes_back_from_its_words_and_the_gaps_that_are_paid_for(spec):
-    tokenizer = Tokenizer(spec, assemble(spec, empty_model(spec.kind)), [])
+    tokenizer = Tokenizer(spec, assemble_backend(spec, empty_model(spec.kind)), [])
     gaps = counted(tokenizer, DOCUMENTS)
-    table, bits, expected, spelling = SpacingTable(gaps.counts), 0.0, np.zeros(SHAPE, np.int64), 0
+    table, bits, expected, spelling = SpacingTable(gaps.counts), 0.0, np.zeros(TABLE_SHAPE, np.int64), 0
     for sentence in (sentence for document in DOCUMENTS for sentence in document):
         words, between = cut(tokenizer, sentence)
         said = [(coded(gap), gap if coded(gap) == 2 else None) for gap in between]  # what is transmitted
@@ -91,8 +91,8 @@ def test_text_comes_back_from_its_words_and_the_gaps_that_are_paid_for(spec):
 
 
 def test_probabilities_are_positive_and_sum_to_one():
-    counts = np.random.default_rng(0).integers(0, 3, SHAPE)
-    for table in (SpacingTable(counts), SpacingTable(np.zeros(SHAPE, np.int64))):
+    counts = np.random.default_rng(0).integers(0, 3, TABLE_SHAPE)
+    for table in (SpacingTable(counts), SpacingTable(np.zeros(TABLE_SHAPE, np.int64))):
         assert table.probabilities.min() > 0 and np.allclose(table.probabilities.sum(-1), 1)
 
 
@@ -100,7 +100,8 @@ def test_probabilities_are_positive_and_sum_to_one():
 def test_who_drops_spaces_pays_for_them_and_nobody_else(kind, tmp_path):
     lines = [f'The cat number {n} said: "it is (maybe) well-known", or not .' for n in range(200)]
     (tmp_path / "text.txt").write_text("\n\n".join(lines))
-    made = build(Corpus(tmp_path / "text.txt"), TokenizerSpec(kind, vocab_size=None if kind in ("words", "characters") else 400), cache=tmp_path)
+    made = build_shards(Corpus(tmp_path / "text.txt"), TokenizerSpec(kind, vocab_size=None if kind in ("words", "characters") else 400),
+        cache=tmp_path)
     drops = kind in ("words", "bpe", "wordpiece")
     info = made.info("test")
     assert (info["spacing_bits"] > 0) == drops == (made.tokenizer.spacing is not None)
@@ -116,7 +117,7 @@ def test_who_drops_spaces_pays_for_them_and_nobody_else(kind, tmp_path):
 def test_a_table_that_was_tampered_with_is_refused(tmp_path):
     spec = TokenizerSpec("words")
     tokenizer = Tokenizer.train(spec, lambda: [["a b , c"]])
-    assert Encoder(tokenizer).encode_documents([["a b"]]).spacing_bits == 0.0  # nobody counted
+    assert BulkEncoder(tokenizer).encode_documents([["a b"]]).spacing_bits == 0.0  # nobody counted
     tokenizer.spacing = SpacingTable(counted(tokenizer, DOCUMENTS).counts)
     tokenizer.save(tmp_path)
     path = tmp_path / "tokenizer_config.json"

@@ -7,10 +7,10 @@ import pytest
 import torch
 
 from stairs.errors import Unsupported
-from stairs.text.character_ids import BEGIN, END, FIRST, OWN, PAD
+from stairs.text.character_ids import FIRST_CHARACTER, FIRST_SPECIAL, PAD_CHARACTER, WORD_BEGIN, WORD_END
 from stairs.text.tokenizers import open_vocabulary
-from stairs.text.tokenizers.bulk_encoding import Encoder
-from stairs.text.tokenizers.open_vocabulary import OpenWords
+from stairs.text.tokenizers.bulk_encoding import BulkEncoder
+from stairs.text.tokenizers.open_vocabulary import OpenVocabulary
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 
 TEXT = "the cat sat . 我 喜欢 苹果 。"
@@ -23,7 +23,7 @@ def closed():
 
 @pytest.fixture
 def words(closed):
-    return OpenWords(closed, "unicode", 6)
+    return OpenVocabulary(closed, "unicode", 6)
 
 
 def test_known_words_keep_their_ids_and_new_ones_get_more(words, closed):
@@ -37,22 +37,24 @@ def test_known_words_keep_their_ids_and_new_ones_get_more(words, closed):
 
 
 def test_the_bulk_path_gives_the_same_ids(words):
-    found = Encoder(words).encode_documents([["the zebra sat .", "我 喜欢 长颈鹿 。"]])
-    ids = [i for i in np.asarray(found.ids).tolist() if i not in words.special]
+    found = BulkEncoder(words).encode_documents([["the zebra sat .", "我 喜欢 长颈鹿 。"]])
+    ids = [i for i in np.asarray(found.ids).tolist() if i not in words.special_ids]
     assert ids == [*words.encode("the zebra sat ."), *words.encode("我 喜欢 长颈鹿 。")] and found.spelling_bits == 0
 
 
 def test_words_are_spelt_between_two_marks(words):
     the, apple = words.character_ids(torch.tensor([words.id("the"), words.id("苹果")])).tolist()
-    assert the == [BEGIN, OWN + ord("t"), OWN + ord("h"), OWN + ord("e"), END, PAD, PAD, PAD]
-    assert apple[1:4] == [OWN + ord("苹"), OWN + ord("果"), END]
-    assert words.character_ids(torch.tensor([words.mask]))[0, :3].tolist() == [BEGIN, FIRST + words.mask, END]
-    assert words.character_ids(torch.tensor([words.id("unheard")]))[0, 1] == OWN + ord("u")
+    assert the == [WORD_BEGIN, FIRST_CHARACTER + ord("t"), FIRST_CHARACTER + ord("h"), FIRST_CHARACTER + ord("e"), WORD_END, PAD_CHARACTER,
+        PAD_CHARACTER, PAD_CHARACTER]
+    assert apple[1:4] == [FIRST_CHARACTER + ord("苹"), FIRST_CHARACTER + ord("果"), WORD_END]
+    assert words.character_ids(torch.tensor([words.mask]))[0, :3].tolist() == [WORD_BEGIN, FIRST_SPECIAL + words.mask, WORD_END]
+    assert words.character_ids(torch.tensor([words.id("unheard")]))[0, 1] == FIRST_CHARACTER + ord("u")
 
 
 def test_bytes_are_letters_too(closed):
-    words = OpenWords(closed, "bytes", 6)
-    assert words.character_ids(torch.tensor([words.id("苹果")]))[0].tolist() == [BEGIN, *(OWN + byte for byte in "苹果".encode()), END]
+    words = OpenVocabulary(closed, "bytes", 6)
+    assert words.character_ids(torch.tensor([words.id("苹果")]))[0].tolist() == [WORD_BEGIN, *(FIRST_CHARACTER + byte for byte in "苹果".encode()),
+        WORD_END]
 
 
 def test_a_long_word_is_cut_and_that_is_said_once(words, capsys, monkeypatch):
@@ -64,14 +66,14 @@ def test_a_long_word_is_cut_and_that_is_said_once(words, capsys, monkeypatch):
 
 
 def test_only_so_many_new_words_are_remembered(words, monkeypatch):
-    monkeypatch.setattr(open_vocabulary, "MOST_NEW", 3)
+    monkeypatch.setattr(open_vocabulary, "MAX_NEW_WORDS", 3)
     ids = [words.id(word) for word in ("a", "b", "c", "d")]
     assert ids[3] == ids[0] and words.token(ids[3]) == "d" and words.id("b") == ids[1]
-    assert words.character_ids(torch.tensor([ids[3]]))[0, 1] == OWN + ord("d")
+    assert words.character_ids(torch.tensor([ids[3]]))[0, 1] == FIRST_CHARACTER + ord("d")
 
 
 def test_lower_case_is_the_tokenizers(closed):
-    words = OpenWords(Tokenizer.train(TokenizerSpec("words", lowercase=True), lambda: [[TEXT]]), "unicode", 6)
+    words = OpenVocabulary(Tokenizer.train(TokenizerSpec("words", lowercase=True), lambda: [[TEXT]]), "unicode", 6)
     assert words.encode("The DOG") == [words.id("the"), words.id("dog")]
 
 
@@ -84,4 +86,4 @@ def test_it_is_kept_as_the_one_it_came_from_and_never_copied(words, closed, tmp_
 
 def test_subwords_have_no_letters_to_read():
     with pytest.raises(Unsupported, match="--tokenizer words"):
-        OpenWords(Tokenizer.train(TokenizerSpec("bpe", vocab_size=60), lambda: [[TEXT]]), "unicode", 6)
+        OpenVocabulary(Tokenizer.train(TokenizerSpec("bpe", vocab_size=60), lambda: [[TEXT]]), "unicode", 6)

@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stairs.errors import BadInput
-from stairs.text.tokenizers.bulk_encoding import Encoder
+from stairs.text.tokenizers.bulk_encoding import BulkEncoder
 from stairs.text.tokenizers.detokenization import join_words
-from stairs.text.tokenizers.spec import assemble
-from stairs.text.tokenizers.storage import rebuilt
+from stairs.text.tokenizers.spec import assemble_backend
+from stairs.text.tokenizers.storage import rebuild_model
 from stairs.text.tokenizers.tokenizer import KINDS, SPECIAL_TOKENS, Tokenizer, TokenizerSpec
 
 ENGLISH = [
@@ -39,7 +39,7 @@ def expected(tokenizer, documents):
     ids = []
     for document in documents:
         for sentence in document:
-            ids += [*tokenizer.library.encode(tokenizer.prepared(sentence), add_special_tokens=False).ids, 3]
+            ids += [*tokenizer.backend.encode(tokenizer.preprocess(sentence), add_special_tokens=False).ids, 3]
         ids[-1] = 2
     return ids
 
@@ -50,7 +50,7 @@ LOW = [["low " * 5 + "lower " * 2 + "newest " * 6 + "widest " * 3]]  # Sennrich,
 
 
 def merges(tokenizer):
-    return [tuple(pair) for pair in json.loads(tokenizer.library.to_str())["model"]["merges"]]
+    return [tuple(pair) for pair in json.loads(tokenizer.backend.to_str())["model"]["merges"]]
 
 
 def test_bpe_merges_as_worked_by_hand():
@@ -76,7 +76,7 @@ def wordpiece(pieces):
     path = None
     vocabulary = {token: number for number, token in enumerate([*SPECIAL_TOKENS, *pieces])}
     chosen = TokenizerSpec("wordpiece")
-    return Tokenizer(chosen, assemble(chosen, rebuilt(chosen, {"vocab": vocabulary}, path)))
+    return Tokenizer(chosen, assemble_backend(chosen, rebuild_model(chosen, {"vocab": vocabulary}, path)))
 
 
 def test_wordpiece_takes_the_longest_piece_first():
@@ -90,7 +90,7 @@ def test_unigram_takes_the_most_probable_cut():
     chosen = TokenizerSpec("unigram")
     probabilities = {"▁": 0.1, "h": 0.05, "u": 0.05, "g": 0.05, "s": 0.1, "hu": 0.1, "ug": 0.2, "hug": 0.15, "▁h": 0.05, "gs": 0.01}
     pieces = [[token, -1e6] for token in SPECIAL_TOKENS] + [[piece, math.log(p)] for piece, p in probabilities.items()]
-    tokenizer = Tokenizer(chosen, assemble(chosen, rebuilt(chosen, {"vocab": pieces}, None)))
+    tokenizer = Tokenizer(chosen, assemble_backend(chosen, rebuild_model(chosen, {"vocab": pieces}, None)))
     # ▁ hug s = .1 * .15 * .1 = .0015; ▁h ug s = .05 * .2 * .1 = .001; ▁ hu gs = .0001
     assert tokenizer.tokens("hugs") == ["▁", "hug", "s"]
     assert tokenizer.tokens("ugh") == ["▁", "ug", "h"]
@@ -109,7 +109,7 @@ def test_words_come_by_count_then_by_first_appearance():
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_bulk_ids_are_those_of_the_library(trained, kind):
-    assert Encoder(trained[kind]).encode_documents(DOCUMENTS).ids.tolist() == expected(trained[kind], DOCUMENTS)
+    assert BulkEncoder(trained[kind]).encode_documents(DOCUMENTS).ids.tolist() == expected(trained[kind], DOCUMENTS)
 
 
 TEXTS = st.lists(
@@ -134,8 +134,8 @@ TEXTS = st.lists(
 def test_bulk_ids_are_those_of_the_library_for_any_text(trained, kind, lowercase, documents):
     tokenizer = trained[kind]
     if lowercase:
-        tokenizer = Tokenizer(spec(kind, lowercase=True), assemble(spec(kind, lowercase=True), tokenizer.library.model))
-    encoded = Encoder(tokenizer).encode_documents(documents)
+        tokenizer = Tokenizer(spec(kind, lowercase=True), assemble_backend(spec(kind, lowercase=True), tokenizer.backend.model))
+    encoded = BulkEncoder(tokenizer).encode_documents(documents)
     assert encoded.ids.tolist() == expected(tokenizer, documents)
     assert encoded.unknown_words == sum(len(tokenizer.unknown_words(sentence)) for document in documents for sentence in document)
 
@@ -144,15 +144,15 @@ def test_bulk_ids_are_those_of_the_library_for_any_text(trained, kind, lowercase
 @pytest.mark.parametrize("chinese", ["words", "characters"])
 def test_bulk_ids_for_both_ways_of_chinese(kind, chinese):
     tokenizer = Tokenizer.train(spec(kind, chinese=chinese), lambda: DOCUMENTS)
-    assert Encoder(tokenizer).encode_documents(DOCUMENTS).ids.tolist() == expected(tokenizer, DOCUMENTS)
+    assert BulkEncoder(tokenizer).encode_documents(DOCUMENTS).ids.tolist() == expected(tokenizer, DOCUMENTS)
     if kind == "words":
         assert tokenizer.tokens("清华大学") == (["清华大学"] if chinese == "words" else ["清", "华", "大", "学"])
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_encoder_that_forgets_gives_the_same_ids(trained, kind, monkeypatch):
-    monkeypatch.setattr("stairs.text.tokenizers.bulk_encoding.KEPT_DISTINCT", 3)
-    encoder = Encoder(trained[kind])
+    monkeypatch.setattr("stairs.text.tokenizers.bulk_encoding.MAX_PRETOKENS", 3)
+    encoder = BulkEncoder(trained[kind])
     ids = [one for document in DOCUMENTS for one in encoder.encode_documents([document]).ids.tolist()]
     assert ids == expected(trained[kind], DOCUMENTS)
 
@@ -160,9 +160,9 @@ def test_an_encoder_that_forgets_gives_the_same_ids(trained, kind, monkeypatch):
 @pytest.mark.parametrize("kind", ["words", "byte-bpe"])
 def test_tables_grow(trained, kind):
     documents = [[f"w{number} {'x' * (number % 50)}é{number}" for number in range(start, start + 1000)] for start in range(0, 60_000, 1000)]
-    encoder = Encoder(trained[kind])
+    encoder = BulkEncoder(trained[kind])
     ids = encoder.encode_documents(documents).ids.tolist()
-    assert encoder.pretokens.distinct > 1 << 15 and ids == expected(trained[kind], documents)
+    assert encoder.pretokens.distinct_count > 1 << 15 and ids == expected(trained[kind], documents)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -170,7 +170,7 @@ def test_special_tokens_in_a_text_are_ordinary_text(trained, kind):
     tokenizer = trained[kind]  # trained on a text full of them
     for text in [*SPECIAL_TOKENS, "A [MASK] A", "x[SEP]", "[CLS][CLS]", "</s>", "<|endoftext|>", "▁[PAD]", "\u200b[MASK]"]:
         assert not set(tokenizer.encode(text)) & {tokenizer.pad, tokenizer.begin, tokenizer.end, tokenizer.mask}
-        assert not set(Encoder(tokenizer).encode_documents([[text]]).ids[:-2].tolist()) & {0, 2, 3, 4}
+        assert not set(BulkEncoder(tokenizer).encode_documents([[text]]).ids[:-2].tolist()) & {0, 2, 3, 4}
         if "\u200b" not in text:
             assert tokenizer.unknown not in tokenizer.encode(text)
 
@@ -227,18 +227,18 @@ def test_join_words():
 def test_groups_for_whole_word_masking(trained):
     for kind in ("bpe", "wordpiece", "byte-bpe", "unigram"):
         tokenizer = trained[kind]
-        tokens, groups = tokenizer.tokens("unbelievable things"), tokenizer.groups("unbelievable things")
+        tokens, groups = tokenizer.tokens("unbelievable things"), tokenizer.word_ids("unbelievable things")
         assert len(tokens) == len(groups) and set(groups) == {0, 1} and groups == sorted(groups)
-    assert trained["wordpiece"].groups("我来到北京清华大学") == [0, 1, 1, 2, 2, 3, 3, 3, 3]
-    assert trained["characters"].groups("北京ab c") == [0, 0, 1, 1, 2, 3]
-    assert trained["words"].groups("北京 is big.") == [0, 1, 2, 3]
+    assert trained["wordpiece"].word_ids("我来到北京清华大学") == [0, 1, 1, 2, 2, 3, 3, 3, 3]
+    assert trained["characters"].word_ids("北京ab c") == [0, 0, 1, 1, 2, 3]
+    assert trained["words"].word_ids("北京 is big.") == [0, 1, 2, 3]
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @settings(derandomize=True, max_examples=40, deadline=None)
 @given(text=st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from("ab 中文,"), max_size=40))
 def test_groups_count_up_by_one(trained, kind, text):
-    groups = trained[kind].groups(text)
+    groups = trained[kind].word_ids(text)
     assert len(groups) == len(trained[kind].encode(text))
     assert all(later - earlier in (0, 1) for earlier, later in zip([-1, *groups], groups, strict=False)) or not groups
 
@@ -249,7 +249,7 @@ def test_unknown_words_and_their_spelling():
     # letters a 2, b 1, end 2, one added to each, and one slot for the unseen: 5 + 3 + 1 = 9
     assert tokenizer.spelling_bits("ba") == pytest.approx(-math.log2(2 / 9) - math.log2(3 / 9) - math.log2(3 / 9))
     assert tokenizer.spelling_bits("z") == pytest.approx(math.log2(9) + math.log2(0x110000) - math.log2(3 / 9))
-    encoded = Encoder(tokenizer).encode_documents([["ab zz q a", "zz"]])
+    encoded = BulkEncoder(tokenizer).encode_documents([["ab zz q a", "zz"]])
     assert encoded.unknown_words == 3
     assert encoded.spelling_bits == pytest.approx(2 * tokenizer.spelling_bits("zz") + tokenizer.spelling_bits("q"))
 
@@ -266,7 +266,7 @@ def test_half_a_surrogate_pair_is_refused(trained, kind, text):
     for attempt in (
         lambda: tokenizer.encode(text),
         lambda: tokenizer.encode_batch([text]),
-        lambda: Encoder(tokenizer).encode_documents([[text]]),
+        lambda: BulkEncoder(tokenizer).encode_documents([[text]]),
         lambda: Tokenizer.train(spec(kind), lambda: [[text, "a b"]]),
     ):
         with pytest.raises(BadInput, match="surrogate"):
@@ -280,4 +280,4 @@ def test_bulk_ids_on_real_text(kind, name, data):
     with lzma.open(data / "corpora" / f"{name}.txt.xz", "rt", encoding="utf-8") as file:
         documents = [text.split("\n") for text in file.read(1_000_000).split("\n\n")]
     tokenizer = Tokenizer.train(TokenizerSpec(kind), lambda: documents[:20])
-    assert Encoder(tokenizer).encode_documents(documents).ids.tolist() == expected(tokenizer, documents)
+    assert BulkEncoder(tokenizer).encode_documents(documents).ids.tolist() == expected(tokenizer, documents)

@@ -12,7 +12,7 @@ CHINESE = [["我在北京大学学习自然语言处理", "北京是中国的首
 
 def words_of(tokenizer, text):
     ids = np.array(tokenizer.encode(text))
-    groups = np.cumsum(WholeWords(tokenizer).starts(ids))
+    groups = np.cumsum(WholeWords(tokenizer).word_starts(ids))
     return ["".join(tokenizer.token(int(i)).removeprefix("##") for i in ids[groups == number]) for number in range(1, groups.max() + 1)]
 
 
@@ -33,10 +33,11 @@ def test_every_tokenizer_agrees_with_its_groups(kind):
     documents = ENGLISH if kind != "unigram" else [[f"{line} {number}" for line in ENGLISH[0] for number in range(40)]]
     tokenizer = Tokenizer.train(TokenizerSpec(kind, vocab_size=sizes.get(kind, 60)), lambda: documents)
     text = "the unbelievable cat sat"
-    groups = tokenizer.groups(text)
-    assert np.flatnonzero(WholeWords(tokenizer).starts(np.array(tokenizer.encode(text)))).tolist() == [groups.index(g) for g in sorted(set(groups))]
+    groups = tokenizer.word_ids(text)
+    assert np.flatnonzero(WholeWords(tokenizer).word_starts(np.array(tokenizer.encode(text)))).tolist() == [groups.index(g)
+        for g in sorted(set(groups))]
 
 
 def test_nothing_has_no_words():
     tokenizer = Tokenizer.train(TokenizerSpec("wordpiece", vocab_size=60), lambda: ENGLISH)
-    assert WholeWords(tokenizer).starts(np.zeros(0, np.int64)).tolist() == []
+    assert WholeWords(tokenizer).word_starts(np.zeros(0, np.int64)).tolist() == []

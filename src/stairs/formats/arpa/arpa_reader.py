@@ -15,7 +15,7 @@ from stairs.models.ngram import NGram
 from stairs.models.settings import NGramConfig
 from stairs.progress import track
 from stairs.text.encoding import decode_stream
-from stairs.text.input_files import Content, Meter, examine, open_file
+from stairs.text.input_files import InputStream, ReadMeter, inspect_file, open_file
 from stairs.text.tokenizers.tokenizer import Tokenizer
 
 SPECIAL = {"<s>": "begin", "</s>": "end", "<unk>": "unknown"}
@@ -29,10 +29,10 @@ def read(path: str) -> tuple[NGram, Tokenizer]:
     if not os.path.isfile(path):
         found = "no such file" if not os.path.exists(path) else "a folder" if os.path.isdir(path) else "no file but a device or a pipe"
         raise BadInput(f"{path}: {found}; give an ARPA file")
-    source = examine(Path(path))
+    source = inspect_file(Path(path))
     with open_file(source) as file:
         most = 1000 + source.size * (1100 if source.compression else 1) // 4  # a line is 4 characters, and a packed byte 1100 at most
-        return Parser(path, decode_stream(Content(file, source, Meter()), None, path), most).model()
+        return Parser(path, decode_stream(InputStream(file, source, ReadMeter()), None, path), most).model()
 
 
 class Parser:
@@ -98,7 +98,7 @@ class Parser:
                 begin = self.number + 1
                 grams, probabilities, backoffs = self.section(n, size, ids)
                 if n == 1:
-                    tokenizer = Tokenizer.of_words([word for word in ids if word not in SPECIAL])
+                    tokenizer = Tokenizer.from_words([word for word in ids if word not in SPECIAL])
                     ids = {word: getattr(tokenizer, SPECIAL[word]) if word in SPECIAL else tokenizer.id(word) for word in ids}
                     grams = np.array(list(ids.values()), np.int32).reshape(-1, 1)
                 tables.append({"grams": grams, "probabilities": probabilities, "backoffs": backoffs, "begin": begin})
@@ -107,7 +107,7 @@ class Parser:
             raise self.fail(f"\\end\\ after {sizes[-1]} {len(sizes)}-grams")
         if "</s>" not in ids:
             raise BadInput(f"{self.path}:{tables[0]['begin']}: no </s> is among the 1-grams; give a model that knows where sentences end")
-        config = NGramConfig(**tokenizer.roles, order=len(sizes))
+        config = NGramConfig(**tokenizer.vocabulary_settings, order=len(sizes))
         model = NGram(config)
         model.set_trie(trie_from(tables, config, self.path))
         return model, tokenizer

@@ -25,7 +25,7 @@ from stairs.tasks.parts.supervised import Supervised
 from stairs.tasks.tag import Tag
 from stairs.tasks.translate import Translate
 from stairs.text.batch import Batch
-from stairs.text.tokenizers.storage import CONFIG, TOKENIZER, read_json
+from stairs.text.tokenizers.storage import CONFIG_FILE, TOKENIZER_FILE, read_json
 from stairs.text.tokenizers.tokenizer import Tokenizer
 
 TOLERANCE = 1e-3  # of a number; words must be the same
@@ -37,7 +37,7 @@ BEAMS = (1, 4)
 
 def texts_for(tokenizer: Tokenizer, longest: int | None) -> tuple[list[str], list[str]]:
     """Real sentences and words of the vocabulary; those that can be read at once, and one that cannot."""
-    ids = [number for number in range(tokenizer.vocab_size) if number not in tokenizer.special]
+    ids = [number for number in range(tokenizer.vocab_size) if number not in tokenizer.special_ids]
     drawn = [torch.randint(len(ids), (size,), generator=generator(0, "texts", size)).tolist() for size in DRAWN]
     texts = [*SENTENCES, *(tokenizer.decode([ids[place] for place in places]) for places in drawn)]
     sizes = {text: len(tokenizer.encode(text)) for text in texts}
@@ -51,9 +51,9 @@ class Folder:
     """A written folder as another tool sees it."""
 
     def __init__(self, folder: Path, task: Task) -> None:
-        self.folder, self.given = folder, task.tokenizer.prepared  # Chinese must be cut into words before, where the run's tokenizer does
-        self.library = Library.from_file(str(folder / TOKENIZER))
-        self.longest = int(read_json(folder / CONFIG)["model_max_length"])
+        self.folder, self.given = folder, task.tokenizer.preprocess  # Chinese must be cut into words before, where the run's tokenizer does
+        self.library = Library.from_file(str(folder / TOKENIZER_FILE))
+        self.longest = int(read_json(folder / CONFIG_FILE)["model_max_length"])
         self.library.enable_truncation(self.longest)
 
     def row(self, first: str, second: str | None = None) -> EncodedInput:
@@ -152,7 +152,7 @@ def words_differ(task: MaskedToken, again: Any, theirs: Folder, texts: list[str]
     ours, read = [], []
     for text in texts:
         before = text[: text.rfind(" ") + 1]  # with the space, which some tokenizers read
-        row = tokenizer.marked([*tokenizer.encode(before), mask], adds_end_token=True)[0]
+        row = tokenizer.with_special_ids([*tokenizer.encode(before), mask], adds_end_token=True)[0]
         given = theirs.row(f"{before}{tokenizer.token(mask)}")
         if mask not in given.ids:
             raise differs("words", text, f"{tokenizer.token(mask)} is not read as a blank")
@@ -203,7 +203,7 @@ def translations_agree(task: Translate, again: Any, theirs: Folder, texts: list[
     said: list[int] = []
     for text in texts:
         row = theirs.row(text).ids
-        marked, first = task.tokenizer.marked(task.tokenizer.encode(text), adds_end_token=True)
+        marked, first = task.tokenizer.with_special_ids(task.tokenizer.encode(text), adds_end_token=True)
         if row != marked:
             raise differs("words", text, "other ids are read")
         for beams in BEAMS:

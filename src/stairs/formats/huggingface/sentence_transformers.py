@@ -14,7 +14,7 @@ from stairs.formats.huggingface import transformers_folder
 from stairs.models.bert import BERT
 from stairs.tasks import BiEncoder, Encode, Task
 from stairs.tasks.encode import SentencePooling
-from stairs.text.tokenizers.storage import CONFIG as TOKENIZER_CONFIG
+from stairs.text.tokenizers.storage import CONFIG_FILE as TOKENIZER_CONFIG
 from stairs.text.tokenizers.storage import read_json
 
 MODULES, READING, ABOUT = "modules.json", "sentence_bert_config.json", "config_sentence_transformers.json"

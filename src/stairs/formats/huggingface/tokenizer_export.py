@@ -19,24 +19,24 @@ def write(tokenizer: Tokenizer, folder: Path, *, longest: int, adds_end_token: b
     if tokenizer.spec.chinese == "words":
         say("the exported tokenizer does not know Chinese words: cut Chinese text with jieba, spaces between, before you give it to other tools")
     tokenizer.save(folder)
-    library = Library.from_str(tokenizer.library.to_str())
+    library = Library.from_str(tokenizer.backend.to_str())
     if pad is not None:
         library.add_special_tokens([pad])
     begin, end = tokenizer.token(tokenizer.begin), tokenizer.token(tokenizer.end)
-    before, after = f"{begin} " if tokenizer.begins_text else "", f" {end}" if adds_end_token else ""
+    before, after = f"{begin} " if tokenizer.adds_begin else "", f" {end}" if adds_end_token else ""
     library.post_processor = processors.TemplateProcessing(
         single=f"{before}$A{after}",
         pair=f"{before}$A{after} $B:1{after and after + ':1'}",
         special_tokens=[(begin, tokenizer.begin), (end, tokenizer.end)],
     )
-    files.write(folder / files.TOKENIZER, library.to_str())
+    files.write(folder / files.TOKENIZER_FILE, library.to_str())
     names: dict[str, Any] = {keys[0]: tokenizer.token(getattr(tokenizer, role)) for role, (keys, _) in ROLES.items()}
     names |= {} if pairs else {"bos_token": begin, "eos_token": end}
     names |= {} if pad is None else {"pad_token": pad}
     inputs = ["input_ids", *(["token_type_ids"] if pairs else []), "attention_mask"]
     about = {"tokenizer_class": "PreTrainedTokenizerFast", "model_max_length": longest, "model_input_names": inputs}
-    said = {} if pairs or adds_end_token else {"add_bos_token": tokenizer.begins_text}  # transformers then forgets any other mark
-    config = {**files.read_json(folder / files.CONFIG), **about, **names, **said}
-    files.write(folder / files.CONFIG, json.dumps(config, ensure_ascii=False, indent=2) + "\n")
+    said = {} if pairs or adds_end_token else {"add_bos_token": tokenizer.adds_begin}  # transformers then forgets any other mark
+    config = {**files.read_json(folder / files.CONFIG_FILE), **about, **names, **said}
+    files.write(folder / files.CONFIG_FILE, json.dumps(config, ensure_ascii=False, indent=2) + "\n")
     if tokenizer.spec.kind in ("wordpiece", "bpe", "byte-bpe"):
         library.model.save(str(folder))

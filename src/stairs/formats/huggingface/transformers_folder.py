@@ -23,7 +23,7 @@ from stairs.models.transformer import Transformer
 from stairs.tasks import TASKS, Encode, Task
 from stairs.tasks.parts.supervised import Supervised
 from stairs.text.tokenizers.adopted_tokenizer import AdoptedTokenizer
-from stairs.text.tokenizers.storage import CONFIG as TOKENIZER_CONFIG
+from stairs.text.tokenizers.storage import CONFIG_FILE as TOKENIZER_CONFIG
 from stairs.text.tokenizers.storage import read_json
 from stairs.text.tokenizers.tokenizer import Tokenizer
 
@@ -102,7 +102,7 @@ def fitted(tokenizer: Tokenizer, rows: int, folder: Path) -> Tokenizer:
         return tokenizer
     if not isinstance(tokenizer, AdoptedTokenizer):
         raise unlike(folder, tokenizer, rows)
-    return tokenizer.filled(rows)
+    return tokenizer.pad_vocabulary(rows)
 
 
 def unlike(folder: Path, tokenizer: Tokenizer, rows: int) -> BadInput:
@@ -169,14 +169,14 @@ def write(task: Task, folder: Path) -> dict[str, Any]:
         if settings["architectures"] == ["BertModel"]:
             found = {name.removeprefix("bert."): tensor for name, tensor in found.items()}
     elif isinstance(model, GPT):
-        settings, generation = gpt2_mapping.settings_of(model.config, ids), gpt2_mapping.generation_of(ids, tokenizer.unsaid)
+        settings, generation = gpt2_mapping.settings_of(model.config, ids), gpt2_mapping.generation_of(ids, tokenizer.suppressed_ids)
         table = {} if model.config.positions == "learned" else {"positions.weight": model.get_buffer("positions.table")}
         found = tensors.given_back(model.tensors() | table, gpt2_mapping.same(model.config))
     elif isinstance(model, Transformer):
         settings = marian_mapping.settings_of(model.config, ids)
         waves = sinusoidal(model.config.context, model.config.width)
         ours = tensors.given_back(model.tensors(), marian_mapping.same(model.config))
-        found = marian_mapping.added(ours, model.config, waves, ids, tokenizer.unsaid)
+        found = marian_mapping.added(ours, model.config, waves, ids, tokenizer.suppressed_ids)
         generation = marian_mapping.generation_of(model.config, ids)
     else:
         raise Unsupported(f"{task.model_name} has no form in transformers; bert, gpt and transformer runs can be written as huggingface")

@@ -18,7 +18,7 @@ from stairs.errors import BadInput, preview
 from stairs.kernels import vector_files as kernel
 from stairs.progress import track
 from stairs.text.encoding import MAGIC
-from stairs.text.input_files import Content, Meter, Source, examine, open_file
+from stairs.text.input_files import InputFile, InputStream, ReadMeter, inspect_file, open_file
 
 BLOCK = 1 << 23
 SAMPLE = 1 << 12  # bytes by which text is told from binary
@@ -45,15 +45,15 @@ def read(path: str) -> Read:
         missing = not os.path.exists(path)
         found = "a folder" if os.path.isdir(path) else "no such file, nor an installed package" if missing else "no file but a device or a pipe"
         raise BadInput(f"{path}: {found}; give a file of word vectors")
-    source = examine(Path(path))
+    source = inspect_file(Path(path))
     with open_file(source) as file:
-        return Reader(path, Content(file, source, Meter()), source).read()
+        return Reader(path, InputStream(file, source, ReadMeter()), source).read()
 
 
 class Reader:
     """The rows of one file, a block at a time."""
 
-    def __init__(self, path: str, content: Content, source: Source) -> None:
+    def __init__(self, path: str, content: InputStream, source: InputFile) -> None:
         self.path, self.content, self.source = path, content, source
         self.words: list[str] = []
         self.values: list[np.ndarray] = []

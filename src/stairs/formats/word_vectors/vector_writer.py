@@ -28,7 +28,7 @@ EXACT = "%.9g"  # digits that tell any two float32s apart
 
 def adopted(found: Read) -> tuple[Vectors, WordTable]:
     """The vectors as a model, and a tokenizer of their words."""
-    tokenizer = WordTable.of(found.words)
+    tokenizer = WordTable.from_words(found.words)
     words, width = found.vectors.shape
     vectors = np.zeros((tokenizer.vocab_size, width), np.float32)
     vectors[-words:] = found.vectors

@@ -28,7 +28,7 @@ from stairs.tasks.parts.masking import Masker
 from stairs.tasks.parts.sentence_pairs import collate_pairs
 from stairs.tasks.task import Task
 from stairs.text.batch import Batch, next_token_batch
-from stairs.text.examples import Example, Pair, Span, Tagged, Text
+from stairs.text.examples import Example, LabelledText, Question, TaggedSentence, TextPair
 from stairs.text.tokenizers.tokenizer import Tokenizer
 
 TEXTS_PER_BATCH = 64  # texts judged
@@ -42,13 +42,13 @@ def unique_texts(examples: Sequence[Example]) -> list[str]:
 
 def texts_in(example: Example) -> Iterator[str]:
     match example:
-        case Text(text=text):
+        case LabelledText(text=text):
             yield text
-        case Pair(first=first, second=second):
+        case TextPair(first=first, second=second):
             yield from (first, second)
-        case Tagged(words=words):
+        case TaggedSentence(words=words):
             yield " ".join(words)
-        case Span(question=question, passage=passage):
+        case Question(question=question, passage=passage):
             yield from (question, passage)
 
 

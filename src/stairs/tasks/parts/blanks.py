@@ -18,8 +18,8 @@ from torch.nn.functional import linear
 
 from stairs.errors import BadInput, preview
 from stairs.text.batch import Batch
-from stairs.text.tokenizers.whole_words import beginnings
-from stairs.text.windows import around, kept
+from stairs.text.tokenizers.whole_words import chinese_word_starts
+from stairs.text.windows import kept_positions, window_around
 
 if TYPE_CHECKING:
     from stairs.tasks.masked_token import MaskedToken
@@ -41,10 +41,10 @@ class BlankFiller:
         self.word_boundaries = task.word_boundaries
         self.pieces = min(pieces, len(task.pieces)) if self.tokenizer.spec.kind == "wordpiece" else 1
         ordinary = np.ones(self.tokenizer.vocab_size, bool)
-        ordinary[sorted(self.tokenizer.special)] = False
-        self.first = torch.from_numpy(ordinary & ~self.word_boundaries.goes_on)
+        ordinary[sorted(self.tokenizer.special_ids)] = False
+        self.first = torch.from_numpy(ordinary & ~self.word_boundaries.continues_word)
         self.later = {True: torch.from_numpy(ordinary & self.word_boundaries.is_han),
-            False: torch.from_numpy(ordinary & self.word_boundaries.goes_on)}
+            False: torch.from_numpy(ordinary & self.word_boundaries.continues_word)}
 
     def answer(self, text: str, top: int) -> dict[str, Any]:
         parts = BLANK.split(text)
@@ -66,7 +66,7 @@ class BlankFiller:
         room, places, said = self.task.max_tokens, self.blanks(ids), None
         if len(ids) > room:
             rule = self.task.long_text
-            taken = list(range(*around(places, len(ids), room))) if rule == "window" else kept(len(ids), room, rule)
+            taken = list(range(*window_around(places, len(ids), room))) if rule == "window" else kept_positions(len(ids), room, rule)
             lost = len(set(places) - set(taken))
             if lost:
                 raise BadInput(f"the text has {len(ids)} tokens and {room} can be read, without {lost} of its blanks; give a shorter text")
@@ -103,7 +103,7 @@ class BlankFiller:
     def is_word(self, pieces: tuple[int, ...]) -> bool:
         if len(pieces) == 1 or not self.word_boundaries.is_han[pieces[0]]:
             return True
-        return len(beginnings("".join(self.tokenizer.token(i) for i in pieces))) == 1
+        return len(chinese_word_starts("".join(self.tokenizer.token(i) for i in pieces))) == 1
 
     @torch.no_grad()
     def log_probabilities(self, rows: list[list[int]], place: int) -> torch.Tensor:
@@ -112,7 +112,7 @@ class BlankFiller:
         ids = torch.tensor(rows)
         # XLNet never looks at a blank, not even its own.
         looks = (ids != self.tokenizer.mask)[:, None].expand(-1, ids.shape[1], -1) if model.config.objective == "permutation" else None
-        hidden = model.encode(Batch(ids, torch.ones_like(ids, dtype=torch.bool), looks=looks))[:, place]
+        hidden = model.encode(Batch(ids, torch.ones_like(ids, dtype=torch.bool), attention_mask=looks))[:, place]
         return linear(model.required_word_head(hidden), model.tokens.weight, model.word_head.bias).float().log_softmax(-1)
 
     def chosen(self, row: list[int], best: list[FilledWord]) -> list[FilledWord]:

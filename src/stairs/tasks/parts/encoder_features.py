@@ -16,7 +16,7 @@ from stairs.progress import track
 from stairs.tasks.parts.layer_mix import FeatureExtractor
 from stairs.tasks.parts.rows import EncodedInput, LabelledRows, collate
 from stairs.tasks.task import Task
-from stairs.text.batch import Batch, by_length
+from stairs.text.batch import Batch, batches_by_length
 
 POSITIONS = 4096  # computed at once
 ROWS_TO_STANDARDIZE = 500  # rows, about, by which features are brought to scale
@@ -89,7 +89,7 @@ class EncoderFeatures(Task):
         was, device = self.trained_module.training, next(self.head.parameters()).device
         self.trained_module.eval(), self.model.eval()
         found: list[np.ndarray] = [np.zeros(0)] * len(rows)
-        for numbers in by_length([len(row.ids) for row in rows], POSITIONS):
+        for numbers in batches_by_length([len(row.ids) for row in rows], POSITIONS):
             known = None if vectors is None else [vectors[number] for number in numbers]
             batch = collate([rows[number] for number in numbers], self.tokenizer.pad, vectors=known).to(device)
             computed = compute(batch)

@@ -8,7 +8,7 @@ from torch import Tensor
 from stairs.errors import Unsupported
 from stairs.fast.packed_linear import Precision
 from stairs.tasks.task import Task
-from stairs.text.batch import IGNORE, Batch
+from stairs.text.batch import IGNORE_INDEX, Batch
 
 
 class Generative(Task):
@@ -31,7 +31,7 @@ class Generative(Task):
     def training_loss(self, batch: Batch) -> tuple[Tensor, int]:
         """Nats of all targets together, and how many there are."""
         assert batch.targets is not None
-        count = int((batch.targets != IGNORE).sum())
+        count = int((batch.targets != IGNORE_INDEX).sum())
         return self.model.loss(batch) * count, count
 
     def start(self, seed: int, examples: Any = None) -> None:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from stairs.models.settings import BERTConfig
-from stairs.text.batch import IGNORE
+from stairs.text.batch import IGNORE_INDEX
 from stairs.text.tokenizers.tokenizer import Tokenizer
 from stairs.text.tokenizers.whole_words import WholeWords
 
@@ -39,14 +39,14 @@ class Masker:
     def __init__(self, config: BERTConfig, tokenizer: Tokenizer) -> None:
         self.config, self.tokenizer = config, tokenizer
         self.word_boundaries = WholeWords(tokenizer) if config.whole_words else None
-        self.ordinary = np.setdiff1d(np.arange(config.vocab_size), np.array(sorted(tokenizer.special)))
+        self.ordinary = np.setdiff1d(np.arange(config.vocab_size), np.array(sorted(tokenizer.special_ids)))
 
     def row(self, parts: list[np.ndarray], label: int | None = None) -> MaskingExample:
         """[CLS] first [SEP], or [CLS] first [SEP] second [SEP]."""
         ids, words, segments = [np.array([self.tokenizer.begin])], [np.array([-1])], [np.array([0])]
         last = 0
         for number, part in enumerate(parts):
-            starts = np.ones(len(part), bool) if self.word_boundaries is None else self.word_boundaries.starts(part)
+            starts = np.ones(len(part), bool) if self.word_boundaries is None else self.word_boundaries.word_starts(part)
             found = np.where(part == self.tokenizer.unknown, -1, last + np.cumsum(starts))
             last += int(starts.sum())
             ids += [part, np.array([self.tokenizer.end])]
@@ -57,7 +57,7 @@ class Masker:
     def mask(self, row: MaskingExample, random: np.random.Generator, evaluating: bool = False) -> MaskingExample:
         """Some words left out. To judge by, all of them are [MASK]: a word that stands in plain sight can be copied."""
         asked = choose_words(row.words, self.count(row), random)
-        row.targets = np.full(len(row.ids), IGNORE)
+        row.targets = np.full(len(row.ids), IGNORE_INDEX)
         row.targets[asked] = row.ids[asked]
         fate = random.random(len(asked))
         shares = (1.0, 0.0) if evaluating else (self.config.hidden, self.config.swapped)
@@ -77,7 +77,7 @@ class Masker:
         row.attention_mask = np.zeros((length + len(asked), length + len(asked)), bool)
         row.attention_mask[:length, :length] = rank <= rank[:, None]
         row.attention_mask[length:, :length] = rank < rank[asked][:, None]
-        row.targets = np.concatenate([np.full(length, IGNORE), row.ids[asked]])
+        row.targets = np.concatenate([np.full(length, IGNORE_INDEX), row.ids[asked]])
         row.position_ids = np.concatenate([np.arange(length), asked])
         row.segments = np.concatenate([row.segments, row.segments[asked]])
         row.ids = np.concatenate([row.ids, np.full(len(asked), self.tokenizer.mask)])

@@ -17,9 +17,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from stairs.text.batch import Batch, padded
+from stairs.text.batch import Batch, pad_rows
 from stairs.text.tokenizers.tokenizer import Tokenizer
-from stairs.text.windows import LongText, kept
+from stairs.text.windows import LongTextRule, kept_positions
 
 
 @dataclass
@@ -37,7 +37,7 @@ class EncodedInput:
 class InputFormat:
     """Makes rows. `max_tokens` is how many tokens the encoder reads at once; None for any number."""
 
-    def __init__(self, tokenizer: Tokenizer, max_tokens: int | None, long_text: LongText = "head+tail") -> None:
+    def __init__(self, tokenizer: Tokenizer, max_tokens: int | None, long_text: LongTextRule = "head+tail") -> None:
         self.tokenizer, self.max_tokens, self.long_text = tokenizer, max_tokens, long_text
         self.truncated_texts = 0  # texts that were too long
 
@@ -66,7 +66,7 @@ class InputFormat:
             return ids
         self.truncated_texts += 1
         rule = "head" if self.long_text == "window" else self.long_text
-        return [ids[place] for place in kept(len(ids), self.max_tokens - marks, rule)]
+        return [ids[place] for place in kept_positions(len(ids), self.max_tokens - marks, rule)]
 
 
 def collate(
@@ -76,12 +76,12 @@ def collate(
     vectors: Sequence[np.ndarray] | None = None,
 ) -> Batch:
     """Rows as a batch; `targets` puts what is asked into it, and `vectors` are those of the rows, if they are known."""
-    ids, real = padded([row.ids for row in rows], pad)
-    segments, _ = padded([row.segments for row in rows], 0)
+    ids, real = pad_rows([row.ids for row in rows], pad)
+    segments, _ = pad_rows([row.segments for row in rows], 0)
     asked = {} if targets is None else targets(rows, ids.shape[1])
     source = None
     if rows and rows[0].second is not None:
-        source = Batch(*padded([row.second or [] for row in rows], pad))
+        source = Batch(*pad_rows([row.second or [] for row in rows], pad))
     known = None if vectors is None else stack_padded(vectors, ids.shape[1])
     return Batch(ids, real, segments=segments, source=source, vectors=known, **asked)
 

@@ -20,8 +20,8 @@ from stairs.models.settings import BERTConfig
 from stairs.tasks.parts.decoding import derive_seed
 from stairs.tasks.parts.masking import Masker, MaskingExample, prefix_attention_mask
 from stairs.tasks.parts.next_sentence import NEXT, OTHER, NextSentence
-from stairs.text.batch import IGNORE, Batch, padded
-from stairs.text.shards.shards import Shards, closes
+from stairs.text.batch import IGNORE_INDEX, Batch, pad_rows
+from stairs.text.shards.shards import Shards, is_sentence_end
 from stairs.text.tokenizers.tokenizer import Tokenizer
 
 LAYOUT = 0  # the seed of which stretches are short
@@ -94,18 +94,18 @@ class SentencePairs:
         before = self.cuts.before
         first, last = (int(place) - 1 for place in (np.searchsorted(before, begin, side="right"), np.searchsorted(before, end)))
         found = np.asarray(self.ids[self.begins[first] + begin - before[first] : self.begins[last] + end - before[last]])
-        return found[~closes(found)].astype(np.int64)
+        return found[~is_sentence_end(found)].astype(np.int64)
 
     def sentences(self, first: int, last: int) -> np.ndarray:
         """The ids of some sentences, without what closes them."""
         found = np.asarray(self.ids[self.begins[first] : self.begins[last - 1] + self.sizes[last - 1]] if last > first else self.ids[:0])
-        return found[~closes(found)].astype(np.int64)
+        return found[~is_sentence_end(found)].astype(np.int64)
 
 
 def sentence_ends(ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Where each sentence is closed, and whether its document ends there."""
     size = 1 << 24
-    found = [np.flatnonzero(closes(ids[at : at + size])) + at for at in range(0, len(ids), size)]
+    found = [np.flatnonzero(is_sentence_end(ids[at : at + size])) + at for at in range(0, len(ids), size)]
     closed = np.concatenate(found) if found else np.zeros(0, np.int64)
     return closed, ids[closed] == Tokenizer.begin
 
@@ -130,12 +130,12 @@ def trim(part: np.ndarray, by: int, random: np.random.Generator) -> np.ndarray:
 
 
 def collate_pairs(rows: list[MaskingExample], pad: int) -> Batch:
-    ids, real = padded([row.ids for row in rows], pad)
-    targets, _ = padded([row.targets for row in rows if row.targets is not None], IGNORE)
-    segments, _ = padded([row.segments for row in rows], 0)
+    ids, real = pad_rows([row.ids for row in rows], pad)
+    targets, _ = pad_rows([row.targets for row in rows if row.targets is not None], IGNORE_INDEX)
+    segments, _ = pad_rows([row.segments for row in rows], 0)
     labels = None if rows[0].label is None else torch.tensor([row.label for row in rows])
-    places = None if rows[0].position_ids is None else padded([row.position_ids for row in rows if row.position_ids is not None], 0)[0]
-    return Batch(ids, real, targets, segments, labels=labels, places=places, looks=stack_attention_masks(rows, ids.shape[1]))
+    places = None if rows[0].position_ids is None else pad_rows([row.position_ids for row in rows if row.position_ids is not None], 0)[0]
+    return Batch(ids, real, targets, segments, labels=labels, position_ids=places, attention_mask=stack_attention_masks(rows, ids.shape[1]))
 
 
 def stack_attention_masks(rows: list[MaskingExample], width: int) -> torch.Tensor | None:

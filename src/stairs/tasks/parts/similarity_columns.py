@@ -10,13 +10,13 @@ from typing import NamedTuple
 
 from stairs.errors import BadInput, preview
 from stairs.progress import say
-from stairs.text.labelled.column_names import Columns, candidates, couples, listed, matched, named, words
-from stairs.text.labelled.column_profile import number
+from stairs.text.labelled.column_names import Columns, likely_columns, list_columns, match_pair, pair_list, parse_columns, word_list
+from stairs.text.labelled.column_profile import parse_number
 
-WORD_PAIRS = couples("""
+WORD_PAIRS = pair_list("""
     word1+word2 word_1+word_2 w1+w2 w_1+w_2 first+second word_a+word_b first_word+second_word word_one+word_two a+b word+word.1
     词1+词2 词语1+词语2 单词1+单词2 词汇1+词汇2 词_1+词_2 词语_1+词语_2 词a+词b""")
-SCORES = words("""
+SCORES = word_list("""
     score similarity simlex999 human_(mean) human_mean mean_score mean rating human average avg gold relatedness sim
     评分 分数 得分 相似度 平均分 人工评分""")
 DELIMITERS = "\t,;"
@@ -39,7 +39,7 @@ def read_similarities(lines: Lines, name: str, columns: Columns = None) -> Simil
     if header and len(header) == width - 1:  # the index of a data frame has no name in R
         header = ["", *header]
     header = header if header and len(header) == width else None
-    by_header = bool(header and matched(header, WORD_PAIRS))
+    by_header = bool(header and match_pair(header, WORD_PAIRS))
     is_even = all(len(row) == width and is_scored(row) for row in body)
     if columns is None and (has_sentences(body) or not (is_even or by_header)):
         return None
@@ -50,7 +50,7 @@ def read_similarities(lines: Lines, name: str, columns: Columns = None) -> Simil
     first, second, score = Table(name, numbers[0] if numbers else 1, header, body).choose(columns)
     found = []
     for line, row in zip(numbers, body, strict=True):
-        value = number(row[score])
+        value = parse_number(row[score])
         if value is None:
             came = preview("\t".join(row))
             raise BadInput(f"{name}:{line}: {came} has no number that says how alike the words are; correct the line")
@@ -68,7 +68,7 @@ def cells_of(lines: Lines) -> list[list[str]]:
 
 
 def is_number(cell: str) -> bool:
-    return number(cell) is not None or cell.casefold() == "nan"
+    return parse_number(cell) is not None or cell.casefold() == "nan"
 
 
 def is_scored(row: list[str]) -> bool:
@@ -94,7 +94,7 @@ class Table:
     def choose(self, columns: Columns) -> tuple[int, int, int]:
         """The places of the first word, the second and the score."""
         asked = self.requested_columns(columns)
-        pair = matched([*self.header, ""], WORD_PAIRS) if self.header else None
+        pair = match_pair([*self.header, ""], WORD_PAIRS) if self.header else None
         by_name = dict(zip(("first", "second"), map(self.labels.index, pair), strict=True)) if pair else {}
         for role, place in by_name.items():
             if place in self.index and role not in asked:
@@ -111,7 +111,7 @@ class Table:
         return chosen["first"], chosen["second"], chosen["score"]
 
     def score(self, places: list[int]) -> int:
-        by_name = candidates([self.labels[place] for place in places], [SCORES[:4], SCORES[4:]]) if self.header else []
+        by_name = likely_columns([self.labels[place] for place in places], [SCORES[:4], SCORES[4:]]) if self.header else []
         if len(by_name) == 1:
             return self.labels.index(by_name[0])
         left = [place for place in places if place not in self.index]
@@ -122,7 +122,7 @@ class Table:
     def requested_columns(self, columns: Columns) -> dict[str, int]:
         """What the user named, by the header's names or by numbers from 1."""
         try:
-            roles = named(columns, "compare")
+            roles = parse_columns(columns, "compare")
         except ValueError as error:
             raise BadInput(f"columns {preview(columns)} do not fit; {error}") from None
         found = {}
@@ -139,8 +139,8 @@ class Table:
     def seen(self) -> str:
         """The columns by name, or with what stands in the first row."""
         if self.header:
-            return listed(self.header)
-        return listed([f"{label}: {cells[0]}" for label, cells in zip(self.labels, self.columns, strict=True)])
+            return list_columns(self.header)
+        return list_columns([f"{label}: {cells[0]}" for label, cells in zip(self.labels, self.columns, strict=True)])
 
     def unclear(self, why: str) -> BadInput:
         return BadInput(f"{self.name}:{self.line}: {why} among {self.seen()}; say so with --columns first=NAME,second=NAME,score=NAME (or numbers)")

@@ -15,10 +15,10 @@ from stairs.errors import BadInput
 from stairs.models.base import Model
 from stairs.tasks.metrics import ratio
 from stairs.tasks.parts.decoding import derive_seed
-from stairs.text.batch import IGNORE, Batch
-from stairs.text.sentences import sentences
+from stairs.text.batch import IGNORE_INDEX, Batch
+from stairs.text.sentences import split_sentences
 from stairs.text.shards.shards import Shards
-from stairs.text.tokenizers.bulk_encoding import Encoded, Encoder
+from stairs.text.tokenizers.bulk_encoding import BulkEncoder, EncodedDocuments
 from stairs.text.tokenizers.tokenizer import Tokenizer
 
 ROW = 128  # tokens in a row, for models that see only the last few of them
@@ -54,16 +54,16 @@ class StreamExamples:
         places = offset + np.asarray(numbers)[:, None] * self.context + np.arange(-self.carry, self.context + self.carry + 1)
         found = torch.from_numpy(self.ids[places % len(self.ids)].astype(np.int64))
         ids, targets = found[:, :-1].contiguous(), as_targets(found[:, 1:])
-        targets[:, : self.carry] = targets[:, self.context + self.carry :] = IGNORE
+        targets[:, : self.carry] = targets[:, self.context + self.carry :] = IGNORE_INDEX
         return Batch(ids, torch.ones_like(ids, dtype=torch.bool), targets)
 
 
-def encode_documents(tokenizer: Tokenizer, documents: Iterable[str]) -> tuple[Encoded, int]:
+def encode_documents(tokenizer: Tokenizer, documents: Iterable[str]) -> tuple[EncodedDocuments, int]:
     """Any text as the shards would hold it, and the number of its characters."""
-    cut = [pieces for pieces in map(sentences, documents) if pieces]
+    cut = [pieces for pieces in map(split_sentences, documents) if pieces]
     if not cut:
         raise BadInput("there is no text to score; give a file with text")
-    return Encoder(tokenizer).encode_documents(cut), sum(len(sentence) + 1 for pieces in cut for sentence in pieces)
+    return BulkEncoder(tokenizer).encode_documents(cut), sum(len(sentence) + 1 for pieces in cut for sentence in pieces)
 
 
 def as_targets(following: torch.Tensor) -> torch.Tensor:
@@ -87,7 +87,7 @@ def bits_of_rows(model: Model, ids: np.ndarray, limit: int | None = None, **how:
         batch = overlapping_batch(ids, group, context, half)
         scores = model.log_likelihood(batch.to(device), **how).float().cpu()
         bits.append(-scores.sum(1).double().numpy() / math.log(2))
-        tokens.append((batch.targets != IGNORE).sum(1).numpy())  # type: ignore[union-attr]
+        tokens.append((batch.targets != IGNORE_INDEX).sum(1).numpy())  # type: ignore[union-attr]
     return np.concatenate(bits), np.concatenate(tokens)
 
 
@@ -99,7 +99,7 @@ def overlapping_batch(ids: np.ndarray, rows: np.ndarray, context: int, half: int
     stream = torch.from_numpy(np.where(inside, ids[np.where(inside, places, 0)].astype(np.int64), outside))
     real = torch.from_numpy(places[:, :-1] < len(ids))
     wanted = torch.from_numpy(inside[:, 1:] & ((rows[:, None] == 0) | (np.arange(context) >= context - half)))
-    return Batch(stream[:, :-1].contiguous(), real, as_targets(stream[:, 1:]).masked_fill(~wanted, IGNORE))
+    return Batch(stream[:, :-1].contiguous(), real, as_targets(stream[:, 1:]).masked_fill(~wanted, IGNORE_INDEX))
 
 
 def language_model_metrics(

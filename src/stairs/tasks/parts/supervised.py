@@ -29,10 +29,10 @@ from stairs.tasks.parts.fine_tuning import TrainedModule, check_transfer, defaul
 from stairs.tasks.parts.layer_mix import FeatureExtractor
 from stairs.tasks.parts.rows import EncodedInput, InputFormat, LabelledRows
 from stairs.tasks.task import Task, load_weights
-from stairs.text.batch import IGNORE, Batch
+from stairs.text.batch import IGNORE_INDEX, Batch
 from stairs.text.examples import Example
 from stairs.text.tokenizers.tokenizer import Tokenizer
-from stairs.text.windows import LongText
+from stairs.text.windows import LongTextRule
 
 HEAD = "head.safetensors"
 EPOCHS = {"full": 3.0, "top": 3.0, "table": 10.0, "frozen": 10.0, "features": 40.0}
@@ -72,7 +72,7 @@ class Supervised(EncoderFeatures):
     monitor = "error"
     learns_by = "gradient"
     head: nn.Module
-    long_text: LongText = "head+tail"
+    long_text: LongTextRule = "head+tail"
 
     def __init__(self, model: Model, tokenizer: Tokenizer, transfer: TransferOptions | None = None, **settings: Any) -> None:
         super().__init__(model, tokenizer)
@@ -263,4 +263,4 @@ def next_token_targets(batch: Batch) -> Batch:
     """The same rows, asked for the token that follows each."""
     following = torch.cat([batch.ids[:, 1:], batch.ids[:, :1]], 1)
     real = torch.cat([batch.real[:, 1:], torch.zeros_like(batch.real[:, :1])], 1)
-    return replace(batch, targets=following.masked_fill(~real, IGNORE))
+    return replace(batch, targets=following.masked_fill(~real, IGNORE_INDEX))

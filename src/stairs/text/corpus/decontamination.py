@@ -1,8 +1,8 @@
 """A corpus without the texts that a model is judged by: what stands in validation or test examples is not read by a language model before.
 
 A whole document is left out if it is named, as the embedded ones are, whose sources are known. Of a user's files a paragraph is left out if it equals
-a held-out text or a paragraph of one, or has a sentence of one in it, all compared without case and white space. Sentences of less than `SHORT` bytes
-are too common to tell anything by themselves.
+a held-out text or a paragraph of one, or has a sentence of one in it, all compared without case and white space. Sentences of less than
+`MIN_SENTENCE_BYTES` bytes are too common to tell anything by themselves.
 
 One pass finds the documents concerned and keeps their numbers; later passes look at those alone. Memory holds 12 bytes for each held-out sentence.
 """
@@ -13,11 +13,11 @@ from functools import cached_property
 from typing import Any
 
 from stairs.errors import BadInput
-from stairs.text.labelled.split import normalize, text_hash, texts_of
-from stairs.text.sentences import sentences
+from stairs.text.labelled.split import example_texts, normalize_text, text_hash
+from stairs.text.sentences import split_sentences
 
-SHORT = 24  # bytes, that is letters, or eight Chinese characters
-BEGIN = 8  # characters without white space by which nearly all paragraphs are told from the held-out ones at once
+MIN_SENTENCE_BYTES = 24  # bytes, that is letters, or eight Chinese characters
+PREFIX_LENGTH = 8  # characters without white space by which nearly all paragraphs are told from the held-out ones at once
 
 
 class DecontaminatedCorpus:
@@ -28,17 +28,17 @@ class DecontaminatedCorpus:
         self.document_hashes = {text_hash(document) for document in documents}
         self.paragraph_hashes: set[bytes] = set()
         self.sentence_hashes: set[bytes] = set()
-        self.begins: set[str] = set()
+        self.prefixes: set[str] = set()
         for example in examples:
-            for text in texts_of(example):
+            for text in example_texts(example):
                 self.withhold(text)
 
     def withhold(self, text: str) -> None:
         whole = [text, *text.split("\n")]
-        parts = [sentence for sentence in sentences(text) if is_telling(sentence)]
+        parts = [sentence for sentence in split_sentences(text) if is_distinctive(sentence)]
         self.paragraph_hashes |= {text_hash(part) for part in whole if part.strip()}
         self.sentence_hashes |= {text_hash(part) for part in parts}
-        self.begins |= {begin(part) for part in (*whole, *parts) if part.strip()}
+        self.prefixes |= {prefix(part) for part in (*whole, *parts) if part.strip()}
 
     def __getattr__(self, name: str) -> Any:
         """Its name, size, position, sources and oddities are those of the corpus."""
@@ -48,25 +48,25 @@ class DecontaminatedCorpus:
         for number, document in enumerate(self.corpus.documents()):
             if number not in self.affected_documents:
                 yield document
-            elif rest := self.rest(document):
+            elif rest := self.remaining_text(document):
                 yield rest
 
-    def rest(self, document: str) -> str:
+    def remaining_text(self, document: str) -> str:
         """What may be read of a document."""
         if self.document_hashes and text_hash(document) in self.document_hashes:
             return ""
-        if not self.begins:
+        if not self.prefixes:
             return document
         lines = document.split("\n")
         rest = [line for line in lines if not self.is_withheld(line)]
-        if len(lines) > 1 and begin(document) in self.begins and text_hash(document) in self.paragraph_hashes:
+        if len(lines) > 1 and prefix(document) in self.prefixes and text_hash(document) in self.paragraph_hashes:
             return ""
         return document if len(rest) == len(lines) else "\n".join(rest).strip("\n")
 
     def is_withheld(self, line: str) -> bool:
-        if begin(line) in self.begins and text_hash(line) in self.paragraph_hashes:
+        if prefix(line) in self.prefixes and text_hash(line) in self.paragraph_hashes:
             return True
-        return any(begin(part) in self.begins and text_hash(part) in self.sentence_hashes for part in sentences(line))
+        return any(prefix(part) in self.prefixes and text_hash(part) in self.sentence_hashes for part in split_sentences(line))
 
     @cached_property
     def scan(self) -> tuple[frozenset[int], dict[str, int]]:
@@ -76,11 +76,11 @@ class DecontaminatedCorpus:
         digest = hashlib.sha256()
         for number, document in enumerate(self.corpus.documents()):
             documents = number + 1
-            rest = self.rest(document)
+            rest = self.remaining_text(document)
             if len(rest) != len(document):
                 concerned.append(number)
                 digest.update(f"{number} {len(rest)} ".encode())
-                paragraphs += paragraphs_in(document) - paragraphs_in(rest)
+                paragraphs += count_paragraphs(document) - count_paragraphs(rest)
             left += bool(rest.strip())
         if not left:
             raise BadInput("all of the corpus stands in validation or test examples; give other text to learn from")
@@ -92,7 +92,7 @@ class DecontaminatedCorpus:
         return self.scan[0]
 
     @property
-    def left_out(self) -> dict[str, int]:
+    def removed_text(self) -> dict[str, int]:
         """How many documents lost something, of how many, and how many paragraphs that were."""
         return self.scan[1]
 
@@ -104,15 +104,15 @@ class DecontaminatedCorpus:
         return hashlib.sha256(f"{self.corpus.content_hash} without {self.digest}".encode()).hexdigest()
 
 
-def begin(text: str) -> str:
+def prefix(text: str) -> str:
     """How it begins; of most texts without looking at all of them."""
-    found = normalize(text[: 4 * BEGIN])[:BEGIN]
-    return found if len(found) == BEGIN or len(text) <= 4 * BEGIN else normalize(text)[:BEGIN]
+    found = normalize_text(text[: 4 * PREFIX_LENGTH])[:PREFIX_LENGTH]
+    return found if len(found) == PREFIX_LENGTH or len(text) <= 4 * PREFIX_LENGTH else normalize_text(text)[:PREFIX_LENGTH]
 
 
-def is_telling(sentence: str) -> bool:
-    return len(normalize(sentence).encode(errors="surrogatepass")) >= SHORT
+def is_distinctive(sentence: str) -> bool:
+    return len(normalize_text(sentence).encode(errors="surrogatepass")) >= MIN_SENTENCE_BYTES
 
 
-def paragraphs_in(document: str) -> int:
+def count_paragraphs(document: str) -> int:
     return sum(bool(line.strip()) for line in document.split("\n"))

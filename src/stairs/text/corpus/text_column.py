@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 
 from stairs.errors import BadInput, preview
-from stairs.text.input_files import Content, Source
+from stairs.text.input_files import InputFile, InputStream
 
 TEXT_COLUMNS = ("text", "content", "body", "sentence", "review", "document", "article", "comment", "passage", "正文", "内容", "文本")
-LONGEST_RECORD = 1 << 26  # characters; what an unclosed quote can swallow is bounded by it
+MAX_RECORD_CHARACTERS = 1 << 26  # characters; what an unclosed quote can swallow is bounded by it
 
 
-def choose(names: list[str], column: str | None, where: str) -> str:
+def choose_text_column(names: list[str], column: str | None, where: str) -> str:
     """The column that holds the text: the one asked for, else the first usual name."""
     if column is not None:
         if column not in names:
@@ -38,8 +38,8 @@ def lines(blocks: Iterable[str], name: str) -> Iterator[str]:
         first, newline, rest = block.partition("\n")
         pending.append(first + newline)
         held += len(first)
-        if held > LONGEST_RECORD:
-            raise BadInput(f"{name}:{number}: a line longer than {LONGEST_RECORD:,} characters; split it, or give the file as .txt")
+        if held > MAX_RECORD_CHARACTERS:
+            raise BadInput(f"{name}:{number}: a line longer than {MAX_RECORD_CHARACTERS:,} characters; split it, or give the file as .txt")
         if not newline:
             continue
         yield "".join(pending)
@@ -66,7 +66,7 @@ def from_jsonl(blocks: Iterable[str], name: str, column: str | None) -> Iterator
             raise BadInput(f"{where}: not JSON ({message.lower()}) in {preview(line.strip())}; write one record a line") from None
         if isinstance(record, dict):
             if chosen is None or (column is None and chosen not in record):
-                chosen = choose(list(record), column, where)
+                chosen = choose_text_column(list(record), column, where)
             if chosen not in record:
                 raise BadInput(f"{where}: no field {preview(chosen)}, only {listed(list(record))}; add it or leave the record out")
             record = record[chosen]
@@ -98,7 +98,7 @@ def from_table(blocks: Iterable[str], name: str, column: str | None, kind: str) 
     if not top:
         return
     delimiter = "\t" if kind == "tsv" else max(",;\t|", key=top[-1].count)
-    csv.field_size_limit(LONGEST_RECORD)  # the module's own limit is shorter than many an article
+    csv.field_size_limit(MAX_RECORD_CHARACTERS)  # the module's own limit is shorter than many an article
     rows = csv.reader(chain(top, source), delimiter=delimiter, quoting=csv.QUOTE_NONE if kind == "tsv" else csv.QUOTE_MINIMAL, strict=True)
     header: list[str] = []
     place, start = 0, 1
@@ -112,7 +112,7 @@ def from_table(blocks: Iterable[str], name: str, column: str | None, kind: str) 
             return
         if row and not header:
             header = row
-            place = header.index(choose(header, column, f"{name}:{start}"))
+            place = header.index(choose_text_column(header, column, f"{name}:{start}"))
         elif row:
             if len(row) != len(header):
                 counts = f"{len(row)} fields where the header has {len(header)}"
@@ -129,7 +129,7 @@ def first_filled(source: Iterator[str]) -> Iterator[str]:
             return
 
 
-def from_parquet(content: Content, source: Source, column: str | None, advance: Callable[[float], None]) -> Iterator[str]:
+def from_parquet(content: InputStream, source: InputFile, column: str | None, advance: Callable[[float], None]) -> Iterator[str]:
     """`advance` is told the share of the rows that is done."""
     try:
         import pyarrow
@@ -140,7 +140,7 @@ def from_parquet(content: Content, source: Source, column: str | None, advance: 
     try:
         file = pyarrow.parquet.ParquetFile(content.seekable())
         total = max(file.metadata.num_rows, 1)
-        chosen = choose(file.schema_arrow.names, column, name)
+        chosen = choose_text_column(file.schema_arrow.names, column, name)
         for batch in file.iter_batches(batch_size=1024, columns=[chosen]):
             values = batch.column(0).to_pylist()
             for row, value in enumerate(values, done + 1):

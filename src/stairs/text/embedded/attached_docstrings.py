@@ -10,13 +10,13 @@ CALLS = {"add_newdoc", "add_docstr", "_add_docstr", "add_docstr_all"}
 SLOT = re.compile(r"\{(\w+)\}")
 
 
-def documented(tree: ast.Module) -> Iterator[tuple[str, str, int]]:
+def attached_docstrings(tree: ast.Module) -> Iterator[tuple[str, str, int]]:
     """(name, docstring, line) for each such call whose text can be put together without running anything."""
     shared = shared_phrases(tree)
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and called(node) in CALLS and len(node.args) >= 2:
+        if isinstance(node, ast.Call) and called_name(node) in CALLS and len(node.args) >= 2:
             for name, value in named_texts(node):
-                text = fold(value, shared)
+                text = fold_string(value, shared)
                 if text and len(text.split()) > 2:
                     yield name, cleandoc(text), node.lineno
 
@@ -24,35 +24,35 @@ def documented(tree: ast.Module) -> Iterator[tuple[str, str, int]]:
 def named_texts(node: ast.Call) -> Iterator[tuple[str, ast.expr]]:
     """numpy: (module, class, (method, text)) or (module, function, text); torch: (function, text)."""
     owner, last = node.args[-2], node.args[-1]
-    name = literal(owner) or ast.unparse(owner)
+    name = string_literal(owner) or ast.unparse(owner)
     for item in last.elts if isinstance(last, ast.List) else [last]:
         if isinstance(item, ast.Tuple) and len(item.elts) == 2:
-            yield f"{name}.{literal(item.elts[0])}", item.elts[1]
+            yield f"{name}.{string_literal(item.elts[0])}", item.elts[1]
         else:
             yield name, item
 
 
-def called(node: ast.Call) -> str:
+def called_name(node: ast.Call) -> str:
     return node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
 
 
-def literal(node: ast.expr) -> str:
+def string_literal(node: ast.expr) -> str:
     """The string it spells, or an empty one."""
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
 
 
-def fold(node: ast.expr, shared: dict[str, str]) -> str:
+def fold_string(node: ast.expr, shared: dict[str, str]) -> str:
     """The string an expression of literals, `+`, f-strings and `.format(**phrases)` stands for; what is unknown is left out."""
     if isinstance(node, ast.Constant):
-        return literal(node)
+        return string_literal(node)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-        return fold(node.left, shared) + fold(node.right, shared)
+        return fold_string(node.left, shared) + fold_string(node.right, shared)
     if isinstance(node, ast.JoinedStr):
-        return "".join(fold(part, shared) for part in node.values)
+        return "".join(fold_string(part, shared) for part in node.values)
     if isinstance(node, ast.FormattedValue):
-        return shared.get(literal(node.value.slice), "") if isinstance(node.value, ast.Subscript) else ""
+        return shared.get(string_literal(node.value.slice), "") if isinstance(node.value, ast.Subscript) else ""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "format":
-        filled = SLOT.sub(lambda slot: shared.get(slot[1], ""), fold(node.func.value, shared).replace("{{", "\0").replace("}}", "\1"))
+        filled = SLOT.sub(lambda slot: shared.get(slot[1], ""), fold_string(node.func.value, shared).replace("{{", "\0").replace("}}", "\1"))
         return filled.replace("\0", "{").replace("\1", "}")
     return ""
 
@@ -63,10 +63,10 @@ def shared_phrases(tree: ast.Module) -> dict[str, str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Dict):
             for key, value in zip(node.keys, node.values, strict=True):
-                if key is not None and literal(key) and literal(value):
-                    phrases.setdefault(literal(key), literal(value))
-        elif isinstance(node, ast.Call) and called(node) == "parse_kwargs" and node.args:
-            for entry in re.split(r"\n\s{4}(?!\s)", fold(node.args[0], {})):
+                if key is not None and string_literal(key) and string_literal(value):
+                    phrases.setdefault(string_literal(key), string_literal(value))
+        elif isinstance(node, ast.Call) and called_name(node) == "parse_kwargs" and node.args:
+            for entry in re.split(r"\n\s{4}(?!\s)", fold_string(node.args[0], {})):
                 if entry.strip():
                     phrases.setdefault(entry.split()[0], entry.strip())
     return phrases

@@ -19,7 +19,7 @@ MODULES = {
 CALLABLES = ("ufunc", "cython_function_or_method")
 
 
-def documented() -> Iterator[tuple[str, str, str, str, str]]:
+def compiled_docstrings() -> Iterator[tuple[str, str, str, str, str]]:
     """(package, module, name, kind, docstring), in a fixed order; a module this platform lacks is passed over."""
     for package, modules in MODULES.items():
         for name in modules:

@@ -52,28 +52,28 @@ def docstrings() -> tuple[Docstring, ...]:
     path = cache_folder() / f"docstrings-{cache_key(files)}.json.zst"
     found = load(path)
     if found is None:
-        found = tuple(distinct(from_row(row) for row in rows(files)))
+        found = tuple(drop_duplicates(from_row(row) for row in docstring_rows(files)))
         if not found:
             raise EnvironmentFault("this Python has no source files to read docstrings from; give a text file of your own")
         save(path, found)
     return found
 
 
-def rows(files: list[python_sources.Source]) -> Iterator[list]:
+def docstring_rows(files: list[python_sources.SourceFile]) -> Iterator[list]:
     yield from python_sources.read_all(files)
-    for package, module, name, kind, text in compiled_docstrings.documented():
+    for package, module, name, kind, text in compiled_docstrings.compiled_docstrings():
         yield [package, module, name, kind, attached_docstrings.signature(text), text, f"{module}.{name}".rstrip(".")]
 
 
-def distinct(found: Iterable[Docstring]) -> Iterator[Docstring]:
+def drop_duplicates(found: Iterable[Docstring]) -> Iterator[Docstring]:
     seen = set()
     for one in found:
-        if one.text not in seen and encodes(one.text):
+        if one.text not in seen and is_encodable(one.text):
             seen.add(one.text)
             yield one
 
 
-def encodes(text: str) -> bool:
+def is_encodable(text: str) -> bool:
     """Whether it can be written as UTF-8: a docstring may spell a lone surrogate."""
     try:
         text.encode()
@@ -82,7 +82,7 @@ def encodes(text: str) -> bool:
     return True
 
 
-def cache_key(files: list[python_sources.Source]) -> str:
+def cache_key(files: list[python_sources.SourceFile]) -> str:
     key = hashlib.sha256(f"{FORMAT} {sys.version}".encode())
     for package in python_sources.PACKAGES:
         with suppress(PackageNotFoundError):

@@ -7,50 +7,50 @@ as 零, and those at the end of a group of four are not read: 203000 is 二十�
 import random
 
 from stairs.errors import BadInput, preview
-from stairs.text.examples import Translation
+from stairs.text.examples import TranslationPair
 
-SPOKEN = 10  # words of the longest English name to learn from: numbers of eight digits, and larger ones that are round
-HIGHEST = 10**12 - 1
-COUNTS = {"numbers": 20_000, "numbers-test": 1_000, "longer-numbers": 1_000}
-LIMIT = 10**16  # 亿亿 is not a word that anybody reads with ease
-SMALL = (
+MAX_ENGLISH_WORDS = 10  # words of the longest English name to learn from: numbers of eight digits, and larger ones that are round
+MAX_DRAWN = 10**12 - 1
+SET_SIZES = {"numbers": 20_000, "numbers-test": 1_000, "longer-numbers": 1_000}
+NAME_LIMIT = 10**16  # 亿亿 is not a word that anybody reads with ease
+ENGLISH_SMALL = (
     "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen",
     "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
 )  # fmt: skip
-TENS = ("", "", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
-THOUSANDS = ("", " thousand", " million", " billion", " trillion", " quadrillion")
-DIGITS = "零一二三四五六七八九"
-PLACES = ("千", "百", "十", "")
+ENGLISH_TENS = ("", "", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+ENGLISH_THOUSANDS = ("", " thousand", " million", " billion", " trillion", " quadrillion")
+CHINESE_DIGITS = "零一二三四五六七八九"
+PLACE_NAMES = ("千", "百", "十", "")
 
 
-def english(number: int) -> str:
+def english_name(number: int) -> str:
     """21000105 -> 'twenty-one million one hundred five'."""
-    checked(number)
+    check_number(number)
     if number == 0:
-        return SMALL[0]
+        return ENGLISH_SMALL[0]
     words = []
-    for position in reversed(range(len(THOUSANDS))):
+    for position in reversed(range(len(ENGLISH_THOUSANDS))):
         group = number // 1000**position % 1000
         if group:
-            words.append(english_below_thousand(group) + THOUSANDS[position])
+            words.append(english_below_thousand(group) + ENGLISH_THOUSANDS[position])
     return " ".join(words)
 
 
 def english_below_thousand(number: int) -> str:
     hundreds, rest = divmod(number, 100)
-    words = [f"{SMALL[hundreds]} hundred"] if hundreds else []
+    words = [f"{ENGLISH_SMALL[hundreds]} hundred"] if hundreds else []
     if rest >= 20:
-        words.append(TENS[rest // 10] + (f"-{SMALL[rest % 10]}" if rest % 10 else ""))
+        words.append(ENGLISH_TENS[rest // 10] + (f"-{ENGLISH_SMALL[rest % 10]}" if rest % 10 else ""))
     elif rest:
-        words.append(SMALL[rest])
+        words.append(ENGLISH_SMALL[rest])
     return " ".join(words)
 
 
-def chinese(number: int) -> str:
+def chinese_name(number: int) -> str:
     """21000105 -> '二千一百万零一百零五'."""
-    checked(number)
+    check_number(number)
     if number == 0:
-        return DIGITS[0]
+        return CHINESE_DIGITS[0]
     name = ""
     gap = False  # a whole group of zeros was passed
     for position in (3, 2, 1, 0):
@@ -70,43 +70,46 @@ def chinese(number: int) -> str:
 def chinese_below_ten_thousand(number: int) -> str:
     name = ""
     gap = False
-    for digit, place in zip(f"{number:04d}", PLACES, strict=True):
+    for digit, place in zip(f"{number:04d}", PLACE_NAMES, strict=True):
         if digit == "0":
             gap = bool(name)
         else:
-            name += ("零" if gap else "") + DIGITS[int(digit)] + place
+            name += ("零" if gap else "") + CHINESE_DIGITS[int(digit)] + place
             gap = False
     return name
 
 
-def number_pairs(name: str) -> list[Translation]:
+def number_pairs(name: str) -> list[TranslationPair]:
     """The sets by name: `numbers` to learn from, `numbers-test` with others of the same lengths, `longer-numbers`, each longer than all of those."""
     if name == "longer-numbers":
-        return [example for example in number_names(5 * COUNTS[name], 1, 0, HIGHEST) if spoken(example) > SPOKEN][: COUNTS[name]]
-    known = [example for example in number_names(3 * COUNTS["numbers"], 0, 0, HIGHEST) if spoken(example) <= SPOKEN][: COUNTS["numbers"]]
+        return [example for example in number_names(5 * SET_SIZES[name], 1, 0, MAX_DRAWN)
+            if english_word_count(example) > MAX_ENGLISH_WORDS][: SET_SIZES[name]]
+    known = [example for example in number_names(3 * SET_SIZES["numbers"], 0, 0, MAX_DRAWN)
+        if english_word_count(example) <= MAX_ENGLISH_WORDS][: SET_SIZES["numbers"]]
     if name == "numbers":
         return known
     learnt = {example.where for example in known}
-    others = (example for example in number_names(9 * COUNTS[name], 1, 0, HIGHEST) if spoken(example) <= SPOKEN and example.where not in learnt)
-    return list(others)[: COUNTS[name]]
+    others = (example for example in number_names(9 * SET_SIZES[name], 1, 0, MAX_DRAWN) if english_word_count(example) <= MAX_ENGLISH_WORDS
+        and example.where not in learnt)
+    return list(others)[: SET_SIZES[name]]
 
 
-def spoken(example: Translation) -> int:
+def english_word_count(example: TranslationPair) -> int:
     """Words of the English name."""
     return len(example.source.split())
 
 
-def number_names(count: int, seed: int = 0, lowest: int = 0, highest: int = 10**12) -> list[Translation]:
+def number_names(count: int, seed: int = 0, lowest: int = 0, highest: int = 10**12) -> list[TranslationPair]:
     """`format_tokens` different numbers from lowest to highest, short and long alike, English to Chinese; the seed alone decides which."""
-    checked(lowest)
-    checked(highest)
+    check_number(lowest)
+    check_number(highest)
     if not 0 <= count <= highest - lowest + 1:
         raise BadInput(f"{count} different numbers asked for between {lowest} and {highest}; ask for fewer or widen the range")
-    chosen = choose(count, random.Random(f"number names {seed}"), lowest, highest)
-    return [Translation(english(number), chinese(number), f"number {number}") for number in chosen]
+    chosen = draw_numbers(count, random.Random(f"number names {seed}"), lowest, highest)
+    return [TranslationPair(english_name(number), chinese_name(number), f"number {number}") for number in chosen]
 
 
-def choose(count: int, source: random.Random, lowest: int, highest: int) -> list[int]:
+def draw_numbers(count: int, source: random.Random, lowest: int, highest: int) -> list[int]:
     if count * 4 > highest - lowest:
         return source.sample(range(lowest, highest + 1), count)
     chosen: dict[int, None] = {}
@@ -127,6 +130,6 @@ def choose(count: int, source: random.Random, lowest: int, highest: int) -> list
     return list(chosen)
 
 
-def checked(number: int) -> None:
-    if not isinstance(number, int) or not 0 <= number < LIMIT:
-        raise BadInput(f"no name for {preview(number)}; give a whole number from 0 to {LIMIT - 1}")
+def check_number(number: int) -> None:
+    if not isinstance(number, int) or not 0 <= number < NAME_LIMIT:
+        raise BadInput(f"no name for {preview(number)}; give a whole number from 0 to {NAME_LIMIT - 1}")

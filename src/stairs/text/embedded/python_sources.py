@@ -18,9 +18,9 @@ from stairs.progress import track
 from stairs.text.embedded import attached_docstrings
 
 PACKAGES = ("numpy", "torch", "sympy")
-SKIPPED = {"site-packages", "dist-packages", "__pycache__", "test", "tests", "testing", "idle_test"}
-SPARSE = 4000  # bytes for each triple quote; a file with more is nearly all code: a fifth of the time for a fortieth of the text
-Source = tuple[str, str, str]  # package, its root, file
+SKIPPED_FOLDERS = {"site-packages", "dist-packages", "__pycache__", "test", "tests", "testing", "idle_test"}
+MAX_BYTES_PER_QUOTE = 4000  # bytes for each triple quote; a file with more is nearly all code: a fifth of the time for a fortieth of the text
+SourceFile = tuple[str, str, str]  # package, its root, file
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 # A child process gets the parent's import path, so that it works however stairs was made importable; a fork could copy a held lock,
 # and multiprocessing's spawn would run the caller's script again.
@@ -29,11 +29,11 @@ import json, sys
 given = json.load(sys.stdin)
 sys.path[:] = given["path"]
 from stairs.text.embedded import python_sources
-python_sources.answer(given["files"])
+python_sources.print_rows(given["files"])
 """
 
 
-def source_files() -> Iterator[Source]:
+def source_files() -> Iterator[SourceFile]:
     """Each source file that is not a test, in a fixed order."""
     roots = [("python", sysconfig.get_path("stdlib"))]
     for package in PACKAGES:
@@ -42,20 +42,20 @@ def source_files() -> Iterator[Source]:
             roots.append((package, next(iter(spec.submodule_search_locations))))
     for package, root in roots:
         for folder, folders, files in os.walk(root):
-            folders[:] = sorted(name for name in folders if name not in SKIPPED)
+            folders[:] = sorted(name for name in folders if name not in SKIPPED_FOLDERS)
             for name in sorted(files):
                 if name.endswith(".py") and not name.startswith(("test_", "conftest")):
                     yield package, root, os.path.join(folder, name)
 
 
-def read_all(files: list[Source]) -> Iterator[list]:
+def read_all(files: list[SourceFile]) -> Iterator[list]:
     """The rows of `read_file` for all files in their order."""
     shares = min(cores(), 8, len(files) // 200 + 1) if sys.executable else 1
-    children = [ask(files[share::shares]) for share in range(1, shares)]
+    children = [start_child(files[share::shares]) for share in range(1, shares)]
     try:
         parts = [read_share(files[::shares])]
         for share, child in enumerate(children, start=1):
-            parts.append(reply(child) or read_share(files[share::shares]))
+            parts.append(child_rows(child) or read_share(files[share::shares]))
     finally:
         for child in children:
             child.kill()
@@ -64,30 +64,30 @@ def read_all(files: list[Source]) -> Iterator[list]:
         yield from parts[position % shares][position // shares]
 
 
-def ask(files: list[Source]) -> subprocess.Popen:
+def start_child(files: list[SourceFile]) -> subprocess.Popen:
     child = subprocess.Popen([sys.executable, "-P", "-c", CHILD], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     assert child.stdin is not None
     try:
         child.stdin.write(json.dumps({"path": sys.path, "files": files}).encode())
         child.stdin.close()
     except BrokenPipeError:
-        pass  # it died; `reply` will find no answer
+        pass  # it died; `child_rows` will find no answer
     child.stdin = None
     return child
 
 
-def reply(child: subprocess.Popen) -> list[list[list]] | None:
+def child_rows(child: subprocess.Popen) -> list[list[list]] | None:
     try:
         return json.loads(child.communicate()[0])
     except ValueError:
         return None
 
 
-def answer(files: list[Source]) -> None:
+def print_rows(files: list[SourceFile]) -> None:
     json.dump(read_share(files), sys.stdout)
 
 
-def read_share(files: list[Source]) -> list[list[list]]:
+def read_share(files: list[SourceFile]) -> list[list[list]]:
     with track("reading docstrings", total=len(files), unit="files") as advance, quick_parsing():
         rows = []
         for file in files:
@@ -114,7 +114,7 @@ def read_file(package: str, root: str, file: str) -> Iterator[list]:
     """A row for each docstring: package, module, name, kind, parameters, text, where."""
     try:
         source = Path(file).read_bytes()
-        if len(source) > SPARSE * (source.count(b'"""') + source.count(b"'''") + 1):
+        if len(source) > MAX_BYTES_PER_QUOTE * (source.count(b'"""') + source.count(b"'''") + 1):
             return
         tree = ast.parse(source)
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
@@ -128,9 +128,9 @@ def read_file(package: str, root: str, file: str) -> Iterator[list]:
     for name, node in definitions(tree.body, ""):
         if text := ast.get_docstring(node):
             kind = "class" if isinstance(node, ast.ClassDef) else "function"
-            yield [package, module, name, kind, parameters(node), text, f"{place}:{node.lineno}"]
+            yield [package, module, name, kind, parameter_names(node), text, f"{place}:{node.lineno}"]
     if any(mark in source for mark in attached_docstrings.MARKS):
-        for name, text, line in attached_docstrings.documented(tree):
+        for name, text, line in attached_docstrings.attached_docstrings(tree):
             yield [package, module, name, "function", attached_docstrings.signature(text), text, f"{place}:{line}"]
 
 
@@ -147,8 +147,8 @@ def definitions(body: list[ast.stmt], prefix: str) -> Iterator[tuple[str, Defini
                 yield from definitions(handler.body, prefix)
 
 
-def parameters(node: Definition) -> tuple[str, ...]:
+def parameter_names(node: Definition) -> tuple[str, ...]:
     if isinstance(node, ast.ClassDef):
         starts = [inner for inner in node.body if isinstance(inner, ast.FunctionDef) and inner.name == "__init__"]
-        return parameters(starts[0]) if starts else ()
+        return parameter_names(starts[0]) if starts else ()
     return attached_docstrings.argument_names(node.args)

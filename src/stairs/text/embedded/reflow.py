@@ -72,7 +72,7 @@ def paragraphs(text: str) -> list[Paragraph]:
     return found
 
 
-def description(found: list[Paragraph]) -> str:
+def leading_prose(found: list[Paragraph]) -> str:
     """What is said before the first section or piece of code, without a leading line that only repeats the signature."""
     kept = []
     for number, one in enumerate(found):

@@ -4,40 +4,40 @@ import re
 from collections.abc import Mapping, Sequence
 
 from stairs.errors import preview
-from stairs.text.tables.lines import fault
+from stairs.text.tables.lines import input_error
 
 
-def words(text: str) -> list[str]:
+def word_list(text: str) -> list[str]:
     return text.split()
 
 
-def couples(text: str) -> list[tuple[str, str]]:
+def pair_list(text: str) -> list[tuple[str, str]]:
     return [(one, two) for one, _, two in (couple.partition("+") for couple in text.split())]
 
 
-TEXT = tuple(map(words, (  # the likelier ones first; two of one line leave a choice
+TEXT = tuple(map(word_list, (  # the likelier ones first; two of one line leave a choice
     "text 文本",
     """content sentence review review_body body comment document article utterance tweet message
     内容 正文 评论 评价 句子 文字 text_a sentence1""",
     "query question description abstract",
     "headline title 标题",
 )))  # fmt: skip
-LABEL = tuple(map(words, (
+LABEL = tuple(map(word_list, (
     "label 标签",
     """labels gold_label class category target topic sentiment intent polarity emotion stars rating class_index cat tag y
     is_duplicate quality relation entailment entailment_judgment 类别 分类 情感 主题 类型 label_desc label_text""",
 )))  # fmt: skip
 OWN_LABEL = ("label", "gold_label", "标签")  # of a pair: there may be a score beside it
-NEGATIVE = words("negative neg hard_negative hard_neg negatives negative_text")  # the third of a triplet
-SCORE = (words("score similarity similarity_score relatedness relatedness_score sim gold_score 分数 得分 相似度"),)
-PAIRS = couples("""
+NEGATIVE = word_list("negative neg hard_negative hard_neg negatives negative_text")  # the third of a triplet
+SCORE = (word_list("score similarity similarity_score relatedness relatedness_score sim gold_score 分数 得分 相似度"),)
+PAIRS = pair_list("""
     sentence1+sentence2 sentence_1+sentence_2 sentence_a+sentence_b text1+text2 text_1+text_2 text_a+text_b question1+question2
     premise+hypothesis first+second s1+s2 q1+q2 a+b #1_string+#2_string query+title query+document query+passage question+passage question+context
     question+sentence question+answer claim+evidence
     anchor+positive query1+query2 句子1+句子2 文本1+文本2""")
-ALIGNED = couples("""
+PARALLEL = pair_list("""
     source+target src+tgt src+trg src+dst source_text+target_text input+output original+translation sentence+translation 原文+译文""")
-LANGUAGES = words("""
+LANGUAGES = word_list("""
     ar bg bn ca cs da de el en eo es et fa fi fr he hi hr hu id is it ja ka kk ko la lt lv ms mt nb nl no pl pt ro ru sk sl sr sv sw
     ta th tr uk ur vi yue zh eng cmn zho fra deu spa jpn kor rus ita por english chinese french german spanish japanese korean russian
     italian portuguese 英文 中文 英语 汉语 法语 德语 日语""")
@@ -49,28 +49,28 @@ ROLES = {
     "span": (),
     "sense": (),
 }
-MOST_PARTS = 4  # of a name: a longer one is a sentence
-LISTED = 6  # columns that an error names
-ALSO = {"compare": ("score",), "tag": ("sentence",)}  # a score may stand for the label; which sentence a word is of
+MAX_NAME_PARTS = 4  # of a name: a longer one is a sentence
+MAX_LISTED = 6  # columns that an error names
+OPTIONAL_ROLES = {"compare": ("score",), "tag": ("sentence",)}  # a score may stand for the label; which sentence a word is of
 
 Columns = str | Mapping[str, str] | Sequence[str] | None
 
 
-def plain(name: str) -> str:
+def normalize_name(name: str) -> str:
     """'Class Index' -> 'class_index'."""
     return re.sub(r"[\s\-]+", "_", name.strip().casefold())
 
 
 def spellings(name: str) -> list[str]:
     """'OriginalTweet' -> 'originaltweet', 'original_tweet'."""
-    return list(dict.fromkeys((plain(name), plain(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)))))
+    return list(dict.fromkeys((normalize_name(name), normalize_name(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)))))
 
 
 def is_language(name: str) -> bool:
-    return plain(name).split("_")[0] in LANGUAGES
+    return normalize_name(name).split("_")[0] in LANGUAGES
 
 
-def named(columns: Columns, task: str) -> dict[str, str]:
+def parse_columns(columns: Columns, task: str) -> dict[str, str]:
     """What the user asked for, by role: 'text=review,label=stars', 'review,stars', a list in that order, or a dict."""
     roles = ROLES[task]
     if columns is None:
@@ -80,23 +80,23 @@ def named(columns: Columns, task: str) -> dict[str, str]:
         columns = dict(part.split("=", 1) for part in parts) if all("=" in part for part in parts) else parts
     if not isinstance(columns, Mapping):
         columns = dict(zip([*roles, *["one too many"] * len(columns)], columns, strict=False))
-    known = roles + ALSO.get(task, ())
+    known = roles + OPTIONAL_ROLES.get(task, ())
     if set(columns) - set(known) or not roles:
         fits = f"this task has the columns {', '.join(known)}" if roles else f"{task} data has no columns to name"
         raise ValueError(fits)
     return {role: str(column) for role, column in columns.items()}
 
 
-def listed(columns: Sequence[str]) -> str:
-    shown = ", ".join(preview(column, 24) for column in columns[:LISTED])
-    return shown + (f" and {len(columns) - LISTED} more" if len(columns) > LISTED else "") if columns else "no columns"
+def list_columns(columns: Sequence[str]) -> str:
+    shown = ", ".join(preview(column, 24) for column in columns[:MAX_LISTED])
+    return shown + (f" and {len(columns) - MAX_LISTED} more" if len(columns) > MAX_LISTED else "") if columns else "no columns"
 
 
-def candidates(columns: Sequence[str], names: Sequence[Sequence[str]]) -> list[str]:
+def likely_columns(columns: Sequence[str], names: Sequence[Sequence[str]]) -> list[str]:
     """The columns with the likeliest names, in their order; whole names before parts of one ('review_text')."""
     spelled = [(column, spellings(column)) for column in columns]
     parts = [(column, own[-1].split("_")) for column, own in spelled]
-    parts = [(column, own) for column, own in parts if len(own) <= MOST_PARTS and "id" not in own]
+    parts = [(column, own) for column, own in parts if len(own) <= MAX_NAME_PARTS and "id" not in own]
     for usual in (names[:2], *([tier] for tier in names[2:])):  # a part of a usual name before a whole seldom one: 'Review Text' before 'Title'
         for known in (spelled, parts):
             for likely in usual:
@@ -106,7 +106,7 @@ def candidates(columns: Sequence[str], names: Sequence[Sequence[str]]) -> list[s
     return []
 
 
-def column_called(columns: Sequence[str], called: str) -> str | None:
+def find_column(columns: Sequence[str], called: str) -> str | None:
     """A column by its name, or by its number from 1."""
     if called in columns:
         return called
@@ -115,35 +115,35 @@ def column_called(columns: Sequence[str], called: str) -> str | None:
 
 def group_column(name: str, line: int, columns: Sequence[str], group: str) -> str:
     """The column of the groups, by its name, or by its number from 1."""
-    found = column_called(columns, group)
+    found = find_column(columns, group)
     if found is None:
-        raise fault(name, line, f"no column {preview(group)} for --group; name one of {listed(columns)}, or its number")
+        raise input_error(name, line, f"no column {preview(group)} for --group; name one of {list_columns(columns)}, or its number")
     return found
 
 
 def guess_text(columns: Sequence[str]) -> dict[str, list[str]]:
-    label = candidates(columns, LABEL)
-    text = candidates([column for column in columns if column not in label], TEXT)
+    label = likely_columns(columns, LABEL)
+    text = likely_columns([column for column in columns if column not in label], TEXT)
     return {role: found for role, found in (("text", text), ("label", label)) if found}
 
 
-def matched(columns: Sequence[str], pairs: Sequence[tuple[str, str]]) -> tuple[str, str] | None:
+def match_pair(columns: Sequence[str], pairs: Sequence[tuple[str, str]]) -> tuple[str, str] | None:
     whole = {name: column for column in columns for name in spellings(column)}
     return next(((whole[one], whole[two]) for one, two in pairs if one in whole and two in whole), None)
 
 
 def guess_pair(columns: Sequence[str]) -> dict[str, list[str]]:
-    pair = matched(columns, PAIRS)
+    pair = match_pair(columns, PAIRS)
     chosen = {role: [column] for role, column in zip(("first", "second"), pair or (), strict=False)}
     rest = [column for column in columns if not pair or column not in pair]
-    label, score = candidates(rest, LABEL), candidates(rest, SCORE)
-    own = [column for column in label if plain(column) in OWN_LABEL]
+    label, score = likely_columns(rest, LABEL), likely_columns(rest, SCORE)
+    own = [column for column in label if normalize_name(column) in OWN_LABEL]
     if own:
         return chosen | {"label": own}
     return chosen | {role: found for role, found in (("score", score), ("label", [each for each in label if each not in score])) if found}
 
 
-def guess_aligned(columns: Sequence[str]) -> dict[str, list[str]]:
+def guess_parallel(columns: Sequence[str]) -> dict[str, list[str]]:
     languages = [column for column in columns if is_language(column)]
-    pair = matched(columns, ALIGNED) or (tuple(languages) if len(languages) == 2 else None)
+    pair = match_pair(columns, PARALLEL) or (tuple(languages) if len(languages) == 2 else None)
     return {role: [column] for role, column in zip(("source", "target"), pair or (), strict=False)}

@@ -5,15 +5,15 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-MOST_VALUES = 1000  # a column with more is no column of labels
-LONGEST_LABEL = 80  # characters
-FEWEST_ROWS = 4  # fewer say nothing of a column
+MAX_VALUES = 1000  # a column with more is no column of labels
+MAX_LABEL_LENGTH = 80  # characters
+MIN_ROWS = 4  # fewer say nothing of a column
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-WORDY = re.compile(r"\S\s+\S|[\u4e00-\u9fff]{4}|\S[.!?。！？]$")
-LISTED = re.compile(r"\[(?:.*[,'\" ].*)?\]|\{.*[:,].*\}", re.DOTALL)  # a list or an object that a tool has written into a cell
+SENTENCE_LIKE = re.compile(r"\S\s+\S|[\u4e00-\u9fff]{4}|\S[.!?。！？]$")
+SERIALIZED_LIST = re.compile(r"\[(?:.*[,'\" ].*)?\]|\{.*[:,].*\}", re.DOTALL)  # a list or an object that a tool has written into a cell
 
 
-def number(value: Any) -> float | None:
+def parse_number(value: Any) -> float | None:
     """3.8, '3.8' and the '3,8' of other countries; None for what is no finite number."""
     if isinstance(value, str):
         value = value.strip()
@@ -22,32 +22,32 @@ def number(value: Any) -> float | None:
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) else None
 
 
-class Profile:
+class ColumnProfile:
     """A column: how many of its cells are of which kind, and its values while they are few."""
 
     def __init__(self) -> None:
-        self.rows = self.empty = self.numbers = self.wordy = self.lists = self.longest = 0
-        self.is_running, self.before = True, math.nan
+        self.rows = self.empty = self.numbers = self.sentence_like = self.lists = self.max_length = 0
+        self.is_consecutive, self.previous = True, math.nan
         self.values: set[str] | None = set()
 
-    def see(self, value: Any) -> None:
+    def add(self, value: Any) -> None:
         cell = "" if value is None else value if isinstance(value, str) else str(value)
         self.rows += 1
         self.empty += not cell.strip()
-        self.lists += isinstance(value, list | dict) or LISTED.fullmatch(cell) is not None
-        self.longest = max(self.longest, len(cell))
-        found = number(value)
+        self.lists += isinstance(value, list | dict) or SERIALIZED_LIST.fullmatch(cell) is not None
+        self.max_length = max(self.max_length, len(cell))
+        found = parse_number(value)
         self.numbers += found is not None
-        self.wordy += found is None and WORDY.search(cell) is not None
-        self.is_running = self.is_running and found is not None and (self.rows == 1 or found == self.before + 1)
-        self.before = math.nan if found is None else found
+        self.sentence_like += found is None and SENTENCE_LIKE.search(cell) is not None
+        self.is_consecutive = self.is_consecutive and found is not None and (self.rows == 1 or found == self.previous + 1)
+        self.previous = math.nan if found is None else found
         if self.values is not None:
-            self.values.add(cell.strip() if len(cell) <= LONGEST_LABEL else f"{hash(cell)}")  # long ones are told apart, not kept
-            self.values = None if len(self.values) > MOST_VALUES else self.values
+            self.values.add(cell.strip() if len(cell) <= MAX_LABEL_LENGTH else f"{hash(cell)}")  # long ones are told apart, not kept
+            self.values = None if len(self.values) > MAX_VALUES else self.values
 
     @property
     def is_index(self) -> bool:
-        return self.is_running and self.rows >= FEWEST_ROWS
+        return self.is_consecutive and self.rows >= MIN_ROWS
 
     @property
     def is_number(self) -> bool:
@@ -56,13 +56,13 @@ class Profile:
     @property
     def fits_text(self) -> bool:
         """Neither numbers nor ids nor a few names again and again."""
-        return self.wordy > self.rows / 4 and not self.lists and (self.values is None or 3 * len(self.values) > self.rows)
+        return self.sentence_like > self.rows / 4 and not self.lists and (self.values is None or 3 * len(self.values) > self.rows)
 
     @property
     def fits_label(self) -> bool:
         """A few short values, each of them often, in every row."""
         few = self.values is not None and 2 <= len(self.values) <= max(2, self.rows / 3)
-        return few and not self.empty and not self.lists and self.longest <= LONGEST_LABEL and not self.is_index
+        return few and not self.empty and not self.lists and self.max_length <= MAX_LABEL_LENGTH and not self.is_index
 
     @property
     def fits_target(self) -> bool:
@@ -70,20 +70,20 @@ class Profile:
         return self.fits_label or (self.is_number and not self.is_index)
 
 
-def profiles(columns: Sequence[str], rows: Iterable[tuple[int, Sequence[Any]]]) -> dict[str, Profile]:
+def profile_columns(columns: Sequence[str], rows: Iterable[tuple[int, Sequence[Any]]]) -> dict[str, ColumnProfile]:
     """By column."""
-    found = [Profile() for _ in columns]
+    found = [ColumnProfile() for _ in columns]
     for _, values in rows:
         for profile, value in zip(found, values, strict=True):
-            profile.see(value)
+            profile.add(value)
     return dict(zip(columns, found, strict=True))
 
 
-def same_groups(rows: Iterable[tuple[int, Sequence[Any]]]) -> bool:
+def partition_rows_alike(rows: Iterable[tuple[int, Sequence[Any]]]) -> bool:
     """Whether all columns part the rows alike, as 0 and 1 beside 'neg' and 'pos' do: then they say the same."""
     seen: dict[tuple[int, str], tuple[str, ...]] = {}
     for _, values in rows:
         cells = tuple(str(value).strip() for value in values)
-        if any(seen.setdefault((place, cell), cells) != cells for place, cell in enumerate(cells)) or len(seen) > 4 * MOST_VALUES:
+        if any(seen.setdefault((place, cell), cells) != cells for place, cell in enumerate(cells)) or len(seen) > 4 * MAX_VALUES:
             return False
     return True

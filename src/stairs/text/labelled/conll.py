@@ -7,13 +7,13 @@ from pathlib import Path
 from sys import intern  # a corpus has few words and many copies of them
 
 from stairs.errors import BadInput, preview
-from stairs.text.examples import Tagged
+from stairs.text.examples import TaggedSentence
 from stairs.text.input_files import printable
-from stairs.text.labelled.column_names import Columns, named
-from stairs.text.labelled.notes import Notes
-from stairs.text.labelled.tag_schemes import MARK, Scheme
-from stairs.text.labelled.token_tables import LONGEST, tokens_in
-from stairs.text.tables.lines import ending, fault, lines
+from stairs.text.labelled.column_names import Columns, parse_columns
+from stairs.text.labelled.notes import DataNotes
+from stairs.text.labelled.tag_schemes import TAG, TagScheme
+from stairs.text.labelled.token_tables import MAX_SENTENCE_WORDS, find_token_table
+from stairs.text.tables.lines import file_suffix, input_error, numbered_lines
 
 CONLLU = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 WORD_ID = re.compile(r"[1-9]\d*")
@@ -23,18 +23,18 @@ HEADER_TAGS = {"tag", "tags", "label", "labels", "ner", "ner_tag", "pos", "bio",
 
 
 def is_conllu(path: str | Path, encoding: str | None) -> bool:
-    if ending(path) in (".conllu", ".conllup"):
+    if file_suffix(path) in (".conllu", ".conllup"):
         return True
-    first = next((text for _, text in lines(path, encoding) if text.strip() and not text.startswith("#")), "").split("\t")
+    first = next((text for _, text in numbered_lines(path, encoding) if text.strip() and not text.startswith("#")), "").split("\t")
     return len(first) == 10 and first[0] in ("1", "1-2")
 
 
-def read_tags(path: str | Path, encoding: str | None, columns: Columns, notes: Notes, scheme: Scheme) -> tuple[str, Iterator[Tagged]]:
+def read_tags(path: str | Path, encoding: str | None, columns: Columns, notes: DataNotes, scheme: TagScheme) -> tuple[str, Iterator[TaggedSentence]]:
     try:
-        asked = named(columns, "tag")
+        asked = parse_columns(columns, "tag")
     except ValueError as error:
         raise BadInput(f"columns {preview(columns)} do not fit; {error}") from None
-    tokens = tokens_in(path, encoding, asked)
+    tokens = find_token_table(path, encoding, asked)
     if tokens:
         return tokens.description + ("" if columns else " (guessed)"), tokens.sentences(scheme, notes)
     if is_conllu(path, encoding):
@@ -42,30 +42,30 @@ def read_tags(path: str | Path, encoding: str | None, columns: Columns, notes: N
         for name in (word, tag):
             if name not in CONLLU:
                 raise BadInput(f"{printable(path)}:1: no column {preview(name)}; CoNLL-U has {', '.join(CONLLU)}")
-        return f"CoNLL-U: words from {word}, tags from {tag}", universal(path, encoding, CONLLU.index(word), CONLLU.index(tag), notes)
-    layout = Layout(path, encoding, asked)
+        return f"CoNLL-U: words from {word}, tags from {tag}", read_conllu(path, encoding, CONLLU.index(word), CONLLU.index(tag), notes)
+    layout = ConllLayout(path, encoding, asked)
     return layout.description, layout.sentences(scheme)
 
 
-class Documents:
+class DocumentMarks:
     """Which document a sentence is of, by the lines that begin one: `-DOCSTART-`, `# newdoc` and `# newdoc id = NAME`."""
 
     def __init__(self) -> None:
         self.count, self.name = 0, ""
 
-    def see(self, text: str) -> None:
+    def add(self, text: str) -> None:
         begins = re.match(r"-DOCSTART-|#\s*newdoc\b(?:\s+id\s*=\s*(\S.*?))?\s*$", text)
         if begins:
             self.count += 1
             self.name = begins[1] or f"document {self.count}"
 
 
-class Layout:
+class ConllLayout:
     """Where the word and the tag stand in a CoNLL file, told from its first lines."""
 
     def __init__(self, path: str | Path, encoding: str | None, asked: dict[str, str]):
         self.path, self.name, self.encoding, self.header = path, printable(path), encoding, 0
-        told = (pair for pair in lines(path, encoding) if pair[1].strip() and not self.is_remark(pair[1]))
+        told = (pair for pair in numbered_lines(path, encoding) if pair[1].strip() and not self.is_remark(pair[1]))
         line, text = next(told, (0, ""))
         if not line:
             raise BadInput(f"no text in {printable(path)}; give a file with a word and its tag on each line")
@@ -73,20 +73,20 @@ class Layout:
         first = self.cells(text)
         self.width, names = len(first), [cell.lower() for cell in first]
         if self.width < 2:
-            raise fault(self.name, line, f"one column, {preview(first[0])}; put a word and its tag on each line, with a tab between them")
+            raise input_error(self.name, line, f"one column, {preview(first[0])}; put a word and its tag on each line, with a tab between them")
         if names[0] in HEADER_WORDS and names[-1] in HEADER_TAGS:
             self.header = line
-        self.word, self.tag = (self.place(asked.get(role), usual, names, line) for role, usual in (("word", 0), ("tag", self.width - 1)))
+        self.word, self.tag = (self.column_index(asked.get(role), usual, names, line) for role, usual in (("word", 0), ("tag", self.width - 1)))
         self.description = f"words from column {self.word + 1}, tags from column {self.tag + 1} of {self.width}"
 
-    def place(self, asked: str | None, usual: int, names: list[str], line: int) -> int:
+    def column_index(self, asked: str | None, usual: int, names: list[str], line: int) -> int:
         if asked is None:
             return usual
         if self.header and asked.lower() in names:
             return names.index(asked.lower())
         if re.fullmatch(r"[1-9]\d{0,3}", asked) and int(asked) <= self.width:
             return int(asked) - 1
-        raise fault(self.name, line, f"no column {preview(asked)}; name one of 1 to {self.width}")
+        raise input_error(self.name, line, f"no column {preview(asked)}; name one of 1 to {self.width}")
 
     def cells(self, text: str) -> list[str]:
         return text.split("\t") if self.tabs else re.split(r"[ \t]+", text.strip(" \t"))
@@ -96,32 +96,32 @@ class Layout:
         if text.startswith("-DOCSTART-"):
             return True
         last = re.split(r"[ \t]+", text.strip(" \t"))[-1]
-        return text.startswith("#") and not (last == "O" or MARK.fullmatch(last))
+        return text.startswith("#") and not (last == "O" or TAG.fullmatch(last))
 
-    def sentences(self, scheme: Scheme) -> Iterator[Tagged]:
+    def sentences(self, scheme: TagScheme) -> Iterator[TaggedSentence]:
         block: list[str] = []
-        documents = Documents()
-        for line, text in chain(lines(self.path, self.encoding), [(-1, "")]):
+        documents = DocumentMarks()
+        for line, text in chain(numbered_lines(self.path, self.encoding), [(-1, "")]):
             if text and not text.isspace():
                 comment = not block and (line == self.header or self.is_comment(text))
                 if comment:
-                    documents.see(text)
+                    documents.add(text)
                 else:
                     block.append(text)
                     start = line - len(block) + 1
-                if len(block) > LONGEST:
-                    raise fault(self.name, line, f"a sentence of more than {LONGEST:,} words; put a blank line between sentences")
+                if len(block) > MAX_SENTENCE_WORDS:
+                    raise input_error(self.name, line, f"a sentence of more than {MAX_SENTENCE_WORDS:,} words; put a blank line between sentences")
             elif block:
                 words, tags = self.split(start, block)
-                scheme.see(tags, start)
-                yield Tagged(words, tags, f"{self.name}:{start}", documents.name)
+                scheme.add(tags, start)
+                yield TaggedSentence(words, tags, f"{self.name}:{start}", documents.name)
                 block = []
 
     def split(self, start: int, block: list[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
         rows = [text.split("\t") for text in block] if self.tabs else [self.cells(text) for text in block]
         for line, cells in enumerate(rows, start):
             if len(cells) != self.width or not cells[self.word] or not cells[self.tag].strip():
-                raise self.misfit(line, block[line - start], cells)
+                raise self.row_error(line, block[line - start], cells)
         return tuple([intern(cells[self.word]) for cells in rows]), tuple([intern(cells[self.tag]) for cells in rows])
 
     def is_comment(self, text: str) -> bool:
@@ -131,44 +131,44 @@ class Layout:
         cells = self.cells(text)
         return len(cells) != self.width or cells[2:3] == ["="]
 
-    def misfit(self, line: int, text: str, cells: list[str]) -> BadInput:
+    def row_error(self, line: int, text: str, cells: list[str]) -> BadInput:
         if len(cells) == self.width:
-            return fault(self.name, line, f"an empty {'word' if not cells[self.word] else 'tag'}; fill it in or remove the line")
+            return input_error(self.name, line, f"an empty {'word' if not cells[self.word] else 'tag'}; fill it in or remove the line")
         if self.tabs and "\t" not in text and len(text.split()) == self.width:
-            return fault(self.name, line, "spaces between the columns where the file has tabs; put tabs")
+            return input_error(self.name, line, "spaces between the columns where the file has tabs; put tabs")
         cure = "give each word its tag, and part sentences by a blank line"
-        return fault(self.name, line, f"{len(cells)} columns where the first line has {self.width}; {cure}")
+        return input_error(self.name, line, f"{len(cells)} columns where the first line has {self.width}; {cure}")
 
 
-def universal(path: str | Path, encoding: str | None, word: int, tag: int, notes: Notes) -> Iterator[Tagged]:
+def read_conllu(path: str | Path, encoding: str | None, word: int, tag: int, notes: DataNotes) -> Iterator[TaggedSentence]:
     """The words of each CoNLL-U sentence, in order, without multiword tokens and empty nodes."""
     name, words, tags, start, left_out = printable(path), [], [], 0, 0  # type: ignore[var-annotated]
-    documents = Documents()
-    for line, text in lines(path, encoding):
+    documents = DocumentMarks()
+    for line, text in numbered_lines(path, encoding):
         if text.startswith("#"):
-            documents.see(text)
+            documents.add(text)
             continue
         if not text.strip():
             if words:
-                yield Tagged(tuple(words), tuple(tags), f"{name}:{start}", documents.name)
+                yield TaggedSentence(tuple(words), tuple(tags), f"{name}:{start}", documents.name)
             words, tags = [], []
             continue
         cells = text.split("\t")
         if len(cells) != 10:
-            raise fault(name, line, f"{len(cells)} columns where CoNLL-U has 10; part them with tabs and write _ for nothing")
+            raise input_error(name, line, f"{len(cells)} columns where CoNLL-U has 10; part them with tabs and write _ for nothing")
         if OTHER_ID.fullmatch(cells[0]):
             left_out += 1
             continue
         if not WORD_ID.fullmatch(cells[0]) or int(cells[0][:6]) != len(words) + 1:
-            raise fault(name, line, f"the id {preview(cells[0])} where {len(words) + 1} should follow; number the words from 1")
+            raise input_error(name, line, f"the id {preview(cells[0])} where {len(words) + 1} should follow; number the words from 1")
         if not cells[word] or (cells[tag] in ("", "_") and CONLLU[tag] not in ("feats", "deps", "misc")):
-            raise fault(name, line, f"no {CONLLU[tag] if cells[word] else 'word'}; fill in the column or choose another for the tag")
+            raise input_error(name, line, f"no {CONLLU[tag] if cells[word] else 'word'}; fill in the column or choose another for the tag")
         start = start if words else line
         words.append(intern(cells[word]))
         tags.append(intern(cells[tag]))
-        if len(words) > LONGEST:
-            raise fault(name, line, f"a sentence of more than {LONGEST:,} words; put a blank line between sentences")
+        if len(words) > MAX_SENTENCE_WORDS:
+            raise input_error(name, line, f"a sentence of more than {MAX_SENTENCE_WORDS:,} words; put a blank line between sentences")
     if words:
-        yield Tagged(tuple(words), tuple(tags), f"{name}:{start}", documents.name)
+        yield TaggedSentence(tuple(words), tuple(tags), f"{name}:{start}", documents.name)
     if left_out:
-        notes.say(f"{left_out} multiword tokens and empty nodes were passed over; their words are there")
+        notes.add_remark(f"{left_out} multiword tokens and empty nodes were passed over; their words are there")

@@ -5,61 +5,61 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from stairs.errors import preview
-from stairs.text.examples import Text
+from stairs.text.examples import LabelledText
 from stairs.text.input_files import printable
-from stairs.text.labelled.column_profile import FEWEST_ROWS, WORDY
-from stairs.text.labelled.notes import Notes
-from stairs.text.tables.lines import ending, fault, lines
+from stairs.text.labelled.column_profile import MIN_ROWS, SENTENCE_LIKE
+from stairs.text.labelled.notes import DataNotes
+from stairs.text.tables.lines import file_suffix, input_error, numbered_lines
 
 FASTTEXT = "__label__"
-RECORDS = (".parquet", ".json", ".jsonl", ".ndjson")
+RECORD_SUFFIXES = (".parquet", ".json", ".jsonl", ".ndjson")
 LABEL_AND_TEXT = re.compile(r"([\w+\-:./]{1,40}) +(\S.*)")
-MOST_LABELS, EACH = 200, 4  # labels of plain lines, and how many lines a label has at least on average
+MAX_LABELS, MIN_LINES_PER_LABEL = 200, 4  # labels of plain lines, and how many lines a label has at least on average
 
 
 def is_fasttext(path: str | Path, encoding: str | None) -> bool:
-    if ending(path) in RECORDS:
+    if file_suffix(path) in RECORD_SUFFIXES:
         return False
-    return next((text for _, text in lines(path, encoding) if text.strip()), "").startswith(FASTTEXT)
+    return next((text for _, text in numbered_lines(path, encoding) if text.strip()), "").startswith(FASTTEXT)
 
 
 def begins_with_labels(path: str | Path, encoding: str | None) -> bool:
     """Whether every line begins with one of a few words and goes on with a text: a table or prose does not."""
-    if ending(path) in RECORDS:
+    if file_suffix(path) in RECORD_SUFFIXES:
         return False
     counts: dict[str, int] = {}
     texts: set[int] = set()
     total = wordy = 0
-    for _, line in lines(path, encoding):
+    for _, line in numbered_lines(path, encoding):
         if not line.strip():
             continue
         found = LABEL_AND_TEXT.fullmatch(line.strip()) if "\t" not in line else None
         if not found:
             return False
         counts[found[1]] = counts.get(found[1], 0) + 1
-        total, wordy = total + 1, wordy + (WORDY.search(found[2]) is not None)
-        if len(texts) <= MOST_LABELS:
+        total, wordy = total + 1, wordy + (SENTENCE_LIKE.search(found[2]) is not None)
+        if len(texts) <= MAX_LABELS:
             texts.add(hash(found[2]))
-        if len(counts) > MOST_LABELS:
+        if len(counts) > MAX_LABELS:
             return False
-    few = 2 <= len(counts) <= total / EACH and min(counts.values()) > 1
-    return total >= FEWEST_ROWS and few and 2 * wordy > total and len(texts) > min(total, MOST_LABELS) / 2
+    few = 2 <= len(counts) <= total / MIN_LINES_PER_LABEL and min(counts.values()) > 1
+    return total >= MIN_ROWS and few and 2 * wordy > total and len(texts) > min(total, MAX_LABELS) / 2
 
 
-def label_lines(path: str | Path, encoding: str | None, notes: Notes, prefix: str) -> Iterator[Text]:
+def read_label_lines(path: str | Path, encoding: str | None, notes: DataNotes, prefix: str) -> Iterator[LabelledText]:
     """A text for each line, with the label at its beginning; `prefix` is fastText's, or nothing."""
     name = printable(path)
-    for line, row in lines(path, encoding):
+    for line, row in numbered_lines(path, encoding):
         if not row.strip():
             continue
         mark, _, text = row.partition(" ") if " " in row else row.partition("\t")
         label = mark.removeprefix(prefix)
         if not mark.startswith(prefix) or not label:
-            raise fault(name, line, f"{preview(mark)} where {prefix}NAME should be; begin each line with the label")
+            raise input_error(name, line, f"{preview(mark)} where {prefix}NAME should be; begin each line with the label")
         text = text.strip()
         if prefix and text.startswith(prefix):
-            raise fault(name, line, f"more than one label; keep one {prefix} a line")
+            raise input_error(name, line, f"more than one label; keep one {prefix} a line")
         if not notes.is_blank(name, line, text):
             notes.text(text)
             notes.label(label)
-            yield Text(text, label, f"{name}:{line}")
+            yield LabelledText(text, label, f"{name}:{line}")

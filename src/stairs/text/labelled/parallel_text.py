@@ -8,50 +8,50 @@ from pathlib import Path
 import numpy as np
 
 from stairs.errors import BadInput
-from stairs.text.examples import Translation
+from stairs.text.examples import TranslationPair
 from stairs.text.input_files import COMPRESSIONS, printable
 from stairs.text.labelled.column_names import is_language
-from stairs.text.labelled.notes import Notes
-from stairs.text.tables.lines import lines
+from stairs.text.labelled.notes import DataNotes
+from stairs.text.tables.lines import numbered_lines
 
 
-def language_ending(path: str | Path) -> str:
+def language_suffix(path: str | Path) -> str:
     """'train.en.gz' -> 'en'; '' where the ending names no language."""
     path = Path(path)
     last = Path(path.stem if path.suffix.lower() in COMPRESSIONS else path.name).suffix[1:]
     return last if is_language(last) else ""
 
 
-def sibling(path: str | Path) -> Path | None:
+def translation_sibling(path: str | Path) -> Path | None:
     """The one file beside 'train.en' that is called the same in another language, if there is just one."""
     path = Path(path)
-    here = language_ending(path)
+    here = language_suffix(path)
     if not here or not path.parent.is_dir():
         return None
     stem = path.name.split(f".{here}")[0]
-    others = [other for other in path.parent.iterdir() if other.name.startswith(stem + ".") and language_ending(other) not in ("", here)]
-    others = [other for other in others if other.name.split(f".{language_ending(other)}")[0] == stem]
+    others = [other for other in path.parent.iterdir() if other.name.startswith(stem + ".") and language_suffix(other) not in ("", here)]
+    others = [other for other in others if other.name.split(f".{language_suffix(other)}")[0] == stem]
     return others[0] if len(others) == 1 else None
 
 
-def read_aligned(source: str | Path, target: str | Path, encoding: str | None, notes: Notes) -> Iterator[Translation]:
+def read_parallel(source: str | Path, target: str | Path, encoding: str | None, notes: DataNotes) -> Iterator[TranslationPair]:
     """Line by line; the counts must agree, and if they do not, the complaint says where they likely part."""
     lengths = (array("I"), array("I"))
     name, other = printable(source), printable(target)
-    for one, two in zip_longest(lines(source, encoding), lines(target, encoding)):
+    for one, two in zip_longest(numbered_lines(source, encoding), numbered_lines(target, encoding)):
         for seen, line in zip(lengths, (one, two), strict=True):
             if line:
                 seen.append(len(line[1].strip()))
         if one and two and len(lengths[0]) == len(lengths[1]) and not notes.is_blank(name, one[0], one[1], two[1]):
-            yield Translation(one[1].strip(), two[1].strip(), f"{name}:{one[0]}")
+            yield TranslationPair(one[1].strip(), two[1].strip(), f"{name}:{one[0]}")
     counts = [len(seen) for seen in lengths]
     if counts[0] != counts[1]:
-        place = likely_break(*(np.frombuffer(seen, dtype=np.uint32) for seen in lengths))
+        place = likely_misalignment(*(np.frombuffer(seen, dtype=np.uint32) for seen in lengths))
         sentence = f"{name}:{place}: {name} has {counts[0]} lines and {other} has {counts[1]}"
         raise BadInput(f"{sentence}; they likely part about line {place}: add or remove lines there so that each translates the other")
 
 
-def likely_break(first: Sequence[int] | np.ndarray, second: Sequence[int] | np.ndarray) -> int:
+def likely_misalignment(first: Sequence[int] | np.ndarray, second: Sequence[int] | np.ndarray) -> int:
     """The line from which shifting the longer file by the difference makes the lengths agree best (after Gale and Church, 1993)."""
     short, long = sorted((np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)), key=len)
     if not len(short):

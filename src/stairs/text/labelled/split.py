@@ -3,8 +3,8 @@
 Two examples are of one group if their file says so (`group`: a document, a source file, a column), or if their texts differ only in case and white
 space. A group is never torn apart, or what a model remembers of it would count as what it has learnt.
 
-Each part is to have `size` examples, and of each label l its share, want[p, l] = size_p * n_l / n. The groups, largest first and those of one size
-in an order drawn by the seed, go where the squared error
+Each part is to have `value_size` examples, and of each label l its share, want[p, l] = size_p * n_l / n. The groups, largest first and those of one
+size in an order drawn by the seed, go where the squared error
     sum over p and l of (has[p, l] - want[p, l])^2 / want[p, l],    with one more l that counts all examples,
 stays smallest. For groups of one example each that is Webster's apportionment: shares are kept to the nearest whole example.
 """
@@ -18,44 +18,44 @@ import numpy as np
 
 from stairs.errors import BadInput, preview
 from stairs.progress import say
-from stairs.text.examples import Example, Pair, Sensed, Span, Tagged, Text, Translation
+from stairs.text.examples import Example, LabelledText, Question, SenseSentence, TaggedSentence, TextPair, TranslationPair
 
-LARGEST_LINKED = 0.1  # of all pairs may hang together by the texts they share; if more do, the texts say little about one another
+MAX_LINKED_SHARE = 0.1  # of all pairs may hang together by the texts they share; if more do, the texts say little about one another
 UNUSED = ""  # the part of those that are more than were asked for
 
 
-def normalize(text: str) -> str:
+def normalize_text(text: str) -> str:
     """The text without what makes no difference: case and white space, also that between words and marks, which tokenized files add."""
     return "".join(text.casefold().split())
 
 
 def text_hash(*texts: str) -> bytes:
     """A short name for texts that differ only in case and white space."""
-    return blake2b("\0".join(map(normalize, texts)).encode(errors="surrogatepass"), digest_size=12).digest()
+    return blake2b("\0".join(map(normalize_text, texts)).encode(errors="surrogatepass"), digest_size=12).digest()
 
 
-def texts_of(example: Example) -> tuple[str, ...]:
+def example_texts(example: Example) -> tuple[str, ...]:
     """What a model reads of an example."""
     match example:
-        case Text(text=text):
+        case LabelledText(text=text):
             return (text,)
-        case Pair(first=first, second=second):
+        case TextPair(first=first, second=second):
             return first, second
-        case Tagged(words=words) | Sensed(words=words):
+        case TaggedSentence(words=words) | SenseSentence(words=words):
             return (" ".join(words),)
-        case Span(question=question, passage=passage):
+        case Question(question=question, passage=passage):
             return question, passage
-        case Translation(source=source, target=target):
+        case TranslationPair(source=source, target=target):
             return source, target
     raise AssertionError(type(example))
 
 
 def example_hash(example: Example) -> bytes:
     """The same for examples that ask the same."""
-    return text_hash(example.source) if isinstance(example, Translation) else text_hash(*texts_of(example))
+    return text_hash(example.source) if isinstance(example, TranslationPair) else text_hash(*example_texts(example))
 
 
-class Groups:
+class ExampleGroups:
     """Union-find over examples: those that share a name are one group, and so are those that share another with one of these."""
 
     def __init__(self, count: int):
@@ -83,32 +83,32 @@ class Groups:
 
 def find_groups(examples: Sequence[Any], by_group: bool = True) -> list[list[int]]:
     """The places of the examples of each group."""
-    groups = Groups(len(examples))
+    groups = ExampleGroups(len(examples))
     groups.join((place, example_hash(example)) for place, example in enumerate(examples))
     if by_group:
-        groups.join((place, name) for place, example in enumerate(examples) if (name := group_of(example)))
-    return link_pairs(examples, groups) if isinstance(examples[0], Pair) else groups.members()
+        groups.join((place, name) for place, example in enumerate(examples) if (name := group_name(example)))
+    return link_pairs(examples, groups) if isinstance(examples[0], TextPair) else groups.members()
 
 
-def group_of(example: Any) -> Any:
-    return getattr(example, "group", "") or (text_hash(example.passage) if isinstance(example, Span) else "")
+def group_name(example: Any) -> Any:
+    return getattr(example, "group", "") or (text_hash(example.passage) if isinstance(example, Question) else "")
 
 
-def link_pairs(examples: Sequence[Pair], groups: Groups) -> list[list[int]]:
+def link_pairs(examples: Sequence[TextPair], groups: ExampleGroups) -> list[list[int]]:
     """Pairs that share a text stay together: both, or one of its two sides, unless that would bind most of the file together."""
     before = list(groups.parents)
     for sides in (("first", "second"), ("first",), ("second",)):
         groups.parents = list(before)
         groups.join((place, text_hash(getattr(pair, side))) for place, pair in enumerate(examples) for side in sides)
         found = groups.members()
-        if max(map(len, found)) <= LARGEST_LINKED * len(examples):
+        if max(map(len, found)) <= MAX_LINKED_SHARE * len(examples):
             return found
     groups.parents = before
     return groups.members()
 
 
 def split(
-    examples: Sequence[Any], sizes: Mapping[str, float], seed: int, *, source: str = "", column: str | None = None, cure: str = "give more"
+    examples: Sequence[Any], sizes: Mapping[str, float], seed: int, *, source: str = "", column: str | None = None, advice: str = "give more"
 ) -> dict[str, list[Any]]:
     """Parts of about so many examples, the one to learn from first, each in the order of the file; of more than are wanted, the rest is in none.
 
@@ -116,16 +116,16 @@ def split(
     split themselves, with a word about it. `cure` ends the sentence of an error.
     """
     groups = find_groups(examples)
-    named = len({group_of(example) for example in examples} - {""})
+    named = len({group_name(example) for example in examples} - {""})
     column = column if len(sizes) > 1 else None  # what is only drawn from is not split
     if column is not None:
-        check_column(examples, groups, sizes, source, column, cure)
+        check_column(examples, groups, sizes, source, column, advice)
     elif len(groups) < len(sizes):
         if named:
             say(f"{source}: {named} documents or passages are too few for {len(sizes)} parts, so their examples are split: scores may be too good")
             groups = find_groups(examples, by_group=False)
         if len(groups) < len(sizes):
-            raise BadInput(f"{source} has {len(groups)} different examples, too few to hold some back; {cure}")
+            raise BadInput(f"{source} has {len(groups)} different examples, too few to hold some back; {advice}")
     labels = [getattr(example, "label", None) for example in examples]
     assigned = assign(groups, labels, sizes, np.random.default_rng(seed), every_label=column is not None)
     if column is not None:
@@ -156,9 +156,9 @@ def assign(
             has[chosen][at] += n
         holds[names[chosen]].append(group)
     fill_empty(holds, labels, list(sizes))
-    teach_all(holds, labels, names[0])
+    cover_labels_in_train(holds, labels, names[0])
     if every_label:
-        judge_all(holds, labels, names[0], list(sizes)[-1])
+        cover_labels_in_test(holds, labels, names[0], list(sizes)[-1])
     return {part: [place for group in groups for place in group] for part, groups in holds.items()}
 
 
@@ -173,7 +173,7 @@ def fill_empty(holds: dict[str, list[list[int]]], labels: Sequence[Any], parts: 
             holds[part].append(given)
 
 
-def teach_all(holds: dict[str, list[list[int]]], labels: Sequence[Any], first: str) -> None:
+def cover_labels_in_train(holds: dict[str, list[list[int]]], labels: Sequence[Any], first: str) -> None:
     """No label is judged that is not learnt: a group of such a label, the smallest, is learnt from, unless its part has no other."""
     learnt = {labels[place] for group in holds[first] for place in group}
     for label in set(labels) - learnt:
@@ -185,7 +185,7 @@ def teach_all(holds: dict[str, list[list[int]]], labels: Sequence[Any], first: s
             learnt |= {labels[place] for place in group}
 
 
-def judge_all(holds: dict[str, list[list[int]]], labels: Sequence[Any], first: str, last: str) -> None:
+def cover_labels_in_test(holds: dict[str, list[list[int]]], labels: Sequence[Any], first: str, last: str) -> None:
     """A label that would be learnt only is judged as well, by its smallest group that takes no label away from those that are learnt."""
     inside = {part: Counter(label for group in own for label in {labels[place] for place in group}) for part, own in holds.items()}
     for label in sorted(set(labels), key=str):
@@ -209,14 +209,14 @@ def trim(assigned: dict[str, list[int]], sizes: Mapping[str, float], random: np.
         assigned[first] = random.permutation(assigned[first])[excess:].tolist()
 
 
-def check_column(examples: Sequence[Any], groups: list[list[int]], sizes: Mapping[str, float], source: str, column: str, cure: str) -> None:
+def check_column(examples: Sequence[Any], groups: list[list[int]], sizes: Mapping[str, float], source: str, column: str, advice: str) -> None:
     """Whether the groups of a column can be split at all."""
     names = {example.group for example in examples}
     if len(names) == 1:
         came = f"all {len(examples)} examples have {preview(names.pop())} in --group {column}"
         raise BadInput(f"{source}: {came}; name a column that tells groups apart")
     if len(groups) < len(sizes):
-        raise BadInput(f"{source}: --group {column} makes {len(groups)} groups, too few for {len(sizes)} parts; name another column, or {cure}")
+        raise BadInput(f"{source}: --group {column} makes {len(groups)} groups, too few for {len(sizes)} parts; name another column, or {advice}")
     held: dict[Any, set[int]] = {}
     for number, group in enumerate(groups):
         for place in group:
@@ -240,11 +240,11 @@ def check_labels(assigned: dict[str, list[int]], groups: list[list[int]], labels
         raise BadInput(f"{source}: {came}, so it could not be both learnt and judged; name another column, another --seed, or give more groups")
 
 
-def count_shared(train: Sequence[Any], other: Sequence[Any]) -> int:
+def count_overlap(train: Sequence[Any], other: Sequence[Any]) -> int:
     """How many of the others have a text that is learnt from, but for case and white space; of questions, the passage."""
 
     def name(example: Any) -> bytes:
-        return text_hash(example.passage) if isinstance(example, Span) else example_hash(example)
+        return text_hash(example.passage) if isinstance(example, Question) else example_hash(example)
 
     known = set(map(name, train))
     return sum(name(example) in known for example in other)

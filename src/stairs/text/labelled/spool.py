@@ -9,37 +9,37 @@ from itertools import chain
 from typing import Any
 
 from stairs.errors import EnvironmentFault
-from stairs.text.examples import Example, Span
+from stairs.text.examples import Example, Question
 
-HELD = 1 << 28  # estimated bytes of memory above which examples go to disk
-OVERHEAD = 320  # bytes an example costs besides its characters
+MAX_MEMORY_BYTES = 1 << 28  # estimated bytes of memory above which examples go to disk
+EXAMPLE_OVERHEAD = 320  # bytes an example costs besides its characters
 
 
-def size(value: Any) -> int:
+def value_size(value: Any) -> int:
     if isinstance(value, str):
         return len(value) * (1 if value.isascii() else 2)
     return 16 * len(value) if isinstance(value, tuple) else 0  # words are shared, answers are few
 
 
-def keep(examples: Iterable[Example]) -> Sequence[Example]:
+def spool_examples(examples: Iterable[Example]) -> Sequence[Example]:
     """All of them: a list, or above HELD bytes a sequence that lives on disk."""
     held: list[Example] = []
-    room, rest = HELD, iter(examples)
+    room, rest = MAX_MEMORY_BYTES, iter(examples)
     for example in rest:
         held.append(example)
-        room -= OVERHEAD + sum(size(value) for value in values(example))
+        room -= EXAMPLE_OVERHEAD + sum(value_size(value) for value in field_values(example))
         if room < 0:
             kind = type(example)
             held.reverse()
-            return Spooled(kind, chain((held.pop() for _ in range(len(held))), rest))
+            return SpooledExamples(kind, chain((held.pop() for _ in range(len(held))), rest))
     return held
 
 
-def values(example: Example) -> list[Any]:
+def field_values(example: Example) -> list[Any]:
     return [getattr(example, name) for name in example.__slots__]
 
 
-class Spooled(Sequence):
+class SpooledExamples(Sequence):
     """A read-only list of examples of one kind; the file has no name and goes with the object."""
 
     def __init__(self, kind: type, examples: Iterable[Example]):
@@ -47,7 +47,7 @@ class Spooled(Sequence):
         try:
             self.file = tempfile.TemporaryFile(prefix="stairs-")  # noqa: SIM115 (it lives as long as the object)
             for example in examples:
-                record = json.dumps(values(example), ensure_ascii=False, separators=(",", ":")).encode()
+                record = json.dumps(field_values(example), ensure_ascii=False, separators=(",", ":")).encode()
                 self.file.write(record)
                 end += len(record)
                 self.ends.append(end)
@@ -69,6 +69,6 @@ class Spooled(Sequence):
         start, end = self.ends[place], self.ends[place + 1]
         record = json.loads(os.pread(self.file.fileno(), end - start, start))
         fields = [tuple(field) if isinstance(field, list) else field for field in record]
-        if self.kind is Span:
+        if self.kind is Question:
             fields[2] = tuple((start, text) for start, text in fields[2])
         return self.kind(*fields)

@@ -9,25 +9,25 @@ from pathlib import Path
 from typing import Any
 
 from stairs.errors import BadInput, preview
-from stairs.text.examples import Span
+from stairs.text.examples import Question
 from stairs.text.input_files import printable
-from stairs.text.labelled.notes import Notes
-from stairs.text.tables.json_table import Cursor, describe
-from stairs.text.tables.lines import fault
+from stairs.text.labelled.notes import DataNotes
+from stairs.text.tables.json_table import JsonCursor, describe_type
+from stairs.text.tables.lines import input_error
 
 
-def read_spans(path: str | Path, encoding: str | None, notes: Notes) -> tuple[str, Iterator[Span]]:
-    return "SQuAD: data, paragraphs, context, qas", Squad(path, encoding, notes).spans()
+def read_spans(path: str | Path, encoding: str | None, notes: DataNotes) -> tuple[str, Iterator[Question]]:
+    return "SQuAD: data, paragraphs, context, qas", SquadFile(path, encoding, notes).spans()
 
 
-class Squad:
+class SquadFile:
     """A SQuAD file read paragraph by paragraph."""
 
-    def __init__(self, path: str | Path, encoding: str | None, notes: Notes):
-        self.cursor, self.name, self.notes = Cursor(path, encoding), printable(path), notes
-        self.shifted = self.absent = self.without = self.unasked = 0
+    def __init__(self, path: str | Path, encoding: str | None, notes: DataNotes):
+        self.cursor, self.name, self.notes = JsonCursor(path, encoding), printable(path), notes
+        self.utf16_offsets = self.absent_answers = self.unanswerable = self.empty_questions = 0
 
-    def spans(self) -> Iterator[Span]:
+    def spans(self) -> Iterator[Question]:
         cursor, found = self.cursor, False
         if not cursor.peek():
             raise BadInput(f"no text in {self.name}; give a SQuAD file")
@@ -40,22 +40,22 @@ class Squad:
             found = True
             for _ in cursor.elements("the list of articles"):
                 yield from self.article()
-        cursor.finish()
+        cursor.expect_end()
         if not found:
-            raise fault(self.name, 1, 'no field "data"; a SQuAD file begins {"data": [{"paragraphs": ...')
-        self.tell()
+            raise input_error(self.name, 1, 'no field "data"; a SQuAD file begins {"data": [{"paragraphs": ...')
+        self.add_remarks()
 
-    def tell(self) -> None:
-        if self.shifted:
-            self.notes.say(f"{self.shifted} answers had offsets in UTF-16 units, now in characters")
-        if self.absent:
-            self.notes.say(f"{self.absent} answers marked -1 (not in their passage) were left out; their questions have others")
-        if self.unasked:
-            self.notes.say(f"{self.unasked} questions are empty")
-        if self.without:
-            self.notes.say(f"{self.without} questions cannot be answered from their passage")
+    def add_remarks(self) -> None:
+        if self.utf16_offsets:
+            self.notes.add_remark(f"{self.utf16_offsets} answers had offsets in UTF-16 units, now in characters")
+        if self.absent_answers:
+            self.notes.add_remark(f"{self.absent_answers} answers marked -1 (not in their passage) were left out; their questions have others")
+        if self.empty_questions:
+            self.notes.add_remark(f"{self.empty_questions} questions are empty")
+        if self.unanswerable:
+            self.notes.add_remark(f"{self.unanswerable} questions cannot be answered from their passage")
 
-    def article(self) -> Iterator[Span]:
+    def article(self) -> Iterator[Question]:
         cursor = self.cursor
         line, found = cursor.line, False
         for _, key in cursor.members("an article"):
@@ -66,9 +66,9 @@ class Squad:
             else:
                 cursor.value()
         if not found:
-            raise fault(self.name, line, 'an article without "paragraphs"; give it a list of them')
+            raise input_error(self.name, line, 'an article without "paragraphs"; give it a list of them')
 
-    def paragraph(self) -> Iterator[Span]:
+    def paragraph(self) -> Iterator[Question]:
         cursor, line = self.cursor, self.cursor.line
         passage: Any = None
         questions: list[tuple[int, Any]] | None = None
@@ -79,59 +79,59 @@ class Squad:
                 value = cursor.value()
                 passage = value if key == "context" else passage
         if not isinstance(passage, str):
-            raise fault(self.name, line, f'the "context" of a paragraph is {describe(passage)}, not text; give it the passage')
+            raise input_error(self.name, line, f'the "context" of a paragraph is {describe_type(passage)}, not text; give it the passage')
         if questions is None:
-            raise fault(self.name, line, 'a paragraph without "qas"; give it a list of questions')
+            raise input_error(self.name, line, 'a paragraph without "qas"; give it a list of questions')
         for at, question in questions:
             yield self.question(at, question, passage)
 
-    def question(self, line: int, fields: Any, passage: str) -> Span:
+    def question(self, line: int, fields: Any, passage: str) -> Question:
         if not isinstance(fields, dict):
-            raise fault(self.name, line, f"{describe(fields)} where a question should be; give an object with question, id and answers")
+            raise input_error(self.name, line, f"{describe_type(fields)} where a question should be; give an object with question, id and answers")
         question, name = self.text(line, fields, "question"), str(fields.get("id", ""))
-        self.unasked += not question.strip()
+        self.empty_questions += not question.strip()
         answers = fields.get("answers")
         impossible = fields.get("is_impossible", False)
         if not isinstance(answers, list) and not (impossible is True and answers is None):
-            raise fault(self.name, line, f'the "answers" of question {preview(name)} are {describe(answers)}, not a list; give one')
+            raise input_error(self.name, line, f'the "answers" of question {preview(name)} are {describe_type(answers)}, not a list; give one')
         located = [place for place in (self.locate(line, answer, passage) for answer in answers or ()) if place]
         if answers and not located:
-            raise fault(self.name, line, f"no answer to {preview(question)} stands in its passage; correct one or remove the question")
+            raise input_error(self.name, line, f"no answer to {preview(question)} stands in its passage; correct one or remove the question")
         if impossible is True and located:
-            raise fault(self.name, line, f"question {preview(name)} has answers and is_impossible; correct one of the two")
-        self.without += not located
-        return Span(question, passage, tuple(located), name, f"{self.name}:{line}")
+            raise input_error(self.name, line, f"question {preview(name)} has answers and is_impossible; correct one of the two")
+        self.unanswerable += not located
+        return Question(question, passage, tuple(located), name, f"{self.name}:{line}")
 
     def text(self, line: int, fields: dict, key: str) -> str:
         value = fields.get(key)
         if not isinstance(value, str):
-            raise fault(self.name, line, f'the field "{key}" is {describe(value) if key in fields else "missing"}; give it a text')
+            raise input_error(self.name, line, f'the field "{key}" is {describe_type(value) if key in fields else "missing"}; give it a text')
         return value
 
     def locate(self, line: int, answer: Any, passage: str) -> tuple[int, str] | None:
         """(start, text) in code points; None for an answer that the file itself marks as absent."""
         if not isinstance(answer, dict):
-            raise fault(self.name, line, f"an answer is {describe(answer)}; give an object with text and answer_start")
+            raise input_error(self.name, line, f"an answer is {describe_type(answer)}; give an object with text and answer_start")
         text, start = self.text(line, answer, "text"), answer.get("answer_start")
         if type(start) is not int:
-            raise fault(self.name, line, f'the "answer_start" of {preview(text)} is {describe(start)}; give a whole number')
+            raise input_error(self.name, line, f'the "answer_start" of {preview(text)} is {describe_type(start)}; give a whole number')
         if not text:
-            raise fault(self.name, line, "an answer is empty; give it a text, or remove it where there is no answer")
+            raise input_error(self.name, line, "an answer is empty; give it a text, or remove it where there is no answer")
         if start >= 0 and passage.startswith(text, start):
             return start, text
         if start == -1 and text not in passage:
-            self.absent += 1
+            self.absent_answers += 1
             return None
-        point = from_units(passage, start)
+        point = from_utf16_offset(passage, start)
         if point is not None and passage.startswith(text, point):
-            self.shifted += 1
+            self.utf16_offsets += 1
             return point, text
         place = passage.find(text)
         cure = f"it stands at {place}: correct answer_start" if place >= 0 else "nor anywhere else in it: correct the text"
-        raise fault(self.name, line, f"the answer {preview(text)} does not stand at {start} of its passage; {cure}")
+        raise input_error(self.name, line, f"the answer {preview(text)} does not stand at {start} of its passage; {cure}")
 
 
-def from_units(passage: str, unit: int) -> int | None:
+def from_utf16_offset(passage: str, unit: int) -> int | None:
     """The code point at a UTF-16 offset."""
     if unit < 0 or passage.isascii():
         return None

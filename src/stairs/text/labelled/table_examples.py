@@ -7,114 +7,116 @@ from typing import Any
 
 from stairs.errors import BadInput, preview
 from stairs.questions import AmbiguousInput
-from stairs.text.examples import Pair, Text, Translation
+from stairs.text.examples import LabelledText, TextPair, TranslationPair
 from stairs.text.labelled import column_choice
-from stairs.text.labelled.column_choice import choose, without_header
-from stairs.text.labelled.column_names import Columns, group_column, guess_aligned, named
-from stairs.text.labelled.column_profile import LISTED, number
-from stairs.text.labelled.label_lines import FASTTEXT, begins_with_labels, is_fasttext, label_lines
-from stairs.text.labelled.notes import Notes
-from stairs.text.tables.csv_table import Table
-from stairs.text.tables.json_table import Records, describe
-from stairs.text.tables.lines import ending, fault
-from stairs.text.tables.parquet_table import Parquet
+from stairs.text.labelled.column_choice import choose_columns, detect_header
+from stairs.text.labelled.column_names import Columns, group_column, guess_parallel, parse_columns
+from stairs.text.labelled.column_profile import SERIALIZED_LIST, parse_number
+from stairs.text.labelled.label_lines import FASTTEXT, begins_with_labels, is_fasttext, read_label_lines
+from stairs.text.labelled.notes import DataNotes
+from stairs.text.tables.csv_table import CsvTable
+from stairs.text.tables.json_table import JsonTable, describe_type
+from stairs.text.tables.lines import file_suffix, input_error
+from stairs.text.tables.parquet_table import ParquetTable
 
 SAMPLE = 1000  # rows looked at to tell a score from a label
 
-Rows = Iterable[tuple[int, list[Any]]]
+NumberedRows = Iterable[tuple[int, list[Any]]]
 
 
-def table(path: str | Path, encoding: str | None, task: str = "classify") -> Table | Records | Parquet:
+def open_table(path: str | Path, encoding: str | None, task: str = "classify") -> CsvTable | JsonTable | ParquetTable:
     """The file as rows with named columns."""
-    kind = ending(path)
+    kind = file_suffix(path)
     if kind == ".parquet":
-        return Parquet(path)
+        return ParquetTable(path)
     if kind in (".jsonl", ".ndjson", ".json"):
-        return Records(path, encoding)
-    rows = Table(path, encoding)
-    if task == "translate" and not guess_aligned(rows.columns) and rows.delimiter == "\t":  # parallel TSV seldom has a header
-        rows = Table(path, encoding, header=False)
+        return JsonTable(path, encoding)
+    rows = CsvTable(path, encoding)
+    if task == "translate" and not guess_parallel(rows.columns) and rows.delimiter == "\t":  # parallel TSV seldom has a header
+        rows = CsvTable(path, encoding, header=False)
     return rows
 
 
-def read_texts(path: str | Path, encoding: str | None, columns: Columns, notes: Notes, group: str | None = None) -> tuple[str, Iterator[Text]]:
+def read_texts(path: str | Path, encoding: str | None, columns: Columns, notes: DataNotes, group: str | None = None) -> tuple[str,
+    Iterator[LabelledText]]:
     if is_fasttext(path, encoding):
-        return f"labels from {FASTTEXT}, the rest is text", label_lines(path, encoding, notes, FASTTEXT)
+        return f"labels from {FASTTEXT}, the rest is text", read_label_lines(path, encoding, notes, FASTTEXT)
     if columns is None and begins_with_labels(path, encoding):
-        return "label from the first word of each line, the rest is text (guessed)", label_lines(path, encoding, notes, "")
+        return "label from the first word of each line, the rest is text (guessed)", read_label_lines(path, encoding, notes, "")
     rows, chosen = open_rows(path, encoding, "classify", columns, group)
-    return shown(chosen, columns), texts(rows.name, rows.pick(list(chosen.values())), chosen, notes)
+    return describe_choice(chosen, columns), text_examples(rows.name, rows.select_columns(list(chosen.values())), chosen, notes)
 
 
-def read_pairs(path: str | Path, encoding: str | None, columns: Columns, notes: Notes, group: str | None = None) -> tuple[str, Iterator[Pair]]:
+def read_pairs(path: str | Path, encoding: str | None, columns: Columns, notes: DataNotes, group: str | None = None) -> tuple[str,
+    Iterator[TextPair]]:
     rows, chosen = open_rows(path, encoding, "compare", columns, group)
-    picked = iter(rows.pick(list(chosen.values())))
+    picked = iter(rows.select_columns(list(chosen.values())))
     first = list(islice(picked, SAMPLE))
-    if "label" in chosen and any(fraction(values[2]) for _, values in first) and all(number(values[2]) is not None for _, values in first):
+    if "label" in chosen and any(is_fraction(values[2]) for _, values in first) and all(parse_number(values[2]) is not None for _, values in first):
         chosen = {"score" if role == "label" else role: column for role, column in chosen.items()}
-    elif "label" in chosen and len(first) == SAMPLE and all(number(values[2]) is not None for _, values in first):
-        picked = without_fractions(rows.name, picked)
-    return shown(chosen, columns), pairs(rows.name, chain(first, picked), chosen, notes)
+    elif "label" in chosen and len(first) == SAMPLE and all(parse_number(values[2]) is not None for _, values in first):
+        picked = refuse_fractions(rows.name, picked)
+    return describe_choice(chosen, columns), pair_examples(rows.name, chain(first, picked), chosen, notes)
 
 
-def without_fractions(name: str, rows: Rows) -> Iterator[tuple[int, list[Any]]]:
+def refuse_fractions(name: str, rows: NumberedRows) -> Iterator[tuple[int, list[Any]]]:
     """Behind many whole numbers, which were taken for labels, a fraction says that they were scores."""
     for line, values in rows:
-        if fraction(values[2]):
+        if is_fraction(values[2]):
             cure = "say that they are scores with --columns score=NAME"
-            raise fault(name, line, f"{preview(values[2])} where whole numbers were taken for labels; {cure}")
+            raise input_error(name, line, f"{preview(values[2])} where whole numbers were taken for labels; {cure}")
         yield line, values
 
 
 def read_translations(
-    path: str | Path, encoding: str | None, columns: Columns, notes: Notes, group: str | None = None
-) -> tuple[str, Iterator[Translation]]:
+    path: str | Path, encoding: str | None, columns: Columns, notes: DataNotes, group: str | None = None
+) -> tuple[str, Iterator[TranslationPair]]:
     rows, chosen = open_rows(path, encoding, "translate", columns, group)
-    return shown(chosen, columns), translations(rows.name, rows.pick(list(chosen.values())), chosen, notes)
+    return describe_choice(chosen, columns), translation_examples(rows.name, rows.select_columns(list(chosen.values())), chosen, notes)
 
 
 def open_rows(
     path: str | Path, encoding: str | None, task: str, columns: Columns, group: str | None = None
-) -> tuple[Table | Records | Parquet, dict[str, str]]:
+) -> tuple[CsvTable | JsonTable | ParquetTable, dict[str, str]]:
     """The rows, and a column for each role; that of the groups is the last."""
     try:
-        asked = named(columns, task)
+        asked = parse_columns(columns, task)
     except ValueError as error:
         raise BadInput(f"columns {preview(columns)} do not fit; {error}") from None
-    rows = table(path, encoding, "" if asked else task)
-    if isinstance(rows, Table) and not rows.header:
+    rows = open_table(path, encoding, "" if asked else task)
+    if isinstance(rows, CsvTable) and not rows.header:
         if len(rows.columns) < 2:
-            raise fault(rows.name, rows.line, "one field; put the source, a tab and its translation on each line")
+            raise input_error(rows.name, rows.line, "one field; put the source, a tab and its translation on each line")
         asked = dict(zip(("source", "target"), rows.columns, strict=False))
-    rows = without_header(rows, asked)
+    rows = detect_header(rows, asked)
     if group is None:
-        return rows, choose(rows, task, asked)
+        return rows, choose_columns(rows, task, asked)
     column = group_column(rows.name, rows.line, rows.columns, group)
     is_role = column in asked.values() or any(found == [column] for found in column_choice.GUESSES[task](rows.columns).values())  # by its name
     others = [other for other in rows.columns if other != column or is_role]
     try:
-        chosen = choose(rows, task, asked, others)
+        chosen = choose_columns(rows, task, asked, others)
     except AmbiguousInput:
         raise
     except BadInput:  # it is the text or the label only if nothing else can be
-        chosen = choose(rows, task, asked)
+        chosen = choose_columns(rows, task, asked)
     return rows, {**chosen, "group": column}
 
 
-def shown(chosen: dict[str, str], columns: Columns) -> str:
-    return column_choice.shown(chosen) + ("" if columns else " (guessed)")
+def describe_choice(chosen: dict[str, str], columns: Columns) -> str:
+    return column_choice.describe_columns(chosen) + ("" if columns else " (guessed)")
 
 
 def as_group(name: str, line: int, column: str, value: Any) -> str:
     """Nothing for an empty cell: such an example is a group by itself."""
     if value is not None and not isinstance(value, str | int | float):
-        raise fault(name, line, f"the group {preview(column)} is {describe(value)}; give a string or a number")
+        raise input_error(name, line, f"the group {preview(column)} is {describe_type(value)}; give a string or a number")
     return "" if value is None else str(value).strip()
 
 
 def as_text(name: str, line: int, column: str, value: Any) -> str:
     if not isinstance(value, str):
-        raise fault(name, line, f"the field {preview(column)} is {describe(value)}, not text; give a string")
+        raise input_error(name, line, f"the field {preview(column)} is {describe_type(value)}, not text; give a string")
     return value
 
 
@@ -125,39 +127,39 @@ def as_label(name: str, line: int, column: str, value: Any) -> str:
         return str(value)
     if not isinstance(value, str):
         cure = "give one label, or for marked stretches of text CoNLL columns" if isinstance(value, list | dict) else "give a string or a number"
-        raise fault(name, line, f"the label {preview(column)} is {describe(value)}; {cure}")
+        raise input_error(name, line, f"the label {preview(column)} is {describe_type(value)}; {cure}")
     label = value.strip()
     if not label:
-        raise fault(name, line, f"the label {preview(column)} is empty; fill it in or remove the row")
-    if LISTED.fullmatch(label):
+        raise input_error(name, line, f"the label {preview(column)} is empty; fill it in or remove the row")
+    if SERIALIZED_LIST.fullmatch(label):
         cure = "give one label, or for tags a record with a list of words and one of tags on each line of a .jsonl file"
-        raise fault(name, line, f"the label {preview(column)} is a list written as text; {cure}")
+        raise input_error(name, line, f"the label {preview(column)} is a list written as text; {cure}")
     return label
 
 
-def fraction(value: Any) -> bool:
-    found = number(value)
+def is_fraction(value: Any) -> bool:
+    found = parse_number(value)
     return found is not None and not found.is_integer()
 
 
 def as_score(name: str, line: int, column: str, value: Any) -> float:
-    score = number(value)
+    score = parse_number(value)
     if score is None:
-        raise fault(name, line, f"the score {preview(column)} is {preview(value)}, not a number; write it like 3.8")
+        raise input_error(name, line, f"the score {preview(column)} is {preview(value)}, not a number; write it like 3.8")
     return score
 
 
-def texts(name: str, rows: Rows, chosen: dict[str, str], notes: Notes) -> Iterator[Text]:
+def text_examples(name: str, rows: NumberedRows, chosen: dict[str, str], notes: DataNotes) -> Iterator[LabelledText]:
     for line, (value, mark, *group) in rows:
         text, label = as_text(name, line, chosen["text"], value), as_label(name, line, chosen["label"], mark)
         if notes.is_blank(name, line, text):
             continue
         notes.text(text)
         notes.label(label)
-        yield Text(text, label, f"{name}:{line}", *(as_group(name, line, chosen["group"], own) for own in group))
+        yield LabelledText(text, label, f"{name}:{line}", *(as_group(name, line, chosen["group"], own) for own in group))
 
 
-def pairs(name: str, rows: Rows, chosen: dict[str, str], notes: Notes) -> Iterator[Pair]:
+def pair_examples(name: str, rows: NumberedRows, chosen: dict[str, str], notes: DataNotes) -> Iterator[TextPair]:
     for line, (one, two, mark, *group) in rows:
         first, second = as_text(name, line, chosen["first"], one), as_text(name, line, chosen["second"], two)
         if "score" in chosen:
@@ -167,11 +169,11 @@ def pairs(name: str, rows: Rows, chosen: dict[str, str], notes: Notes) -> Iterat
             notes.label(label)
         if not notes.is_blank(name, line, first, second):
             notes.text(first)
-            yield Pair(first, second, label, score, f"{name}:{line}", *(as_group(name, line, chosen["group"], own) for own in group))
+            yield TextPair(first, second, label, score, f"{name}:{line}", *(as_group(name, line, chosen["group"], own) for own in group))
 
 
-def translations(name: str, rows: Rows, chosen: dict[str, str], notes: Notes) -> Iterator[Translation]:
+def translation_examples(name: str, rows: NumberedRows, chosen: dict[str, str], notes: DataNotes) -> Iterator[TranslationPair]:
     for line, (one, two, *group) in rows:
         source, target = as_text(name, line, chosen["source"], one), as_text(name, line, chosen["target"], two)
         if not notes.is_blank(name, line, source, target):
-            yield Translation(source, target, f"{name}:{line}", *(as_group(name, line, chosen["group"], own) for own in group))
+            yield TranslationPair(source, target, f"{name}:{line}", *(as_group(name, line, chosen["group"], own) for own in group))

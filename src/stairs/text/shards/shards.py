@@ -18,22 +18,22 @@ import numpy as np
 from stairs.errors import BadInput
 from stairs.files import cache_folder, check_free_space, new_folder, verified_manifest
 from stairs.progress import format_count, say
-from stairs.text.shards.writer import SPLITS, divide, split_of, write_counted, write_encoded
-from stairs.text.tokenizers.bulk_encoding import id_type
+from stairs.text.shards.writer import SPLITS, document_split, split_corpus, write_counting_vocabulary, write_encoded
+from stairs.text.tokenizers.bulk_encoding import id_dtype
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 
-__all__ = ["Shards", "build", "closes", "split_of"]
+__all__ = ["Shards", "build_shards", "document_split", "is_sentence_end"]
 
 FORMAT = 4
-MOST_SAID = 10  # files left out that are named one by one
-LARGEST_SAMPLE, UNIGRAM_SAMPLE = 64_000_000, 16_000_000  # bytes of text a subword vocabulary is learnt from, spread over the whole
+MAX_REPORTED_FILES = 10  # files left out that are named one by one
+SUBWORD_SAMPLE, UNIGRAM_SAMPLE = 64_000_000, 16_000_000  # bytes of text a subword vocabulary is learnt from, spread over the whole
 TOKENS_PER_CHARACTER = {"words": (0.75, 0.27), "characters": (1.1, 1.1)}  # per Chinese and per other one, with room to spare
 SUBWORDS_PER_CHARACTER = (1.1, 0.35)
-NUMBER_BYTES = 4  # per token, while words and characters are only numbered
+PRETOKEN_NUMBER_BYTES = 4  # per token, while words and characters are only numbered
 
 
 class Shards:
-    """The folder `build` made: `shards.ids("train")`, `shards.tokenizer`, `shards.info("test")["characters"]`."""
+    """The folder `build_shards` made: `shards.ids("train")`, `shards.tokenizer`, `shards.info("test")["characters"]`."""
 
     final_split = "test"  # judged once, with the weights that were chosen
 
@@ -54,7 +54,7 @@ class Shards:
     def sentence_starts(self, split: str) -> np.ndarray:
         """Where each sentence begins among the ids."""
         ids, size = self.ids(split), 1 << 24
-        closed = [np.flatnonzero(closes(ids[at : at + size])) + at + 1 for at in range(0, len(ids), size)]
+        closed = [np.flatnonzero(is_sentence_end(ids[at : at + size])) + at + 1 for at in range(0, len(ids), size)]
         return np.concatenate([np.zeros(1, np.int64), *closed])[:-1]
 
     def documents(self, split: str) -> Iterator[np.ndarray]:
@@ -69,50 +69,50 @@ class Shards:
                 begin = stop + 1
 
 
-def closes(ids: np.ndarray) -> np.ndarray:
+def is_sentence_end(ids: np.ndarray) -> np.ndarray:
     """Whether each id ends a sentence."""
     return (ids == Tokenizer.end) | (ids == Tokenizer.begin)
 
 
-def build(corpus: Any, spec: TokenizerSpec | Tokenizer, *, cache: Path | None = None) -> Shards:
+def build_shards(corpus: Any, spec: TokenizerSpec | Tokenizer, *, cache: Path | None = None) -> Shards:
     """The shards of a corpus: those in the cache if they are intact, else new ones. The tokenizer is learnt from the train split."""
     cache = Path(cache) if cache is not None else cache_folder()
     made_with = spec.hash if isinstance(spec, Tokenizer) else dataclasses.asdict(spec)
     key = hashlib.sha256(json.dumps([FORMAT, corpus.content_hash, made_with], sort_keys=True).encode()).hexdigest()[:20]
     folder = cache / f"shards-{key}"
-    if (found := reusable(folder)) is not None:
+    if (found := load_cached(folder)) is not None:
         return found
-    make_room(corpus, spec if isinstance(spec, TokenizerSpec) else spec.spec, cache)
+    check_disk_space(corpus, spec if isinstance(spec, TokenizerSpec) else spec.spec, cache)
     about: dict[str, Any] = {"format": FORMAT, "corpus": corpus.content_hash}
     with new_folder(folder, about) as aside:
         if isinstance(spec, TokenizerSpec) and spec.kind in ("words", "characters"):
-            tokenizer, splits = write_counted(corpus, spec, aside)
+            tokenizer, splits = write_counting_vocabulary(corpus, spec, aside)
         else:
-            tokenizer = spec if isinstance(spec, Tokenizer) else Tokenizer.train(spec, lambda: sample(corpus, spec.kind))
+            tokenizer = spec if isinstance(spec, Tokenizer) else Tokenizer.train(spec, lambda: sample_train_documents(corpus, spec.kind))
             splits = write_encoded(corpus, tokenizer, aside)
         tokenizer.save(aside)
-        about["dtype"] = np.dtype(id_type(tokenizer.vocab_size)).name
+        about["dtype"] = np.dtype(id_dtype(tokenizer.vocab_size)).name
         about |= {
             "vocab_size": tokenizer.vocab_size,
             "tokenizer": tokenizer.hash,
             "spec": dataclasses.asdict(tokenizer.spec),
             "splits": splits,
         }
-    report(corpus)
+    report_oddities(corpus)
     return Shards(folder, tokenizer)
 
 
-def report(corpus: Any) -> None:
+def report_oddities(corpus: Any) -> None:
     """What was odd about the text, for the one who gave it."""
-    for sentence in getattr(corpus, "skipped", [])[:MOST_SAID]:
+    for sentence in getattr(corpus, "skipped", [])[:MAX_REPORTED_FILES]:
         say(f"left out: {sentence}")
-    if len(getattr(corpus, "skipped", [])) > MOST_SAID:
-        say(f"left out: {len(corpus.skipped) - MOST_SAID} more files")
-    for what, count in getattr(corpus, "oddities", {}).items():
+    if len(getattr(corpus, "skipped", [])) > MAX_REPORTED_FILES:
+        say(f"left out: {len(corpus.skipped) - MAX_REPORTED_FILES} more files")
+    for what, count in getattr(corpus, "odd_characters", {}).items():
         say(f"the text holds {count} {what} characters inside; they are kept")
 
 
-def reusable(folder: Path) -> Shards | None:
+def load_cached(folder: Path) -> Shards | None:
     """The shards in the cache, if there are any and none is damaged."""
     if not folder.exists():
         return None
@@ -123,14 +123,14 @@ def reusable(folder: Path) -> Shards | None:
         return None
 
 
-def sample(corpus: Any, kind: str) -> Iterator[list[str]]:
+def sample_train_documents(corpus: Any, kind: str) -> Iterator[list[str]]:
     """Documents of the train split, every n-th one if all would be more than a trainer can hold."""
-    stride = max(1, -(-corpus.size // (UNIGRAM_SAMPLE if kind == "unigram" else LARGEST_SAMPLE)))
-    trained = (cut for cut, split in divide(corpus.documents()) if split == "train")
+    stride = max(1, -(-corpus.size // (UNIGRAM_SAMPLE if kind == "unigram" else SUBWORD_SAMPLE)))
+    trained = (cut for cut, split in split_corpus(corpus.documents()) if split == "train")
     return (cut for number, cut in enumerate(trained) if number % stride == 0)
 
 
-def make_room(corpus: Any, spec: TokenizerSpec, cache: Path) -> None:
+def check_disk_space(corpus: Any, spec: TokenizerSpec, cache: Path) -> None:
     """Say what it will take on the disk, and refuse if there is less."""
     characters, size, position = 0, 0, 0
     for document in corpus.documents():
@@ -145,6 +145,6 @@ def make_room(corpus: Any, spec: TokenizerSpec, cache: Path) -> None:
     if characters > 1_000_000 and position:
         tokens *= max(corpus.size / position, 1)
     largest = spec.vocab_size or (1 << 20 if spec.kind == "words" else 1)
-    needed = tokens * ((4 if largest > 65536 else 2) + NUMBER_BYTES * (spec.kind in TOKENS_PER_CHARACTER))
+    needed = tokens * ((4 if largest > 65536 else 2) + PRETOKEN_NUMBER_BYTES * (spec.kind in TOKENS_PER_CHARACTER))
     say(f"token shards: about {format_count(needed)}B on the disk in {cache}")
     check_free_space(cache, int(needed), "cutting the text into token shards")

@@ -26,26 +26,26 @@ import numpy as np
 from stairs.errors import BadInput
 from stairs.kernels import pretokens as kernel
 from stairs.progress import track
-from stairs.text.sentences import sentences
-from stairs.text.tokenizers.bulk_encoding import Counts, Encoded, Encoder, PreTokens, id_type
+from stairs.text.sentences import split_sentences
+from stairs.text.tokenizers.bulk_encoding import BulkEncoder, EncodedDocuments, PretokenCounts, PretokenIndex, id_dtype
 from stairs.text.tokenizers.gaps import Gaps, SpacingTable
-from stairs.text.tokenizers.spec import BEGIN, END, SPECIAL_TOKENS, UNKNOWN, TokenizerSpec, assemble, empty_model
+from stairs.text.tokenizers.spec import BEGIN, END, SPECIAL_TOKENS, UNKNOWN, TokenizerSpec, assemble_backend, empty_model
 from stairs.text.tokenizers.tokenizer import Tokenizer
-from stairs.text.tokenizers.vocabulary_training import from_counts
+from stairs.text.tokenizers.vocabulary_training import vocabulary_from_counts
 
 SPLITS = ("train", "validation", "test")
-DRAWN = {0: "test", 1: "validation"}  # the rest of a document's checksum, divided by ONE_IN; all others are for train
-ONE_IN, TRAINED_FOR_EACH = 50, 20
+SPLIT_BY_REMAINDER = {0: "test", 1: "validation"}  # the rest of a document's checksum, divided by ONE_IN; all others are for train
+ONE_IN, MIN_TRAIN_PER_HELD_OUT = 50, 20
 BLOCK = 4_000_000  # characters handed to the second thread at a time
-REWRITTEN = 1 << 21  # numbers turned into ids at a time
+REWRITE_BLOCK = 1 << 21  # numbers turned into ids at a time
 
 
-def split_of(document: str) -> str:
+def document_split(document: str) -> str:
     """The part that a document of a large corpus is in: its text decides."""
-    return DRAWN.get(zlib.crc32(document.encode(errors="surrogatepass")) % ONE_IN, "train")
+    return SPLIT_BY_REMAINDER.get(zlib.crc32(document.encode(errors="surrogatepass")) % ONE_IN, "train")
 
 
-def divide(documents: Iterable[str]) -> Iterator[tuple[list[str], str]]:
+def split_corpus(documents: Iterable[str]) -> Iterator[tuple[list[str], str]]:
     """(sentences, split) of each document, in order; see above."""
     counts = dict.fromkeys(SPLITS, 0)
     waiting: list[tuple[list[str], str]] = []  # the last two documents, which are held out if no others were
@@ -54,25 +54,25 @@ def divide(documents: Iterable[str]) -> Iterator[tuple[list[str], str]]:
         cut, split = document
         if missing is not None and not counts[missing]:
             split = missing
-        elif split != "train" and counts["train"] <= TRAINED_FOR_EACH * counts[split]:
+        elif split != "train" and counts["train"] <= MIN_TRAIN_PER_HELD_OUT * counts[split]:
             split = "train"
         counts[split] += 1
         return cut, split
 
     for document in documents:
-        cut = sentences(document)
+        cut = split_sentences(document)
         if cut:
-            waiting.append((cut, split_of(document)))
+            waiting.append((cut, document_split(document)))
         if len(waiting) > 2:
             yield place(waiting.pop(0))
     if counts["train"]:
         yield place(waiting[0], "validation")
         yield place(waiting[1], "test")
     else:
-        yield from divide_sentences([cut for cut, _ in waiting])
+        yield from split_small_corpus([cut for cut, _ in waiting])
 
 
-def divide_sentences(documents: list[list[str]]) -> Iterator[tuple[list[str], str]]:
+def split_small_corpus(documents: list[list[str]]) -> Iterator[tuple[list[str], str]]:
     """(sentences, split) of the parts of one document, or of two."""
     if not documents:
         raise BadInput("no sentence in the text; give a file with text")
@@ -91,7 +91,7 @@ def divide_sentences(documents: list[list[str]]) -> Iterator[tuple[list[str], st
     yield from zip(parts, SPLITS, strict=True)
 
 
-class Writer:
+class SplitWriter:
     """One split's file and its counts."""
 
     def __init__(self, path: Path):
@@ -105,7 +105,7 @@ class Writer:
         self.counts["sentences"] += ends
         self.counts["characters"] += ends + sum(sum(map(len, document)) for document in documents)
 
-    def write(self, encoded: Encoded) -> None:
+    def write(self, encoded: EncodedDocuments) -> None:
         self.counts["tokens"] += len(encoded.ids)
         self.counts["unknown_words"] += encoded.unknown_words
         self.spelling_bits += encoded.spelling_bits
@@ -119,50 +119,50 @@ class Writer:
 
 def write_encoded(corpus: Any, tokenizer: Tokenizer, folder: Path) -> dict[str, Any]:
     """Encode all splits with a tokenizer that is ready."""
-    encoder, gaps = Encoder(tokenizer), {split: Gaps() for split in SPLITS}
-    writers = {split: Writer(folder / f"{split}.bin") for split in SPLITS}
+    encoder, gaps = BulkEncoder(tokenizer), {split: Gaps() for split in SPLITS}
+    writers = {split: SplitWriter(folder / f"{split}.bin") for split in SPLITS}
 
     def work(split: str, block: bytes) -> None:
         writers[split].write(encoder.encode_block(block))
         encoder.pretokens.count_gaps(block, gaps[split])
 
     in_two_threads(corpus, writers, encoder.pretokens, work, "encoding")
-    return closed(writers, tokenizer, encoder.pretokens, gaps)
+    return close_writers(writers, tokenizer, encoder.pretokens, gaps)
 
 
-def write_counted(corpus: Any, spec: TokenizerSpec, folder: Path) -> tuple[Tokenizer, dict[str, Any]]:
+def write_counting_vocabulary(corpus: Any, spec: TokenizerSpec, folder: Path) -> tuple[Tokenizer, dict[str, Any]]:
     """Words or characters in a single pass over the text: numbers first, ids when the counts of the train split are known."""
-    pretokens = PreTokens(spec, assemble(spec, empty_model(spec.kind)))
-    counts, gaps = Counts(pretokens), {split: Gaps() for split in SPLITS}
-    writers = {split: Writer(folder / f"{split}.bin") for split in SPLITS}
+    pretokens = PretokenIndex(spec, assemble_backend(spec, empty_model(spec.kind)))
+    counts, gaps = PretokenCounts(pretokens), {split: Gaps() for split in SPLITS}
+    writers = {split: SplitWriter(folder / f"{split}.bin") for split in SPLITS}
     with ExitStack() as stack:
         numbered = {split: stack.enter_context((folder / f"{split}.numbers").open("w+b")) for split in SPLITS}
 
         def work(split: str, block: bytes) -> None:
-            numbers = pretokens.number(block)
+            numbers = pretokens.number_block(block)
             if split == "train":
                 counts.add(numbers)
             numbered[split].write(numbers.data)
             pretokens.count_gaps(block, gaps[split])
 
         in_two_threads(corpus, writers, pretokens, work, "reading")
-        library, vocabulary, chosen = from_counts(spec, counts)
+        library, vocabulary, chosen = vocabulary_from_counts(spec, counts)
         tokenizer = Tokenizer(spec, library, vocabulary)
-        ids, unknown, bits = lookup(tokenizer, pretokens, chosen)
-        offsets = np.arange(pretokens.distinct + 1, dtype=np.int64)
+        ids, unknown, bits = id_lookup(tokenizer, pretokens, chosen)
+        offsets = np.arange(pretokens.distinct_count + 1, dtype=np.int64)
         for split in SPLITS:
             numbered[split].seek(0)
-            while data := numbered[split].read(4 * REWRITTEN):
+            while data := numbered[split].read(4 * REWRITE_BLOCK):
                 numbers = np.frombuffer(bytearray(data), np.int32)
                 out = np.empty(len(numbers), ids.dtype)
                 kernel.splice(numbers, offsets, ids, END, BEGIN, out)
-                writers[split].write(Encoded(out, *kernel.unknown_totals(numbers, unknown, bits)))
+                writers[split].write(EncodedDocuments(out, *kernel.unknown_totals(numbers, unknown, bits)))
     for split in SPLITS:
         (folder / f"{split}.numbers").unlink()
-    return tokenizer, closed(writers, tokenizer, pretokens, gaps)
+    return tokenizer, close_writers(writers, tokenizer, pretokens, gaps)
 
 
-def closed(writers: dict[str, Writer], tokenizer: Tokenizer, pretokens: PreTokens, gaps: dict[str, Gaps]) -> dict[str, Any]:
+def close_writers(writers: dict[str, SplitWriter], tokenizer: Tokenizer, pretokens: PretokenIndex, gaps: dict[str, Gaps]) -> dict[str, Any]:
     """What the manifest says of the splits; the tokenizer takes the table of what spaces cost along."""
     if pretokens.drops_spaces and tokenizer.spacing is None:  # one that was trained before has its own
         tokenizer.spacing = SpacingTable(gaps["train"].counts)
@@ -170,18 +170,18 @@ def closed(writers: dict[str, Writer], tokenizer: Tokenizer, pretokens: PreToken
     return {split: {**writer.close(), "spacing_bits": costs[split]} for split, writer in writers.items()}
 
 
-def lookup(tokenizer: Tokenizer, pretokens: PreTokens, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def id_lookup(tokenizer: Tokenizer, pretokens: PretokenIndex, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """For each number its id, whether it is unknown, and the bits it then takes to spell it; `choose_words` are those with an id, in order."""
-    ids: np.ndarray = np.full(pretokens.distinct, UNKNOWN, id_type(tokenizer.vocab_size))
+    ids: np.ndarray = np.full(pretokens.distinct_count, UNKNOWN, id_dtype(tokenizer.vocab_size))
     ids[chosen] = np.arange(len(SPECIAL_TOKENS), len(SPECIAL_TOKENS) + len(chosen))
     unknown = (ids == UNKNOWN).astype(np.int64)
-    bits = np.zeros(pretokens.distinct, np.float64)
+    bits = np.zeros(pretokens.distinct_count, np.float64)
     for number in np.flatnonzero(unknown).tolist():
         bits[number] = tokenizer.spelling_bits(pretokens.spelling(number))
     return ids, unknown, bits
 
 
-def in_two_threads(corpus: Any, writers: dict[str, Writer], pretokens: PreTokens, work: Callable[[str, bytes], None], what: str) -> None:
+def in_two_threads(corpus: Any, writers: dict[str, SplitWriter], pretokens: PretokenIndex, work: Callable[[str, bytes], None], what: str) -> None:
     """Read and cut sentences here while `work(split, block)`, which is compiled, runs in another thread, block after block.
 
     All that is Python stays on this side: two threads that both need the interpreter would only wait for one another.
@@ -200,7 +200,7 @@ def in_two_threads(corpus: Any, writers: dict[str, Writer], pretokens: PreTokens
             while len(running) > 2:
                 running.pop(0).result()
 
-        for cut, split in divide(corpus.documents()):
+        for cut, split in split_corpus(corpus.documents()):
             waiting[split].append(cut)
             held += sum(map(len, cut))
             if held >= BLOCK:

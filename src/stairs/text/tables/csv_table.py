@@ -10,21 +10,21 @@ from pathlib import Path
 
 from stairs.errors import BadInput
 from stairs.text.input_files import printable
-from stairs.text.tables.lines import ending, fault, lines
+from stairs.text.tables.lines import file_suffix, input_error, numbered_lines
 
 FIELD_LIMIT = 1 << 24  # characters
 DELIMITERS = {",": "comma", "\t": "tab", ";": "semicolon", "|": "bar"}
-CLOSING = re.compile(r'[^"]*+(?:""[^"]*+)*+"')
+CLOSING_QUOTE = re.compile(r'[^"]*+(?:""[^"]*+)*+"')
 
-Lines = Iterator[tuple[int, str]]
+NumberedLines = Iterator[tuple[int, str]]
 
 
-class Table:
+class CsvTable:
     """The rows of a CSV or TSV file; `header=False` where the first line is a row like the others."""
 
     def __init__(self, path: str | Path, encoding: str | None = None, *, header: bool = True):
         self.path, self.name, self.encoding, self.header = path, printable(path), encoding, header
-        source: Lines = (pair for pair in lines(path, encoding) if pair[1].strip())
+        source: NumberedLines = (pair for pair in numbered_lines(path, encoding) if pair[1].strip())
         self.line, first = next(source, (0, ""))
         if not self.line:
             raise BadInput(f"no text in {printable(path)}; give a file with a header line and a row for each example")
@@ -32,12 +32,12 @@ class Table:
             self.delimiter = first[4]
             self.line, first = next(source, (self.line, ""))
         else:
-            self.delimiter = delimiter_of(first, ending(path))
-        self.quotes = self.delimiter != "\t" or first.startswith('"')
-        fields = split_quoted(self.name, self.line, first, source, self.delimiter) if self.quotes else first.split(self.delimiter)
+            self.delimiter = guess_delimiter(first, file_suffix(path))
+        self.has_quotes = self.delimiter != "\t" or first.startswith('"')
+        fields = split_quoted(self.name, self.line, first, source, self.delimiter) if self.has_quotes else first.split(self.delimiter)
         self.columns = [field.strip().strip("\ufeff") if header else str(number) for number, field in enumerate(fields, 1)]
 
-    def pick(self, names: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
+    def select_columns(self, names: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
         """(line, the fields of the named columns) of every row; a blank line is no row."""
         places, width = [self.columns.index(name) for name in names], len(self.columns)
         for line, fields in self.rows(width):
@@ -45,15 +45,15 @@ class Table:
                 known = "the header" if self.header else f"line {self.line}"
                 mark = DELIMITERS.get(self.delimiter, self.delimiter)
                 cure = f"quote the {mark} or fix the row" if len(fields) > width else "fix the row"
-                raise fault(self.name, line, f"{len(fields)} fields where {known} has {width}; {cure}")
+                raise input_error(self.name, line, f"{len(fields)} fields where {known} has {width}; {cure}")
             yield line, [fields[place] for place in places]
 
     def rows(self, width: int) -> Iterator[tuple[int, list[str]]]:
-        source = lines(self.path, self.encoding)
+        source = numbered_lines(self.path, self.encoding)
         for line, text in source:
             if line < self.line or not text.strip():
                 continue
-            if '"' in text and (self.quotes or (text.count("\t") != width - 1 and opens(text))):
+            if '"' in text and (self.has_quotes or (text.count("\t") != width - 1 and has_opening_quote(text))):
                 fields = split_quoted(self.name, line, text, source, self.delimiter)
             else:
                 fields = text.split(self.delimiter)
@@ -63,25 +63,25 @@ class Table:
                 yield line, fields
 
 
-def delimiter_of(header: str, kind: str) -> str:
+def guess_delimiter(header: str, kind: str) -> str:
     """What parts the names of the header: by the file's ending if it occurs there, else whichever occurs most."""
     usual = "," if kind == ".csv" else "\t"
     bare = re.sub(r'"[^"]*"', "", header)
     return usual if usual in bare else max(DELIMITERS, key=lambda mark: (bare.count(mark), mark == usual))
 
 
-def opens(text: str) -> bool:
+def has_opening_quote(text: str) -> bool:
     return text.startswith('"') or '\t"' in text
 
 
-def split_quoted(name: str, line: int, text: str, source: Lines, delimiter: str) -> list[str]:
+def split_quoted(name: str, line: int, text: str, source: NumberedLines, delimiter: str) -> list[str]:
     """The fields of one record; a quoted one may go on over the next lines of `source`."""
     fields: list[str] = []
     at = 0
     while True:
         if text[at : at + 1] == '"':
-            while not (closing := CLOSING.match(text, at + 1)):
-                text = continued(name, line + text.count("\n"), text, source)
+            while not (closing := CLOSING_QUOTE.match(text, at + 1)):
+                text = read_continuation(name, line + text.count("\n"), text, source)
             after = closing.end()
             field = text[at + 1 : after - 1].replace('""', '"')
             stray = text[after : after + 1] not in ("", delimiter)
@@ -92,7 +92,7 @@ def split_quoted(name: str, line: int, text: str, source: Lines, delimiter: str)
             stray = '"' in field
         if stray:
             sentence = f"a quote inside field {len(fields) + 1}; put quotes around the whole field and double those inside it"
-            raise fault(name, line + text.count("\n", 0, after), sentence)
+            raise input_error(name, line + text.count("\n", 0, after), sentence)
         fields.append(field)
         if after >= len(text):
             if len(text) > FIELD_LIMIT:
@@ -104,17 +104,17 @@ def split_quoted(name: str, line: int, text: str, source: Lines, delimiter: str)
 def check_lengths(name: str, line: int, fields: list[str]) -> None:
     for number, field in enumerate(fields, 1):
         if len(field) > FIELD_LIMIT:
-            raise fault(name, line, f"field {number} has {len(field):,} characters and the limit is {FIELD_LIMIT:,}; shorten it")
+            raise input_error(name, line, f"field {number} has {len(field):,} characters and the limit is {FIELD_LIMIT:,}; shorten it")
 
 
-def continued(name: str, line: int, text: str, source: Lines) -> str:
+def read_continuation(name: str, line: int, text: str, source: NumberedLines) -> str:
     """`text` and the lines after it up to the next that can close the quote it leaves open on `line`."""
     parts, length = [text], len(text)
     for _, more in source:
         parts.append(more)
         length += len(more) + 1
         if length > FIELD_LIMIT:
-            raise fault(name, line, f"a quote is opened and not closed within {FIELD_LIMIT:,} characters; close it or double it")
+            raise input_error(name, line, f"a quote is opened and not closed within {FIELD_LIMIT:,} characters; close it or double it")
         if more.count('"') % 2:
             return "\n".join(parts)
-    raise fault(name, line, "a quote is opened and never closed; close it or double it")
+    raise input_error(name, line, "a quote is opened and never closed; close it or double it")

@@ -8,35 +8,35 @@ from typing import Any
 
 from stairs.errors import BadInput, preview
 from stairs.text.input_files import printable
-from stairs.text.tables.lines import LINE_LIMIT, blocks, ending, fault, lines
+from stairs.text.tables.lines import LINE_LIMIT, file_suffix, input_error, numbered_lines, text_blocks
 
 SPACE = re.compile(r"[ \t\n\r]*+")
 SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
-class Refused(ValueError):
+class InvalidJson(ValueError):
     """Something Python's reader lets through and JSON does not."""
 
 
-def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     fields = dict(pairs)
     if len(fields) < len(pairs):
         seen: set[str] = set()
         twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise Refused(f"the field {preview(twice)} stands twice in one object; keep one of them")
+        raise InvalidJson(f"the field {preview(twice)} stands twice in one object; keep one of them")
     return fields
 
 
-def constant(word: str) -> None:
-    raise Refused(f"{word} is not JSON; write a number or null")
+def refuse_constant(word: str) -> None:
+    raise InvalidJson(f"{word} is not JSON; write a number or null")
 
 
-DECODER = json.JSONDecoder(object_pairs_hook=unique, parse_constant=constant)
+DECODER = json.JSONDecoder(object_pairs_hook=refuse_duplicates, parse_constant=refuse_constant)
 
 
-def explain(error: Exception, text: str, at: int) -> str:
+def explain_error(error: Exception, text: str, at: int) -> str:
     """What is wrong with `text`, parsed from `at`, in words that say what to do."""
-    if isinstance(error, Refused):
+    if isinstance(error, InvalidJson):
         return str(error)
     if isinstance(error, RecursionError):
         return "nested too deeply; a record is a flat object of fields"
@@ -60,25 +60,25 @@ def check_surrogates(value: Any, raw: str, at: int, end: int) -> None:
         try:
             json.dumps(value, ensure_ascii=False).encode()
         except UnicodeEncodeError as error:
-            raise Refused(f"\\u{ord(error.object[error.start]):04x} is half a surrogate pair and no character; remove it") from None
+            raise InvalidJson(f"\\u{ord(error.object[error.start]):04x} is half a surrogate pair and no character; remove it") from None
 
 
-def parse(text: str, name: str, line: int) -> Any:
+def parse_json(text: str, name: str, line: int) -> Any:
     """One JSON value that is all of `text`."""
     try:
         value = DECODER.decode(text)
         check_surrogates(value, text, 0, len(text))
     except (ValueError, RecursionError) as error:
-        raise fault(name, line, explain(error, text, 0)) from None
+        raise input_error(name, line, explain_error(error, text, 0)) from None
     return value
 
 
-def describe(value: Any) -> str:
+def describe_type(value: Any) -> str:
     names = {type(None): "null", bool: "a boolean", int: "a number", float: "a number", str: "a string", list: "a list", dict: "an object"}
     return names.get(type(value), type(value).__name__)
 
 
-class Records:
+class JsonTable:
     """JSONL, one object a line, or a .json file that is one list of objects."""
 
     def __init__(self, path: str | Path, encoding: str | None = None):
@@ -89,39 +89,39 @@ class Records:
         self.columns = list(first)
 
     def objects(self) -> Iterator[tuple[int, dict[str, Any]]]:
-        listed = ending(self.path) == ".json" and Cursor(self.path, self.encoding).peek() == "["
-        for line, value in self.listed() if listed else self.by_line():
+        listed = file_suffix(self.path) == ".json" and JsonCursor(self.path, self.encoding).peek() == "["
+        for line, value in self.from_list() if listed else self.by_line():
             if not isinstance(value, dict):
-                raise fault(self.name, line, f"{describe(value)} where a record should be; put one object with named fields on each line")
+                raise input_error(self.name, line, f"{describe_type(value)} where a record should be; put one object with named fields on each line")
             inner = value.get("translation")
             yield line, inner if isinstance(inner, dict) else value
 
     def by_line(self) -> Iterator[tuple[int, Any]]:
-        for line, text in lines(self.path, self.encoding):
+        for line, text in numbered_lines(self.path, self.encoding):
             if text.strip():
-                yield line, parse(text, self.name, line)
+                yield line, parse_json(text, self.name, line)
 
-    def listed(self) -> Iterator[tuple[int, Any]]:
-        cursor = Cursor(self.path, self.encoding)
+    def from_list(self) -> Iterator[tuple[int, Any]]:
+        cursor = JsonCursor(self.path, self.encoding)
         for line in cursor.elements():
             yield line, cursor.value()
-        cursor.finish()
+        cursor.expect_end()
 
-    def pick(self, names: Sequence[str]) -> Iterator[tuple[int, list[Any]]]:
+    def select_columns(self, names: Sequence[str]) -> Iterator[tuple[int, list[Any]]]:
         """(line, the values of the named fields) of every record."""
         for line, record in self.objects():
             try:
                 yield line, [record[name] for name in names]
             except KeyError as missing:
                 has = ", ".join(map(preview, list(record)[:8])) or "no field at all"
-                raise fault(self.name, line, f"no field {missing}; the record has {has}") from None
+                raise input_error(self.name, line, f"no field {missing}; the record has {has}") from None
 
 
-class Cursor:
+class JsonCursor:
     """A place in a JSON file. `members` and `elements` walk into a container; the caller takes each value before asking for the next."""
 
     def __init__(self, path: str | Path, encoding: str | None = None):
-        self.name, self.blocks = printable(path), blocks(path, encoding)
+        self.name, self.blocks = printable(path), text_blocks(path, encoding)
         self.text, self.at, self.done = "", 0, False
         self.counted, self.lines = 0, 1
 
@@ -131,7 +131,7 @@ class Cursor:
         self.counted = self.at
         return self.lines
 
-    def more(self) -> None:
+    def read_more(self) -> None:
         """Forget what was read and double what was not."""
         self.lines, rest = self.line, self.text[self.at :]
         parts, length = [rest], 0
@@ -148,12 +148,12 @@ class Cursor:
             self.at = SPACE.match(self.text, self.at).end()  # type: ignore[union-attr]
             if self.at < len(self.text) or self.done:
                 return self.text[self.at : self.at + 1]
-            self.more()
+            self.read_more()
 
     def fault(self, sentence: str) -> BadInput:
-        return fault(self.name, self.line, sentence)
+        return input_error(self.name, self.line, sentence)
 
-    def take(self, mark: str, what: str) -> None:
+    def expect(self, mark: str, what: str) -> None:
         found = self.peek()
         if found != mark:
             came = preview(self.text[self.at : self.at + 20]) if found else "the end of the file"
@@ -168,41 +168,41 @@ class Cursor:
                 value, end = DECODER.raw_decode(self.text, self.at)
                 number = isinstance(value, int | float)
                 if len(self.text) - end <= 2 * number and not self.done:  # a number may go on, also after a point or an e+ that stands alone so far
-                    self.more()
+                    self.read_more()
                     continue
                 check_surrogates(value, self.text, self.at, end)
             except json.JSONDecodeError as error:
                 if self.done or len(self.text) - self.at > LINE_LIMIT:
-                    sentence, self.at = explain(error, self.text, self.at), min(error.pos, len(self.text))
+                    sentence, self.at = explain_error(error, self.text, self.at), min(error.pos, len(self.text))
                     raise self.fault(sentence) from None
-                self.more()
+                self.read_more()
             except (ValueError, RecursionError) as error:
-                raise self.fault(explain(error, self.text, self.at)) from None
+                raise self.fault(explain_error(error, self.text, self.at)) from None
             else:
                 self.at = end
                 return value
 
     def members(self, what: str = "an object") -> Iterator[tuple[int, str]]:
         """(line, key) of each member of the object that begins here."""
-        self.take("{", what)
+        self.expect("{", what)
         seen: set[str] = set()
         while self.peek() != "}" or seen:
             if self.peek() != '"':
-                self.take('"', "a field name")
+                self.expect('"', "a field name")
             key = self.value()
             if key in seen:
                 raise self.fault(f"the field {preview(key)} stands twice in one object; keep one of them")
             seen.add(key)
-            self.take(":", "a colon")
+            self.expect(":", "a colon")
             yield self.line, key
             if self.peek() == "}":
                 break
-            self.take(",", "a comma")
-        self.take("}", "the end of the object")
+            self.expect(",", "a comma")
+        self.expect("}", "the end of the object")
 
     def elements(self, what: str = "a list") -> Iterator[int]:
         """The line of each element of the list that begins here."""
-        self.take("[", what)
+        self.expect("[", what)
         first = True
         while self.peek() != "]" or not first:
             if self.peek() == "]":
@@ -211,9 +211,9 @@ class Cursor:
             first = False
             if self.peek() == "]":
                 break
-            self.take(",", "a comma")
-        self.take("]", "the end of the list")
+            self.expect(",", "a comma")
+        self.expect("]", "the end of the list")
 
-    def finish(self) -> None:
+    def expect_end(self) -> None:
         if self.peek():
             raise self.fault(f"{preview(self.text[self.at : self.at + 20])} after the end; one file holds one JSON value")

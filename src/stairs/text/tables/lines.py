@@ -9,17 +9,17 @@ from typing import BinaryIO
 
 from stairs.errors import BadInput, EnvironmentFault
 from stairs.text.encoding import decode_stream
-from stairs.text.input_files import COMPRESSIONS, Content, Meter, Source, printable, reason
+from stairs.text.input_files import COMPRESSIONS, InputFile, InputStream, ReadMeter, os_error_reason, printable
 
 LINE_LIMIT = 1 << 26  # characters; a longer line is a missing newline, and would not fit in memory
 
 
-def fault(name: str, line: int, sentence: str) -> BadInput:
+def input_error(name: str, line: int, sentence: str) -> BadInput:
     """The one shape of complaint: where, what came, what to do."""
     return BadInput(f"{name}:{line}: {sentence}")
 
 
-def ending(path: str | Path) -> str:
+def file_suffix(path: str | Path) -> str:
     """'reviews.CSV.gz' -> '.csv'."""
     path = Path(path)
     return Path(path.stem if path.suffix.lower() in COMPRESSIONS else path.name).suffix.lower()
@@ -43,14 +43,14 @@ def check_regular(path: str | Path) -> Path:
     return Path(path)
 
 
-class Bytes(Content):
+class LabelledStream(InputStream):
     """The inflated bytes of one file; what the disk refuses is the environment's fault."""
 
     def read(self, size: int = 1 << 20) -> bytes:
         try:
-            return self.gather(size) if self.source.compression else self.file.read(size)
+            return self.read_inflated(size) if self.source.compression else self.file.read(size)
         except OSError as error:
-            raise EnvironmentFault(f"{self.source.name}: cannot be read ({reason(error)}); check the disk") from error
+            raise EnvironmentFault(f"{self.source.name}: cannot be read ({os_error_reason(error)}); check the disk") from error
 
 
 @contextmanager
@@ -60,25 +60,25 @@ def open_binary(path: str | Path) -> Iterator[BinaryIO]:
     try:
         file = open(path, "rb")  # noqa: SIM115 (closed below)
     except OSError as error:
-        raise EnvironmentFault(f"{printable(path)}: may not be read ({reason(error)}); change its permissions") from error
+        raise EnvironmentFault(f"{printable(path)}: may not be read ({os_error_reason(error)}); change its permissions") from error
     with file:
-        yield Bytes(file, Source(path, printable(path), 0, "text", compression), Meter())  # type: ignore[misc]
+        yield LabelledStream(file, InputFile(path, printable(path), 0, "text", compression), ReadMeter())  # type: ignore[misc]
 
 
-def blocks(path: str | Path, encoding: str | None = None) -> Iterator[str]:
+def text_blocks(path: str | Path, encoding: str | None = None) -> Iterator[str]:
     """Decoded text in pieces cut anywhere."""
     with open_binary(path) as raw:
         yield from decode_stream(raw, encoding, printable(path))
 
 
-def lines(path: str | Path, encoding: str | None = None) -> Iterator[tuple[int, str]]:
+def numbered_lines(path: str | Path, encoding: str | None = None) -> Iterator[tuple[int, str]]:
     """(number from 1, line without its end); a NUL or an endless line is refused where it stands."""
     number, length = 1, 0
     parts: list[str] = []
-    for block in blocks(path, encoding):
+    for block in text_blocks(path, encoding):
         if "\0" in block:
             line = number + block.count("\n", 0, block.index("\0"))
-            raise fault(printable(path), line, "a NUL character; this is no plain text, or it was damaged: remove it")
+            raise input_error(printable(path), line, "a NUL character; this is no plain text, or it was damaged: remove it")
         pieces = block.split("\n")
         if len(pieces) > 1:
             parts.append(pieces[0])
@@ -91,7 +91,7 @@ def lines(path: str | Path, encoding: str | None = None) -> Iterator[tuple[int, 
         parts.append(pieces[-1])
         length += len(pieces[-1])
         if length > LINE_LIMIT:
-            raise fault(printable(path), number, f"a line of more than {LINE_LIMIT:,} characters; put one record on each line")
+            raise input_error(printable(path), number, f"a line of more than {LINE_LIMIT:,} characters; put one record on each line")
     last = "".join(parts)
     if last:
         yield number, last

@@ -9,7 +9,7 @@ from stairs.text.input_files import printable
 from stairs.text.tables.lines import check_regular
 
 
-class Parquet:
+class ParquetTable:
     """The rows of a parquet file; where others say the line, it says the row."""
 
     def __init__(self, path: str | Path):
@@ -27,7 +27,7 @@ class Parquet:
             raise BadInput(f"{printable(path)}: not a parquet file, or a damaged one; write it again") from error
         self.columns = self.file.schema_arrow.names
 
-    def pick(self, names: Sequence[str]) -> Iterator[tuple[int, list[Any]]]:
+    def select_columns(self, names: Sequence[str]) -> Iterator[tuple[int, list[Any]]]:
         """(row from 1, the values of the named columns) of every row."""
         import pyarrow
 

@@ -16,7 +16,7 @@ from tokenizers import Tokenizer as Library
 
 from stairs.errors import BadInput, Unsupported, preview
 from stairs.text.tokenizers import storage as files
-from stairs.text.tokenizers.spec import LARGEST, TokenizerSpec
+from stairs.text.tokenizers.spec import MAX_VOCAB_SIZE, TokenizerSpec
 from stairs.text.tokenizers.tokenizer import Tokenizer
 
 VERSION = 1
@@ -35,85 +35,85 @@ FILLER = "<unused {}>"  # a row of the weights that no token has
 class AdoptedTokenizer(Tokenizer):
     """Text to ids and back as the other tool does it. A role that its vocabulary lacks is played by the end, as in GPT-2."""
 
-    def __init__(self, spec: TokenizerSpec, library: Any, roles: dict[str, int], begins_text: bool = True) -> None:
+    def __init__(self, spec: TokenizerSpec, library: Any, role_ids: dict[str, int], adds_begin: bool = True) -> None:
         super().__init__(spec, library)
-        self.begins_text = begins_text
-        self.special = frozenset(number for number, token in library.get_added_tokens_decoder().items() if token.special)
-        self.pad, self.unknown, self.begin, self.end, self.mask = (roles[name] for name in ROLES)
+        self.adds_begin = adds_begin
+        self.special_ids = frozenset(number for number, token in library.get_added_tokens_decoder().items() if token.special)
+        self.pad, self.unknown, self.begin, self.end, self.mask = (role_ids[name] for name in ROLES)
 
     @classmethod
     def read(cls, folder: str | Path) -> "AdoptedTokenizer":
         """The tokenizer of a folder, whatever tool wrote it."""
         folder = Path(folder)
-        path, content = contents(folder)
+        path, content = read_content(folder)
         try:
-            spec, library = built(content, path)
-            return cls(spec, library, roles(folder, library, path), spec.kind == "wordpiece" or marks_begin(folder, content))
+            spec, library = build(content, path)
+            return cls(spec, library, find_role_ids(folder, library, path), spec.kind == "wordpiece" or adds_begin_token(folder, content))
         except BadInput:
             raise
         except BaseException as fault:  # the library's panics are not Exceptions
             if isinstance(fault, KeyboardInterrupt | SystemExit | MemoryError):
                 raise
-            raise files.damaged(path, preview(str(fault), 80)) from None
+            raise files.damage_error(path, preview(str(fault), 80)) from None
 
     @staticmethod
-    def adopted(folder: Path) -> bool:
+    def is_adopted(folder: Path) -> bool:
         """Whether a run's folder holds such a tokenizer."""
-        stored = files.read_json(folder / files.CONFIG).get("stairs")
+        stored = files.read_json(folder / files.CONFIG_FILE).get("stairs")
         return isinstance(stored, dict) and "adopted" in stored
 
     def save(self, folder: str | Path) -> None:
         """Write tokenizer.json and tokenizer_config.json."""
-        files.write(Path(folder) / files.TOKENIZER, self.library.to_str())
+        files.write(Path(folder) / files.TOKENIZER_FILE, self.backend.to_str())
         names = {keys[0]: self.token(getattr(self, role)) for role, (keys, _) in ROLES.items()}
-        ours = {"stairs": {"adopted": VERSION, "begins_text": self.begins_text}}
-        files.write(Path(folder) / files.CONFIG, json.dumps({**names, **ours}, ensure_ascii=False, indent=2) + "\n")
+        ours = {"stairs": {"adopted": VERSION, "adds_begin": self.adds_begin}}
+        files.write(Path(folder) / files.CONFIG_FILE, json.dumps({**names, **ours}, ensure_ascii=False, indent=2) + "\n")
 
-    def filled(self, size: int) -> "AdoptedTokenizer":
+    def pad_vocabulary(self, size: int) -> "AdoptedTokenizer":
         """With a name for every row of weights that have more rows than it has tokens."""
         missing = range(self.vocab_size, size)
-        self.library.add_special_tokens([FILLER.format(number) for number in missing])
-        return AdoptedTokenizer(self.spec, self.library, {role: getattr(self, role) for role in ROLES}, self.begins_text)
+        self.backend.add_special_tokens([FILLER.format(number) for number in missing])
+        return AdoptedTokenizer(self.spec, self.backend, {role: getattr(self, role) for role in ROLES}, self.adds_begin)
 
     @functools.cached_property
     def hash(self) -> str:
-        decides = {**json.loads(self.library.to_str()), "roles": [getattr(self, role) for role in ROLES]}
+        decides = {**json.loads(self.backend.to_str()), "roles": [getattr(self, role) for role in ROLES]}
         return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()
 
 
-def contents(folder: Path) -> tuple[Path, dict[str, Any]]:
+def read_content(folder: Path) -> tuple[Path, dict[str, Any]]:
     """The file that holds the vocabulary, and what is in it in the form of tokenizer.json."""
-    path = folder / files.TOKENIZER
+    path = folder / files.TOKENIZER_FILE
     if path.is_file():
         return path, files.read_json(path)
-    settings = files.read_json(folder / files.CONFIG) if (folder / files.CONFIG).is_file() else {}
+    settings = files.read_json(folder / files.CONFIG_FILE) if (folder / files.CONFIG_FILE).is_file() else {}
     if (folder / "vocab.txt").is_file():
         lowercase = settings.get("do_lower_case", True)
         switches = (True, settings.get("tokenize_chinese_chars", True), settings.get("strip_accents"), lowercase)
         normalizer = {"type": "BertNormalizer", **dict(zip(SWITCHES, switches, strict=True))}
-        model = {"type": "WordPiece", "vocab": lines_of(folder / "vocab.txt")}
+        model = {"type": "WordPiece", "vocab": read_vocabulary_lines(folder / "vocab.txt")}
         return folder / "vocab.txt", {"model": model, "normalizer": normalizer, "pre_tokenizer": {"type": "BertPreTokenizer"}}
     if (folder / "vocab.json").is_file() and (folder / "merges.txt").is_file():
-        merges = [line for line in text_of(folder / "merges.txt").splitlines() if line and not line.startswith("#version")]
+        merges = [line for line in read_text(folder / "merges.txt").splitlines() if line and not line.startswith("#version")]
         model = {"type": "BPE", "vocab": files.read_json(folder / "vocab.json"), "merges": merges}
         prefix = settings.get("add_prefix_space", False)
         return folder / "vocab.json", {"model": model, "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": prefix}}
-    raise BadInput(f"{folder} has no {files.TOKENIZER}, vocab.txt, or vocab.json and merges.txt; give a folder with its tokenizer")
+    raise BadInput(f"{folder} has no {files.TOKENIZER_FILE}, vocab.txt, or vocab.json and merges.txt; give a folder with its tokenizer")
 
 
-def text_of(path: Path) -> str:
+def read_text(path: Path) -> str:
     try:
         return path.read_bytes().decode()
     except UnicodeDecodeError as fault:
-        raise files.damaged(path, f"byte {fault.start} is not UTF-8") from None
+        raise files.damage_error(path, f"byte {fault.start} is not UTF-8") from None
     except OSError as fault:
         raise BadInput(f"{path} can not be read: {fault.strerror}; check its permissions") from None
 
 
-def lines_of(path: Path) -> dict[str, int]:
+def read_vocabulary_lines(path: Path) -> dict[str, int]:
     """A vocabulary with a token on each line."""
     vocabulary: dict[str, int] = {}
-    for number, line in enumerate(text_of(path).removesuffix("\n").split("\n")):
+    for number, line in enumerate(read_text(path).removesuffix("\n").split("\n")):
         token = line.removesuffix("\r")
         if not token or "\0" in token or token in vocabulary:
             wrong = "empty" if not token else f"{preview(token)}, which holds a NUL" if "\0" in token else f"{preview(token)} for the second time"
@@ -122,14 +122,14 @@ def lines_of(path: Path) -> dict[str, int]:
     return vocabulary
 
 
-def built(content: dict[str, Any], path: Path) -> tuple[TokenizerSpec, Any]:
+def build(content: dict[str, Any], path: Path) -> tuple[TokenizerSpec, Any]:
     """The settings and the library's tokenizer."""
     model, before = content.get("model"), content.get("pre_tokenizer")
     if not isinstance(model, dict):
-        raise files.damaged(path, "it has no model")
+        raise files.damage_error(path, "it has no model")
     vocabulary = model.get("vocab")
-    if not isinstance(vocabulary, dict) or not 0 < len(vocabulary) <= LARGEST:
-        raise files.damaged(path, "it has no vocabulary")
+    if not isinstance(vocabulary, dict) or not 0 < len(vocabulary) <= MAX_VOCAB_SIZE:
+        raise files.damage_error(path, "it has no vocabulary")
     files.check_encodable(vocabulary, path)
     kind = "wordpiece" if model.get("type") == "WordPiece" else "byte-bpe"
     named = before.get("type") if isinstance(before, dict) else before
@@ -139,20 +139,20 @@ def built(content: dict[str, Any], path: Path) -> tuple[TokenizerSpec, Any]:
             "and ByteLevel with BPE, as in GPT-2, can be adopted"
         )
     if kind == "wordpiece":
-        library, lowercase = word_pieces(model, vocabulary, content.get("normalizer"), path)
+        library, lowercase = build_wordpiece(model, vocabulary, content.get("normalizer"), path)
     else:
-        library, lowercase = byte_pairs(model, vocabulary, before or {}, content.get("normalizer"), path), False
+        library, lowercase = build_byte_bpe(model, vocabulary, before or {}, content.get("normalizer"), path), False
     library.encode_special_tokens = True
     add_tokens(library, content.get("added_tokens") or [], path)
     if sorted(library.get_vocab(with_added_tokens=True).values()) != list(range(library.get_vocab_size(with_added_tokens=True))):
-        raise files.damaged(path, "the ids are not 0, 1, 2 and so on")
+        raise files.damage_error(path, "the ids are not 0, 1, 2 and so on")
     return TokenizerSpec(kind, vocab_size=None, chinese="characters", lowercase=lowercase), library
 
 
-def word_pieces(model: dict[str, Any], vocabulary: dict[str, int], normalizer: Any, path: Path) -> tuple[Any, bool]:
+def build_wordpiece(model: dict[str, Any], vocabulary: dict[str, int], normalizer: Any, path: Path) -> tuple[Any, bool]:
     prefix, unknown = model.get("continuing_subword_prefix", "##"), model.get("unk_token", "[UNK]")
     if prefix != "##" or unknown not in vocabulary:
-        raise files.damaged(path, f"its later pieces are marked {preview(prefix)}, not ##, or its unknown token {preview(unknown)} is missing")
+        raise files.damage_error(path, f"its later pieces are marked {preview(prefix)}, not ##, or its unknown token {preview(unknown)} is missing")
     longest = model.get("max_input_chars_per_word", 100)
     library = Library(models.WordPiece(vocabulary, unk_token=unknown, continuing_subword_prefix=prefix, max_input_chars_per_word=longest))
     if normalizer is not None and (not isinstance(normalizer, dict) or normalizer.get("type") != "BertNormalizer"):
@@ -160,7 +160,7 @@ def word_pieces(model: dict[str, Any], vocabulary: dict[str, int], normalizer: A
         raise Unsupported(f"{path} prepares text by {came}; only BERT's own normalizer can be adopted with word pieces")
     switches = {name: normalizer.get(name) for name in SWITCHES} if normalizer else {}
     if any(value not in (True, False, None) for value in switches.values()):
-        raise files.damaged(path, f"its normalizer has {preview(switches, 120)}")
+        raise files.damage_error(path, f"its normalizer has {preview(switches, 120)}")
     if normalizer:
         strip = switches.pop("strip_accents")
         library.normalizer = normalizers.BertNormalizer(strip_accents=strip, **{name: bool(value) for name, value in switches.items()})
@@ -169,10 +169,10 @@ def word_pieces(model: dict[str, Any], vocabulary: dict[str, int], normalizer: A
     return library, bool(switches.get("lowercase"))
 
 
-def byte_pairs(model: dict[str, Any], vocabulary: dict[str, int], before: dict[str, Any], normalizer: Any, path: Path) -> Any:
+def build_byte_bpe(model: dict[str, Any], vocabulary: dict[str, int], before: dict[str, Any], normalizer: Any, path: Path) -> Any:
     if normalizer is not None or not before.get("use_regex", True) or model.get("ignore_merges"):
         raise Unsupported(f"{path} is not a tokenizer like GPT-2's: it normalizes text or cuts it otherwise, and can not be adopted")
-    library = Library(models.BPE(vocabulary, files.checked_merges(model.get("merges"), vocabulary, path)))
+    library = Library(models.BPE(vocabulary, files.validate_merges(model.get("merges"), vocabulary, path)))
     library.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=bool(before.get("add_prefix_space")), trim_offsets=False)
     library.decoder = decoders.ByteLevel()
     return library
@@ -181,30 +181,30 @@ def byte_pairs(model: dict[str, Any], vocabulary: dict[str, int], before: dict[s
 def add_tokens(library: Any, added: Any, path: Path) -> None:
     """Tokens beside the learnt ones; the library numbers them itself, which must give the ids that the file says."""
     if not isinstance(added, list) or not all(isinstance(entry, dict) and isinstance(entry.get("content"), str) for entry in added):
-        raise files.damaged(path, "its added tokens are no list of tokens")
+        raise files.damage_error(path, "its added tokens are no list of tokens")
     for entry in sorted(added, key=lambda entry: entry.get("id", 0)):
         flags = {name: bool(entry.get(name, False)) for name in ("single_word", "lstrip", "rstrip", "normalized")}
         token = AddedToken(entry["content"], special=bool(entry.get("special")), **flags)
         (library.add_special_tokens if entry.get("special") else library.add_tokens)([token])
         if library.token_to_id(entry["content"]) != entry.get("id"):
-            raise files.damaged(path, f"the added token {preview(entry['content'])} can not have the id {preview(entry.get('id'))}")
+            raise files.damage_error(path, f"the added token {preview(entry['content'])} can not have the id {preview(entry.get('id'))}")
 
 
-def marks_begin(folder: Path, content: dict[str, Any]) -> bool:
+def adds_begin_token(folder: Path, content: dict[str, Any]) -> bool:
     """Whether the other tool puts a mark before a text, as GPT-2's does not."""
-    settings = files.read_json(folder / files.CONFIG) if (folder / files.CONFIG).is_file() else {}
+    settings = files.read_json(folder / files.CONFIG_FILE) if (folder / files.CONFIG_FILE).is_file() else {}
     ours = settings.get("stairs")
-    known = ours.get("begins_text") if isinstance(ours, dict) else settings.get("add_bos_token")
+    known = ours.get("adds_begin") if isinstance(ours, dict) else settings.get("add_bos_token")
     if isinstance(known, bool):
         return known
     single = (content.get("post_processor") or {}).get("single")
     return isinstance(single, list) and bool(single) and isinstance(single[0], dict) and "SpecialToken" in single[0]
 
 
-def roles(folder: Path, library: Any, path: Path) -> dict[str, int]:
+def find_role_ids(folder: Path, library: Any, path: Path) -> dict[str, int]:
     """Which id begins a text, which ends it, and so on."""
     given: dict[str, Any] = {}
-    for name in ("special_tokens_map.json", files.CONFIG):
+    for name in ("special_tokens_map.json", files.CONFIG_FILE):
         if (folder / name).is_file():
             given |= files.read_json(folder / name)
     found: dict[str, int | None] = {}
@@ -214,7 +214,7 @@ def roles(folder: Path, library: Any, path: Path) -> dict[str, int]:
         found[role] = next((number for number in numbers if number is not None), None)
     end = found["end"] if found["end"] is not None else found["begin"]
     if end is None:
-        raise files.damaged(path, "no token ends a text: there is neither [SEP] nor </s> nor <|endoftext|>")
+        raise files.damage_error(path, "no token ends a text: there is neither [SEP] nor </s> nor <|endoftext|>")
     played = {role: end if number is None else number for role, number in found.items()}
     library.add_special_tokens([library.id_to_token(number) for number in set(played.values())])  # so that no text is ever encoded as one
     return played

@@ -14,16 +14,16 @@ from tokenizers import normalizers
 from stairs.errors import BadInput, Unsupported
 from stairs.kernels import pretokens as kernel
 from stairs.kernels.gaps import ISOLATED, WHITESPACE
-from stairs.text.chinese import spaced
-from stairs.text.tokenizers.gaps import JOINT, Gaps, character_kind
+from stairs.text.chinese import space_words
+from stairs.text.tokenizers.gaps import WORD_JOINT, Gaps, character_kind
 from stairs.text.tokenizers.spec import BEGIN, END, UNKNOWN, TokenizerSpec
 
 RULES = {"characters": kernel.CHARACTERS, "byte-bpe": kernel.GPT2, "unigram": kernel.METASPACE}  # the others: ISOLATE
-KEPT_DISTINCT, KEPT_LETTERS = 1 << 21, 1 << 26  # an encoder that remembers more pre-tokens or letters than this starts anew
+MAX_PRETOKENS, MAX_SPELLING_BYTES = 1 << 21, 1 << 26  # an encoder that remembers more pre-tokens or letters than this starts anew
 HAN_BEGINS = [bytes([byte]) for byte in (*range(0xE3, 0xEA), 0xEF, 0xF0)]  # the first bytes of Han characters in UTF-8
 # GPT-2's letters for the 256 bytes: the printable ones stand for themselves
 PRINTABLE = [*range(33, 127), *range(161, 173), *range(174, 256)]
-BYTE_LETTERS = {byte: chr(byte) for byte in PRINTABLE} | {
+BYTE_CHARACTERS = {byte: chr(byte) for byte in PRINTABLE} | {
     byte: chr(256 + at) for at, byte in enumerate(byte for byte in range(256) if byte not in set(PRINTABLE))
 }
 
@@ -36,40 +36,40 @@ class LowerCase(dict):
         return lower
 
 
-class PreTokens:
+class PretokenIndex:
     """Numbers the distinct pre-tokens of a growing text: `derive_seed(block(documents))`, then `spellings()`."""
 
     def __init__(self, spec: TokenizerSpec, library: Any):
         self.rule = RULES.get(spec.kind, kernel.ISOLATE)
         self.normalizer, self.pre_tokenizer = library.normalizer, library.pre_tokenizer
-        self.prepare, self.always = preparation(spec), spec.lowercase
+        self.preprocessor, self.always_prepares = text_preprocessor(spec), spec.lowercase
         self.drops_spaces = self.rule == kernel.ISOLATE
-        self.joint = ord(JOINT) if spec.chinese == "words" else -1
+        self.word_joint = ord(WORD_JOINT) if spec.chinese == "words" else -1
         self.classes, self.gap_kinds = np.zeros(0x110000, np.uint8), np.zeros(0x110000, np.uint8)
         self.classify(range(128))
         self.clear()
 
     def clear(self) -> None:
-        self.distinct = 0
+        self.distinct_count = 0
         self.slots = np.zeros(1 << 16, np.uint64)
         self.starts = np.zeros((1 << 15) + 1, np.int64)
-        self.letters = np.zeros(1 << 20, np.uint8)
+        self.spelling_bytes = np.zeros(1 << 20, np.uint8)
 
     def block(self, documents: Iterable[list[str]]) -> bytes:
         """Documents, each a list of sentences, as the kernel reads them."""
         try:
-            parts = [self.bytes_of(sentences) for sentences in documents]
+            parts = [self.sentence_bytes(sentences) for sentences in documents]
         except UnicodeEncodeError as fault:
-            raise lone_surrogate(fault) from None
+            raise lone_surrogate_error(fault) from None
         return b"\xfe".join(parts) + b"\xfe" if parts else b""
 
-    def bytes_of(self, sentences: list[str]) -> bytes:
+    def sentence_bytes(self, sentences: list[str]) -> bytes:
         raw = b"\xff".join(map(str.encode, sentences))
-        if self.prepare is None or not (self.always or any(byte in raw for byte in HAN_BEGINS)):
+        if self.preprocessor is None or not (self.always_prepares or any(byte in raw for byte in HAN_BEGINS)):
             return raw
-        return b"\xff".join([self.prepare(sentence).encode() for sentence in sentences])
+        return b"\xff".join([self.preprocessor(sentence).encode() for sentence in sentences])
 
-    def number(self, block: bytes) -> np.ndarray:
+    def number_block(self, block: bytes) -> np.ndarray:
         """The number of each pre-token in order, kernel.SENTENCE after a sentence, kernel.DOCUMENT after the last of a document."""
         text = np.frombuffer(block, np.uint8)
         found = np.empty(4096, np.int64)
@@ -78,46 +78,46 @@ class PreTokens:
         position, parts = 0, []
         numbers = np.empty(len(text) // (1 if self.rule == kernel.CHARACTERS else 3) + 1024, np.int32)
         while position < len(text):
-            position, filled, self.distinct = kernel.number_pretokens(
-                text, position, self.rule, self.classes, self.slots, self.starts, self.letters, self.distinct, numbers
+            position, filled, self.distinct_count = kernel.number_pretokens(
+                text, position, self.rule, self.classes, self.slots, self.starts, self.spelling_bytes, self.distinct_count, numbers
             )
             parts.append(numbers[:filled])
             if position < len(text):
-                self.grow(len(text) - position)
+                self.make_room(len(text) - position)
                 numbers = np.empty(len(text) - position, np.int32)
         return np.concatenate(parts) if len(parts) != 1 else parts[0]
 
     def count_gaps(self, block: bytes, gaps: Gaps) -> None:
         """What stands between the pre-tokens of a block that was numbered, if it is dropped."""
         if self.drops_spaces:
-            gaps.add(block, self.gap_kinds, self.joint)
+            gaps.add(block, self.gap_kinds, self.word_joint)
 
-    def grow(self, ahead: int) -> None:
+    def make_room(self, ahead: int) -> None:
         """Room for twice the pre-tokens, and for the letters that may come."""
-        if 2 * self.distinct >= len(self.slots):
+        if 2 * self.distinct_count >= len(self.slots):
             self.slots = np.zeros(4 * len(self.slots), np.uint64)
-            kernel.rehash(self.slots, self.starts, self.letters, self.distinct)
+            kernel.rehash(self.slots, self.starts, self.spelling_bytes, self.distinct_count)
         if 2 * (len(self.starts) - 1) < len(self.slots):
-            self.starts = enlarged(self.starts, len(self.slots) // 2 + 1)
-        if len(self.letters) < int(self.starts[self.distinct]) + ahead:
-            self.letters = enlarged(self.letters, max(2 * len(self.letters), int(self.starts[self.distinct]) + ahead))
+            self.starts = grow_array(self.starts, len(self.slots) // 2 + 1)
+        if len(self.spelling_bytes) < int(self.starts[self.distinct_count]) + ahead:
+            self.spelling_bytes = grow_array(self.spelling_bytes, max(2 * len(self.spelling_bytes), int(self.starts[self.distinct_count]) + ahead))
 
     def spellings(self, first: int = 0) -> list[str]:
         """The pre-tokens numbered `first` and above, as they stand in the text."""
-        starts = self.starts[first : self.distinct + 1].tolist()
-        letters = self.letters[starts[0] : starts[-1]].tobytes()
+        starts = self.starts[first : self.distinct_count + 1].tolist()
+        letters = self.spelling_bytes[starts[0] : starts[-1]].tobytes()
         base = starts[0]
         return [letters[start - base : end - base].decode() for start, end in pairwise(starts)]
 
     def spelling(self, number: int) -> str:
-        return self.letters[self.starts[number] : self.starts[number + 1]].tobytes().decode()
+        return self.spelling_bytes[self.starts[number] : self.starts[number + 1]].tobytes().decode()
 
     def classify(self, points: Iterable[int]) -> None:
         for point in points:
-            kind = self.classes[point] = self.kind_of(chr(point))
+            kind = self.classes[point] = self.character_class(chr(point))
             self.gap_kinds[point] = WHITESPACE if kind == kernel.SPACE else character_kind(chr(point)) + ISOLATED * (kind == kernel.ISOLATED)
 
-    def kind_of(self, character: str) -> int:
+    def character_class(self, character: str) -> int:
         """What the pre-tokenizer does to a character between two letters (for GPT-2 also digits and signs)."""
         if self.rule == kernel.CHARACTERS or 0xD800 <= ord(character) < 0xE000:
             return kernel.LETTER
@@ -135,101 +135,101 @@ class PreTokens:
         return len(self.pre_tokenizer.pre_tokenize_str(self.normalizer.normalize_str(text) if self.normalizer else text))
 
 
-class Encoded(NamedTuple):
+class EncodedDocuments(NamedTuple):
     ids: np.ndarray  # uint16, or uint32 when the vocabulary is larger; each sentence closed by [SEP], the last of a document by [CLS]
     unknown_words: int
     spelling_bits: float  # what it takes to spell the unknown words
     spacing_bits: float = 0.0  # and to put the spaces back
 
 
-class Encoder:
-    """The bulk path of a tokenizer: `Encoder(tokenizer).encode_documents([["One sentence.", "Another."]]).ids`."""
+class BulkEncoder:
+    """The bulk path of a tokenizer: `BulkEncoder(tokenizer).encode_documents([["One sentence.", "Another."]]).ids`."""
 
     def __init__(self, tokenizer: Any):
         if (tokenizer.begin, tokenizer.end) != (BEGIN, END):
             raise Unsupported("this run came from another tool, which marks sentences in its own way; ask it, or train one to score text")
         self.tokenizer = tokenizer
-        self.pretokens = PreTokens(tokenizer.spec, tokenizer.library)
-        self.dtype = id_type(tokenizer.id_count)
-        self.forget()
+        self.pretokens = PretokenIndex(tokenizer.spec, tokenizer.backend)
+        self.dtype = id_dtype(tokenizer.id_count)
+        self.reset()
 
-    def forget(self) -> None:
+    def reset(self) -> None:
         self.pretokens.clear()
-        self.known = 0
+        self.encoded_count = 0
         self.offsets = np.zeros(1 << 15, np.int64)
         self.ids: np.ndarray = np.zeros(1 << 16, self.dtype)
         self.unknown = np.zeros(1 << 15, np.int64)
-        self.bits = np.zeros(1 << 15, np.float64)
+        self.spelling_bits = np.zeros(1 << 15, np.float64)
 
-    def encode_documents(self, documents: list[list[str]]) -> Encoded:
+    def encode_documents(self, documents: list[list[str]]) -> EncodedDocuments:
         block = self.pretokens.block(documents)
         found = self.encode_block(block)
         if self.tokenizer.spacing is None:
             return found
         gaps = Gaps()
         self.pretokens.count_gaps(block, gaps)
-        return found._replace(spacing_bits=self.tokenizer.spacing.bits(gaps))
+        return found._replace(spacing_bits=self.tokenizer.spacing.spelling_bits(gaps))
 
-    def encode_block(self, block: bytes) -> Encoded:
+    def encode_block(self, block: bytes) -> EncodedDocuments:
         """Encode what `self.pretokens.block` made."""
-        if self.known > KEPT_DISTINCT or self.pretokens.starts[self.known] > KEPT_LETTERS:
-            self.forget()
-        numbers = self.pretokens.number(block)
-        self.learn()
+        if self.encoded_count > MAX_PRETOKENS or self.pretokens.starts[self.encoded_count] > MAX_SPELLING_BYTES:
+            self.reset()
+        numbers = self.pretokens.number_block(block)
+        self.encode_new()
         out = np.empty(kernel.spliced_size(numbers, self.offsets), self.dtype)
         kernel.splice(numbers, self.offsets, self.ids, END, BEGIN, out)
-        words, bits = kernel.unknown_totals(numbers, self.unknown, self.bits)
-        return Encoded(out, int(words), float(bits))
+        words, bits = kernel.unknown_totals(numbers, self.unknown, self.spelling_bits)
+        return EncodedDocuments(out, int(words), float(bits))
 
-    def learn(self) -> None:
+    def encode_new(self) -> None:
         """Have the library encode the pre-tokens that are new."""
-        if self.known == self.pretokens.distinct:
+        if self.encoded_count == self.pretokens.distinct_count:
             return
-        first, self.known = self.known, self.pretokens.distinct
+        first, self.encoded_count = self.encoded_count, self.pretokens.distinct_count
         spellings = self.pretokens.spellings(first)
         pieces = self.tokenizer.encode_pretokens(spellings)
         flat: np.ndarray = np.fromiter((one for ids in pieces for one in ids), self.dtype)
         ends = np.cumsum(np.fromiter(map(len, pieces), np.int64, len(pieces))) + self.offsets[first]
-        self.offsets = enlarged(self.offsets, self.known + 1)
-        self.unknown, self.bits = enlarged(self.unknown, self.known), enlarged(self.bits, self.known)
-        self.ids = enlarged(self.ids, int(ends[-1]))
+        self.offsets = grow_array(self.offsets, self.encoded_count + 1)
+        self.unknown, self.spelling_bits = grow_array(self.unknown, self.encoded_count), grow_array(self.spelling_bits, self.encoded_count)
+        self.ids = grow_array(self.ids, int(ends[-1]))
         self.ids[self.offsets[first] : ends[-1]] = flat
-        self.offsets[first + 1 : self.known + 1] = ends
+        self.offsets[first + 1 : self.encoded_count + 1] = ends
         for at, ids in enumerate(pieces):
             if UNKNOWN in ids:
                 unknown = self.tokenizer.unknown_in_pretoken(spellings[at])
                 self.unknown[first + at] = len(unknown)
-                self.bits[first + at] = sum(map(self.tokenizer.spelling_bits, unknown))
+                self.spelling_bits[first + at] = sum(map(self.tokenizer.spelling_bits, unknown))
 
 
-class Counts:
+class PretokenCounts:
     """How often each pre-token occurs, for vocabularies of whole words or characters."""
 
-    def __init__(self, pretokens: PreTokens):
+    def __init__(self, pretokens: PretokenIndex):
         self.pretokens = pretokens
         self.counts = np.zeros(1 << 15, np.int64)
         self.order = np.zeros(1 << 15, np.int64)
-        self.seen = 0
+        self.seen_count = 0
 
     def add(self, numbers: np.ndarray) -> None:
-        self.counts = enlarged(self.counts, self.pretokens.distinct)
-        self.order = enlarged(self.order, self.pretokens.distinct)
-        self.seen = kernel.count_numbers(numbers, self.counts, self.order, self.seen)
+        self.counts = grow_array(self.counts, self.pretokens.distinct_count)
+        self.order = grow_array(self.order, self.pretokens.distinct_count)
+        self.seen_count = kernel.count_numbers(numbers, self.counts, self.order, self.seen_count)
 
-    def commonest(self, limit: int | None, min_count: int) -> np.ndarray:
+    def most_common(self, limit: int | None, min_count: int) -> np.ndarray:
         """The numbers of the pre-tokens by falling count, the first seen first among equals."""
-        order = self.order[: self.seen]
+        order = self.order[: self.seen_count]
         counts = self.counts[order]
         ranked = order[np.argsort(-counts, kind="stable")]
         return ranked[: min(len(ranked) if limit is None else limit, int((counts >= min_count).sum()))]
 
 
-def id_type(vocab_size: int) -> type:
+def id_dtype(vocab_size: int) -> type:
     return np.uint16 if vocab_size <= 65536 else np.uint32
 
 
-def enlarged(array: np.ndarray, size: int) -> np.ndarray:
-    """The array, or a longer one that starts with it, so that `size` fits."""
+def grow_array(array: np.ndarray, size: int) -> np.ndarray:
+    """The array, or a longer one that starts with it, so that `value_size` fits."""
     if size <= len(array):
         return array
     longer = np.zeros(max(size, 2 * len(array)), array.dtype)
@@ -237,7 +237,7 @@ def enlarged(array: np.ndarray, size: int) -> np.ndarray:
     return longer
 
 
-def preparation(spec: TokenizerSpec) -> Callable[[str], str] | None:
+def text_preprocessor(spec: TokenizerSpec) -> Callable[[str], str] | None:
     """What must be done to a sentence before the kernel, which knows nothing of the library's normalizer, reads it."""
     lower = LowerCase()
 
@@ -245,9 +245,10 @@ def preparation(spec: TokenizerSpec) -> Callable[[str], str] | None:
         return text.lower() if text.isascii() else text.translate(lower)
 
     if spec.chinese == "words":
-        return (lambda sentence: lowered(spaced(sentence, JOINT))) if spec.lowercase else (lambda sentence: spaced(sentence, JOINT))
+        return (lambda sentence: lowered(space_words(sentence, WORD_JOINT))) if spec.lowercase else (lambda sentence: space_words(sentence,
+            WORD_JOINT))
     return lowered if spec.lowercase else None
 
 
-def lone_surrogate(fault: UnicodeEncodeError) -> BadInput:
+def lone_surrogate_error(fault: UnicodeEncodeError) -> BadInput:
     return BadInput(f"the text holds half a surrogate pair (U+{ord(fault.object[fault.start]):04X}), which is no character; remove it")

@@ -20,12 +20,12 @@ from stairs.kernels.gaps import OTHER, START, count_gaps
 from stairs.text.chinese import HAN_RUN
 
 GAPS = OTHER + 1
-LEAN = 1.0  # counts that the wider context is worth
-JOINT = "\x0b"  # put between Chinese words: whitespace that no text is written with
+PRIOR_COUNT = 1.0  # counts that the wider context is worth
+WORD_JOINT = "\x0b"  # put between Chinese words: whitespace that no text is written with
 PUNCTUATION = [chr(code) for code in range(33, 127) if not chr(code).isalnum()]
-LOWER, UPPER, DIGIT, HAN, LETTER, WIDE, OPENING, CLOSING, ELSE = range(len(PUNCTUATION), len(PUNCTUATION) + 9)
-KINDS = ELSE + 1
-SHAPE = (KINDS, KINDS, START + 1, GAPS)
+LOWER, UPPER, DIGIT, HAN, LETTER, WIDE, OPENING, CLOSING, OTHER_KIND = range(len(PUNCTUATION), len(PUNCTUATION) + 9)
+KINDS = OTHER_KIND + 1
+TABLE_SHAPE = (KINDS, KINDS, START + 1, GAPS)
 
 
 def character_kind(character: str) -> int:
@@ -41,14 +41,14 @@ def character_kind(character: str) -> int:
         return DIGIT
     if unicodedata.east_asian_width(character) in "WF":
         return WIDE
-    return {"Ps": OPENING, "Pi": OPENING, "Pe": CLOSING, "Pf": CLOSING}.get(category, ELSE)
+    return {"Ps": OPENING, "Pi": OPENING, "Pe": CLOSING, "Pf": CLOSING}.get(category, OTHER_KIND)
 
 
 class Gaps:
     """The gaps of a text, counted."""
 
     def __init__(self) -> None:
-        self.counts = np.zeros(SHAPE, np.int64)
+        self.counts = np.zeros(TABLE_SHAPE, np.int64)
         self.spelling_bits = 0  # of gaps that are neither nothing nor one space
 
     def add(self, block: bytes, kinds: np.ndarray, joint: int) -> None:
@@ -61,32 +61,32 @@ class SpacingTable:
     def __init__(self, counts: np.ndarray) -> None:
         self.counts = counts
         everywhere = counts.sum((0, 1, 2)) + 0.5
-        wider = blended(counts.sum(2), everywhere / everywhere.sum())
-        self.probabilities = blended(counts, wider[:, :, None])
+        wider = interpolate(counts.sum(2), everywhere / everywhere.sum())
+        self.probabilities = interpolate(counts, wider[:, :, None])
 
     def bits(self, gaps: Gaps) -> float:
         return float(-(gaps.counts * np.log2(self.probabilities)).sum()) + gaps.spelling_bits
 
-    def written(self) -> list[str]:
+    def to_lines(self) -> list[str]:
         """As it stands in tokenizer_config.json: a context and its three counts in a line."""
         contexts = np.argwhere(self.counts.sum(-1))
         return [" ".join(map(str, (*context, *self.counts[tuple(context)]))) for context in contexts.tolist()]
 
     @classmethod
     def read(cls, lines: Any) -> "SpacingTable":
-        """What `written` gave; a ValueError if it is something else."""
-        counts = np.zeros(SHAPE, np.int64)
+        """What `to_lines` gave; a ValueError if it is something else."""
+        counts = np.zeros(TABLE_SHAPE, np.int64)
         if not isinstance(lines, list):
             raise ValueError("the spacing is not a list")
         for line in lines:
             *context, nothing, one, other = (int(number) for number in str(line).split(" "))
-            fits = len(context) == 3 and all(0 <= place < size for place, size in zip(context, SHAPE[:3], strict=True))
+            fits = len(context) == 3 and all(0 <= place < size for place, size in zip(context, TABLE_SHAPE[:3], strict=True))
             if not fits or not all(0 <= count < 1 << 48 for count in (nothing, one, other)):
                 raise ValueError(f"{str(line)[:40]!r} is no line of a spacing table")
             counts[tuple(context)] = nothing, one, other
         return cls(counts)
 
 
-def blended(counts: np.ndarray, wider: np.ndarray) -> np.ndarray:
+def interpolate(counts: np.ndarray, wider: np.ndarray) -> np.ndarray:
     """Shares of the counts, which lean on those of a wider context."""
-    return (counts + LEAN * wider) / (counts.sum(-1, keepdims=True) + LEAN)
+    return (counts + PRIOR_COUNT * wider) / (counts.sum(-1, keepdims=True) + PRIOR_COUNT)

@@ -12,98 +12,101 @@ import torch
 
 from stairs.errors import Unsupported
 from stairs.progress import say
-from stairs.text.character_ids import BEGIN, END, FIRST, PAD, Letters, coded
+from stairs.text.character_ids import FIRST_SPECIAL, PAD_CHARACTER, WORD_BEGIN, WORD_END, CharacterSet, character_ids
 from stairs.text.tokenizers.tokenizer import Tokenizer
 
-MOST_NEW = 1 << 18  # words that are remembered
+MAX_NEW_WORDS = 1 << 18  # words that are remembered
 
 
-class Open(NamedTuple):
+class OpenEncoding(NamedTuple):
     """The ids of a text, and where in it each word stands."""
 
     ids: list[int]
     offsets: list[tuple[int, int]]
 
 
-class OpenWords(Tokenizer):
+class OpenVocabulary(Tokenizer):
     """The ids of a tokenizer of whole words, and more ids for words it does not know."""
 
-    def __init__(self, tokenizer: Tokenizer, letters: Letters, longest: int) -> None:
+    def __init__(self, tokenizer: Tokenizer, character_set: CharacterSet, max_characters: int) -> None:
         if tokenizer.spec.kind != "words":
             raise Unsupported(f"letters are read of whole words, and this tokenizer cuts {tokenizer.spec.kind}; use --tokenizer words")
-        super().__init__(tokenizer.spec, tokenizer.library, tokenizer.vocabulary)
-        self.closed, self.spacing = tokenizer, tokenizer.spacing
-        self.letters, self.longest = letters, longest
-        self.new: list[str] = []  # by id, less the size of the vocabulary
-        self.places: dict[str, int] = {}
-        self.came, self.said = 0, False
-        self.table = np.zeros((self.vocab_size + 64, longest + 2), np.int32)
+        super().__init__(tokenizer.spec, tokenizer.backend, tokenizer.vocabulary)
+        self.closed_tokenizer, self.spacing = tokenizer, tokenizer.spacing
+        self.character_set, self.max_characters = character_set, max_characters
+        self.new_words: list[str] = []  # by id, less the size of the vocabulary
+        self.new_word_slots: dict[str, int] = {}
+        self.words_added, self.has_warned = 0, False
+        self.character_table = np.zeros((self.vocab_size + 64, max_characters + 2), np.int32)
         for number, word in enumerate(self.vocabulary):
-            self.put(number, [FIRST + number] if number in self.special else coded(word, self.letters, self.longest))
-        self.put(self.unknown, [])  # stands only where the letters were not kept, as in the held-out part of a corpus
+            self.set_characters(number, [FIRST_SPECIAL + number] if number in self.special_ids else character_ids(word, self.character_set,
+                self.max_characters))
+        self.set_characters(self.unknown, [])  # stands only where the letters were not kept, as in the held-out part of a corpus
 
-    def __deepcopy__(self, memory: Any) -> "OpenWords":
+    def __deepcopy__(self, memory: Any) -> "OpenVocabulary":
         return self  # a copy of a model reads what the task that it came from has met
 
     def save(self, folder: Any) -> None:
-        self.closed.save(folder)
+        self.closed_tokenizer.save(folder)
 
     @property
     def id_count(self) -> int:
-        return self.vocab_size + MOST_NEW
+        return self.vocab_size + MAX_NEW_WORDS
 
     @property
     def hash(self) -> str:
-        return self.closed.hash
+        return self.closed_tokenizer.hash
 
-    def tell_of_long(self, words: Iterable[str]) -> None:
+    def warn_of_long_words(self, words: Iterable[str]) -> None:
         """That some words are cut, once."""
-        long = None if self.said else next((word for word in words if len(word if self.letters == "unicode" else word.encode()) > self.longest), None)
+        long = None if self.has_warned else next((word for word in words if len(word if self.character_set == "unicode"
+            else word.encode()) > self.max_characters), None)
         if long is not None:
-            self.said = True
-            say(f"words such as {long[:60]!r} have more than {self.longest} letters; the first {self.longest} of each are read")
+            self.has_warned = True
+            say(f"words such as {long[:60]!r} have more than {self.max_characters} letters; the first {self.max_characters} of each are read")
 
-    def put(self, number: int, codes: list[int]) -> None:
-        row = self.table[number]
-        row[:] = PAD
-        row[: len(codes) + 2] = [BEGIN, *codes, END]
+    def set_characters(self, number: int, codes: list[int]) -> None:
+        row = self.character_table[number]
+        row[:] = PAD_CHARACTER
+        row[: len(codes) + 2] = [WORD_BEGIN, *codes, WORD_END]
 
     def character_ids(self, ids: torch.Tensor) -> torch.Tensor:
         """The letters of words, (N,) to (N, C)."""
-        return torch.from_numpy(self.table[ids.cpu().numpy()].astype(np.int64)).to(ids.device)
+        return torch.from_numpy(self.character_table[ids.cpu().numpy()].astype(np.int64)).to(ids.device)
 
     def id(self, token: str) -> int:
         """The id of a word; a new one gets one."""
-        known = self.numbers.get(token)
-        return self.met(token) if known is None else known
+        known = self.ids_by_token.get(token)
+        return self.add_word(token) if known is None else known
 
-    def met(self, word: str) -> int:
-        place = self.places.get(word)
+    def add_word(self, word: str) -> int:
+        place = self.new_word_slots.get(word)
         if place is None:
-            place = self.places[word] = self.came % MOST_NEW
-            if self.came < MOST_NEW:
-                self.new.append(word)
-                if self.vocab_size + place >= len(self.table):
-                    self.table = np.concatenate([self.table, np.zeros_like(self.table[: len(self.table) // 2 + 1])])
+            place = self.new_word_slots[word] = self.words_added % MAX_NEW_WORDS
+            if self.words_added < MAX_NEW_WORDS:
+                self.new_words.append(word)
+                if self.vocab_size + place >= len(self.character_table):
+                    self.character_table = np.concatenate([self.character_table,
+                        np.zeros_like(self.character_table[: len(self.character_table) // 2 + 1])])
             else:
-                del self.places[self.new[place]]
-                self.new[place] = word
-            self.came += 1
-            self.put(self.vocab_size + place, coded(word, self.letters, self.longest))
-            self.tell_of_long([word])
+                del self.new_word_slots[self.new_words[place]]
+                self.new_words[place] = word
+            self.words_added += 1
+            self.set_characters(self.vocab_size + place, character_ids(word, self.character_set, self.max_characters))
+            self.warn_of_long_words([word])
         return self.vocab_size + place
 
     def token(self, number: int) -> str:
         beyond = number - self.vocab_size
-        return self.new[beyond] if 0 <= beyond < len(self.new) else super().token(number)
+        return self.new_words[beyond] if 0 <= beyond < len(self.new_words) else super().token(number)
 
-    def encoding(self, text: str) -> Any:
-        found, text = super().encoding(text), self.prepared(text)
+    def encode_with_offsets(self, text: str) -> Any:
+        found, text = super().encode_with_offsets(text), self.preprocess(text)
         spans = zip(found.ids, found.offsets, strict=True)
-        return Open([self.id(self.normal(text[a:b])) if number == self.unknown else number for number, (a, b) in spans], found.offsets)
+        return OpenEncoding([self.id(self.normalize(text[a:b])) if number == self.unknown else number for number, (a, b) in spans], found.offsets)
 
-    def normal(self, word: str) -> str:
-        return self.library.normalizer.normalize_str(word) if self.library.normalizer else word
+    def normalize(self, word: str) -> str:
+        return self.backend.normalizer.normalize_str(word) if self.backend.normalizer else word
 
     def encode_batch(self, texts: list[str]) -> list[list[int]]:
         found = zip(super().encode_batch(texts), texts, strict=True)

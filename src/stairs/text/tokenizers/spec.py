@@ -19,9 +19,9 @@ KINDS = ("words", "characters", "bpe", "byte-bpe", "wordpiece", "unigram")
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 PAD, UNKNOWN, BEGIN, END, MASK = range(5)
 SPLIT_BY_WORDS = ("words", "bpe", "wordpiece")  # the kinds that cut at spaces and punctuation first
-SUBWORD_VOCABULARY = 8192
-SMALLEST = {"words": 6, "characters": 6, "bpe": 16, "byte-bpe": 5 + 256, "wordpiece": 16, "unigram": 128}
-LARGEST = 1 << 24
+DEFAULT_SUBWORDS = 8192
+MIN_VOCAB_SIZE = {"words": 6, "characters": 6, "bpe": 16, "byte-bpe": 5 + 256, "wordpiece": 16, "unigram": 128}
+MAX_VOCAB_SIZE = 1 << 24
 
 
 @dataclass(frozen=True)
@@ -37,13 +37,13 @@ class TokenizerSpec:
         if self.kind not in KINDS:
             raise BadInput(f"no tokenizer is called {preview(self.kind)}; choose {', '.join(KINDS)}")
         if self.vocab_size is None and self.kind not in ("words", "characters"):
-            object.__setattr__(self, "vocab_size", SUBWORD_VOCABULARY)
+            object.__setattr__(self, "vocab_size", DEFAULT_SUBWORDS)
         if self.chinese is None:
             object.__setattr__(self, "chinese", "words" if self.kind == "words" else "characters")
-        smallest = SMALLEST[self.kind]
-        if self.vocab_size is not None and not (is_count(self.vocab_size) and smallest <= self.vocab_size <= LARGEST):
-            raise BadInput(f"a vocabulary of {preview(self.vocab_size)} does not fit {self.kind}; give {smallest} to {LARGEST}")
-        if not (is_count(self.min_count) and 1 <= self.min_count <= 1 << 31):
+        smallest = MIN_VOCAB_SIZE[self.kind]
+        if self.vocab_size is not None and not (is_integer(self.vocab_size) and smallest <= self.vocab_size <= MAX_VOCAB_SIZE):
+            raise BadInput(f"a vocabulary of {preview(self.vocab_size)} does not fit {self.kind}; give {smallest} to {MAX_VOCAB_SIZE}")
+        if not (is_integer(self.min_count) and 1 <= self.min_count <= 1 << 31):
             raise BadInput(f"min_count {preview(self.min_count)} is not a count; give 1 or more")
         if self.chinese not in ("characters", "words"):
             raise BadInput(f"Chinese by {preview(self.chinese)} is unknown; choose characters or words")
@@ -55,7 +55,7 @@ class TokenizerSpec:
             raise BadInput(f"lowercase {preview(self.lowercase)} is neither true nor false")
 
 
-def is_count(value: Any) -> bool:
+def is_integer(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
@@ -72,7 +72,7 @@ def empty_model(kind: str) -> Any:
     return models.Unigram()
 
 
-def assemble(spec: TokenizerSpec, model: Any) -> Tokenizer:
+def assemble_backend(spec: TokenizerSpec, model: Any) -> Tokenizer:
     """A library tokenizer of this kind around a model; special tokens written in a text are ordinary text to it."""
     library = Tokenizer(model)
     if spec.split == "spaces":

@@ -16,30 +16,30 @@ from stairs.errors import BadInput, EnvironmentFault, preview
 from stairs.progress import say
 from stairs.text.chinese import segmenter
 from stairs.text.tokenizers.gaps import SpacingTable
-from stairs.text.tokenizers.spec import LARGEST, SPECIAL_TOKENS, UNKNOWN, TokenizerSpec, assemble
+from stairs.text.tokenizers.spec import MAX_VOCAB_SIZE, SPECIAL_TOKENS, UNKNOWN, TokenizerSpec, assemble_backend
 
 VERSION = 1
-TOKENIZER, CONFIG, WORDS = "tokenizer.json", "tokenizer_config.json", "words.safetensors"
-NAMES = ("pad_token", "unk_token", "cls_token", "sep_token", "mask_token")
-MODELS = {"words": "WordLevel", "characters": "WordLevel", "bpe": "BPE", "byte-bpe": "BPE", "wordpiece": "WordPiece", "unigram": "Unigram"}
-LARGEST_FILE = 1 << 30
+TOKENIZER_FILE, CONFIG_FILE, WORDS_FILE = "tokenizer.json", "tokenizer_config.json", "words.safetensors"
+SPECIAL_TOKEN_KEYS = ("pad_token", "unk_token", "cls_token", "sep_token", "mask_token")
+BACKEND_MODELS = {"words": "WordLevel", "characters": "WordLevel", "bpe": "BPE", "byte-bpe": "BPE", "wordpiece": "WordPiece", "unigram": "Unigram"}
+MAX_FILE_SIZE = 1 << 30
 
 
-def settings(spec: TokenizerSpec) -> dict[str, Any]:
+def stored_settings(spec: TokenizerSpec) -> dict[str, Any]:
     """What stands under "stairs" in tokenizer_config.json."""
     chinese = {"segmenter": segmenter()[0]} if spec.chinese == "words" else {}
     return {"version": VERSION, **dataclasses.asdict(spec), **chinese}
 
 
 def save(folder: Path, spec: TokenizerSpec, library: Any, spacing: SpacingTable | None = None) -> None:
-    write(folder / TOKENIZER, library.to_str())
+    write(folder / TOKENIZER_FILE, library.to_str())
     save_config(folder, spec, spacing)
 
 
 def save_config(folder: Path, spec: TokenizerSpec, spacing: SpacingTable | None = None) -> None:
-    own = settings(spec) | ({} if spacing is None else {"spacing": spacing.written()})
-    config = {"tokenizer_class": "PreTrainedTokenizerFast", **dict(zip(NAMES, SPECIAL_TOKENS, strict=True)), "stairs": own}
-    write(folder / CONFIG, json.dumps(config, ensure_ascii=False, indent=2) + "\n")
+    own = stored_settings(spec) | ({} if spacing is None else {"spacing": spacing.to_lines()})
+    config = {"tokenizer_class": "PreTrainedTokenizerFast", **dict(zip(SPECIAL_TOKEN_KEYS, SPECIAL_TOKENS, strict=True)), "stairs": own}
+    write(folder / CONFIG_FILE, json.dumps(config, ensure_ascii=False, indent=2) + "\n")
 
 
 def write(path: Path, text: str) -> None:
@@ -52,49 +52,49 @@ def write(path: Path, text: str) -> None:
 
 def load(folder: Path) -> tuple[TokenizerSpec, Any]:
     """The settings and the library's tokenizer of a folder that `save` wrote."""
-    spec = read_spec(folder / CONFIG)
-    path = folder / TOKENIZER
+    spec = read_spec(folder / CONFIG_FILE)
+    path = folder / TOKENIZER_FILE
     model = read_json(path).get("model")
-    if not isinstance(model, dict) or model.get("type") != MODELS[spec.kind]:
+    if not isinstance(model, dict) or model.get("type") != BACKEND_MODELS[spec.kind]:
         found = preview(model.get("type") if isinstance(model, dict) else model)
-        raise damaged(path, f"its model is {found} where {spec.kind} needs {MODELS[spec.kind]}")
+        raise damage_error(path, f"its model is {found} where {spec.kind} needs {BACKEND_MODELS[spec.kind]}")
     try:
-        library = assemble(spec, rebuilt(spec, model, path))
+        library = assemble_backend(spec, rebuild_model(spec, model, path))
     except BadInput:
         raise
     except BaseException as fault:  # the library's panics are not Exceptions
         if isinstance(fault, KeyboardInterrupt | SystemExit | MemoryError):
             raise
-        raise damaged(path, preview(str(fault), 80)) from None
+        raise damage_error(path, preview(str(fault), 80)) from None
     if [library.token_to_id(token) for token in SPECIAL_TOKENS] != list(range(len(SPECIAL_TOKENS))):
-        raise damaged(path, f"the special tokens {' '.join(SPECIAL_TOKENS)} do not have the ids 0 to 4")
+        raise damage_error(path, f"the special tokens {' '.join(SPECIAL_TOKENS)} do not have the ids 0 to 4")
     return spec, library
 
 
-def damaged(path: Path, what: str) -> BadInput:
+def damage_error(path: Path, what: str) -> BadInput:
     return BadInput(f"{path} is not a tokenizer that can be used: {what}; train it again or restore the file")
 
 
 def read_json(path: Path) -> dict[str, Any]:
     try:
-        if path.stat().st_size > LARGEST_FILE:
-            raise damaged(path, f"it is larger than {LARGEST_FILE} bytes")
+        if path.stat().st_size > MAX_FILE_SIZE:
+            raise damage_error(path, f"it is larger than {MAX_FILE_SIZE} bytes")
         content = json.loads(path.read_bytes())
     except FileNotFoundError:
-        raise BadInput(f"{path} does not exist; give a folder that holds {TOKENIZER} and {CONFIG}") from None
+        raise BadInput(f"{path} does not exist; give a folder that holds {TOKENIZER_FILE} and {CONFIG_FILE}") from None
     except (ValueError, RecursionError) as fault:
-        raise damaged(path, f"no valid JSON ({preview(str(fault), 80)})") from None
+        raise damage_error(path, f"no valid JSON ({preview(str(fault), 80)})") from None
     except OSError as fault:
         raise EnvironmentFault(f"{path} can not be read: {fault.strerror}; check its permissions") from None
     if not isinstance(content, dict):
-        raise damaged(path, "no JSON object")
+        raise damage_error(path, "no JSON object")
     return content
 
 
 def read_spec(path: Path) -> TokenizerSpec:
     stored = read_json(path).get("stairs")
     if not isinstance(stored, dict):
-        raise damaged(path, 'it has no "stairs" settings')
+        raise damage_error(path, 'it has no "stairs" settings')
     version = stored.get("version")
     if not isinstance(version, int) or version > VERSION:
         raise BadInput(f"{path} was made by format {preview(version)}, this is {VERSION}; upgrade stairs")
@@ -104,66 +104,66 @@ def read_spec(path: Path) -> TokenizerSpec:
     try:
         return TokenizerSpec(**{name: value for name, value in stored.items() if name in names})
     except (BadInput, TypeError) as fault:
-        raise damaged(path, str(fault)) from None
+        raise damage_error(path, str(fault)) from None
 
 
 def read_spacing(folder: Path) -> SpacingTable | None:
     """What the spaces cost that the tokenizer drops, if that was counted."""
-    lines = read_json(folder / CONFIG)["stairs"].get("spacing")
+    lines = read_json(folder / CONFIG_FILE)["stairs"].get("spacing")
     try:
         return None if lines is None else SpacingTable.read(lines)
     except (ValueError, OverflowError) as fault:
-        raise damaged(folder / CONFIG, str(fault)) from None
+        raise damage_error(folder / CONFIG_FILE, str(fault)) from None
 
 
-def rebuilt(spec: TokenizerSpec, model: dict[str, Any], path: Path) -> Any:
+def rebuild_model(spec: TokenizerSpec, model: dict[str, Any], path: Path) -> Any:
     """The library's model with the learnt part of the file."""
     if spec.kind == "unigram":
-        return models.Unigram(checked_pieces(model.get("vocab"), path), unk_id=UNKNOWN)
-    vocabulary = checked_vocabulary(model.get("vocab"), path)
+        return models.Unigram(validate_pieces(model.get("vocab"), path), unk_id=UNKNOWN)
+    vocabulary = validate_vocabulary(model.get("vocab"), path)
     unknown = SPECIAL_TOKENS[UNKNOWN]
     if spec.kind == "wordpiece":
         return models.WordPiece(vocabulary, unk_token=unknown, continuing_subword_prefix="##", max_input_chars_per_word=100)
     if spec.kind in ("words", "characters"):
         return models.WordLevel(vocabulary, unk_token=unknown)
-    merges = checked_merges(model.get("merges"), vocabulary, path)
+    merges = validate_merges(model.get("merges"), vocabulary, path)
     if spec.kind == "byte-bpe":
         return models.BPE(vocabulary, merges)
     return models.BPE(vocabulary, merges, unk_token=unknown, end_of_word_suffix="</w>")
 
 
-def checked_vocabulary(vocabulary: Any, path: Path) -> dict[str, int]:
-    if not isinstance(vocabulary, dict) or not len(SPECIAL_TOKENS) <= len(vocabulary) <= LARGEST:
-        raise damaged(path, "it has no vocabulary")
+def validate_vocabulary(vocabulary: Any, path: Path) -> dict[str, int]:
+    if not isinstance(vocabulary, dict) or not len(SPECIAL_TOKENS) <= len(vocabulary) <= MAX_VOCAB_SIZE:
+        raise damage_error(path, "it has no vocabulary")
     numbers = list(vocabulary.values())
     if not all(type(number) is int for number in numbers) or sorted(numbers) != list(range(len(numbers))):
-        raise damaged(path, "the ids are not 0, 1, 2 and so on")
+        raise damage_error(path, "the ids are not 0, 1, 2 and so on")
     check_encodable(vocabulary, path)
     return vocabulary
 
 
-def checked_pieces(pieces: Any, path: Path) -> list[tuple[str, float]]:
-    if not isinstance(pieces, list) or not len(SPECIAL_TOKENS) <= len(pieces) <= LARGEST:
-        raise damaged(path, "it has no vocabulary")
+def validate_pieces(pieces: Any, path: Path) -> list[tuple[str, float]]:
+    if not isinstance(pieces, list) or not len(SPECIAL_TOKENS) <= len(pieces) <= MAX_VOCAB_SIZE:
+        raise damage_error(path, "it has no vocabulary")
     for pair in pieces:
         fits = isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], str) and isinstance(pair[1], int | float)
         if not fits or not math.isfinite(pair[1]):
-            raise damaged(path, f"{preview(pair)} is not a piece and its score")
+            raise damage_error(path, f"{preview(pair)} is not a piece and its score")
     check_encodable([piece for piece, _ in pieces], path)
     if len({piece for piece, _ in pieces}) < len(pieces) or any(not piece for piece, _ in pieces):
-        raise damaged(path, "a piece is empty or stands there twice")
+        raise damage_error(path, "a piece is empty or stands there twice")
     return [(piece, float(score)) for piece, score in pieces]
 
 
-def checked_merges(merges: Any, vocabulary: dict[str, int], path: Path) -> list[tuple[str, str]]:
+def validate_merges(merges: Any, vocabulary: dict[str, int], path: Path) -> list[tuple[str, str]]:
     if not isinstance(merges, list):
-        raise damaged(path, "it has no merges")
+        raise damage_error(path, "it has no merges")
     pairs = [merge.split(" ") if isinstance(merge, str) else merge for merge in merges]
     for pair in pairs:
         if not (isinstance(pair, list) and len(pair) == 2 and all(isinstance(part, str) for part in pair)):
-            raise damaged(path, f"{preview(pair)} is not a merge of two tokens")
+            raise damage_error(path, f"{preview(pair)} is not a merge of two tokens")
         if not all(token in vocabulary for token in (*pair, "".join(pair))) or "".join(pair) in SPECIAL_TOKENS:
-            raise damaged(path, f"the merge {preview(pair)} is not of tokens of the vocabulary")
+            raise damage_error(path, f"the merge {preview(pair)} is not of tokens of the vocabulary")
     return [(first, second) for first, second in pairs]
 
 
@@ -171,4 +171,4 @@ def check_encodable(tokens: Any, path: Path) -> None:
     try:
         "".join(tokens).encode()
     except UnicodeEncodeError:
-        raise damaged(path, "a token holds half a surrogate pair") from None
+        raise damage_error(path, "a token holds half a surrogate pair") from None

@@ -16,12 +16,12 @@ from typing import Any
 from tokenizers import decoders, models, pre_tokenizers
 
 from stairs.errors import BadInput
-from stairs.text.chinese import HAN_RUN, spaced, word_spans
+from stairs.text.chinese import HAN_RUN, chinese_word_spans, space_words
 from stairs.text.tokenizers import storage as files
-from stairs.text.tokenizers.bulk_encoding import BYTE_LETTERS, lone_surrogate
+from stairs.text.tokenizers.bulk_encoding import BYTE_CHARACTERS, lone_surrogate_error
 from stairs.text.tokenizers.detokenization import join_words
 from stairs.text.tokenizers.gaps import SpacingTable
-from stairs.text.tokenizers.spec import BEGIN, END, KINDS, MASK, PAD, SPECIAL_TOKENS, UNKNOWN, TokenizerSpec, assemble
+from stairs.text.tokenizers.spec import BEGIN, END, KINDS, MASK, PAD, SPECIAL_TOKENS, UNKNOWN, TokenizerSpec, assemble_backend
 from stairs.text.tokenizers.vocabulary_training import Sentences, train_library
 
 __all__ = ["KINDS", "SPECIAL_TOKENS", "TOKENIZERS", "Tokenizer", "TokenizerSpec"]
@@ -35,13 +35,13 @@ class Tokenizer:
     """Text to ids and back. Special tokens have the ids 0 to 4 in every kind, and no text is ever encoded as one of them but [UNK]."""
 
     pad, unknown, begin, end, mask = PAD, UNKNOWN, BEGIN, END, MASK
-    special = frozenset(range(len(SPECIAL_TOKENS)))
+    special_ids = frozenset(range(len(SPECIAL_TOKENS)))
     spacing: SpacingTable | None = None  # what the spaces cost that it drops, from the text it was trained on; None if nobody counted them
-    begins_text = True  # whether a text is read with the mark of its beginning
+    adds_begin = True  # whether a text is read with the mark of its beginning
 
     def __init__(self, spec: TokenizerSpec, library: Any, vocabulary: list[str] | None = None):
         self.spec = spec
-        self.library = library
+        self.backend = library
         if vocabulary is not None:
             self.vocabulary = vocabulary  # saves asking the library, which takes a while for a large one
 
@@ -51,24 +51,24 @@ class Tokenizer:
         return cls(spec, train_library(spec, sentences))
 
     @classmethod
-    def of_words(cls, words: list[str]) -> "Tokenizer":
+    def from_words(cls, words: list[str]) -> "Tokenizer":
         """A tokenizer of a given vocabulary, for text in which spaces stand between the words."""
         special = next((word for word in words if word in SPECIAL_TOKENS), None)
         if special:
             raise BadInput(f"the word {special} is a special token here and no word can be called so; rename it")
         spec = TokenizerSpec("words", chinese="characters", split="spaces")
         vocabulary = {token: number for number, token in enumerate([*SPECIAL_TOKENS, *words])}
-        return cls(spec, assemble(spec, models.WordLevel(vocabulary, unk_token=SPECIAL_TOKENS[UNKNOWN])))
+        return cls(spec, assemble_backend(spec, models.WordLevel(vocabulary, unk_token=SPECIAL_TOKENS[UNKNOWN])))
 
     @classmethod
     def load(cls, folder: str | Path) -> "Tokenizer":
-        if (Path(folder) / files.WORDS).is_file():
+        if (Path(folder) / files.WORDS_FILE).is_file():
             from stairs.text.tokenizers.word_table import WordTable
 
             return WordTable.read(Path(folder))
         from stairs.text.tokenizers.adopted_tokenizer import AdoptedTokenizer
 
-        if AdoptedTokenizer.adopted(Path(folder)):
+        if AdoptedTokenizer.is_adopted(Path(folder)):
             return AdoptedTokenizer.read(folder)
         tokenizer = cls(*files.load(Path(folder)))
         tokenizer.spacing = files.read_spacing(Path(folder))
@@ -76,30 +76,30 @@ class Tokenizer:
 
     def save(self, folder: str | Path) -> None:
         """Write tokenizer.json and tokenizer_config.json."""
-        files.save(Path(folder), self.spec, self.library, self.spacing)
+        files.save(Path(folder), self.spec, self.backend, self.spacing)
 
     @functools.cached_property
     def hash(self) -> str:
         """Of what decides the ids, and not of how a library version writes it down."""
         rules = None
         if self.spec.kind in ("bpe", "byte-bpe", "unigram"):
-            model = json.loads(self.library.to_str())["model"]
+            model = json.loads(self.backend.to_str())["model"]
             rules = model["vocab"] if self.spec.kind == "unigram" else model["merges"]
-        return hashlib.sha256(json.dumps([files.settings(self.spec), self.vocabulary, rules]).encode()).hexdigest()
+        return hashlib.sha256(json.dumps([files.stored_settings(self.spec), self.vocabulary, rules]).encode()).hexdigest()
 
     @functools.cached_property
     def vocabulary(self) -> list[str]:
         """The tokens by id."""
-        numbers = self.numbers
+        numbers = self.ids_by_token
         return sorted(numbers, key=numbers.__getitem__)
 
     @functools.cached_property
-    def numbers(self) -> dict[str, int]:
-        return self.library.get_vocab(with_added_tokens=True)
+    def ids_by_token(self) -> dict[str, int]:
+        return self.backend.get_vocab(with_added_tokens=True)
 
     @functools.cached_property
     def vocab_size(self) -> int:
-        return self.library.get_vocab_size(with_added_tokens=True)
+        return self.backend.get_vocab_size(with_added_tokens=True)
 
     @property
     def id_count(self) -> int:
@@ -107,45 +107,45 @@ class Tokenizer:
         return self.vocab_size
 
     @property
-    def roles(self) -> dict[str, Any]:
+    def vocabulary_settings(self) -> dict[str, Any]:
         """What a model must be told: the size of the vocabulary, and the ids that have a part to play."""
         return {"vocab_size": self.vocab_size, "begin": self.begin, "end": self.end, "unknown": self.unknown}
 
     @property
-    def unsaid(self) -> list[int]:
+    def suppressed_ids(self) -> list[int]:
         """The ids that no continuation has."""
-        return sorted(self.special - {self.end})
+        return sorted(self.special_ids - {self.end})
 
     def token(self, number: int) -> str:
         if not 0 <= number < self.vocab_size:
             raise BadInput(f"no token has the id {number}; this vocabulary ends at {self.vocab_size - 1}")
         return self.vocabulary[number]
 
-    def shown(self, number: int) -> str:
+    def display_token(self, number: int) -> str:
         """A token as people read it: letters in place of bytes, with the space before a word."""
         token = self.token(number)
-        return decoders.ByteLevel().decode([token]) if self.spec.kind == "byte-bpe" and number not in self.special else token
+        return decoders.ByteLevel().decode([token]) if self.spec.kind == "byte-bpe" and number not in self.special_ids else token
 
     def id(self, token: str) -> int:
         """The id of a token, that of [UNK] for one that is not in the vocabulary."""
-        return self.numbers.get(token, self.unknown)
+        return self.ids_by_token.get(token, self.unknown)
 
-    def marked(self, ids: list[int], adds_end_token: bool = False) -> tuple[list[int], int]:
+    def with_special_ids(self, ids: list[int], adds_end_token: bool = False) -> tuple[list[int], int]:
         """The ids of a text with the marks around it, and where the text itself begins. One without ids has a mark to begin with in any case."""
-        before = [self.begin] if self.begins_text or not ids else []
+        before = [self.begin] if self.adds_begin or not ids else []
         return [*before, *ids, *([self.end] if adds_end_token else [])], len(before)
 
-    def prepared(self, text: str) -> str:
-        return spaced(text) if self.spec.chinese == "words" else text
+    def preprocess(self, text: str) -> str:
+        return space_words(text) if self.spec.chinese == "words" else text
 
-    def encoding(self, text: str) -> Any:
-        return self.library.encode(encodable(self.prepared(text)), add_special_tokens=False)
+    def encode_with_offsets(self, text: str) -> Any:
+        return self.backend.encode(refuse_lone_surrogates(self.preprocess(text)), add_special_tokens=False)
 
     def encode(self, text: str) -> list[int]:
-        return self.encoding(text).ids
+        return self.encode_with_offsets(text).ids
 
     def encode_batch(self, texts: list[str]) -> list[list[int]]:
-        encodings = self.library.encode_batch_fast([encodable(self.prepared(text)) for text in texts], add_special_tokens=False)
+        encodings = self.backend.encode_batch_fast([refuse_lone_surrogates(self.preprocess(text)) for text in texts], add_special_tokens=False)
         return [encoding.ids for encoding in encodings]
 
     def tokens(self, text: str) -> list[str]:
@@ -153,9 +153,9 @@ class Tokenizer:
 
     def words(self, text: str) -> list[str]:
         """The words of a text, known or not, before any is cut into pieces."""
-        prepared = self.prepared(text)
-        normal = self.library.normalizer.normalize_str(prepared) if self.library.normalizer else prepared
-        return [word for word, _ in self.library.pre_tokenizer.pre_tokenize_str(normal)]
+        prepared = self.preprocess(text)
+        normal = self.backend.normalizer.normalize_str(prepared) if self.backend.normalizer else prepared
+        return [word for word, _ in self.backend.pre_tokenizer.pre_tokenize_str(normal)]
 
     def decode(self, ids: list[int]) -> str:
         """The text of the ids; [PAD], [CLS] and [SEP] are left out."""
@@ -177,11 +177,11 @@ class Tokenizer:
                 words.append(token)
         return join_words(words)
 
-    def groups(self, text: str) -> list[int]:
+    def word_ids(self, text: str) -> list[int]:
         """The number of the word each token belongs to: pieces of one word share it, and so do the characters of one Chinese word."""
-        encoding, text = self.encoding(text), self.prepared(text)
+        encoding, text = self.encode_with_offsets(text), self.preprocess(text)
         word_at = [-1] * len(text)
-        chinese = [run.span() for run in HAN_RUN.finditer(text)] if self.spec.chinese == "words" else word_spans(text)
+        chinese = [run.span() for run in HAN_RUN.finditer(text)] if self.spec.chinese == "words" else chinese_word_spans(text)
         spans = [span for _, span in pre_tokenizers.BertPreTokenizer().pre_tokenize_str(text)]
         for number, (start, end) in enumerate(spans + chinese):
             word_at[start:end] = [number] * (end - start)
@@ -199,12 +199,12 @@ class Tokenizer:
 
     def unknown_words(self, text: str) -> list[str]:
         """What stands in the text where the ids have [UNK]: words, or single characters for bpe, unigram and characters."""
-        encoding, text = self.encoding(text), self.prepared(text)
+        encoding, text = self.encode_with_offsets(text), self.preprocess(text)
         return [text[start:end] for number, (start, end) in zip(encoding.ids, encoding.offsets, strict=True) if number == self.unknown]
 
     def spelling_bits(self, word: str) -> float:
         """What it costs to spell an unknown word: add-one frequencies of the letters, and of the end, in the vocabulary's own words."""
-        counts, total = self.letter_counts
+        counts, total = self.character_counts
         slot = math.log2(total)
         bits = slot - math.log2(counts[""] + 1)
         for letter in word:
@@ -212,9 +212,9 @@ class Tokenizer:
         return bits
 
     @functools.cached_property
-    def letter_counts(self) -> tuple[Counter[str], int]:
+    def character_counts(self) -> tuple[Counter[str], int]:
         """How often each letter occurs in the vocabulary's words ("" is the end), and the sum, one added to each and for the unseen."""
-        tokens = [token for number, token in enumerate(self.vocabulary) if number not in self.special]
+        tokens = [token for number, token in enumerate(self.vocabulary) if number not in self.special_ids]
         words = [token.removeprefix("##").removesuffix("</w>").replace("▁", "") for token in tokens]
         counts = Counter("".join(words))
         counts[""] = len(words)
@@ -224,24 +224,24 @@ class Tokenizer:
         """The ids of pre-tokens as kernels/pretokens.py cuts them, for the bulk path."""
         kind = self.spec.kind
         if kind in ("words", "characters"):
-            known = self.numbers
+            known = self.ids_by_token
             return [[known.get(spelling, self.unknown)] for spelling in spellings]
-        tokenize = self.library.model.tokenize
+        tokenize = self.backend.model.tokenize
         return [[piece.id for piece in tokenize(spelling)] for spelling in map(PRETOKEN_FORMS.get(kind, str), spellings)]
 
     def unknown_in_pretoken(self, spelling: str) -> list[str]:
         if self.spec.kind in ("words", "characters", "wordpiece"):
             return [spelling]
         form = PRETOKEN_FORMS.get(self.spec.kind, str)(spelling)
-        pieces = self.library.model.tokenize(form)
+        pieces = self.backend.model.tokenize(form)
         return [piece_text(form, piece.offsets) for piece in pieces if piece.id == self.unknown]
 
 
-def encodable(text: str) -> str:
+def refuse_lone_surrogates(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError as fault:
-        raise lone_surrogate(fault) from None
+        raise lone_surrogate_error(fault) from None
     return text
 
 
@@ -250,13 +250,13 @@ def piece_text(text: str, offsets: tuple[int, int]) -> str:
     return text.encode()[start:end].decode()
 
 
-def bytes_as_letters(spelling: str) -> str:
-    return spelling.encode().decode("latin-1").translate(BYTE_LETTERS)
+def bytes_as_characters(spelling: str) -> str:
+    return spelling.encode().decode("latin-1").translate(BYTE_CHARACTERS)
 
 
-def spaces_as_marks(spelling: str) -> str:
+def spaces_as_metaspaces(spelling: str) -> str:
     marked = spelling.replace(" ", "▁")
     return marked if marked.startswith("▁") else "▁" + marked
 
 
-PRETOKEN_FORMS = {"byte-bpe": bytes_as_letters, "unigram": spaces_as_marks}
+PRETOKEN_FORMS = {"byte-bpe": bytes_as_characters, "unigram": spaces_as_metaspaces}

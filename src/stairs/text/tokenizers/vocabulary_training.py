@@ -15,14 +15,14 @@ from tokenizers import models, pre_tokenizers, trainers
 from stairs.errors import BadInput
 from stairs.kernels import pretokens as kernel
 from stairs.text.chinese import has_han
-from stairs.text.tokenizers.bulk_encoding import Counts, PreTokens, lone_surrogate, preparation
-from stairs.text.tokenizers.spec import SPECIAL_TOKENS, UNKNOWN, TokenizerSpec, assemble, empty_model
+from stairs.text.tokenizers.bulk_encoding import PretokenCounts, PretokenIndex, lone_surrogate_error, text_preprocessor
+from stairs.text.tokenizers.spec import SPECIAL_TOKENS, UNKNOWN, TokenizerSpec, assemble_backend, empty_model
 
 Sentences = Callable[[], Iterable[list[str]]]  # a fresh iterator of documents, each a list of sentences
 COVERAGE = 0.9995
 ALPHABET_SHARE = 0.75  # of the vocabulary, at most
-COUNTED_CHARACTERS = 16_000_000  # the alphabet is settled on the first so many
-UNIGRAM_LETTERS = 1_500_000
+ALPHABET_SAMPLE = 16_000_000  # the alphabet is settled on the first so many
+UNIGRAM_CHARACTERS = 1_500_000
 FORBIDDEN_SCORE = -1e6  # of a special token spelled in a text
 FILLER_STEP = 0.0001
 ASCII = [chr(code) for code in range(33, 127)]
@@ -31,11 +31,11 @@ ASCII = [chr(code) for code in range(33, 127)]
 def train_library(spec: TokenizerSpec, sentences: Sentences) -> Any:
     """A trained library tokenizer of this kind."""
     if spec.kind in ("words", "characters"):
-        return from_counts(spec, count(spec, sentences))[0]
+        return vocabulary_from_counts(spec, count_pretokens(spec, sentences))[0]
     try:
         return train_subwords(spec, sentences)
     except UnicodeEncodeError as fault:
-        raise lone_surrogate(fault) from None
+        raise lone_surrogate_error(fault) from None
     except Exception as fault:
         if "not large enough" not in str(fault):
             raise
@@ -44,28 +44,28 @@ def train_library(spec: TokenizerSpec, sentences: Sentences) -> Any:
         ) from None
 
 
-def count(spec: TokenizerSpec, sentences: Sentences) -> Counts:
-    pretokens = PreTokens(spec, assemble(spec, empty_model(spec.kind)))
-    counts = Counts(pretokens)
-    for documents in blocks(sentences(), 1 << 20):
-        counts.add(pretokens.number(pretokens.block(documents)))
+def count_pretokens(spec: TokenizerSpec, sentences: Sentences) -> PretokenCounts:
+    pretokens = PretokenIndex(spec, assemble_backend(spec, empty_model(spec.kind)))
+    counts = PretokenCounts(pretokens)
+    for documents in document_blocks(sentences(), 1 << 20):
+        counts.add(pretokens.number_block(pretokens.block(documents)))
     return counts
 
 
-def from_counts(spec: TokenizerSpec, counts: Counts) -> tuple[Any, list[str], np.ndarray]:
+def vocabulary_from_counts(spec: TokenizerSpec, counts: PretokenCounts) -> tuple[Any, list[str], np.ndarray]:
     """A library tokenizer of the special tokens, then the commonest pre-tokens; its vocabulary; and the numbers of those pre-tokens."""
     limit = None if spec.vocab_size is None else spec.vocab_size - len(SPECIAL_TOKENS)
     spellings = counts.pretokens.spellings()
-    chosen = counts.commonest(limit, spec.min_count)
+    chosen = counts.most_common(limit, spec.min_count)
     vocabulary = [*SPECIAL_TOKENS, *(spellings[number] for number in chosen.tolist())]
     if not len(chosen):
         raise BadInput("no word is left to learn; give more text or a lower --min-count")
     numbers = {token: number for number, token in enumerate(vocabulary)}
-    return assemble(spec, models.WordLevel(numbers, unk_token=SPECIAL_TOKENS[UNKNOWN])), vocabulary, chosen
+    return assemble_backend(spec, models.WordLevel(numbers, unk_token=SPECIAL_TOKENS[UNKNOWN])), vocabulary, chosen
 
 
 def train_subwords(spec: TokenizerSpec, sentences: Sentences) -> Any:
-    library = assemble(spec, empty_model(spec.kind))
+    library = assemble_backend(spec, empty_model(spec.kind))
     shared: dict[str, Any] = {"vocab_size": spec.vocab_size, "special_tokens": list(SPECIAL_TOKENS), "show_progress": False}
     pairs: dict[str, Any] = {"min_frequency": max(2, spec.min_count), **shared}  # merges go on until no pair repeats
     text: Iterable[list[str]] = sentences()
@@ -74,9 +74,9 @@ def train_subwords(spec: TokenizerSpec, sentences: Sentences) -> Any:
         trainer = trainers.BpeTrainer(initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), **pairs)
     else:
         alphabet = frequent_characters(spec, sentences)
-        text = within_alphabet(text, alphabet, preparation(spec) or str)
+        text = replace_rare_characters(text, alphabet, text_preprocessor(spec) or str)
         if spec.kind == "unigram":
-            text = up_to_distinct(text, UNIGRAM_LETTERS)
+            text = until_distinct(text, UNIGRAM_CHARACTERS)
             trainer = trainers.UnigramTrainer(unk_token=SPECIAL_TOKENS[UNKNOWN], initial_alphabet=ASCII, shrinking_factor=0.5, **shared)
         else:
             # Named in advance because the trainer numbers them in the order of a randomly seeded hash map, and ties between pairs are
@@ -87,15 +87,15 @@ def train_subwords(spec: TokenizerSpec, sentences: Sentences) -> Any:
             else:
                 trainer = trainers.WordPieceTrainer(continuing_subword_prefix="##", **pairs)
     library.train_from_iterator(text, trainer)
-    return assemble(spec, untypable_specials(spec, library))
+    return assemble_backend(spec, forbid_special_tokens(spec, library))
 
 
-def untypable_specials(spec: TokenizerSpec, library: Any) -> Any:
+def forbid_special_tokens(spec: TokenizerSpec, library: Any) -> Any:
     """The trained model, changed so that no text is ever encoded as a special token: "[MASK]" in a text is six letters."""
     trained = json.loads(library.to_str())["model"]
     if spec.kind == "unigram":
         specials = [(token, FORBIDDEN_SCORE) for token in SPECIAL_TOKENS]
-        pieces = settled([(piece, score) for piece, score in trained["vocab"] if piece not in SPECIAL_TOKENS])
+        pieces = stable_scores([(piece, score) for piece, score in trained["vocab"] if piece not in SPECIAL_TOKENS])
         return models.Unigram(specials + pieces, unk_id=UNKNOWN)
     if spec.kind == "wordpiece":
         return library.model
@@ -105,7 +105,7 @@ def untypable_specials(spec: TokenizerSpec, library: Any) -> Any:
     return models.BPE(trained["vocab"], merges, unk_token=SPECIAL_TOKENS[UNKNOWN], end_of_word_suffix="</w>")
 
 
-def settled(pieces: list[tuple[str, float]]) -> list[tuple[str, float]]:
+def stable_scores(pieces: list[tuple[str, float]]) -> list[tuple[str, float]]:
     """Pieces whose scores and order are the same in every run.
 
     The trainer adds in the order of a randomly seeded hash map, so that the last digits vary; and to the characters it has no score for it
@@ -120,7 +120,7 @@ def settled(pieces: list[tuple[str, float]]) -> list[tuple[str, float]]:
     return sorted(scores, key=lambda scored: (-scored[1], scored[0]))
 
 
-def blocks(documents: Iterable[list[str]], characters: int) -> Iterator[list[list[str]]]:
+def document_blocks(documents: Iterable[list[str]], characters: int) -> Iterator[list[list[str]]]:
     """Lists of documents of about so many characters."""
     block: list[list[str]] = []
     held = 0
@@ -137,13 +137,13 @@ def blocks(documents: Iterable[list[str]], characters: int) -> Iterator[list[lis
 def frequent_characters(spec: TokenizerSpec, sentences: Sentences) -> list[str]:
     """The commonest characters, until they make up COVERAGE of the text or their share of the vocabulary is used up."""
     counts, total, room = np.zeros(0x110000, np.int64), 0, spec.vocab_size or 0
-    lowered = preparation(TokenizerSpec("characters", lowercase=spec.lowercase)) or str
-    for documents in blocks(sentences(), 1 << 20):
+    lowered = text_preprocessor(TokenizerSpec("characters", lowercase=spec.lowercase)) or str
+    for documents in document_blocks(sentences(), 1 << 20):
         text = lowered(" ".join(" ".join(document) for document in documents))
         points = np.frombuffer(text.encode("utf-32-le"), np.uint32)
         counts += np.bincount(points, minlength=len(counts))
         total += len(points)
-        if total >= COUNTED_CHARACTERS:
+        if total >= ALPHABET_SAMPLE:
             break
     ranked = np.argsort(-counts, kind="stable")
     covered = np.cumsum(counts[ranked])
@@ -157,8 +157,8 @@ def frequent_characters(spec: TokenizerSpec, sentences: Sentences) -> list[str]:
 
 def character_tokens(spec: TokenizerSpec, alphabet: list[str], library: Any) -> list[str]:
     """Every token that is a single character, in a fixed order."""
-    pretokens = PreTokens(spec, library)
-    kinds = {character: pretokens.kind_of(character) for character in sorted(alphabet)}
+    pretokens = PretokenIndex(spec, library)
+    kinds = {character: pretokens.character_class(character) for character in sorted(alphabet)}
     letters = [character for character, kind in kinds.items() if kind == kernel.LETTER]
     alone = [character for character, kind in kinds.items() if kind == kernel.ISOLATED]
     if spec.kind == "wordpiece":
@@ -166,14 +166,14 @@ def character_tokens(spec: TokenizerSpec, alphabet: list[str], library: Any) -> 
     return [*letters, *(character + "</w>" for character in alone + letters)]
 
 
-def within_alphabet(documents: Iterable[list[str]], alphabet: list[str], prepare: Callable[[str], str]) -> Iterator[list[str]]:
+def replace_rare_characters(documents: Iterable[list[str]], alphabet: list[str], prepare: Callable[[str], str]) -> Iterator[list[str]]:
     """The documents with every character that is not in the alphabet made a space."""
     other = re.compile(f"[^ {re.escape(''.join(sorted(alphabet)))}]")
     for document in documents:
         yield [other.sub(" ", prepare(sentence)) for sentence in document]
 
 
-def up_to_distinct(documents: Iterable[list[str]], letters: int) -> Iterator[list[str]]:
+def until_distinct(documents: Iterable[list[str]], letters: int) -> Iterator[list[str]]:
     """The documents until their distinct words have so many letters."""
     seen: set[str] = set()
     held = 0

@@ -25,11 +25,11 @@ from tokenizers import models
 from stairs.errors import BadInput, Unsupported
 from stairs.text.chinese import has_han
 from stairs.text.tokenizers import storage as files
-from stairs.text.tokenizers.spec import SPECIAL_TOKENS, UNKNOWN, TokenizerSpec, assemble
-from stairs.text.tokenizers.tokenizer import Tokenizer, encodable
+from stairs.text.tokenizers.spec import SPECIAL_TOKENS, UNKNOWN, TokenizerSpec, assemble_backend
+from stairs.text.tokenizers.tokenizer import Tokenizer, refuse_lone_surrogates
 
-SIGNS = re.compile(r"(\W*)(.*?)(\W*)", re.S)  # around a word
-NAMES = ("letters", "starts", "hashes", "order")
+MARKS_AROUND = re.compile(r"(\W*)(.*?)(\W*)", re.S)  # around a word
+TABLE_NAMES = ("letters", "starts", "hashes", "order")
 
 
 class WordTable(Tokenizer):
@@ -37,12 +37,12 @@ class WordTable(Tokenizer):
 
     def __init__(self, spec: TokenizerSpec, tables: dict[str, np.ndarray]) -> None:
         only_special = {token: number for number, token in enumerate(SPECIAL_TOKENS)}
-        super().__init__(spec, assemble(spec, models.WordLevel(only_special, unk_token=SPECIAL_TOKENS[UNKNOWN])))  # to cut text, no more
+        super().__init__(spec, assemble_backend(spec, models.WordLevel(only_special, unk_token=SPECIAL_TOKENS[UNKNOWN])))  # to cut text, no more
         self.tables = tables
-        self.letters, self.starts, self.hashes, self.order = (tables[name] for name in NAMES)
+        self.letters, self.starts, self.hashes, self.order = (tables[name] for name in TABLE_NAMES)
 
     @classmethod
-    def of(cls, words: list[str]) -> "WordTable":
+    def from_words(cls, words: list[str]) -> "WordTable":
         """Of words that differ; letters are made small in texts if no word has a capital."""
         special = next((word for word in words if word in SPECIAL_TOKENS), None)
         if special:
@@ -61,29 +61,29 @@ class WordTable(Tokenizer):
 
     @classmethod
     def read(cls, folder: Path) -> "WordTable":
-        path = folder / files.WORDS
-        spec = files.read_spec(folder / files.CONFIG)
+        path = folder / files.WORDS_FILE
+        spec = files.read_spec(folder / files.CONFIG_FILE)
         try:
             tables = {name: tensor.numpy() for name, tensor in load_file(path).items()}
-            letters, starts, hashes, order = (tables[name] for name in NAMES)
-            kinds = [tables[name].dtype.name for name in NAMES] == ["uint8", "int64", "int64", "int32"]
+            letters, starts, hashes, order = (tables[name] for name in TABLE_NAMES)
+            kinds = [tables[name].dtype.name for name in TABLE_NAMES] == ["uint8", "int64", "int64", "int32"]
             sizes = len(starts) - 1 == len(hashes) == len(order) >= len(SPECIAL_TOKENS)
             if not (kinds and sizes and starts[0] == 0 and starts[-1] == len(letters) and (np.diff(starts) >= 0).all()):
                 raise ValueError("its tables do not fit together")
             if not (order.min() >= 0 and order.max() < len(hashes)):
                 raise ValueError("it has ids beyond its end")
         except (SafetensorError, ValueError, KeyError, TypeError, OSError) as fault:
-            raise files.damaged(path, str(fault)) from None
+            raise files.damage_error(path, str(fault)) from None
         return cls(spec, tables)
 
     def save(self, folder: str | Path) -> None:
         """Write words.safetensors and tokenizer_config.json."""
         files.save_config(Path(folder), self.spec)
-        save_file({name: torch.from_numpy(np.ascontiguousarray(self.tables[name])) for name in NAMES}, Path(folder) / files.WORDS)
+        save_file({name: torch.from_numpy(np.ascontiguousarray(self.tables[name])) for name in TABLE_NAMES}, Path(folder) / files.WORDS_FILE)
 
     @functools.cached_property
     def hash(self) -> str:
-        found = hashlib.sha256(str(sorted(files.settings(self.spec).items())).encode())
+        found = hashlib.sha256(str(sorted(files.stored_settings(self.spec).items())).encode())
         for table in (self.starts, self.letters):
             found.update(np.ascontiguousarray(table).data)
         return found.hexdigest()
@@ -99,7 +99,7 @@ class WordTable(Tokenizer):
         return [letters[a:b].decode("utf-8", "replace") for a, b in pairwise(starts)]
 
     @functools.cached_property
-    def numbers(self) -> dict[str, int]:
+    def ids_by_token(self) -> dict[str, int]:
         return {word: number for number, word in enumerate(self.vocabulary)}
 
     def spelling(self, number: int) -> bytes:
@@ -111,7 +111,7 @@ class WordTable(Tokenizer):
         return self.spelling(number).decode("utf-8", "replace")
 
     def id(self, token: str) -> int:
-        spelt = encodable(token).encode()
+        spelt = refuse_lone_surrogates(token).encode()
         wanted = zlib.crc32(spelt)
         at = int(np.searchsorted(self.hashes, wanted))
         while at < len(self.hashes) and self.hashes[at] == wanted:
@@ -122,9 +122,9 @@ class WordTable(Tokenizer):
 
     def words(self, text: str) -> list[str]:
         found: list[str] = []
-        for stretch in self.prepared(encodable(text)).split():
+        for stretch in self.preprocess(refuse_lone_surrogates(text)).split():
             stretch = stretch.lower() if self.spec.lowercase else stretch
-            begin, core, end = SIGNS.fullmatch(stretch).groups()  # type: ignore[union-attr]  # which anything matches
+            begin, core, end = MARKS_AROUND.fullmatch(stretch).groups()  # type: ignore[union-attr]  # which anything matches
             if self.knows(stretch):
                 found.append(stretch)
             else:
@@ -149,5 +149,5 @@ class WordTable(Tokenizer):
     def groups(self, text: str) -> list[int]:
         return list(range(len(self.words(text))))
 
-    def encoding(self, text: str) -> Any:
+    def encode_with_offsets(self, text: str) -> Any:
         raise Unsupported("adopted word vectors cut text at words alone, so there are no places of subwords; train a step of your own for those")
