@@ -6,7 +6,7 @@ python benchmarks/two_senses.py RUN [RUN ...] [--chinese]
 import argparse
 
 from side_by_side import conditions
-from stairs.inspection.senses import separation
+from stairs.inspection.senses import sense_separation
 from stairs.training.run import load
 
 PYTHON = {
@@ -56,7 +56,7 @@ def main() -> None:
     print(f"{'run':24}{'layer':>6}{'same sense':>12}{'different':>11}{'apart':>8}   {conditions()}")
     for run in options.runs:
         task = load(run)
-        for row in separation(task, word, senses):
+        for row in sense_separation(task, word, senses):
             layer = "-" if row["layer"] is None else row["layer"]
             print(f"{run[-23:]:24}{layer:>6}{row['same']:12.3f}{row['different']:11.3f}{row['same'] - row['different']:8.3f}", flush=True)
 

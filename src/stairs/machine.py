@@ -107,7 +107,7 @@ def vector_code() -> str:
 
 @cache
 def processor_kind() -> str:
-    """One of `NAMES`."""
+    """One of `TYPE_NAMES`."""
     if has_bf16():
         return "bf16"
     if has_avx512():

@@ -37,7 +37,7 @@ def bert(folder: Path, parts=("pooler",), head=None, width=24):
     folder.mkdir(parents=True, exist_ok=True)
     tokenizer = Tokenizer.train(TokenizerSpec("wordpiece", vocab_size=90), lambda: [TEXTS * 9])
     model = far(BERT(BERTConfig(tokenizer.vocab_size, context=40, width=width, heads=3, layers=2, objective="none", output_heads=parts)))
-    task = Encode(model, tokenizer) if head is None else task_heads.task_of(model, tokenizer, head)
+    task = Encode(model, tokenizer) if head is None else task_heads.task_with_head(model, tokenizer, head)
     transformers_folder.write(task, folder)
     return task
 

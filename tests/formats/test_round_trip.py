@@ -12,7 +12,7 @@ from stairs.errors import BadInput
 from stairs.formats import file_round_trip
 from stairs.formats.huggingface import round_trip, sentence_transformers, transformers_folder
 from stairs.formats.word_vectors import vector_writer
-from stairs.formats.word_vectors.vector_reader import Read
+from stairs.formats.word_vectors.vector_reader import WordVectorsRead
 from stairs.models.bert import BERT
 from stairs.models.settings import BERTConfig, TransformerConfig
 from stairs.models.transfer_options import TransferOptions
@@ -78,7 +78,7 @@ def form_of(make):
 
 @pytest.mark.parametrize("make", EXPORTS)
 def test_every_export_gives_what_the_run_gives(tmp_path, make):
-    found = round_trip.of_folder(make(tmp_path), tmp_path, form_of(make))
+    found = round_trip.compare_folder(make(tmp_path), tmp_path, form_of(make))
     assert found["difference"] < 1e-5 and found["texts"] >= 3
     assert make not in KEYS or KEYS[make] in found
 
@@ -88,7 +88,7 @@ def test_every_kind_of_tokenizer(tmp_path, kind, settings):
     tokenizer = Tokenizer.train(TokenizerSpec(kind, **settings), lambda: [TEXTS * 9])
     task = MaskedToken(far(BERT(BERTConfig(tokenizer.vocab_size, context=48, width=24, heads=3, layers=1))), tokenizer)
     transformers_folder.write(task, tmp_path)
-    found = round_trip.of_folder(task, tmp_path, "huggingface")
+    found = round_trip.compare_folder(task, tmp_path, "huggingface")
     assert found["texts"] >= 6 and max(found["difference"], found["words_difference"], found["pairs_difference"]) < 1e-5
 
 
@@ -123,7 +123,7 @@ def test_what_gives_something_else_is_refused(tmp_path, make, spoil):
     task = make(tmp_path)
     spoil(tmp_path)
     with pytest.raises(BadInput, match="read back") as refused:
-        round_trip.of_folder(task, tmp_path, form_of(make))
+        round_trip.compare_folder(task, tmp_path, form_of(make))
     assert "\n" not in str(refused.value)
 
 
@@ -164,25 +164,25 @@ def test_long_texts_are_told_of(tmp_path, monkeypatch):
     task, seen = classifier(tmp_path), []
     monkeypatch.setattr(round_trip, "say", seen.append)
     monkeypatch.setattr(round_trip, "TOLERANCE", 1e-7)
-    short, long = round_trip.texts_for(task.tokenizer, task.model.config.context)
+    short, long = round_trip.test_texts(task.tokenizer, task.model.config.context)
     assert all(len(task.tokenizer.encode(text)) > task.model.config.context for text in long) and short
-    round_trip.tell_of_long(task, transformers_folder.read(tmp_path), round_trip.Folder(tmp_path, task), long)
+    round_trip.warn_about_long_texts(task, transformers_folder.read(tmp_path), round_trip.WrittenFolder(tmp_path, task), long)
     assert len(seen) == 1 and "head+tail" in seen[0]
 
 
 @pytest.mark.parametrize("kind", vector_writer.KINDS)
 def test_word_vectors_are_compared_with_the_file(tmp_path, kind):
     vectors = np.random.default_rng(0).normal(size=(5, 4)).astype(np.float32)
-    task = WordVectors(*vector_writer.adopted(Read(["a", "b", "naïve", "国王", "d"], vectors, "")))
+    task = WordVectors(*vector_writer.to_model(WordVectorsRead(["a", "b", "naïve", "国王", "d"], vectors, "")))
     path = str(tmp_path / "v")
     vector_writer.write(task.tokenizer.vocabulary, task.model.all_vectors(), path, kind)
-    assert file_round_trip.of_vectors(task, path) == {"difference": 0}
+    assert file_round_trip.compare_vectors(task, path) == {"difference": 0}
     vector_writer.write(task.tokenizer.vocabulary, task.model.all_vectors() + 0.1, path, kind)
     with pytest.raises(BadInput, match=r"the vectors of .* differ by 0\.1"):
-        file_round_trip.of_vectors(task, path)
+        file_round_trip.compare_vectors(task, path)
     vector_writer.write([*task.tokenizer.vocabulary[:-1], "other"], task.model.all_vectors(), path, kind)
     with pytest.raises(BadInput, match="the words of 'd'"):
-        file_round_trip.of_vectors(task, path)
+        file_round_trip.compare_vectors(task, path)
 
 
 def test_sentences_are_compared_with_the_arpa_file(tmp_path, command):
@@ -198,7 +198,7 @@ def test_sentences_are_compared_with_the_arpa_file(tmp_path, command):
     spoilt = [f"{float(line.split(chr(9))[0]) + math.log10(0.5):.6g}\t{line.split(chr(9), 1)[1]}" if "\tcat\t" in line else line for line in lines]
     (tmp_path / "n.arpa").write_text("\n".join(spoilt) + "\n")
     with pytest.raises(BadInput, match="log-probabilities"):
-        file_round_trip.of_arpa(task, str(tmp_path / "n.arpa"))
+        file_round_trip.compare_arpa(task, str(tmp_path / "n.arpa"))
 
 
 def test_a_bi_encoder_is_a_sentence_encoder_and_no_layer(tmp_path):
@@ -206,7 +206,7 @@ def test_a_bi_encoder_is_a_sentence_encoder_and_no_layer(tmp_path):
     task = BiEncoder(encode.model, encode.tokenizer, TransferOptions(longest=12), labels=[], low=0.0, high=5.0)
     (tmp_path / "second").mkdir()
     sentence_transformers.write(task, tmp_path / "second")
-    assert round_trip.of_folder(task, tmp_path / "second", "sentence-transformers")["difference"] < 1e-5
+    assert round_trip.compare_folder(task, tmp_path / "second", "sentence-transformers")["difference"] < 1e-5
     with pytest.raises(BadInput, match="convert it to sentence-transformers"):
         transformers_folder.write(task, tmp_path / "first")
 

@@ -19,7 +19,7 @@ def some(width=5, words=WORDS, seed=0):
 
 
 def task(vectors, words=WORDS):
-    return WordVectors(*vector_writer.adopted(vector_reader.Read(words, vectors, "")))
+    return WordVectors(*vector_writer.to_model(vector_reader.WordVectorsRead(words, vectors, "")))
 
 
 def text(words, vectors, header=True, end="\n", between=" "):

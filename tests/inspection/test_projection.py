@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from stairs.errors import BadInput
-from stairs.inspection.flat import Plane, neighbourhoods, plane, points
+from stairs.inspection.flat import PCA, points, project_pca, project_tsne
 
 
 def in_a_plane(count=40, width=20):
@@ -16,7 +16,7 @@ def in_a_plane(count=40, width=20):
 
 def test_what_lies_in_a_plane_keeps_its_distances():
     flat, vectors = in_a_plane()
-    found = Plane(vectors)
+    found = PCA(vectors)
     assert found.share == pytest.approx(1)
     distances = [np.linalg.norm(places[:, None] - places[None], axis=-1) for places in (flat, found(vectors))]
     assert np.allclose(*distances)
@@ -25,35 +25,35 @@ def test_what_lies_in_a_plane_keeps_its_distances():
 
 def test_the_same_vectors_lie_the_same_way_round_each_time():
     _, vectors = in_a_plane()
-    assert np.allclose(plane(vectors), plane(vectors.astype(np.float32)), atol=1e-4)
+    assert np.allclose(project_pca(vectors), project_pca(vectors.astype(np.float32)), atol=1e-4)
 
 
 def test_others_are_projected_onto_the_same_plane():
     _, vectors = in_a_plane()
-    found = Plane(vectors)
+    found = PCA(vectors)
     assert np.allclose(found(vectors[:3]), found(vectors)[:3])
     assert np.allclose(found(found.centre[None]), 0)
 
 
 def test_vectors_of_one_number_lie_on_a_line():
-    assert plane(np.array([[1.0], [2.0], [4.0]])).shape == (3, 2)
+    assert project_pca(np.array([[1.0], [2.0], [4.0]])).shape == (3, 2)
 
 
 def test_neighbours_stay_neighbours():
     random = np.random.default_rng(0)
     groups = np.repeat(np.arange(3), 15)
     vectors = random.normal(size=(3, 30))[groups] + 0.1 * random.normal(size=(45, 30))
-    places = neighbourhoods(vectors)
+    places = project_tsne(vectors)
     distances = np.linalg.norm(places[:, None] - places[None], axis=-1)
     np.fill_diagonal(distances, np.inf)
-    assert (groups[distances.argmin(1)] == groups).all() and np.allclose(places, neighbourhoods(vectors))
+    assert (groups[distances.argmin(1)] == groups).all() and np.allclose(places, project_tsne(vectors))
 
 
 def test_too_few_words():
     with pytest.raises(BadInput, match="at least 2 words, got 1"):
-        plane(np.ones((1, 3)))
+        project_pca(np.ones((1, 3)))
     with pytest.raises(BadInput, match="at least 4 words, got 3"):
-        neighbourhoods(np.ones((3, 5)))
+        project_tsne(np.ones((3, 5)))
 
 
 def test_points_are_plain_data():

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from stairs.errors import BadInput
-from stairs.inspection.senses import separation
+from stairs.inspection.senses import sense_separation
 from stairs.models.elmo import ELMo
 from stairs.models.settings import ELMoConfig, Word2VecConfig
 from stairs.models.word2vec import SkipGram
@@ -22,14 +22,14 @@ def words():
 def test_a_static_vector_is_the_same_everywhere(words):
     model = SkipGram(Word2VecConfig(vocab_size=words.vocab_size, width=8))
     model.initialize(1)
-    (found,) = separation(WordVectors(model, words), "bank", SENSES)
+    (found,) = sense_separation(WordVectors(model, words), "bank", SENSES)
     assert found["layer"] is None and found["same"] == pytest.approx(1) and found["different"] == pytest.approx(1)
 
 
 def test_layers_in_context_differ_and_the_word_alone_does_not(words):
     torch.manual_seed(0)
     model = ELMo(ELMoConfig(**words.vocabulary_settings, width=8, hidden=12, filters=(4, 4))).eval()
-    rows = separation(BidirectionalLM(model, words), "bank", SENSES)
+    rows = sense_separation(BidirectionalLM(model, words), "bank", SENSES)
     assert [row["layer"] for row in rows] == [0, 1, 2]
     assert rows[0]["different"] == pytest.approx(1, abs=1e-5) and max(row["different"] for row in rows[1:]) < 1 - 1e-4
 
@@ -37,6 +37,6 @@ def test_layers_in_context_differ_and_the_word_alone_does_not(words):
 def test_what_it_needs(words):
     model = ELMo(ELMoConfig(**words.vocabulary_settings, width=8, hidden=12, filters=(4, 4))).eval()
     with pytest.raises(BadInput, match="'bank' does not stand in"):
-        separation(BidirectionalLM(model, words), "bank", {"a": ["the river"], "b": ["money"]})
+        sense_separation(BidirectionalLM(model, words), "bank", {"a": ["the river"], "b": ["money"]})
     with pytest.raises(BadInput, match="two senses with two texts"):
-        separation(BidirectionalLM(model, words), "bank", {"a": ["the bank"]})
+        sense_separation(BidirectionalLM(model, words), "bank", {"a": ["the bank"]})

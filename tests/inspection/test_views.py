@@ -12,7 +12,7 @@ from small import SENTENCES, examples
 from stairs.errors import BadInput, Unsupported
 from stairs.inspection import attention, labels, nearest, tokens, views
 from stairs.inspection.capture import capture
-from stairs.inspection.views import LOOKS, fitting, look
+from stairs.inspection.views import VIEWS, suitable_views, view
 from stairs.models.gpt import GPT
 from stairs.pictures import tokens as token_pictures
 from stairs.tasks import NextToken
@@ -30,7 +30,7 @@ def tasks(tmp_path_factory):
 def seen(task, name, folder=None):
     ours = {"confusion": {"run": str(folder)}, "nearest": {"labels": str(folder / "labels.csv")}}
     options = {**OPTIONS.get(name, {}), **ours.get(name, {})}
-    return look(task, name, TEXTS.get(name, TEXT), **options)
+    return view(task, name, TEXTS.get(name, TEXT), **options)
 
 
 def write_labels(path, *more):
@@ -43,109 +43,109 @@ def write_labels(path, *more):
 def test_all_that_fits_is_plain_data(tasks, name, tmp_path):
     (tmp_path / "report.json").write_text(json.dumps({"dev": {"labels": {"a": {}, "b": {}}, "confusion": [[3, 1], [0, 4]]}}))
     write_labels(tmp_path / "labels.csv")
-    assert "tokens" in fitting(tasks[name])
-    for one in fitting(tasks[name]):
+    assert "tokens" in suitable_views(tasks[name])
+    for one in suitable_views(tasks[name]):
         data = seen(tasks[name], one, tmp_path)
         assert json.loads(json.dumps(data, allow_nan=False)) == data, one
 
 
 def test_which_run_has_which(tasks):
-    assert fitting(tasks["ngram"]) == ["tokens", "backoff", "surprise", "next", "mask"]
-    assert fitting(tasks["skipgram"]) == ["tokens", "neighbours", "strips", "map", "analogy", "mask", "senses"]
-    assert "alignment" in fitting(tasks["seq2seq"]) and "alignment" not in fitting(tasks["plain seq2seq"])
-    assert "mix" in fitting(tasks["classify by elmo"]) and "mix" not in fitting(tasks["classify"])
-    assert fitting(tasks["by tf-idf"]) == ["tokens", "reasons", "nearest", "confusion"]
-    assert "nearest" not in fitting(tasks["by n-gram"]) and "nearest" not in fitting(tasks["compare"])
-    assert {name for task in tasks.values() for name in fitting(task)} == set(LOOKS)
+    assert suitable_views(tasks["ngram"]) == ["tokens", "backoff", "surprise", "next", "mask"]
+    assert suitable_views(tasks["skipgram"]) == ["tokens", "neighbours", "strips", "map", "analogy", "mask", "senses"]
+    assert "alignment" in suitable_views(tasks["seq2seq"]) and "alignment" not in suitable_views(tasks["plain seq2seq"])
+    assert "mix" in suitable_views(tasks["classify by elmo"]) and "mix" not in suitable_views(tasks["classify"])
+    assert suitable_views(tasks["by tf-idf"]) == ["tokens", "reasons", "nearest", "confusion"]
+    assert "nearest" not in suitable_views(tasks["by n-gram"]) and "nearest" not in suitable_views(tasks["compare"])
+    assert {name for task in tasks.values() for name in suitable_views(task)} == set(VIEWS)
 
 
 def test_places_of_tokens_are_those_of_the_text(tasks):
     for name in ("ngram", "gpt", "bert", "elmo"):
-        (cut,) = look(tasks[name], "tokens", TEXT)["cuts"]
+        (cut,) = view(tasks[name], "tokens", TEXT)["tokenizations"]
         assert "".join(TEXT[one["start"] : one["end"]].strip() for one in cut["tokens"]) == TEXT.replace(" ", "")
     chinese = "他在北京大学 学习中文，Hello 世界!"
     words = Tokenizer.train(TokenizerSpec("words"), lambda: [[chinese]])
     ids = words.encode(chinese)
-    assert [chinese[start:end] for start, end in tokens.places(words, chinese, ids)] == [words.token(i) for i in ids]
-    strange = look(tasks["ngram"], "tokens", "soup and zorblax")["cuts"][0]["tokens"]
+    assert [chinese[start:end] for start, end in tokens.token_offsets(words, chinese, ids)] == [words.token(i) for i in ids]
+    strange = view(tasks["ngram"], "tokens", "soup and zorblax")["tokenizations"][0]["tokens"]
     assert [one["unknown"] for one in strange] == [False, False, True]
 
 
 def test_runs_that_cut_alike_share_a_cut(tasks):
-    found = {name: look(tasks[name], "tokens", TEXT) for name in ("ngram", "gpt", "elmo", "bert")}
-    assert [cut["name"] for cut in tokens.beside(found)["cuts"]] == ["words, by ngram, elmo", "byte-bpe, by gpt", "wordpiece, by bert"]
-    assert token_pictures.named("words, by " + ", ".join(["a-long-name"] * 9)).endswith("a-long-name, …")
+    found = {name: view(tasks[name], "tokens", TEXT) for name in ("ngram", "gpt", "elmo", "bert")}
+    assert [cut["name"] for cut in tokens.side_by_side(found)["tokenizations"]] == ["words, by ngram, elmo", "byte-bpe, by gpt", "wordpiece, by bert"]
+    assert token_pictures.shorten_runs("words, by " + ", ".join(["a-long-name"] * 9)).endswith("a-long-name, …")
 
 
 def test_a_part_of_a_character_is_shown_as_its_bytes(tasks):
-    (cut,) = look(tasks["gpt"], "tokens", "国")["cuts"]
+    (cut,) = view(tasks["gpt"], "tokens", "国")["tokenizations"]
     assert "".join(one["token"] for one in cut["tokens"]) == "<E5><9B><BD>"
 
 
 def test_back_off_is_that_of_the_counts(tasks):
-    found = look(tasks["ngram"], "backoff", TEXT)
+    found = view(tasks["ngram"], "backoff", TEXT)
     assert [one["token"] for one in found["tokens"]] == [*TEXT.split(), "[SEP]"]
     assert sum(math.log(one["probability"]) for one in found["tokens"]) == pytest.approx(tasks["ngram"].log_probability(TEXT), abs=1e-4)
     assert found["tokens"][2]["order"] == found["order"] == 3
-    assert look(tasks["ngram"], "backoff", "Rome soup")["tokens"][1]["order"] == 1  # never seen together
-    bits = [one["bits"] for one in look(tasks["ngram"], "surprise", TEXT)["tokens"]]
+    assert view(tasks["ngram"], "backoff", "Rome soup")["tokens"][1]["order"] == 1  # never seen together
+    bits = [one["bits"] for one in view(tasks["ngram"], "surprise", TEXT)["tokens"]]
     assert bits == pytest.approx([one["bits"] for one in found["tokens"]], abs=1e-6)
 
 
 def test_attention_is_what_capture_sees_and_long_texts_stand_together(tasks):
     task = tasks["bert"]
-    found = look(task, "attention", TEXT, layer=1, head=1)
+    found = view(task, "attention", TEXT, layer=1, head=1)
     with capture(task.model) as inside:
-        task.model.encode(tokens.read(task, TEXT).batch)
+        task.model.encode(tokens.tokenize(task, TEXT).batch)
     assert np.allclose(found["weights"], inside["blocks.1.attention"][0, 1], atol=1e-3)
     weights = np.random.default_rng(0).dirichlet(np.ones(200), 200)
-    small = attention.together(weights, tokens.grouped(200, 64))
+    small = attention.pool_groups(weights, tokens.group_bounds(200, 64))
     assert small.shape == (64, 64) and np.allclose(small.sum(1), 1)
-    assert tokens.grouped(3) == [(0, 1), (1, 2), (2, 3)] and tokens.names(["a", "b", "c"], [(0, 2), (2, 3)]) == ["a…", "c"]
+    assert tokens.group_bounds(3) == [(0, 1), (1, 2), (2, 3)] and tokens.group_names(["a", "b", "c"], [(0, 2), (2, 3)]) == ["a…", "c"]
 
 
 def test_a_text_beyond_the_context_is_cut_and_says_so(tasks):
     long = " ".join(SENTENCES[:20])
     for name in ("heads", "attention", "lines", "layers", "mask"):
-        assert "32 tokens" in look(tasks["bert"], name, long)["cut"]
-    assert "30 tokens" in look(tasks["bert"], "surprise", long)["cut"]
-    assert "32 tokens" in look(tasks["gpt"], "surprise", long)["cut"] and len(look(tasks["gpt"], "next", long)["next"]) == 10
-    assert len(look(tasks["ngram"], "mask", long)["tokens"]) == tokens.LONGEST
+        assert "32 tokens" in view(tasks["bert"], name, long)["truncation"]
+    assert "30 tokens" in view(tasks["bert"], "surprise", long)["truncation"]
+    assert "32 tokens" in view(tasks["gpt"], "surprise", long)["truncation"] and len(view(tasks["gpt"], "next", long)["next"]) == 10
+    assert len(view(tasks["ngram"], "mask", long)["tokens"]) == tokens.MAX_GROUPS
 
 
 def test_masks_are_those_the_models_obey(tasks):
-    masks = {name: np.array(look(tasks[name], "mask", TEXT)["mask"]) for name in ("gpt", "bert", "ngram", "skipgram")}
+    masks = {name: np.array(view(tasks[name], "mask", TEXT)["mask"]) for name in ("gpt", "bert", "ngram", "skipgram")}
     assert np.array_equal(masks["gpt"], np.tri(len(masks["gpt"]))) and masks["bert"].all()
     assert np.array_equal(masks["ngram"], np.tri(8) - np.tri(8, k=-2))
     assert not masks["skipgram"].diagonal().any() and masks["skipgram"][0, 5] and not masks["skipgram"][0, 6]
 
 
 def test_lines_begin_at_the_pieces_of_a_word(tasks):
-    found = look(tasks["bert"], "lines", TEXT, word="Rome")
+    found = view(tasks["bert"], "lines", TEXT, word="Rome")
     assert "".join(found["tokens"][at].removeprefix("##") for at in found["word"]) == "Rome"
     assert {one["from"] for one in found["lines"]} <= set(found["word"])
-    assert look(tasks["bert"], "lines", TEXT, word="0")["word"] == [0]
+    assert view(tasks["bert"], "lines", TEXT, word="0")["word"] == [0]
     with pytest.raises(BadInput, match="'snow' does not stand in the text"):
-        look(tasks["bert"], "lines", TEXT, word="snow")
+        view(tasks["bert"], "lines", TEXT, word="snow")
 
 
 def test_reasons_are_what_leaving_a_word_out_does(tasks):
     task = tasks["by tf-idf"]
-    found = look(task, "reasons", TEXT)
+    found = view(task, "reasons", TEXT)
     whole = task.answer(TEXT)["probabilities"][found["label"]]
     without = task.answer(TEXT.replace("soup ", ""))["probabilities"][found["label"]]
-    assert found["probability"] == pytest.approx(whole) and found["words"][0]["fall"] == pytest.approx(whole - without)
+    assert found["probability"] == pytest.approx(whole) and found["words"][0]["probability_drop"] == pytest.approx(whole - without)
     assert [one["word"] for one in found["words"]] == TEXT.split()
-    assert labels.without("a b c", 2, 3) == "a c" and labels.without("a b.", 2, 3) == "a ."
-    assert [("我喜欢北京, don't!")[a:b] for a, b in labels.words_of("我喜欢北京, don't!")] == ["我", "喜欢", "北京", ",", "don't", "!"]
-    assert len(look(task, "reasons", TEXT * 40)["words"]) == labels.PIECES
+    assert labels.remove_span("a b c", 2, 3) == "a c" and labels.remove_span("a b.", 2, 3) == "a ."
+    assert [("我喜欢北京, don't!")[a:b] for a, b in labels.spans_of_words("我喜欢北京, don't!")] == ["我", "喜欢", "北京", ",", "don't", "!"]
+    assert len(view(task, "reasons", TEXT * 40)["words"]) == labels.MAX_SPANS
 
 
 @pytest.mark.parametrize("name", ["by tf-idf", "by vectors", "classify", "classify by elmo"])
 def test_the_nearest_texts_are_those_whose_features_point_the_same_way(tasks, name, tmp_path, monkeypatch):
     task, labels = tasks[name], write_labels(tmp_path / "labels.csv", ("snow and hail in Oslo .", "weather"))
     known = list(dict.fromkeys(line.rsplit(",", 1)[0] for line in (tmp_path / "labels.csv").read_text().splitlines()[1:]))
-    found = look(task, "nearest", known[3], labels=labels, top=4)
+    found = view(task, "nearest", known[3], labels=labels, top=4)
     assert found["near"][0]["text"] == known[3] and found["near"][0]["cosine"] == pytest.approx(1, abs=1e-5) and len(found["near"]) == 4
     assert found["label"] == task.answer(known[3])["label"] and found["near"][0]["where"].endswith("labels.csv:5")
     features = task.text_features(known)
@@ -153,15 +153,15 @@ def test_the_nearest_texts_are_those_whose_features_point_the_same_way(tasks, na
     lengths = np.linalg.norm(dense, axis=1)
     cosines = sorted(dense @ dense[3] / np.maximum(lengths * lengths[3], 1e-12), reverse=True)
     assert [one["cosine"] for one in found["near"]] == pytest.approx(cosines[:4], abs=1e-5)
-    monkeypatch.setattr(nearest, "MOST", 10)
+    monkeypatch.setattr(nearest, "MAX_EXAMPLES", 10)
     write_labels(tmp_path / "labels.csv")
-    assert "were compared" in look(task, "nearest", TEXT, labels=labels)["cut"]
+    assert "were compared" in view(task, "nearest", TEXT, labels=labels)["truncation"]
 
 
 def test_what_does_not_fit_is_one_sentence(tasks, tmp_path):
     def refused(words, kind, *given, **options):
         with pytest.raises(kind, match=words):
-            look(*given, **options)
+            view(*given, **options)
 
     refused("nothing to show as attention; it has tokens, backoff", Unsupported, tasks["ngram"], "attention", TEXT)
     refused("did you mean attention", BadInput, tasks["bert"], "atention", TEXT)
@@ -188,21 +188,21 @@ def test_what_does_not_fit_is_one_sentence(tasks, tmp_path):
 
 def test_alignment_of_one_head_or_of_all(tasks):
     task = tasks["transformer"]
-    usual, heads = look(task, "alignment", TEXT), [look(task, "alignment", TEXT, layer=0, head=head) for head in range(2)]
+    usual, heads = view(task, "alignment", TEXT), [view(task, "alignment", TEXT, layer=0, head=head) for head in range(2)]
     assert np.allclose(np.mean([one["weights"] for one in heads], 0), usual["weights"], atol=1e-3)  # the last layer but one is the first of two
-    assert not np.allclose(look(task, "alignment", TEXT, layer=1)["weights"], usual["weights"], atol=1e-3)
+    assert not np.allclose(view(task, "alignment", TEXT, layer=1)["weights"], usual["weights"], atol=1e-3)
     with pytest.raises(Unsupported, match="seq2seq looks at the source once"):
-        look(tasks["seq2seq"], "alignment", TEXT, layer=0)
+        view(tasks["seq2seq"], "alignment", TEXT, layer=0)
 
 
 @pytest.mark.parametrize("kind", ["sinusoidal", "rotary", "learned"])
 def test_positions_of_every_kind(tasks, kind):
     config = dataclasses.replace(tasks["gpt"].model.config, positions=kind)
-    found = look(NextToken(GPT(config), tasks["gpt"].tokenizer), "positions")
+    found = view(NextToken(GPT(config), tasks["gpt"].tokenizer), "positions")
     assert found["kind"] == kind and len(found["table"]) == found["positions"] == 32
     assert kind == "learned" or found["table"][0][-1] == 1  # the cosine of nothing
 
 
 def test_two_texts_are_read_in_one_row(tasks):
-    found = look(tasks["bert"], "attention", "soup", second="rain")
-    assert found["tokens"].count("[SEP]") == 2 and views.LOOKS["attention"].takes == ("layer", "head", "second")
+    found = view(tasks["bert"], "attention", "soup", second="rain")
+    assert found["tokens"].count("[SEP]") == 2 and views.VIEWS["attention"].options == ("layer", "head", "second")

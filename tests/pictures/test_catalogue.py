@@ -9,11 +9,11 @@ import zlib
 import pytest
 from gallery import OPTIONS, TEXT, TEXTS, runs
 
-from stairs.inspection.views import LOOKS, fitting, look
+from stairs.inspection.views import VIEWS, suitable_views, view
 from stairs.pictures import attention, labels, style, tokens, words
 from stairs.pictures.catalogue import PICTURES, draw
 from stairs.pictures.curves import curves
-from stairs.pictures.image_files import drawn
+from stairs.pictures.image_files import render
 
 CONFUSION = {"split": "dev", "labels": ["好", "坏"], "counts": [[3, 1], [0, 4]]}
 NEAR = [("soup and bread", "food", 0.9), ("很长的中文" * 40, "一个很长很长很长的标签", 0.5), ("x" * 300, "constructor", -0.1)]
@@ -32,19 +32,19 @@ def shown(tasks):
     """Of each picture what the first run that has it shows."""
     found = {"confusion": CONFUSION, "nearest": NEAREST}
     for task in tasks.values():
-        for name in fitting(task):
+        for name in suitable_views(task):
             if name not in found:
-                found[name] = json.loads(json.dumps(look(task, name, TEXTS.get(name, TEXT), **OPTIONS.get(name, {}))))
+                found[name] = json.loads(json.dumps(view(task, name, TEXTS.get(name, TEXT), **OPTIONS.get(name, {}))))
     return found
 
 
 def test_looks_and_pictures_have_the_same_names(shown):
-    assert list(PICTURES) == list(LOOKS) and set(shown) == set(LOOKS)
+    assert list(PICTURES) == list(VIEWS) and set(shown) == set(VIEWS)
 
 
-@pytest.mark.parametrize("name", LOOKS)
+@pytest.mark.parametrize("name", VIEWS)
 def test_each_is_drawn(name, shown):
-    assert drawn(PICTURES[name](shown[name]), ".svg").startswith(b"<svg")
+    assert render(PICTURES[name](shown[name]), ".svg").startswith(b"<svg")
 
 
 def test_one_line_from_a_task_to_a_chart(tasks):
@@ -59,36 +59,36 @@ def test_words_that_mean_something_to_javascript_are_drawn_in_their_order():
         words.strips(names, square),
         labels.confusion({"split": "dev", "labels": names, "counts": square}),
         curves(steps, [{"step": "valueOf", "value": 1.0}]),
-        tokens.neighbours({"answers": [{"question": name, "near": [{"word": name, "cosine": 0.5}]} for name in names]}),
+        tokens.neighbours({"answers": [{"query": name, "near": [{"word": name, "cosine": 0.5}]} for name in names]}),
     ]
     for chart in charts:
-        svg = drawn(chart, ".svg").decode()
+        svg = render(chart, ".svg").decode()
         places = [svg.index(f">{name}<") if f">{name}<" in svg else svg.index(f">{name} <") for name in names]
         assert places == sorted(places)
 
 
 def test_boxes_run_as_text_does_and_stay_on_the_page():
     pieces = [{"name": name, "colour": style.BLUE, "strength": 2.0, "says": ""} for name in ["word", "很长的中文词"] * 40]
-    placed, end = tokens.laid_out(pieces, 10)
+    placed, end = tokens.place_boxes(pieces, 10)
     assert all(box["x"] < box["x2"] <= style.WIDTH and 10 <= box["y"] < box["y2"] <= end for box in placed)
     for box, other in itertools.pairwise(placed):
         assert other["y"] > box["y"] or other["x"] >= box["x2"]
-    assert {box["opacity"] for box in placed} == {tokens.DARKEST}
+    assert {box["opacity"] for box in placed} == {tokens.MAX_OPACITY}
 
 
 def test_long_texts_are_wrapped_between_words_and_cut():
-    assert labels.wrapped("soup and bread", 500, 3) == ["soup and bread"]
-    lines = labels.wrapped("soup and bread " * 20, 100, 3)
-    assert len(lines) == 3 and lines[2].endswith("…") and all(style.across(line) <= 100 and line[0] != " " for line in lines)
-    assert labels.wrapped("中文" * 9, 48, 9)[0] == "中文中文" and labels.wrapped("x" * 30, 70, 9) == ["x" * 10] * 3
+    assert labels.wrap("soup and bread", 500, 3) == ["soup and bread"]
+    lines = labels.wrap("soup and bread " * 20, 100, 3)
+    assert len(lines) == 3 and lines[2].endswith("…") and all(style.text_width(line) <= 100 and line[0] != " " for line in lines)
+    assert labels.wrap("中文" * 9, 48, 9)[0] == "中文中文" and labels.wrap("x" * 30, 70, 9) == ["x" * 10] * 3
     said = json.dumps(labels.nearest(NEAREST).to_dict(), ensure_ascii=False)
     assert "of the 3 nearest texts 1 have that label" in said and said.count(style.ORANGE) == 2
 
 
 def test_tokens_are_written_for_people():
-    written = [style.shown(token) for token in (" man", "▁man", "man</w>", "\n", "人", "x" * 60)]
+    written = [style.display_token(token) for token in (" man", "▁man", "man</w>", "\n", "人", "x" * 60)]
     assert written == ["␣man", "␣man", "man␣", "⏎", "人", "x" * 39 + "…"]
-    assert style.across("人人") > style.across("ab")
+    assert style.text_width("人人") > style.text_width("ab")
 
 
 def test_an_image_has_a_pixel_for_each_number():
@@ -101,8 +101,8 @@ def test_an_image_has_a_pixel_for_each_number():
 
 
 def test_a_sure_classifier_is_drawn_by_its_log_odds():
-    words = [{"word": "good", "fall": 0.0001, "log_odds": 3.0}, {"word": "but", "fall": 0.0, "log_odds": -1.5}]
+    words = [{"word": "good", "probability_drop": 0.0001, "log_odds_drop": 3.0}, {"word": "but", "probability_drop": 0.0, "log_odds_drop": -1.5}]
     said = json.dumps(tokens.reasons({"text": "good but", "label": "1", "probability": 1.0, "words": words}).to_dict(), ensure_ascii=False)
     assert "log-odds" in said and "+3.0" in said and "−1.5" in said
-    moved = [{**words[0], "fall": 0.4}, words[1]]
+    moved = [{**words[0], "probability_drop": 0.4}, words[1]]
     assert "+40" in json.dumps(tokens.reasons({"text": "good but", "label": "1", "probability": 0.9, "words": moved}).to_dict())

@@ -4,8 +4,8 @@ import itertools
 
 import pytest
 
-from stairs.pictures.climb import dominant, frontier, named, spoken, staircase
-from stairs.pictures.image_files import drawn
+from stairs.pictures.climb import format_seconds, frontier, pareto_front, place_names, staircase
+from stairs.pictures.image_files import render
 
 
 def row(step, value, seconds):
@@ -36,13 +36,13 @@ def test_long_names_are_broken_and_make_no_stair_deeper_than_another():
 
 
 def test_the_frontier_is_of_steps_that_beat_all_cheaper_ones():
-    assert dominant(ROWS) == {"ngram", "tfidf", "gpt", "elmo"}
-    assert dominant([row("a", 0.5, 1), row("b", 0.5, 2), row("c", 0.6, 1)]) == {"c"}
+    assert pareto_front(ROWS) == {"ngram", "tfidf", "gpt", "elmo"}
+    assert pareto_front([row("a", 0.5, 1), row("b", 0.5, 2), row("c", 0.6, 1)]) == {"c"}
 
 
 def test_names_of_crowded_points_do_not_cover_one_another():
     points = [{"step": name} for name in ("elmo", "gpt", "bert", "transformer")]
-    placed = named(points, [(300, 100), (301, 108), (315, 92), (620, 100)])
+    placed = place_names(points, [(300, 100), (301, 108), (315, 92), (620, 100)])
     for one, other in itertools.combinations(placed, 2):
         assert abs(one["x"] - other["x"]) > 20 or abs(one["y"] - other["y"]) >= 12
     assert placed[-1]["x"] < 620  # the last has no room on its right
@@ -51,8 +51,8 @@ def test_names_of_crowded_points_do_not_cover_one_another():
 @pytest.mark.parametrize("rows", [[], [UNSCORED], ROWS[:1], [*ROWS, UNSCORED]])
 @pytest.mark.parametrize("picture", [staircase, frontier])
 def test_few_and_many_are_drawn(picture, rows):
-    assert drawn(picture(rows), ".svg").startswith(b"<svg")
+    assert render(picture(rows), ".svg").startswith(b"<svg")
 
 
 def test_times_are_spoken():
-    assert [spoken(seconds) for seconds in (0.04, 5, 99, 600, 7200)] == ["0.04 s", "5 s", "99 s", "10 min", "2.0 h"]
+    assert [format_seconds(seconds) for seconds in (0.04, 5, 99, 600, 7200)] == ["0.04 s", "5 s", "99 s", "10 min", "2.0 h"]

@@ -1,5 +1,5 @@
 from stairs.pictures.curves import curves
-from stairs.pictures.image_files import drawn
+from stairs.pictures.image_files import render
 
 
 def test_a_line_for_each_step_and_a_rule_for_each_level():
@@ -8,5 +8,5 @@ def test_a_line_for_each_step_and_a_rule_for_each_level():
     said = chart.to_dict()
     rules, lines = said["layer"]
     assert lines["data"]["values"] == points and rules["data"]["values"] == [{"step": "5-gram", "value": 1.9}]
-    svg = drawn(chart, ".svg").decode()
+    svg = render(chart, ".svg").decode()
     assert svg.index(">5-gram<") < svg.index(">gpt<") < svg.index(">nnlm<")

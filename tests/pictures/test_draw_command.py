@@ -8,7 +8,7 @@ from gallery import TEXT
 
 from stairs.cli import main
 from stairs.commands.draw import ABOUT
-from stairs.inspection.views import LOOKS
+from stairs.inspection.views import VIEWS
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +38,7 @@ def test_several_runs_below_one_another(run, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "again").symlink_to(run)
     assert main(["draw", run, "tokens", TEXT, "--beside", "again", "--json"]) == 0
-    assert [cut["name"] for cut in json.loads(capsys.readouterr().out)["cuts"]] == [f"words, by {run}, again"]
+    assert [cut["name"] for cut in json.loads(capsys.readouterr().out)["tokenizations"]] == [f"words, by {run}, again"]
 
 
 @pytest.mark.parametrize(
@@ -63,4 +63,4 @@ def test_what_does_not_fit_is_one_sentence(run, arguments, words, tmp_path, monk
 
 
 def test_the_help_names_every_picture():
-    assert set(LOOKS) <= set(re.findall(r"\w+", ABOUT))
+    assert set(VIEWS) <= set(re.findall(r"\w+", ABOUT))

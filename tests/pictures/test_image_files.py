@@ -4,7 +4,7 @@ import altair as alt
 import pytest
 
 from stairs.errors import BadInput, EnvironmentFault
-from stairs.pictures.image_files import drawn, save
+from stairs.pictures.image_files import render, save
 
 CHART = alt.Chart(alt.Data(values=[{"x": 1, "word": "国王"}])).mark_text().encode(x="x:Q", text="word:N")
 
@@ -31,5 +31,5 @@ def test_control_characters_are_drawn_as_signs_of_themselves():
     """Vega's renderer would end the whole process."""
     text = "".join(map(chr, range(0x20))) + "\x7f\x85\ufffe\uffff\ud800 soup <b> & ]]> \u202e"
     chart = alt.Chart(alt.Data(values=[{"text": text, "x": 1}])).mark_text().encode(text="text:N", x="x:Q", y=alt.Y("text:N"))
-    assert "␇".encode() in drawn(chart, ".svg") and b"<b>" not in drawn(chart, ".svg")
-    assert drawn(chart, ".png").startswith(b"\x89PNG")
+    assert "␇".encode() in render(chart, ".svg") and b"<b>" not in render(chart, ".svg")
+    assert render(chart, ".png").startswith(b"\x89PNG")

@@ -1,6 +1,6 @@
 """Pictures of translations: every token has its place, equal ones too."""
 
-from stairs.pictures.translation import against_length, alignment, beam_tree, shown
+from stairs.pictures.translation import against_length, alignment, beam_tree, display_token
 
 STEP = {"log_probability": -1.0, "is_finished": False}
 
@@ -27,6 +27,6 @@ def test_a_tree_joins_each_beginning_to_what_it_continues():
 
 
 def test_spaces_are_shown_and_lengths_drawn():
-    assert (shown(" man"), shown("▁man"), shown("man"), shown("人")) == ("␣man", "␣man", "man", "人")
+    assert (display_token(" man"), display_token("▁man"), display_token("man"), display_token("人")) == ("␣man", "␣man", "man", "人")
     point = {"run": "a", "length": 3, "quality": 1.0, "low": 0.5, "high": 1.0}
     assert len(against_length([point], "BLEU", "words").to_dict()["layer"]) == 2

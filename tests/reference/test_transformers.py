@@ -99,7 +99,7 @@ def test_pretraining_both_ways(bert_folder, tmp_path):
 def written(task, folder, kind):
     folder.mkdir()
     transformers_folder.write(task, folder)
-    assert round_trip.of_folder(task, folder, "huggingface")["difference"] < 1e-5
+    assert round_trip.compare_folder(task, folder, "huggingface")["difference"] < 1e-5
     return getattr(transformers, kind).from_pretrained(folder).eval()
 
 
@@ -196,7 +196,7 @@ def test_sentence_transformers_both_ways(bert_folder, tmp_path, pooling, normali
     task = Encode(found.model, found.tokenizer, pooling=pooling, normalize=normalize, longest=12)
     (tmp_path / "ours").mkdir()
     sentence_transformers.write(task, tmp_path / "ours")
-    assert round_trip.of_folder(task, tmp_path / "ours", "sentence-transformers")["difference"] < 1e-5
+    assert round_trip.compare_folder(task, tmp_path / "ours", "sentence-transformers")["difference"] < 1e-5
     peer = peers.SentenceTransformer(str(tmp_path / "ours"))
     texts = [*TEXTS, "the cat sat on the mat and sat and sat and sat and sat"]  # the last is cut short
     expected = peer.encode(texts)

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from stairs.errors import BadInput, Unsupported
-from stairs.inspection.vectors import of_layer
+from stairs.inspection.vectors import layer_encoder
 from stairs.models.bert import BERT
 from stairs.models.settings import BERTConfig
 from stairs.tasks import Encode
@@ -87,7 +87,7 @@ def test_the_end_of_a_long_text_can_be_read_instead(task):
 def test_tokens_layers_and_answers(task):
     (tokens, vectors), = task.token_vectors(["the cat"])
     assert len(tokens) == len(vectors) and task.tokenizer.token(task.tokenizer.begin) not in tokens
-    assert task.vectors(["the cat"], of_layer(task.model, 0)).shape == (1, 48)
+    assert task.vectors(["the cat"], layer_encoder(task.model, 0)).shape == (1, 48)
     assert task.answer("the cat")["vector"] == pytest.approx(task.vectors(["the cat"])[0].tolist())
     assert task.similarity("the cat", "the cat") == pytest.approx(1)
     assert task.vectors([]).shape == (0, 48)

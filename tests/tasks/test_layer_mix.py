@@ -9,7 +9,7 @@ from small import SENTENCES, encoder, examples, new_task
 
 from stairs.commands.tune import mixes
 from stairs.errors import BadInput, Unsupported
-from stairs.formats.huggingface.task_heads import head_of
+from stairs.formats.huggingface.task_heads import exported_head
 from stairs.models.transfer_options import TransferOptions
 from stairs.tasks import TASKS, Sense
 from stairs.tasks.parts.layer_mix import FeatureExtractor, ScalarMix, select_layers
@@ -180,8 +180,8 @@ def test_an_interrupted_mix_ends_with_the_same_bits(words, tmp_path, monkeypatch
 def test_a_head_on_other_layers_than_the_last_is_not_exported_as_one_on_the_last(layers, words):
     task = new_task("tag", encoder("bert", words), words, examples("tag"), layers=layers)
     with pytest.raises(Unsupported, match="reads other layers than the last"):
-        head_of(task)
-    assert head_of(new_task("tag", encoder("bert", words), words, examples("tag"), layers="last")) is not None
+        exported_head(task)
+    assert exported_head(new_task("tag", encoder("bert", words), words, examples("tag"), layers="last")) is not None
 
 
 def test_a_run_with_whitened_layers_is_opened_again(words, tmp_path):

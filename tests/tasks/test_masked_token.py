@@ -10,7 +10,7 @@ import torch
 
 from stairs.commands.ask import Ask, line, of_bert
 from stairs.errors import BadInput, Unsupported
-from stairs.inspection.vectors import of_layer
+from stairs.inspection.vectors import layer_encoder
 from stairs.models.bert import BERT
 from stairs.models.settings import BERTConfig
 from stairs.tasks import TASKS, MaskedToken
@@ -382,9 +382,9 @@ def test_pseudo_likelihood_leaves_each_token_out_once(trained):
 
 def test_vectors_of_any_layer_and_of_long_texts(trained):
     text = "the cat sat on the mat ."
-    (tokens, last), (_, first) = (next(iter(trained.token_vectors([text], encode))) for encode in (None, of_layer(trained.model, 0)))
+    (tokens, last), (_, first) = (next(iter(trained.token_vectors([text], encode))) for encode in (None, layer_encoder(trained.model, 0)))
     assert tokens == trained.tokenizer.tokens(text) and last.shape == first.shape == (len(tokens), 64) and not np.allclose(last, first)
-    assert np.allclose(next(iter(trained.token_vectors([text], of_layer(trained.model, -1))))[1], last, atol=1e-5)
+    assert np.allclose(next(iter(trained.token_vectors([text], layer_encoder(trained.model, -1))))[1], last, atol=1e-5)
     long = text + " so the cat slept there ." * 30
     found = next(iter(trained.token_vectors([long])))
     assert len(found[0]) == len(found[1]) == len(trained.tokenizer.encode(long))

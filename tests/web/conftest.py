@@ -29,9 +29,9 @@ def climbed(hill):
 
 @pytest.fixture(scope="session")
 def shelf(folder, hill):
-    from stairs.web.shelf import Shelf, found
+    from stairs.web.shelf import Shelf, find_folders
 
-    shelf = Shelf(*found([str(folder), str(hill)]), str(write_labels(folder.parent / "labels.csv")))
+    shelf = Shelf(*find_folders([str(folder), str(hill)]), str(write_labels(folder.parent / "labels.csv")))
     for run in shelf.runs.values():
         run.load()
     return shelf

@@ -11,7 +11,7 @@ from explorer_runs import TRICK, TRICKS, climb, judged
 
 from stairs.climb.messages import WORDS as CLIMB
 from stairs.web.picture_pages import PAGES
-from stairs.web.strings import WORDS
+from stairs.web.strings import STRINGS
 
 WAIT = 15_000  # milliseconds
 TYPED = {"neighbours": "soup", "strips": "soup\nrain", "map": "soup\nrain", "analogy": "soup - rain + wind", "blanks": "soup and ___ in Rome today ."}
@@ -36,11 +36,11 @@ def address(shelf):
     import uvicorn
 
     from stairs.web.app import application
-    from stairs.web.server import bound, settings
+    from stairs.web.server import listen, server_config
 
-    listener: socket.socket = bound(0)
+    listener: socket.socket = listen(0)
     port = listener.getsockname()[1]
-    server = uvicorn.Server(settings(application(shelf, port)))
+    server = uvicorn.Server(server_config(application(shelf, port)))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
     while not server.started:
@@ -236,7 +236,7 @@ def test_both_languages_and_both_sets_of_colours(visit):
     assert page.locator("h1").inner_text() == "Tokens" and page.evaluate(ground) == light
     page.goto(page.url.replace("picture/tokens", "compare"))
     page.locator("#language").click()
-    assert page.locator("h1").inner_text() == WORDS["zh"]["compare"]
+    assert page.locator("h1").inner_text() == STRINGS["zh"]["compare"]
     page.faults[:] = [fault for fault in page.faults if "422" not in fault]  # words that these runs have never read
 
 

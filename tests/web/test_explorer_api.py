@@ -10,11 +10,11 @@ from explorer_runs import PORT, TRICK
 from small import encoder
 
 from stairs.inspection import probabilities
-from stairs.inspection.views import LOOKS
+from stairs.inspection.views import VIEWS
 from stairs.web.picture_pages import PAGES
-from stairs.web.requests import LONGEST_TEXT
-from stairs.web.shelf import Shelf, found
-from stairs.web.strings import WORDS
+from stairs.web.requests import MAX_TEXT_LENGTH
+from stairs.web.shelf import Shelf, find_folders
+from stairs.web.strings import STRINGS
 
 BEGINS = {"json": b"", "svg": b"<svg", "png": b"\x89PNG"}
 TEXT = "soup and rain in Rome today ."
@@ -29,11 +29,11 @@ def listed(client):
 def test_runs_are_listed_with_what_is_wrong(client):
     runs = listed(client)
     assert runs["gpt"]["state"] == "finished" and runs["gpt"]["quality"]["name"] == "bits_per_character" and runs["gpt"]["at"] == 20
-    assert runs["gpt"]["numbers"] > 1000 and runs["gpt"]["bytes"] > 4000 and runs["gpt"]["problem"] is None
+    assert runs["gpt"]["parameters"] > 1000 and runs["gpt"]["bytes"] > 4000 and runs["gpt"]["problem"] is None
     assert runs["damaged"]["state"] == "damaged" and "bytes where its manifest says" in runs["damaged"]["problem"]
     assert runs["unreadable"]["state"] == "damaged" and "run.json is damaged" in runs["unreadable"]["problem"]
     assert runs["unfinished"]["state"] == "unfinished" and "is not JSON" in runs["unfinished"]["problem"]
-    assert {name for name, run in runs.items() if not run["answers"]} == {"damaged", "unreadable", "unfinished"}
+    assert {name for name, run in runs.items() if not run["can_answer"]} == {"damaged", "unreadable", "unfinished"}
     assert "tokens" in runs[TRICK]["pictures"]
 
 
@@ -61,7 +61,7 @@ def test_every_picture_that_is_offered_can_be_drawn(client):
                 response = client.post(f"/api/picture/{name}", json={**asked, "format": kind})
                 assert response.status_code == 200, (run["name"], name, response.text)
                 assert response.content.startswith(BEGINS[kind]) and response.headers["content-disposition"].startswith("attachment")
-            assert set(picture["takes"]) <= set(LOOKS[name].takes)
+            assert set(picture["options"]) <= set(VIEWS[name].options)
             drawn[name] += 1
     assert drawn.keys() >= {"tokens", "surprise", "next", "neighbours", "alignment", "tree", "confusion", "mix", "nearest"}
 
@@ -85,9 +85,9 @@ def test_every_picture_has_a_page_in_both_languages():
     from stairs.web.drawing import drawables
 
     assert set(drawables()) <= set(PAGES)
-    assert WORDS["en"].keys() == WORDS["zh"].keys()
+    assert STRINGS["en"].keys() == STRINGS["zh"].keys()
     for page in PAGES.values():
-        assert page["group"] in WORDS["en"]
+        assert page["group"] in STRINGS["en"]
         assert all(set(page[part]) == {"en", "zh"} and all(page[part].values()) for part in ("title", "example", "see"))
 
 
@@ -110,7 +110,7 @@ def test_tokens_of_bytes_are_written_for_people():
 
     pieces = Tokenizer.train(TokenizerSpec("byte-bpe", vocab_size=280), lambda: [["我们 北京 北京 北京"] * 9])
     found = answer(NextToken(encoder("gpt", pieces), pieces), "北京", "")["next"]
-    every = {probabilities.shown(NextToken(encoder("gpt", pieces), pieces), pieces.token(i)) for i in range(pieces.vocab_size)}
+    every = {probabilities.readable_vocabulary_token(NextToken(encoder("gpt", pieces), pieces), pieces.token(i)) for i in range(pieces.vocab_size)}
     assert len(found) == 8 and all(entry["shown"] in every for entry in found)
     assert " 北京" in every and "<E4>" in every and not any("å" in shown or "Ġ" in shown or "\ufffd" in shown for shown in every)
 
@@ -128,7 +128,7 @@ def test_a_model_that_is_not_loaded_yet_is_asked_for_again(folder, monkeypatch):
 
     monkeypatch.setattr(opened_run, "PATIENCE", 0.0)
     one = Shelf([folder / "gpt"]).runs["gpt"]
-    with one.loading, pytest.raises(opened_run.Refused) as refused, one.model():
+    with one.loading, pytest.raises(opened_run.RequestError) as refused, one.model():
         pass
     assert refused.value.status == 503
     one.load()
@@ -139,7 +139,7 @@ def test_a_model_that_is_not_loaded_yet_is_asked_for_again(folder, monkeypatch):
 def test_equal_names_are_told_apart_and_a_folder_of_runs_is_opened(folder, tmp_path):
     shelf = Shelf([folder / "gpt", folder / "." / "gpt", folder / "bert"])
     assert list(shelf.runs) == ["gpt", "gpt (2)", "bert"]
-    assert len(found([str(folder), str(folder / "gpt")]).runs) == len(list(folder.iterdir()))
+    assert len(find_folders([str(folder), str(folder / "gpt")]).runs) == len(list(folder.iterdir()))
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def test_equal_names_are_told_apart_and_a_folder_of_runs_is_opened(folder, tmp_p
         (b'{"run": "gpt", "text": "a", "options": {"top": 1e999}}', 422, "options.top"),
         (b'{"run": "gpt", "text": "a", "options": {"top": true}}', 422, "options.top"),
         (b'{"run": "gpt", "text": "a", "options": {"run": "/etc"}}', 422, "options.run"),
-        (json.dumps({"run": "gpt", "text": "a" * (LONGEST_TEXT + 1)}).encode(), 413, "text"),
+        (json.dumps({"run": "gpt", "text": "a" * (MAX_TEXT_LENGTH + 1)}).encode(), 413, "text"),
         (b'{"text": "' + b"a" * (1 << 18) + b'"}', 413, None),
     ],
 )

@@ -6,8 +6,8 @@ import pytest
 from explorer_runs import TRICK, climb, judged
 
 from stairs.climb.messages import advice
-from stairs.web.opened_climb import LARGEST, Climb
-from stairs.web.shelf import Shelf, found
+from stairs.web.opened_climb import MAX_REPORT_BYTES, OpenedClimb
+from stairs.web.shelf import Shelf, find_folders
 
 
 def test_what_a_page_gets(client, climbed):
@@ -48,7 +48,7 @@ def test_wrong_addresses(client):
         lambda report: b"\xff",
         lambda report: b"[" * 100_000,
         lambda report: b"[]",
-        lambda report: b" " * (LARGEST + 1),
+        lambda report: b" " * (MAX_REPORT_BYTES + 1),
         lambda report: report | {"rows": {"a": 1}},
         lambda report: report | {"rows": [{"step": "tfidf"}]},
         lambda report: report | {"rows": [{"step": ["tfidf"], "failed": ""}]},
@@ -85,15 +85,15 @@ def test_its_runs_are_opened_in_the_order_of_its_rows_and_new_ones_are_taken_in(
     for name in ("another", "next-token-gpt", "classify-tfidf"):
         (hill / name).mkdir()
         (hill / name / "run.json").write_text("{}")
-    places = found([str(hill)])
+    places = find_folders([str(hill)])
     assert places.climbs == [hill] and [path.name for path in places.runs] == ["classify-tfidf", "next-token-gpt", "another"]
     shelf = Shelf(*places)
     assert shelf.shown(shelf.climb("hill"))["rows"][0]["runs"] == ["classify-tfidf"]
     (hill / f"classify-{TRICK}").mkdir()
     (hill / f"classify-{TRICK}" / "run.json").write_text("{}")
-    shelf.look_again()
+    shelf.refresh()
     assert list(shelf.runs)[-1] == f"classify-{TRICK}" == shelf.shown(shelf.climb("hill"))["rows"][1]["runs"][0]
-    assert Climb(tmp_path / "none", "none").runs() == []
+    assert OpenedClimb(tmp_path / "none", "none").runs() == []
 
 
 def test_a_report_of_another_format_is_a_sentence(client, climbed):

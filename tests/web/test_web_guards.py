@@ -14,7 +14,7 @@ from explorer_runs import PORT
 
 from stairs.errors import EnvironmentFault
 from stairs.web import guards
-from stairs.web.server import bound
+from stairs.web.server import listen
 
 
 @pytest.mark.parametrize("host", [f"127.0.0.1:{PORT}", f"localhost:{PORT}", f"LOCALHOST:{PORT}"])
@@ -81,18 +81,18 @@ def test_bodies(monkeypatch):
     assert asked([(b"host", b"evil")], [part(b"a")]) == (400, [])
     assert asked([], [part(b"a" * 100_000, True) for _ in range(9)]) == (413, [])
     assert asked([], [{"type": "http.disconnect"}]) == (None, [])
-    monkeypatch.setattr(guards, "SLOWEST", 0.05)
+    monkeypatch.setattr(guards, "BODY_SECONDS", 0.05)
     assert asked([], [part(b"a", True)] * 9, wait=0.03) == (408, [])
 
 
 def test_two_explorers_on_one_port():
-    with bound(0) as first, pytest.raises(EnvironmentFault) as refused:
-        bound(first.getsockname()[1])
+    with listen(0) as first, pytest.raises(EnvironmentFault) as refused:
+        listen(first.getsockname()[1])
     assert "is in use" in str(refused.value) and "--port" in str(refused.value)
 
 
 def test_the_command(folder, command):
-    with bound(0) as taken:
+    with listen(0) as taken:
         port = str(taken.getsockname()[1])
         ended = command("open", folder / "gpt", "--port", port, "--no-browser")
     assert ended.code == 3 and ended.out == "" and f"port {port} is in use" in ended.err and ended.err.count("\n") == 1
@@ -123,10 +123,10 @@ def test_connections_that_say_nothing_or_dawdle_are_closed(shelf, monkeypatch):
     from stairs.web import server
     from stairs.web.app import application
 
-    monkeypatch.setattr(server, "SLOWEST", 1.0)
-    listener = bound(0)
+    monkeypatch.setattr(server, "BODY_SECONDS", 1.0)
+    listener = listen(0)
     place = listener.getsockname()
-    serving = uvicorn.Server(server.settings(application(shelf, place[1])))
+    serving = uvicorn.Server(server.server_config(application(shelf, place[1])))
     thread = threading.Thread(target=serving.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
     idle = [socket.create_connection(place, 10) for _ in range(100)]

@@ -10,7 +10,7 @@ from stairs.climb.messages import WORDS, advice, limits, worded
 from stairs.files import write_atomically
 from stairs.pictures.climb import frontier, staircase
 from stairs.pictures.curves import curves
-from stairs.pictures.image_files import drawn
+from stairs.pictures.image_files import render
 from stairs.training.run import Run
 
 PADDING = {"left": 5, "top": 5, "right": 30, "bottom": 5}  # names of steps are wider in some fonts
@@ -95,7 +95,7 @@ def section(name: str, inside: str, see: bool = False) -> str:
 def pictures(chart: Callable[[Callable[[str], str]], Any]) -> str:
     """One in each language; `chart` is given what finds its words."""
     words = [{name: texts[number] for name, texts in WORDS.items()} for number in (0, 1)]
-    drawings = [drawn(chart(own.__getitem__).properties(padding=PADDING), ".svg").decode() for own in words]
+    drawings = [render(chart(own.__getitem__).properties(padding=PADDING), ".svg").decode() for own in words]
     return "".join(f'<figure lang="{language}">{one}</figure>' for language, one in zip(("en", "zh"), drawings, strict=True))
 
 

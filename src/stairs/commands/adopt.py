@@ -55,7 +55,7 @@ def folder_of(file: str) -> Path | None:
         return Path(file) if os.path.isdir(file) else None
     from stairs.formats import packages
 
-    package = packages.installed(file)
+    package = packages.find_package(file)
     return None if package is None else packages.model_folder(package)
 
 
@@ -93,7 +93,7 @@ def vectors(file: str) -> tuple[Any, dict[str, Any], str]:
     from stairs.formats.word_vectors import vector_writer
     from stairs.tasks import WordVectors
 
-    package = None if os.path.exists(file) else packages.installed(file)
-    found = vector_writer.read(file) if package is None else packages.read(package, file)
+    package = None if os.path.exists(file) else packages.find_package(file)
+    found = vector_writer.read(file) if package is None else packages.read_vectors(package, file)
     words, width = found.vectors.shape
-    return WordVectors(*vector_writer.adopted(found)), {"words": words, "width": width, "format": found.kind}, f"{words} vectors of width {width}"
+    return WordVectors(*vector_writer.to_model(found)), {"words": words, "width": width, "format": found.kind}, f"{words} vectors of width {width}"

@@ -170,7 +170,7 @@ def adopted(options: Climb, example_kind: str, out: Path) -> list[str]:
     if options.labels is None or example_kind == "translate" or (options.steps and not options.adopted):
         return []
     found = []
-    for name in options.adopted or [name for name in packages.WEIGHTS if packages.installed(name)]:
+    for name in options.adopted or [name for name in packages.KNOWN_PACKAGES if packages.find_package(name)]:
         place = Path(name)
         if not (place / RUN_FILE).exists():
             from stairs.commands.adopt import adopt

@@ -59,7 +59,7 @@ def ngrams(task: Any, options: Convert) -> tuple[dict[str, Any], str]:
     if not isinstance(model, NGram):
         raise unfit(task, options, "n-gram language models")
     written = arpa_writer.write(model, task.tokenizer, options.out)
-    about, said = checked(options.out, lambda: file_round_trip.of_arpa(task, options.out))
+    about, said = checked(options.out, lambda: file_round_trip.compare_arpa(task, options.out))
     return {"ngrams": written, **about}, f"{sum(written)} n-grams of orders 1 to {len(written)}{said}"
 
 
@@ -72,7 +72,7 @@ def vectors(task: Any, options: Convert) -> tuple[dict[str, Any], str]:
     if getattr(task.model.config, "characters", ""):
         say(f"{options.format} has no place for character n-grams: there, words outside the vocabulary have no vector")
     words, width = vector_writer.write(task.tokenizer.vocabulary, task.model.all_vectors(), options.out, options.format)
-    about, said = checked(options.out, lambda: file_round_trip.of_vectors(task, options.out))
+    about, said = checked(options.out, lambda: file_round_trip.compare_vectors(task, options.out))
     return {"words": words, "width": width, **about}, f"{words} vectors of width {width}{said}"
 
 
@@ -99,7 +99,7 @@ def said_of(found: dict[str, Any]) -> str:
 def folder(task: Any, options: Convert) -> tuple[dict[str, Any], str]:
     from importlib import import_module
 
-    from stairs.formats.huggingface.round_trip import of_folder
+    from stairs.formats.huggingface.round_trip import compare_folder
     from stairs.formats.output import new_folder
     from stairs.tasks.parts.indexed import Indexed
 
@@ -112,7 +112,7 @@ def folder(task: Any, options: Convert) -> tuple[dict[str, Any], str]:
         task = task.encoder
     with new_folder(options.out) as aside:
         about = form.write(task, aside)
-        found = of_folder(task, aside, options.format)
+        found = compare_folder(task, aside, options.format)
     return {**about, **found}, f"{about['architecture']}, {about['tensors']} tensors{said_of(found)}"
 
 

@@ -41,20 +41,20 @@ def main(arguments: list[str]) -> int:
         raise BadInput(f"--top {options.top} is not between 1 and {MOST}")
     if options.beside and options.picture != "tokens":
         raise BadInput(f"--beside is not for {options.picture} but for tokens; leave it out")
-    from stairs.inspection.tokens import beside
-    from stairs.inspection.views import chosen, look
+    from stairs.inspection.tokens import side_by_side
+    from stairs.inspection.views import find_view, view
     from stairs.training.run import load
 
     given: dict[str, Any] = {name: getattr(options, name) for name in ("layer", "head", "word", "second", "top", "labels")}
     given = {name: value for name, value in given.items() if value is not None}
-    if "run" in chosen(options.picture).takes:
+    if "run" in find_view(options.picture).options:
         given["run"] = options.run
     text = text_from(options.text)
-    data = look(load(options.run), options.picture, text, **given)
+    data = view(load(options.run), options.picture, text, **given)
     if options.beside:
-        data = beside({options.run: data, **{run: look(load(run), options.picture, text) for run in options.beside}})
-    if "cut" in data:
-        say(data["cut"])
+        data = side_by_side({options.run: data, **{run: view(load(run), options.picture, text) for run in options.beside}})
+    if "truncation" in data:
+        say(data["truncation"])
     if options.json:
         show(data)
     if options.out is not None or not options.json:

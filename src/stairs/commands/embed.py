@@ -27,7 +27,7 @@ class Embed(Common):
 def main(arguments: list[str]) -> int:
     options = parse(Embed, arguments, "embed", ABOUT)
     texts = texts_from(options.text, options.file)
-    from stairs.inspection.vectors import of_layer
+    from stairs.inspection.vectors import layer_encoder
     from stairs.training.run import load
 
     task = load(options.run)
@@ -37,7 +37,7 @@ def main(arguments: list[str]) -> int:
         task.long_text = task.vector_part = options.long_text
     if options.precision is not None:
         task = task.for_inference(options.precision)
-    encode = None if options.layer is None else of_layer(task.model, options.layer)
+    encode = None if options.layer is None else layer_encoder(task.model, options.layer)
     if options.tokens:
         found = task.token_vectors(texts, encode)
         rows = [{"text": text, "tokens": tokens, "vectors": vectors.tolist()} for text, (tokens, vectors) in zip(texts, found, strict=True)]

@@ -34,10 +34,10 @@ def main(arguments: list[str]) -> int:
     for file in filter(None, (options.map, options.strips)):
         if Path(file).suffix not in PICTURES:
             raise BadInput(f"{file} is no name of a picture; let it end in {', '.join(PICTURES)}")
-    from stairs.inspection.words import analogy, neighbours
+    from stairs.inspection.words import analogy_query, neighbours
     from stairs.training.run import load
 
-    asked = [*options.word, *([analogy(*options.analogy)] if options.analogy else [])]
+    asked = [*options.word, *([analogy_query(*options.analogy)] if options.analogy else [])]
     if options.among and (options.map or options.strips):
         raise BadInput("pictures are of one run; leave out --among, or --map and --strips")
     if not all(map(str.strip, asked or [""])):
@@ -51,7 +51,7 @@ def main(arguments: list[str]) -> int:
         return 0
     for i, answer in enumerate(found):
         if len(found) > 1:
-            print(f"{chr(10) if i else ''}{answer['question']}")
+            print(f"{chr(10) if i else ''}{answer['query']}")
         for near in answer["near"]:
             print(f"{near['cosine']:.4f}  {near['word']}")
     return 0
@@ -61,13 +61,13 @@ def draw(task: Any, found: list[dict[str, Any]], options: Near) -> None:
     """The pictures that were asked for: the words of each question and their neighbours, and what a sum of words comes to."""
     if not (options.map or options.strips):
         return
-    from stairs.inspection.word_looks import analogy_of, map_of, strips_of
+    from stairs.inspection.word_looks import analogy_data, map_data, strips_data
     from stairs.pictures.catalogue import PICTURES
     from stairs.pictures.image_files import save
 
     if options.map and len(found) == 1 and options.analogy and not options.tsne:
-        save(PICTURES["analogy"](analogy_of(task, found)), options.map)
+        save(PICTURES["analogy"](analogy_data(task, found)), options.map)
     elif options.map:
-        save(PICTURES["map"](map_of(task, found, options.tsne)), options.map)
+        save(PICTURES["map"](map_data(task, found, options.tsne)), options.map)
     if options.strips:
-        save(PICTURES["strips"](strips_of(task, found)), options.strips)
+        save(PICTURES["strips"](strips_data(task, found)), options.strips)

@@ -33,11 +33,11 @@ def main(arguments: list[str]) -> int:
         raise BadInput("no run came; give a run folder, or a folder of runs")
     if options.labels is not None and not Path(options.labels).is_file():
         raise BadInput(f"--labels {options.labels} is no file; give one of labelled examples")
-    from stairs.web.server import address, bound, serve
-    from stairs.web.shelf import Shelf, found
+    from stairs.web.server import address, listen, serve
+    from stairs.web.shelf import Shelf, find_folders
 
-    places = found(options.run)
-    with bound(options.port) as listener:
+    places = find_folders(options.run)
+    with listen(options.port) as listener:
         where = address(listener)
         if options.json:
             show({"url": where, **{kind: [str(folder) for folder in folders] for kind, folders in places._asdict().items()}})

@@ -90,7 +90,7 @@ class SourceCache(NamedTuple):
 
 
 def attend_compiled(look: Callable[..., None], query: Tensor, kept: BeamCache | SourceCache, seen: Tensor) -> Tensor:
-    """What the compiled loop `look` lets a query take from what is kept; `seen` says how much of it."""
+    """What the compiled loop `view` lets a query take from what is kept; `seen` says how much of it."""
     mixed = torch.empty(query.shape)
     look(query.float().contiguous().numpy(), kept.keys.numpy(), kept.values.numpy(), seen.numpy(), kept.heads, mixed.numpy())
     return mixed.to(query.dtype)

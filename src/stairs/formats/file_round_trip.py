@@ -6,22 +6,22 @@ from typing import Any
 import numpy as np
 
 from stairs.formats.arpa import arpa_writer
-from stairs.formats.huggingface.round_trip import agree, differs, texts_for
+from stairs.formats.huggingface.round_trip import largest_difference, mismatch, test_texts
 from stairs.formats.word_vectors import vector_writer
 from stairs.tasks import NextToken, Task
 from stairs.text.tokenizers.tokenizer import SPECIAL_TOKENS
 
 
-def of_arpa(task: Any, path: str) -> dict[str, Any]:
+def compare_arpa(task: Any, path: str) -> dict[str, Any]:
     """Of the log-probabilities of sentences."""
-    again, names = NextToken(*arpa_writer.read(path)), arpa_writer.names(task.tokenizer)
-    texts, _ = texts_for(task.tokenizer, None)
+    again, names = NextToken(*arpa_writer.read(path)), arpa_writer.arpa_names(task.tokenizer)
+    texts, _ = test_texts(task.tokenizer, None)
     spelt = [" ".join(names[number] for number in task.tokenizer.encode(text)) for text in texts]
     ours, read = (np.array([one.log_probability(text) for text in given])[:, None] for one, given in ((task, texts), (again, spelt)))
-    return {"texts": len(texts), "log_probability_difference": agree(ours, read, texts, "log-probabilities")}
+    return {"texts": len(texts), "log_probability_difference": largest_difference(ours, read, texts, "log-probabilities")}
 
 
-def of_vectors(task: Task, path: str) -> dict[str, Any]:
+def compare_vectors(task: Task, path: str) -> dict[str, Any]:
     """Of the vectors of all words."""
     found = vector_writer.read(path)
     model: Any = task.model
@@ -29,8 +29,8 @@ def of_vectors(task: Task, path: str) -> dict[str, Any]:
     if found.words != words:
         known = set(found.words)
         word = next((word for word in words if word not in known), words[0] if words else "")
-        raise differs("words", word, f"{len(words)} words became {len(found.words)}, in another order or spelling")
+        raise mismatch("words", word, f"{len(words)} words became {len(found.words)}, in another order or spelling")
     vectors = np.ascontiguousarray(model.all_vectors()[len(SPECIAL_TOKENS) :], np.float32)
     worst = np.abs(vectors - found.vectors).max(1) if words else np.zeros(0, np.float32)
     place = int(worst.argmax()) if words else 0
-    return {"difference": agree(worst[place : place + 1, None], [np.zeros(1)], words[place : place + 1], "vectors")}
+    return {"difference": largest_difference(worst[place : place + 1, None], [np.zeros(1)], words[place : place + 1], "vectors")}

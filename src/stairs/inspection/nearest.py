@@ -12,39 +12,39 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from stairs.errors import BadInput, preview
-from stairs.inspection.tokens import Data, noted
+from stairs.inspection.tokens import Data, with_note
 from stairs.text.examples import LabelledText
 from stairs.text.labelled import read_examples
 
-MOST = 10_000  # examples that are compared; of more, as many from all parts of the file
-NAMED = 5  # labels in a sentence
+MAX_EXAMPLES = 10_000  # examples that are compared; of more, as many from all parts of the file
+LABELS_NAMED = 5  # labels in a sentence
 Key = tuple[str, int, int]
-VECTORS: WeakKeyDictionary[Any, tuple[Key, Any]] = WeakKeyDictionary()  # of each task those of the file that was looked in last
+FEATURES: WeakKeyDictionary[Any, tuple[Key, Any]] = WeakKeyDictionary()  # of each task those of the file that was looked in last
 
 
 def nearest(task: Any, text: str, *, labels: str = "", top: int = 10) -> Data:
     """The label of a text, and the examples of the file `labels` that are nearest to it."""
     if not labels:
         raise BadInput("nearest looks among labelled examples, and no file of them came; give the one that the run learnt from with --labels FILE")
-    key = written(labels)
+    key = file_version(labels)
     examples = examples_in(key)
-    check(task, examples, labels)
-    step = -(-len(examples) // MOST)
+    check_labels(task, examples, labels)
+    step = -(-len(examples) // MAX_EXAMPLES)
     compared = examples[::step]
-    if VECTORS.get(task, (None,))[0] != key:
-        VECTORS[task] = key, units(task.text_features([example.text for example in compared]))
-    asked = units(task.text_features([text]))
+    if FEATURES.get(task, (None,))[0] != key:
+        FEATURES[task] = key, normalize_rows(task.text_features([example.text for example in compared]))
+    asked = normalize_rows(task.text_features([text]))
     if not abs(asked).sum():
         raise BadInput(f"this run knows nothing in {preview(text)}, so no text is near to it; give a text with words that it knows")
-    cosines = products(VECTORS[task][1], asked)
+    cosines = cosines_with(FEATURES[task][1], asked)
     best = [(compared[i], float(cosines[i])) for i in np.argsort(-cosines, kind="stable")[:top].tolist()]
     found = [{"text": own.text, "label": own.label, "cosine": cosine, "where": Path(own.where).name} for own, cosine in best]
     said = task.answer(text)
     cut = f"{Path(labels).name} has {len(examples)} different texts; {len(compared)} from all parts of it were compared" if step > 1 else None
-    return noted({"text": text, "label": said["label"], "probability": said["probabilities"][said["label"]], "near": found}, cut)
+    return with_note({"text": text, "label": said["label"], "probability": said["probabilities"][said["label"]], "near": found}, cut)
 
 
-def written(labels: str) -> Key:
+def file_version(labels: str) -> Key:
     """A file, and when and how large it was written."""
     try:
         status = Path(labels).stat()
@@ -61,20 +61,20 @@ def examples_in(key: Key) -> list[LabelledText]:
     return list(found.values())[::-1]
 
 
-def check(task: Any, examples: list[LabelledText], labels: str) -> None:
+def check_labels(task: Any, examples: list[LabelledText], labels: str) -> None:
     own = list(dict.fromkeys(example.label for example in examples))
     if not set(own) & set(task.labels):
-        came = f"{labels} has the labels {', '.join(own[:NAMED])}, and this run knows {', '.join(task.labels[:NAMED])}"
+        came = f"{labels} has the labels {', '.join(own[:LABELS_NAMED])}, and this run knows {', '.join(task.labels[:LABELS_NAMED])}"
         raise BadInput(f"{came}; give the file that it learnt from")
 
 
-def units(vectors: Any) -> Any:
+def normalize_rows(vectors: Any) -> Any:
     """The same of length 1, dense or sparse; zeros stay zeros."""
     from sklearn.preprocessing import normalize
 
     return normalize(vectors)
 
 
-def products(rows: Any, one: Any) -> np.ndarray:
+def cosines_with(rows: Any, one: Any) -> np.ndarray:
     found = rows @ one.T
     return np.asarray(found.todense() if hasattr(found, "todense") else found).ravel()

@@ -3,7 +3,7 @@
 from typing import Any
 
 from stairs.errors import Unsupported
-from stairs.inspection.attention import check_head, plain
+from stairs.inspection.attention import check_head, rounded_rows
 from stairs.inspection.tokens import Data
 from stairs.models.base import record_outputs
 from stairs.tasks.translate import BEAM, Translate
@@ -23,10 +23,10 @@ def alignment(task: Translate, text: str, *, layer: int | None = None, head: int
     found: list[Data | None] = []
     (weights,) = record_outputs([blocks[number].cross_attention.weights], lambda: found.append(task.alignment(source, said)))
     chosen = weights[0].mean(0) if head is None else weights[0, check_head(task, head, weights.shape[1])]
-    return {**data, **(found[0] or {}), "weights": plain(chosen.float().numpy())}
+    return {**data, **(found[0] or {}), "weights": rounded_rows(chosen.float().numpy())}
 
 
-def tree(task: Translate, text: str) -> Data:
+def beam_tree(task: Translate, text: str) -> Data:
     """Step by step."""
     answer = task.answer(text)
     return {"text": text, "translation": answer["translation"], "steps": answer["tree"]}

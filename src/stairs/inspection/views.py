@@ -14,11 +14,11 @@ from stairs.inspection.tokens import Data
 
 
 @dataclass(frozen=True)
-class Look:
+class View:
     data: Callable[..., Data]  # of a task and a text
     suits: Callable[[Any], bool]  # whether a task has something to show
-    takes: tuple[str, ...] = ()  # the options it knows
-    reads: bool = True  # whether it is of a text
+    options: tuple[str, ...] = ()  # the options it knows
+    needs_text: bool = True  # whether it is of a text
 
 
 def model(task: Any) -> Any:
@@ -62,52 +62,52 @@ def encodes(task: Any) -> bool:
     return model(task) is not None and model(task).can("encode")
 
 
-LOOKS: dict[str, Look] = {
-    "tokens": Look(tokens.tokens, lambda task: True),
-    "backoff": Look(probabilities.backoff, counts),
-    "surprise": Look(probabilities.surprise, lambda task: speaks(task) or fills(task)),
-    "next": Look(probabilities.following, speaks, ("top",)),
-    "blanks": Look(probabilities.blanks, fills, ("top",)),
-    "neighbours": Look(word_looks.near, has_words, ("top",)),
-    "strips": Look(word_looks.strips, has_words, ("top",)),
-    "map": Look(word_looks.words_map, has_words, ("top",)),
-    "analogy": Look(word_looks.analogy, has_words, ("top",)),
-    "alignment": Look(translation.alignment, aligns, ("layer", "head")),
-    "tree": Look(translation.tree, translates),
-    "positions": Look(attention.positions, lambda task: attention.table_of(model(task)) is not None, reads=False),
-    "mask": Look(attention.mask, lambda task: attends(task) or getattr(model(task), "name", "") in attention.WITHOUT_ATTENTION),
-    "attention": Look(attention.attention, attends, ("layer", "head", "second")),
-    "lines": Look(attention.lines, attends, ("layer", "head", "word", "second")),
-    "heads": Look(attention.heads, attends, ("second",)),
-    "layers": Look(layers.layers, lambda task: model(task) is not None and model(task).depth > 1, ("second",)),
-    "mix": Look(layers.mix, lambda task: bool(getattr(getattr(task, "feature_extractor", None), "mixes", ())), reads=False),
-    "senses": Look(layers.senses, encodes, ("word",)),
-    "reasons": Look(labels.reasons, gives_labels),
-    "nearest": Look(nearest.nearest, lambda task: gives_labels(task) and hasattr(task, "text_features"), ("labels", "top")),
-    "confusion": Look(labels.confusion, lambda task: task.example_kind in ("classify", "compare"), ("run",), reads=False),
+VIEWS: dict[str, View] = {
+    "tokens": View(tokens.tokens, lambda task: True),
+    "backoff": View(probabilities.backoff, counts),
+    "surprise": View(probabilities.surprise, lambda task: speaks(task) or fills(task)),
+    "next": View(probabilities.next_tokens, speaks, ("top",)),
+    "blanks": View(probabilities.blanks, fills, ("top",)),
+    "neighbours": View(word_looks.neighbours_view, has_words, ("top",)),
+    "strips": View(word_looks.strips, has_words, ("top",)),
+    "map": View(word_looks.words_map, has_words, ("top",)),
+    "analogy": View(word_looks.analogy, has_words, ("top",)),
+    "alignment": View(translation.alignment, aligns, ("layer", "head")),
+    "tree": View(translation.beam_tree, translates),
+    "positions": View(attention.positions, lambda task: attention.position_table(model(task)) is not None, needs_text=False),
+    "mask": View(attention.mask, lambda task: attends(task) or getattr(model(task), "name", "") in attention.WITHOUT_ATTENTION),
+    "attention": View(attention.attention, attends, ("layer", "head", "second")),
+    "lines": View(attention.lines, attends, ("layer", "head", "word", "second")),
+    "heads": View(attention.heads, attends, ("second",)),
+    "layers": View(layers.layers, lambda task: model(task) is not None and model(task).depth > 1, ("second",)),
+    "mix": View(layers.mix, lambda task: bool(getattr(getattr(task, "feature_extractor", None), "mixes", ())), needs_text=False),
+    "senses": View(layers.senses, encodes, ("word",)),
+    "reasons": View(labels.reasons, gives_labels),
+    "nearest": View(nearest.nearest, lambda task: gives_labels(task) and hasattr(task, "text_features"), ("labels", "top")),
+    "confusion": View(labels.confusion, lambda task: task.example_kind in ("classify", "compare"), ("run",), needs_text=False),
 }
 
 
-def fitting(task: Any) -> list[str]:
+def suitable_views(task: Any) -> list[str]:
     """The pictures that a run can give."""
-    return [name for name, look in LOOKS.items() if look.suits(task)]
+    return [name for name, look in VIEWS.items() if look.suits(task)]
 
 
-def chosen(name: str) -> Look:
-    if name not in LOOKS:
-        near = get_close_matches(name, LOOKS, 1)
-        raise BadInput(f"there is no picture {name!r}; " + (f"did you mean {near[0]}?" if near else f"there are {', '.join(LOOKS)}"))
-    return LOOKS[name]
+def find_view(name: str) -> View:
+    if name not in VIEWS:
+        near = get_close_matches(name, VIEWS, 1)
+        raise BadInput(f"there is no picture {name!r}; " + (f"did you mean {near[0]}?" if near else f"there are {', '.join(VIEWS)}"))
+    return VIEWS[name]
 
 
-def look(task: Any, name: str, text: str = "", **options: Any) -> Data:
+def view(task: Any, name: str, text: str = "", **options: Any) -> Data:
     """What a picture shows, as plain data."""
-    found = chosen(name)
+    found = find_view(name)
     if not found.suits(task):
-        raise Unsupported(f"a {task.name} run of {task.model_name} has nothing to show as {name}; it has {', '.join(fitting(task))}")
-    strange = next((option for option in options if option not in found.takes), None)
+        raise Unsupported(f"a {task.name} run of {task.model_name} has nothing to show as {name}; it has {', '.join(suitable_views(task))}")
+    strange = next((option for option in options if option not in found.options), None)
     if strange is not None:
-        raise BadInput(f"--{strange} is not for {name}" + (f", which takes {', '.join(found.takes)}" if found.takes else "; leave it out"))
-    if found.reads and not text.strip():
+        raise BadInput(f"--{strange} is not for {name}" + (f", which takes {', '.join(found.options)}" if found.options else "; leave it out"))
+    if found.needs_text and not text.strip():
         raise BadInput(f"{name} is a picture of a text, and none came; give one")
     return found.data(task, text, **options)

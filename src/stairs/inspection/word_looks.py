@@ -5,51 +5,51 @@ from typing import Any
 import numpy as np
 
 from stairs.errors import BadInput
-from stairs.inspection.flat import neighbourhoods, plane, points
+from stairs.inspection.flat import points, project_pca, project_tsne
 from stairs.inspection.tokens import Data
-from stairs.inspection.words import drawable, neighbours
+from stairs.inspection.words import neighbours, words_to_draw
 
 
-def near(task: Any, text: str, *, top: int = 10) -> Data:
-    return {"answers": answers(task, text, top)}
+def neighbours_view(task: Any, text: str, *, top: int = 10) -> Data:
+    return {"answers": nearest_to_each(task, text, top)}
 
 
 def strips(task: Any, text: str, *, top: int = 5) -> Data:
-    return strips_of(task, answers(task, text, top))
+    return strips_data(task, nearest_to_each(task, text, top))
 
 
 def words_map(task: Any, text: str, *, top: int = 10) -> Data:
-    return map_of(task, answers(task, text, top))
+    return map_data(task, nearest_to_each(task, text, top))
 
 
 def analogy(task: Any, text: str, *, top: int = 5) -> Data:
     """Of `king - man + woman`: man to king, and woman to the sum."""
-    found = answers(task, text, top)
+    found = nearest_to_each(task, text, top)
     if len(found) != 1 or len(found[0]["words"]) != 3:
         raise BadInput('an analogy has three words, as in "king - man + woman"')
-    return analogy_of(task, found)
+    return analogy_data(task, found)
 
 
-def answers(task: Any, text: str, top: int) -> list[Data]:
+def nearest_to_each(task: Any, text: str, top: int) -> list[Data]:
     asked = list(filter(str.strip, text.splitlines()))
     if not asked:
         raise BadInput('no word came; give one, or a sum such as "king - man + woman"')
     return [neighbours(task, line, top) for line in asked]
 
 
-def strips_of(task: Any, found: list[Data]) -> Data:
+def strips_data(task: Any, found: list[Data]) -> Data:
     """The vectors of some answers' words."""
-    shown = drawable(task, found)
+    shown = words_to_draw(task, found)
     return {"words": list(shown), "matrix": [[float(number) for number in word.vector] for word in shown.values()]}
 
 
-def map_of(task: Any, found: list[Data], tsne: bool = False) -> Data:
+def map_data(task: Any, found: list[Data], tsne: bool = False) -> Data:
     """Some answers' words, each with a place on paper and the question it belongs to."""
-    shown = drawable(task, found)
-    places = (neighbourhoods if tsne else plane)(np.stack([word.vector for word in shown.values()]))
+    shown = words_to_draw(task, found)
+    places = (project_tsne if tsne else project_pca)(np.stack([word.vector for word in shown.values()]))
     return {"points": [{**point, "group": shown[str(point["word"])].group} for point in points(list(shown), places)]}
 
 
-def analogy_of(task: Any, found: list[Data]) -> Data:
+def analogy_data(task: Any, found: list[Data]) -> Data:
     second, first, third = found[0]["words"]
-    return {**map_of(task, found), "arrows": [[first, second], [third, found[0]["question"]]], "near": found[0]["near"]}
+    return {**map_data(task, found), "arrows": [[first, second], [third, found[0]["query"]]], "near": found[0]["near"]}

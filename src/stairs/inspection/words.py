@@ -16,26 +16,26 @@ from stairs.tasks.task import Task
 from stairs.text.tokenizers.tokenizer import SPECIAL_TOKENS, Tokenizer
 
 SIGNS = str.maketrans("＋－−", "+--")
-OFFERED = 3  # spellings for a word that is not there
-FARTHEST = 4  # letters that an offered spelling may differ in
+SUGGESTIONS = 3  # spellings for a word that is not there
+MAX_EDITS = 4  # letters that an offered spelling may differ in
 
 
-class Question(NamedTuple):
+class Query(NamedTuple):
     text: str
     words: list[str]  # left out of the answer
     vector: np.ndarray  # (D,)
 
 
 def neighbours(task: Task, text: str, top: int = 10, among: Task | None = None) -> dict[str, Any]:
-    """The words nearest to a question, of the same run or `among` those of another: {"question", "words", "near": [{"word", "cosine"}]}."""
-    asked = question(task, text)
-    place = window(among or task)
+    """The words nearest to a question, of the same run or `among` those of another: {"query", "words", "near": [{"word", "cosine"}]}."""
+    asked = parse_query(task, text)
+    place = check_word_vectors(among or task)
     if place.model.config.width != len(asked.vector):
         raise BadInput(f"vectors of width {len(asked.vector)} and {place.model.config.width} can not be compared; give two runs of the same width")
-    return {"question": asked.text, "words": asked.words, "near": nearest(place, asked, top)}
+    return {"query": asked.text, "words": asked.words, "near": nearest_words(place, asked, top)}
 
 
-def nearest(task: Any, asked: Question, top: int) -> list[dict[str, Any]]:
+def nearest_words(task: Any, asked: Query, top: int) -> list[dict[str, Any]]:
     if task.index is None:
         task.index = task.new_index()
     left_out = set(asked.words)
@@ -44,51 +44,52 @@ def nearest(task: Any, asked: Question, top: int) -> list[dict[str, Any]]:
     return [{"word": word, "cosine": cosine} for word, cosine in named if word not in left_out][:top]
 
 
-class Shown(NamedTuple):
+class ShownWord(NamedTuple):
     vector: np.ndarray  # (D,)
     group: str
 
 
-def drawable(task: Any, found: list[dict[str, Any]]) -> dict[str, Shown]:
+def words_to_draw(task: Any, found: list[dict[str, Any]]) -> dict[str, ShownWord]:
     """By name: the words of some answers and of their questions, each with the first question it belongs to, and what the sums come to."""
-    shown: dict[str, Shown] = {}
+    shown: dict[str, ShownWord] = {}
     for answer in found:
-        asked = question(task, answer["question"])
-        own = [vector_of(task, word) for word in asked.words]
+        asked = parse_query(task, answer["query"])
+        own = [word_vector(task, word) for word in asked.words]
         for word, vector in zip(asked.words, own, strict=True):
-            shown.setdefault(word, Shown(vector, "asked with" if len(found) == 1 else asked.text))
+            shown.setdefault(word, ShownWord(vector, "asked with" if len(found) == 1 else asked.text))
         if len(asked.words) > 1:
             length = np.mean([np.sqrt(vector @ vector) for vector in own])
-            shown.setdefault(asked.text, Shown((unit(asked.vector) * length).astype(np.float32), "their sum" if len(found) == 1 else asked.text))
+            shown.setdefault(asked.text, ShownWord((unit_vector(asked.vector) * length).astype(np.float32), "their sum" if len(found) == 1
+                else asked.text))
         for near in answer["near"]:
-            shown.setdefault(near["word"], Shown(vector_of(task, near["word"]), "near" if len(found) == 1 else asked.text))
+            shown.setdefault(near["word"], ShownWord(word_vector(task, near["word"]), "near" if len(found) == 1 else asked.text))
     return shown
 
 
-def question(asked: Task, text: str) -> Question:
+def parse_query(asked: Task, text: str) -> Query:
     """What a text asks for: a word, a sum of words, or a text as a whole."""
-    task = window(asked)
+    task = check_word_vectors(asked)
     plain = " ".join(text.translate(SIGNS).split())
-    terms = summands(task.tokenizer, plain)
+    terms = signed_terms(task.tokenizer, plain)
     if len(terms) > 1:
-        vectors = [sign * unit(vector_of(task, word)) for sign, word in terms]
-        return Question(plain, [spelled(task.tokenizer, word) for _, word in terms], np.sum(vectors, 0))
-    if task.tokenizer.id(spelled(task.tokenizer, plain)) < len(SPECIAL_TOKENS) and len(task.tokenizer.words(plain)) > 1:
-        return Question(plain, [found.spelling for found in task.known_words(plain)], task.vectors([plain])[0])
-    return Question(plain, [spelled(task.tokenizer, plain)], vector_of(task, plain))
+        vectors = [sign * unit_vector(word_vector(task, word)) for sign, word in terms]
+        return Query(plain, [vocabulary_spelling(task.tokenizer, word) for _, word in terms], np.sum(vectors, 0))
+    if task.tokenizer.id(vocabulary_spelling(task.tokenizer, plain)) < len(SPECIAL_TOKENS) and len(task.tokenizer.words(plain)) > 1:
+        return Query(plain, [found.spelling for found in task.known_words(plain)], task.vectors([plain])[0])
+    return Query(plain, [vocabulary_spelling(task.tokenizer, plain)], word_vector(task, plain))
 
 
-def analogy(first: str, second: str, third: str) -> str:
+def analogy_query(first: str, second: str, third: str) -> str:
     """`first` is to `second` as `third` is to what? As a sum."""
     return f"{second} - {first} + {third}"
 
 
-def summands(tokenizer: Tokenizer, text: str) -> list[tuple[int, str]]:
+def signed_terms(tokenizer: Tokenizer, text: str) -> list[tuple[int, str]]:
     """The words of a sum with their signs; signs stand apart, or, where the whole is no word, between words that are."""
     parts = re.split(r"(?:^|(?<=\s))([+-])(?=\s)", text)
-    if len(parts) == 1 and tokenizer.id(spelled(tokenizer, text)) < len(SPECIAL_TOKENS):
+    if len(parts) == 1 and tokenizer.id(vocabulary_spelling(tokenizer, text)) < len(SPECIAL_TOKENS):
         tight = re.split(r"([+-])", text)
-        if all(tokenizer.id(spelled(tokenizer, part.strip())) >= len(SPECIAL_TOKENS) for part in tight[::2] if part.strip()):
+        if all(tokenizer.id(vocabulary_spelling(tokenizer, part.strip())) >= len(SPECIAL_TOKENS) for part in tight[::2] if part.strip()):
             parts = tight
     words = [(1, parts[0]), *((-1 if sign == "-" else 1, word) for sign, word in zip(parts[1::2], parts[2::2], strict=True))]
     found = [(sign, word.strip()) for sign, word in words]
@@ -99,39 +100,39 @@ def summands(tokenizer: Tokenizer, text: str) -> list[tuple[int, str]]:
     return found
 
 
-def vector_of(task: Any, word: str) -> np.ndarray:
+def word_vector(task: Any, word: str) -> np.ndarray:
     """The vector of a word, by its characters if the model has them; else a sentence with the nearest spellings."""
-    number = task.tokenizer.id(spelled(task.tokenizer, word))
-    found = task.rows(np.array([number]))[0] if number >= len(SPECIAL_TOKENS) else task.model.oov_vector(spelled(task.tokenizer, word))
+    number = task.tokenizer.id(vocabulary_spelling(task.tokenizer, word))
+    found = task.rows(np.array([number]))[0] if number >= len(SPECIAL_TOKENS) else task.model.oov_vector(vocabulary_spelling(task.tokenizer, word))
     if found is None:
-        near = spellings(task.tokenizer, word)
+        near = similar_spellings(task.tokenizer, word)
         offer = f"did you mean {' or '.join(filter(None, (', '.join(near[:-1]), near[-1])))}?" if near else "try another word"
         raise BadInput(f"{preview(word)} is not in the vocabulary of this run; {offer}")
     return found
 
 
-def spelled(tokenizer: Tokenizer, word: str) -> str:
+def vocabulary_spelling(tokenizer: Tokenizer, word: str) -> str:
     """As the vocabulary spells it: in small letters where it has only those."""
     return word.lower() if tokenizer.spec.lowercase else word
 
 
-def spellings(tokenizer: Tokenizer, word: str) -> list[str]:
+def similar_spellings(tokenizer: Tokenizer, word: str) -> list[str]:
     """The words of the vocabulary nearest in spelling, capital letters or not; of equals the more frequent."""
     words = tokenizer.vocabulary[len(SPECIAL_TOKENS) :]
     small = [known.lower() for known in words]
     starts = np.concatenate([[0], np.cumsum([len(known) for known in small], dtype=np.int64)])
     letters, own = (np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32) for text in ("".join(small), word.lower()))
-    found = edit_distances(letters, starts, own, min(FARTHEST, max(1, len(own) - 1)))
-    order = np.argsort(found, kind="stable")[:OFFERED]
+    found = edit_distances(letters, starts, own, min(MAX_EDITS, max(1, len(own) - 1)))
+    order = np.argsort(found, kind="stable")[:SUGGESTIONS]
     return [words[i] for i in order.tolist() if found[i] < FAR]
 
 
-def unit(vector: np.ndarray) -> np.ndarray:
+def unit_vector(vector: np.ndarray) -> np.ndarray:
     exact = np.asarray(vector, np.float64)
     return exact / max(float(np.sqrt(exact @ exact)), 1e-30)
 
 
-def window(task: Any) -> Any:
+def check_word_vectors(task: Any) -> Any:
     if task.name != "word-vectors":
         raise Unsupported(f"a {task.name} run of {task.model_name} has no word vectors; train cbow, skipgram or glove, or adopt a file of vectors")
     return task

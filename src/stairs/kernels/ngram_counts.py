@@ -111,8 +111,8 @@ def grow(table, slots):
 def group_by_context(table, size, places, contexts, parts):
     """The n-grams by context: where those of each of the `contexts` contexts begin, and word << 32 | number of each, not yet sorted.
 
-    `places` turns the number of a context into its place in the sorted level below. Each of `logit_chunks` threads, a power of two, passes over
-    the whole table and takes its own share of the contexts, so that no two touch the same place.
+    `token_offsets` turns the number of a context into its place in the sorted level below. Each of `logit_chunks` threads, a power of two, passes
+    over the whole table and takes its own share of the contexts, so that no two touch the same place.
     """
     first = np.zeros(contexts + 1, np.int32)
     for part in prange(parts):

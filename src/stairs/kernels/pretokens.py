@@ -43,7 +43,7 @@ def code_point(text, at):
 
 @njit(cache=True, nogil=True)
 def unseen_code_points(text, classes, found):
-    """Write the code points that have no class yet into `found`, marking each; return how many (at most the room there is)."""
+    """Write the code points that have no class yet into `find_folders`, marking each; return how many (at most the room there is)."""
     count, at, size = 0, 0, text.shape[0]
     while at < size and count < found.shape[0]:
         if text[at] < 0x80 or text[at] >= DOCUMENT_END:

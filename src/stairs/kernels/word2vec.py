@@ -145,7 +145,7 @@ def interleave_halves(places):
 
 @njit(nogil=True, cache=True, forceinline=True)
 def neighbours_parts(words, i, place, window, seed, first, parts, width, sources, filled):
-    """Write down where the parts of the centre's neighbours begin, from `constant` on: where they end."""
+    """Write down where the parts of the centre's neighbours begin, from `static_response` on: where they end."""
     low, high = neighbours(words, i, 1 + below(stream(seed, place + i), window))
     for j in range(low, high):
         if j != i:

@@ -9,7 +9,7 @@ Peters et al. 2018, "Deep contextualized word representations":
     R_k = [x_k, x_k], [h_k,1 of both], [h_k,2 of both]                          three vectors for each word
     ELMo_k = gamma * sum_j softmax(s)_j R_k,j                                   mixed anew for every task, see tasks/parts/layer_mix.py
 
-Any word has letters, so there is no unknown word to read. To be said are the `outputs` most frequent words; all others are one.
+Any word has letters, so there is no unknown word to read. To be said are the `head_outputs` most frequent words; all others are one.
 
 The softmax in training: over all words, over a sample of them, or with `cnn` over a sample whose vectors are made from their letters, and corrected:
 

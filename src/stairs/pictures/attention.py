@@ -8,7 +8,7 @@ from typing import Any
 
 import altair as alt
 
-from stairs.pictures.style import BLUE, GRID, LETTERS, ORANGE, across, finished, numbered, pixels, shown, table, token_axis
+from stairs.pictures.style import BLUE, FONT_SIZE, GRID, ORANGE, chart_of, display_token, finish, pixels, text_width, token_axis, unique_names
 from stairs.pictures.words import PALE
 
 LARGEST, SMALLEST, SIDE = 24, 9, 620  # pixels of a cell, and of a matrix about which the cells become smaller
@@ -31,12 +31,12 @@ def mask(data: dict[str, Any]) -> Any:
 
 
 def matrix(tokens: Sequence[str], weights: Matrix, title: str, quantity: str) -> Any:
-    names = numbered(tokens)
+    names = unique_names(tokens)
     cell = max(min(LARGEST, SIDE // max(len(names), 1)), SMALLEST)
     cells = [{"from": names[i], "to": names[j], "weight": weight} for i, row in enumerate(weights) for j, weight in enumerate(row) if weight]
     grid: dict[str, Any] = {"grid": True, "tickBand": "extent", **GRID}
     chart = (
-        table(cells)
+        chart_of(cells)
         .mark_rect(color=BLUE, aria=False)
         .encode(
             x=alt.X("to:N", sort=names, title=None, scale=alt.Scale(domain=names), axis=token_axis(cell, orient="top", labelAngle=-60, **grid)),
@@ -45,13 +45,13 @@ def matrix(tokens: Sequence[str], weights: Matrix, title: str, quantity: str) ->
             tooltip=["from:N", "to:N", alt.Tooltip("weight:Q", title=quantity, format=".3f")],
         )
     )
-    return finished([chart], title, cell * len(names), cell * len(names))
+    return finish([chart], title, cell * len(names), cell * len(names))
 
 
 def lines(data: dict[str, Any]) -> Any:
     """The tokens twice: from the left they look to the right, the stronger the line, the more."""
-    tokens, height = [shown(token) for token in data["tokens"]], LINE * len(data["tokens"])
-    side = max(map(across, tokens), default=0) + 12
+    tokens, height = [display_token(token) for token in data["tokens"]], LINE * len(data["tokens"])
+    side = max(map(text_width, tokens), default=0) + 12
     width = 2 * side + APART
     middle = [LINE * (number + 0.5) for number in range(len(tokens))]
     joined = [
@@ -65,7 +65,7 @@ def lines(data: dict[str, Any]) -> Any:
         for number, token in enumerate(tokens)
     ]
     axes = pixels(width, height)
-    rules = table(joined).mark_rule(color=BLUE, aria=False).encode(
+    rules = chart_of(joined).mark_rule(color=BLUE, aria=False).encode(
         **axes, x2="x2:Q", y2="y2:Q",
         opacity=alt.Opacity("weight:Q", scale=alt.Scale(domain=[0, 1], range=[0.06, 1]), legend=None),
         strokeWidth=alt.StrokeWidth("weight:Q", scale=alt.Scale(domain=[0, 1], range=[0.8, 5]), legend=None),
@@ -75,10 +75,10 @@ def lines(data: dict[str, Any]) -> Any:
         "left": {"align": "right"}, "right": {"align": "left"}, "chosen": {"align": "right", "color": ORANGE, "fontWeight": "bold"},
     }  # fmt: skip
     words = [
-        table([one for one in beside if one["side"] == name]).mark_text(fontSize=LETTERS, aria=False, **how).encode(**axes, text="token:N")
+        chart_of([one for one in beside if one["side"] == name]).mark_text(fontSize=FONT_SIZE, aria=False, **how).encode(**axes, text="token:N")
         for name, how in writing.items()
     ]
-    return finished([rules, *words], f"layer {data['layer']}, head {data['head']}", height, width)
+    return finish([rules, *words], f"layer {data['layer']}, head {data['head']}", height, width)
 
 
 def heads(data: dict[str, Any]) -> Any:
@@ -95,14 +95,14 @@ def heads(data: dict[str, Any]) -> Any:
     axes = pixels(width, height)
     side = [{"x": -8, "y": (layer + 0.5) * step, "name": f"layer {layer}"} for layer in range(len(layers))]
     above = [{"x": (head + 0.5) * step, "y": -8, "name": f"head {head}"} for head in range(columns)]
-    drawn = table(images).mark_image(width=THUMBNAIL, height=THUMBNAIL, smooth=False, aria=False)
-    boxes = table(frames).mark_rect(filled=False, stroke="gray", strokeOpacity=0.5, aria=False)
-    return finished(
+    drawn = chart_of(images).mark_image(width=THUMBNAIL, height=THUMBNAIL, smooth=False, aria=False)
+    boxes = chart_of(frames).mark_rect(filled=False, stroke="gray", strokeOpacity=0.5, aria=False)
+    return finish(
         [
             drawn.encode(**axes, url="image:N", tooltip=["layer:Q", "head:Q"]),
             boxes.encode(**axes, x2="x2:Q", y2="y2:Q"),
-            table(side).mark_text(align="right", fontSize=LETTERS, clip=False).encode(**axes, text="name:N"),
-            table(above).mark_text(fontSize=LETTERS, clip=False).encode(**axes, text="name:N"),
+            chart_of(side).mark_text(align="right", fontSize=FONT_SIZE, clip=False).encode(**axes, text="name:N"),
+            chart_of(above).mark_text(fontSize=FONT_SIZE, clip=False).encode(**axes, text="name:N"),
         ],
         height=height,
         width=width,
@@ -116,14 +116,14 @@ def positions(data: dict[str, Any]) -> Any:
     most = sizes[int((1 - PALE) * (len(sizes) - 1))] or 1.0
     wide, high = min(max(len(rows[0]) * STRIPE, NARROWEST), SIDE), len(rows) * STRIPE
     below, above = (image([[max(sign * number, 0) / most for number in row] for row in rows], colour) for sign, colour in ((-1, BLUE), (1, ORANGE)))
-    drawn = table([{"x": wide / 2, "y": high / 2, "image": one} for one in (below, above)])
+    drawn = chart_of([{"x": wide / 2, "y": high / 2, "image": one} for one in (below, above)])
     drawn = drawn.mark_image(width=wide, height=high, smooth=False, aspect=False, aria=False).encode(**pixels(wide, high), url="image:N")
     scale = alt.Scale(domain=[0, len(rows)], nice=False, reverse=True)
-    ruler = table([{"place": 0}]).mark_rule(opacity=0).encode(y=alt.Y("place:Q", scale=scale, title="position", axis=alt.Axis(grid=False)))
+    ruler = chart_of([{"place": 0}]).mark_rule(opacity=0).encode(y=alt.Y("place:Q", scale=scale, title="position", axis=alt.Axis(grid=False)))
     numbers = alt.X("number:Q", scale=alt.Scale(domain=[0, len(rows[0])], nice=False), title="number of its vector", axis=alt.Axis(grid=False))
-    under = table([{"number": 0}]).mark_rule(opacity=0).encode(x=numbers)
+    under = chart_of([{"number": 0}]).mark_rule(opacity=0).encode(x=numbers)
     title = f"{data['kind']} positions: the first {len(rows)} of {data['positions']}, {len(rows[0])} of {data['width']} numbers"
-    return finished([ruler + under, drawn], title, high, wide).resolve_scale(x="independent", y="independent")
+    return finish([ruler + under, drawn], title, high, wide).resolve_scale(x="independent", y="independent")
 
 
 def image(weights: Matrix, colour: str, scaled: bool = False) -> str:

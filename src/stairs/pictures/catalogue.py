@@ -6,14 +6,14 @@ draw(stairs.load("runs/notes-gpt"), "attention", "the cat sat", layer=1)      # 
 from collections.abc import Callable
 from typing import Any
 
-from stairs.inspection.views import look
+from stairs.inspection.views import view
 from stairs.pictures import attention, labels, layers, tokens, translation, words
 
 PICTURES: dict[str, Callable[[dict[str, Any]], Any]] = {
     "tokens": tokens.tokens,
     "backoff": tokens.backoff,
     "surprise": tokens.surprise,
-    "next": tokens.following,
+    "next": tokens.next_tokens,
     "blanks": tokens.blanks,
     "neighbours": tokens.neighbours,
     "strips": lambda data: words.strips(data["words"], data["matrix"]),
@@ -37,4 +37,4 @@ PICTURES: dict[str, Callable[[dict[str, Any]], Any]] = {
 
 def draw(task: Any, name: str, text: str = "", **options: Any) -> Any:
     """A picture of a run."""
-    return PICTURES[name](look(task, name, text, **options))
+    return PICTURES[name](view(task, name, text, **options))

@@ -4,7 +4,7 @@ from typing import Any
 
 import altair as alt
 
-from stairs.pictures.style import BLUE, FONT, GRID, LETTERS, ORANGE, finished, numbered, table, titled, token_axis
+from stairs.pictures.style import BLUE, FONT, FONT_SIZE, GRID, ORANGE, chart_of, chart_title, finish, token_axis, unique_names
 
 COLUMN, ROW = 26, 26
 NARROW, MOST = 10, 900  # pixels of a column, and of all, beyond which columns become narrower
@@ -13,7 +13,7 @@ BAR = 22
 
 def layers(data: dict[str, Any]) -> Any:
     """The more orange, the farther a token's vector has turned away from the one it had in the lowest layer."""
-    names = numbered(data["tokens"])
+    names = unique_names(data["tokens"])
     cells = [
         {"token": names[place], "layer": layer, "turned": round(1 - cosine, 4), "cosine": cosine, "length": data["lengths"][layer][place]}
         for layer, row in enumerate(data["cosines"])
@@ -23,7 +23,7 @@ def layers(data: dict[str, Any]) -> Any:
     most = max((cell["turned"] for cell in cells), default=0.0) or 1.0
     depth = list(range(len(data["cosines"])))
     chart = (
-        table(cells)
+        chart_of(cells)
         .mark_rect(color=ORANGE, aria=False)
         .encode(
             x=alt.X("token:N", sort=names, title=None, axis=token_axis(column, orient="bottom", labelAngle=-60)),
@@ -32,23 +32,23 @@ def layers(data: dict[str, Any]) -> Any:
             tooltip=["token:N", "layer:O", alt.Tooltip("cosine:Q", format=".3f"), alt.Tooltip("length:Q", format=".2f")],
         )
     )
-    return finished([chart], "how far each token has turned from its vector in layer 0", ROW * len(depth), column * len(names))
+    return finish([chart], "how far each token has turned from its vector in layer 0", ROW * len(depth), column * len(names))
 
 
 def mix(data: dict[str, Any]) -> Any:
     """A bar for each layer; gamma scales them all."""
     charts = []
     for number, one in enumerate(data["mixes"], 1):
-        base = table(one["shares"]).encode(
+        base = chart_of(one["shares"]).encode(
             x=alt.X("share:Q", axis=None, scale=alt.Scale(domain=[0, 1.1])),
-            y=alt.Y("layer:O", sort="descending", title="layer", axis=alt.Axis(domain=False, ticks=False, labelFontSize=LETTERS)),
+            y=alt.Y("layer:O", sort="descending", title="layer", axis=alt.Axis(domain=False, ticks=False, labelFontSize=FONT_SIZE)),
             tooltip=["layer:O", alt.Tooltip("share:Q", format=".4f")],
         )
         bars = base.mark_bar(color=BLUE, fillOpacity=0.7, height=BAR - 6)
-        numbers = base.mark_text(align="left", dx=4, fontSize=LETTERS).encode(text=alt.Text("share:Q", format=".0%"))
+        numbers = base.mark_text(align="left", dx=4, fontSize=FONT_SIZE).encode(text=alt.Text("share:Q", format=".0%"))
         which = f" (mix {number})" if len(data["mixes"]) > 1 else ""
         title = f"share of each layer{'' if one['is_trained'] else ', not learnt'}, gamma {one['gamma']:.2f}{which}"
-        charts.append((bars + numbers).properties(width=320, height=BAR * len(one["shares"]), title=titled(title)))
+        charts.append((bars + numbers).properties(width=320, height=BAR * len(one["shares"]), title=chart_title(title)))
     return alt.vconcat(*charts).configure(font=FONT).configure_view(stroke=None)
 
 
@@ -62,7 +62,7 @@ def senses(data: dict[str, Any]) -> Any:
     ]
     order = [*dict.fromkeys(point["layer"] for point in points)]
     chart = (
-        table(points)
+        chart_of(points)
         .mark_line(point=alt.OverlayMarkDef(size=70, filled=True, opacity=1), strokeWidth=2)
         .encode(
             x=alt.X("layer:O", sort=order, title="layer", axis=alt.Axis(labelAngle=0)),
@@ -72,4 +72,4 @@ def senses(data: dict[str, Any]) -> Any:
         )
     )
     counted = ", ".join(f"{sense} {count}" for sense, count in data["senses"].items())
-    return finished([chart], f"{data['word']}: {counted}", 260, max(60 * len(order), 220))
+    return finish([chart], f"{data['word']}: {counted}", 260, max(60 * len(order), 220))

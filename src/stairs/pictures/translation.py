@@ -5,7 +5,7 @@ from typing import Any
 
 import altair as alt
 
-from stairs.pictures.style import BLUE, FONT, GREY, LETTERS, ORANGE, numbered, shown, token_axis
+from stairs.pictures.style import BLUE, FONT, FONT_SIZE, GREY, ORANGE, display_token, token_axis, unique_names
 
 CELL = 26  # pixels
 APART = 92, 30  # pixels between the steps of a tree, and between its beginnings
@@ -14,7 +14,7 @@ LONGEST_NAME = 12  # letters of a token in a tree
 
 def alignment(source: Sequence[str], target: Sequence[str], weights: Sequence[Sequence[float]], title: str = "") -> Any:
     """A row for each token that was said, a column for each of the source; the darker, the more it was looked at."""
-    across, down = numbered(source), numbered(target)
+    across, down = unique_names(source), unique_names(target)
     cells = [
         {"source": across[j], "target": down[i], "weight": float(weight)} for i, row in enumerate(weights) for j, weight in enumerate(row)
     ]  # fmt: skip
@@ -40,7 +40,8 @@ def beam_tree(steps: Sequence[Sequence[dict[str, Any]]], title: str = "") -> Any
         now = {}
         for row, node in enumerate(step):
             fate = "ended" if node["is_finished"] else "kept" if node["rank"] is not None else "dropped"
-            nodes.append({"x": number, "y": row, "token": shown(node["token"])[:LONGEST_NAME], "value": node["log_probability"], "fate": fate})
+            nodes.append({"x": number, "y": row, "token": display_token(node["token"])[:LONGEST_NAME], "value": node["log_probability"],
+                "fate": fate})
             lines.append({"x": number - 1, "y": before[node["parent"]], "x2": number, "y2": row, "fate": fate})
             if node["rank"] is not None:
                 now[node["rank"]] = row
@@ -50,7 +51,7 @@ def beam_tree(steps: Sequence[Sequence[dict[str, Any]]], title: str = "") -> Any
     x, y = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[-0.5, len(steps) + 0.7])), alt.Y("y:Q", axis=None, scale=alt.Scale(reverse=True))
     joined = alt.Chart(alt.Data(values=lines)).mark_rule(opacity=0.45).encode(x=x, y=y, x2="x2:Q", y2="y2:Q", color=colour)
     base = alt.Chart(alt.Data(values=nodes)).encode(x=x, y=y, color=colour, tooltip=["token:N", alt.Tooltip("value:Q", format=".3f"), "fate:N"])
-    names = base.mark_text(align="left", dx=6, dy=-7, font=FONT, fontSize=LETTERS).encode(text="token:N")
+    names = base.mark_text(align="left", dx=6, dy=-7, font=FONT, fontSize=FONT_SIZE).encode(text="token:N")
     return (joined + base.mark_circle(size=40, opacity=1) + names).properties(**size, title=title).configure_view(stroke=None)
 
 

@@ -1,6 +1,6 @@
 """Word vectors to look at: a map, colour strips, an analogy, and the paths words take while they are learnt.
 
-Places come from `inspection.flat`. Names are written in a font that has Chinese characters, where one is installed.
+Places come from `inspection.flatten_row`. Names are written in a font that has Chinese characters, where one is installed.
 """
 
 import math
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import altair as alt
 
-from stairs.pictures.style import HEIGHT, LETTERS, WIDTH, across, finished
+from stairs.pictures.style import FONT_SIZE, HEIGHT, WIDTH, finish, text_width
 
 ROW = 24  # height of a strip
 MARGIN = 0.08  # of the picture, on each side, for names that stand at the edge
@@ -23,7 +23,7 @@ Point = dict[str, Any]
 def words_map(points: Sequence[Point], title: str = "") -> Any:
     """`points` are {"word", "x", "y"}, and {"group"} where words have a colour. A name without room is left out; its dot tells it when touched."""
     frame = Frame(points)
-    return finished([*named(frame, points, coloured(points))], title)
+    return finish([*labelled_points(frame, points, group_colours(points))], title)
 
 
 def strips(words: Sequence[str], matrix: Sequence[Sequence[float]], title: str = "") -> Any:
@@ -37,12 +37,12 @@ def strips(words: Sequence[str], matrix: Sequence[Sequence[float]], title: str =
         .mark_rect()
         .encode(
             x=alt.X("number:O", axis=None),
-            y=alt.Y("word:N", sort=None, title=None, axis=alt.Axis(domain=False, ticks=False, labelFontSize=LETTERS)),
+            y=alt.Y("word:N", sort=None, title=None, axis=alt.Axis(domain=False, ticks=False, labelFontSize=FONT_SIZE)),
             color=alt.Color("value:Q", scale=scale, title=None),
             tooltip=["word:N", "number:O", alt.Tooltip("value:Q", format=".3f")],
         )
     )
-    return finished([chart], title, height=ROW * len(words))
+    return finish([chart], title, height=ROW * len(words))
 
 
 def analogy(points: Sequence[Point], arrows: Sequence[tuple[str, str]], title: str = "") -> Any:
@@ -65,7 +65,7 @@ def analogy(points: Sequence[Point], arrows: Sequence[tuple[str, str]], title: s
     shafts = base.mark_rule(color="gray", strokeDash=[5, 3]).encode(**frame.axes(), x2="x2:Q", y2="y2:Q")
     tips = base.mark_point(shape="triangle", filled=True, color="gray", size=80, opacity=1)
     tips = tips.encode(**frame.axes("x2", "y2"), angle=alt.Angle("turn:Q", scale=None))
-    return finished([shafts, tips, *named(frame, points, coloured(points), every=True, avoid=along)], title)
+    return finish([shafts, tips, *labelled_points(frame, points, group_colours(points), every=True, avoid=along)], title)
 
 
 def snapshots(points: Sequence[Point], title: str = "") -> Any:
@@ -77,7 +77,7 @@ def snapshots(points: Sequence[Point], title: str = "") -> Any:
     colour = {"color": alt.Color("word:N", legend=None)}
     size = alt.Size("age:Q", legend=None, scale=alt.Scale(domain=[0, 1], range=[0.3, 4]))
     paths = alt.Chart(alt.Data(values=aged)).mark_trail(opacity=0.5).encode(**frame.axes(), order="epoch:Q", size=size, **colour)
-    return finished([paths, *named(frame, list(last.values()), colour)], title)
+    return finish([paths, *labelled_points(frame, list(last.values()), colour)], title)
 
 
 class Box(NamedTuple):
@@ -88,7 +88,7 @@ class Box(NamedTuple):
     width: float
     height: float
 
-    def meets(self, other: "Box") -> bool:
+    def overlaps(self, other: "Box") -> bool:
         return (
             self.left < other.left + other.width
             and other.left < self.left + self.width
@@ -135,15 +135,15 @@ class Frame:
         found = []
         for point in points:
             x, y = self.pixels(point)
-            wide = across(point["word"])
+            wide = text_width(point["word"])
             tried = []
             for away in AWAY:
                 for right, down in AROUND:
                     gap = away + (0 if right and down else DOT)  # at a corner, a name is near enough
-                    middle = (x + right * (wide / 2 + gap), y + down * (LETTERS / 2 + gap))
-                    box = Box(middle[0] - wide / 2, middle[1] - LETTERS / 2, wide, LETTERS)
-                    if box.inside() and not any(map(box.meets, taken)):
-                        tried.append((any(map(box.meets, dots)), away, middle, box))
+                    middle = (x + right * (wide / 2 + gap), y + down * (FONT_SIZE / 2 + gap))
+                    box = Box(middle[0] - wide / 2, middle[1] - FONT_SIZE / 2, wide, FONT_SIZE)
+                    if box.inside() and not any(map(box.overlaps, taken)):
+                        tried.append((any(map(box.overlaps, dots)), away, middle, box))
             if every and not tried:
                 tried = [(True, 0, (x, y), Box(x, y, 0, 0))]
             if tried:
@@ -155,12 +155,13 @@ class Frame:
         return found
 
 
-def named(frame: Frame, points: Sequence[Point], colour: dict[str, Any], every: bool = False, avoid: Sequence[tuple[float, float]] = ()) -> list[Any]:
+def labelled_points(frame: Frame, points: Sequence[Point], colour: dict[str, Any], every: bool = False, avoid: Sequence[tuple[float,
+    float]] = ()) -> list[Any]:
     """Dots, their names, and lines to the names that stand away from their dot."""
     names = frame.names(points, every, avoid)
     lines = alt.Chart(alt.Data(values=[name for name in names if name["away"]])).mark_rule(color="silver", strokeWidth=0.7)
     dots = alt.Chart(alt.Data(values=list(points))).mark_circle(size=4 * DOT, opacity=0.8)
-    texts = alt.Chart(alt.Data(values=names)).mark_text(fontSize=LETTERS)
+    texts = alt.Chart(alt.Data(values=names)).mark_text(fontSize=FONT_SIZE)
     return [
         lines.encode(**frame.axes(), x2="edge_x:Q", y2="edge_y:Q"),
         dots.encode(**frame.axes(), tooltip="word:N", **colour),
@@ -168,7 +169,7 @@ def named(frame: Frame, points: Sequence[Point], colour: dict[str, Any], every: 
     ]
 
 
-def coloured(points: Sequence[Point]) -> dict[str, Any]:
+def group_colours(points: Sequence[Point]) -> dict[str, Any]:
     groups = [*dict.fromkeys(point["group"] for point in points if "group" in point)]
     return {"color": alt.Color("group:N", title=None, sort=groups)} if groups else {}
 

@@ -55,7 +55,7 @@ class Tag(Supervised):
         return LinearHead(self.width * neighbours, len(self.labels), self.transfer)
 
     def rows(self, examples: Sequence[TaggedSentence]) -> list[EncodedInput]:
-        """One row for each sentence, or for each window of a sentence that is too long; `places` of the words it tells the tags of."""
+        """One row for each sentence, or for each window of a sentence that is too long; `token_offsets` of the words it tells the tags of."""
         known = {label: number for number, label in enumerate(self.labels)}
         found = []
         for number, example in enumerate(examples):

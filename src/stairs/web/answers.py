@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from stairs.inspection.probabilities import shown
+from stairs.inspection.probabilities import readable_vocabulary_token
 from stairs.tasks.parts.blanks import BLANK
 
 TOP, LENGTH = 8, 20  # answers that are listed, and tokens that are said
@@ -17,7 +17,7 @@ def answer(task: Any, text: str, second: str) -> dict[str, Any]:
     if task.name in ("compare", "bi-encoder", "find-span", "similar"):
         return task.answer(text, **beside)
     if task.name in ("next-token", "bidirectional-lm"):
-        return legible(task, task.answer(BLANK.split(text)[0].rstrip(), top=TOP, length=LENGTH))
+        return with_readable_tokens(task, task.answer(BLANK.split(text)[0].rstrip(), top=TOP, length=LENGTH))
     if task.name == "word-vectors":
         return task.answer(BLANK.sub(" ", text), top=TOP)
     if task.name == "translate":
@@ -25,6 +25,6 @@ def answer(task: Any, text: str, second: str) -> dict[str, Any]:
     return task.answer(text)
 
 
-def legible(task: Any, found: dict[str, Any]) -> dict[str, Any]:
+def with_readable_tokens(task: Any, found: dict[str, Any]) -> dict[str, Any]:
     """With each next token as people read it besides: those of byte-level BPE are written in letters that stand for bytes."""
-    return {**found, "next": [{**entry, "shown": shown(task, entry["token"])} for entry in found["next"]]}
+    return {**found, "next": [{**entry, "shown": readable_vocabulary_token(task, entry["token"])} for entry in found["next"]]}

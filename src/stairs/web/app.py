@@ -22,12 +22,12 @@ from stairs.climb.messages import LANGUAGES
 from stairs.errors import StairsError
 from stairs.web import drawing
 from stairs.web.guards import Guard
-from stairs.web.learning_curves import chart, curves
+from stairs.web.learning_curves import chart, learning_curves
 from stairs.web.opened_climb import PICTURES as CLIMB_PICTURES
 from stairs.web.picture_pages import PAGES
-from stairs.web.requests import Refused, allow, finite, names_in, one_of, options_in, parsed, text_in
+from stairs.web.requests import RequestError, allow_fields, choice_field, json_safe, names_field, options_field, parse_body, text_field
 from stairs.web.shelf import Shelf
-from stairs.web.strings import WORDS
+from stairs.web.strings import STRINGS
 
 KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 FORMATS = {"svg": "image/svg+xml", "png": "image/png", "json": "application/json"}
@@ -38,56 +38,56 @@ def application(shelf: Shelf, port: int) -> Guard:
     """The explorer as an ASGI application that answers at 127.0.0.1:port only."""
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
     studio = drawing.Studio(shelf.labels)
-    app.add_exception_handler(HTTPException, unknown)
-    app.add_exception_handler(Exception, bug)
+    app.add_exception_handler(HTTPException, not_found)
+    app.add_exception_handler(Exception, internal_error)
 
     async def answered(work: Any) -> Response:
         """The work in a thread; what goes wrong in it becomes a sentence."""
         try:
             return await run_sync(work)
-        except Refused as error:
-            return said(error.content, error.status, {"retry-after": "1"} if error.status == 503 else {})
+        except RequestError as error:
+            return json_response(error.content, error.status, {"retry-after": "1"} if error.status == 503 else {})
         except StairsError as error:
-            return said(Refused(422, "input", str(error)).content, 422)
+            return json_response(RequestError(422, "input", str(error)).content, 422)
         except MemoryError:
-            return said(Refused(413, "memory", "the memory of this machine is not enough for that; shorten the text").content, 413)
+            return json_response(RequestError(413, "memory", "the memory of this machine is not enough for that; shorten the text").content, 413)
 
     @app.get("/api/runs")
     async def runs() -> Response:
         def work() -> Response:
-            shelf.look_again()
-            listed = [{**run.summary(), "pictures": drawing.offered(run)} for run in shelf.runs.values()]
-            return said({"runs": listed, "climbs": list(shelf.climbs)})
+            shelf.refresh()
+            listed = [{**run.summary(), "pictures": drawing.available_pictures(run)} for run in shelf.runs.values()]
+            return json_response({"runs": listed, "climbs": list(shelf.climbs)})
 
         return await answered(work)
 
     @app.get("/api/climb/{name}")
     async def climb(name: str) -> Response:
-        return await answered(lambda: said(shelf.shown(shelf.climb(name))))
+        return await answered(lambda: json_response(shelf.shown(shelf.climb(name))))
 
     @app.get("/api/climb/{name}/{kind}")
     async def climbed(name: str, kind: str, format: str = "svg", language: str = "en") -> Response:
         def work() -> Response:
             asked = {"picture": kind, "format": format, "language": language}
-            chosen, form = one_of(asked, "picture", CLIMB_PICTURES), one_of(asked, "format", tuple(FORMATS))
+            chosen, form = choice_field(asked, "picture", CLIMB_PICTURES), choice_field(asked, "format", tuple(FORMATS))
             own = shelf.climb(name)
-            data = own.drawn_from()
-            return picture(data, partial(own.chart, chosen, data, one_of(asked, "language", LANGUAGES)), chosen, form)
+            data = own.picture_data()
+            return picture_response(data, partial(own.chart, chosen, data, choice_field(asked, "language", LANGUAGES)), chosen, form)
 
         return await answered(work)
 
-    @app.get("/api/words")
+    @app.get("/api/strings")
     async def words() -> Response:
-        return said({"words": WORDS, "pages": PAGES})
+        return json_response({"words": STRINGS, "pages": PAGES})
 
     @app.get("/api/curves/{name}")
     async def progress(name: str, format: str = "json") -> Response:
         def work() -> Response:
-            chosen = one_of({"format": format}, "format", tuple(FORMATS)[::-1])
-            found = curves(shelf[name])
+            chosen = choice_field({"format": format}, "format", tuple(FORMATS)[::-1])
+            found = learning_curves(shelf[name])
             if chosen != "json" and not found["training"] and not found["held_out"]:
-                raise Refused(422, "no_curve", f"{name} has measured nothing that makes a curve")
-            return picture(found, partial(chart, found), "curves", chosen)
+                raise RequestError(422, "no_curve", f"{name} has measured nothing that makes a curve")
+            return picture_response(found, partial(chart, found), "curves", chosen)
 
         return await answered(work)
 
@@ -96,17 +96,17 @@ def application(shelf: Shelf, port: int) -> Guard:
         body = await request.body()
 
         def work() -> Response:
-            asked = parsed(request.headers.get("content-type", ""), body)
-            allow(asked, "run", "text", "options", "format", "beside")
-            run = shelf[text_in(asked, "run", 1000)]
-            chosen = one_of(asked, "format", tuple(FORMATS))
+            asked = parse_body(request.headers.get("content-type", ""), body)
+            allow_fields(asked, "run", "text", "options", "format", "beside")
+            run = shelf[text_field(asked, "run", 1000)]
+            chosen = choice_field(asked, "format", tuple(FORMATS))
             with run.model():  # what there is to draw is known when the first model is
-                drawable = drawing.checked(name)
-            text = text_in(asked, "text", default=None if drawable.reads else "")
-            data = studio.data(run, name, text if drawable.reads else "", options_in(asked, drawable.takes))
-            if others := [shelf[other] for other in names_in(asked, "beside")]:
-                data = studio.beside([run, *others], name, text)
-            return picture(data, partial(studio.chart, name, data), name, chosen)
+                drawable = drawing.find_drawable(name)
+            text = text_field(asked, "text", default=None if drawable.needs_text else "")
+            data = studio.data(run, name, text if drawable.needs_text else "", options_field(asked, drawable.options))
+            if others := [shelf[other] for other in names_field(asked, "beside")]:
+                data = studio.side_by_side([run, *others], name, text)
+            return picture_response(data, partial(studio.chart, name, data), name, chosen)
 
         return await answered(work)
 
@@ -117,21 +117,21 @@ def application(shelf: Shelf, port: int) -> Guard:
         def work() -> Response:
             from stairs.web.answers import answer
 
-            asked = parsed(request.headers.get("content-type", ""), body)
-            allow(asked, "run", "text", "second")
-            run, text = shelf[text_in(asked, "run", 1000)], text_in(asked, "text")
-            second = text_in(asked, "second", default="")
+            asked = parse_body(request.headers.get("content-type", ""), body)
+            allow_fields(asked, "run", "text", "second")
+            run, text = shelf[text_field(asked, "run", 1000)], text_field(asked, "text")
+            second = text_field(asked, "second", default="")
             with run.model() as task:
-                return said({"run": run.name, "model": task.model_name, "task": task.name, "answer": finite(answer(task, text, second))})
+                return json_response({"run": run.name, "model": task.model_name, "task": task.name, "answer": json_safe(answer(task, text, second))})
 
         return await answered(work)
 
-    for path, (content, kind) in static().items():
-        app.add_api_route(path, partial(constant, content, kind), methods=["GET", "HEAD"])
+    for path, (content, kind) in static_files().items():
+        app.add_api_route(path, partial(static_response, content, kind), methods=["GET", "HEAD"])
     return Guard(app, port)
 
 
-def static() -> dict[str, tuple[bytes, str]]:
+def static_files() -> dict[str, tuple[bytes, str]]:
     """Every address that is a file, with its content; no address is ever turned into a path."""
     folder = files("stairs.web") / "static"
     kept = {file.name: (file.read_bytes(), KINDS["." + file.name.rsplit(".", 1)[1]]) for file in folder.iterdir() if file.is_file()}
@@ -140,32 +140,32 @@ def static() -> dict[str, tuple[bytes, str]]:
     return {**{f"/static/{name}": file for name, file in kept.items()}, **dict.fromkeys(addresses, page)}
 
 
-async def constant(content: bytes, kind: str) -> Response:
+async def static_response(content: bytes, kind: str) -> Response:
     return Response(content, media_type=f"{kind}; charset=utf-8" if kind.startswith("text") else kind)
 
 
-def picture(data: Any, drawn: Any, name: str, chosen: str) -> Response:
+def picture_response(data: Any, drawn: Any, name: str, chosen: str) -> Response:
     """One picture in the format that was chosen; to be kept as a file if it is opened by itself."""
     kind = FORMATS[chosen]
     if chosen == "json":
         content = json.dumps(data, allow_nan=False).encode()
     else:
-        content = drawing.drawn(drawn(), chosen)
-        if chosen == "svg" and len(content) > drawing.LARGEST:
-            raise Refused(413, "too_large", "this picture is too large for a page; choose PNG, or shorten the text", "text")
-    note = data.get("cut") if isinstance(data, dict) else None
+        content = drawing.render(drawn(), chosen)
+        if chosen == "svg" and len(content) > drawing.MAX_SVG_BYTES:
+            raise RequestError(413, "too_large", "this picture is too large for a page; choose PNG, or shorten the text", "text")
+    note = data.get("truncation") if isinstance(data, dict) else None
     headers = {"content-disposition": f'attachment; filename="{name}.{chosen}"', **({"x-note": quote(str(note))} if note else {})}
     return Response(content, media_type=kind, headers=headers)
 
 
-def said(content: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+def json_response(content: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
     return Response(json.dumps(content, allow_nan=False), status, headers, "application/json")
 
 
-async def unknown(request: Request, error: Exception) -> Response:
+async def not_found(request: Request, error: Exception) -> Response:
     status = getattr(error, "status_code", 400)
-    return said(Refused(status, "address", SENTENCES.get(status, "the request cannot be understood")).content, status)
+    return json_response(RequestError(status, "address", SENTENCES.get(status, "the request cannot be understood")).content, status)
 
 
-async def bug(request: Request, error: Exception) -> Response:
-    return said(Refused(500, "bug", f"a bug: {type(error).__name__}; run stairs open with --debug and report it").content, 500)
+async def internal_error(request: Request, error: Exception) -> Response:
+    return json_response(RequestError(500, "bug", f"a bug: {type(error).__name__}; run stairs open with --debug and report it").content, 500)

@@ -12,8 +12,8 @@ from typing import Any
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
-MOST_BYTES = 1 << 18  # of a body
-SLOWEST = 10.0  # seconds for a body to arrive
+MAX_BODY_BYTES = 1 << 18  # of a body
+BODY_SECONDS = 10.0  # seconds for a body to arrive
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -29,7 +29,7 @@ HEADERS = [
 ]
 
 
-class TooMuch(Exception):
+class BodyTooLarge(Exception):
     """A body that is larger than is read."""
 
 
@@ -54,12 +54,12 @@ class Guard:
             await refuse(send, *refusal)
             return
         try:
-            body = await asyncio.wait_for(read(receive), SLOWEST)
-        except TooMuch:
-            await refuse(send, 413, "too_large", f"the body has more than {MOST_BYTES} bytes; shorten it")
+            body = await asyncio.wait_for(read_body(receive), BODY_SECONDS)
+        except BodyTooLarge:
+            await refuse(send, 413, "too_large", f"the body has more than {MAX_BODY_BYTES} bytes; shorten it")
             return
         except TimeoutError:
-            await refuse(send, 408, "slow", f"the body did not arrive within {SLOWEST:.0f} seconds")
+            await refuse(send, 408, "slow", f"the body did not arrive within {BODY_SECONDS:.0f} seconds")
             return
         if body is not None:
             await self.inner(scope, replay(body, receive), with_headers(send))
@@ -75,12 +75,12 @@ class Guard:
             return 403, "origin", "requests of other pages are not answered"
         if any(not length.isdigit() for length in lengths):
             return 400, "length", "Content-Length is no number"
-        if any(len(length) > 12 or int(length) > MOST_BYTES for length in lengths):
-            return 413, "too_large", f"the body has more than {MOST_BYTES} bytes; shorten it"
+        if any(len(length) > 12 or int(length) > MAX_BODY_BYTES for length in lengths):
+            return 413, "too_large", f"the body has more than {MAX_BODY_BYTES} bytes; shorten it"
         return None
 
 
-async def read(receive: Receive) -> bytes | None:
+async def read_body(receive: Receive) -> bytes | None:
     """The whole body; None if the one who asked has left."""
     body = bytearray()
     while True:
@@ -88,8 +88,8 @@ async def read(receive: Receive) -> bytes | None:
         if message["type"] == "http.disconnect":
             return None
         body += message.get("body", b"")
-        if len(body) > MOST_BYTES:
-            raise TooMuch
+        if len(body) > MAX_BODY_BYTES:
+            raise BodyTooLarge
         if not message.get("more_body", False):
             return bytes(body)
 

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from typing import Any
 
-from stairs.web.opened_run import Shown
-from stairs.web.requests import finite
+from stairs.web.opened_run import OpenedRun
+from stairs.web.requests import json_safe
 
-MOST = 150  # points of a curve
+MAX_POINTS = 150  # points of a curve
 NAMES = ("bits_per_character", "loss", "error", "accuracy", "macro_f1", "f1", "bleu", "perplexity")  # the first that was measured is drawn
 
 
-def curves(run: Shown) -> dict[str, Any]:
+def learning_curves(run: OpenedRun) -> dict[str, Any]:
     """{"run", "state", "at", "training": [{"step", "value"}], "held_out": [{"step", "value", "low", "high"}], "quality", "problem"}."""
     lines, damaged = run.metrics()
     summary = run.summary()
@@ -20,20 +20,20 @@ def curves(run: Shown) -> dict[str, Any]:
     quality = next((name for name in NAMES for line in judged if isinstance(line.get(name), dict)), None)
     measured = [(line["step"], line[quality]) for line in judged if quality and isinstance(line.get(quality), dict)]
     whole = [(step, value) for step, value in measured if is_number(value.get("value"))]
-    return finite({
+    return json_safe({
         "run": run.name,
         "state": summary["state"],
         "at": summary["at"],
         "problem": damaged,
         "quality": quality,
-        "training": means(losses),
-        "held_out": [{"step": step, **{key: value.get(key) for key in ("value", "low", "high")}} for step, value in whole[-MOST:]],
+        "training": thin_out(losses),
+        "held_out": [{"step": step, **{key: value.get(key) for key in ("value", "low", "high")}} for step, value in whole[-MAX_POINTS:]],
     })  # fmt: skip
 
 
-def means(points: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def thin_out(points: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """As many as can be told apart, each the mean of those it stands for."""
-    size = -(-len(points) // MOST) or 1
+    size = -(-len(points) // MAX_POINTS) or 1
     groups = (points[start : start + size] for start in range(0, len(points), size))
     return [{"step": group[-1]["step"], "value": sum(point["value"] for point in group) / len(group)} for group in groups]
 

@@ -7,16 +7,16 @@ from typing import Any
 from stairs.climb.messages import FORMAT, LANGUAGES, QUALITIES, advice, join_sentences, limits, listed, worded
 from stairs.files import os_error_reason
 from stairs.training.run_lock import RUN_FILE
-from stairs.web.requests import Refused
+from stairs.web.requests import RequestError
 
 REPORT = "report.json"
-LARGEST = 1 << 24  # bytes of a report that are read
+MAX_REPORT_BYTES = 1 << 24  # bytes of a report that are read
 LONGEST_NAME, LONGEST_REASON, LONGEST_TEXT = 60, 400, 2000  # letters
-MOST = 1e18  # no count and no cost is larger
+MAX_NUMBER = 1e18  # no count and no cost is larger
 PICTURES = ("staircase", "frontier")
 
 
-class Climb:
+class OpenedClimb:
     """The folder of a climb; `bars_enabled` never fails."""
 
     def __init__(self, folder: Path, name: str) -> None:
@@ -26,11 +26,11 @@ class Climb:
         """What the page says of it, or what is wrong with it: {"climb", "rows", "chosen", "names", "recommended", "data", "problem"}."""
         nothing: dict[str, Any] = {"climb": self.name, "rows": [], "chosen": [], "names": None, "recommended": None, "data": None}
         try:
-            report = read(self.folder)
+            report = read_report(self.folder)
             if report.get("format") != FORMAT:
-                other = f"{REPORT} has the format {short(str(report.get('format')))}, and this version shows {FORMAT}"
+                other = f"{REPORT} has the format {shorten_name(str(report.get('format')))}, and this version shows {FORMAT}"
                 return {**nothing, "problem": f"{other}; stairs climb with another --out makes a new one"}
-            return {**nothing, **checked(report), "problem": None}
+            return {**nothing, **check_report(report), "problem": None}
         except OSError as error:
             return {**nothing, "problem": f"{REPORT} cannot be read: {os_error_reason(error)}"}
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
@@ -42,12 +42,12 @@ class Climb:
         named = [name for row in self.shown()["rows"] for name in row["runs"]]
         return [inside[name] for name in dict.fromkeys([*named, *inside]) if name in inside]
 
-    def drawn_from(self) -> dict[str, Any]:
+    def picture_data(self) -> dict[str, Any]:
         """What its pictures show."""
         found = self.shown()
         rows = [row for row in found["rows"] if row.get("score")]
         if found["problem"] or not rows:
-            raise Refused(422, "no_score", found["problem"] or f"no step of {self.name} has a score yet")
+            raise RequestError(422, "no_score", found["problem"] or f"no step of {self.name} has a score yet")
         return {"rows": rows, "quality": rows[0]["metric"], "best": found["chosen"]}
 
     def chart(self, picture: str, data: dict[str, Any], language: str) -> Any:
@@ -59,10 +59,10 @@ class Climb:
         return climb.frontier(data["rows"], quality, worded("axis_seconds")[language])
 
 
-def read(folder: Path) -> dict[str, Any]:
+def read_report(folder: Path) -> dict[str, Any]:
     with (folder / REPORT).open("rb") as file:
-        content = file.read(LARGEST + 1)
-    if len(content) > LARGEST:
+        content = file.read(MAX_REPORT_BYTES + 1)
+    if len(content) > MAX_REPORT_BYTES:
         raise ValueError
     found = json.loads(content)
     if not isinstance(found, dict):
@@ -70,61 +70,62 @@ def read(folder: Path) -> dict[str, Any]:
     return found
 
 
-def checked(report: dict[str, Any]) -> dict[str, Any]:
+def check_report(report: dict[str, Any]) -> dict[str, Any]:
     """A report as the page shows it; whatever is not as a climb writes it raises."""
     told, example_kind = report["recommendation"], report["settings"]["asks"]
     counts = report["examples"]
     return {
-        "rows": [row_of(row) for row in report["rows"]],
-        "chosen": [] if told is None else [short(name) for name in told["steps"]],
-        "names": None if told is None else listed([short(name) for name in told["steps"]]),
-        "recommended": texts(advice(told, example_kind)),
-        "data": join_sentences([described(report, counts), *rule_of(told, counts)]) if example_kind else None,
+        "rows": [check_row(row) for row in report["rows"]],
+        "chosen": [] if told is None else [shorten_name(name) for name in told["steps"]],
+        "names": None if told is None else listed([shorten_name(name) for name in told["steps"]]),
+        "recommended": check_texts(advice(told, example_kind)),
+        "data": join_sentences([data_sentence(report, counts), *rule_sentences(told, counts)]) if example_kind else None,
     }
 
 
-def described(report: dict[str, Any], counts: dict[str, Any]) -> dict[str, str]:
-    return worded("data", **{name: number(counts[name]) for name in ("train", "dev", "test")}, example_kind=short(report["settings"]["asks"]))
+def data_sentence(report: dict[str, Any], counts: dict[str, Any]) -> dict[str, str]:
+    return worded("data", **{name: check_number(counts[name]) for name in ("train", "dev", "test")},
+        example_kind=shorten_name(report["settings"]["asks"]))
 
 
-def rule_of(told: dict[str, Any] | None, counts: dict[str, Any]) -> list[dict[str, str]]:
+def rule_sentences(told: dict[str, Any] | None, counts: dict[str, Any]) -> list[dict[str, str]]:
     """What the test separates, and the rule of the recommendation."""
     if told is None:
         return []
-    least = told["separates"] if told["separates"] is None else number(told["separates"])
-    return [limits({"separates": least}, number(counts["test"])), texts(told["rule"])]
+    least = told["separates"] if told["separates"] is None else check_number(told["separates"])
+    return [limits({"separates": least}, check_number(counts["test"])), check_texts(told["rule"])]
 
 
-def texts(found: dict[str, str]) -> dict[str, str]:
+def check_texts(found: dict[str, str]) -> dict[str, str]:
     """A text in every language, none of them longer than a page can bear."""
     if not all(isinstance(found[language], str) for language in LANGUAGES):
         raise TypeError
     return {language: found[language][:LONGEST_TEXT] for language in LANGUAGES}
 
 
-def row_of(row: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {"step": short(row["step"]), "runs": [str(row[name]) for name in ("run", "read_by") if name in row]}
+def check_row(row: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {"step": shorten_name(row["step"]), "runs": [str(row[name]) for name in ("run", "read_by") if name in row]}
     if "run" not in row:
         reason = "not_tried" if "not_tried" in row else "failed"
         return {**found, reason: str(row[reason])[:LONGEST_REASON]}
-    found |= {name: number(row[name]) for name in ("cpu_seconds", "seconds", "parameters", "megabytes")}
-    found |= {name: number(row[name]) for name in ("training_mb", "answering_mb") if row.get(name) is not None}
+    found |= {name: check_number(row[name]) for name in ("cpu_seconds", "seconds", "parameters", "megabytes")}
+    found |= {name: check_number(row[name]) for name in ("training_mb", "answering_mb") if row.get(name) is not None}
     found["adopted"] = bool(row.get("adopted"))
     if "bits_per_character" in row:
-        found["bits"] = number(row["bits_per_character"]["value"])
+        found["bits"] = check_number(row["bits_per_character"]["value"])
     if "score" in row:
-        score = {name: number(row["score"][name], -MOST) for name in ("value", "low", "high")}
-        found |= {"score": score, "metric": short(row["metric"]), "ms_per_text": number(row["ms_per_text"])}
+        score = {name: check_number(row["score"][name], -MAX_NUMBER) for name in ("value", "low", "high")}
+        found |= {"score": score, "metric": shorten_name(row["metric"]), "ms_per_text": check_number(row["ms_per_text"])}
     return found
 
 
-def number(value: Any, least: float = 0) -> float:
-    if isinstance(value, bool) or not least <= value <= MOST:  # neither is NaN
+def check_number(value: Any, least: float = 0) -> float:
+    if isinstance(value, bool) or not least <= value <= MAX_NUMBER:  # neither is NaN
         raise ValueError
     return value
 
 
-def short(name: Any) -> str:
+def shorten_name(name: Any) -> str:
     if not isinstance(name, str):
         raise TypeError
     return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"

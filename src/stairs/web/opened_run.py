@@ -11,18 +11,18 @@ from typing import Any
 from stairs.errors import StairsError
 from stairs.files import MANIFEST, os_error_reason
 from stairs.training.run_lock import LOCK_FILE, RUN_FILE
-from stairs.web.requests import Refused, finite
+from stairs.web.requests import RequestError, json_safe
 
 METRICS, MODEL, WEIGHTS = "metrics.jsonl", "model", "model.safetensors"
 PATIENCE = 0.3  # seconds a request waits for a model before it is told to come again
-LONGEST = 60.0  # seconds a request waits for another one that asks the same model
+MAX_WAIT = 60.0  # seconds a request waits for another one that asks the same model
 # the first measured, if no metric was chosen
 QUALITIES = ("bleu", "spearman", "f1", "accuracy", "exact_match", "bits_per_character", "loss", "perplexity")
-HEADER = 1 << 26  # bytes of a safetensors header that are believed
+MAX_HEADER_BYTES = 1 << 26  # bytes of a safetensors header that are believed
 Measured = tuple[list[dict[str, Any]], str | None]
 
 
-class Shown:
+class OpenedRun:
     """One run folder: `summary` never fails, `model` gives its task to one caller at a time."""
 
     def __init__(self, folder: Path, name: str) -> None:
@@ -32,7 +32,7 @@ class Shown:
         self.seen: int | None = None  # when the model that was loaded, or could not be, was written
         self.measured: tuple[tuple[int, int], Measured] = ((-1, -1), ([], None))  # size and time of the file, and what stood in it
         self.loading = threading.Lock()
-        self.asking = threading.Lock()
+        self.in_use = threading.Lock()
 
     def summary(self) -> dict[str, Any]:
         """What the list of runs says of it, with what is wrong."""
@@ -41,17 +41,18 @@ class Shown:
         finished, written = (self.folder / MODEL).is_dir(), self.written()
         broken = self.problem if finished and written == self.seen else None
         problem = wrong or broken or damaged
-        state = "damaged" if wrong or broken else "training" if self.locked() else "finished" if finished else "unfinished"
-        return finite({
+        state = "damaged" if wrong or broken else "training" if self.is_training() else "finished" if finished else "unfinished"
+        return json_safe({
             "name": self.name,
             "state": state,
             "problem": problem,
-            "loaded": self.task is not None and written == self.seen,
-            "answers": finished and not wrong and not broken,
-            "step": text_of(settings.get("model") or getattr(self.task, "model_name", None)),  # what is learnt at once writes no settings of its own
-            "task": text_of(settings.get("task") or getattr(self.task, "name", None)),
+            "is_loaded": self.task is not None and written == self.seen,
+            "can_answer": finished and not wrong and not broken,
+            # what is learnt at once writes no settings of its own
+            "step": short_text(settings.get("model") or getattr(self.task, "model_name", None)),
+            "task": short_text(settings.get("task") or getattr(self.task, "name", None)),
             "at": next((line["step"] for line in reversed(lines) if isinstance(line.get("step"), int)), None),
-            "quality": quality(lines, metric_of(settings)),
+            "quality": latest_score(lines, monitored_metric(settings)),
             **self.size(),
         })  # fmt: skip
 
@@ -70,7 +71,7 @@ class Shown:
         try:
             status = path.stat()
             if (status.st_size, status.st_mtime_ns) != self.measured[0]:
-                self.measured = (status.st_size, status.st_mtime_ns), lines_of(path.read_text("utf-8", errors="replace"))
+                self.measured = (status.st_size, status.st_mtime_ns), parse_metrics(path.read_text("utf-8", errors="replace"))
         except OSError:
             return [], None
         return self.measured[1]
@@ -81,13 +82,13 @@ class Shown:
         try:
             with path.open("rb") as file:
                 length = int.from_bytes(file.read(8), "little")
-                header = json.loads(file.read(length)) if length <= HEADER else {}
+                header = json.loads(file.read(length)) if length <= MAX_HEADER_BYTES else {}
             numbers = sum(product(entry["shape"]) for name, entry in header.items() if name != "__metadata__")
-            return {"bytes": path.stat().st_size, "numbers": numbers}
+            return {"bytes": path.stat().st_size, "parameters": numbers}
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            return {"bytes": None, "numbers": None}
+            return {"bytes": None, "parameters": None}
 
-    def locked(self) -> bool:
+    def is_training(self) -> bool:
         """Whether a process is writing it now."""
         try:
             with (self.folder / LOCK_FILE).open() as file:
@@ -130,18 +131,18 @@ class Shown:
             loader.start()
             loader.join(PATIENCE)
             if loader.is_alive():
-                raise Refused(503, "loading", f"the model of {self.name} is being loaded; ask again in a second")
+                raise RequestError(503, "loading", f"the model of {self.name} is being loaded; ask again in a second")
         if self.task is None:
-            raise Refused(422, "no_model", self.problem or f"{self.name} has no model", "run")
-        if not self.asking.acquire(timeout=LONGEST):
-            raise Refused(503, "busy", f"{self.name} is still at work on another question; ask again later")
+            raise RequestError(422, "no_model", self.problem or f"{self.name} has no model", "run")
+        if not self.in_use.acquire(timeout=MAX_WAIT):
+            raise RequestError(503, "busy", f"{self.name} is still at work on another question; ask again later")
         try:
             yield self.task
         finally:
-            self.asking.release()
+            self.in_use.release()
 
 
-def lines_of(written: str) -> Measured:
+def parse_metrics(written: str) -> Measured:
     """The objects of a file of them, and what is wrong with it; a last line that is still being written does not count."""
     found = []
     for number, line in enumerate(written.split("\n")[:-1], 1):
@@ -152,13 +153,13 @@ def lines_of(written: str) -> Measured:
     return found, None
 
 
-def metric_of(settings: dict[str, Any]) -> str:
+def monitored_metric(settings: dict[str, Any]) -> str:
     """The one that chose the weights of a run, if it was begun with one."""
     inner = settings.get("settings")
     return str((inner.get("metric") if isinstance(inner, dict) else None) or settings.get("metric") or "")
 
 
-def quality(lines: Sequence[dict[str, Any]], metric: str = "") -> dict[str, Any] | None:
+def latest_score(lines: Sequence[dict[str, Any]], metric: str = "") -> dict[str, Any] | None:
     """The measurement that says most, the last time one was made: {"name", "value", "low", "high"}."""
     for line in reversed(lines):
         for name in (metric, *QUALITIES):
@@ -174,10 +175,10 @@ def product(shape: Sequence[int]) -> int:
     return total
 
 
-def text_of(value: object) -> str:
-    return readable(str(value)[:40]) if value is not None else ""
+def short_text(value: object) -> str:
+    return as_utf8(str(value)[:40]) if value is not None else ""
 
 
-def readable(name: str) -> str:
+def as_utf8(name: str) -> str:
     """A name as UTF-8, whatever the file system holds."""
     return name.encode("utf-8", "backslashreplace").decode()

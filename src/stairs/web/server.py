@@ -12,12 +12,12 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from stairs.errors import EnvironmentFault
 from stairs.files import os_error_reason
 from stairs.web.app import application
-from stairs.web.guards import SLOWEST
-from stairs.web.shelf import GOODBYE, Shelf
+from stairs.web.guards import BODY_SECONDS
+from stairs.web.shelf import SHUTDOWN_SECONDS, Shelf
 
-HERE = "127.0.0.1"
-AT_ONCE = 1024  # connections; more are told to come again
-HEAD = 16_384  # bytes of a request's head
+LOOPBACK = "127.0.0.1"
+MAX_CONNECTIONS = 1024  # connections; more are told to come again
+MAX_HEAD_BYTES = 16_384  # bytes of a request's head
 
 
 class Impatient(H11Protocol):
@@ -43,15 +43,15 @@ class Impatient(H11Protocol):
             self.deadline.cancel()
 
     def wait(self) -> None:
-        self.deadline = self.deadline or self.loop.call_later(SLOWEST, self.transport.abort)
+        self.deadline = self.deadline or self.loop.call_later(BODY_SECONDS, self.transport.abort)
 
 
-def bound(port: int) -> socket.socket:
+def listen(port: int) -> socket.socket:
     """A socket that listens on this machine only; port 0 is any that is free."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        listener.bind((HERE, port))
+        listener.bind((LOOPBACK, port))
         listener.listen()
     except OSError as error:
         listener.close()
@@ -62,7 +62,7 @@ def bound(port: int) -> socket.socket:
 
 
 def address(listener: socket.socket) -> str:
-    return f"http://{HERE}:{listener.getsockname()[1]}/"
+    return f"http://{LOOPBACK}:{listener.getsockname()[1]}/"
 
 
 def serve(shelf: Shelf, listener: socket.socket) -> None:
@@ -70,12 +70,12 @@ def serve(shelf: Shelf, listener: socket.socket) -> None:
     app = application(shelf, listener.getsockname()[1])
     shelf.load_all()
     try:
-        uvicorn.Server(settings(app)).run(sockets=[listener])
+        uvicorn.Server(server_config(app)).run(sockets=[listener])
     finally:
         shelf.close()
 
 
-def settings(app: Any) -> uvicorn.Config:
+def server_config(app: Any) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         log_level="error",
@@ -85,8 +85,8 @@ def settings(app: Any) -> uvicorn.Config:
         ws="none",
         lifespan="off",
         http=Impatient,
-        limit_concurrency=AT_ONCE,
+        limit_concurrency=MAX_CONNECTIONS,
         timeout_keep_alive=10,
-        timeout_graceful_shutdown=GOODBYE,
-        h11_max_incomplete_event_size=HEAD,
+        timeout_graceful_shutdown=SHUTDOWN_SECONDS,
+        h11_max_incomplete_event_size=MAX_HEAD_BYTES,
     )

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 from stairs.errors import BadInput, EnvironmentFault
 from stairs.files import os_error_reason
 from stairs.training.run_lock import RUN_FILE
-from stairs.web.opened_climb import REPORT, Climb
-from stairs.web.opened_run import METRICS, MODEL, Shown, readable
-from stairs.web.requests import Refused
+from stairs.web.opened_climb import REPORT, OpenedClimb
+from stairs.web.opened_run import METRICS, MODEL, OpenedRun, as_utf8
+from stairs.web.requests import RequestError
 
-GOODBYE = 5  # seconds for what is under way when it ends
+SHUTDOWN_SECONDS = 5  # seconds for what is under way when it ends
 
 
 class Shelf:
@@ -22,32 +22,32 @@ class Shelf:
 
     def __init__(self, folders: Sequence[Path], climbs: Sequence[Path] = (), labels: str = "") -> None:
         self.labels = labels
-        self.runs: dict[str, Shown] = {}
-        self.climbs: dict[str, Climb] = {}
+        self.runs: dict[str, OpenedRun] = {}
+        self.climbs: dict[str, OpenedClimb] = {}
         self.adding = threading.Lock()
         self.closing = False
         for folder in folders:
             self.add(folder)
         for folder in climbs:
-            name = unused(folder, self.climbs)
-            self.climbs[name] = Climb(folder, name)
+            name = unique_name(folder, self.climbs)
+            self.climbs[name] = OpenedClimb(folder, name)
 
-    def add(self, folder: Path) -> Shown:
-        run = Shown(folder, unused(folder, self.runs))
+    def add(self, folder: Path) -> OpenedRun:
+        run = OpenedRun(folder, unique_name(folder, self.runs))
         self.runs = {**self.runs, run.name: run}  # whoever goes through the others meanwhile is not disturbed
         return run
 
-    def __getitem__(self, name: str) -> Shown:
+    def __getitem__(self, name: str) -> OpenedRun:
         if name not in self.runs:
-            raise Refused(404, "no_run", f"there is no run {name[:80]!r} here; choose one of the list", "run")
+            raise RequestError(404, "no_run", f"there is no run {name[:80]!r} here; choose one of the list", "run")
         return self.runs[name]
 
-    def climb(self, name: str) -> Climb:
+    def climb(self, name: str) -> OpenedClimb:
         if name not in self.climbs:
-            raise Refused(404, "no_climb", f"there is no climb {name[:80]!r} here; choose one of the list")
+            raise RequestError(404, "no_climb", f"there is no climb {name[:80]!r} here; choose one of the list")
         return self.climbs[name]
 
-    def shown(self, climb: Climb) -> dict[str, Any]:
+    def shown(self, climb: OpenedClimb) -> dict[str, Any]:
         """A climb with its runs as they are called here."""
         names = {run.folder: run.name for run in self.runs.values()}
         found = climb.shown()
@@ -55,7 +55,7 @@ class Shelf:
             row["runs"] = [names[climb.folder / run] for run in row["runs"] if climb.folder / run in names]
         return found
 
-    def look_again(self) -> None:
+    def refresh(self) -> None:
         """Take in the runs that climbs have begun meanwhile."""
         with self.adding:
             known = {run.folder for run in self.runs.values()}
@@ -67,7 +67,7 @@ class Shelf:
     def load_all(self) -> None:
         self.load(list(self.runs.values()))
 
-    def load(self, runs: Sequence[Shown]) -> None:
+    def load(self, runs: Sequence[OpenedRun]) -> None:
         """In the background, so that the pages know soon what each run can show."""
 
         def work() -> None:
@@ -81,22 +81,22 @@ class Shelf:
         """Wait for a model that is being read: a process that ends meanwhile aborts instead."""
         self.closing = True
         for run in list(self.runs.values()):
-            if run.loading.acquire(timeout=GOODBYE):
+            if run.loading.acquire(timeout=SHUTDOWN_SECONDS):
                 run.loading.release()
 
 
-def unused(folder: Path, taken: Container[str]) -> str:
+def unique_name(folder: Path, taken: Container[str]) -> str:
     """The folder's name, with a number if it is taken."""
-    name = readable(os.path.basename(os.path.abspath(folder)))
+    name = as_utf8(os.path.basename(os.path.abspath(folder)))
     return name if name not in taken else next(copy for copy in (f"{name} ({number})" for number in count(2)) if copy not in taken)
 
 
-class Found(NamedTuple):
+class FoundFolders(NamedTuple):
     runs: list[Path]
     climbs: list[Path]
 
 
-def found(places: Sequence[str]) -> Found:
+def find_folders(places: Sequence[str]) -> FoundFolders:
     """The folders that are meant: each place is a run, a folder of several, or that of a climb."""
     folders, climbs = [], []
     for place in map(Path, places):
@@ -105,11 +105,11 @@ def found(places: Sequence[str]) -> Found:
                 raise BadInput(f"{place} is {'a file' if place.exists() else 'not there'}; give a run folder, or a folder of runs")
             own = any((place / name).exists() for name in (RUN_FILE, MODEL, METRICS))
             climbed = not own and (place / REPORT).is_file()
-            inside = [place] if own else Climb(place, place.name).runs()
+            inside = [place] if own else OpenedClimb(place, place.name).runs()
         except OSError as error:
             raise EnvironmentFault(f"cannot read {place}: {os_error_reason(error)}; check the folder") from None
         if not inside and not climbed:
             raise BadInput(f"{place} is no run and holds none; make one with stairs train")
         folders += inside
         climbs += [place] if climbed else []
-    return Found(list(dict.fromkeys(folders)), list(dict.fromkeys(climbs)))
+    return FoundFolders(list(dict.fromkeys(folders)), list(dict.fromkeys(climbs)))

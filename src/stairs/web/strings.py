@@ -3,7 +3,7 @@
 from stairs.climb.messages import LANGUAGES
 from stairs.climb.messages import WORDS as CLIMB
 
-OWN = {
+PAGE_STRINGS = {
     "en": {
         "name": "English",
         "runs": "Runs",
@@ -44,7 +44,7 @@ OWN = {
         "training": "in training",
         "unfinished": "unfinished",
         "damaged": "damaged",
-        "numbers": "numbers",
+        "parameters": "parameters",
         "compare_about": "The same text, answered by every run in its own way. Click a word to make it a blank, and again to bring it back: "
             "BERT fills it from both sides, steps that read from the left say what would come there, and word vectors say what "
             "is near to the rest.",
@@ -102,7 +102,7 @@ OWN = {
         "training": "训练中",
         "unfinished": "未完成",
         "damaged": "损坏",
-        "numbers": "个数",
+        "parameters": "个数",
         "compare_about": "同一段文本，每个模型各答各的。点一个词把它变成空格，再点一次恢复：BERT 从两侧填空，从左向右读的模型说出那里会出现什"
             "么，词向量说出与其余部分相近的词。",
         "words": "点击一个词来遮住它",
@@ -119,6 +119,7 @@ OWN = {
         "word": "词",
     },
 }
-WORDS = {
-    language: {**OWN[language], **{f"climb_{name}": texts[number] for name, texts in CLIMB.items()}} for number, language in enumerate(LANGUAGES)
+STRINGS = {
+    language: {**PAGE_STRINGS[language], **{f"climb_{name}": texts[number] for name, texts in CLIMB.items()}} for number,
+        language in enumerate(LANGUAGES)
 }

@@ -32,10 +32,10 @@ def read(path: str) -> tuple[NGram, Tokenizer]:
     source = inspect_file(Path(path))
     with open_file(source) as file:
         most = 1000 + source.size * (1100 if source.compression else 1) // 4  # a line is 4 characters, and a packed byte 1100 at most
-        return Parser(path, decode_stream(InputStream(file, source, ReadMeter()), None, path), most).model()
+        return ArpaParser(path, decode_stream(InputStream(file, source, ReadMeter()), None, path), most).model()
 
 
-class Parser:
+class ArpaParser:
     """The lines of a file, one at a time, and what they amount to."""
 
     def __init__(self, path: str, blocks: Iterator[str], most: int) -> None:
@@ -61,7 +61,7 @@ class Parser:
         self.number += self.came is not None
         return self.came
 
-    def said(self) -> str | None:
+    def next_line_with_text(self) -> str | None:
         """The next line that says something."""
         while (line := self.next()) is not None and not line.strip():
             pass
@@ -74,10 +74,10 @@ class Parser:
 
     def header(self) -> list[int]:
         """The sizes that \\data\\ announces; the lines are then at the first 1-gram."""
-        if self.said() != "\\data\\":
+        if self.next_line_with_text() != "\\data\\":
             raise self.fail("\\data\\")
         sizes: list[int] = []
-        while (line := self.said()) != "\\1-grams:" or not sizes:
+        while (line := self.next_line_with_text()) != "\\1-grams:" or not sizes:
             found = re.fullmatch(r"ngram +(\d{1,9}) *= *(\d{1,10})", line or "", re.ASCII)
             if not found or int(found[1]) != len(sizes) + 1 or len(sizes) == HIGHEST_ORDER:
                 raise self.fail(f"ngram {len(sizes) + 1}=COUNT or \\1-grams:")
@@ -93,7 +93,7 @@ class Parser:
         with track("reading", total=sum(sizes), unit="n-grams") as advance:
             for n, size in enumerate(sizes, 1):
                 wanted = f"\\{n}-grams:"
-                if n > 1 and self.said() != wanted:
+                if n > 1 and self.next_line_with_text() != wanted:
                     raise self.fail(f"{wanted} after {sizes[n - 2]} {n - 1}-grams")
                 begin = self.number + 1
                 grams, probabilities, backoffs = self.section(n, size, ids)
@@ -103,7 +103,7 @@ class Parser:
                     grams = np.array(list(ids.values()), np.int32).reshape(-1, 1)
                 tables.append({"grams": grams, "probabilities": probabilities, "backoffs": backoffs, "begin": begin})
                 advance(size)
-        if self.said() != "\\end\\":
+        if self.next_line_with_text() != "\\end\\":
             raise self.fail(f"\\end\\ after {sizes[-1]} {len(sizes)}-grams")
         if "</s>" not in ids:
             raise BadInput(f"{self.path}:{tables[0]['begin']}: no </s> is among the 1-grams; give a model that knows where sentences end")

@@ -11,7 +11,7 @@ import re
 import numpy as np
 
 from stairs.formats.arpa.arpa_reader import read
-from stairs.formats.output import opened
+from stairs.formats.output import open_output
 from stairs.models.kneser_ney import NEVER
 from stairs.models.ngram import NGram
 from stairs.progress import track
@@ -25,11 +25,11 @@ BLOCK = 1 << 16
 def write(model: NGram, tokenizer: Tokenizer, path: str) -> list[int]:
     """Write the model; returns how many n-grams of each order there are. Nothing is left at `path` if it fails."""
     words, log10s, _, backoffs, first = model.trie
-    named = names(tokenizer)
+    named = arpa_names(tokenizer)
     listed = log10s[: len(named)] > NEVER
     listed[[tokenizer.begin, tokenizer.unknown]] = True
     sizes = [int(listed.sum()), *model.sizes.tolist()[1:]]
-    with opened(path) as file, track("writing", total=sum(sizes), unit="n-grams") as advance:
+    with open_output(path) as file, track("writing", total=sum(sizes), unit="n-grams") as advance:
         file.write(("\\data\\\n" + "".join(f"ngram {n}={size}\n" for n, size in enumerate(sizes, 1)) + "\n").encode())
         texts = [named]  # the words of each n-gram of the order below
         start = 0
@@ -64,7 +64,7 @@ def write(model: NGram, tokenizer: Tokenizer, path: str) -> list[int]:
     return sizes
 
 
-def names(tokenizer: Tokenizer) -> list[str]:
+def arpa_names(tokenizer: Tokenizer) -> list[str]:
     """The tokens as ARPA writes them."""
     named = [re.sub(r"\s", "▁", token) for token in tokenizer.vocabulary]
     for place, name in ((tokenizer.begin, "<s>"), (tokenizer.end, "</s>"), (tokenizer.unknown, "<unk>")):

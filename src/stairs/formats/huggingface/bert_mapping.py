@@ -5,17 +5,17 @@ from typing import Any
 from torch import Tensor
 
 from stairs.errors import Unsupported, preview
-from stairs.formats.huggingface.architectures import HEADS, RAW
-from stairs.formats.huggingface.tensors import Same, linear
+from stairs.formats.huggingface.architectures import HEADS, IDENTITY
+from stairs.formats.huggingface.tensors import TensorPair, linear_pairs
 from stairs.models.settings import BERTConfig
 
 ACTIVATIONS = {"gelu": "gelu", "gelu_new": "gelu-tanh", "gelu_pytorch_tanh": "gelu-tanh", "relu": "relu"}
 PARTS = {"pooler": "bert.pooler.", "words": "cls.predictions.", "next": "cls.seq_relationship."}
-FORGOTTEN = ("bert.embeddings.position_ids", "bert.embeddings.token_type_ids")  # numbers that follow from the settings
+DERIVED_TENSORS = ("bert.embeddings.position_ids", "bert.embeddings.token_type_ids")  # numbers that follow from the settings
 ALIASES = {"cls.predictions.decoder.bias": "cls.predictions.bias", "cls.predictions.decoder.weight": "bert.embeddings.word_embeddings.weight"}
 
 
-def prefixed(tensors: dict[str, Tensor], where: str) -> dict[str, Tensor]:
+def normalize_names(tensors: dict[str, Tensor], where: str) -> dict[str, Tensor]:
     """The names of a model with heads, also for a bare one, and each tensor once."""
     body = ("embeddings.", "encoder.", "pooler.")
     found = {f"bert.{name}" if name.startswith(body) else name: tensor for name, tensor in tensors.items()}
@@ -23,10 +23,10 @@ def prefixed(tensors: dict[str, Tensor], where: str) -> dict[str, Tensor]:
         second = found.pop(alias, None)
         if second is not None and name in found and not second.equal(found[name]):
             raise Unsupported(f"{where}: {alias} differs from {name}, and BERT's own output layer shares them; tie the two and save it again")
-    return {name: tensor for name, tensor in found.items() if name not in FORGOTTEN}
+    return {name: tensor for name, tensor in found.items() if name not in DERIVED_TENSORS}
 
 
-def config_of(settings: dict[str, Any], tensors: dict[str, Tensor], where: str) -> BERTConfig:
+def our_config(settings: dict[str, Any], tensors: dict[str, Tensor], where: str) -> BERTConfig:
     """BERT's settings; `logit_chunks` are those that have tensors."""
     positions, decodes = settings.get("position_embedding_type", "absolute"), settings.get("is_decoder") or settings.get("add_cross_attention")
     if positions not in ("absolute", None) or decodes:
@@ -54,36 +54,36 @@ def config_of(settings: dict[str, Any], tensors: dict[str, Tensor], where: str) 
     )
 
 
-def same(config: BERTConfig) -> list[Same]:
+def tensor_pairs(config: BERTConfig) -> list[TensorPair]:
     """Every tensor under both names."""
     found = [
-        Same("bert.embeddings.word_embeddings.weight", ("tokens.weight",)),
-        Same("bert.embeddings.position_embeddings.weight", ("positions.weight",)),
-        Same("bert.embeddings.token_type_embeddings.weight", ("segments.weight",)),
-        *linear("bert.embeddings.LayerNorm", "norm"),
+        TensorPair("bert.embeddings.word_embeddings.weight", ("tokens.weight",)),
+        TensorPair("bert.embeddings.position_embeddings.weight", ("positions.weight",)),
+        TensorPair("bert.embeddings.token_type_embeddings.weight", ("segments.weight",)),
+        *linear_pairs("bert.embeddings.LayerNorm", "norm"),
     ]
     for number in range(config.layers):
         theirs, ours = f"bert.encoder.layer.{number}", f"blocks.{number}"
         for role in ("query", "key", "value"):
-            found += linear(f"{theirs}.attention.self.{role}", f"{ours}.attention.{role}")
-        found += linear(f"{theirs}.attention.output.dense", f"{ours}.attention.output")
-        found += linear(f"{theirs}.attention.output.LayerNorm", f"{ours}.attention_norm")
-        found += linear(f"{theirs}.intermediate.dense", f"{ours}.feed_forward.inner")
-        found += linear(f"{theirs}.output.dense", f"{ours}.feed_forward.outer")
-        found += linear(f"{theirs}.output.LayerNorm", f"{ours}.feed_forward_norm")
+            found += linear_pairs(f"{theirs}.attention.self.{role}", f"{ours}.attention.{role}")
+        found += linear_pairs(f"{theirs}.attention.output.dense", f"{ours}.attention.output")
+        found += linear_pairs(f"{theirs}.attention.output.LayerNorm", f"{ours}.attention_norm")
+        found += linear_pairs(f"{theirs}.intermediate.dense", f"{ours}.feed_forward.inner")
+        found += linear_pairs(f"{theirs}.output.dense", f"{ours}.feed_forward.outer")
+        found += linear_pairs(f"{theirs}.output.LayerNorm", f"{ours}.feed_forward_norm")
     parts = config.output_heads or ()
     if "pooler" in parts:
-        found += linear("bert.pooler.dense", "pooler")
+        found += linear_pairs("bert.pooler.dense", "pooler")
     if "words" in parts:
-        found += linear("cls.predictions.transform.dense", "word_head.dense")
-        found += linear("cls.predictions.transform.LayerNorm", "word_head.norm")
-        found.append(Same("cls.predictions.bias", ("word_head.bias",)))
+        found += linear_pairs("cls.predictions.transform.dense", "word_head.dense")
+        found += linear_pairs("cls.predictions.transform.LayerNorm", "word_head.norm")
+        found.append(TensorPair("cls.predictions.bias", ("word_head.bias",)))
     if "next" in parts:
-        found += linear("cls.seq_relationship", "next_head")
+        found += linear_pairs("cls.seq_relationship", "next_head")
     return found
 
 
-def settings_of(config: BERTConfig, ids: dict[str, int], head: dict[str, Any] | None) -> dict[str, Any]:
+def hf_config(config: BERTConfig, ids: dict[str, int], head: dict[str, Any] | None) -> dict[str, Any]:
     """config.json."""
     parts = set(config.output_heads or ())
     whole = "BertForPreTraining" if "next" in parts else "BertForMaskedLM" if "words" in parts else "BertModel"
@@ -104,11 +104,11 @@ def settings_of(config: BERTConfig, ids: dict[str, int], head: dict[str, Any] | 
         "initializer_range": 0.02,
         "position_embedding_type": "absolute",
         "pad_token_id": ids["pad"],
-        **({} if head is None else config_of_head(head)),
+        **({} if head is None else hf_head_config(head)),
     }
 
 
-def config_of_head(head: dict[str, Any]) -> dict[str, Any]:
+def hf_head_config(head: dict[str, Any]) -> dict[str, Any]:
     """What config.json says of the layer on top. One that reads two texts says so, or nobody could tell."""
     if head["example_kind"] == "find-span":
         return {}
@@ -117,5 +117,5 @@ def config_of_head(head: dict[str, Any]) -> dict[str, Any]:
     if head["example_kind"] == "compare":
         said["stairs"] = {"task": "compare"}
         if len(names) == 1:
-            said |= {"problem_type": "regression", "sentence_transformers": {"activation_fn": RAW}}
+            said |= {"problem_type": "regression", "sentence_transformers": {"activation_fn": IDENTITY}}
     return said

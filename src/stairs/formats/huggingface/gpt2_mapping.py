@@ -5,24 +5,25 @@ from typing import Any
 from torch import Tensor
 
 from stairs.errors import Unsupported
-from stairs.formats.huggingface.tensors import Same, linear, refuse_unlike
+from stairs.formats.huggingface.tensors import TensorPair, linear_pairs, refuse_unlike
 from stairs.models.settings import GPTConfig
 
 EPSILON = 1e-5  # of our norms
-FORGOTTEN = (".attn.bias", ".attn.masked_bias")  # the causal mask, which follows from the settings
+DERIVED_TENSORS = (".attn.bias", ".attn.masked_bias")  # the causal mask, which follows from the settings
 
 
-def prefixed(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+def normalize_names(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     """The names of a model with its output layer, also for a bare one; an output layer that is the table of tokens is left out."""
     body = ("wte.", "wpe.", "h.", "ln_f.")
-    found = {f"transformer.{name}" if name.startswith(body) else name: tensor for name, tensor in tensors.items() if not name.endswith(FORGOTTEN)}
+    found = {f"transformer.{name}" if name.startswith(body) else name: tensor for name, tensor in tensors.items()
+        if not name.endswith(DERIVED_TENSORS)}
     table, output = found.get("transformer.wte.weight"), found.get("lm_head.weight")
     if table is not None and output is not None and table.equal(output):
         del found["lm_head.weight"]
     return found
 
 
-def config_of(settings: dict[str, Any], tensors: dict[str, Tensor], where: str) -> GPTConfig:
+def our_config(settings: dict[str, Any], tensors: dict[str, Tensor], where: str) -> GPTConfig:
     width = settings["n_embd"]
     usual = {
         "activation_function": (settings.get("activation_function", "gelu_new"), ("gelu_new", "gelu_pytorch_tanh")),
@@ -44,29 +45,29 @@ def config_of(settings: dict[str, Any], tensors: dict[str, Tensor], where: str) 
     )
 
 
-def same(config: GPTConfig) -> list[Same]:
+def tensor_pairs(config: GPTConfig) -> list[TensorPair]:
     """Every tensor under both names."""
-    found = [Same("transformer.wte.weight", ("tokens.weight",)), Same("transformer.wpe.weight", ("positions.weight",))]
+    found = [TensorPair("transformer.wte.weight", ("tokens.weight",)), TensorPair("transformer.wpe.weight", ("positions.weight",))]
     for number in range(config.layers):
         theirs, ours = f"transformer.h.{number}", f"blocks.{number}"
         three = tuple(f"{ours}.attention.{role}" for role in ("query", "key", "value"))
-        found += linear(f"{theirs}.ln_1", f"{ours}.attention_norm")
-        found += linear(f"{theirs}.attn.c_attn", *three, transposed=True)
-        found += linear(f"{theirs}.attn.c_proj", f"{ours}.attention.output", transposed=True)
-        found += linear(f"{theirs}.ln_2", f"{ours}.feed_forward_norm")
-        found += linear(f"{theirs}.mlp.c_fc", f"{ours}.feed_forward.inner", transposed=True)
-        found += linear(f"{theirs}.mlp.c_proj", f"{ours}.feed_forward.outer", transposed=True)
-    found += linear("transformer.ln_f", "norm")
-    return found if config.tied else [*found, Same("lm_head.weight", ("output.weight",))]
+        found += linear_pairs(f"{theirs}.ln_1", f"{ours}.attention_norm")
+        found += linear_pairs(f"{theirs}.attn.c_attn", *three, transposed=True)
+        found += linear_pairs(f"{theirs}.attn.c_proj", f"{ours}.attention.output", transposed=True)
+        found += linear_pairs(f"{theirs}.ln_2", f"{ours}.feed_forward_norm")
+        found += linear_pairs(f"{theirs}.mlp.c_fc", f"{ours}.feed_forward.inner", transposed=True)
+        found += linear_pairs(f"{theirs}.mlp.c_proj", f"{ours}.feed_forward.outer", transposed=True)
+    found += linear_pairs("transformer.ln_f", "norm")
+    return found if config.tied else [*found, TensorPair("lm_head.weight", ("output.weight",))]
 
 
-def generation_of(ids: dict[str, int], never: list[int]) -> dict[str, Any]:
+def hf_generation_config(ids: dict[str, int], never: list[int]) -> dict[str, Any]:
     """generation_config.json: what a text begins and ends with, and what is never said."""
     suppressed = {"suppress_tokens": never} if never else {}
     return {"bos_token_id": ids["begin"], "eos_token_id": ids["end"], "pad_token_id": ids["pad"], **suppressed}
 
 
-def settings_of(config: GPTConfig, ids: dict[str, int]) -> dict[str, Any]:
+def hf_config(config: GPTConfig, ids: dict[str, int]) -> dict[str, Any]:
     """config.json."""
     if not config.norm_first or config.positions == "rotary":
         what = "rotary positions" if config.norm_first else "its norms after the sums"

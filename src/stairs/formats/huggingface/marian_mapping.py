@@ -16,10 +16,10 @@ import torch
 from torch import Tensor
 
 from stairs.errors import Unsupported
-from stairs.formats.huggingface.tensors import Same, linear, refuse_unlike
+from stairs.formats.huggingface.tensors import TensorPair, linear_pairs, refuse_unlike
 from stairs.models.settings import TransformerConfig
 
-WAVES = ("model.encoder.embed_positions.weight", "model.decoder.embed_positions.weight")
+POSITIONS = ("model.encoder.embed_positions.weight", "model.decoder.embed_positions.weight")
 TABLE = "model.shared.weight"
 COPIES = ("model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight", "lm_head.weight")  # of the one table
 BIAS = "final_logits_bias"  # of the output layer: 0, or NEVER for tokens that are not said
@@ -30,7 +30,8 @@ SIDES = ("layers", "attention_heads", "ffn_dim")
 ROLES = (("q_proj", "query"), ("k_proj", "key"), ("v_proj", "value"), ("out_proj", "output"))
 
 
-def added(tensors: dict[str, Tensor], config: TransformerConfig, waves: Tensor, ids: dict[str, int], never: list[int]) -> dict[str, Tensor]:
+def add_marian_tensors(tensors: dict[str, Tensor], config: TransformerConfig, waves: Tensor, ids: dict[str, int], never: list[int]) -> dict[str,
+    Tensor]:
     """The tensors of ours under their names, with all that the other tools need besides: positions, the token to begin with, what is never said."""
     table, first = tensors[TABLE], waves.clone()
     if config.norm_first:
@@ -41,18 +42,18 @@ def added(tensors: dict[str, Tensor], config: TransformerConfig, waves: Tensor, 
         table = torch.cat([table, torch.zeros_like(table[:1])])
     bias = torch.zeros(1, len(table))
     bias[:, [*never, *range(config.vocab_size, len(table))]] = NEVER
-    return {**tensors, TABLE: table, WAVES[0]: waves.clone(), WAVES[1]: first, BIAS: bias}
+    return {**tensors, TABLE: table, POSITIONS[0]: waves.clone(), POSITIONS[1]: first, BIAS: bias}
 
 
-def own(tensors: dict[str, Tensor], config: TransformerConfig, waves: Tensor, where: str) -> dict[str, Tensor]:
-    """What a Transformer of ours has weights for; the rest must be what `added` makes of it."""
-    found = {name: tensor for name, tensor in tensors.items() if name not in (*WAVES, *COPIES, BIAS)}
+def remove_marian_tensors(tensors: dict[str, Tensor], config: TransformerConfig, waves: Tensor, where: str) -> dict[str, Tensor]:
+    """What a Transformer of ours has weights for; the rest must be what `add_marian_tensors` makes of it."""
+    found = {name: tensor for name, tensor in tensors.items() if name not in (*POSITIONS, *COPIES, BIAS)}
     table, first = found.get(TABLE), waves.clone()
     if table is not None and table.shape == (config.vocab_size + (not config.norm_first), config.width):
         found[TABLE] = table = table[: config.vocab_size].clone()
         if not config.norm_first:
             first[0] += math.sqrt(config.width) * table[config.begin]
-    for name, positions in zip(WAVES, (waves, first), strict=True):
+    for name, positions in zip(POSITIONS, (waves, first), strict=True):
         if name in tensors and (tensors[name].shape != positions.shape or not torch.allclose(tensors[name], positions, atol=1e-4)):
             raise Unsupported(f"{where}: its positions are not the paper's waves in the order of the paper; only such a model can be adopted")
     if BIAS in tensors and not bool(torch.isin(tensors[BIAS], torch.tensor([0.0, NEVER])).all()):
@@ -60,7 +61,7 @@ def own(tensors: dict[str, Tensor], config: TransformerConfig, waves: Tensor, wh
     return found
 
 
-def config_of(settings: dict[str, Any], tensors: dict[str, Tensor], where: str) -> TransformerConfig:
+def our_config(settings: dict[str, Any], tensors: dict[str, Tensor], where: str) -> TransformerConfig:
     usual = {
         "activation_function": (settings.get("activation_function", "gelu"), ("relu",)),
         "scale_embedding": (settings.get("scale_embedding", False), (True,)),
@@ -80,28 +81,28 @@ def config_of(settings: dict[str, Any], tensors: dict[str, Tensor], where: str) 
     )
 
 
-def same(config: TransformerConfig) -> list[Same]:
+def tensor_pairs(config: TransformerConfig) -> list[TensorPair]:
     """Every tensor under both names."""
-    found = [Same(TABLE, ("tokens.weight",))]
+    found = [TensorPair(TABLE, ("tokens.weight",))]
     for side, blocks in (("encoder", "blocks"), ("decoder", "decoder_blocks")):
         if config.norm_first:
-            found += linear(f"model.{side}.layer_norm", "norm" if side == "encoder" else "decoder_norm")
+            found += linear_pairs(f"model.{side}.layer_norm", "norm" if side == "encoder" else "decoder_norm")
         looks = [("self_attn", "attention"), ("encoder_attn", "cross_attention")] if side == "decoder" else [("self_attn", "attention")]
         for number in range(config.layers):
             theirs, ours = f"model.{side}.layers.{number}", f"{blocks}.{number}"
             for their_look, our_look in looks:
-                found += linear(f"{theirs}.{their_look}_layer_norm", f"{ours}.{our_look}_norm")
+                found += linear_pairs(f"{theirs}.{their_look}_layer_norm", f"{ours}.{our_look}_norm")
                 for their_role, our_role in ROLES:
-                    found += linear(f"{theirs}.{their_look}.{their_role}", f"{ours}.{our_look}.{our_role}")
-            found += linear(f"{theirs}.fc1", f"{ours}.feed_forward.inner") + linear(f"{theirs}.fc2", f"{ours}.feed_forward.outer")
-            found += linear(f"{theirs}.final_layer_norm", f"{ours}.feed_forward_norm")
+                    found += linear_pairs(f"{theirs}.{their_look}.{their_role}", f"{ours}.{our_look}.{our_role}")
+            found += linear_pairs(f"{theirs}.fc1", f"{ours}.feed_forward.inner") + linear_pairs(f"{theirs}.fc2", f"{ours}.feed_forward.outer")
+            found += linear_pairs(f"{theirs}.final_layer_norm", f"{ours}.feed_forward_norm")
     return found
 
 
-def settings_of(config: TransformerConfig, ids: dict[str, int]) -> dict[str, Any]:
+def hf_config(config: TransformerConfig, ids: dict[str, int]) -> dict[str, Any]:
     """config.json. The two about norms are CTranslate2's: transformers knows them by the kind."""
     kind, architecture = KINDS[config.norm_first]
-    pad = pad_of(config, ids)
+    pad = pad_id(config, ids)
     inner = config.feed_forward or 4 * config.width
     sizes = dict(zip(SIDES, (config.layers, config.heads, inner), strict=True))
     sides = {f"{side}_{name}": value for side in ("encoder", "decoder") for name, value in sizes.items()}
@@ -128,20 +129,20 @@ def settings_of(config: TransformerConfig, ids: dict[str, int]) -> dict[str, Any
     }
 
 
-def pad_of(config: TransformerConfig, ids: dict[str, int]) -> int:
+def pad_id(config: TransformerConfig, ids: dict[str, int]) -> int:
     """The id for padding, which a translation begins with."""
     return ids["pad"] if config.norm_first else config.vocab_size
 
 
-def generation_of(config: TransformerConfig, ids: dict[str, int]) -> dict[str, Any]:
+def hf_generation_config(config: TransformerConfig, ids: dict[str, int]) -> dict[str, Any]:
     """generation_config.json: translating as here, with a beam of 4."""
     return {
         "num_beams": 4,
         "length_penalty": 1.0,
         "max_length": config.context,
-        "decoder_start_token_id": pad_of(config, ids),
+        "decoder_start_token_id": pad_id(config, ids),
         "bos_token_id": ids["begin"],
         "eos_token_id": ids["end"],
-        "pad_token_id": pad_of(config, ids),
+        "pad_token_id": pad_id(config, ids),
         "forced_eos_token_id": None,
     }

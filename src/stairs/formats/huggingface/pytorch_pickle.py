@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 ALLOWED = {("collections", "OrderedDict"), ("torch._utils", "_rebuild_tensor_v2"), ("torch._utils", "_rebuild_parameter"), ("torch", "Size")}
 CALLS = {"GLOBAL", "STACK_GLOBAL", "INST", "OBJ", "NEWOBJ", "NEWOBJ_EX", "EXT1", "EXT2", "EXT4", "PERSID"}  # opcodes that name or make things
 OLD_MAGIC, OLD_PICKLES = 0x1950A86A20F9469CFC6C, 5  # by which files without a zip begin, and how many pickles stand before the numbers
-LARGEST_PICKLE = 1 << 26
-MOST_MEMBERS = 100_000
+MAX_PICKLE_BYTES = 1 << 26
+MAX_MEMBERS = 100_000
 SECONDS = 300
-ROOM = 1 << 30  # bytes of memory beside the weights
+EXTRA_MEMORY = 1 << 30  # bytes of memory beside the weights
 
 
 def read(path: Path) -> "dict[str, Tensor]":
@@ -41,16 +41,16 @@ def read(path: Path) -> "dict[str, Tensor]":
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, env=environment)
         except subprocess.TimeoutExpired:
-            raise refused(path, f"reading it took more than {SECONDS} seconds") from None
+            raise refusal(path, f"reading it took more than {SECONDS} seconds") from None
         except OSError as error:
             raise EnvironmentFault(f"no process can be started to read {path}: {error.strerror}; close other programs") from None
         if done.returncode:
             last = (done.stderr.strip().splitlines() or [f"the reader ended with {done.returncode}"])[-1]
-            raise refused(path, preview(last, 160))
+            raise refusal(path, preview(last, 160))
         return load_file(target)
 
 
-def refused(path: Path, why: str) -> BadInput:
+def refusal(path: Path, why: str) -> BadInput:
     return BadInput(f"{path} is a pickle that is not read: {why}; save the weights again as safetensors")
 
 
@@ -65,18 +65,18 @@ def scan(path: Path) -> None:
         with zipfile.ZipFile(path) as archive:
             members = archive.infolist()
             pickles = [member for member in members if member.filename.rpartition("/")[2] == "data.pkl"]
-            if len(members) > MOST_MEMBERS or len(pickles) != 1 or pickles[0].file_size > LARGEST_PICKLE:
-                raise refused(path, f"it has {len(members)} parts and {len(pickles)} pickles where one small one was expected")
+            if len(members) > MAX_MEMBERS or len(pickles) != 1 or pickles[0].file_size > MAX_PICKLE_BYTES:
+                raise refusal(path, f"it has {len(members)} parts and {len(pickles)} pickles where one small one was expected")
             if any(member.compress_type != zipfile.ZIP_STORED or member.flag_bits & 1 for member in members):
-                raise refused(path, "parts of it are compressed or encrypted, which PyTorch never does")
+                raise refusal(path, "parts of it are compressed or encrypted, which PyTorch never does")
             if sum(member.file_size for member in members) > size:
-                raise refused(path, "it claims to hold more bytes than it has")
-            nested = next((member.filename for member in members if begins(archive, member) == b"PK\x03\x04"), None)
+                raise refusal(path, "it claims to hold more bytes than it has")
+            nested = next((member.filename for member in members if first_bytes(archive, member) == b"PK\x03\x04"), None)
             if nested is not None:
-                raise refused(path, f"another zip is in it, {preview(nested)}")
+                raise refusal(path, f"another zip is in it, {preview(nested)}")
             stored = archive.read(pickles[0])
     except (zipfile.BadZipFile, NotImplementedError, EOFError, RuntimeError):
-        raise refused(path, "it is not in the zip format that PyTorch writes since version 1.6") from None
+        raise refusal(path, "it is not in the zip format that PyTorch writes since version 1.6") from None
     except OSError as error:
         raise BadInput(f"{path} can not be read: {error.strerror}; check the file") from None
     refuse_calls(stored, path)
@@ -86,10 +86,10 @@ def scan_old(file: BinaryIO, path: Path) -> None:
     for number in range(OLD_PICKLES):
         said = refuse_calls(file, path)
         if number == 0 and OLD_MAGIC not in said:
-            raise refused(path, "it is not one that PyTorch wrote")
+            raise refusal(path, "it is not one that PyTorch wrote")
 
 
-def begins(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
+def first_bytes(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
     if member.is_dir() or not member.file_size:
         return b""
     with archive.open(member) as file:
@@ -107,9 +107,9 @@ def refuse_calls(stored: bytes | BinaryIO, path: Path) -> list[Any]:
             module, _, name = str(argument).partition(" ")
             makes_numbers = module in ("torch", "torch.storage") and name.endswith("Storage")
             if opcode.name != "GLOBAL" or not (makes_numbers or (module, name) in ALLOWED):
-                raise refused(path, f"it would call {preview(str(argument or opcode.name))}")
+                raise refusal(path, f"it would call {preview(str(argument or opcode.name))}")
     except ValueError:
-        raise refused(path, "its pickle is damaged") from None
+        raise refusal(path, "its pickle is damaged") from None
     return said
 
 
@@ -120,9 +120,9 @@ def convert(source: str, target: str) -> None:
 
     size = os.path.getsize(source)
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize() if Path("/proc/self/statm").exists() else 0
-    limits = {resource.RLIMIT_CPU: SECONDS, resource.RLIMIT_FSIZE: 2 * size + ROOM, resource.RLIMIT_CORE: 0}
+    limits = {resource.RLIMIT_CPU: SECONDS, resource.RLIMIT_FSIZE: 2 * size + EXTRA_MEMORY, resource.RLIMIT_CORE: 0}
     if used:
-        limits[resource.RLIMIT_AS] = used + 4 * size + ROOM
+        limits[resource.RLIMIT_AS] = used + 4 * size + EXTRA_MEMORY
     for which, most in limits.items():
         hard = resource.getrlimit(which)[1]
         resource.setrlimit(which, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))

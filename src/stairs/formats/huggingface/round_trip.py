@@ -30,15 +30,15 @@ from stairs.text.tokenizers.tokenizer import Tokenizer
 
 TOLERANCE = 1e-3  # of a number; words must be the same
 SENTENCES = ("The cat sat on the mat, didn't it?", "In 2019 she paid €3.50 for two naïve books.", "我来到北京清华大学，今天天气很好。")
-DRAWN = (2, 9, 24)  # tokens of the vocabulary, drawn, that a text is made of
-LENGTH = 20  # tokens of a continuation
-BEAMS = (1, 4)
+RANDOM_LENGTHS = (2, 9, 24)  # tokens of the vocabulary, drawn, that a text is made of
+CONTINUATION_TOKENS = 20  # tokens of a continuation
+BEAM_SIZES = (1, 4)
 
 
-def texts_for(tokenizer: Tokenizer, longest: int | None) -> tuple[list[str], list[str]]:
+def test_texts(tokenizer: Tokenizer, longest: int | None) -> tuple[list[str], list[str]]:
     """Real sentences and words of the vocabulary; those that can be read at once, and one that cannot."""
     ids = [number for number in range(tokenizer.vocab_size) if number not in tokenizer.special_ids]
-    drawn = [torch.randint(len(ids), (size,), generator=generator(0, "texts", size)).tolist() for size in DRAWN]
+    drawn = [torch.randint(len(ids), (size,), generator=generator(0, "texts", size)).tolist() for size in RANDOM_LENGTHS]
     texts = [*SENTENCES, *(tokenizer.decode([ids[place] for place in places]) for places in drawn)]
     sizes = {text: len(tokenizer.encode(text)) for text in texts}
     short = [text for text, size in sizes.items() if size and (longest is None or size <= longest - 2)]
@@ -47,7 +47,7 @@ def texts_for(tokenizer: Tokenizer, longest: int | None) -> tuple[list[str], lis
     return short, [" ".join(short * (longest // sum(sizes[text] for text in short) + 2))]
 
 
-class Folder:
+class WrittenFolder:
     """A written folder as another tool sees it."""
 
     def __init__(self, folder: Path, task: Task) -> None:
@@ -64,28 +64,28 @@ class Folder:
         return read_json(self.folder / transformers_folder.GENERATION)
 
 
-def of_folder(task: Task, folder: Path, format: str) -> dict[str, Any]:
+def compare_folder(task: Task, folder: Path, format: str) -> dict[str, Any]:
     """How far off the written folder is, by what is asked of it."""
     task.trained_module.eval(), task.model.eval()
-    theirs = Folder(folder, task)
+    theirs = WrittenFolder(folder, task)
     again = sentence_transformers.read(folder) if format == "sentence-transformers" else transformers_folder.read(folder)
-    short, long = texts_for(task.tokenizer, theirs.longest)
+    short, long = test_texts(task.tokenizer, theirs.longest)
     read = [*short, *long] if reads_head(task) else short
     with quiet():  # nobody asked for these texts
-        found: dict[str, Any] = {"texts": len(read), "difference": vectors_differ(task, again, theirs, read, format)}
+        found: dict[str, Any] = {"texts": len(read), "difference": vector_difference(task, again, theirs, read, format)}
     if format == "sentence-transformers":
         return found
     if isinstance(task, Supervised):
-        found["labels_difference"] = labels_differ(task, again, theirs, short)
-        tell_of_long(task, again, theirs, long)
+        found["labels_difference"] = label_difference(task, again, theirs, short)
+        warn_about_long_texts(task, again, theirs, long)
     elif isinstance(task, MaskedToken):
-        found["words_difference"] = words_differ(task, again, theirs, short)
+        found["words_difference"] = word_difference(task, again, theirs, short)
         if task.model.config.objective != "none":
-            found["pairs_difference"] = pairs_differ(task, again, theirs, short)
+            found["pairs_difference"] = pair_difference(task, again, theirs, short)
     elif isinstance(task, NextToken):
-        found["continuations"] = continuations_agree(task, again, theirs, short)
+        found["continuations"] = check_continuations(task, again, theirs, short)
     elif isinstance(task, Translate):
-        found["translations"] = translations_agree(task, again, theirs, short)
+        found["translations"] = check_translations(task, again, theirs, short)
     return found
 
 
@@ -94,7 +94,7 @@ def reads_head(task: Task) -> bool:
     return not isinstance(task, Encode) or task.long_text == "head"
 
 
-def vectors_differ(task: Task, again: Any, theirs: Folder, texts: list[str], format: str) -> float:
+def vector_difference(task: Task, again: Any, theirs: WrittenFolder, texts: list[str], format: str) -> float:
     """The largest difference between the vectors of `stairs embed` and those of the folder. A folder of transformers has no pooling of its own:
     there it is the mean."""
     plain = format == "huggingface"
@@ -106,28 +106,28 @@ def vectors_differ(task: Task, again: Any, theirs: Folder, texts: list[str], for
         with torch.inference_mode():
             vector = reader.pooled(again.model.encode(batch).float(), batch.real)[0].numpy()
         found.append(vector / max(np.linalg.norm(vector), 1e-12) if reader.normalize else vector)
-    return agree(ours, found, texts, "vectors")
+    return largest_difference(ours, found, texts, "vectors")
 
 
-def labels_differ(task: Supervised, again: Any, theirs: Folder, texts: list[str]) -> float:
+def label_difference(task: Supervised, again: Any, theirs: WrittenFolder, texts: list[str]) -> float:
     """Of what the layer on top says: chances of labels, scores, or how well each token begins and ends a span."""
     form, encode = task.input_format, task.tokenizer.encode
     ours, read, asked = [], [], []
-    for first, second in zip(texts, [None] * len(texts) if takes_one(task) else texts[1:] + texts[:1], strict=True):
+    for first, second in zip(texts, [None] * len(texts) if takes_single_texts(task) else texts[1:] + texts[:1], strict=True):
         if second is not None and not fits(task, theirs, first, second):
             continue
         asked.append(first)
-        ours.append(outputs(task, form.encode_one(encode(first)) if second is None else form.encode_pair(encode(first), encode(second))))
-        read.append(outputs(again, theirs.row(first, second)))
-    return agree(ours, read, asked, "labels")
+        ours.append(head_outputs(task, form.encode_one(encode(first)) if second is None else form.encode_pair(encode(first), encode(second))))
+        read.append(head_outputs(again, theirs.row(first, second)))
+    return largest_difference(ours, read, asked, "labels")
 
 
-def takes_one(task: Task) -> bool:
+def takes_single_texts(task: Task) -> bool:
     return isinstance(task, Tag) or type(task) is Classify
 
 
 @torch.inference_mode()
-def outputs(task: Any, row: EncodedInput) -> np.ndarray:
+def head_outputs(task: Any, row: EncodedInput) -> np.ndarray:
     said = task.head(task.features(collate([row], task.tokenizer.pad)))[0].float().numpy()
     if isinstance(task, FindSpan):
         return said
@@ -136,17 +136,17 @@ def outputs(task: Any, row: EncodedInput) -> np.ndarray:
     return softmax(said)
 
 
-def tell_of_long(task: Supervised, again: Any, theirs: Folder, texts: list[str]) -> None:
+def warn_about_long_texts(task: Supervised, again: Any, theirs: WrittenFolder, texts: list[str]) -> None:
     """Of a text that is too long other tools read the head, whatever this run reads."""
     if type(task) is not Classify or task.long_text == "head":
         return
     for text in texts:
-        off = np.abs(outputs(task, task.input_format.encode_one(task.tokenizer.encode(text))) - outputs(again, theirs.row(text))).max()
+        off = np.abs(head_outputs(task, task.input_format.encode_one(task.tokenizer.encode(text))) - head_outputs(again, theirs.row(text))).max()
         if off > TOLERANCE:
             say(f"of a text of more than {theirs.longest - 2} tokens others read the head, this run {task.long_text}: its labels differ by {off:.2g}")
 
 
-def words_differ(task: MaskedToken, again: Any, theirs: Folder, texts: list[str]) -> float:
+def word_difference(task: MaskedToken, again: Any, theirs: WrittenFolder, texts: list[str]) -> float:
     """Of the chances of every word in the place of the last one of each text."""
     tokenizer, mask = task.tokenizer, task.tokenizer.mask
     ours, read = [], []
@@ -155,18 +155,18 @@ def words_differ(task: MaskedToken, again: Any, theirs: Folder, texts: list[str]
         row = tokenizer.with_special_ids([*tokenizer.encode(before), mask], adds_end_token=True)[0]
         given = theirs.row(f"{before}{tokenizer.token(mask)}")
         if mask not in given.ids:
-            raise differs("words", text, f"{tokenizer.token(mask)} is not read as a blank")
-        ours.append(chances_at(task.model, row, mask))
-        read.append(chances_at(again.model, given.ids, mask))
-    return agree(ours, read, texts, "words")
+            raise mismatch("words", text, f"{tokenizer.token(mask)} is not read as a blank")
+        ours.append(probabilities_at(task.model, row, mask))
+        read.append(probabilities_at(again.model, given.ids, mask))
+    return largest_difference(ours, read, texts, "words")
 
 
-def pairs_differ(task: MaskedToken, again: Any, theirs: Folder, texts: list[str]) -> float:
+def pair_difference(task: MaskedToken, again: Any, theirs: WrittenFolder, texts: list[str]) -> float:
     """Of what the layer for pairs of sentences says, which transformers calls next sentence."""
     form, encode = InputFormat(task.tokenizer, theirs.longest), task.tokenizer.encode
     pairs = [(first, second) for first, second in zip(texts, texts[1:] + texts[:1], strict=True) if fits(task, theirs, first, second)]
     ours = [next_sentence_probabilities(task, form.encode_pair(encode(first), encode(second))) for first, second in pairs]
-    return agree(ours, [next_sentence_probabilities(again, theirs.row(*pair)) for pair in pairs], [first for first, _ in pairs], "pairs")
+    return largest_difference(ours, [next_sentence_probabilities(again, theirs.row(*pair)) for pair in pairs], [first for first, _ in pairs], "pairs")
 
 
 @torch.inference_mode()
@@ -174,66 +174,66 @@ def next_sentence_probabilities(task: Any, row: EncodedInput) -> np.ndarray:
     return task.model.next_sentence_logits(task.model.encode(collate([row], task.tokenizer.pad)))[0].float().softmax(-1).numpy()
 
 
-def fits(task: Task, theirs: Folder, first: str, second: str) -> bool:
+def fits(task: Task, theirs: WrittenFolder, first: str, second: str) -> bool:
     """Whether two texts can be read at once; which of their tokens are left out otherwise is up to each tool."""
     return len(task.tokenizer.encode(first)) + len(task.tokenizer.encode(second)) <= theirs.longest - 3
 
 
 @torch.inference_mode()
-def chances_at(model: Any, ids: list[int], mask: int) -> np.ndarray:
+def probabilities_at(model: Any, ids: list[int], mask: int) -> np.ndarray:
     row = torch.tensor([ids])
     return model.predict(Batch(row, torch.ones_like(row, dtype=torch.bool)))[0, ids.index(mask)].float().softmax(-1).numpy()
 
 
-def continuations_agree(task: NextToken, again: Any, theirs: Folder, texts: list[str]) -> int:
+def check_continuations(task: NextToken, again: Any, theirs: WrittenFolder, texts: list[str]) -> int:
     """How many texts are continued, greedily, with the same words: all of them."""
     settings, said = theirs.generation(), list[int]()
-    rules: dict[str, Any] = {"length": LENGTH, "stop": settings["eos_token_id"], "forbidden": settings.get("suppress_tokens", ())}
+    rules: dict[str, Any] = {"length": CONTINUATION_TOKENS, "stop": settings["eos_token_id"], "forbidden": settings.get("suppress_tokens", ())}
     for text in texts:
         said = generate(again.model, theirs.row(text).ids, **rules)
-        ours = task.answer(text, length=LENGTH, top=1)["new"]
+        ours = task.answer(text, length=CONTINUATION_TOKENS, top=1)["new"]
         if task.tokenizer.decode(said) != ours:
-            raise differs("words", text, f"it goes on with {preview(task.tokenizer.decode(said))} in place of {preview(ours)}")
-    tell_of_spaces(task, theirs, said)
+            raise mismatch("words", text, f"it goes on with {preview(task.tokenizer.decode(said))} in place of {preview(ours)}")
+    warn_about_spaces(task, theirs, said)
     return len(texts)
 
 
-def translations_agree(task: Translate, again: Any, theirs: Folder, texts: list[str]) -> int:
+def check_translations(task: Translate, again: Any, theirs: WrittenFolder, texts: list[str]) -> int:
     """How many texts are translated into the same words, greedily and with a beam: all of them."""
     said: list[int] = []
     for text in texts:
         row = theirs.row(text).ids
         marked, first = task.tokenizer.with_special_ids(task.tokenizer.encode(text), adds_end_token=True)
         if row != marked:
-            raise differs("words", text, "other ids are read")
-        for beams in BEAMS:
+            raise mismatch("words", text, "other ids are read")
+        for beams in BEAM_SIZES:
             said, ours = (one.search([row[first:-1]], beams)[0].hypotheses[0].ids for one in (again, task))
             if said != ours:
                 came = f"{preview(task.tokenizer.decode(said))} in place of {preview(task.tokenizer.decode(ours))}"
-                raise differs("words", text, f"with a beam of {beams} it becomes {came}")
-    tell_of_spaces(task, theirs, said)
+                raise mismatch("words", text, f"with a beam of {beams} it becomes {came}")
+    warn_about_spaces(task, theirs, said)
     return len(texts)
 
 
-def tell_of_spaces(task: Task, theirs: Folder, ids: list[int]) -> None:
+def warn_about_spaces(task: Task, theirs: WrittenFolder, ids: list[int]) -> None:
     """The same tokens may be put together otherwise."""
     ours, read = task.tokenizer.decode(ids), theirs.library.decode(ids)
     if ours != read:
         say(f"other tools put the tokens of a {task.tokenizer.spec.kind} tokenizer together otherwise: {preview(read)} for {preview(ours)}")
 
 
-def agree(ours: Sequence[np.ndarray] | np.ndarray, read: Sequence[np.ndarray] | np.ndarray, texts: list[str], what: str) -> float:
+def largest_difference(ours: Sequence[np.ndarray] | np.ndarray, read: Sequence[np.ndarray] | np.ndarray, texts: list[str], what: str) -> float:
     """The largest difference of two numbers; refuse one that is too large."""
     worst = 0.0
     for text, own, other in zip(texts, ours, read, strict=True):
         if own.shape != other.shape:
-            raise differs(what, text, f"{own.shape} numbers became {other.shape}")
+            raise mismatch(what, text, f"{own.shape} numbers became {other.shape}")
         off = float(np.abs(own - other).max())
         if not off <= TOLERANCE:
-            raise differs(what, text, f"they differ by {off:.2g}")
+            raise mismatch(what, text, f"they differ by {off:.2g}")
         worst = max(worst, off)
     return worst
 
 
-def differs(what: str, text: str, how: str) -> Unsupported:
+def mismatch(what: str, text: str, how: str) -> Unsupported:
     return Unsupported(f"read back, the {what} of {preview(text)} are not those of the run: {how}; nothing was written, choose another format")

@@ -17,7 +17,7 @@ from stairs.tasks.encode import SentencePooling
 from stairs.text.tokenizers.storage import CONFIG_FILE as TOKENIZER_CONFIG
 from stairs.text.tokenizers.storage import read_json
 
-MODULES, READING, ABOUT = "modules.json", "sentence_bert_config.json", "config_sentence_transformers.json"
+MODULES, SENTENCE_BERT_CONFIG, SENTENCE_TRANSFORMERS_CONFIG = "modules.json", "sentence_bert_config.json", "config_sentence_transformers.json"
 TYPES = "sentence_transformers.models."  # names that old and new versions know
 MODES = {"pooling_mode_cls_token": "cls", "pooling_mode_mean_tokens": "mean"}  # as older versions write it; newer ones write pooling_mode
 
@@ -28,25 +28,25 @@ def is_folder(folder: Path) -> bool:
 
 def read(folder: Path) -> Encode:
     """The sentence model of a folder."""
-    kinds, places = modules_of(folder)
+    kinds, places = read_modules(folder)
     if kinds not in (["Transformer", "Pooling"], ["Transformer", "Pooling", "Normalize"]):
         raise Unsupported(f"{folder / MODULES} lists {', '.join(map(preview, kinds))}; Transformer, Pooling and Normalize can be adopted")
     inner = places[0]
-    kind = transformers_folder.settings_in(inner)["model_type"]
+    kind = transformers_folder.read_config(inner)["model_type"]
     if kind != "bert":
         raise Unsupported(f"{inner} holds a {kind}, and sentence vectors can be adopted from bert alone; adopt it by itself")
     task = transformers_folder.read(inner, encoder_only=True)
-    reading = optional(inner / READING)
+    reading = read_json_if_there(inner / SENTENCE_BERT_CONFIG)
     if reading.get("do_lower_case") and not task.tokenizer.spec.lowercase:
-        raise Unsupported(f"{inner / READING} makes letters small before the tokenizer, which does not; choose another model")
-    if optional(folder / ABOUT).get("default_prompt_name") is not None:
-        raise Unsupported(f"{folder / ABOUT} puts a prompt before every text, which is not supported; choose another model")
-    longest = reading.get("max_seq_length") or optional(inner / TOKENIZER_CONFIG).get("model_max_length")
+        raise Unsupported(f"{inner / SENTENCE_BERT_CONFIG} makes letters small before the tokenizer, which does not; choose another model")
+    if read_json_if_there(folder / SENTENCE_TRANSFORMERS_CONFIG).get("default_prompt_name") is not None:
+        raise Unsupported(f"{folder / SENTENCE_TRANSFORMERS_CONFIG} puts a prompt before every text, which is not supported; choose another model")
+    longest = reading.get("max_seq_length") or read_json_if_there(inner / TOKENIZER_CONFIG).get("model_max_length")
     most = longest if isinstance(longest, int) and longest > 2 else None
-    return Encode(task.model, task.tokenizer, pooling=pooling_in(places[1] / transformers_folder.CONFIG), normalize=len(kinds) > 2, longest=most)
+    return Encode(task.model, task.tokenizer, pooling=read_pooling(places[1] / transformers_folder.CONFIG), normalize=len(kinds) > 2, longest=most)
 
 
-def modules_of(folder: Path) -> tuple[list[str], list[Path]]:
+def read_modules(folder: Path) -> tuple[list[str], list[Path]]:
     """The kind of each module, and its folder."""
     path = folder / MODULES
     try:
@@ -59,7 +59,7 @@ def modules_of(folder: Path) -> tuple[list[str], list[Path]]:
     return kinds, [folder / name for name in names]
 
 
-def pooling_in(path: Path) -> SentencePooling:
+def read_pooling(path: Path) -> SentencePooling:
     settings = read_json(path)
     asked = settings.get("pooling_mode")
     found = [asked] if isinstance(asked, str) else [str(mode) for mode in asked or ()]
@@ -69,7 +69,7 @@ def pooling_in(path: Path) -> SentencePooling:
     return cast(SentencePooling, found[0])
 
 
-def optional(path: Path) -> dict[str, Any]:
+def read_json_if_there(path: Path) -> dict[str, Any]:
     return read_json(path) if path.is_file() else {}
 
 
@@ -78,19 +78,19 @@ def write(task: Task, folder: Path) -> dict[str, Any]:
     if not isinstance(task.model, BERT):
         raise Unsupported(f"{task.model_name} has no sentence vectors in sentence-transformers; bert runs can be written as sentence-transformers")
     as_it_is = task if isinstance(task, Encode) else task.sentence_encoder if isinstance(task, BiEncoder) else Encode(task.model, task.tokenizer)
-    written = transformers_folder.write(Encode(bare(task.model), task.tokenizer, longest=as_it_is.longest), folder)
+    written = transformers_folder.write(Encode(without_heads(task.model), task.tokenizer, longest=as_it_is.longest), folder)
     kinds = ["Transformer", "Pooling", *(["Normalize"] if as_it_is.normalize else [])]
     modules = [
         {"idx": number, "name": str(number), "path": f"{number}_{kind}" if number else "", "type": TYPES + kind} for number, kind in enumerate(kinds)
     ]
-    put(folder / MODULES, modules)
-    put(folder / READING, {"max_seq_length": as_it_is.longest, "do_lower_case": False})
-    put(folder / ABOUT, {"__version__": {}, "prompts": {}, "default_prompt_name": None, "similarity_fn_name": "cosine"})
+    write_json(folder / MODULES, modules)
+    write_json(folder / SENTENCE_BERT_CONFIG, {"max_seq_length": as_it_is.longest, "do_lower_case": False})
+    write_json(folder / SENTENCE_TRANSFORMERS_CONFIG, {"__version__": {}, "prompts": {}, "default_prompt_name": None, "similarity_fn_name": "cosine"})
     modes = {name: mode == as_it_is.pooling for name, mode in MODES.items()}
     others = {"pooling_mode_max_tokens": False, "pooling_mode_mean_sqrt_len_tokens": False}
     for module in modules[1:]:
         (folder / str(module["path"])).mkdir()
-        put(folder / str(module["path"]) / transformers_folder.CONFIG, pooling_settings(task, modes | others) if module["idx"] == 1 else {})
+        write_json(folder / str(module["path"]) / transformers_folder.CONFIG, pooling_settings(task, modes | others) if module["idx"] == 1 else {})
     return {**written, "pooling": as_it_is.pooling, "normalize": as_it_is.normalize}
 
 
@@ -98,7 +98,7 @@ def pooling_settings(task: Task, modes: dict[str, bool]) -> dict[str, Any]:
     return {"word_embedding_dimension": task.model.config.width, **modes}
 
 
-def bare(model: BERT) -> BERT:
+def without_heads(model: BERT) -> BERT:
     """Without the layers for words and for pairs, which no sentence vector needs."""
     parts = tuple(part for part in model.config.output_heads or () if part == "pooler")
     body = BERT(type(model.config)(**{**vars(model.config), "objective": "none", "parts": parts}))
@@ -107,5 +107,5 @@ def bare(model: BERT) -> BERT:
     return body.eval()
 
 
-def put(path: Path, data: object) -> None:
+def write_json(path: Path, data: object) -> None:
     path.write_text(json.dumps(data, indent=2) + "\n", "utf-8")

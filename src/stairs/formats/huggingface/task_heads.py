@@ -16,7 +16,7 @@ PREFIX = {"classify": "classifier", "compare": "classifier", "tag": "classifier"
 
 
 @torch.no_grad()
-def task_of(model: BERT, tokenizer: Tokenizer, head: dict[str, Any]) -> Task:
+def task_with_head(model: BERT, tokenizer: Tokenizer, head: dict[str, Any]) -> Task:
     """What a folder with such a layer asks; one number for two texts is a score."""
     example_kind, labels = head["example_kind"], head["labels"]
     scores = example_kind == "compare" and len(labels) == 1
@@ -31,7 +31,7 @@ def task_of(model: BERT, tokenizer: Tokenizer, head: dict[str, Any]) -> Task:
     return task
 
 
-def head_of(task: Task) -> dict[str, Any] | None:
+def exported_head(task: Task) -> dict[str, Any] | None:
     """The layer of a task, by the names of transformers; None for a task without one."""
     if not isinstance(task, Supervised):
         return None

@@ -21,7 +21,7 @@ POINTER = b"version https://git-lfs"
 OLD_NAMES = ((".gamma", ".weight"), (".beta", ".bias"))  # of norms, in weights that came from TensorFlow
 
 
-class Same(NamedTuple):
+class TensorPair(NamedTuple):
     """One tensor of theirs and the tensor of ours with the same numbers; or several of ours, one below the other."""
 
     theirs: str
@@ -36,18 +36,18 @@ class Same(NamedTuple):
         return (joined.T if self.transposed else joined).contiguous()
 
 
-def linear(theirs: str, *ours: str, transposed: bool = False) -> list[Same]:
+def linear_pairs(theirs: str, *ours: str, transposed: bool = False) -> list[TensorPair]:
     """The weight and the bias of a layer."""
     return [
-        Same(f"{theirs}.weight", tuple(f"{name}.weight" for name in ours), transposed),
-        Same(f"{theirs}.bias", tuple(f"{name}.bias" for name in ours)),
+        TensorPair(f"{theirs}.weight", tuple(f"{name}.weight" for name in ours), transposed),
+        TensorPair(f"{theirs}.bias", tuple(f"{name}.bias" for name in ours)),
     ]
 
 
-def read(folder: Path) -> dict[str, Tensor]:
+def read_tensors(folder: Path) -> dict[str, Tensor]:
     """All tensors, as float32 and finite."""
     found: dict[str, Tensor] = {}
-    for path in files_of(folder):
+    for path in weight_files(folder):
         refuse_other_files(path)
         if path.suffix == ".bin":
             found |= pytorch_pickle.read(path)
@@ -61,10 +61,10 @@ def read(folder: Path) -> dict[str, Tensor]:
             found[name] = tensor.float()
             if not bool(tensor.isfinite().all()):
                 raise BadInput(f"{folder}: the tensor {preview(name)} holds NaN or infinity; give sound weights")
-    return {modern(name): tensor for name, tensor in found.items()}
+    return {modern_name(name): tensor for name, tensor in found.items()}
 
 
-def modern(name: str) -> str:
+def modern_name(name: str) -> str:
     for old, new in OLD_NAMES:
         name = name.removesuffix(old) + new if name.endswith(old) else name
     return name
@@ -77,7 +77,7 @@ def refuse_unlike(usual: dict[str, tuple[Any, tuple[Any, ...]]], where: str, wha
             raise Unsupported(f"{where}: {name} is {preview(came)} where {what} has {fits[0]}; only {what} as in the paper can be adopted")
 
 
-def files_of(folder: Path) -> list[Path]:
+def weight_files(folder: Path) -> list[Path]:
     if (folder / WEIGHTS).is_file():
         return [folder / WEIGHTS]
     if (folder / INDEX).is_file():
@@ -102,7 +102,7 @@ def refuse_other_files(path: Path) -> None:
         raise BadInput(f"{path} is a web page, not weights; download it again")
 
 
-def renamed(tensors: dict[str, Tensor], same: Sequence[Same], shapes: dict[str, torch.Size], folder: Path) -> dict[str, Tensor]:
+def to_our_names(tensors: dict[str, Tensor], same: Sequence[TensorPair], shapes: dict[str, torch.Size], folder: Path) -> dict[str, Tensor]:
     """Theirs as ours; BadInput says which are missing, unknown, or of another shape than the config says."""
     expected = {pair.theirs: pair for pair in same}
     wrong = [f"{name} is missing" for name in expected if name not in tensors]
@@ -122,5 +122,5 @@ def renamed(tensors: dict[str, Tensor], same: Sequence[Same], shapes: dict[str, 
     return found
 
 
-def given_back(own: dict[str, Tensor], same: Sequence[Same]) -> dict[str, Tensor]:
+def to_their_names(own: dict[str, Tensor], same: Sequence[TensorPair]) -> dict[str, Tensor]:
     return {pair.theirs: pair.to_theirs(own) for pair in same}

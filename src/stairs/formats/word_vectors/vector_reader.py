@@ -23,9 +23,9 @@ from stairs.text.input_files import InputFile, InputStream, ReadMeter, inspect_f
 BLOCK = 1 << 23
 SAMPLE = 1 << 12  # bytes by which text is told from binary
 LONGEST_LINE = 1 << 24
-WIDEST = 1 << 20
-PACKING = 1100  # bytes that one packed byte may become, at most
-OTHERS = (
+MAX_WIDTH = 1 << 20
+MAX_COMPRESSION = 1100  # bytes that one packed byte may become, at most
+OTHER_FORMATS = (
     *MAGIC,
     (b"\xba\x16\x4f\x2f", "a model of fastText", "give the .vec file beside it, or train skipgram with --characters"),
     (b"\x80", "a pickle, which can run code", "save it again with gensim's save_word2vec_format"),
@@ -33,13 +33,13 @@ OTHERS = (
 )
 
 
-class Read(NamedTuple):
+class WordVectorsRead(NamedTuple):
     words: list[str]
     vectors: np.ndarray  # (words, width) in float32
     kind: str
 
 
-def read(path: str) -> Read:
+def read(path: str) -> WordVectorsRead:
     """The words of a file and their vectors, checked."""
     if not os.path.isfile(path):
         missing = not os.path.exists(path)
@@ -47,10 +47,10 @@ def read(path: str) -> Read:
         raise BadInput(f"{path}: {found}; give a file of word vectors")
     source = inspect_file(Path(path))
     with open_file(source) as file:
-        return Reader(path, InputStream(file, source, ReadMeter()), source).read()
+        return VectorReader(path, InputStream(file, source, ReadMeter()), source).read()
 
 
-class Reader:
+class VectorReader:
     """The rows of one file, a block at a time."""
 
     def __init__(self, path: str, content: InputStream, source: InputFile) -> None:
@@ -60,7 +60,7 @@ class Reader:
         self.rest = content.read(BLOCK).removeprefix(b"\xef\xbb\xbf")
         while b"\n" not in self.rest and len(self.rest) < LONGEST_LINE and (came := content.read(BLOCK)):
             self.rest += came
-        for magic, name, advice in OTHERS:
+        for magic, name, advice in OTHER_FORMATS:
             if self.rest.startswith(magic):
                 raise BadInput(f"{path} is {name}, not a file of word vectors; {advice}")
         line, _, after = self.rest.partition(b"\n")
@@ -76,22 +76,22 @@ class Reader:
         self.check_header()
 
     def check_header(self) -> None:
-        if not 1 <= self.width <= WIDEST:
-            raise BadInput(f"{self.path}:1: the header says width {self.width}, which is not between 1 and {WIDEST}; give a sound file")
+        if not 1 <= self.width <= MAX_WIDTH:
+            raise BadInput(f"{self.path}:1: the header says width {self.width}, which is not between 1 and {MAX_WIDTH}; give a sound file")
         if self.count is not None:
             smallest = self.count * (2 + 4 * self.width if self.binary else 1 + 2 * self.width)
-            if not self.count or smallest > self.source.size * (PACKING if self.source.compression else 1) + 1:
+            if not self.count or smallest > self.source.size * (MAX_COMPRESSION if self.source.compression else 1) + 1:
                 room = f"a file of {self.source.size} bytes has no room for" if self.count else "there are"
-                raise BadInput(f"{self.path}:1: {room} {self.announced}; give a whole file or correct the header")
+                raise BadInput(f"{self.path}:1: {room} {self.announced_size}; give a whole file or correct the header")
 
     @property
-    def announced(self) -> str:
+    def announced_size(self) -> str:
         return f"the {self.count} vectors of width {self.width} that its header says"
 
     def where(self, row: int) -> str:
         return f"{self.path}: vector {row + 1}:" if self.binary else f"{self.path}:{row + 1 + (self.count is not None)}:"
 
-    def read(self) -> Read:
+    def read(self) -> WordVectorsRead:
         with track("reading", total=self.count, unit="vectors") as advance:
             more = True
             while more:
@@ -104,9 +104,9 @@ class Reader:
         if not self.words:
             raise BadInput(f"{self.path}: no vectors are in this file; give a whole file")
         if self.count is not None and len(self.words) < self.count:
-            raise BadInput(f"{self.where(len(self.words))} the file ends before {self.announced}; give a whole file or correct the header")
-        self.refuse_twins()
-        return Read(self.words, np.concatenate(self.values), self.kind)
+            raise BadInput(f"{self.where(len(self.words))} the file ends before {self.announced_size}; give a whole file or correct the header")
+        self.refuse_duplicates()
+        return WordVectorsRead(self.words, np.concatenate(self.values), self.kind)
 
     def take(self, last: bool) -> None:
         """The whole rows of what has come so far; `last` if nothing follows."""
@@ -125,7 +125,7 @@ class Reader:
                 bad = preview(part[begin:stop])
                 raise BadInput(f"{self.where(len(self.words))} the word {bad} is not UTF-8; give a file in UTF-8") from None
             if len(self.words) - 1 == self.count:
-                raise BadInput(f"{self.where(self.count)} vector {row + 1} is more than {self.announced}; correct the header")
+                raise BadInput(f"{self.where(self.count)} vector {row + 1} is more than {self.announced_size}; correct the header")
         self.values.append(values[:found].copy() if found < most // 2 else values[:found])
         left = part[used:]
         if fault == kernel.NO_WORD and not left.strip():
@@ -150,16 +150,19 @@ class Reader:
             numbers = len(fields) - 1
             word = b" ".join(fields[: -self.width])
             if fault == kernel.LONG and all(map(is_number, fields[-self.width :])) and not all(map(is_number, fields[1 : -self.width])):
-                return BadInput(f"{where} the word {shown(word)} holds spaces, which part words from numbers; put _ for them or remove the line")
+                return BadInput(f"{where} the word {preview_bytes(word)} holds spaces, which separate words from numbers; "
+                                "put _ for them or remove the line")
             said = "the header says" if self.count is not None else "the first line has"
-            return BadInput(f"{where} {numbers} numbers follow {shown(fields[0])} where {said} {self.width}; the file is cut short or damaged")
+            first = preview_bytes(fields[0])
+            return BadInput(f"{where} {numbers} numbers follow {first} where {said} {self.width}; the file is cut short or damaged")
         bad = next((field for field in fields[1:] if not is_number(field)), fields[-1])
         if fault == kernel.NOT_FINITE:
             bad = next((field for field in fields[1:] if not abs(float(field)) < kernel.FLOAT32_LIMIT), bad)
-            return BadInput(f"{where} {shown(bad)} came where a number was expected; remove the word {shown(fields[0])} or train it again")
-        return BadInput(f"{where} {shown(bad)} came where a number was expected; give a sound file")
+            return BadInput(f"{where} {preview_bytes(bad)} came where a number was expected; "
+                            f"remove the word {preview_bytes(fields[0])} or train it again")
+        return BadInput(f"{where} {preview_bytes(bad)} came where a number was expected; give a sound file")
 
-    def refuse_twins(self) -> None:
+    def refuse_duplicates(self) -> None:
         if len(set(self.words)) < len(self.words):
             first: dict[str, int] = {}
             for row, word in enumerate(self.words):
@@ -168,7 +171,7 @@ class Reader:
                     raise BadInput(f"{self.where(row)} the word {preview(word)} stands at {twin} already; remove one of the two")
 
 
-def shown(field: bytes) -> str:
+def preview_bytes(field: bytes) -> str:
     return preview(field.decode("utf-8", "backslashreplace"))
 
 

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 import numpy as np
 import torch
 
-from stairs.formats.output import opened
-from stairs.formats.word_vectors.vector_reader import Read, read
+from stairs.formats.output import open_output
+from stairs.formats.word_vectors.vector_reader import WordVectorsRead, read
 from stairs.kernels.nearest import lengths_of
 from stairs.models.settings import VectorsConfig
 from stairs.models.vectors import Vectors
@@ -19,14 +19,14 @@ from stairs.progress import track
 from stairs.text.tokenizers.tokenizer import SPECIAL_TOKENS
 from stairs.text.tokenizers.word_table import WordTable
 
-__all__ = ["KINDS", "adopted", "read", "write"]
+__all__ = ["KINDS", "read", "to_model", "write"]
 
 KINDS = ("word2vec", "word2vec-binary", "glove")
 ROWS = 1 << 12  # written at a time
 EXACT = "%.9g"  # digits that tell any two float32s apart
 
 
-def adopted(found: Read) -> tuple[Vectors, WordTable]:
+def to_model(found: WordVectorsRead) -> tuple[Vectors, WordTable]:
     """The vectors as a model, and a tokenizer of their words."""
     tokenizer = WordTable.from_words(found.words)
     words, width = found.vectors.shape
@@ -43,7 +43,7 @@ def write(vocabulary: list[str], vectors: np.ndarray, path: str, kind: str) -> t
     """Write all but the special tokens; returns how many words, and the width. Nothing is left at `path` if it fails."""
     words = [re.sub(r"\s", "▁", word) for word in vocabulary[len(SPECIAL_TOKENS) :]]
     rows = vectors[len(SPECIAL_TOKENS) :]
-    with opened(path) as file, track("writing", total=len(words), unit="vectors") as advance:
+    with open_output(path) as file, track("writing", total=len(words), unit="vectors") as advance:
         if kind != "glove":
             file.write(f"{len(words)} {rows.shape[1]}\n".encode())
         lines = binary_rows if kind == "word2vec-binary" else text_rows

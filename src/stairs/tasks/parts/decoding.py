@@ -41,7 +41,7 @@ def generate_batch(
 ) -> list[list[int]]:
     """Up to `length` ids after each prompt, until `stop`; prompts of one length go through the model together.
 
-    Temperature 0 is greedy: always the likeliest. `opened` is the state to begin with for the prompts of some numbers.
+    Temperature 0 is greedy: always the likeliest. `open_output` is the state to begin with for the prompts of some numbers.
     """
     said: list[list[int]] = [[] for _ in prompts]
     for size in sorted(set(map(len, prompts))):

@@ -48,7 +48,7 @@ def read_tags(path: str | Path, encoding: str | None, columns: Columns, notes: D
 
 
 class DocumentMarks:
-    """Which document a sentence is of, by the lines that begin one: `-DOCSTART-`, `# newdoc` and `# newdoc id = NAME`."""
+    """Which document a sentence is of, by the lines that begin one: `-DOCSTART-`, `# newdoc` and `# newdoc id = PACKAGE_NAME`."""
 
     def __init__(self) -> None:
         self.count, self.name = 0, ""

@@ -37,7 +37,7 @@ class LowerCase(dict):
 
 
 class PretokenIndex:
-    """Numbers the distinct pre-tokens of a growing text: `derive_seed(block(documents))`, then `spellings()`."""
+    """Numbers the distinct pre-tokens of a growing text: `derive_seed(block(documents))`, then `similar_spellings()`."""
 
     def __init__(self, spec: TokenizerSpec, library: Any):
         self.rule = RULES.get(spec.kind, kernel.ISOLATE)

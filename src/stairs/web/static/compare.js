@@ -56,7 +56,7 @@ export function comparePage() {
     const mine = ++turn;
     remember("text compare", text.value);
     const asked = { text: text.value, second: second.value };
-    cards.replaceChildren(...known.runs.filter((run) => run.answers).map((run) => card(run, asked, () => mine === turn)));
+    cards.replaceChildren(...known.runs.filter((run) => run.can_answer).map((run) => card(run, asked, () => mine === turn)));
   }
 
   function begin() {

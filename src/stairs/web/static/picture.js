@@ -52,7 +52,7 @@ export function picturePage(name) {
   }
 
   function choices() {
-    const { takes, reads } = known.runs.find((one) => one.name === run.value)?.pictures?.[name] ?? { takes: [], reads: true };
+    const { options: takes, needs_text: reads } = known.runs.find((one) => one.name === run.value)?.pictures?.[name] ?? { options: [], needs_text: true };
     written.hidden = !reads;
     const before = chosen();
     options.replaceChildren(...takes.map((option) => {
@@ -102,7 +102,7 @@ export function picturePage(name) {
   function refresh() {
     const before = run.value;
     if (offer() && run.value !== before) draw();
-    if (!run.value) tell(say(known.runs.some((one) => one.answers && !one.pictures) ? "waiting" : "none"));
+    if (!run.value) tell(say(known.runs.some((one) => one.can_answer && !one.pictures) ? "waiting" : "none"));
   }
 
   const element = make("section", {}, make("h1", {}, spoken(page.title)), make("p", { class: "see" }, spoken(page.see)), form, picture, below);

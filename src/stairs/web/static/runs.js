@@ -43,7 +43,7 @@ function quality(measured) {
 
 function size(run) {
   if (run.bytes == null) return [];
-  const [unit, letter] = run.numbers >= 1e6 ? [1e6, " M"] : run.numbers >= 1e3 ? [1e3, " k"] : [1, ""];
-  const short = figure(run.numbers / unit, 3) + letter;
-  return [`${figure(run.bytes / 1e6, 3)} MB`, make("div", { class: "quiet" }, `${short} ${say("numbers")}`)];
+  const [unit, letter] = run.parameters >= 1e6 ? [1e6, " M"] : run.parameters >= 1e3 ? [1e3, " k"] : [1, ""];
+  const short = figure(run.parameters / unit, 3) + letter;
+  return [`${figure(run.bytes / 1e6, 3)} MB`, make("div", { class: "quiet" }, `${short} ${say("parameters")}`)];
 }

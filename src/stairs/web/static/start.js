@@ -52,7 +52,7 @@ function entry(address, text, idle = false) {
 
 function menu() {
   const offered = new Set(known.runs.flatMap((run) => Object.keys(run.pictures ?? {})));
-  const settled = known.runs.every((run) => run.pictures || !run.answers);
+  const settled = known.runs.every((run) => run.pictures || !run.can_answer);
   const climbed = known.climbs.length ? [entry("/staircase", say("climb_staircase"))] : [];
   const parts = [...climbed, entry("/", say("runs")), entry("/compare", say("compare")), entry("/curves", say("curves"))];
   for (const group of GROUPS) {
@@ -87,13 +87,13 @@ async function watch() {
       menu();
       page.refresh?.();
     }
-    if (known.runs.every((run) => (run.pictures || !run.answers) && run.state !== "training")) return;
+    if (known.runs.every((run) => (run.pictures || !run.can_answer) && run.state !== "training")) return;
     await new Promise((resolve) => setTimeout(resolve, AGAIN));
   }
 }
 
 async function start() {
-  const { words, pages } = await (await ask("/api/words")).json();
+  const { words, pages } = await (await ask("/api/strings")).json();
   Object.assign(known, { words, pages });
   const wanted = settings.get("language") ?? (navigator.language.startsWith("zh") ? "zh" : "en");
   known.language = wanted in words ? wanted : "en";
