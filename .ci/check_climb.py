@@ -12,7 +12,7 @@ FEWEST = 20  # updates
 
 
 def faults(report: dict) -> list[str]:
-    rows = {row.get("model", row.get("step")): row for row in report["rows"]}
+    rows = {row["model"]: row for row in report["rows"]}
     learners = [name for name in DEFAULT_TOKENIZER if MODELS[name].learns_by == "gradient" and name not in TRANSLATION_MODELS]
     found = [f"{name} has no row" for name in learners if name not in rows]
     for name, row in rows.items():

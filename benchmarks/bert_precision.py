@@ -37,7 +37,7 @@ def main() -> None:
             text.write_bytes(packed.read(int(options.megabytes * 1e6)).rpartition(b"\n")[0])
     found = {precision: trained(precision, text, options) for precision in ("fp32", "bf16")}
     points = [
-        {"step": precision, "steps": (at + 1) * SMOOTHED, "value": float(value)}
+        {"series": precision, "steps": (at + 1) * SMOOTHED, "value": float(value)}
         for precision, (losses, _) in found.items()
         for at, value in enumerate(losses[: len(losses) // SMOOTHED * SMOOTHED].reshape(-1, SMOOTHED).mean(1))
     ]

@@ -37,7 +37,7 @@ def main() -> None:
     for line in judged:
         values = [line[name]["value"] for name in ("loss", "masked_accuracy", "next_sentence_accuracy")]
         print(f"{line['step']:8d}{line['seconds'] / 60:9.1f}" + "".join(f"{value:9.4f}" for value in values))
-    points = [{"step": "BERT mini", "minutes": line["seconds"] / 60, "value": line["loss"]["value"]} for line in judged]
+    points = [{"series": "BERT mini", "minutes": line["seconds"] / 60, "value": line["loss"]["value"]} for line in judged]
     curves(points, quality="loss on held-out text, nats", along="minutes").save(options.out / "curve.svg")
     task = open_run(options.out)
     for text in options.ask or ASKED["zh" if "zh" in options.text else "en"]:

@@ -1,6 +1,6 @@
 """What ELMo is worth to a BiLSTM that reads words: which layers, at which place, and how many labels it saves.
 
-python benchmarks/elmo_tasks.py RUN WORDS [--task sst2|conll2003] [--part layers|labels] [--most 4000] [--epochs 8]
+python benchmarks/elmo_tasks.py RUN WORDS [--task sst2|conll2003] [--part layers|labels] [--limit 4000] [--epochs 8]
 
 RUN is an elmo run, WORDS a run with vectors of words (skipgram, glove, ...), which the reader begins with everywhere.
 """
@@ -17,12 +17,12 @@ FILES = {
     "conll2003": ("tags/conll2003/train.bio.tsv", "tags/conll2003/test.bio.tsv", "f1"),
 }
 WAYS = {
-    "without ELMo": ["--place", "none"],
-    "input, last layer": ["--place", "input", "--layers", "last"],
-    "input, mix, lambda 1": ["--place", "input", "--layers", "all", "--mix-penalty", "1"],
-    "input, mix, lambda 0.001": ["--place", "input", "--layers", "all", "--mix-penalty", "0.001"],
-    "output, mix, lambda 0.001": ["--place", "output", "--layers", "all", "--mix-penalty", "0.001"],
-    "both, mix, lambda 0.001": ["--place", "both", "--layers", "all", "--mix-penalty", "0.001"],
+    "without ELMo": ["--insert", "none"],
+    "input, last layer": ["--insert", "input", "--layers", "last"],
+    "input, mix, lambda 1": ["--insert", "input", "--layers", "all", "--mix-penalty", "1"],
+    "input, mix, lambda 0.001": ["--insert", "input", "--layers", "all", "--mix-penalty", "0.001"],
+    "output, mix, lambda 0.001": ["--insert", "output", "--layers", "all", "--mix-penalty", "0.001"],
+    "both, mix, lambda 0.001": ["--insert", "both", "--layers", "all", "--mix-penalty", "0.001"],
 }
 LABELS = {"without ELMo": (500, 1000, 2000, 4000, 8000), "input, mix, lambda 0.001": (500, 1000, 2000)}
 
@@ -33,15 +33,15 @@ def main() -> None:
     parser.add_argument("words")
     parser.add_argument("--task", choices=FILES, default="sst2")
     parser.add_argument("--part", choices=("layers", "labels"), default="layers")
-    parser.add_argument("--most", type=int, default=4000)
+    parser.add_argument("--limit", type=int, default=4000)
     parser.add_argument("--epochs", type=float, default=8)
     options = parser.parse_args()
     train, test, main_score = FILES[options.task]
-    jobs = [(way, options.most) for way in WAYS] if options.part == "layers" else [(way, most) for way, all_of in LABELS.items() for most in all_of]
+    jobs = [(way, options.limit) for way in WAYS] if options.part == "layers" else [(way, most) for way, all_of in LABELS.items() for most in all_of]
     print(f"{options.task:28}{'labels':>8}{main_score:>10}   the mix; {conditions()}", flush=True)
     for way, most in jobs:
         with tempfile.TemporaryDirectory() as folder:
-            flags = ["--transfer", "frozen", "--word-vectors", options.words, "--most", most, "--epochs", options.epochs, "--head-dropout", 0.3]
+            flags = ["--transfer", "frozen", "--word-vectors", options.words, "--limit", most, "--epochs", options.epochs, "--head-dropout", 0.3]
             flags += ["--test", data(test), "--threads", 1, "--patience", 0, "--out", Path(folder) / "run", "--json", "--quiet"]
             told = json.loads(stairs("tune", options.run, data(train), *WAYS[way], *flags, cache=Path(folder)))
         shares = [(own["gamma"], " ".join(f"{share:.2f}" for share in own["layers"].values())) for own in told["test"].get("mix", [])]

@@ -51,7 +51,7 @@ class Plain(nn.Module):
             nn.ModuleList(nn.LSTM(config.width, config.hidden, proj_size=config.width, batch_first=True) for _ in range(config.layers))
             for _ in range(2)
         )
-        self.output = nn.Linear(config.width, ours.outputs)
+        self.output = nn.Linear(config.width, ours.output_vocab)
         self.unknown, self.dropout = config.unknown, nn.Dropout(config.dropout)
         self.take(ours)
 
@@ -137,7 +137,7 @@ def main() -> None:
     parser.add_argument("--batch-tokens", type=int, default=2048)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--bytes", type=int, default=16_000_000)
-    parser.add_argument("--outputs", type=int, default=32768)
+    parser.add_argument("--output-vocab", type=int, default=32768)
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     with tempfile.TemporaryDirectory() as folder:
@@ -146,7 +146,8 @@ def main() -> None:
             text.write_bytes(packed.read(options.bytes).rpartition(b"\n")[0])
         shards = build_shards(Corpus(text), TokenizerSpec("words"))
         ids, held_out = np.asarray(shards.ids("train")).astype(np.int64), np.asarray(shards.ids("test")).astype(np.int64)
-    config = ELMoConfig(**shards.tokenizer.vocabulary_settings, **{**SIZES["elmo"][options.size], "outputs": options.outputs, "softmax": "sampled"})
+    config = ELMoConfig(**shards.tokenizer.vocabulary_settings, **{**SIZES["elmo"][options.size], "output_vocab": options.output_vocab,
+        "softmax": "sampled"})
     length, longer = config.context + 1, round(options.steps * options.more)
 
     def rows(stream: np.ndarray, count: int) -> list[Tensor]:
@@ -155,7 +156,7 @@ def main() -> None:
 
     task = BidirectionalLM(ELMo(config), shards.tokenizer)
     ours = task.model
-    wide = BidirectionalLM(ELMo(ELMoConfig(**{**task.model.describe(), "longest": LETTERS - 2})), shards.tokenizer).tokenizer
+    wide = BidirectionalLM(ELMo(ELMoConfig(**{**task.model.describe(), "max_word_length": LETTERS - 2})), shards.tokenizer).tokenizer
     letters = wide.character_ids(torch.arange(shards.tokenizer.vocab_size))
     kinds = [kind for kind in PRECISIONS if kind != "int8"]
     trainers = {f"plain, {kind}": Trainer(Plain(ours, letters), lambda model, row: model.loss(row), kind == "bf16") for kind in kinds}
@@ -167,7 +168,7 @@ def main() -> None:
             steps = longer if trainer.model is ours else options.steps
             trainer.train(batches[first : min(first + TURN, steps)], first, steps)
     judging = rows(held_out, 8)
-    print(f"{shards.tokenizer.vocab_size} words to read, {ours.outputs} to say, steps of {options.batch_tokens} words; {conditions()}")
+    print(f"{shards.tokenizer.vocab_size} words to read, {ours.output_vocab} to say, steps of {options.batch_tokens} words; {conditions()}")
     print(f"{'':14}{'steps':>7}{'words/CPU-s':>12}{'CPU-s':>8}{'ratio':>8}{'perplexity':>12}")
     first_cpu = next(iter(trainers.values())).cpu
     for name, trainer in trainers.items():

@@ -56,9 +56,9 @@ def show(folders: dict[str, Path], picture: Path) -> None:
         print(f"{name:18} {last['bits_per_character']['value']:.4f} bits per character after {last['seconds'] / 60:.2f} minutes; {conditions()}")
         if name in LEARNED:
             on_the_way = [row for row in judged if "finished" not in row]  # by validation text, the last one by test text
-            points += [{"step": name, "minutes": row["seconds"] / 60, "value": row["bits_per_character"]["value"]} for row in on_the_way]
+            points += [{"series": name, "minutes": row["seconds"] / 60, "value": row["bits_per_character"]["value"]} for row in on_the_way]
         else:
-            levels.append({"step": name, "value": last["bits_per_character"]["value"]})
+            levels.append({"series": name, "value": last["bits_per_character"]["value"]})
     curves(points, levels).save(picture)
     print(f"picture: {picture}")
 

@@ -1,6 +1,6 @@
 """What each layer knows: parts of speech by a linear classifier on it (UD EWT), and senses by the nearest neighbour in it (SemCor -> five sets).
 
-python benchmarks/layers.py RUN [RUN ...] [--most 40000]
+python benchmarks/layers.py RUN [RUN ...] [--limit 40000]
 """
 
 import argparse
@@ -62,12 +62,12 @@ def parts_of_speech(run: str, layer: int | None, cache: Path) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("runs", nargs="+")
-    parser.add_argument("--most", type=int, default=1_000_000)
+    parser.add_argument("--limit", type=int, default=1_000_000)
     options = parser.parse_args()
     torch.set_num_threads(1)
     print(f"{'run':24}{'layer':>6}{'part of speech':>16}{'sense F1':>10}   {conditions()}", flush=True)
     for run in options.runs:
-        scores = senses(run, options.most)
+        scores = senses(run, options.limit)
         for layer, score in enumerate(scores):
             with tempfile.TemporaryDirectory() as folder:
                 accuracy = parts_of_speech(run, layer if load_run(run).model.depth else None, Path(folder))

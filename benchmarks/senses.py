@@ -1,6 +1,6 @@
 """Word senses: learnt from SemCor by `stairs tune --task sense`, judged on the five evaluation sets, beside the most frequent sense.
 
-python benchmarks/senses.py RUN [--most 37000]
+python benchmarks/senses.py RUN [--limit 37000]
 """
 
 import argparse
@@ -16,11 +16,11 @@ SETS = ("senseval2", "senseval3", "semeval2007", "semeval2013", "semeval2015")
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("run")
-    parser.add_argument("--most", type=int, default=1_000_000)
+    parser.add_argument("--limit", type=int, default=1_000_000)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         out, dev = Path(folder) / "senses", data("senses/semeval2007.tsv")
-        flags = ["--task", "sense", "--dev", dev, "--most", options.most, "--out", out, "--quiet"]
+        flags = ["--task", "sense", "--dev", dev, "--limit", options.limit, "--out", out, "--quiet"]
         stairs("tune", options.run, data("senses/semcor3.tsv.xz"), *flags, cache=Path(folder))
         print(f"{'set':14}{'F1':>9}{'most frequent':>15}{'words':>8}   {conditions()}")
         for name in SETS:

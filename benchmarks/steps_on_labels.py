@@ -1,6 +1,6 @@
 """Every step on one labelled file: what it is worth, what it costs to teach, and to ask.
 
-python benchmarks/steps_on_labels.py [NAME=RUN ...] [--train FILE] [--test FILE] [--dev FILE] [--most 5000] [--transfer full features]
+python benchmarks/steps_on_labels.py [NAME=RUN ...] [--train FILE] [--test FILE] [--dev FILE] [--limit 5000] [--transfer full features]
 
 Without runs: the n-gram classifier and TF-IDF, which need none. A run is one of `stairs train` or `stairs adopt`; its pretraining is not counted.
 """
@@ -25,7 +25,7 @@ def main() -> None:
     parser.add_argument("--train")
     parser.add_argument("--dev")
     parser.add_argument("--test")
-    parser.add_argument("--most", type=int, default=5000)
+    parser.add_argument("--limit", type=int, default=5000)
     parser.add_argument("--transfer", nargs="+", default=["full"])
     options = parser.parse_args()
     files = {part: options.__dict__[part] or data(f"classify/sst2/{part}.tsv") for part in ("train", "dev", "test")}
@@ -35,13 +35,13 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for name, run in named:
             for transfer in options.transfer if run not in ("ngram", "tfidf") else [""]:
-                judge(name, run, transfer, files, texts, Path(folder), options.most)
+                judge(name, run, transfer, files, texts, Path(folder), options.limit)
 
 
 def judge(name: str, run: str, transfer: str, files: dict[str, Any], texts: list[str], folder: Path, most: int) -> None:
     out = folder / f"{name}-{transfer}"
     how = ["--transfer", transfer] if transfer else []
-    flags = ["--task", "classify", "--dev", files["dev"], "--test", files["test"], "--most", most, "--out", out, "--json", "--quiet"]
+    flags = ["--task", "classify", "--dev", files["dev"], "--test", files["test"], "--limit", most, "--out", out, "--json", "--quiet"]
     told = json.loads(stairs("tune", run, files["train"], *flags, *how, cache=folder))
     task = open_run(out)
     task.answer(texts[0])

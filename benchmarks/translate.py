@@ -2,7 +2,7 @@
 ratios, how many translations are the same, and BLEU of each. CTranslate2 has what its own ct2-transformers-converter makes of the folder that
 `stairs convert` writes.
 
-python benchmarks/translate.py [--run RUN] [--sentences 200] [--beams 4] [--batch 32] [--threads 1] [--repeats 3]
+python benchmarks/translate.py [--run RUN] [--sentences 200] [--beam-size 4] [--batch 32] [--threads 1] [--repeats 3]
 
 RUN is a transformer that was trained on pairs of Multi30k; without one, a small one is trained for five minutes first. All systems get the same
 batches, of sentences of about the same length.
@@ -29,7 +29,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--run")
     parser.add_argument("--sentences", type=int, default=200)
-    parser.add_argument("--beams", type=int, default=4)
+    parser.add_argument("--beam-size", type=int, default=4)
     parser.add_argument("--batch", type=int, default=32)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--repeats", type=int, default=3)
@@ -56,7 +56,7 @@ def main() -> None:
         taken = in_turn(jobs, options.repeats)
         config = task.model.config
         shape = f"{config.layers} + {config.layers} blocks x {config.width}, vocabulary {config.vocab_size}"
-        print(f"{shape}; {len(sources)} sentences, beam {options.beams}, batches of {options.batch}, {options.threads} threads; {conditions()}")
+        print(f"{shape}; {len(sources)} sentences, beam {options.beam_size}, batches of {options.batch}, {options.threads} threads; {conditions()}")
         base = taken["transformers fp32"]
         for name, seconds in taken.items():
             same = sum(said[name][n] == said["transformers fp32"][n] for n in order) / len(order)
@@ -76,7 +76,7 @@ def trained(there: Path) -> Path:
 
 def ours(task: Any, precision: str, options: argparse.Namespace) -> Any:
     speaker = task.model.for_inference(precision)
-    return lambda sources: [task.tokenizer.decode(one.hypotheses[0].ids) for one in task.search(sources, options.beams, speaker)]
+    return lambda sources: [task.tokenizer.decode(one.hypotheses[0].ids) for one in task.search(sources, options.beam_size, speaker)]
 
 
 def peers(there: Path, task: Any, options: argparse.Namespace) -> dict[str, Any]:
@@ -94,7 +94,7 @@ def peers(there: Path, task: Any, options: argparse.Namespace) -> dict[str, Any]
             given = torch.tensor([row + [tokenizer.pad] * (width - len(row)) for row in rows])
             mask = torch.tensor([[1] * len(row) + [0] * (width - len(row)) for row in rows])
             with torch.no_grad():
-                said = model.generate(given, attention_mask=mask, num_beams=options.beams, max_length=task.max_output_tokens(sources) + 1,
+                said = model.generate(given, attention_mask=mask, num_beams=options.beam_size, max_length=task.max_output_tokens(sources) + 1,
                     do_sample=False)
             return [tokenizer.decode(cut(row[1:], tokenizer.end)) for row in said.tolist()]
 
@@ -106,7 +106,7 @@ def peers(there: Path, task: Any, options: argparse.Namespace) -> dict[str, Any]
 
         def translate(sources: list[list[int]], translator: Any = translator) -> list[str]:
             rows = [[tokenizer.token(i) for i in (tokenizer.begin, *ids, tokenizer.end)] for ids in sources]
-            said = translator.translate_batch(rows, beam_size=options.beams, max_decoding_length=task.max_output_tokens(sources))
+            said = translator.translate_batch(rows, beam_size=options.beam_size, max_decoding_length=task.max_output_tokens(sources))
             return [tokenizer.decode([tokenizer.id(token) for token in one.hypotheses[0]]) for one in said]
 
         found[f"CTranslate2 {kind}"] = translate

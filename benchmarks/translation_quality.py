@@ -1,6 +1,6 @@
 """How good translations are: BLEU with and without a beam, and against the length of the source.
 
-python benchmarks/translation_quality.py RUN ... --pairs test.en [test.fr] [--beams 4] [--picture lengths.svg]
+python benchmarks/translation_quality.py RUN ... --pairs test.en [test.fr] [--beam-size 4] [--picture lengths.svg]
 python benchmarks/translation_quality.py RUN ... --numbers [--picture lengths.svg]     exact matches of number names, by their words
 """
 
@@ -26,7 +26,7 @@ def main() -> None:
     parser.add_argument("runs", nargs="+")
     parser.add_argument("--pairs", nargs="+", default=[])
     parser.add_argument("--numbers", action="store_true")
-    parser.add_argument("--beams", type=int, default=4)
+    parser.add_argument("--beam-size", type=int, default=4)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--picture")
     options = parser.parse_args()
@@ -43,7 +43,7 @@ def main() -> None:
 def pairs(task: Any, name: str, options: argparse.Namespace) -> list[dict[str, Any]]:
     examples = task.oriented(read_examples(options.pairs, "translate").examples)
     sources, truth = [one.source for one in examples], [one.target for one in examples]
-    said = {beams: task.translate_texts(sources, beam_size=beams) for beams in (1, options.beams)}
+    said = {beams: task.translate_texts(sources, beam_size=beams) for beams in (1, options.beam_size)}
     for beams, found in said.items():
         scored = bleu_and_chrf(truth, found)
         bleu = scored["bleu"]
@@ -53,7 +53,7 @@ def pairs(task: Any, name: str, options: argparse.Namespace) -> list[dict[str, A
     for longest in BORDERS:
         own = [n for n, source in enumerate(sources) if shortest <= len(source.split()) <= longest]
         if own:
-            bleu = bleu_and_chrf([truth[n] for n in own], [said[options.beams][n] for n in own])["bleu"]
+            bleu = bleu_and_chrf([truth[n] for n in own], [said[options.beam_size][n] for n in own])["bleu"]
             mean = sum(len(sources[n].split()) for n in own) / len(own)
             print(f"{name:20} {shortest:3d} words and more, {len(own):4d} sentences: BLEU {bleu['value']:.2f}")
             points.append({"run": name, "length": mean, "quality": bleu["value"], "low": bleu["low"], "high": bleu["high"]})
@@ -65,7 +65,7 @@ def numbers(task: Any, name: str, options: argparse.Namespace) -> list[dict[str,
     points = []
     for given in ("numbers-test", "longer-numbers"):
         examples = task.oriented(number_pairs(given))
-        said = task.translate_texts([one.source for one in examples], beam_size=options.beams)
+        said = task.translate_texts([one.source for one in examples], beam_size=options.beam_size)
         lengths = [len((one.target if task.backwards else one.source).split()) for one in examples]
         for length in sorted(set(lengths)):
             own = [n for n, own in enumerate(lengths) if own == length]

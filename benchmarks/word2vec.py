@@ -40,7 +40,7 @@ STRETCH = 1 << 20
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--kinds", nargs="+", default=["skipgram", "cbow", "characters"])
+    parser.add_argument("--kinds", nargs="+", default=["skipgram", "cbow", "subwords"])
     parser.add_argument("--widths", type=int, nargs="+", default=[100, 300])
     parser.add_argument("--repeats", type=int, default=9)
     parser.add_argument("--words", type=int, default=1 << 40)
@@ -57,7 +57,7 @@ def main() -> None:
         sentences = text.sentences()
         print(f"{sum(map(len, sentences)):,} words, {text.tokenizer.vocab_size - len(SPECIAL_TOKENS):,} of them different; {THREADS} threads")
         for kind in options.kinds:
-            if kind == "characters":
+            if kind == "subwords":
                 compare_characters(sentences, there, options)
             else:
                 for width in options.widths:
@@ -148,7 +148,7 @@ def compare_characters(sentences: list[list[str]], there: Path, options: argpars
         shutil.rmtree(there / "again", ignore_errors=True)
         began = time.perf_counter()
         read = Text(given, spec, there / "again")
-        model, _ = trained("skipgram", width, read, epochs, seed, options.rate, characters="3-6", buckets=buckets)
+        model, _ = trained("skipgram", width, read, epochs, seed, options.rate, subwords="3-6", buckets=buckets)
         model.all_vectors()
         return time.perf_counter() - began, text.judged(model)
 

@@ -5,15 +5,15 @@ import re
 
 import pytest
 
-from stairs.climb.messages import listed, worded
+from stairs.climb.messages import join_names, message
 from stairs.climb.report import page, write
 
 BAD = '<script>alert("x")</script>'
 
 
-def row(step, value, seconds, said, **more):
+def row(model, value, seconds, said, **more):
     score = {"value": value, "low": value - 0.02, "high": value + 0.02}
-    return {"step": step, "run": f"classify-{step}", "metric": "accuracy", "score": score, "said": said, "seconds": seconds,
+    return {"model": model, "run": f"classify-{model}", "metric": "accuracy", "score": score, "said": said, "seconds": seconds,
             "cpu_seconds": 2 * seconds, "ms_per_text": 0.5, "training_mb": 321.0, "answering_mb": 123.4,
             "parameters": 1000, "megabytes": 1.5, **more}  # fmt: skip
 
@@ -30,14 +30,14 @@ def report(tmp_path):
     rows = [
         row("tfidf", 0.80, 1.0, ["good", "bad"]),
         row("gpt", 0.81, 600.0, ["good", BAD], bits_per_character=bits, read_by="next-token-gpt"),
-        {"step": "bert", "not_tried": "its share of the budget was too small"},
-        {"step": "elmo", "failed": f"it broke on {BAD}"},
+        {"model": "bert", "not_tried": "its share of the budget was too small"},
+        {"model": "elmo", "failed": f"it broke on {BAD}"},
     ]
     why = {"en": "words scores 0.8000, as good as the best", "zh": "words 得分 0.8000，与最好的一样好"}
-    told = {"step": "tfidf", "steps": ["tfidf"], "names": {"en": "tfidf", "zh": "tfidf"}, "score": 0.8, "best": "gpt", "separates": 0.05,
-            "why": why, "rule": worded("rule_train")}  # fmt: skip
+    told = {"model": "tfidf", "models": ["tfidf"], "names": {"en": "tfidf", "zh": "tfidf"}, "score": 0.8, "best": "gpt", "separates": 0.05,
+            "why": why, "rule": message("rule_train")}  # fmt: skip
     test = [{"text": "a fine day", "right": "good"}, {"text": BAD, "right": "bad"}]
-    settings = {"seed": 0, "order": 3, "asks": "classify", "labelled": "0" * 64}
+    settings = {"seed": 0, "order": 3, "task": "classify", "labelled": "0" * 64}
     counts = {"train": 8, "dev": 1, "test": 2}
     told = {"settings": settings, "rows": rows, "recommendation": told, "test": test, "examples": counts}
     return {**told, "budget": 60.0, "used": 30.0, "versions": {}, "plans": {}, "command": "stairs climb --labels cats.csv"}
@@ -52,7 +52,7 @@ def test_it_says_which_and_why_in_both_languages(report, tmp_path):
     assert "elsewhere" not in shown
     report["rows"][0]["adopted"] = True
     assert "words starts from weights pretrained elsewhere" in page(report, tmp_path) and "+ pretraining elsewhere" in page(report, tmp_path)
-    report["recommendation"] |= {"steps": ["tfidf", "gpt"], "names": listed(["tfidf", "gpt"])}
+    report["recommendation"] |= {"models": ["tfidf", "gpt"], "names": join_names(["tfidf", "gpt"])}
     shown = page(report, tmp_path)
     assert "words or gpt" in shown and "words 或 gpt" in shown and shown.count('class="chosen"') == 2
     assert shown.count('lang="en"') == shown.count('lang="zh"')
@@ -75,6 +75,6 @@ def test_the_examples_on_which_the_steps_disagree(report, tmp_path):
 def test_without_labels_there_is_no_recommendation(report, tmp_path):
     bits = {"value": 2.0, "low": 1.9, "high": 2.1}
     costs = {"seconds": 1.0, "cpu_seconds": 1.0, "parameters": 10, "megabytes": 0.1}
-    report |= {"rows": [{"step": "ngram", "run": "next-token-gpt", **costs, "bits_per_character": bits}]}
-    report |= {"recommendation": None, "test": [], "settings": {**report["settings"], "asks": ""}}
+    report |= {"rows": [{"model": "ngram", "run": "next-token-gpt", **costs, "bits_per_character": bits}]}
+    report |= {"recommendation": None, "test": [], "settings": {**report["settings"], "task": ""}}
     assert "There were no labels" in page(report, tmp_path)

@@ -10,9 +10,9 @@ from stairs.climb import table
 from stairs.climb.table import Filling, Lines, line, watching, written
 
 SCORE = {"value": 0.8, "low": 0.75, "high": 0.85}
-WORDS = {"step": "tfidf", "run": "classify-tfidf", "score": SCORE, "seconds": 1.5, "cpu_seconds": 2.25,
+WORDS = {"model": "tfidf", "run": "classify-tfidf", "score": SCORE, "seconds": 1.5, "cpu_seconds": 2.25,
          "ms_per_text": 0.1, "training_mb": 30.4, "answering_mb": None, "parameters": 12_000, "megabytes": 1.25}  # fmt: skip
-GPT = {"step": "gpt", "not_tried": "its share of the budget, 3 s, is below the 10 s it needs"}
+GPT = {"model": "gpt", "not_tried": "its share of the budget, 3 s, is below the 10 s it needs"}
 
 
 def shown(filling):
@@ -23,23 +23,24 @@ def shown(filling):
 
 def test_the_table_fills_up():
     filling = Filling(600)
-    filling.sees(["tfidf", "gpt", "bert"])
-    filling.begins("tfidf")
+    filling.on_start(["tfidf", "gpt", "bert"])
+    filling.on_model_begin("tfidf")
     assert "at work" in shown(filling) and shown(filling).count("waiting") == 2
-    filling.done(WORDS)
-    filling.begins("gpt")
-    filling.hear("step 3 of 9: [/red] loss 2.0")
+    filling.on_model_end(WORDS)
+    filling.on_model_begin("gpt")
+    filling.show_line("step 3 of 9: [/red] loss 2.0")
     assert "0.8000 (0.7500-0.8500)" in shown(filling) and "gpt: step 3 of 9" in shown(filling) and "of 10:00 left" in shown(filling)
-    filling.done(GPT)
+    filling.on_model_end(GPT)
     assert "not tried" in shown(filling)
 
 
 def test_lines_where_there_is_no_terminal():
-    with watching(60) as onlooker:
-        assert isinstance(onlooker, Lines)
+    with watching(60) as observer:
+        assert isinstance(observer, Lines)
     assert line(WORDS).split() == ["tfidf", "0.8000", "(0.7500-0.8500)", "2.25", "1.50", "0.100", "30", "12.0", "k", "1.2"]
-    told = {"steps": ["tfidf", "ngram"], "names": {"en": "words or ngram"}, "why": {"en": "They tie."}, "rule": {"en": "The rule."}, "separates": 0.1}
-    report = {"rows": [WORDS, GPT, WORDS | {"step": "mini", "adopted": True}], "recommendation": told, "examples": {"test": 20}}
+    told = {"models": ["tfidf", "ngram"], "names": {"en": "words or ngram"}, "why": {"en": "They tie."}, "rule": {"en": "The rule."},
+        "separates": 0.1}
+    report = {"rows": [WORDS, GPT, WORDS | {"model": "mini", "adopted": True}], "recommendation": told, "examples": {"test": 20}}
     said = written(report)
     assert "Recommended: words or ngram. They tie.\n20 test examples separate" in said and said.endswith("The rule.")
     assert "gpt          not tried: its share" in said and "mini: 2.2 CPU s + pretraining elsewhere" in said
@@ -48,12 +49,12 @@ def test_lines_where_there_is_no_terminal():
 def test_on_a_terminal_what_is_said_goes_below_the_table(monkeypatch):
     monkeypatch.setattr(progress, "bars_enabled", True)
     monkeypatch.setattr(table, "Console", lambda stderr: Console(file=io.StringIO(), force_terminal=True))
-    with pytest.raises(KeyboardInterrupt), watching(60) as onlooker:
+    with pytest.raises(KeyboardInterrupt), watching(60) as observer:
         progress.say("reading")
-        assert onlooker.heard == "reading"
+        assert observer.last_line == "reading"
         monkeypatch.setattr(progress, "LISTENER_INTERVAL", 0.0)
         with progress.track("counting", total=10) as advance:
             advance(5)
-        assert onlooker.heard.startswith("counting: 50%")
+        assert observer.last_line.startswith("counting: 50%")
         raise KeyboardInterrupt
     assert progress.listener is None

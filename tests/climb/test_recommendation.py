@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from stairs.climb.experiment import Ground
-from stairs.climb.messages import amount, limits
+from stairs.climb.experiment import Experiment
+from stairs.climb.messages import amount, describe_resolution
 from stairs.climb.recommendation import cheapest, cost_bin, recommend
 from stairs.tasks.outcomes import groups_of
 from stairs.text.examples import LabelledText
@@ -15,17 +15,17 @@ TESTED = 400
 
 
 @pytest.fixture
-def ground(tmp_path):
-    return Ground(lambda step: None, tmp_path, example_kind="classify", metric="accuracy", test=[LabelledText(f"text {i}", "good")
+def experiment(tmp_path):
+    return Experiment(lambda model: None, tmp_path, example_kind="classify", metric="accuracy", test=[LabelledText(f"text {i}", "good")
         for i in range(TESTED)])
 
 
-def row(step, right, cpu_seconds=1.0, ms=1.0, mb=5.0, memory=50.0, **more):
+def row(model, right, cpu_seconds=1.0, ms=1.0, mb=5.0, memory=50.0, **more):
     """A model that is right where `right` says so."""
     right = np.asarray(right, bool)
     score = {"value": right.mean(), "low": right.mean() - 0.05, "high": right.mean() + 0.05}
     costs = {"seconds": cpu_seconds, "cpu_seconds": cpu_seconds, "ms_per_text": ms, "megabytes": mb, "answering_mb": memory}
-    return {"step": step, "score": score, "outcomes": "".join("01"[int(one)] for one in right), **costs, **more}
+    return {"model": model, "score": score, "outcomes": "".join("01"[int(one)] for one in right), **costs, **more}
 
 
 def right_on(share, without=(), also=()):
@@ -40,18 +40,18 @@ WORSE = right_on(0.8, without=range(17))  # 4.2 points, all of them on examples 
 OTHERS = right_on(0.8, without=range(30), also=range(TESTED - 24, TESTED))  # 1.5 points, lost here and won there
 
 
-def test_a_model_within_the_interval_of_the_best_but_worse_on_the_same_examples_is_not_recommended(ground):
+def test_a_model_within_the_interval_of_the_best_but_worse_on_the_same_examples_is_not_recommended(experiment):
     """The rule that compared the interval of the best with the score of another took this one, for 0.9 s."""
     worse, good = row("ngram", WORSE, 0.1), row("tfidf", GOOD, 9.0)
     assert worse["score"]["value"] >= good["score"]["low"]
-    found = recommend([worse, good], ground)
-    assert found["steps"] == ["tfidf"] and found["as_good"] == ["tfidf"] and found["behind_best"][0]["low"] > 0
+    found = recommend([worse, good], experiment)
+    assert found["models"] == ["tfidf"] and found["as_good"] == ["tfidf"] and found["behind_best"][0]["low"] > 0
     assert "more test examples" not in found["why"]["en"]
 
 
-def test_of_models_that_cannot_be_told_apart_the_cheaper_is_recommended_with_what_would_separate_them(ground):
-    found = recommend([row("ngram", OTHERS, 1.0), row("bert", GOOD, 400.0, ms=9.0, mb=90.0)], ground)
-    assert found["steps"] == ["ngram"] and found["best"] == "bert" and found["as_good"] == ["bert", "ngram"]
+def test_of_models_that_cannot_be_told_apart_the_cheaper_is_recommended_with_what_would_separate_them(experiment):
+    found = recommend([row("ngram", OTHERS, 1.0), row("bert", GOOD, 400.0, ms=9.0, mb=90.0)], experiment)
+    assert found["models"] == ["ngram"] and found["best"] == "bert" and found["as_good"] == ["bert", "ngram"]
     apart = found["behind_best"][0]
     assert apart["low"] < 0 < apart["high"] and apart["difference"] == pytest.approx(6 / TESTED)
     assert apart["more_examples"] == pytest.approx(TESTED * ((1.96 * np.sqrt(54) / 6) ** 2 - 1), rel=0.1)
@@ -59,32 +59,32 @@ def test_of_models_that_cannot_be_told_apart_the_cheaper_is_recommended_with_wha
     assert "测试样本才能分出高下" in found["why"]["zh"] and 0.02 < found["separates"] < 0.06
 
 
-def test_a_real_tie_is_said_with_the_better_score_first(ground):
-    found = recommend([row("ngram", OTHERS, 0.2), row("tfidf", GOOD, 2.9, ms=1.9, mb=9.0), row("bert", GOOD, 200.0)], ground)
-    assert found["steps"] == ["tfidf", "ngram"] and found["names"] == {"en": "tfidf or ngram", "zh": "tfidf 或 ngram"}
+def test_a_real_tie_is_said_with_the_better_score_first(experiment):
+    found = recommend([row("ngram", OTHERS, 0.2), row("tfidf", GOOD, 2.9, ms=1.9, mb=9.0), row("bert", GOOD, 200.0)], experiment)
+    assert found["models"] == ["tfidf", "ngram"] and found["names"] == {"en": "tfidf or ngram", "zh": "tfidf 或 ngram"}
     assert "The tie is real: tfidf and ngram cost about the same" in found["why"]["en"] and "平局：tfidf 和 ngram" in found["why"]["zh"]
-    four = recommend([row(name, GOOD) for name in "abcd"], ground)
+    four = recommend([row(name, GOOD) for name in "abcd"], experiment)
     assert four["names"] == {"en": "a, b or c", "zh": "a、b 或 c"}
 
 
-def test_noise_in_the_costs_does_not_change_the_recommendation(ground):
+def test_noise_in_the_costs_does_not_change_the_recommendation(experiment):
     random = np.random.default_rng(0)
     found = set()
     for _ in range(20):
         noise = random.uniform(0.75, 1.3, (2, 3))
         rows = [row(name, right, 0.9 * own[0], 0.1 * own[1], 3 * own[2]) for name, right, own in zip(("a", "b"), (OTHERS, GOOD), noise, strict=True)]
-        found.add(recommend(rows, ground)["names"]["en"])
+        found.add(recommend(rows, experiment)["names"]["en"])
     assert found == {"b or a"}
 
 
 @pytest.mark.parametrize(("first", "wanted"), [("train", "a"), ("latency", "b"), ("size", "c"), ("memory", "d")])
-def test_each_cost_can_be_put_first(ground, first, wanted):
+def test_each_cost_can_be_put_first(experiment, first, wanted):
     rows = [
         row("a", GOOD, 1.0, 50.0, 500.0, 900.0), row("b", GOOD, 100.0, 1.0, 500.0, 900.0),
         row("c", GOOD, 100.0, 50.0, 5.0, 900.0), row("d", GOOD, 100.0, 50.0, 500.0, 90.0),
     ]  # fmt: skip
-    found = recommend(rows, ground, first)
-    assert found["steps"] == [wanted] and found["cost"] == first
+    found = recommend(rows, experiment, first)
+    assert found["models"] == [wanted] and found["cost"] == first
     rule = found["rule"]["en"]
     named = {"train": "by CPU time", "latency": "by milliseconds", "size": "by size on disk", "memory": "by peak memory"}
     assert named[first] in rule and rule.count("CPU time of training") == 1
@@ -92,45 +92,45 @@ def test_each_cost_can_be_put_first(ground, first, wanted):
 
 def test_train_then_latency_then_size_decide_in_this_order():
     slow, fast = row("slow", GOOD, 1.0, 50.0, 1.0), row("fast", GOOD, 1.0, 1.0, 100.0)
-    assert [one["step"] for one in cheapest([slow, fast])] == ["fast"]
-    assert [one["step"] for one in cheapest([slow, fast, row("dear", GOOD, 40.0, 0.4, 1.5)])] == ["fast"]
-    assert [one["step"] for one in cheapest([fast, row("small", GOOD, 1.0, 1.5, 2.0)])] == ["small"]
-    assert [one["step"] for one in cheapest([slow | {"answering_mb": None}, fast], "memory")] == ["fast"]  # nobody knows: the next one decides
+    assert [one["model"] for one in cheapest([slow, fast])] == ["fast"]
+    assert [one["model"] for one in cheapest([slow, fast, row("dear", GOOD, 40.0, 0.4, 1.5)])] == ["fast"]
+    assert [one["model"] for one in cheapest([fast, row("small", GOOD, 1.0, 1.5, 2.0)])] == ["small"]
+    assert [one["model"] for one in cheapest([slow | {"answering_mb": None}, fast], "memory")] == ["fast"]  # nobody knows: the next one decides
 
 
 def test_bins_of_a_factor_of_ten():
     assert [cost_bin(seconds) for seconds in (0.0, 2.99, 3.0, 29.9, 30.0, 299.0, 300.0, 3000.0)] == [0, 0, 1, 1, 2, 2, 3, 4]
 
 
-def test_groups_are_drawn_whole_where_examples_have_them(ground):
-    assert groups_of(ground.test) is None
-    together = replace(ground, test=[replace(own, group=f"file {i // 40}") for i, own in enumerate(ground.test)])
+def test_groups_are_drawn_whole_where_examples_have_them(experiment):
+    assert groups_of(experiment.test) is None
+    together = replace(experiment, test=[replace(own, group=f"file {i // 40}") for i, own in enumerate(experiment.test)])
     assert len(set(groups_of(together.test))) == 10 and groups_of(together.test[:80]) is None  # two groups say nothing of others
     rows = [row("a", WORSE, 1.0), row("b", GOOD, 40.0)]
-    assert recommend(rows, ground)["steps"] == ["b"] and recommend(rows, together)["steps"] == ["a"]  # all its mistakes are in one file
+    assert recommend(rows, experiment)["models"] == ["b"] and recommend(rows, together)["models"] == ["a"]  # all its mistakes are in one file
 
 
-def test_a_test_of_few_examples_says_that_it_separates_nothing(ground):
-    small = replace(ground, test=ground.test[:5])
+def test_a_test_of_few_examples_says_that_it_separates_nothing(experiment):
+    small = replace(experiment, test=experiment.test[:5])
     rows = [row("ngram", [0, 0, 0, 0, 1], 1.0), row("bert", [1, 1, 1, 1, 1], 400.0)]
     found = recommend(rows, small)
-    assert found["steps"] == ["ngram"] and found["separates"] is None  # whatever the bootstrap of five examples says
-    assert "5 test examples are too few to separate any two models" in limits(found, 5)["en"]
-    same = recommend([row("a", [1, 1, 1, 1]), row("b", [1, 1, 1, 1])], replace(ground, test=ground.test[:4]))
-    assert same["steps"] == ["a", "b"] and "more than a million more" in same["why"]["en"]
-    assert recommend([row("a", right_on(0.5)), row("b", right_on(0.5, also=range(395, 400)))], ground)["as_good"] == ["b", "a"]
-    assert recommend([row("a", right_on(0.5)), row("b", right_on(0.5, also=range(394, 400)))], ground)["as_good"] == ["b"]
+    assert found["models"] == ["ngram"] and found["separates"] is None  # whatever the bootstrap of five examples says
+    assert "5 test examples are too few to separate any two models" in describe_resolution(found, 5)["en"]
+    same = recommend([row("a", [1, 1, 1, 1]), row("b", [1, 1, 1, 1])], replace(experiment, test=experiment.test[:4]))
+    assert same["models"] == ["a", "b"] and "more than a million more" in same["why"]["en"]
+    assert recommend([row("a", right_on(0.5)), row("b", right_on(0.5, also=range(395, 400)))], experiment)["as_good"] == ["b", "a"]
+    assert recommend([row("a", right_on(0.5)), row("b", right_on(0.5, also=range(394, 400)))], experiment)["as_good"] == ["b"]
 
 
-def test_one_model_alone_and_none(ground):
-    found = recommend([row("ngram", GOOD)], ground)
+def test_one_model_alone_and_none(experiment):
+    found = recommend([row("ngram", GOOD)], experiment)
     assert "no other model to compare it with" in found["why"]["en"] and found["separates"] == pytest.approx(0.05)
-    assert recommend([], ground) is None and recommend([{"step": "bert", "failed": "it broke"}], ground) is None
-    assert recommend([row("gpt", GOOD, not_learnt={"en": "it made only 3 updates"})], ground) is None
+    assert recommend([], experiment) is None and recommend([{"model": "bert", "failed": "it broke"}], experiment) is None
+    assert recommend([row("gpt", GOOD, not_learnt={"en": "it made only 3 updates"})], experiment) is None
 
 
-def test_the_cost_of_weights_from_elsewhere_says_so(ground):
-    found = recommend([row("ngram", OTHERS, 1.0), row("mini", GOOD, 40.0, adopted=True)], ground)
+def test_the_cost_of_weights_from_elsewhere_says_so(experiment):
+    found = recommend([row("ngram", OTHERS, 1.0), row("mini", GOOD, 40.0, adopted=True)], experiment)
     assert "mini costs 40 CPU s of training, 1 ms per text and 5 MB + pretraining elsewhere" in found["why"]["en"]
 
 

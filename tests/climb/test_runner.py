@@ -9,9 +9,9 @@ from small import examples
 
 from stairs import machine
 from stairs.climb import finetune, models, pretrain, runner, translate
-from stairs.climb.experiment import Ground, parted
-from stairs.climb.models import Step
-from stairs.climb.runner import Onlooker, climb, plans_in, why_not_learnt
+from stairs.climb.experiment import Experiment, split_examples
+from stairs.climb.models import ClimbModel
+from stairs.climb.runner import Observer, climb, load_plans, why_not_learnt
 from stairs.climb.table import written
 from stairs.climb.time_shares import allot
 from stairs.errors import BadInput
@@ -48,56 +48,56 @@ def labelled():
 
 
 @pytest.fixture
-def ground(tmp_path):
+def experiment(tmp_path):
     text = tmp_path / "cats.txt"
     text.write_text("\n\n".join(f"The cat {i} sat on the mat. It was cat number {i}." for i in range(200)))
 
-    def shards_for(step):
-        spec = TokenizerSpec(DEFAULT_TOKENIZER[step], vocab_size=None if step == "ngram" else 300)
+    def shards_for(model):
+        spec = TokenizerSpec(DEFAULT_TOKENIZER[model], vocab_size=None if model == "ngram" else 300)
         return build_shards(Corpus([text]), spec, cache=tmp_path / "cache")
 
-    return Ground(shards_for, tmp_path / "out", **parted(labelled(), "classify", 0))
+    return Experiment(shards_for, tmp_path / "out", **split_examples(labelled(), "classify", 0))
 
 
 @pytest.fixture
 def quick(monkeypatch):
     """Tiny models, each for a second or two."""
-    monkeypatch.setattr(runner, "choose_within", lambda steps, budget, megabytes: (list(steps), ""))
-    monkeypatch.setattr(runner, "allot", lambda steps, left: {step.name: SHARE for step in steps if step.learns_by == "gradient"})
+    monkeypatch.setattr(runner, "models_within", lambda models, budget, megabytes: (list(models), ""))
+    monkeypatch.setattr(runner, "allot", lambda models, left: {model.name: SHARE for model in models if model.learns_by == "gradient"})
     for place in (pretrain, translate):
         monkeypatch.setattr(place, "choose_recipe", lambda *given, **more: Recipe("mini", None, 256, None, ""))
-    for step, settings in SMALL.items():
-        monkeypatch.setitem(pretrain.SIZES, step, {**pretrain.SIZES[step], "mini": settings})
+    for model, settings in SMALL.items():
+        monkeypatch.setitem(pretrain.SIZES, model, {**pretrain.SIZES[model], "mini": settings})
 
 
-def test_a_row_for_each_step_and_runs_that_can_be_asked(ground, quick):
+def test_a_row_for_each_step_and_runs_that_can_be_asked(experiment, quick):
     heard = []
 
-    class Listening(Onlooker):
-        def done(self, row):
+    class Listening(Observer):
+        def on_model_end(self, row):
             heard.append(row)
 
-    report = climb(ground, budget=200, onlooker=Listening())
-    assert [row["step"] for row in report["rows"]] == ["ngram", "tfidf", "cbow", "skipgram", "glove", "nnlm", "elmo", "gpt", "bert"]
+    report = climb(experiment, budget=200, observer=Listening())
+    assert [row["model"] for row in report["rows"]] == ["ngram", "tfidf", "cbow", "skipgram", "glove", "nnlm", "elmo", "gpt", "bert"]
     assert not any("failed" in row or "not_tried" in row for row in report["rows"]), report["rows"]
-    assert heard == report["rows"] == json.loads((ground.out / "report.json").read_text())["rows"]
-    assert {row["step"] for row in report["rows"] if "bits_per_character" in row} == {"ngram", "nnlm", "gpt", "elmo"}
+    assert heard == report["rows"] == json.loads((experiment.out / "report.json").read_text())["rows"]
+    assert {row["model"] for row in report["rows"] if "bits_per_character" in row} == {"ngram", "nnlm", "gpt", "elmo"}
     for row in report["rows"]:
         assert 0 <= row["score"]["low"] <= row["score"]["value"] <= row["score"]["high"] <= 1
         assert row["seconds"] > 0 and row["cpu_seconds"] > 0 and row["ms_per_text"] > 0 and row["training_mb"] >= 0 and row["answering_mb"] >= 0
         assert set(row["outcomes"]) <= {"0", "1"} and row["outcomes"].count("1") / 12 == pytest.approx(row["score"]["value"])
         assert row["parameters"] > 0 and row["megabytes"] >= 0 and len(row["said"]) == 12
-        assert load(ground.out / row["run"]).answer("a happy cat")["label"] in ("good", "bad")
-        if row["step"] in ("nnlm", "elmo", "gpt", "bert"):
+        assert load(experiment.out / row["run"]).answer("a happy cat")["label"] in ("good", "bad")
+        if row["model"] in ("nnlm", "elmo", "gpt", "bert"):
             assert row["updates"] > 0 and row["finetuning_updates"] > 0 and row["time"]["given"] == SHARE
             assert row["time"]["used"] >= row["time"]["updates"] + row["time"]["judging"] > 0
     told = report["recommendation"]
-    assert told["step"] in told["as_good"] and told["rule"]["en"] in written(report) and told["cost"] == "train"
-    assert [mix["is_trained"] for mix in load(ground.out / "classify-elmo").feature_extractor.weights()] == [True]
+    assert told["model"] in told["as_good"] and told["rule"]["en"] in written(report) and told["cost"] == "train"
+    assert [mix["is_trained"] for mix in load(experiment.out / "classify-elmo").feature_extractor.weights()] == [True]
     assert len(report["test"]) == 12 and report["examples"] == {"train": 43, "dev": 5, "test": 12}
 
 
-def test_models_that_learn_at_once_do_not_see_the_validation_examples(ground, quick, monkeypatch):
+def test_models_that_learn_at_once_do_not_see_the_validation_examples(experiment, quick, monkeypatch):
     given = {}
     for kind in (models.NGramClassifier, models.TfidfClassifier, models.VectorClassifier):
 
@@ -106,133 +106,134 @@ def test_models_that_learn_at_once_do_not_see_the_validation_examples(ground, qu
             return work(examples, *rest)
 
         monkeypatch.setattr(kind, "train", learned)
-    climb(ground, budget=60, steps=["ngram", "tfidf", "skipgram"])
-    assert given == {name: list(ground.train) for name in ("ByNGram", "ByWords", "ByVectors")}
+    climb(experiment, budget=60, models=["ngram", "tfidf", "skipgram"])
+    assert given == {name: list(experiment.train) for name in ("ByNGram", "ByWords", "ByVectors")}
 
 
-@pytest.mark.parametrize(("example_kind", "step"), [("compare", "skipgram"), ("tag", "bert"), ("span", "skipgram")])
-def test_labels_of_any_task(ground, quick, example_kind, step):
-    other = replace(ground, **parted(examples(example_kind, 60), example_kind, 0))
-    report = climb(other, budget=60, steps=["ngram", step])
+@pytest.mark.parametrize(("example_kind", "model"), [("compare", "skipgram"), ("tag", "bert"), ("span", "skipgram")])
+def test_labels_of_any_task(experiment, quick, example_kind, model):
+    other = replace(experiment, **split_examples(examples(example_kind, 60), example_kind, 0))
+    report = climb(other, budget=60, models=["ngram", model])
     assert not any("failed" in row for row in report["rows"]), report["rows"]
     assert ["score" in row for row in report["rows"]] == [False, True]
     assert all(isinstance(said, str) for said in report["rows"][1]["said"])
 
 
-def test_pairs_of_sentences_are_climbed_by_those_that_translate(ground, quick):
+def test_pairs_of_sentences_are_climbed_by_those_that_translate(experiment, quick):
     cut = TokenizerSpec("words", chinese="characters")
-    other = replace(ground, cut=cut, **parted(number_pairs("numbers")[:200], "translate", 0))
+    other = replace(experiment, pair_tokenizer=cut, **split_examples(number_pairs("numbers")[:200], "translate", 0))
     report = climb(other, budget=90)
-    assert [row["step"] for row in report["rows"]] == ["seq2seq", "attention", "transformer"]
+    assert [row["model"] for row in report["rows"]] == ["seq2seq", "attention", "transformer"]
     assert all(row["metric"] == "bleu" and "bits_per_character" in row and len(row["said"]) == 40 for row in report["rows"]), report["rows"]
-    assert load(ground.out / "translate-attention").answer("one hundred five")["alignment"] is not None
-    assert load(ground.out / "translate-seq2seq").answer("one hundred five")["alignment"] is None
+    assert load(experiment.out / "translate-attention").answer("one hundred five")["alignment"] is not None
+    assert load(experiment.out / "translate-seq2seq").answer("one hundred five")["alignment"] is None
 
 
-def test_weights_of_others_are_a_step_too(ground, quick, tmp_path):
-    climb(replace(ground, out=tmp_path / "first"), budget=60, steps=["bert", "skipgram"])
+def test_weights_of_others_are_a_step_too(experiment, quick, tmp_path):
+    climb(replace(experiment, out=tmp_path / "first"), budget=60, models=["bert", "skipgram"])
     runs = [str(tmp_path / "first" / name) for name in ("masked-token-bert", "word-vectors-skipgram")]
-    rows = climb(ground, budget=60, steps=["tfidf"], adopted=runs)["rows"]
-    assert [row["step"] for row in rows] == ["tfidf", "masked-token-bert", "word-vectors-skipgram"] and all("score" in row for row in rows)
+    rows = climb(experiment, budget=60, models=["tfidf"], adopted=runs)["rows"]
+    assert [row["model"] for row in rows] == ["tfidf", "masked-token-bert", "word-vectors-skipgram"] and all("score" in row for row in rows)
     assert [row.get("adopted", False) for row in rows] == [False, True, True]
 
 
-@pytest.mark.parametrize(("step", "place", "name"), [("glove", models.VectorClassifier, "train"), ("gpt", GradientUpdater, "update")])
-def test_stopped_and_begun_again_it_is_the_same_report(ground, quick, tmp_path, monkeypatch, step, place, name):
-    wanted = ["ngram", "tfidf", step]
-    whole = climb(replace(ground, out=tmp_path / "whole"), budget=60, steps=wanted)
-    ground = replace(ground, plans=plans_in(tmp_path / "whole"), like=tmp_path / "whole")  # its clock, whatever else the machine has to do
+@pytest.mark.parametrize(("model", "place", "name"), [("glove", models.VectorClassifier, "train"), ("gpt", GradientUpdater, "update")])
+def test_stopped_and_begun_again_it_is_the_same_report(experiment, quick, tmp_path, monkeypatch, model, place, name):
+    wanted = ["ngram", "tfidf", model]
+    whole = climb(replace(experiment, out=tmp_path / "whole"), budget=60, models=wanted)
+    # its clock, whatever else the machine has to do
+    experiment = replace(experiment, plans=load_plans(tmp_path / "whole"), plans_from=tmp_path / "whole")
     work, calls = getattr(place, name), []
 
     def stopped(*given):
         calls.append(1)
-        if len(calls) == (1 if step == "glove" else whole["rows"][-1]["finetuning_updates"]):
+        if len(calls) == (1 if model == "glove" else whole["rows"][-1]["finetuning_updates"]):
             raise KeyboardInterrupt
         return work(*given)
 
     monkeypatch.setattr(place, name, stopped)
     with pytest.raises(KeyboardInterrupt):
-        climb(ground, budget=60, steps=wanted)
-    assert len(json.loads((ground.out / "report.json").read_text())["rows"]) == 2
+        climb(experiment, budget=60, models=wanted)
+    assert len(json.loads((experiment.out / "report.json").read_text())["rows"]) == 2
     monkeypatch.setattr(place, name, work)
-    again = climb(ground, budget=60, steps=wanted)
+    again = climb(experiment, budget=60, models=wanted)
     timing = ("ms_per_text", "seconds", "cpu_seconds", "training_mb", "answering_mb", "time", "reading")
     for a, b in zip(whole["rows"], again["rows"], strict=True):
         assert {k: v for k, v in a.items() if k not in timing} == {k: v for k, v in b.items() if k not in timing}
-    assert again["plans"] == whole["plans"] and climb(ground, budget=60, steps=wanted)["rows"] == again["rows"]
+    assert again["plans"] == whole["plans"] and climb(experiment, budget=60, models=wanted)["rows"] == again["rows"]
 
 
-def test_rows_behind_one_that_is_climbed_again_are_not_lost_by_a_kill(ground, quick, monkeypatch):
+def test_rows_behind_one_that_is_climbed_again_are_not_lost_by_a_kill(experiment, quick, monkeypatch):
     broken = models.TfidfClassifier.train
     monkeypatch.setattr(models.TfidfClassifier, "train", lambda *given: 1 / 0)
-    climb(ground, budget=60, steps=["ngram", "tfidf", "glove"])
+    climb(experiment, budget=60, models=["ngram", "tfidf", "glove"])
 
     def killed(*given):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(models.TfidfClassifier, "train", killed)
     with pytest.raises(KeyboardInterrupt):
-        climb(ground, budget=60, steps=["ngram", "tfidf", "glove"])
-    assert [row["step"] for row in json.loads((ground.out / "report.json").read_text())["rows"]] == ["ngram", "glove"]
+        climb(experiment, budget=60, models=["ngram", "tfidf", "glove"])
+    assert [row["model"] for row in json.loads((experiment.out / "report.json").read_text())["rows"]] == ["ngram", "glove"]
     monkeypatch.setattr(models.TfidfClassifier, "train", broken)
-    assert ["score" in row for row in climb(ground, budget=60, steps=["ngram", "tfidf", "glove"])["rows"]] == [True] * 3
+    assert ["score" in row for row in climb(experiment, budget=60, models=["ngram", "tfidf", "glove"])["rows"]] == [True] * 3
 
 
 def test_a_folder_without_plans_is_refused(tmp_path):
     with pytest.raises(BadInput, match="name the folder of one"):
-        plans_in(tmp_path)
+        load_plans(tmp_path)
 
 
 @pytest.mark.parametrize(("error", "said"), [(BadInput("it cannot be"), "it cannot be"), (IndexError("0"), "a bug: IndexError: 0; train it")])
-def test_one_step_that_fails_does_not_stop_the_rest(ground, quick, monkeypatch, error, said):
+def test_one_step_that_fails_does_not_stop_the_rest(experiment, quick, monkeypatch, error, said):
     def broken(*given):
         raise error
 
     monkeypatch.setattr(models.TfidfClassifier, "train", broken)
-    rows = climb(ground, budget=60, steps=["tfidf", "ngram"])["rows"]
-    assert "score" in rows[0] and rows[1]["step"] == "tfidf" and rows[1]["failed"].startswith(said)
+    rows = climb(experiment, budget=60, models=["tfidf", "ngram"])["rows"]
+    assert "score" in rows[0] and rows[1]["model"] == "tfidf" and rows[1]["failed"].startswith(said)
     assert rows[1].get("bug", False) == isinstance(error, IndexError)
 
 
-def test_models_for_which_there_is_no_time_are_said_before_it_starts(ground, monkeypatch):
+def test_models_for_which_there_is_no_time_are_said_before_it_starts(experiment, monkeypatch):
     heard = []
     monkeypatch.setattr(runner, "say", heard.append)
     monkeypatch.setattr(machine, "gigaflops", lambda: 100.0)
     with pytest.raises(BadInput, match=r"a budget of 1 s is too short.*ngram alone needs about \d+ s, all models \dm"):
-        climb(ground, budget=1, steps=["ngram", "gpt"])
-    rows = climb(ground, budget=12, steps=["ngram", "tfidf", "gpt", "bert"])["rows"]
+        climb(experiment, budget=1, models=["ngram", "gpt"])
+    rows = climb(experiment, budget=12, models=["ngram", "tfidf", "gpt", "bert"])["rows"]
     assert ["score" in row for row in rows] == [True, True, False, False]
     assert heard == ["12 s leave no time for gpt and bert; all models take --budget 1m"] and rows[2]["not_tried"] == heard[0]
 
 
 def test_every_model_that_learns_by_gradients_has_the_same_share_whatever_the_others_did():
-    found = [Step("ngram", None, "counting"), *(Step(name, None, "gradient") for name in ("nnlm", "gpt", "bert", "elmo"))]
+    found = [ClimbModel("ngram", None, "counting"), *(ClimbModel(name, None, "gradient") for name in ("nnlm", "gpt", "bert", "elmo"))]
     shares = allot(found, 100.0)
     assert set(shares) == {"nnlm", "gpt", "bert", "elmo"} and len(set(shares.values())) == 1 and 90 < sum(shares.values()) < 100
 
 
-def test_what_did_not_learn_is_not_recommended_and_says_so(ground):
+def test_what_did_not_learn_is_not_recommended_and_says_so(experiment):
     score = {"value": 0.9, "low": 0.8, "high": 1.0}
-    assert "only 30 updates" in why_not_learnt({"metric": "accuracy", "score": score, "updates": 500, "finetuning_updates": 30}, ground)["en"]
-    assert why_not_learnt({"metric": "accuracy", "score": score, "finetuning_updates": 30, "adopted": True}, ground) is None
-    assert "commonest answer (0.5000)" in why_not_learnt({"metric": "accuracy", "score": {**score, "value": 0.5}}, ground)["en"]
-    assert "0.0000" in why_not_learnt({"metric": "bleu", "score": {**score, "value": 0.0}, "updates": 60}, ground)["en"]
-    assert "3.5000 bits" in why_not_learnt({"unigram_bits": 3.5, "bits_per_character": {"value": 3.6}, "updates": 60}, ground)["en"]
-    assert why_not_learnt({"metric": "accuracy", "score": score, "updates": 50, "unigram_bits": 3.5}, ground) is None
+    assert "only 30 updates" in why_not_learnt({"metric": "accuracy", "score": score, "updates": 500, "finetuning_updates": 30}, experiment)["en"]
+    assert why_not_learnt({"metric": "accuracy", "score": score, "finetuning_updates": 30, "adopted": True}, experiment) is None
+    assert "commonest answer (0.5000)" in why_not_learnt({"metric": "accuracy", "score": {**score, "value": 0.5}}, experiment)["en"]
+    assert "0.0000" in why_not_learnt({"metric": "bleu", "score": {**score, "value": 0.0}, "updates": 60}, experiment)["en"]
+    assert "3.5000 bits" in why_not_learnt({"unigram_bits": 3.5, "bits_per_character": {"value": 3.6}, "updates": 60}, experiment)["en"]
+    assert why_not_learnt({"metric": "accuracy", "score": score, "updates": 50, "unigram_bits": 3.5}, experiment) is None
 
 
-def test_an_unknown_step(ground):
+def test_an_unknown_step(experiment):
     with pytest.raises(BadInput, match="'bret'"):
-        climb(ground, budget=60, steps=["bret"])
+        climb(experiment, budget=60, models=["bret"])
 
 
 def test_the_parts_keep_every_label_and_do_not_depend_on_chance():
-    found = parted(labelled(), "classify", 0)
+    found = split_examples(labelled(), "classify", 0)
     assert [len(found[name]) for name in ("train", "dev", "test")] == [43, 5, 12] and sum(e.label == "good" for e in found["test"]) == 6
     assert len({id(example) for name in ("train", "dev", "test") for example in found[name]}) == 60
-    assert parted(labelled(), "classify", 0) == found != parted(labelled(), "classify", 1)
+    assert split_examples(labelled(), "classify", 0) == found != split_examples(labelled(), "classify", 1)
     with pytest.raises(BadInput, match="too few"):
-        parted(labelled()[:2], "classify", 0)
+        split_examples(labelled()[:2], "classify", 0)
 
 
 def test_a_bug_in_one_model_ends_the_command_with_1_after_the_others(files, monkeypatch, capsys):
@@ -242,10 +243,10 @@ def test_a_bug_in_one_model_ends_the_command_with_1_after_the_others(files, monk
         raise IndexError("0")
 
     monkeypatch.setattr(models.TfidfClassifier, "train", broken)
-    given = ["climb", *files, "--steps", "ngram,tfidf"]
+    given = ["climb", *files, "--models", "ngram,tfidf"]
     assert main(given) == 1
     said = capsys.readouterr()
-    assert "ngram" in said.out and said.err.splitlines()[-1] == "stairs: error: a bug stopped words; the other models are done"
+    assert "ngram" in said.out and said.err.splitlines()[-1] == "stairs: error: a bug stopped tfidf; the other models are done"
 
 
 @pytest.fixture
@@ -261,26 +262,26 @@ def test_a_second_climb_in_a_folder_that_is_being_climbed_ends_with_5_and_touche
     out = tmp_path / "out"
     with write_lock(out):
         before = {path: path.read_bytes() for path in out.iterdir()}
-        ended = stairs("climb", *files, "--steps", "tfidf")
+        ended = stairs("climb", *files, "--models", "tfidf")
         assert ended.returncode == 5 and "is being written by process" in ended.stderr.splitlines()[-1], ended.stderr
         assert {path: path.read_bytes() for path in out.iterdir()} == before
-    assert command("climb", *files, "--steps", "tfidf").code == 0
+    assert command("climb", *files, "--models", "tfidf").code == 0
 
 
 def test_a_climb_that_was_refused_leaves_no_folder(files, tmp_path, command):
-    ended = command("climb", *files, "--steps", "bret")
+    ended = command("climb", *files, "--models", "bret")
     assert ended.code == 2 and "'bret'" in ended.err and not (tmp_path / "out").exists()
 
 
 def test_a_folder_of_another_climb_is_refused_with_what_is_different(files, tmp_path, command):
-    assert command("climb", *files, "--steps", "tfidf").code == 0
+    assert command("climb", *files, "--models", "tfidf").code == 0
     report = json.loads((tmp_path / "out" / "report.json").read_text())
     assert report["format"] == 1 and report["settings"]["metric"] == "accuracy" == report["rows"][0]["metric"]
     for option, said in ((("--metric", "macro_f1"), "metric = 'accuracy' and now 'macro_f1'"), (("--seed", "1"), "was begun with")):
-        ended = command("climb", *files, "--steps", "tfidf", *option)
+        ended = command("climb", *files, "--models", "tfidf", *option)
         assert ended.code == 2 and said in ended.err, ended.err
     (tmp_path / "out" / "report.json").write_text(json.dumps(report | {"format": 7}))
-    ended = command("climb", *files, "--steps", "tfidf")
+    ended = command("climb", *files, "--models", "tfidf")
     assert ended.code == 2 and "has the format 7, and this version writes 1" in ended.err
 
 
@@ -289,16 +290,16 @@ def test_a_metric_of_another_task_is_refused_with_those_there_are(files, command
     assert ended.code == 2 and "--metric bleu does not fit these examples for classify; choose accuracy or macro_f1" in ended.err
 
 
-def test_the_metric_that_was_asked_for_ranks_and_chooses_the_weights(ground, quick):
-    row = climb(replace(ground, metric="macro_f1"), budget=60, steps=["bert"])["rows"][0]
+def test_the_metric_that_was_asked_for_ranks_and_chooses_the_weights(experiment, quick):
+    row = climb(replace(experiment, metric="macro_f1"), budget=60, models=["bert"])["rows"][0]
     assert row["metric"] == "macro_f1" and row["score"] == row["macro_f1"]
-    lines = [line for line in Run(ground.out / row["run"]).metrics() if "error" in line]
+    lines = [line for line in Run(experiment.out / row["run"]).metrics() if "error" in line]
     assert lines and all(line["error"]["value"] == pytest.approx(1 - line["macro_f1"]["value"]) for line in lines)
-    assert load(ground.out / row["run"]).settings["metric"] == "macro_f1"
+    assert load(experiment.out / row["run"]).settings["metric"] == "macro_f1"
 
 
 def test_where_there_is_no_time_to_encode_all_examples_training_and_validation_shrink_alike(monkeypatch):
     monkeypatch.setattr(finetune, "seconds_to_encode", lambda task, examples: 40.0)
     head = SimpleNamespace(model=SimpleNamespace(mixes="all"), training_defaults={"epochs": 40.0})
-    planned = finetune.plan_teaching("elmo", lambda way: head, LabelledSplits(range(400), range(200)), 10.0, 0, True)
+    planned = finetune.plan_finetuning("elmo", lambda way: head, LabelledSplits(range(400), range(200)), 10.0, 0, True)
     assert (planned["examples"], planned["validation"]) == (100, 50)

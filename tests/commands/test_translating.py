@@ -31,7 +31,7 @@ def test_from_pairs_to_a_translation(step, folder, capsys):
     (folder / "lines.txt").write_text("one two\nseven\n")
     assert main(["ask", f"runs/{step}", "--file", "lines.txt"]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 2
-    assert main(["ask", f"runs/{step}", "one two", "--beams", "3", "--top-beams", "3", "--json"]) == 0
+    assert main(["ask", f"runs/{step}", "one two", "--beam-size", "3", "--n-best", "3", "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
     assert len(answer["translations"]) == 3 and answer["tree"] and answer["trace"][0]["input"] == "[CLS]"
     assert main(["score", f"runs/{step}", "pairs.en", "pairs.zh", "--json"]) == 0
@@ -40,7 +40,7 @@ def test_from_pairs_to_a_translation(step, folder, capsys):
     for precision in ("bf16", "int8"):
         assert main(["ask", f"runs/{step}", "one two", "--precision", precision]) == 0
         assert capsys.readouterr().out.strip()
-    assert main(["score", f"runs/{step}", "pairs.en", "--beams", "1"]) == 0
+    assert main(["score", f"runs/{step}", "pairs.en", "--beam-size", "1"]) == 0
     assert "bleu" in capsys.readouterr().out
 
 
@@ -71,7 +71,7 @@ def test_what_it_would_take(capsys):
 
 def test_numbers_are_there_without_a_file(capsys):
     assert main(["train", "transformer", "--pairs", "numbers", "--out", "runs/n", *QUICK, *SIZES["transformer"], "--steps", "2"]) == 0
-    assert main(["score", "runs/n", "longer-numbers", "--beams", "1", "--json"]) == 0
+    assert main(["score", "runs/n", "longer-numbers", "--beam-size", "1", "--json"]) == 0
     assert json.loads(capsys.readouterr().out.splitlines()[-1])["sentences"] == 1000
 
 
@@ -88,8 +88,8 @@ def test_what_cannot_be_is_one_sentence(folder, capsys):
     assert "learns from pairs of sentences" in refused(["train", "seq2seq"], capsys)
     assert "are for steps that translate" in refused(["train", "gpt", "--pairs", "pairs.en"], capsys)
     train("transformer")
-    assert "5 top beams of a beam of 4" in refused(["ask", "runs/transformer", "one", "--beams", "4", "--top-beams", "5"], capsys)
-    assert "a beam of 0" in refused(["ask", "runs/transformer", "one", "--beams", "0"], capsys)
+    assert "5 top beams of a beam of 4" in refused(["ask", "runs/transformer", "one", "--beam-size", "4", "--n-best", "5"], capsys)
+    assert "a beam of 0" in refused(["ask", "runs/transformer", "one", "--beam-size", "0"], capsys)
     assert "reads at most 30" in refused(["ask", "runs/transformer", "one " * 31], capsys)
 
 
@@ -110,13 +110,13 @@ def test_pairs_that_are_too_long_are_told_of_once_and_spoil_nothing(folder, caps
     said = capsys.readouterr().err
     assert "1 of 148 pairs are longer than 32 tokens, or empty, and left out" in said
     assert said.count("1 of 74 pairs are longer") == 1  # of the two halves of dev
-    assert main(["score", "runs/transformer", "dev.en", "--beams", "1", "--json"]) == 0
+    assert main(["score", "runs/transformer", "dev.en", "--beam-size", "1", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["sentences"] == 147
 
 
 def test_who_does_not_translate_says_so(folder, capsys):
     (folder / "notes.txt").write_text("the cat sat on the mat .\n" * 30)
     assert main(["train", "ngram", "notes.txt", "--out", "runs/ngram"]) == 0
-    assert "cannot translate; train seq2seq or transformer" in refused(["ask", "runs/ngram", "the cat", "--beams", "4"], capsys)
+    assert "cannot translate; train seq2seq or transformer" in refused(["ask", "runs/ngram", "the cat", "--beam-size", "4"], capsys)
     assert "does not translate, so it takes one file" in refused(["score", "runs/ngram", "notes.txt", "pairs.en"], capsys)
     assert "are for steps that translate" in refused(["train", "ngram", "notes.txt", "--backwards"], capsys)

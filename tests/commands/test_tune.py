@@ -148,7 +148,7 @@ def test_a_mix_of_layers_and_a_reader_of_words(folder, capsys):
     fit_once(folder / "elmo", {"seed": 0}, lambda: BidirectionalLM(encoder("elmo", words), words), lambda task: {})
     fit_once(folder / "vectors", {"seed": 0}, lambda: WordVectors(encoder("skipgram", words), words), lambda task: {})
     file = write(folder, "classify", 120)
-    flags = ["--transfer", "frozen", "--place", "both", "--reader", "16", *QUICK]
+    flags = ["--transfer", "frozen", "--insert", "both", "--bilstm-width", "16", *QUICK]
     assert main(["tune", "elmo", file, "--word-vectors", "vectors", "--out", "run", *flags]) == 0
     shown = capsys.readouterr().out
     assert shown.count("it reads 0.") == 2 and "of layer 2, times" in shown
@@ -158,13 +158,13 @@ def test_a_mix_of_layers_and_a_reader_of_words(folder, capsys):
     assert "elmo is a run of elmo, which has no vectors of words alone" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("step", ["tfidf", "ngram"])
-def test_steps_that_need_no_run(step, folder, capsys):
+@pytest.mark.parametrize("model", ["tfidf", "ngram"])
+def test_steps_that_need_no_run(model, folder, capsys):
     file = write(folder, "classify")
-    assert main(["tune", step, file, "--json"]) == 0
+    assert main(["tune", model, file, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["dev"]["accuracy"]["value"] > 0.8
-    assert main(["tune", step, write(folder, "compare"), "--task", "compare"]) == 2
-    assert f"{step} learns to classify alone; for compare give a run" in capsys.readouterr().err
+    assert main(["tune", model, write(folder, "compare"), "--task", "compare"]) == 2
+    assert f"{model} learns to classify alone; for compare give a run" in capsys.readouterr().err
 
 
 def test_it_reads_the_texts_first(folder, capsys):
@@ -199,7 +199,7 @@ def test_a_finished_run_is_not_trained_again_and_other_data_is_refused(folder, c
     [
         ([], "a run and a file of labelled examples are needed"),
         (["bert"], "a run and a file of labelled examples are needed"),
-        (["bert", "labels.tsv", "--most", "0"], "--most 0 is below 1"),
+        (["bert", "labels.tsv", "--limit", "0"], "--limit 0 is below 1"),
         (["bert", "labels.tsv", "--adapt", "-1"], "--adapt -1.0 is not between"),
         (["bert", "labels.tsv", "--transfer", "top", "--top-layers", "9"], "--top-layers 9 of bert: it has 2 blocks"),
         (["bert", "labels.tsv", "--layer-decay", "2"], "--layer-decay 2.0 is not between 0 and 1"),
@@ -271,12 +271,12 @@ def test_the_test_examples_are_judged_and_neither_taught_nor_chosen_by(folder, c
 
 
 def test_at_most_so_many_examples_shrink_what_is_held_out_too(folder, capsys):
-    assert main(["tune", "tfidf", write(folder, "classify", 400), "--most", "80", "--json"]) == 0
+    assert main(["tune", "tfidf", write(folder, "classify", 400), "--limit", "80", "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
     assert [report[part]["texts"] for part in ("dev", "test")] == [10, 10]
     rows = ["text\tlabel", *(f"soup number {i}\t{'food' if i < 50 else 'weather'}" for i in range(100))]
     (folder / "sorted.tsv").write_text("\n".join(rows))
-    assert main(["tune", "tfidf", "sorted.tsv", "--most", "20", "--json"]) == 0, "the first twenty have one label only"
+    assert main(["tune", "tfidf", "sorted.tsv", "--limit", "20", "--json"]) == 0, "the first twenty have one label only"
 
 
 def test_examples_that_the_training_file_holds_as_well_are_counted(folder, capsys):

@@ -22,10 +22,10 @@ SMALL = {
     "nnlm": {"order": 3, "width": 8, "hidden": 12},
     "gpt": {"context": 16, "width": 16, "heads": 2, "layers": 2},
     "bert": {"context": 16, "width": 16, "heads": 2, "layers": 2, "dropout": 0.0},
-    "seq2seq": {"context": 16, "width": 8, "hidden": 12, "attention": "additive", "dropout": 0.0, "smoothing": 0.0},
-    "cove": {"context": 16, "width": 8, "hidden": 12, "layers": 2, "dropout": 0.0, "smoothing": 0.0},
+    "seq2seq": {"context": 16, "width": 8, "hidden": 12, "attention": "additive", "dropout": 0.0, "label_smoothing": 0.0},
+    "cove": {"context": 16, "width": 8, "hidden": 12, "layers": 2, "dropout": 0.0, "label_smoothing": 0.0},
     "elmo": {"context": 16, "width": 8, "hidden": 12, "filters": (4, 6), "dropout": 0.0},
-    "transformer": {"context": 16, "width": 16, "heads": 2, "layers": 2, "dropout": 0.0, "smoothing": 0.0},
+    "transformer": {"context": 16, "width": 16, "heads": 2, "layers": 2, "dropout": 0.0, "label_smoothing": 0.0},
     "cbow": {"width": 8, "window": 2},
     "skipgram": {"width": 8, "window": 2},
     "glove": {"width": 8, "window": 2},
@@ -109,7 +109,7 @@ def test_first_predictions_are_nearly_the_unigram_distribution(name):
 
     uniform = divergence()
     model.start_at_unigram(log_shares)
-    assert divergence() < (0.35 if "smoothing" in SMALL[name] else 0.02) * uniform  # translators begin with larger tables
+    assert divergence() < (0.35 if "label_smoothing" in SMALL[name] else 0.02) * uniform  # translators begin with larger tables
     weights = [weight.clone() for weight in model.parameters()]
     model.initialize(0)
     model.start_at_unigram(log_shares)
@@ -283,5 +283,5 @@ def test_the_seed_decides_the_first_weights_and_training_lowers_the_loss(name):
         loss = model.loss(batch)
         loss.backward()
         optimizer.step()
-    assert first == pytest.approx(np.log(VOCABULARY), rel=0.3 if "smoothing" in SMALL[name] else 0.05)  # translators begin with larger tables
+    assert first == pytest.approx(np.log(VOCABULARY), rel=0.3 if "label_smoothing" in SMALL[name] else 0.05)  # translators begin with larger tables
     assert float(loss.detach()) < first / 3

@@ -83,7 +83,7 @@ FLAGS = [
     (("climb", "notes.txt", "--budget", "-5m"), ("--budget '-5m'",)),
     (("climb", "notes.txt", "--budget", "9" * 400), ("--budget",)),
     (("climb", "notes.txt", "--order", "0"), ("order 0",)),
-    (("climb", "notes.txt", "--steps", "zebra", "--quiet"), ("'zebra'", "ngram")),
+    (("climb", "notes.txt", "--models", "zebra", "--quiet"), ("'zebra'", "ngram")),
     (("climb", "notes.txt", "--labels", "missing.csv"), ("missing.csv",)),
     (("doctor", "please"), ("please", "stairs doctor --help")),
     (("convert", "run"), ("stairs convert --help",)),
@@ -212,7 +212,7 @@ def test_the_whole_way_out(stairs, command, tmp_path):
 def test_a_climb_is_not_taken_for_one_on_other_labels(command, corpus, tmp_path):
     (tmp_path / "films.csv").write_text("text,label\n" + "".join(f"good film {i},yes\nbad film {i},no\n" for i in range(20)))
     (tmp_path / "things.csv").write_text("text,label\n" + "".join(f"apple {i},fruit\na car {i},thing\n" for i in range(20)))
-    climb = ("climb", "notes.txt", "--quiet", "--json", "--out", "climb", "--steps", "tfidf", "--labels")
+    climb = ("climb", "notes.txt", "--quiet", "--json", "--out", "climb", "--models", "tfidf", "--labels")
     first = json.loads(command(*climb, "films.csv").out)["rows"][0]
     again = json.loads(command(*climb, "films.csv").out)["rows"][0]
     assert again["accuracy"] == first["accuracy"] and again["seconds"] == first["seconds"]

@@ -157,11 +157,11 @@ def test_a_gpt_that_is_no_gpt2_is_not_written(tmp_path):
 
 def test_sentence_model_comes_back(tmp_path):
     task = bert(tmp_path / "first", parts=("pooler", "words"))
-    meant = Encode(task.model, task.tokenizer, pooling="cls", normalize=True, longest=9)
+    meant = Encode(task.model, task.tokenizer, pooling="cls", normalize=True, max_length=9)
     (tmp_path / "second").mkdir()
     sentence_transformers.write(meant, tmp_path / "second")
     again = sentence_transformers.read(tmp_path / "second")
-    assert (again.pooling, again.normalize, again.longest) == ("cls", True, 9)
+    assert (again.pooling, again.normalize, again.max_length) == ("cls", True, 9)
     assert np.allclose(again.vectors(TEXTS), meant.vectors(TEXTS), atol=1e-6)
     assert json.loads((tmp_path / "second/modules.json").read_text())[1]["type"] == "sentence_transformers.models.Pooling"
 

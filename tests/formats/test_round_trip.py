@@ -203,7 +203,7 @@ def test_sentences_are_compared_with_the_arpa_file(tmp_path, command):
 
 def test_a_bi_encoder_is_a_sentence_encoder_and_no_layer(tmp_path):
     encode = bert(tmp_path / "first")
-    task = BiEncoder(encode.model, encode.tokenizer, TransferOptions(longest=12), labels=[], low=0.0, high=5.0)
+    task = BiEncoder(encode.model, encode.tokenizer, TransferOptions(max_length=12), labels=[], low=0.0, high=5.0)
     (tmp_path / "second").mkdir()
     sentence_transformers.write(task, tmp_path / "second")
     assert round_trip.compare_folder(task, tmp_path / "second", "sentence-transformers")["difference"] < 1e-5

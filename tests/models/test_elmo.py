@@ -61,7 +61,7 @@ def test_characters_of_a_batch_come_before_those_of_ids():
 
 
 def test_words_beyond_those_that_can_be_said_are_the_unknown_one():
-    model = made(outputs=20)
+    model = made(output_vocab=20)
     batch = stream()
     rare = batch.targets >= 20
     assert rare.any() and model.predict(batch).shape[-1] == 20
@@ -70,7 +70,7 @@ def test_words_beyond_those_that_can_be_said_are_the_unknown_one():
 
 
 def test_carried_words_are_read_and_not_learnt_from():
-    model, whole = made(carry=3), stream(length=15)
+    model, whole = made(burn_in=3), stream(length=15)
     inside = whole.targets.clone()
     inside[:, :3] = inside[:, 12:] = IGNORE_INDEX
     batch = replace(whole, targets=inside)
@@ -125,7 +125,7 @@ def test_a_state_goes_on_where_it_stood():
 
 @pytest.mark.parametrize(
     ("settings", "said"),
-    [({"filters": (4, 0)}, "filters 4 0"), ({"width": 12}, "remembers 12"), ({"outputs": 3}, "outputs"), ({"carry": -1}, "carry")],
+    [({"filters": (4, 0)}, "filters 4 0"), ({"width": 12}, "remembers 12"), ({"output_vocab": 3}, "output_vocab"), ({"burn_in": -1}, "burn_in")],
 )
 def test_settings_it_cannot_have(settings, said):
     with pytest.raises(BadInput, match=said):

@@ -30,7 +30,7 @@ def text(size=3000, words=60, seed=0):
 
 
 def made(ids, words=60, **settings):
-    model = GloVe(GloVeConfig(**{"vocab_size": words + 5, "width": 12, "window": 4, "most": 3.0, **settings}))
+    model = GloVe(GloVeConfig(**{"vocab_size": words + 5, "width": 12, "window": 4, "x_max": 3.0, **settings}))
     torch.manual_seed(1)
     with torch.no_grad():
         for name in WEIGHTS:
@@ -82,7 +82,7 @@ def test_a_sweep_is_adagrad_on_the_readable_loss_pair_by_pair():
                 for word, context in ((i, j), (j, i))[: 1 + (i != j)]:
                     error = weights["vectors"][word] @ weights["contexts"][context]
                     error = error + weights["biases"][word] + weights["context_biases"][context] - float(log_count)
-                    loss = min(float(np.exp(log_count)) / model.config.most, 1) ** model.config.power * error**2 / 2
+                    loss = min(float(np.exp(log_count)) / model.config.x_max, 1) ** model.config.power * error**2 / 2
                     for (name, weight), gradient in zip(weights.items(), torch.autograd.grad(loss, list(weights.values())), strict=True):
                         step = RATE * gradient
                         weight.data -= step / squares[name].sqrt()
@@ -152,7 +152,7 @@ def test_a_held_out_text_is_judged_by_its_commonest_pairs():
     words, contexts = zip(*(pair for pair, count in told(model).items() if count >= least * (1 - 1e-6)), strict=True)
     counts = torch.tensor([told(model)[pair] for pair in zip(words, contexts, strict=True)])
     error = (model.vectors[list(words)] * model.contexts[list(contexts)]).sum(1) + model.biases[list(words)] + model.context_biases[list(contexts)]
-    loss = ((counts / model.config.most).clamp(max=1) ** model.config.power * (error - counts.log()) ** 2).sum() / 2
+    loss = ((counts / model.config.x_max).clamp(max=1) ** model.config.power * (error - counts.log()) ** 2).sum() / 2
     assert float(loss.detach()) == pytest.approx(model.held_out_loss(ids, 0)[0].sum(), rel=1e-3)
 
 
@@ -173,7 +173,7 @@ def test_words_used_alike_become_alike():
     for _ in range(4000):
         group = int(random.integers(2))
         sentences += [*(5 + 10 * group + random.integers(0, 10, 6)), END]
-    model = made(np.array(sentences, np.uint16), 20, most=100.0)
+    model = made(np.array(sentences, np.uint16), 20, x_max=100.0)
     model.initialize(0)
     for epoch in range(10):
         model.sweep(dataclasses.replace(ONE, epoch=epoch))
@@ -199,7 +199,7 @@ def test_text_without_neighbours_is_refused():
         made(np.array([5, END, 6, END], np.uint16))
 
 
-@pytest.mark.parametrize("wrong", [{"width": 0}, {"window": 0}, {"most": 0.0}, {"power": -1.0}])
+@pytest.mark.parametrize("wrong", [{"width": 0}, {"window": 0}, {"x_max": 0.0}, {"power": -1.0}])
 def test_settings_that_cannot_be(wrong):
     with pytest.raises(BadInput, match=f"{next(iter(wrong))} .* is not between"):
         GloVeConfig(vocab_size=10, **wrong)

@@ -22,7 +22,8 @@ def last_logits(model, row):
     return model.predict(Batch(ids, torch.ones_like(ids, dtype=torch.bool)))[0, -1]
 
 
-@pytest.mark.parametrize("settings", [{}, {"positions": "rotary"}, {"positions": "sinusoidal"}, {"norm_first": False}, {"tied": False}], ids=str)
+@pytest.mark.parametrize("settings", [{}, {"positions": "rotary"}, {"positions": "sinusoidal"}, {"norm_first": False}, {"tie_embeddings": False}],
+    ids=str)
 def test_prompts_of_different_lengths_are_continued_as_if_alone(settings):
     model = small(**settings)
     rows = [[2, 5, 6, 7, 8, 9], [2, 30, 31], [2, 11, 12, 13]]
@@ -116,10 +117,10 @@ def test_the_paper_size_has_the_papers_number_of_weights():
 
 def test_tied_tables_are_saved_once():
     assert "output.weight" not in small().tensors()
-    assert "output.weight" in small(tied=False).tensors()
+    assert "output.weight" in small(tie_embeddings=False).tensors()
 
 
-@pytest.mark.parametrize("settings", [{}, {"positions": "rotary"}, {"norm_first": False}, {"tied": False}], ids=str)
+@pytest.mark.parametrize("settings", [{}, {"positions": "rotary"}, {"norm_first": False}, {"tie_embeddings": False}], ids=str)
 @pytest.mark.parametrize("rows", [1, 3])
 def test_prepared_for_inference_it_says_the_same(settings, rows):
     model = small(**settings)

@@ -20,7 +20,7 @@ SENTENCES = [f"The {a} cat sat on the {b} mat." for a in ("old", "big", "red") f
 SMALL = {
     "gpt": {"context": 8, "width": 32, "heads": 2, "layers": 1},
     "bert": {"context": 64, "width": 32, "heads": 2, "layers": 1},
-    "elmo": {"context": 8, "width": 8, "hidden": 12, "filters": (4, 4), "outputs": 10},
+    "elmo": {"context": 8, "width": 8, "hidden": 12, "filters": (4, 4), "output_vocab": 10},
     "nnlm": {"order": 3, "width": 8, "hidden": 8, "context": 8},
 }
 

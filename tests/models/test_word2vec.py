@@ -52,7 +52,7 @@ def drawn_by_the_kernel(model, ids, seed):
         centres = interleave_halves(centres_with_neighbours(words))
         for one, other in zip(centres[::2], centres[1::2], strict=False):
             shared[0, other] = shared[0, one]
-    return reach, own if model.config.characters and model.name == "skipgram" else shared
+    return reach, own if model.config.subwords and model.name == "skipgram" else shared
 
 
 def negatives(table, bits, k):
@@ -60,12 +60,12 @@ def negatives(table, bits, k):
         return torch.tensor([draw(table, np.uint64(scramble(bits + np.uint64(n) * STEP))) for n in range(1, k + 1)])
 
 
-@pytest.mark.parametrize("characters", ["", "2-3"])
+@pytest.mark.parametrize("subwords", ["", "2-3"])
 @pytest.mark.parametrize("softmax", ["negative", "hierarchical"])
 @pytest.mark.parametrize("count", [5, 8])
 @pytest.mark.parametrize("kind", [CBOW, SkipGram])
-def test_the_kernel_makes_the_step_that_the_gradient_asks_for(kind, count, softmax, characters):
-    model = small(kind, softmax=softmax, characters=characters, negatives=count)
+def test_the_kernel_makes_the_step_that_the_gradient_asks_for(kind, count, softmax, subwords):
+    model = small(kind, softmax=softmax, subwords=subwords, negatives=count)
     ids = TEXT
     model.prepare(ids, WORDS, 0)
     batch = Batch(torch.from_numpy(ids.astype(np.int64))[None], torch.ones(1, len(ids), dtype=torch.bool))
@@ -101,7 +101,7 @@ def trained(kind, epochs=2, threads=1, deterministic=True, rate=0.05, **settings
     return model
 
 
-@pytest.mark.parametrize("settings", [{}, {"softmax": "hierarchical"}, {"characters": "3-6"}, {"softmax": "hierarchical", "characters": "2-4"}])
+@pytest.mark.parametrize("settings", [{}, {"softmax": "hierarchical"}, {"subwords": "3-6"}, {"softmax": "hierarchical", "subwords": "2-4"}])
 @pytest.mark.parametrize("kind", [CBOW, SkipGram])
 def test_words_of_one_topic_become_alike(kind, settings):
     model = trained(kind, **settings)
@@ -119,9 +119,9 @@ def test_words_of_one_topic_become_alike(kind, settings):
 
 
 @pytest.mark.parametrize("kind", [CBOW, SkipGram])
-@pytest.mark.parametrize("characters", ["", "3-6"])
-def test_deterministic_gives_the_same_bits_with_any_number_of_threads(kind, characters):
-    one, other = (trained(kind, threads=threads, characters=characters) for threads in (1, 2))
+@pytest.mark.parametrize("subwords", ["", "3-6"])
+def test_deterministic_gives_the_same_bits_with_any_number_of_threads(kind, subwords):
+    one, other = (trained(kind, threads=threads, subwords=subwords) for threads in (1, 2))
     assert all(torch.equal(a, b) for a, b in zip(one.parameters(), other.parameters(), strict=True))
 
 
@@ -167,7 +167,7 @@ def test_no_pair_no_loss():
 
 
 def test_an_unseen_word_is_made_of_its_characters():
-    model = trained(SkipGram, characters="3-6", buckets=5000)
+    model = trained(SkipGram, subwords="3-6", buckets=5000)
     likes = model.all_vectors()
 
     def leaning(word):
@@ -180,7 +180,7 @@ def test_an_unseen_word_is_made_of_its_characters():
 
 
 def test_the_vector_of_a_word_with_characters_is_the_mean_of_its_parts():
-    model = small(CBOW, characters="3-4", buckets=1000)
+    model = small(CBOW, subwords="3-4", buckets=1000)
     model.set_vocabulary(WORDS)
     grams = model.subword_ids[int(model.subword_starts[7]) + 1 : int(model.subword_starts[8])] - VOCABULARY
     expected = torch.cat([model.vectors[7][None], model.grams[grams.long()]]).mean(0)
@@ -201,7 +201,7 @@ def test_moving_on_after_the_weights_were_replaced():
 @pytest.mark.parametrize("given", ["6-3", "0-3", "three", "3-", "-3", "3-6-9", "3–6"])
 def test_lengths_that_are_none(given):
     with pytest.raises(BadInput, match="no lengths of n-grams"):
-        Word2VecConfig(VOCABULARY, characters=given)
+        Word2VecConfig(VOCABULARY, subwords=given)
 
 
 @pytest.mark.parametrize("wrong", [{"width": 0}, {"window": 0}, {"negatives": 0}, {"subsample": -1.0}, {"power": 11.0}, {"buckets": 0}])

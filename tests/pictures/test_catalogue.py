@@ -54,11 +54,11 @@ def test_one_line_from_a_task_to_a_chart(tasks):
 def test_words_that_mean_something_to_javascript_are_drawn_in_their_order():
     names = ["toString", "constructor", "a", "__proto__"]
     square = [[1.0] * 4] * 4
-    steps = [{"step": name, "minutes": minute, "value": minute} for name in names for minute in (1, 2)]
+    steps = [{"series": name, "minutes": minute, "value": minute} for name in names for minute in (1, 2)]
     charts = [
         words.strips(names, square),
         labels.confusion({"split": "dev", "labels": names, "counts": square}),
-        curves(steps, [{"step": "valueOf", "value": 1.0}]),
+        curves(steps, [{"series": "valueOf", "value": 1.0}]),
         tokens.neighbours({"answers": [{"query": name, "near": [{"word": name, "cosine": 0.5}]} for name in names]}),
     ]
     for chart in charts:

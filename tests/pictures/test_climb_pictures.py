@@ -8,13 +8,13 @@ from stairs.pictures.climb import format_seconds, frontier, pareto_front, place_
 from stairs.pictures.image_files import render
 
 
-def row(step, value, seconds):
+def row(model, value, seconds):
     score = {"value": value, "low": value - 0.02, "high": value + 0.02}
-    return {"step": step, "score": score, "cpu_seconds": seconds, "ms_per_text": 1.0, "parameters": 1000, "megabytes": 0.1}
+    return {"model": model, "score": score, "cpu_seconds": seconds, "ms_per_text": 1.0, "parameters": 1000, "megabytes": 0.1}
 
 
 ROWS = [row("ngram", 0.71, 0.0), row("tfidf", 0.8, 2), row("gpt", 0.81, 880), row("elmo", 0.82, 900), row("bert", 0.79, 1200)]
-UNSCORED = {"step": "glove", "reason": "no budget was left"}
+UNSCORED = {"model": "glove", "reason": "no budget was left"}
 
 
 def blocks(chart):
@@ -23,10 +23,10 @@ def blocks(chart):
 
 def test_a_stair_for_each_step_with_a_score():
     found = blocks(staircase([*ROWS, UNSCORED], best=["tfidf"]))
-    assert [one["step"] for one in found] == [row["step"] for row in ROWS]
+    assert [one["model"] for one in found] == [row["model"] for row in ROWS]
     assert all(one["x2"] == other["x"] for one, other in itertools.pairwise(found))
-    deep = {one["step"]: one["x2"] - one["x"] for one in found}
-    assert deep["bert"] > deep["tfidf"] and [one["step"] for one in found if one["colour"] != found[0]["colour"]] == ["tfidf"]
+    deep = {one["model"]: one["x2"] - one["x"] for one in found}
+    assert deep["bert"] > deep["tfidf"] and [one["model"] for one in found if one["colour"] != found[0]["colour"]] == ["tfidf"]
 
 
 def test_long_names_are_broken_and_make_no_stair_deeper_than_another():
@@ -41,7 +41,7 @@ def test_the_frontier_is_of_steps_that_beat_all_cheaper_ones():
 
 
 def test_names_of_crowded_points_do_not_cover_one_another():
-    points = [{"step": name} for name in ("elmo", "gpt", "bert", "transformer")]
+    points = [{"model": name} for name in ("elmo", "gpt", "bert", "transformer")]
     placed = place_names(points, [(300, 100), (301, 108), (315, 92), (620, 100)])
     for one, other in itertools.combinations(placed, 2):
         assert abs(one["x"] - other["x"]) > 20 or abs(one["y"] - other["y"]) >= 12

@@ -98,7 +98,7 @@ def test_vectors_of_a_bert(tmp_path, command, pieces, example_kind):
 
 def test_vectors_of_a_pooling_of_its_own(tmp_path, command, pieces):
     peers = pytest.importorskip("sentence_transformers")
-    as_run(Encode(model_of("bert", pieces), pieces, pooling="cls", normalize=True, longest=20))
+    as_run(Encode(model_of("bert", pieces), pieces, pooling="cls", normalize=True, max_length=20))
     ours = embedded(command, *TEXTS, LONG)
     convert(command, "sentence-transformers")
     assert np.abs(peers.SentenceTransformer(str(tmp_path / "out")).encode([*TEXTS, LONG]) - ours).max() < 1e-5
@@ -188,7 +188,7 @@ def test_translations(tmp_path, command, bytes_of, norm_first):
         most = task.max_output_tokens([bytes_of.encode(text)])  # such a model hardly ever ends
         read = tokenizer(text, return_tensors="pt")
         for beams in (1, 4):
-            ours = command("ask", "run", text, "--beams", beams).out.rstrip("\n")
+            ours = command("ask", "run", text, "--beam-size", beams).out.rstrip("\n")
             said = model.generate(**read, num_beams=beams, max_length=most + 1)[0]
             assert tokenizer.decode(said, skip_special_tokens=True) == ours
             row = tokenizer.convert_ids_to_tokens(read["input_ids"][0].tolist())

@@ -174,7 +174,7 @@ def test_our_bert_there(tmp_path, lowercase):
     assert all(torch.equal(again.model.state_dict()[name], tensor) for name, tensor in model.state_dict().items())
 
 
-@pytest.mark.parametrize("settings", [{}, {"tied": False}, {"positions": "sinusoidal"}])
+@pytest.mark.parametrize("settings", [{}, {"tie_embeddings": False}, {"positions": "sinusoidal"}])
 def test_our_gpt_there(tmp_path, settings):
     tokenizer = Tokenizer.train(TokenizerSpec("byte-bpe", vocab_size=290), lambda: [TEXTS * 9])
     model = far(GPT(GPTConfig(tokenizer.vocab_size, context=32, width=24, heads=3, layers=2, **settings)))
@@ -193,7 +193,7 @@ def test_sentence_transformers_both_ways(bert_folder, tmp_path, pooling, normali
 
     saved("BertForPreTraining", bert_folder)
     found = transformers_folder.read(bert_folder)
-    task = Encode(found.model, found.tokenizer, pooling=pooling, normalize=normalize, longest=12)
+    task = Encode(found.model, found.tokenizer, pooling=pooling, normalize=normalize, max_length=12)
     (tmp_path / "ours").mkdir()
     sentence_transformers.write(task, tmp_path / "ours")
     assert round_trip.compare_folder(task, tmp_path / "ours", "sentence-transformers")["difference"] < 1e-5
@@ -203,5 +203,5 @@ def test_sentence_transformers_both_ways(bert_folder, tmp_path, pooling, normali
     assert peer.max_seq_length == 12 and np.abs(expected - task.vectors(texts)).max() < 1e-4
     peer.save(str(tmp_path / "theirs"))
     again = sentence_transformers.read(Path(tmp_path / "theirs"))
-    assert (again.pooling, again.normalize, again.longest) == (pooling, normalize, 12)
+    assert (again.pooling, again.normalize, again.max_length) == (pooling, normalize, 12)
     assert np.abs(expected - again.vectors(texts)).max() < 1e-4

@@ -68,7 +68,7 @@ def test_long_texts_are_cut_and_that_is_said(task, capsys, monkeypatch):
     long = " ".join(WORDS * 9)
     assert np.allclose(task.vectors([long]), task.vectors([long + " zebra"]))
     assert "longer than 30 tokens" in capsys.readouterr().err
-    assert len(task.rows([long])[0]) == 32 and Encode(task.model, task.tokenizer, longest=9).rows([long])[0][-1] == task.tokenizer.end
+    assert len(task.rows([long])[0]) == 32 and Encode(task.model, task.tokenizer, max_length=9).rows([long])[0][-1] == task.tokenizer.end
 
 
 def test_the_end_of_a_long_text_can_be_read_instead(task):
@@ -96,10 +96,10 @@ def test_tokens_layers_and_answers(task):
 
 
 def test_save_and_open(task, tmp_path):
-    first = Encode(task.model, task.tokenizer, pooling="cls", normalize=True, longest=20)
+    first = Encode(task.model, task.tokenizer, pooling="cls", normalize=True, max_length=20)
     first.save(tmp_path)
     again = Encode.open(tmp_path, json.loads((tmp_path / "config.json").read_text()))
-    assert (again.pooling, again.normalize, again.longest) == ("cls", True, 20)
+    assert (again.pooling, again.normalize, again.max_length) == ("cls", True, 20)
     assert np.array_equal(again.vectors(TEXTS), first.vectors(TEXTS))
 
 

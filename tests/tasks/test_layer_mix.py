@@ -123,7 +123,7 @@ def test_gamma_may_be_fixed_and_whoever_learns_no_shares_does_not_claim_so(words
 def test_each_layer_is_standardized_before_it_is_mixed(words, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     train = examples("classify")
-    task = new_task("classify", only_the_first_layer_tells(encoder("elmo", words)), words, train, transfer="features", whitened=True)
+    task = new_task("classify", only_the_first_layer_tells(encoder("elmo", words)), words, train, transfer="features", whiten=True)
     vectors = torch.from_numpy(np.stack(task.examples(LabelledSplits(train, train)).vectors))
     layers = task.feature_extractor.split_layers(vectors).squeeze(1)
     scaled = [scale(layers[:, number]) for number, scale in enumerate(task.feature_extractor.mixes[0].scales)]
@@ -144,7 +144,7 @@ def test_a_reader_of_words_with_the_vectors_at_any_place(place, example_kind, wo
     train = examples(example_kind)
     kind = TASKS[example_kind]
     known = ["soup", "rain", "Rome"]
-    transfer = TransferOptions(transfer="frozen", place=place, reader=8, word_width=5)
+    transfer = TransferOptions(transfer="frozen", insert=place, bilstm_width=8, word_width=5)
     task = kind(encoder("elmo", words), words, transfer, **kind.settings_from(train), words=known)
     task.word_vectors = np.arange(20, dtype=np.float32).reshape(4, 5)
     task.start(0)
@@ -159,7 +159,7 @@ def test_an_interrupted_mix_ends_with_the_same_bits(words, tmp_path, monkeypatch
     options = dataclasses.replace(QUICK, save_every=3, warmup_steps=4, schedule="inverse-sqrt", beta2=0.98)
 
     def learn(out):
-        task = new_task("tag", encoder("elmo", words), words, train, transfer="features", whitened=True)
+        task = new_task("tag", encoder("elmo", words), words, train, transfer="features", whiten=True)
         fit(task, LabelledSplits(train[:40], train[40:]), tmp_path / out, options)
 
     def interrupted(self, turn, wishes=0, update=GradientUpdater.update):
@@ -186,21 +186,21 @@ def test_a_head_on_other_layers_than_the_last_is_not_exported_as_one_on_the_last
 
 def test_a_run_with_whitened_layers_is_opened_again(words, tmp_path):
     train = examples("tag")
-    task = new_task("tag", encoder("elmo", words), words, train, transfer="features", whitened=True)
+    task = new_task("tag", encoder("elmo", words), words, train, transfer="features", whiten=True)
     fit(task, LabelledSplits(train[:40], train[40:]), tmp_path / "run", QUICK)
     assert load(tmp_path / "run").evaluate(train) == task.evaluate(train)
 
 
 def test_a_reader_of_words_cannot_learn_from_features(words):
-    with pytest.raises(BadInput, match="--place input trains a BiLSTM over words"):
-        new_task("classify", encoder("elmo", words), words, examples("classify"), transfer="features", place="input")
+    with pytest.raises(BadInput, match="--insert input trains a BiLSTM over words"):
+        new_task("classify", encoder("elmo", words), words, examples("classify"), transfer="features", insert="input")
 
 
 def test_without_the_vectors_their_encoder_does_not_matter(elmo, words):
     found = []
     for seed in (1, 2):
         elmo.model.initialize(seed)
-        reading = FeatureExtractor(elmo.model, TransferOptions(place="none", reader=8), ["soup"], elmo.tokenizer.token)
+        reading = FeatureExtractor(elmo.model, TransferOptions(insert="none", bilstm_width=8), ["soup"], elmo.tokenizer.token)
         torch.manual_seed(0)
         for weight in reading.parameters():
             torch.nn.init.normal_(weight)

@@ -66,7 +66,7 @@ def test_fresh_masks_in_every_epoch_by_a_pure_function(shards):
 
 
 def test_most_are_hidden_some_swapped_some_stay(shards):
-    examples = task_of(shards, objective="none", whole_words=False).examples(shards)
+    examples = task_of(shards, objective="none", whole_word_masking=False).examples(shards)
     rows = [examples.batch(np.arange(len(examples.lengths)), epoch, 0) for epoch in range(30)]
     ids, targets = (torch.cat([getattr(row, name).flatten() for row in rows]) for name in ("ids", "targets"))
     asked = targets != IGNORE_INDEX
@@ -80,7 +80,7 @@ def test_most_are_hidden_some_swapped_some_stay(shards):
 
 @pytest.mark.parametrize("objective", ["none", "next-sentence", "sentence-order", "prefix", "permutation"])
 def test_every_word_left_out_is_a_mask_when_it_is_judged(shards, objective, monkeypatch):
-    task, seen = task_of(shards, objective=objective, hidden=0.3, swapped=0.3), []
+    task, seen = task_of(shards, objective=objective, mask_token_share=0.3, random_share=0.3), []
     real = task.predict_masked
     monkeypatch.setattr(task, "predict_masked", lambda batch: seen.append(batch) or real(batch))
     judged = task.evaluate_split(shards, "train")
@@ -90,7 +90,7 @@ def test_every_word_left_out_is_a_mask_when_it_is_judged(shards, objective, monk
 
 
 def test_each_share_is_a_setting(shards):
-    _, row = batches(shards, masked=0.5, hidden=0.0, swapped=0.0, objective="none")
+    _, row = batches(shards, mask_prob=0.5, mask_token_share=0.0, random_share=0.0, objective="none")
     asked = row.targets != IGNORE_INDEX
     assert torch.equal(row.ids[asked], row.targets[asked]) and int(asked.sum()) / int(row.real.sum()) > 0.35
 
@@ -101,7 +101,7 @@ def test_a_word_is_left_out_with_all_its_pieces(shards):
     assert len(word) == 2
     partly = 0
     for whole in (True, False):
-        _, row = batches(shards, whole_words=whole, objective="none", masked=0.3, count=500)
+        _, row = batches(shards, whole_word_masking=whole, objective="none", mask_prob=0.3, count=500)
         truth = torch.where(row.targets == IGNORE_INDEX, row.ids, row.targets)
         asked = row.targets != IGNORE_INDEX
         for at in range(truth.shape[1] - len(word) + 1):
@@ -115,7 +115,7 @@ def test_a_word_is_left_out_with_all_its_pieces(shards):
 def test_chinese_words_are_left_out_whole(tmp_path):
     (tmp_path / "text.txt").write_text("\n\n".join("我在北京大学学习。\n北京是中国的首都。\n他们喜欢音乐。" for _ in range(30)))
     shards = build_shards(Corpus(tmp_path / "text.txt"), TokenizerSpec("wordpiece", vocab_size=60), cache=tmp_path)
-    _, row = batches(shards, objective="none", masked=0.3)
+    _, row = batches(shards, objective="none", mask_prob=0.3)
     first, second = shards.tokenizer.encode("音乐")
     truth, asked = torch.where(row.targets == IGNORE_INDEX, row.ids, row.targets), row.targets != IGNORE_INDEX
     pairs = (truth[:, :-1] == first) & (truth[:, 1:] == second)
@@ -126,7 +126,7 @@ def test_chinese_words_are_left_out_whole(tmp_path):
 
 
 def test_an_example_is_whole_sentences_of_one_document(shards):
-    examples, row = batches(shards, masked=0.01, hidden=0.0, swapped=0.0, objective="none", count=500)
+    examples, row = batches(shards, mask_prob=0.01, mask_token_share=0.0, random_share=0.0, objective="none", count=500)
     documents = [document.tolist() for document in shards.documents("train")]
     texts = [" ".join(str(i) for i in document if i != 3) for document in documents]
     for ids, real in zip(row.ids, row.real, strict=True):
@@ -139,14 +139,14 @@ def test_an_example_is_whole_sentences_of_one_document(shards):
 def test_pairs_fill_the_context_and_some_are_short_on_purpose(tmp_path):
     (tmp_path / "text.txt").write_text("\n\n".join("\n".join("a b c d e f g h" for _ in range(200)) for _ in range(10)))
     shards = build_shards(Corpus(tmp_path / "text.txt"), TokenizerSpec("words"), cache=tmp_path)
-    full = task_of(shards, short=0.0).examples(shards).lengths
+    full = task_of(shards, short_seq_prob=0.0).examples(shards).lengths
     assert (full == 40).mean() > 0.9
-    some = task_of(shards, short=0.5).examples(shards).lengths
+    some = task_of(shards, short_seq_prob=0.5).examples(shards).lengths
     assert 0.3 < (some < 40).mean() < 0.6 and some.min() >= 5
 
 
 def test_half_of_the_second_parts_come_from_another_document(shards):
-    examples = task_of(shards, short=0.0).examples(shards)
+    examples = task_of(shards, short_seq_prob=0.0).examples(shards)
     labels = torch.cat([examples.batch(np.arange(len(examples.lengths)), epoch, 0).labels for epoch in range(10)])
     assert float(labels.float().mean()) == pytest.approx(0.5, abs=0.06)
     texts = [" ".join(str(i) for i in document.tolist() if i != 3) for document in shards.documents("train")]
@@ -168,7 +168,7 @@ def test_segments_tell_the_parts_apart(shards):
 
 
 def test_sentence_order_exchanges_half(shards):
-    examples = task_of(shards, objective="sentence-order", short=0.0).examples(shards)
+    examples = task_of(shards, objective="sentence-order", short_seq_prob=0.0).examples(shards)
     texts = [" ".join(str(i) for i in document.tolist() if i != 3) for document in shards.documents("train")]
     seen = []
     for n in range(len(examples.lengths)):
@@ -192,7 +192,7 @@ def test_a_prefix_is_known_and_the_rest_read_on(shards):
 
 
 def test_in_a_permutation_nobody_sees_what_comes_later(shards):
-    task = task_of(shards, objective="permutation", masked=0.3)
+    task = task_of(shards, objective="permutation", mask_prob=0.3)
     row = task.examples(shards).batch(np.arange(12), 0, 0)
     model = task.model.eval()
     for n in range(12):
@@ -233,7 +233,7 @@ def test_one_short_document_is_enough(tmp_path):
 
 
 def taught(shards, steps, **settings):
-    task = task_of(shards, width=64, heads=4, masked=0.25, **settings)
+    task = task_of(shards, width=64, heads=4, mask_prob=0.25, **settings)
     task.start(0)
     with torch.no_grad():
         for name, weight in task.trained_module.named_parameters():
@@ -258,7 +258,7 @@ def trained(shards):
 
 @pytest.fixture(scope="module")
 def judging(shards):
-    return taught(shards, 300, short=0.0)
+    return taught(shards, 300, short_seq_prob=0.0)
 
 
 def test_it_learns_words(shards, trained):
@@ -294,7 +294,7 @@ def test_saved_and_opened_it_answers_the_same(trained, tmp_path):
     trained.save(tmp_path)
     described = json.loads((tmp_path / "config.json").read_text())
     again = TASKS[described["task"]].open(tmp_path, described)
-    assert described["config"]["masked"] == 0.25 and again.pieces == trained.pieces and again.model.config == trained.model.config
+    assert described["config"]["mask_prob"] == 0.25 and again.pieces == trained.pieces and again.model.config == trained.model.config
     assert again.answer("the cat ___ on the mat .") == trained.answer("the cat ___ on the mat .")
 
 
@@ -410,7 +410,7 @@ def test_each_kind_of_answer_can_be_read(trained, judging):
 
 def test_other_steps_are_not_asked_what_only_bert_knows():
     with pytest.raises(Unsupported, match="are for bert runs, and run is one of gpt"):
-        of_bert(SimpleNamespace(name="next-token", step="gpt"), "a text", Ask("run", likelihood=True))
+        of_bert(SimpleNamespace(name="next-token", model_name="gpt"), "a text", Ask("run", likelihood=True))
 
 
 def test_a_text_of_three_lines_is_refused_in_a_sentence(tmp_path):

@@ -70,7 +70,8 @@ def test_nor_in_an_encyclopedia(data, language, tmp_path):
 def test_a_text_of_single_sentences_is_cut_inside_them(tmp_path):
     (tmp_path / "text.txt").write_text("\n\n".join(" ".join(f"w{i}x{j}" for j in range(3 + i % 9)) for i in range(300)))
     shards = build_shards(Corpus(tmp_path / "text.txt"), TokenizerSpec("words"), cache=tmp_path)
-    examples = SentencePairs(shards.ids("train"), BERTConfig(vocab_size=shards.tokenizer.vocab_size, context=64, short=0.0), shards.tokenizer)
+    examples = SentencePairs(shards.ids("train"), BERTConfig(vocab_size=shards.tokenizer.vocab_size, context=64, short_seq_prob=0.0),
+        shards.tokenizer)
     texts = [document[:-1].tolist() for document in shards.documents("train")]
     drawn = [examples.parts(n, np.random.default_rng(n)) for n in range(len(examples.lengths))]
     assert all(([*a, *b] in texts) == (label == NEXT) for (a, b), label in drawn)

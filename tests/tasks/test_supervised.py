@@ -119,7 +119,7 @@ def test_a_gpt_learns_its_language_besides(tokenizer):
 def test_whitened_features_differ_as_much_in_every_direction():
     torch.manual_seed(0)
     features = torch.randn(500, 4) @ torch.diag(torch.tensor([4.0, 2.0, 1.0, 0.7])) @ torch.randn(4, 4) + 3.0
-    head = LinearHead(4, 2, TransferOptions(transfer="features", whitened=True)).eval()
+    head = LinearHead(4, 2, TransferOptions(transfer="features", whiten=True)).eval()
     head.fit_to(features)
     torch.testing.assert_close(torch.cov(head.standardize(features).T), torch.eye(4), atol=0.1, rtol=0.0)
     weight, bias = head.fold()
@@ -128,11 +128,11 @@ def test_whitened_features_differ_as_much_in_every_direction():
 
 def test_a_run_with_whitened_features_is_opened_again(tokenizer, tmp_path):
     train = examples("classify")
-    task = new_task("classify", encoder("bert", tokenizer), tokenizer, train, transfer="features", whitened=True)
+    task = new_task("classify", encoder("bert", tokenizer), tokenizer, train, transfer="features", whiten=True)
     fit(task, LabelledSplits(train, train[::5]), tmp_path / "run", TrainingOptions(epochs=3, precision="fp32"))
     assert load(tmp_path / "run").evaluate(train) == task.evaluate(train)
-    with pytest.raises(BadInput, match="--whitened is for --transfer features"):
-        new_task("classify", encoder("bert", tokenizer), tokenizer, train, whitened=True)
+    with pytest.raises(BadInput, match="--whiten is for --transfer features"):
+        new_task("classify", encoder("bert", tokenizer), tokenizer, train, whiten=True)
 
 
 def test_rare_labels_count_as_much(tokenizer):

@@ -115,7 +115,7 @@ def test_every_score_and_cell_has_gradients_everywhere(attention, cell, tokenize
 
 
 def test_smoothing_is_what_pytorch_computes(tokenizer):
-    task = untrained("transformer", tokenizer, smoothing=0.2)
+    task = untrained("transformer", tokenizer, label_smoothing=0.2)
     batch = Pairs(pairs(8), tokenizer, 32).batch(range(8))
     logits = task.model.train().predict(batch)
     expected = torch.nn.functional.cross_entropy(logits.flatten(0, 1), batch.targets.flatten(), label_smoothing=0.2)

@@ -66,7 +66,7 @@ def test_words_nobody_knows_are_left_out_of_a_text_and_one_of_nothing_else_is_ze
 
 
 def test_with_characters_every_word_has_a_vector():
-    task = by_hand(characters="3-6", buckets=100)
+    task = by_hand(subwords="3-6", buckets=100)
     task.model.set_vocabulary(task.tokenizer.vocabulary)
     tokens, vectors = next(task.token_vectors(["kingdom queen"]))
     assert tokens == ["kingdom", "queen"] and np.isfinite(vectors).all() and vectors.any(1).all()

@@ -42,7 +42,7 @@ SMALL = {
     "gpt": {"context": 32, "width": 16, "heads": 2, "layers": 2, "dropout": 0.1},
     "bert": {"context": 32, "width": 16, "heads": 2, "layers": 2, "dropout": 0.1},
     "seq2seq": {"context": 32, "width": 8, "hidden": 16, "attention": "additive"},
-    "elmo": {"context": 16, "carry": 4, "width": 8, "hidden": 16, "filters": (4, 4), "outputs": 100, "softmax": "sampled", "samples": 50},
+    "elmo": {"context": 16, "burn_in": 4, "width": 8, "hidden": 16, "filters": (4, 4), "output_vocab": 100, "softmax": "sampled", "samples": 50},
     "transformer": {"context": 32, "width": 16, "heads": 2, "layers": 1},
     "tuned": {"context": 32, "width": 16, "heads": 2, "layers": 2, "dropout": 0.1},
     "toy": {},

@@ -72,20 +72,20 @@ def climb(place, *more):
     rows = [
         judged("tfidf", 0.80, 1.0),
         judged(TRICK, 0.81, 600.0, bits_per_character={"value": 2.0, "low": 1.9, "high": 2.1}, read_by="next-token-gpt"),
-        {"step": "bert", "not_tried": "its share of the budget was too small"},
-        {"step": "elmo", "failed": f"it broke on {TRICKS[1]}"},
+        {"model": "bert", "not_tried": "its share of the budget was too small"},
+        {"model": "elmo", "failed": f"it broke on {TRICKS[1]}"},
         *more,
     ]
     why = {"en": f"words scores 0.8000, as good as {TRICK}", "zh": "words 得分 0.8000，与最好的一样好"}
-    told = {"step": "tfidf", "steps": ["tfidf"], "names": {"en": "tfidf", "zh": "tfidf"}, "score": 0.8, "best": TRICK, "separates": 0.05,
+    told = {"model": "tfidf", "models": ["tfidf"], "names": {"en": "tfidf", "zh": "tfidf"}, "score": 0.8, "best": TRICK, "separates": 0.05,
             "why": why, "rule": worded("rule_train")}  # fmt: skip
-    report = {"format": 1, "rows": rows, "recommendation": told, "settings": {"asks": "classify"}, "examples": {"train": 8, "dev": 1, "test": 2}}
+    report = {"format": 1, "rows": rows, "recommendation": told, "settings": {"task": "classify"}, "examples": {"train": 8, "dev": 1, "test": 2}}
     (place / "report.json").write_text(json.dumps(report))
     return report
 
 
 def judged(step, value, seconds, **more):
     score = {"value": value, "low": value - 0.02, "high": value + 0.02}
-    return {"step": step, "run": f"classify-{step}", "metric": "macro_f1", "score": score, "seconds": seconds,
+    return {"model": step, "run": f"classify-{step}", "metric": "macro_f1", "score": score, "seconds": seconds,
             "cpu_seconds": seconds, "ms_per_text": 0.5, "training_mb": 50.0, "answering_mb": None,
             "parameters": 1000, "megabytes": 1.5, **more}  # fmt: skip

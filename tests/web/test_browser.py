@@ -9,7 +9,7 @@ import time
 import pytest
 from explorer_runs import TRICK, TRICKS, climb, judged
 
-from stairs.climb.messages import WORDS as CLIMB
+from stairs.climb.messages import MESSAGES as CLIMB
 from stairs.web.picture_pages import PAGES
 from stairs.web.strings import STRINGS
 

@@ -40,7 +40,7 @@ def test_runs_are_listed_with_what_is_wrong(client):
 def test_a_run_whose_settings_name_no_step_is_what_its_model_is(shelf, monkeypatch):
     run = shelf["labels"]
     monkeypatch.setattr(run, "settings", lambda: ({"seed": 0}, None))
-    assert (run.summary()["step"], run.summary()["task"]) == ("elmo", "classify")
+    assert (run.summary()["model"], run.summary()["task"]) == ("elmo", "classify")
 
 
 def test_a_run_that_is_being_written_is_in_training(client, folder):

@@ -12,7 +12,7 @@ from stairs.web.shelf import Shelf, find_folders
 
 def test_what_a_page_gets(client, climbed):
     shown = client.get("/api/climb/hill").json()
-    assert [row["step"] for row in shown["rows"]] == ["tfidf", TRICK, "bert", "elmo"]
+    assert [row["model"] for row in shown["rows"]] == ["tfidf", TRICK, "bert", "elmo"]
     assert shown["chosen"] == ["tfidf"] and shown["names"]["zh"] == "tfidf" and shown["problem"] is None
     assert shown["rows"][1]["bits"] == 2.0 and "score" not in shown["rows"][2] and "0.8000" in shown["recommended"]["zh"]
     assert "8 training, 1 validation and 2 test examples" in shown["data"]["en"] and "Rule:" in shown["data"]["en"]
@@ -50,12 +50,12 @@ def test_wrong_addresses(client):
         lambda report: b"[]",
         lambda report: b" " * (MAX_REPORT_BYTES + 1),
         lambda report: report | {"rows": {"a": 1}},
-        lambda report: report | {"rows": [{"step": "tfidf"}]},
-        lambda report: report | {"rows": [{"step": ["tfidf"], "failed": ""}]},
+        lambda report: report | {"rows": [{"model": "tfidf"}]},
+        lambda report: report | {"rows": [{"model": ["tfidf"], "failed": ""}]},
         lambda report: report | {"rows": [judged("tfidf", 0.8, -1.0)]},
         lambda report: report | {"rows": [judged("tfidf", float("nan"), 1.0)]},
         lambda report: report | {"rows": [judged("tfidf", 0.8, 10**400)]},
-        lambda report: report | {"recommendation": {"step": "tfidf", "score": "{0}"}},
+        lambda report: report | {"recommendation": {"model": "tfidf", "score": "{0}"}},
         lambda report: report | {"recommendation": report["recommendation"] | {"why": {"en": 3, "zh": ""}}},
         lambda report: {name: value for name, value in report.items() if name != "settings"},
     ],

@@ -51,7 +51,7 @@ READERS: list[tuple[str, str, dict[str, Any]]] = [
     ("skipgram", "words", {"width": 16}),
     ("glove", "words", {"width": 16}),
     ("skipgram", "words", {"width": 16, "softmax": "hierarchical"}),
-    ("skipgram", "words", {"width": 16, "characters": "3-4", "buckets": 100}),
+    ("skipgram", "words", {"width": 16, "subwords": "3-4", "buckets": 100}),
     ("gpt", "byte-bpe", TINY),
     ("bert", "wordpiece", TINY),
 ]
@@ -83,12 +83,12 @@ def compile_kernels() -> None:
         write_json(note, compiled())
 
 
-def warm_up(steps: Collection[str] = ()) -> None:
+def warm_up(models: Collection[str] = ()) -> None:
     """Load what is loaded when it is first used, compiled loops and libraries, so that no model of a climb pays for it; all if none is named."""
     with TemporaryDirectory(prefix="stairs-") as name, quiet(), cpu_threads(1):
         small = Path(name) / "small.txt"
         small.write_text("\n\n".join(SENTENCES), "utf-8")
-        first = {reader[0]: reader for reader in reversed(READERS) if not steps or reader[0] in steps}
+        first = {reader[0]: reader for reader in reversed(READERS) if not models or reader[0] in models}
         for number, (model, kind, settings) in enumerate(first.values()):
             with suppress(Exception):  # a model that is broken says so in its own row
                 read(small, small.with_name(str(number)), model, kind, settings)

@@ -10,7 +10,7 @@ from typing import Any
 
 from safetensors import safe_open
 
-from stairs.climb.experiment import SHOWN, Ground, told
+from stairs.climb.experiment import SHOWN, Experiment, told
 from stairs.progress import quiet
 from stairs.tasks import Translate
 from stairs.tasks.outcomes import all_metrics, outcomes, score_with_interval
@@ -18,34 +18,34 @@ from stairs.tasks.parts.supervised import Supervised
 from stairs.training.peak_memory import PeakMemory
 from stairs.training.run import MODEL_FOLDER, load
 
-JUDGING_SHARE = 0.05  # of a model's time, for the judgement on the test examples
+EVALUATION_SHARE = 0.05  # of a model's time, for the judgement on the test examples
 EXAMPLES_TIMED, TIMES, LONG = 100, 40, 1.0  # texts that are answered at once, how often at most, and for how many seconds
 
 
-def judged(ground: Ground, folder: Path, measured: dict[str, Any]) -> dict[str, Any]:
+def judged(experiment: Experiment, folder: Path, measured: dict[str, Any]) -> dict[str, Any]:
     """What a run says of the test part, and how fast; `measured` is the last line of its training."""
     with PeakMemory() as peak:
         task: Any = load(folder)
         with quiet():  # which texts are too long is said of all of them
-            per_text = milliseconds(task, list(itertools.islice(itertools.cycle(ground.test), EXAMPLES_TIMED)))
-    predictions = task.predict(ground.test)
-    found = all_metrics(ground.example_kind, ground.test, predictions)
-    found[ground.metric] = score_with_interval(ground.metric, ground.example_kind, ground.test, predictions)
+            per_text = milliseconds(task, list(itertools.islice(itertools.cycle(experiment.test), EXAMPLES_TIMED)))
+    predictions = task.predict(experiment.test)
+    found = all_metrics(experiment.example_kind, experiment.test, predictions)
+    found[experiment.metric] = score_with_interval(experiment.metric, experiment.example_kind, experiment.test, predictions)
     if isinstance(task, Translate):
-        found |= task.likelihood_metrics(task.pairs(ground.test), None)
+        found |= task.likelihood_metrics(task.pairs(experiment.test), None)
     with quiet():
-        said = [brief(task.answer(told(example).asked)) for example in ground.test[:SHOWN]]
+        said = [brief(task.answer(told(example).asked)) for example in experiment.test[:SHOWN]]
     return {
         "run": folder.name,
-        "metric": ground.metric,
-        "score": found[ground.metric],
+        "metric": experiment.metric,
+        "score": found[experiment.metric],
         **{name: own for name, own in found.items() if isinstance(own, dict) and "value" in own},
-        "outcomes": outcomes(ground.metric, ground.example_kind, ground.test, predictions),
+        "outcomes": outcomes(experiment.metric, experiment.example_kind, experiment.test, predictions),
         "said": said,
         **time_taken(measured),
         "ms_per_text": per_text,
         "answering_mb": peak.megabytes,
-        **cost(ground, folder),
+        **cost(experiment, folder),
     }
 
 
@@ -87,7 +87,7 @@ def brief(answer: dict[str, Any]) -> str:
     return f"{answer['score']:.2f}" if "score" in answer else str(answer.get("answer", ""))
 
 
-def cost(ground: Ground, folder: Path) -> dict[str, Any]:
+def cost(experiment: Experiment, folder: Path) -> dict[str, Any]:
     """How many numbers the model is made of, how large it is on the disk, and the memory that its training took."""
     files = list((folder / MODEL_FOLDER).iterdir())
     numbers = 0
@@ -97,4 +97,4 @@ def cost(ground: Ground, folder: Path) -> dict[str, Any]:
                 shapes = [held.get_slice(name).get_shape() for name in held.keys()]  # noqa: SIM118
             numbers += sum(map(math.prod, shapes))
     size = round(sum(path.stat().st_size for path in files) / 1e6, 2)
-    return {"parameters": numbers, "megabytes": size, "training_mb": ground.peaks.get(folder.name)}
+    return {"parameters": numbers, "megabytes": size, "training_mb": experiment.peaks.get(folder.name)}

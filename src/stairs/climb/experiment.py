@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from stairs.climb.messages import worded
+from stairs.climb.messages import message
 from stairs.errors import BadInput
 from stairs.progress import say
 from stairs.text.corpus.decontamination import DecontaminatedCorpus
@@ -21,7 +21,7 @@ from stairs.training.run_lock import RUN_FILE
 
 TEST_SHARE = 0.2
 DEV_SHARE = 0.1  # of those that are learnt from, to tell when to stop; the test part is seen once, at the end
-MOST_TRANSLATED = 500  # pairs that are held back for each part: to translate takes longer than to learn
+MAX_HELD_OUT_PAIRS = 500  # pairs that are held back for each part: to translate takes longer than to learn
 FEWEST = 5  # examples that can be compared on
 SHOWN = 40  # test examples of which the report tells what each step says
 
@@ -40,17 +40,17 @@ class Plans:
 
 
 @dataclass(frozen=True)
-class Ground:
+class Experiment:
     shards_for: Callable[[str], Shards]  # the corpus, cut as a step wants it: the same held-out characters for all
     out: Path
-    text: str = ""  # the hash of the corpus
+    corpus_hash: str = ""
     seed: int = 0
     order: int = 3  # of the n-grams
     megabytes: float = 0.0  # of text
-    like: Path | None = None  # the folder of another climb, whose plans and clocks this one follows
+    plans_from: Path | None = None  # the folder of another climb, whose plans and clocks this one follows
     example_kind: str = ""  # which task the examples are for; none if there are none
     metric: str = ""  # that chooses the best weights and ranks the models
-    cut: Any = None  # how both sides of pairs are cut, if they are to be translated
+    pair_tokenizer: Any = None  # how both sides of pairs are cut, if they are to be translated
     train: Sequence[Any] = ()
     dev: Sequence[Any] = ()
     test: Sequence[Any] = ()
@@ -59,7 +59,7 @@ class Ground:
     peaks: dict[str, float] = field(default_factory=dict)  # MB of memory that the training of each run took
 
     @contextmanager
-    def training(self, folder: Path) -> Iterator[None]:
+    def record_peak_memory(self, folder: Path) -> Iterator[None]:
         """The peak memory of what is trained meanwhile is kept; a run that was finished before says nothing of it."""
         finished = (folder / MODEL_FOLDER).is_dir()
         with PeakMemory() as peak:
@@ -67,25 +67,25 @@ class Ground:
         if not finished and peak.megabytes is not None:
             self.peaks[folder.name] = max(peak.megabytes, self.peaks.get(folder.name, 0.0))
 
-    def run_like(self, name: str) -> Path | None:
+    def source_of_plan(self, name: str) -> Path | None:
         """The run of the other climb that this one's run of the same name is to be like."""
-        return self.like / name if self.like is not None and (self.like / name / RUN_FILE).exists() else None
+        return self.plans_from / name if self.plans_from is not None and (self.plans_from / name / RUN_FILE).exists() else None
 
     @property
-    def taught(self) -> dict[str, Any]:
+    def run_settings(self) -> dict[str, Any]:
         """What a run that learns from the examples was begun with."""
         return {"seed": self.seed, "order": self.order, "data": {"labelled": digest((*self.train, *self.dev, *self.test))}}
 
 
-def parted(
-    examples: Sequence[Any], example_kind: str, seed: int, most_translated: int = MOST_TRANSLATED, *, most: int | None = None,
+def split_examples(
+    examples: Sequence[Any], example_kind: str, seed: int, most_translated: int = MAX_HELD_OUT_PAIRS, *, most: int | None = None,
         column: str | None = None
 ) -> dict[str, Any]:
     """The fields of a Ground that examples decide: the same parts for the same file and seed (text/labelled/split.py)."""
     source = examples[0].where.rpartition(":")[0] or "the embedded data"
     limit = len(examples) if most is None else min(most, len(examples))
     if limit < FEWEST:
-        came = f"{len(examples)} labelled examples are" if limit == len(examples) else f"--most {most} is"
+        came = f"{len(examples)} labelled examples are" if limit == len(examples) else f"--limit {most} is"
         raise BadInput(f"{source}: {came} too few to hold some back for a test; give at least 5 of a label")
     test, dev = limit * TEST_SHARE, limit * (1 - TEST_SHARE) * DEV_SHARE
     if example_kind == "translate":
@@ -93,12 +93,12 @@ def parted(
     return {"asks": example_kind, **split(examples, {"train": limit - test - dev, "dev": dev, "test": test}, seed, source=source, column=column)}
 
 
-def without_held_out(corpus: Any, parts: Mapping[str, Any], *, embedded: bool) -> DecontaminatedCorpus:
+def decontaminate(corpus: Any, parts: Mapping[str, Any], *, embedded: bool) -> DecontaminatedCorpus:
     """The corpus without what the validation and test examples were made of; embedded ones know their documents."""
     held = [*parts["dev"], *parts["test"]]
     clean = DecontaminatedCorpus(corpus, documents=source_documents(held)) if embedded else DecontaminatedCorpus(corpus, held)
     if clean.removed_text["documents"]:
-        say(worded("removed_text", **clean.removed_text)["en"])
+        say(message("removed_text", **clean.removed_text)["en"])
     return clean
 
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from stairs import machine
 from stairs.climb.evaluate import judged
-from stairs.climb.experiment import Ground
-from stairs.climb.pretrain import plan_reading, trained, untrained
+from stairs.climb.experiment import Experiment
+from stairs.climb.pretrain import plan_pretraining, trained, untrained
 from stairs.models.transfer_options import SUPERVISED_TASKS, TransferOptions
 from stairs.progress import say, say_verbose
 from stairs.tasks import TASKS
@@ -33,39 +33,39 @@ PROBED, ENCODED = 320, 32  # examples on which updates, and encoding, are timed
 NEW_RATE = 4.0  # an encoder that has read for minutes learns faster than one that has read for days
 
 
-def at_once(ground: Ground, step: str, learn: Callable[[], Any]) -> dict[str, Any]:
+def at_once(experiment: Experiment, model: str, learn: Callable[[], Any]) -> dict[str, Any]:
     """A classifier that needs no gradients."""
-    folder = ground.out / f"{ground.example_kind}-{step}"
-    with ground.training(folder):
-        measured = fit_once(folder, ground.taught, learn, lambda task: {})
-    return judged(ground, folder, measured)
+    folder = experiment.out / f"{experiment.example_kind}-{model}"
+    with experiment.record_peak_memory(folder):
+        measured = fit_once(folder, experiment.run_settings, learn, lambda task: {})
+    return judged(experiment, folder, measured)
 
 
-def taught(ground: Ground, step: str, source: Path, seconds: float, new: bool = True) -> dict[str, Any]:
+def taught(experiment: Experiment, model: str, source: Path, seconds: float, new: bool = True) -> dict[str, Any]:
     """By gradients. The mean of its vectors stands for a text: the vector of one token has to be learnt first, which takes more examples."""
-    folder = ground.out / f"{ground.example_kind}-{step}"
-    kind: Any = TASKS[SUPERVISED_TASKS[ground.example_kind]]
+    folder = experiment.out / f"{experiment.example_kind}-{model}"
+    kind: Any = TASKS[SUPERVISED_TASKS[experiment.example_kind]]
     encoder = load(source).model
-    examples = LabelledSplits(ground.train, ground.dev, weights_hash(encoder))
-    settings = {**kind.settings_from(ground.train), "metric": ground.metric}
-    pooling: dict[str, Any] = {"pooling": "mean"} if ground.example_kind == "classify" else {}
+    examples = LabelledSplits(experiment.train, experiment.dev, weights_hash(encoder))
+    settings = {**kind.settings_from(experiment.train), "metric": experiment.metric}
+    pooling: dict[str, Any] = {"pooling": "mean"} if experiment.example_kind == "classify" else {}
 
     def task_with(way: str) -> Supervised:
         fresh = load(source)
         whitened = new and way == "features"  # what has read for days needs no help, and few examples would turn its vectors into noise
-        transfer = TransferOptions(transfer=way, whitened=whitened, **pooling)  # type: ignore[arg-type]
+        transfer = TransferOptions(transfer=way, whiten=whitened, **pooling)  # type: ignore[arg-type]
         return kind(fresh.model, fresh.tokenizer, transfer, **settings)
 
-    planned = ground.plans.of(folder.name, lambda: plan_teaching(step, task_with, examples, seconds, ground.seed, new))
-    examples = LabelledSplits(evenly(ground.train, planned["examples"]), evenly(ground.dev, planned["validation"]), examples.encoder)
-    with ground.training(folder):
-        measured = trained(ground, folder, planned, task_with(planned["transfer"]), examples)
-    few = {"learnt_from": planned["examples"]} if planned["examples"] < len(ground.train) else {}
+    planned = experiment.plans.of(folder.name, lambda: plan_finetuning(model, task_with, examples, seconds, experiment.seed, new))
+    examples = LabelledSplits(evenly(experiment.train, planned["examples"]), evenly(experiment.dev, planned["validation"]), examples.encoder)
+    with experiment.record_peak_memory(folder):
+        measured = trained(experiment, folder, planned, task_with(planned["transfer"]), examples)
+    few = {"learnt_from": planned["examples"]} if planned["examples"] < len(experiment.train) else {}
     about = {"transfer": planned["transfer"], "finetuning_updates": measured["step"], "training": [measured], **few}
-    return {**about, **judged(ground, folder, measured)}
+    return {**about, **judged(experiment, folder, measured)}
 
 
-def plan_teaching(step: str, task_with: Callable[[str], Supervised], examples: LabelledSplits, seconds: float, seed: int, new: bool) -> dict[str,
+def plan_finetuning(model: str, task_with: Callable[[str], Supervised], examples: LabelledSplits, seconds: float, seed: int, new: bool) -> dict[str,
     Any]:
     """All of the encoder, for as many epochs as are worth it or as there is time for; else a head on its vectors."""
     budget: dict[str, Any] = {"budget": f"{seconds:.3f}s"}
@@ -78,30 +78,30 @@ def plan_teaching(step: str, task_with: Callable[[str], Supervised], examples: L
             epochs = epochs_for_updates(epoch, minimum=LEAST_UPDATES)
             counts = {"examples": len(examples.train), "validation": len(examples.validation)}
             return {"transfer": "full", **counts, "training": {**budget, "epochs": epochs, **rate}}
-        say_verbose(f"{step}: there is time for {updates} updates of all its weights; a head on its vectors learns instead")
+        say_verbose(f"{model}: there is time for {updates} updates of all its weights; a head on its vectors learns instead")
     head = task_with("features")
     share = min(seconds / seconds_to_encode(head, examples), 1.0)
     count, validation = (max(int(share * len(part)), min(ENCODED, len(part))) for part in (examples.train, examples.validation))
     if count < len(examples.train):
-        say(f"{step}: there is time to encode {count} of {len(examples.train)} examples; its head learns from those")
+        say(f"{model}: there is time to encode {count} of {len(examples.train)} examples; its head learns from those")
     return {"transfer": "features", "examples": count, "validation": validation, "training": {**budget, "epochs": head.training_defaults["epochs"]}}
 
 
-def seconds_to_teach(ground: Ground, step: str, seconds: float) -> float:
+def finetuning_seconds(experiment: Experiment, model: str, seconds: float) -> float:
     """What teaching a model will take, at most `parse_duration`: by a few updates of all of one that has read nothing, in the size that this time
     allows, or by encoding some examples where only a head and a mix learn."""
-    if f"{ground.example_kind}-{step}" in ground.plans.known:
+    if f"{experiment.example_kind}-{model}" in experiment.plans.known:
         return seconds  # it is decided already
-    shards = ground.shards_for(step)
-    fresh = untrained(step, shards.tokenizer, plan_reading(step, shards, seconds)["size"])
-    kind: Any = TASKS[SUPERVISED_TASKS[ground.example_kind]]
-    examples = LabelledSplits(ground.train, ground.dev)
+    shards = experiment.shards_for(model)
+    fresh = untrained(model, shards.tokenizer, plan_pretraining(model, shards, seconds)["size"])
+    kind: Any = TASKS[SUPERVISED_TASKS[experiment.example_kind]]
+    examples = LabelledSplits(experiment.train, experiment.dev)
     task = kind(fresh.model, fresh.tokenizer, TransferOptions(transfer="features" if fresh.model.default_layers else "full"),
-        **kind.settings_from(ground.train))
+        **kind.settings_from(experiment.train))
     if fresh.model.default_layers:
         return min(seconds_to_encode(task, examples), seconds)
-    epoch = -(-len(ground.train) // task.training_defaults["batch_examples"])
-    possible = updates_within(task, examples, seconds, ground.seed)
+    epoch = -(-len(experiment.train) // task.training_defaults["batch_examples"])
+    possible = updates_within(task, examples, seconds, experiment.seed)
     return seconds * min(1.0, epochs_for_updates(epoch, minimum=LEAST_UPDATES) * epoch / max(possible, 1))
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 LANGUAGES = ("en", "zh")
 FORMAT = 1  # of report.json: one of another number is neither continued nor shown
-QUALITIES = {  # the metrics by their names; which a task has, METRICS in tasks/metrics.py says
+METRIC_NAMES = {  # the metrics by their names; which a task has, METRICS in tasks/metrics.py says
     "accuracy": ("accuracy", "准确率"),
     "macro_f1": ("macro F1", "宏平均 F1"),
     "spearman": ("rank correlation (Spearman)", "等级相关系数（Spearman）"),
@@ -39,11 +39,11 @@ def rules() -> dict[str, tuple[str, str]]:
     return found
 
 
-WORDS: dict[str, tuple[str, str]] = {
+MESSAGES: dict[str, tuple[str, str]] = {
     "title": ("Which model is worth its cost?", "哪个模型值得它的代价？"),
     "recommended": ("Recommended", "推荐"),
-    "adopted": ("{steps} starts from weights pretrained elsewhere; their training cost is not included.",
-                "{steps} 以别处预训练的权重为起点；预训练的代价未计入。"),
+    "adopted": ("{models} starts from weights pretrained elsewhere; their training cost is not included.",
+                "{models} 以别处预训练的权重为起点；预训练的代价未计入。"),
     "elsewhere": ("+ pretraining elsewhere", "＋别处的预训练"),
     "staircase": ("The staircase", "阶梯"),
     "staircase_see": (
@@ -82,14 +82,14 @@ WORDS: dict[str, tuple[str, str]] = {
     "agree": ("All models give the same answers to the examples that are shown.", "所示样本上各模型的回答都一致。"),
     "again": ("To do it again", "如何重现"),
     "again_see": (
-        "The same command within the same time comes close. With --like and the folder of this report, sizes and numbers of steps are those "
+        "The same command within the same time comes close. With --plans-from and the folder of this report, sizes and numbers of steps are those "
         "written here, and the same machine comes to the same scores.",
-        "同样的命令、同样的时间会得到相近的结果。加上 --like 和本报告所在的文件夹，模型大小与步数就按这里所写，同一台机器会得到同样的得分。",
+        "同样的命令、同样的时间会得到相近的结果。加上 --plans-from 和本报告所在的文件夹，模型大小与步数就按这里所写，同一台机器会得到同样的得分。",
     ),
-    **QUALITIES,
+    **METRIC_NAMES,
     "axis_seconds": ("CPU seconds of training", "训练的 CPU 秒数"),
     "axis_minutes": ("minutes of training", "训练分钟数"),
-    "step": ("model", "模型"),
+    "model": ("model", "模型"),
     "score": ("score", "得分"),
     "interval": ("95 % interval", "95 % 置信区间"),
     "bits": ("bits per character", "每字符比特数"),
@@ -117,16 +117,16 @@ WORDS: dict[str, tuple[str, str]] = {
     "unjudged": ("No model that learnt something has a score, so none is recommended.", "还没有学会的模型得到评分，因此不作推荐。"),
     "or": ("{first} or {second}", "{first} 或 {second}"),
     "and": ("{first} and {second}", "{first} 和 {second}"),
-    "alone": ("{step} scores {score:.4f} on the test examples; there was no other model to compare it with.",
-              "{step} 在测试集上得分 {score:.4f}；没有其他模型可比。"),
-    "best": ("{step} has the best score, {score:.4f}; the next, {next}, is {difference:.4f} behind (95 % interval of the paired difference "
+    "alone": ("{model} scores {score:.4f} on the test examples; there was no other model to compare it with.",
+              "{model} 在测试集上得分 {score:.4f}；没有其他模型可比。"),
+    "best": ("{model} has the best score, {score:.4f}; the next, {next}, is {difference:.4f} behind (95 % interval of the paired difference "
              "{low:+.4f} to {high:+.4f}).",
-             "{step} 得分最高，为 {score:.4f}；其次是 {next}，低 {difference:.4f}（配对差值的 95 % 置信区间为 {low:+.4f} 至 {high:+.4f}）。"),
-    "as_good": ("{step} scores {score:.4f}; the best, {best}, scores {best_score:.4f}, and this test cannot tell the two apart: the paired "
+             "{model} 得分最高，为 {score:.4f}；其次是 {next}，低 {difference:.4f}（配对差值的 95 % 置信区间为 {low:+.4f} 至 {high:+.4f}）。"),
+    "as_good": ("{model} scores {score:.4f}; the best, {best}, scores {best_score:.4f}, and this test cannot tell the two apart: the paired "
                 "difference is {difference:.4f} (95 % interval {low:+.4f} to {high:+.4f}).",
-                "{step} 得分 {score:.4f}；得分最高的 {best} 为 {best_score:.4f}，而本次测试分不出二者高下：配对差值为 {difference:.4f}"
+                "{model} 得分 {score:.4f}；得分最高的 {best} 为 {best_score:.4f}，而本次测试分不出二者高下：配对差值为 {difference:.4f}"
                 "（95 % 置信区间 {low:+.4f} 至 {high:+.4f}）。"),
-    "costs": ("{step} costs {cost}; {best} costs {best_cost}.", "{step} 的代价：{cost}；{best} 的代价：{best_cost}。"),
+    "costs": ("{model} costs {cost}; {best} costs {best_cost}.", "{model} 的代价：{cost}；{best} 的代价：{best_cost}。"),
     "cost": ("{cpu:.3g} CPU s of training, {ms:.3g} ms per text and {mb:.3g} MB", "训练 {cpu:.3g} CPU 秒、每条文本 {ms:.3g} 毫秒、{mb:.3g} MB"),
     "would_separate": ("If the difference stays as it is, {more} more test examples would separate them.",
                        "若差值不变，还需{more}个测试样本才能分出高下。"),
@@ -147,19 +147,19 @@ WORDS: dict[str, tuple[str, str]] = {
 }  # fmt: skip
 
 
-def worded(name: str, **values: Any) -> dict[str, str]:
+def message(name: str, **values: Any) -> dict[str, str]:
     """A text in every language; a value may have its own words in each."""
     found = {}
-    for language, text in zip(LANGUAGES, WORDS[name], strict=True):
+    for language, text in zip(LANGUAGES, MESSAGES[name], strict=True):
         found[language] = text.format(**{key: value[language] if isinstance(value, dict) else value for key, value in values.items()})
     return found
 
 
-def listed(names: Sequence[str], last: str = "or") -> dict[str, str]:
+def join_names(names: Sequence[str], last: str = "or") -> dict[str, str]:
     """A, B or C; with "and" for `last`, A, B and C."""
     if len(names) == 1:
         return dict.fromkeys(LANGUAGES, names[0])
-    return worded(last, first={"en": ", ".join(names[:-1]), "zh": "、".join(names[:-1])}, second=names[-1])
+    return message(last, first={"en": ", ".join(names[:-1]), "zh": "、".join(names[:-1])}, second=names[-1])
 
 
 def join_sentences(parts: Sequence[dict[str, str]]) -> dict[str, str]:
@@ -170,21 +170,21 @@ def join_sentences(parts: Sequence[dict[str, str]]) -> dict[str, str]:
 def amount(count: int | None) -> dict[str, str]:
     """A number of examples that nobody should take for exact; None for one without end."""
     if count is None or count > MILLION:
-        return worded("million")
+        return message("million")
     digits = max(len(str(count)) - 2, 0)
-    return worded("about", count=-(-count // 10**digits) * 10**digits)
+    return message("about", count=-(-count // 10**digits) * 10**digits)
 
 
 def cost_in_words(row: dict[str, Any]) -> dict[str, str]:
-    found = worded("cost", cpu=row["cpu_seconds"], ms=row["ms_per_text"], mb=row["megabytes"])
-    return join_sentences([found, worded("elsewhere")]) if row.get("adopted") else found
+    found = message("cost", cpu=row["cpu_seconds"], ms=row["ms_per_text"], mb=row["megabytes"])
+    return join_sentences([found, message("elsewhere")]) if row.get("adopted") else found
 
 
-def limits(told: dict[str, Any], test: float) -> dict[str, str]:
+def describe_resolution(told: dict[str, Any], test: float) -> dict[str, str]:
     """What so many test examples can tell, and what not."""
-    return worded("separates_nothing" if told["separates"] is None else "separates", test=test, least=told["separates"])
+    return message("separates_nothing" if told["separates"] is None else "separates", test=test, least=told["separates"])
 
 
 def advice(told: dict[str, Any] | None, example_kind: str) -> dict[str, str]:
     """Why a model is recommended, or why none is; `example_kind` is the task of the labels, if there are any."""
-    return told["why"] if told is not None else worded("unjudged" if example_kind else "nothing")
+    return told["why"] if told is not None else message("unjudged" if example_kind else "nothing")

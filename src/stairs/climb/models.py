@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from stairs.climb.evaluate import JUDGING_SHARE
-from stairs.climb.experiment import Ground
-from stairs.climb.finetune import at_once, seconds_to_teach, taught
+from stairs.climb.evaluate import EVALUATION_SHARE
+from stairs.climb.experiment import Experiment
+from stairs.climb.finetune import at_once, finetuning_seconds, taught
 from stairs.climb.pretrain import read
 from stairs.climb.translate import TRANSLATORS, translator
 from stairs.models import MODELS
@@ -17,79 +17,79 @@ from stairs.tasks import NGramClassifier, TfidfClassifier, VectorClassifier, Wor
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 from stairs.training.run import load
 
-READING_SHARE = 0.5  # of a step's time, if there are labels to learn as well
-MIXED_SHARE = 0.8  # at most, if only a mix of its layers and a head learn the labels: they need time, however fast the encoder is
+PRETRAINING_SHARE = 0.5  # of a step's time, if there are labels to learn as well
+MAX_PRETRAINING_SHARE_OF_MIXES = 0.8  # at most, if only a mix of its layers and a head learn the labels: they need time, however fast the encoder is
 
 
 @dataclass(frozen=True)
-class Step:
+class ClimbModel:
     name: str
-    climb: Callable[[Ground, float], dict[str, Any]]  # within so many seconds; its row
+    climb: Callable[[Experiment, float], dict[str, Any]]  # within so many seconds; its row
     learns_by: str  # "gradient": for as long as it may; "sweeping"; "counting": it takes what it takes
-    reads: bool = True  # the text of the climb
+    reads_corpus: bool = True  # the text of the climb
 
 
-def steps_for(example_kind: str, adopted: Sequence[str]) -> list[Step]:
+def models_for(example_kind: str, adopted: Sequence[str]) -> list[ClimbModel]:
     """All that can be climbed, what costs little first, should the budget be used up."""
     if example_kind == "translate":
-        return [Step(name, translator(name), "gradient", reads=False) for name in TRANSLATORS]
-    found = [Step("ngram", ngram, "counting")]
+        return [ClimbModel(name, translator(name), "gradient", reads_corpus=False) for name in TRANSLATORS]
+    found = [ClimbModel("ngram", ngram, "counting")]
     if example_kind == "classify":
-        found.append(Step("tfidf", words, "counting"))
-    counted = [step for step in DEFAULT_TOKENIZER if MODELS[step].learns_by == "sweeping"]
-    learnt = [step for step in DEFAULT_TOKENIZER if MODELS[step].learns_by == "gradient" and step not in TRANSLATION_MODELS]
-    found += [Step(step, reader(step), MODELS[step].learns_by) for step in (*counted, *learnt) if example_kind
-        or MODELS[step].pretrains_with != WordVectors.name]
-    return found + [Step(Path(run).name, adopted_run(run), "gradient", reads=False) for run in adopted if example_kind]
+        found.append(ClimbModel("tfidf", words, "counting"))
+    counted = [model for model in DEFAULT_TOKENIZER if MODELS[model].learns_by == "sweeping"]
+    learnt = [model for model in DEFAULT_TOKENIZER if MODELS[model].learns_by == "gradient" and model not in TRANSLATION_MODELS]
+    found += [ClimbModel(model, reader(model), MODELS[model].learns_by) for model in (*counted, *learnt) if example_kind
+        or MODELS[model].pretrains_with != WordVectors.name]
+    return found + [ClimbModel(Path(run).name, adopted_run(run), "gradient", reads_corpus=False) for run in adopted if example_kind]
 
 
-def ngram(ground: Ground, seconds: float) -> dict[str, Any]:
-    row = read(ground, "ngram", 0.0, order=ground.order)
-    if ground.example_kind != "classify":
+def ngram(experiment: Experiment, seconds: float) -> dict[str, Any]:
+    row = read(experiment, "ngram", 0.0, order=experiment.order)
+    if experiment.example_kind != "classify":
         return row
-    learnt = at_once(ground, "ngram", lambda: NGramClassifier.train(ground.train, words_of(ground), ground.order))
+    learnt = at_once(experiment, "ngram", lambda: NGramClassifier.train(experiment.train, words_of(experiment), experiment.order))
     reading = {name: row[name] for name in ("seconds", "cpu_seconds", "training_mb")}  # the classifier counts the labelled texts only
     return {**row, **learnt, "read_by": row["run"], "reading": reading}
 
 
-def words(ground: Ground, seconds: float) -> dict[str, Any]:
-    return at_once(ground, "tfidf", lambda: TfidfClassifier.train(ground.train, words_of(ground)))
+def words(experiment: Experiment, seconds: float) -> dict[str, Any]:
+    return at_once(experiment, "tfidf", lambda: TfidfClassifier.train(experiment.train, words_of(experiment)))
 
 
-def words_of(ground: Ground) -> Tokenizer:
-    return Tokenizer.train(TokenizerSpec(kind="words"), lambda: ([example.text] for example in ground.train))
+def words_of(experiment: Experiment) -> Tokenizer:
+    return Tokenizer.train(TokenizerSpec(kind="words"), lambda: ([example.text] for example in experiment.train))
 
 
-def reader(step: str) -> Callable[[Ground, float], dict[str, Any]]:
+def reader(model: str) -> Callable[[Experiment, float], dict[str, Any]]:
     """A step that reads the text, and then learns from the examples with what it has read."""
 
-    def climb(ground: Ground, seconds: float) -> dict[str, Any]:
+    def climb(experiment: Experiment, seconds: float) -> dict[str, Any]:
         began = time.monotonic()
-        seconds *= 1 - (JUDGING_SHARE if ground.example_kind else 0.0)
-        at_once_too = MODELS[step].pretrains_with == WordVectors.name and ground.example_kind == "classify"
-        share = 1.0 if at_once_too or not ground.example_kind else READING_SHARE
-        if share == READING_SHARE and MODELS[step].learns_by == "gradient":  # what the labels do not need is for reading
-            share = max(share, 1 - seconds_to_teach(ground, step, seconds * share) / seconds)
-            share = min(share, MIXED_SHARE) if MODELS[step].default_layers else share
-        row = read(ground, step, seconds * share)
-        if not ground.example_kind:
+        seconds *= 1 - (EVALUATION_SHARE if experiment.example_kind else 0.0)
+        at_once_too = MODELS[model].pretrains_with == WordVectors.name and experiment.example_kind == "classify"
+        share = 1.0 if at_once_too or not experiment.example_kind else PRETRAINING_SHARE
+        if share == PRETRAINING_SHARE and MODELS[model].learns_by == "gradient":  # what the labels do not need is for reading
+            share = max(share, 1 - finetuning_seconds(experiment, model, seconds * share) / seconds)
+            share = min(share, MAX_PRETRAINING_SHARE_OF_MIXES) if MODELS[model].default_layers else share
+        row = read(experiment, model, seconds * share)
+        if not experiment.example_kind:
             return row
-        source = ground.out / row["run"]
+        source = experiment.out / row["run"]
         if at_once_too:
-            return together(row, at_once(ground, step, lambda: VectorClassifier.train(ground.train, window_in(source))))
-        return together(row, taught(ground, step, source, max(seconds - (time.monotonic() - began), seconds * (1 - share))))
+            return together(row, at_once(experiment, model, lambda: VectorClassifier.train(experiment.train, window_in(source))))
+        return together(row, taught(experiment, model, source, max(seconds - (time.monotonic() - began), seconds * (1 - share))))
 
     return climb
 
 
-def adopted_run(run: str) -> Callable[[Ground, float], dict[str, Any]]:
+def adopted_run(run: str) -> Callable[[Experiment, float], dict[str, Any]]:
     """A run that has read other text before; what that cost, nobody counts here."""
 
-    def climb(ground: Ground, seconds: float) -> dict[str, Any]:
+    def climb(experiment: Experiment, seconds: float) -> dict[str, Any]:
         name, source = Path(run).name, Path(run)
-        if ground.example_kind == "classify" and isinstance(load(source), WordVectors):
-            return {**at_once(ground, name, lambda: VectorClassifier.train(ground.train, window_in(source))), "adopted": True}
-        return {**taught(ground, name, source, seconds * (1 - JUDGING_SHARE), new=False), "adopted": True}
+        if experiment.example_kind == "classify" and isinstance(load(source), WordVectors):
+            return {**at_once(experiment, name, lambda: VectorClassifier.train(experiment.train, window_in(source))), "adopted": True}
+        return {**taught(experiment, name, source, seconds * (1 - EVALUATION_SHARE), new=False), "adopted": True}
 
     return climb
 

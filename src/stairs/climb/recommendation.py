@@ -12,8 +12,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from stairs.climb.experiment import Ground
-from stairs.climb.messages import amount, cost_in_words, join_sentences, listed, worded
+from stairs.climb.experiment import Experiment
+from stairs.climb.messages import amount, cost_in_words, join_names, join_sentences, message
 from stairs.tasks.bootstrap import PairedBootstrap, examples_to_separate
 from stairs.tasks.outcomes import groups_of, statistic
 
@@ -31,10 +31,11 @@ Row = dict[str, Any]
 class Comparison:
     """Models on the same test examples."""
 
-    def __init__(self, rows: Sequence[Row], ground: Ground) -> None:
-        self.rows, self.examples, self.groups = rows, len(ground.test), groups_of(ground.test)
-        self.highest = HIGHEST.get(ground.metric, 1.0)
-        self.paired = PairedBootstrap([statistic(ground.metric, ground.example_kind, ground.test, row["outcomes"]) for row in rows], self.groups)
+    def __init__(self, rows: Sequence[Row], experiment: Experiment) -> None:
+        self.rows, self.examples, self.groups = rows, len(experiment.test), groups_of(experiment.test)
+        self.highest = HIGHEST.get(experiment.metric, 1.0)
+        self.paired = PairedBootstrap([statistic(experiment.metric, experiment.example_kind, experiment.test, row["outcomes"]) for row in rows],
+            self.groups)
 
     def difference(self, first: int, second: int) -> dict[str, Any]:
         """How much better one is than another, whether that is more than chance, and if not how many more examples would tell."""
@@ -60,25 +61,25 @@ class Comparison:
         return least if least < self.highest else None
 
 
-def recommend(rows: Sequence[Row], ground: Ground, first: str = "train") -> dict[str, Any] | None:
+def recommend(rows: Sequence[Row], experiment: Experiment, first: str = "train") -> dict[str, Any] | None:
     """The cheapest of the models that are as good as the best, and why; None if no model that learnt something has a score."""
     rows = [row for row in rows if "score" in row and "not_learnt" not in row]
     if not rows:
         return None
     rows = sorted(rows, key=lambda row: -row["score"]["value"])
-    comparison = Comparison(rows, ground)
-    behind = [{"step": row["step"], **comparison.difference(0, number)} for number, row in enumerate(rows) if number]
+    comparison = Comparison(rows, experiment)
+    behind = [{"model": row["model"], **comparison.difference(0, number)} for number, row in enumerate(rows) if number]
     as_good = [0, *(number for number, own in enumerate(behind, 1) if not own["separated"])]
     left = cheapest([rows[number] for number in as_good], first)
     places = [next(number for number, row in enumerate(rows) if row is own) for own in left]  # the better score first
     tied = [number for number in places if number == places[0] or not comparison.difference(places[0], number)["separated"]]
-    names = [rows[number]["step"] for number in tied[:MOST_NAMES]]
+    names = [rows[number]["model"] for number in tied[:MOST_NAMES]]
     chosen = rows[tied[0]]
     found: dict[str, Any] = {
-        "step": names[0], "steps": names, "score": chosen["score"]["value"], "best": rows[0]["step"], "best_score": rows[0]["score"]["value"],
-        "as_good": [rows[number]["step"] for number in as_good], "cost": first, "behind_best": behind, "separates": comparison.resolution(behind),
+        "model": names[0], "models": names, "score": chosen["score"]["value"], "best": rows[0]["model"], "best_score": rows[0]["score"]["value"],
+        "as_good": [rows[number]["model"] for number in as_good], "cost": first, "behind_best": behind, "separates": comparison.resolution(behind),
     }  # fmt: skip
-    return {**found, "names": listed(names), "why": why(found, rows), "rule": worded(f"rule_{first}")}
+    return {**found, "names": join_names(names), "why": why(found, rows), "rule": message(f"rule_{first}")}
 
 
 def cheapest(rows: Sequence[Row], first: str = "train") -> list[Row]:
@@ -109,19 +110,19 @@ def cost_bin(seconds: float) -> int:
 
 def why(found: dict[str, Any], rows: Sequence[Row]) -> dict[str, str]:
     """The recommendation's reason, in every language."""
-    by_name = {row["step"]: row for row in rows}
-    names = {"step": found["step"], "score": found["score"], "best": found["best"], "best_score": found["best_score"]}
+    by_name = {row["model"]: row for row in rows}
+    names = {"model": found["model"], "score": found["score"], "best": found["best"], "best_score": found["best_score"]}
     if len(rows) == 1:
-        return worded("alone", **names)
-    leads = found["step"] == found["best"]
-    compared = next(own for own in found["behind_best"] if leads or own["step"] == found["step"])
+        return message("alone", **names)
+    leads = found["model"] == found["best"]
+    compared = next(own for own in found["behind_best"] if leads or own["model"] == found["model"])
     apart = {name: compared[name] for name in ("difference", "low", "high")}
-    parts = [worded("best" if leads else "as_good", **names, **apart, next=compared["step"])]
+    parts = [message("best" if leads else "as_good", **names, **apart, next=compared["model"])]
     if not leads:
-        costs = {name: cost_in_words(by_name[found[step]]) for name, step in (("cost", "step"), ("best_cost", "best"))}
-        parts.append(worded("costs", **names, **costs))
+        costs = {name: cost_in_words(by_name[found[model]]) for name, model in (("cost", "model"), ("best_cost", "best"))}
+        parts.append(message("costs", **names, **costs))
     if not compared["separated"]:
-        parts.append(worded("would_separate", more=amount(compared["more_examples"])))
-    if len(found["steps"]) > 1:
-        parts.append(worded("tie", names=listed(found["steps"], "and")))
+        parts.append(message("would_separate", more=amount(compared["more_examples"])))
+    if len(found["models"]) > 1:
+        parts.append(message("tie", names=join_names(found["models"], "and")))
     return join_sentences(parts)

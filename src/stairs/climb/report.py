@@ -6,7 +6,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from stairs.climb.messages import WORDS, advice, limits, worded
+from stairs.climb.messages import MESSAGES, advice, describe_resolution, message
 from stairs.files import write_atomically
 from stairs.pictures.climb import frontier, staircase
 from stairs.pictures.curves import curves
@@ -48,7 +48,7 @@ def page(report: dict[str, Any], out: Path) -> str:
     scored = [row for row in report["rows"] if "score" in row]
     parts = [f"<h1>{both('title')}</h1>", summary(report)]
     if scored:
-        chosen = (report["recommendation"] or {}).get("steps", ())
+        chosen = (report["recommendation"] or {}).get("models", ())
         parts += [section("staircase", pictures(lambda words: staircase(scored, words(quality_of(scored)), chosen)), see=True)]
     parts += [section("table", table(report), see=True)]
     if scored:
@@ -67,7 +67,7 @@ def page(report: dict[str, Any], out: Path) -> str:
     parts += [section("again", f"{command}<pre>{escape(json.dumps(told, indent=1, ensure_ascii=False))}</pre>", see=True)]
     return (
         f'<!doctype html>\n<html><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">\n'
-        f"<title>{escape(WORDS['title'][0])}</title><style>{STYLE}</style></head><body>\n"
+        f"<title>{escape(MESSAGES['title'][0])}</title><style>{STYLE}</style></head><body>\n"
         '<input type="radio" name="language" id="english" checked><label for="english">English</label>\n'
         '<input type="radio" name="language" id="chinese"><label for="chinese">中文</label>\n'
         f"<main>\n{chr(10).join(parts)}\n</main></body></html>\n"
@@ -79,7 +79,7 @@ def quality_of(rows: list[dict[str, Any]]) -> str:
 
 
 def both(name: str, **values: Any) -> str:
-    return marked(worded(name, **values))
+    return marked(message(name, **values))
 
 
 def marked(texts: dict[str, str]) -> str:
@@ -94,31 +94,31 @@ def section(name: str, inside: str, see: bool = False) -> str:
 
 def pictures(chart: Callable[[Callable[[str], str]], Any]) -> str:
     """One in each language; `chart` is given what finds its words."""
-    words = [{name: texts[number] for name, texts in WORDS.items()} for number in (0, 1)]
+    words = [{name: texts[number] for name, texts in MESSAGES.items()} for number in (0, 1)]
     drawings = [render(chart(own.__getitem__).properties(padding=PADDING), ".svg").decode() for own in words]
     return "".join(f'<figure lang="{language}">{one}</figure>' for language, one in zip(("en", "zh"), drawings, strict=True))
 
 
 def summary(report: dict[str, Any]) -> str:
-    told, asked = report["recommendation"], report["settings"]["asks"]
+    told, asked = report["recommendation"], report["settings"]["task"]
     data = f"<p class='see'>{both('data', **report['examples'], example_kind=asked)}</p>" if asked and report["examples"]["test"] else ""
-    others = [row["step"] for row in report["rows"] if row.get("adopted")]
+    others = [row["model"] for row in report["rows"] if row.get("adopted")]
     if told is not None:
-        data += f"<p class='see'>{marked(limits(told, report['examples']['test']))} {marked(told['rule'])}</p>"
+        data += f"<p class='see'>{marked(describe_resolution(told, report['examples']['test']))} {marked(told['rule'])}</p>"
     left_out = report.get("removed_text") or {}
     data += f"<p class='see'>{both('removed_text', **left_out)}</p>" if left_out.get("documents") else ""
-    data += f"<p class='see'>{both('adopted', steps=', '.join(others))}</p>" if others else ""
+    data += f"<p class='see'>{both('adopted', models=', '.join(others))}</p>" if others else ""
     if told is None:
         return f"<p>{marked(advice(told, asked))}</p>{data}"
     return f'<p class="box"><b>{both("recommended")}: {marked(told["names"])}.</b> {marked(advice(told, asked))}</p>{data}'
 
 
 def table(report: dict[str, Any]) -> str:
-    names = ("step", "score", "interval", "bits", "cpu", "seconds", "per_text", "training_mb", "answering_mb", "parameters", "megabytes", "share")
-    chosen = (report["recommendation"] or {}).get("steps", ())
+    names = ("model", "score", "interval", "bits", "cpu", "seconds", "per_text", "training_mb", "answering_mb", "parameters", "megabytes", "share")
+    chosen = (report["recommendation"] or {}).get("models", ())
     rows = [f"<tr>{''.join(f'<th>{both(name)}</th>' for name in names)}</tr>"]
     for row in report["rows"]:
-        mark = ' class="chosen"' if row["step"] in chosen else ""
+        mark = ' class="chosen"' if row["model"] in chosen else ""
         rows.append(f"<tr{mark}>{''.join(cells(row, len(names)))}</tr>")
     return f'<div class="wide"><table>{"".join(rows)}</table></div>'
 
@@ -151,25 +151,25 @@ def learnt(rows: list[dict[str, Any]], out: Path) -> tuple[list[dict[str, Any]],
     for row in rows:
         if "bits_per_character" not in row:
             continue
-        own = curve(out / row.get("read_by", row["run"]), row["step"], "bits_per_character")
+        own = curve(out / row.get("read_by", row["run"]), row["model"], "bits_per_character")
         points += own if len(own) > 1 else []
-        levels += [] if len(own) > 1 else [{"step": row["step"], "value": row["bits_per_character"]["value"]}]
+        levels += [] if len(own) > 1 else [{"series": row["model"], "value": row["bits_per_character"]["value"]}]
     return points, levels
 
 
 def taught(rows: list[dict[str, Any]], out: Path) -> list[dict[str, Any]]:
     """Curves of the steps that learn the labels by gradients."""
-    found = (curve(out / row["run"], row["step"], row["metric"]) for row in rows)
+    found = (curve(out / row["run"], row["model"], row["metric"]) for row in rows)
     return [point for own in found if len(own) > 1 for point in own]
 
 
-def curve(folder: Path, step: str, metric: str) -> list[dict[str, Any]]:
+def curve(folder: Path, model: str, metric: str) -> list[dict[str, Any]]:
     """What a run measured on its way."""
     measured = Run(folder).metrics() if folder.is_dir() else []
     entries = [entry for entry in measured if metric in entry and "seconds" in entry]
     on_the_way = [entry for entry in entries if "finished" not in entry]  # the last one is of other weights, or of more text
     entries = on_the_way if len(on_the_way) > 1 else entries
-    return [{"step": step, "minutes": entry["seconds"] / 60, "value": entry[metric]["value"]} for entry in entries]
+    return [{"series": model, "minutes": entry["seconds"] / 60, "value": entry[metric]["value"]} for entry in entries]
 
 
 def disagreements(report: dict[str, Any], scored: list[dict[str, Any]]) -> str:
@@ -178,8 +178,8 @@ def disagreements(report: dict[str, Any], scored: list[dict[str, Any]]) -> str:
     divided = sorted((pair for pair in found if len(set(pair[1])) > 1), key=lambda pair: -len(set(pair[1])))[:SHOWN]
     if not divided:
         return f"<p>{both('agree')}</p>"
-    steps = "".join(f"<th>{escape(row['step'])}</th>" for row in scored)
-    head = f"<tr><th>{both('text')}</th><th>{both('right')}</th>{steps}</tr>"
+    models = "".join(f"<th>{escape(row['step'])}</th>" for row in scored)
+    head = f"<tr><th>{both('text')}</th><th>{both('right')}</th>{models}</tr>"
     rows = []
     for example, answers in divided:
         said = "".join(f"<td{'' if answer == example['right'] else ' class=wrong'}>{escape(answer[:LONGEST])}</td>" for answer in answers)

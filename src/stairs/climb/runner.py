@@ -13,11 +13,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from stairs.climb.experiment import SHOWN, Ground, Plans, digest, told
-from stairs.climb.messages import FORMAT, worded
-from stairs.climb.models import Step, steps_for
+from stairs.climb.experiment import SHOWN, Experiment, Plans, digest, told
+from stairs.climb.messages import FORMAT, message
+from stairs.climb.models import ClimbModel, models_for
 from stairs.climb.recommendation import recommend
-from stairs.climb.time_shares import SWEEPING_SHARE, allot, choose_within, time_of
+from stairs.climb.time_shares import SWEEPING_SHARE, allot, models_within, time_of
 from stairs.errors import BadInput, StairsError
 from stairs.files import write_json
 from stairs.progress import say
@@ -27,75 +27,75 @@ from stairs.training.run_lock import check_writable
 
 REPORT = "report.json"
 LONGEST = 300  # letters of an example that is shown
-FEWEST_UPDATES = 50  # a model that made fewer has not been trained
+MIN_UPDATES = 50  # a model that made fewer has not been trained
 
 
-class Onlooker:
+class Observer:
     """Hears how a climb goes."""
 
-    def sees(self, steps: list[str]) -> None:
+    def on_start(self, models: list[str]) -> None:
         """What there is to climb."""
 
-    def begins(self, step: str) -> None: ...
+    def on_model_begin(self, model: str) -> None: ...
 
-    def done(self, row: dict[str, Any]) -> None: ...
+    def on_model_end(self, row: dict[str, Any]) -> None: ...
 
 
 def climb(
-    ground: Ground, *, budget: float, steps: Sequence[str] | None = None, adopted: Sequence[str] = (), command: str = "",
-    onlooker: Onlooker | None = None, began: float | None = None, cost: str = "train",
+    experiment: Experiment, *, budget: float, models: Sequence[str] | None = None, adopted: Sequence[str] = (), command: str = "",
+    observer: Observer | None = None, began: float | None = None, cost: str = "train",
 ) -> dict[str, Any]:  # fmt: skip
     """Train and judge each model within `budget` seconds, counted from `began`; one that fails is listed with the reason and never stops the rest.
     `cost` is what is compared first among those that are as good as the best: "train", "latency", "size" or "memory"."""
-    check_writable(ground.out)
+    check_writable(experiment.out)
     began = time.monotonic() if began is None else began
-    if ground.example_kind and not ground.metric:
-        ground = replace(ground, metric=choose_metric(ground.example_kind, ground.train))
-    found = steps_for(ground.example_kind, adopted)
-    strangers = [step for step in steps or [] if step not in [own.name for own in found]]
+    if experiment.example_kind and not experiment.metric:
+        experiment = replace(experiment, metric=choose_metric(experiment.example_kind, experiment.train))
+    found = models_for(experiment.example_kind, adopted)
+    strangers = [model for model in models or [] if model not in [own.name for own in found]]
     if strangers:
-        more = "" if ground.example_kind else "; with labels there are more"
+        more = "" if experiment.example_kind else "; with labels there are more"
         raise BadInput(f"there is no step {strangers[0]!r} to climb; there are {', '.join(own.name for own in found)}{more}")
-    found = [own for own in found if not steps or own.name in steps or own.name in map(name_of, adopted)]
-    report = {"command": command, **begun(ground, budget)}
-    rows = {row["step"]: row for row in report["rows"] if "run" in row}
-    fitting, left_out = choose_within(found, budget, ground.megabytes) if not rows else (found, "")
+    found = [own for own in found if not models or own.name in models or own.name in map(name_of, adopted)]
+    report = {"command": command, **begun(experiment, budget)}
+    rows = {row["model"]: row for row in report["rows"] if "run" in row}
+    fitting, left_out = models_within(found, budget, experiment.megabytes) if not rows else (found, "")
     if left_out:
         say(left_out)
-        rows |= {step.name: {"step": step.name, "not_tried": left_out} for step in found if step not in fitting}
+        rows |= {model.name: {"model": model.name, "not_tried": left_out} for model in found if model not in fitting}
     used, compared = report["used"], set[str]()
-    onlooker = onlooker or Onlooker()
-    onlooker.sees([step.name for step in found])
+    observer = observer or Observer()
+    observer.on_start([model.name for model in found])
 
     def keep() -> None:
-        report["rows"] = [rows[step.name] for step in found if step.name in rows]
+        report["rows"] = [rows[model.name] for model in found if model.name in rows]
         if rows.keys() - compared:  # a comparison of many models on many examples takes seconds
-            report["recommendation"] = recommend(report["rows"], ground, cost)
+            report["recommendation"] = recommend(report["rows"], experiment, cost)
             compared.update(rows)
         report["used"] = round(used + time.monotonic() - began, 3)
-        write_json(ground.out / REPORT, report)
+        write_json(experiment.out / REPORT, report)
 
-    ground = replace(ground, plans=Plans(report["plans"], keep), peaks=report["peaks"])
-    for step in fitting:
-        if step.name not in rows:
-            if step.learns_by == "gradient" and not report["shares"]:
-                prepare_text(ground, fitting)  # all of it now: whoever came first would pay for the others
+    experiment = replace(experiment, plans=Plans(report["plans"], keep), peaks=report["peaks"])
+    for model in fitting:
+        if model.name not in rows:
+            if model.learns_by == "gradient" and not report["shares"]:
+                tokenize_corpus(experiment, fitting)  # all of it now: whoever came first would pay for the others
                 report["shares"] = allot([own for own in fitting if own.name not in rows], budget - used - (time.monotonic() - began))
-            onlooker.begins(step.name)
-            rows[step.name] = row_of(step, ground, report["shares"].get(step.name) or SWEEPING_SHARE * budget)
+            observer.on_model_begin(model.name)
+            rows[model.name] = row_of(model, experiment, report["shares"].get(model.name) or SWEEPING_SHARE * budget)
         keep()
-        onlooker.done(rows[step.name])
+        observer.on_model_end(rows[model.name])
     return report
 
 
-def prepare_text(ground: Ground, steps: Sequence[Step]) -> None:
+def tokenize_corpus(experiment: Experiment, models: Sequence[ClimbModel]) -> None:
     """Cut the text in all the ways the models want it."""
-    for step in steps:
-        if step.reads and step.learns_by == "gradient":  # the others have cut it for themselves, by now
-            ground.shards_for(step.name)
+    for model in models:
+        if model.reads_corpus and model.learns_by == "gradient":  # the others have cut it for themselves, by now
+            experiment.shards_for(model.name)
 
 
-def plans_in(folder: Path) -> Plans:
+def load_plans(folder: Path) -> Plans:
     """How the runs of another climb were trained."""
     path = folder / REPORT if folder.is_dir() else folder
     try:
@@ -109,63 +109,64 @@ def name_of(run: str) -> str:
     return Path(run).name
 
 
-def begun(ground: Ground, budget: float) -> dict[str, Any]:
+def begun(experiment: Experiment, budget: float) -> dict[str, Any]:
     """The report as it stands, if it is of a climb on the same ground; else one without rows."""
-    shown = [{"text": own.asked.replace("\t", " | ")[:LONGEST], "right": own.right} for own in map(told, ground.test[:SHOWN])]
-    labelled = digest((*ground.train, *ground.dev, *ground.test))
+    shown = [{"text": own.asked.replace("\t", " | ")[:LONGEST], "right": own.right} for own in map(told, experiment.test[:SHOWN])]
+    labelled = digest((*experiment.train, *experiment.dev, *experiment.test))
     settings = {
-        "seed": ground.seed, "order": ground.order, "text": ground.text, "asks": ground.example_kind, "labelled": labelled, "metric": ground.metric,
+        "seed": experiment.seed, "order": experiment.order, "text": experiment.corpus_hash, "task": experiment.example_kind, "labelled": labelled,
+            "metric": experiment.metric,
     }  # fmt: skip
     fresh = {
         "format": FORMAT, "settings": settings, "rows": [], "recommendation": None, "budget": budget, "used": 0.0, "shares": {}, "peaks": {},
-        "test": shown, "plans": dict(ground.plans.known), "removed_text": dict(ground.removed_text),
-        "examples": {name: len(getattr(ground, name)) for name in ("train", "dev", "test")}, "versions": versions(),
+        "test": shown, "plans": dict(experiment.plans.known), "removed_text": dict(experiment.removed_text),
+        "examples": {name: len(getattr(experiment, name)) for name in ("train", "dev", "test")}, "versions": versions(),
     }  # fmt: skip
     try:
-        before = json.loads((ground.out / REPORT).read_text("utf-8"))
+        before = json.loads((experiment.out / REPORT).read_text("utf-8"))
         came = before.get("format")
         begun_with, kept = before["settings"], {name: before[name] for name in ("rows", "used", "plans", "shares", "peaks")}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return fresh
     if came != FORMAT:
-        raise BadInput(f"{ground.out / REPORT} has the format {came}, and this version writes {FORMAT}; choose another folder with --out")
-    refuse_changes(begun_with, settings, ground.out)
+        raise BadInput(f"{experiment.out / REPORT} has the format {came}, and this version writes {FORMAT}; choose another folder with --out")
+    refuse_changes(begun_with, settings, experiment.out)
     return {**fresh, **kept}
 
 
-def row_of(step: Step, ground: Ground, share: float) -> dict[str, Any]:
+def row_of(model: ClimbModel, experiment: Experiment, share: float) -> dict[str, Any]:
     """The row of one model: what it measured, or why it did not, and what became of its share of the time."""
-    row: dict[str, Any] = {"step": step.name}
+    row: dict[str, Any] = {"model": model.name}
     began = time.monotonic()
     try:
-        row |= step.climb(ground, share)
+        row |= model.climb(experiment, share)
     except StairsError as error:
         return row | {"failed": str(error)}
     except Exception as error:  # a bug in one model is not to cost the others
         return row | {"failed": f"a bug: {type(error).__name__}: {error}; train it by itself with --debug and report it", "bug": True}
     training = row.pop("training", [])
-    if step.learns_by == "gradient":
+    if model.learns_by == "gradient":
         row["time"] = time_of(share, time.monotonic() - began, training)
-    reason = why_not_learnt(row, ground)
+    reason = why_not_learnt(row, experiment)
     return row | ({"not_learnt": reason} if reason else {})
 
 
-def why_not_learnt(row: dict[str, Any], ground: Ground) -> dict[str, str] | None:
+def why_not_learnt(row: dict[str, Any], experiment: Experiment) -> dict[str, str] | None:
     """Why a model cannot be recommended although it was trained, in every language."""
     made = [row[name] for name in ("updates", "finetuning_updates") if name in row and not row.get("adopted")]  # what was learnt elsewhere is learnt
-    if made and min(made) < FEWEST_UPDATES:
-        return worded("few_updates", updates=min(made))
-    level = majority(ground) if row.get("metric") == "accuracy" else 0.0
+    if made and min(made) < MIN_UPDATES:
+        return message("few_updates", updates=min(made))
+    level = majority(experiment) if row.get("metric") == "accuracy" else 0.0
     if "score" in row and row["score"]["value"] <= level:
-        return worded("like_majority", level=level)
+        return message("like_majority", level=level)
     if "score" not in row and row.get("unigram_bits", math.inf) <= row.get("bits_per_character", {"value": 0.0})["value"]:
-        return worded("like_unigram", level=row["unigram_bits"])
+        return message("like_unigram", level=row["unigram_bits"])
     return None
 
 
-def majority(ground: Ground) -> float:
+def majority(experiment: Experiment) -> float:
     """What one scores who always gives the commonest answer of the training examples."""
-    if ground.example_kind not in ("classify", "compare"):
+    if experiment.example_kind not in ("classify", "compare"):
         return 0.0
-    commonest = Counter(example.label for example in ground.train).most_common(1)[0][0]
-    return sum(example.label == commonest for example in ground.test) / len(ground.test)
+    commonest = Counter(example.label for example in experiment.train).most_common(1)[0][0]
+    return sum(example.label == commonest for example in experiment.test) / len(experiment.test)

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from stairs import machine
-from stairs.climb.experiment import MOST_TRANSLATED
-from stairs.climb.models import Step
+from stairs.climb.experiment import MAX_HELD_OUT_PAIRS
+from stairs.climb.models import ClimbModel
 from stairs.errors import BadInput
 
 SPARE = 0.02  # of the time left, for what no model is charged with: the report, and a machine that is not always alone
@@ -21,44 +21,44 @@ START = 4.0  # seconds to read the labels and to begin
 PER_MEGABYTE = 0.8  # seconds to cut a megabyte of text in the ways the models want it, and to count it
 
 
-def needed(steps: Sequence[Step], megabytes: float) -> float:
+def needed(models: Sequence[ClimbModel], megabytes: float) -> float:
     """Seconds in which all of these have time to learn something."""
     slower = max(1.0, ORDINARY / machine.gigaflops())
     each = {"gradient": LEAST_LEARNING, "sweeping": LEAST_SWEEPING, "counting": LEAST_COUNTING}
-    return (START + PER_MEGABYTE * megabytes + sum(each[step.learns_by] for step in steps)) * slower / (1 - SPARE)
+    return (START + PER_MEGABYTE * megabytes + sum(each[model.learns_by] for model in models)) * slower / (1 - SPARE)
 
 
-def choose_within(steps: Sequence[Step], budget: float, megabytes: float) -> tuple[list[Step], str]:
+def models_within(models: Sequence[ClimbModel], budget: float, megabytes: float) -> tuple[list[ClimbModel], str]:
     """The models for which there is time, the cheapest first, and a sentence on those that are left out."""
-    fitting = list(steps)
+    fitting = list(models)
     while fitting and needed(fitting, megabytes) > budget:
         fitting.pop()
     if not fitting:
-        least = needed(list(steps)[:1], megabytes)
+        least = needed(list(models)[:1], megabytes)
         raise BadInput(
-            f"a budget of {budget:g} s is too short to read the text and to train anything on it; {steps[0].name} alone needs about "
-            f"{math.ceil(least)} s, all models {whole_minutes(needed(steps, megabytes))}"
+            f"a budget of {budget:g} s is too short to read the text and to train anything on it; {models[0].name} alone needs about "
+            f"{math.ceil(least)} s, all models {whole_minutes(needed(models, megabytes))}"
         )
-    out = [step.name for step in steps if step not in fitting]
+    out = [model.name for model in models if model not in fitting]
     if not out:
         return fitting, ""
     names = out[0] if len(out) == 1 else f"{', '.join(out[:-1])} and {out[-1]}"
-    return fitting, f"{budget:g} s leave no time for {names}; all models take --budget {whole_minutes(needed(steps, megabytes))}"
+    return fitting, f"{budget:g} s leave no time for {names}; all models take --budget {whole_minutes(needed(models, megabytes))}"
 
 
 def whole_minutes(seconds: float) -> str:
     return f"{math.ceil(seconds / 60)}m"
 
 
-def allot(steps: Sequence[Step], left: float) -> dict[str, float]:
+def allot(models: Sequence[ClimbModel], left: float) -> dict[str, float]:
     """Equal shares of the time that is left, for those that learn by gradients."""
-    learning = [step.name for step in steps if step.learns_by == "gradient"]
+    learning = [model.name for model in models if model.learns_by == "gradient"]
     return {name: round(left * (1 - SPARE) / len(learning), 3) for name in learning}
 
 
-def most_translated(budget: float) -> int:
+def max_held_out_pairs(budget: float) -> int:
     """Sentences of the test part, and of the one that decides when to stop: to translate takes longer than to learn."""
-    return int(min(max(budget, FEWEST_TRANSLATED), MOST_TRANSLATED))
+    return int(min(max(budget, FEWEST_TRANSLATED), MAX_HELD_OUT_PAIRS))
 
 
 def time_of(given: float, used: float, training: Sequence[dict[str, Any]]) -> dict[str, Any]:

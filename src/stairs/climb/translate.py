@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 from stairs import machine
-from stairs.climb.evaluate import JUDGING_SHARE, judged
-from stairs.climb.experiment import Ground
+from stairs.climb.evaluate import EVALUATION_SHARE, judged
+from stairs.climb.experiment import Experiment
 from stairs.climb.pretrain import trained, untrained
 from stairs.progress import say_verbose
 from stairs.tasks.parts.supervised import LabelledSplits
@@ -19,24 +19,24 @@ TRANSLATORS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-def plan_translator(step: str, ground: Ground, seconds: float, vocabulary: int) -> dict[str, Any]:
-    characters = sum(len(pair.source) + len(pair.target) for pair in ground.train)
-    recipe = choose_recipe(step, seconds, characters, machine.gigaflops(), bf16=machine.has_bf16(), vocabulary=vocabulary)
+def plan_translator(model: str, experiment: Experiment, seconds: float, vocabulary: int) -> dict[str, Any]:
+    characters = sum(len(pair.source) + len(pair.target) for pair in experiment.train)
+    recipe = choose_recipe(model, seconds, characters, machine.gigaflops(), bf16=machine.has_bf16(), vocabulary=vocabulary)
     say_verbose(recipe.reason)
     return {"size": recipe.size, "training": {"budget": f"{seconds:.3f}s", **recipe.training}}
 
 
-def translator(name: str) -> Callable[[Ground, float], dict[str, Any]]:
-    step, settings = TRANSLATORS[name]
+def translator(name: str) -> Callable[[Experiment, float], dict[str, Any]]:
+    model, settings = TRANSLATORS[name]
 
-    def climb(ground: Ground, seconds: float) -> dict[str, Any]:
-        folder = ground.out / f"translate-{name}"
-        tokenizer = Tokenizer.train(ground.cut, lambda: ([pair.source, pair.target] for pair in ground.train))
-        planned = ground.plans.of(folder.name, lambda: plan_translator(step, ground, seconds * (1 - JUDGING_SHARE), tokenizer.vocab_size))
-        examples = LabelledSplits(ground.train, ground.dev)
-        with ground.training(folder):
-            measured = trained(ground, folder, planned, untrained(step, tokenizer, planned["size"], **settings), examples)
+    def climb(experiment: Experiment, seconds: float) -> dict[str, Any]:
+        folder = experiment.out / f"translate-{name}"
+        tokenizer = Tokenizer.train(experiment.pair_tokenizer, lambda: ([pair.source, pair.target] for pair in experiment.train))
+        planned = experiment.plans.of(folder.name, lambda: plan_translator(model, experiment, seconds * (1 - EVALUATION_SHARE), tokenizer.vocab_size))
+        examples = LabelledSplits(experiment.train, experiment.dev)
+        with experiment.record_peak_memory(folder):
+            measured = trained(experiment, folder, planned, untrained(model, tokenizer, planned["size"], **settings), examples)
         about = {"size": planned["size"], "updates": measured["step"], "training": [measured]}
-        return {**about, **judged(ground, folder, measured)}
+        return {**about, **judged(experiment, folder, measured)}
 
     return climb

@@ -28,8 +28,8 @@ class Ask(Common):
     second: str | None = None  # the other text: to compare with, the passage of a question, or, for a bert, what may follow
     likelihood: bool = False  # bert: how well each word fits in among all others, instead of filling blanks
     long_text: LongTextRule | None = None  # bert: what is read of a text that is too long; a window around its blanks if not given
-    beams: int | None = None  # translations: beginnings that are followed at once; 4 if not given, 1 always takes the likeliest next token
-    top_beams: int = 1  # translations: how many of them to give, the best first
+    beam_size: int | None = None  # translations: beginnings that are followed at once; 4 if not given, 1 always takes the likeliest next token
+    n_best: int = 1  # translations: how many of them to give, the best first
     length_penalty: float = 1.0  # translations: the sum of the log-chances is divided by this power of the length
     alignment: str | None = None  # translations: a picture of which token looked at which, as SVG, PNG or HTML
     tree: str | None = None  # translations: a picture of the beginnings that were tried
@@ -50,7 +50,7 @@ def main(arguments: list[str]) -> int:
         task.set_precision(options.precision)
     if task.name == "translate":
         return translate(task, texts, options)
-    if options.beams is not None or options.top_beams != 1 or options.length_penalty != 1 or options.alignment or options.tree:
+    if options.beam_size is not None or options.n_best != 1 or options.length_penalty != 1 or options.alignment or options.tree:
         raise Unsupported(f"{options.run} is a {task.name} run of {task.model_name} and cannot translate; train seq2seq or transformer with --pairs")
     generation = {
         "length": options.length,
@@ -71,14 +71,14 @@ def main(arguments: list[str]) -> int:
 
 def translate(task: Any, texts: list[str], options: Ask) -> int:
     """One line for each text, or one object with all that is known of how it came about."""
-    chosen = {name: getattr(options, name) for name in ("top_beams", "length_penalty", "temperature", "top_k", "top_p", "seed")}
+    chosen = {name: getattr(options, name) for name in ("n_best", "length_penalty", "temperature", "top_k", "top_p", "seed")}
     inside = options.json or bool(options.alignment or options.tree)
-    if not inside and options.top_beams == 1 and options.length_penalty == 1 and not options.temperature:
-        for line in task.translate_texts(texts, **({} if options.beams is None else {"beam_size": options.beams})):
+    if not inside and options.n_best == 1 and options.length_penalty == 1 and not options.temperature:
+        for line in task.translate_texts(texts, **({} if options.beam_size is None else {"beam_size": options.beam_size})):
             print(line)
         return 0
     for text in texts:
-        answer = task.answer(text, beam_size=options.beams, details=inside, **chosen)
+        answer = task.answer(text, beam_size=options.beam_size, details=inside, **chosen)
         if options.alignment or options.tree:
             draw(answer, options)
         if options.json:

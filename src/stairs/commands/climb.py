@@ -12,7 +12,7 @@ from tyro.conf import Positional
 
 from stairs import progress
 from stairs.commands import pairs
-from stairs.commands.flags import Common, Cutting, Guessing, Reading, check_seed, corpus_from, parse, refuse_inside, show, spec_from, text_size
+from stairs.commands.flags import Common, Cutting, Guessing, Reading, check_seed, open_corpus, parse, refuse_inside, show, text_size, tokenizer_spec
 from stairs.errors import BadInput, Unsupported
 from stairs.models.transfer_options import SUPERVISED_TASKS
 from stairs.progress import say
@@ -34,14 +34,14 @@ class Climb(Cutting, Guessing, Reading, Common):
     task: str | None = None  # what the labels are for: classify, compare, tag, span or translate; found out, or classify if there are none
     columns: str | None = None  # which of the labels' are meant, by name or number, as text=review,label=stars
     budget: str = "10m"  # time for all steps, such as 90s, 10m or 2h
-    steps: str | None = None  # only these, separated by commas
+    models: str | None = None  # only these, separated by commas
     adopted: tuple[str, ...] = ()  # runs, or installed packages of weights, that are climbed as well; the installed ones that are known if not given
     group: str | None = None  # column of the labels, by name or number, such as an author or a document: examples that agree in it stay together
-    most: int | None = None  # take at most so many of the labelled examples, drawn by the seed
+    limit: int | None = None  # take at most so many of the labelled examples, drawn by the seed
     metric: str | None = None  # chooses the best weights and ranks the models: accuracy, macro_f1, spearman, pearson, f1, exact, bleu or chrf
     cost: Literal["train", "latency", "size", "memory"] = "train"  # compared first among the models that are as good as the best
     order: int = 3  # of the n-grams
-    like: str | None = None  # the folder of another climb, to do it again: the same sizes and the same clock, however long it takes
+    plans_from: str | None = None  # the folder of another climb, to do it again: the same sizes and the same clock, however long it takes
     out: str | None = None  # folder of the report and the runs; runs/climb-CORPUS if not given
     seed: int = 0  # of everything random
     verbose: bool = False  # a line for every look at validation data
@@ -56,46 +56,50 @@ def main(arguments: list[str]) -> int:
     out = Path(options.out) if options.out else Path("runs") / f"climb-{name_of(options, example_kind)}"
     check(out, options)
     from stairs.climb.compilation import compile_kernels, warm_up
-    from stairs.climb.experiment import Ground, Plans, parted, without_held_out
+    from stairs.climb.experiment import Experiment, Plans, decontaminate, split_examples
     from stairs.climb.report import write
-    from stairs.climb.runner import climb, plans_in
+    from stairs.climb.runner import climb, load_plans
     from stairs.climb.table import watching, written
-    from stairs.climb.time_shares import most_translated
+    from stairs.climb.time_shares import max_held_out_pairs
     from stairs.tasks.metrics import choose_metric
     from stairs.text.embedded.python_prose import PythonProse
     from stairs.text.shards.shards import build_shards
 
     compile_kernels()  # ahead of the clock, once for this machine
-    steps = [step.strip() for step in options.steps.split(",")] if options.steps else None
+    models = [model.strip() for model in options.models.split(",")] if options.models else None
     began = time.monotonic()
     labelled = examples(options, example_kind)
-    parts = parted(labelled, example_kind, options.seed, most_translated(budget), most=options.most, column=options.group) if labelled else {}
-    corpus: Any = corpus_from(options.corpus, options) if options.corpus else PythonProse()
+    parts = split_examples(labelled, example_kind, options.seed, max_held_out_pairs(budget), most=options.limit,
+        column=options.group) if labelled else {}
+    corpus: Any = open_corpus(options.corpus, options) if options.corpus else PythonProse()
     if labelled and example_kind != "translate":  # those that translate read no corpus
-        corpus = without_held_out(corpus, parts, embedded=options.labels is None)
+        corpus = decontaminate(corpus, parts, embedded=options.labels is None)
     chosen = choose_metric(example_kind, labelled, options.metric) if labelled else ""
-    ground = Ground(
-        lambda step: build_shards(corpus, spec_from(options, step)), out, "" if example_kind == "translate" else corpus.content_hash, options.seed,
+    experiment = Experiment(
+        lambda model: build_shards(corpus, tokenizer_spec(options, model)), out, "" if example_kind == "translate" else corpus.content_hash,
+            options.seed,
             options.order,
-        megabytes=0.0 if example_kind == "translate" else text_size(corpus) / 1e6, like=Path(options.like) if options.like else None,
-        plans=plans_in(Path(options.like)) if options.like else Plans(), cut=pairs.spec_of(options, "transformer", options.labels is None),
+        megabytes=0.0 if example_kind == "translate" else text_size(corpus) / 1e6, plans_from=Path(options.plans_from) if options.plans_from
+            else None,
+        plans=load_plans(Path(options.plans_from)) if options.plans_from else Plans(), pair_tokenizer=pairs.spec_of(options, "transformer",
+            options.labels is None),
         metric=chosen, removed_text=getattr(corpus, "removed_text", {}), **parts,
     )  # fmt: skip
     said = shlex.join(["stairs", "climb", *arguments])
     with write_lock(out):
         others = adopted(options, example_kind, out)
         warming = time.monotonic()
-        warm_up(steps or ())
+        warm_up(models or ())
         began += time.monotonic() - warming  # which no budget is to pay for
-        with watching(budget) as onlooker:
-            report = climb(ground, budget=budget, steps=steps, adopted=others, command=said, onlooker=onlooker, began=began, cost=options.cost)
+        with watching(budget) as observer:
+            report = climb(experiment, budget=budget, models=models, adopted=others, command=said, observer=observer, began=began, cost=options.cost)
         page = write(report, out)
     if options.json:
         show(report)
     else:
         print(written(report))
         print(f"\nreport: {page}")
-    broken = [row["step"] for row in report["rows"] if row.get("bug")]
+    broken = [row["model"] for row in report["rows"] if row.get("bug")]
     if broken:
         print(f"stairs: error: a bug stopped {', '.join(broken)}; the other models are done", file=sys.stderr)
     return 1 if broken else 0
@@ -131,8 +135,8 @@ def check(out: Path, options: Climb) -> None:
     inside = [path for path in out.iterdir() if not is_leftover(path.name)] if out.is_dir() else []
     if inside and not any(path.name == REPORT or (path / RUN_FILE).exists() or (path / LOCK_FILE).exists() for path in inside):
         raise BadInput(f"{out} exists and is not the folder of a climb; choose another one with --out")
-    if options.most is not None and options.most < 1:
-        raise BadInput(f"--most {options.most} is below 1")
+    if options.limit is not None and options.limit < 1:
+        raise BadInput(f"--limit {options.limit} is below 1")
     from stairs.models.settings import NGramConfig
 
     NGramConfig(vocab_size=0, order=options.order)  # refuses an order it cannot have
@@ -167,7 +171,7 @@ def adopted(options: Climb, example_kind: str, out: Path) -> list[str]:
     """The runs of weights that others have trained; an installed package becomes a run first."""
     from stairs.formats import packages
 
-    if options.labels is None or example_kind == "translate" or (options.steps and not options.adopted):
+    if options.labels is None or example_kind == "translate" or (options.models and not options.adopted):
         return []
     found = []
     for name in options.adopted or [name for name in packages.KNOWN_PACKAGES if packages.find_package(name)]:

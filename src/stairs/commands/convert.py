@@ -69,7 +69,7 @@ def vectors(task: Any, options: Convert) -> tuple[dict[str, Any], str]:
 
     if task.name != "word-vectors":
         raise unfit(task, options, "word vectors")
-    if getattr(task.model.config, "characters", ""):
+    if getattr(task.model.config, "subwords", ""):
         say(f"{options.format} has no place for character n-grams: there, words outside the vocabulary have no vector")
     words, width = vector_writer.write(task.tokenizer.vocabulary, task.model.all_vectors(), options.out, options.format)
     about, said = checked(options.out, lambda: file_round_trip.compare_vectors(task, options.out))

@@ -100,7 +100,7 @@ def switch_progress(options: Any) -> None:
     progress.bars_enabled = not quiet and sys.stderr.isatty() and not os.environ.get("CI")
 
 
-def corpus_from(paths: Sequence[str], options: Reading) -> Any:
+def open_corpus(paths: Sequence[str], options: Reading) -> Any:
     if options.max_bytes is not None and options.max_bytes < 1:
         raise BadInput(f"--max-bytes {options.max_bytes} is below 1")
     from stairs.text.corpus.corpus import Corpus
@@ -116,7 +116,7 @@ def text_size(corpus: Any) -> float:
     return corpus.size if sources is None else sum(source.size * (UNPACKED if source.compression else 1) for source in sources)
 
 
-def spec_from(options: Cutting, step: str) -> Any:
+def tokenizer_spec(options: Cutting, model: str) -> Any:
     """How the text is to be cut for a step."""
     from stairs.text.tokenizers.tokenizer import TokenizerSpec
 
@@ -126,9 +126,9 @@ def spec_from(options: Cutting, step: str) -> Any:
         raise BadInput(f"--min-count {options.min_count} is below 1; 1 keeps every word")
     chinese = {} if options.chinese is None else {"chinese": options.chinese}
     return TokenizerSpec(
-        kind=options.tokenizer or DEFAULT_TOKENIZER[step],
+        kind=options.tokenizer or DEFAULT_TOKENIZER[model],
         vocab_size=options.vocab_size,
-        min_count=options.min_count or DEFAULT_MIN_COUNT.get(step, 1),
+        min_count=options.min_count or DEFAULT_MIN_COUNT.get(model, 1),
         lowercase=options.lowercase,
         **chinese,
     )

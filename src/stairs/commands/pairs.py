@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from stairs.commands.flags import spec_from
+from stairs.commands.flags import tokenizer_spec
 from stairs.text.embedded.number_names import SET_SIZES, number_pairs
 from stairs.text.labelled.split import split
 
@@ -37,8 +37,8 @@ def divided(options: Any) -> tuple[list[Any], list[Any], list[Any]]:
     return parts["train"], parts["validation"], parts["test"]
 
 
-def spec_of(options: Any, step: str, numbers: bool) -> Any:
+def spec_of(options: Any, model: str, numbers: bool) -> Any:
     """How both languages are cut: into subwords, but names of numbers, which have few words, into words and Chinese characters."""
-    spec = spec_from(options, step)
+    spec = tokenizer_spec(options, model)
     few = numbers and options.tokenizer is None
     return replace(spec, kind="words", vocab_size=options.vocab_size, chinese="characters") if few else spec

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from stairs.commands.flags import show, spec_from
+from stairs.commands.flags import show, tokenizer_spec
 from stairs.commands.train import Train, config_of, flags, given_corpus, prepared, settled_for, untrained, with_recipe
 from stairs.errors import BadInput
 
@@ -49,7 +49,7 @@ def planned(options: Any) -> dict[str, float]:
     growth = max(corpus.size / read, 1.0)
     if not documents:
         raise BadInput(f"no text in {corpus.name}; give a file with text")
-    return planned_counting(options, documents, growth) if options.step == "ngram" else planned_learning(options, documents, growth)
+    return planned_counting(options, documents, growth) if options.model == "ngram" else planned_learning(options, documents, growth)
 
 
 def planned_pairs(options: Any) -> dict[str, Any]:
@@ -82,11 +82,11 @@ def planned_learning(options: Any, documents: list[str], growth: float) -> dict[
 
     training = settled_for(options)
     with TemporaryDirectory() as folder:
-        shards = build_shards(Part(documents), spec_from(options, options.step), cache=Path(folder))
+        shards = build_shards(Part(documents), tokenizer_spec(options, options.model), cache=Path(folder))
         task = untrained(options, shards.tokenizer)
         found = plan(task, shards, training)
         if training.epochs is not None and task.model.learns_by == "sweeping":
-            small = build_shards(Part(documents[: -(-len(documents) // 4)]), spec_from(options, options.step), cache=Path(folder))
+            small = build_shards(Part(documents[: -(-len(documents) // 4)]), tokenizer_spec(options, options.model), cache=Path(folder))
             grow_vocabulary(found, task, [small, shards], growth, training.keep)
     longer = growth if training.epochs is not None else 1.0  # an epoch of the whole has so many more steps than one of the part
     found["tokens"] = round(found["tokens"] * growth)
@@ -127,8 +127,8 @@ def probe(documents: list[str], options: Any) -> dict[str, Any]:
 
     began = time.monotonic()
     cut = [split_sentences(document) for document in documents]
-    tokenizer = Tokenizer.train(spec_from(options, options.step), lambda: cut)
-    model = MODELS[options.step](config_of(options, **tokenizer.vocabulary_settings))
+    tokenizer = Tokenizer.train(tokenizer_spec(options, options.model), lambda: cut)
+    model = MODELS[options.model](config_of(options, **tokenizer.vocabulary_settings))
     fixed = time.monotonic() - began
     ids = [i for pieces in cut for row in tokenizer.encode_batch(pieces) for i in (*row, tokenizer.end)]
     began = time.monotonic()

@@ -6,7 +6,7 @@ from typing import Any
 
 from tyro.conf import Positional
 
-from stairs.commands.flags import TABLES, Common, Guessing, Reading, corpus_from, opened, parse, show
+from stairs.commands.flags import TABLES, Common, Guessing, Reading, open_corpus, opened, parse, show
 from stairs.errors import BadInput
 
 ABOUT = """Judge a run on a file: bits per character and perplexity of a text, the loss and accuracy of a bert on words left out of it, BLEU
@@ -22,7 +22,7 @@ class Score(Guessing, Reading, Common):
     run: Positional[str]  # a run folder
     file: Positional[str]  # text, labelled examples, analogies or word similarities; - for stdin
     second: Positional[tuple[str, ...]] = ()  # of pairs in two files, the other one
-    beams: int | None = None  # of runs that translate: how many beginnings are followed at once; 4 if not given
+    beam_size: int | None = None  # of runs that translate: how many beginnings are followed at once; 4 if not given
     columns: str | None = None  # which are meant, by name or number: text=review,label=stars; of word similarities first=1,second=2,score=mean
 
 
@@ -31,8 +31,8 @@ def main(arguments: list[str]) -> int:
     from stairs.training.run import load
 
     task: Any = load(options.run)
-    if task.example_kind != "translate" and (options.second or options.beams is not None):
-        raise BadInput(f"{options.run} does not translate, so it takes one file and no --beams")
+    if task.example_kind != "translate" and (options.second or options.beam_size is not None):
+        raise BadInput(f"{options.run} does not translate, so it takes one file and no --beam-size")
     asked = questions(options) if task.name == "word-vectors" else None
     if asked is not None:
         from stairs.tasks.word_benchmarks import evaluate_benchmark
@@ -41,7 +41,7 @@ def main(arguments: list[str]) -> int:
     elif task.example_kind == "translate":
         from stairs.commands.pairs import read_pairs
 
-        how = {} if options.beams is None else {"beam_size": options.beams}
+        how = {} if options.beam_size is None else {"beam_size": options.beam_size}
         measured = task.evaluate(read_pairs((options.file, *options.second), options.columns, options.encoding), **how)
     elif task.example_kind:
         from stairs.text.labelled import read_examples
@@ -53,7 +53,7 @@ def main(arguments: list[str]) -> int:
 
         measured = Similar(task).evaluate(read_examples(options.file, "compare", columns=options.columns, encoding=options.encoding).examples)
     else:
-        measured = task.evaluate_texts(corpus_from([options.file], options).documents())
+        measured = task.evaluate_texts(open_corpus([options.file], options).documents())
     if options.json:
         show(measured)
         return 0

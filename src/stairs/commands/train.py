@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from tyro.conf import Positional, arg
 
 from stairs.commands import pairs
-from stairs.commands.flags import Common, Cutting, Reading, corpus_from, parse, refuse_inside, run_name, show, spec_from, text_size, worded
+from stairs.commands.flags import Common, Cutting, Reading, open_corpus, parse, refuse_inside, run_name, show, text_size, tokenizer_spec, worded
 from stairs.errors import BadInput
 from stairs.models.settings import CONFIGS, FROM_TOKENIZER
 from stairs.models.sizes import DEFAULT_TOKENIZER, SIZES, TRANSLATION_MODELS
@@ -34,7 +34,7 @@ def own_help(name: str) -> Any:
 
 @dataclass(frozen=True)
 class Train(TrainingOptions, Cutting, Reading, Common):
-    step: Positional[str] = ""  # which step of the staircase
+    model: Positional[str] = ""  # which step of the staircase
     corpus: Positional[tuple[str, ...]] = ()  # files or folders of text
     pairs: tuple[str, ...] = ()  # steps that translate: two files whose lines say the same, or a table with two columns; numbers: number names
     dev: tuple[str, ...] = ()  # pairs to judge by: half of them while training, the others once at the end; a few of --pairs if not given
@@ -63,7 +63,7 @@ def run(options: Any) -> int:
         return plan(options)
     options, recipe = with_recipe(options)
     task, shards, out = prepared(options)
-    task.recipe = None if recipe == recipe_of_size(options.step, "mini") else dataclasses.asdict(recipe)
+    task.recipe = None if recipe == recipe_of_size(options.model, "mini") else dataclasses.asdict(recipe)
     from stairs.training.fit import fit
 
     measured = fit(task, shards, out, training_of(options))
@@ -92,29 +92,29 @@ def with_recipe(options: Any) -> tuple[Any, Recipe]:
         chosen["learning_rate"] = recipe.learning_rate
     given = {name for name in recipe.optimizer if getattr(options, name) is not None} | ({"warmup_steps"} if options.warmup is not None else set())
     chosen |= {name: value for name, value in recipe.optimizer.items() if name not in given}
-    if options.vocab_size is None and options.tokenizer in (None, DEFAULT_TOKENIZER[options.step]):
+    if options.vocab_size is None and options.tokenizer in (None, DEFAULT_TOKENIZER[options.model]):
         chosen["vocab_size"] = recipe.vocab_size
     return dataclasses.replace(options, **chosen), recipe
 
 
 def recipe_for(options: Any) -> Recipe:
     if options.size != "auto":
-        return recipe_of_size(options.step, options.size)
+        return recipe_of_size(options.model, options.size)
     source = output(options) if os.path.exists(output(options) / RUN_FILE) else Path(options.init_from) if options.init_from else None
     if source is not None:
         from stairs.training.run import Run
 
         known = Run(source).settings.get("recipe")
-        return Recipe(**known) if known else recipe_of_size(options.step, "mini")
-    own = any(getattr(options, name, None) is not None for name in OWN_SHAPE if name in SIZES[options.step].get("nano", ()))
-    if not training_of(options).is_timed or own or options.step not in MIN_TOKENS or computes_elsewhere(options):
-        return recipe_of_size(options.step, "mini")
+        return Recipe(**known) if known else recipe_of_size(options.model, "mini")
+    own = any(getattr(options, name, None) is not None for name in OWN_SHAPE if name in SIZES[options.model].get("nano", ()))
+    if not training_of(options).is_timed or own or options.model not in MIN_TOKENS or computes_elsewhere(options):
+        return recipe_of_size(options.model, "mini")
     settled_for(options)  # refuses what the step has no use for before anything is measured or said
     from stairs import machine
 
     numbers = bool(options.pairs) and pairs.by_rule(options.pairs) and options.tokenizer is None
     recipe = choose_recipe(
-        options.step, training_of(options).budget_seconds, characters_of(options), machine.gigaflops(options.threads),
+        options.model, training_of(options).budget_seconds, characters_of(options), machine.gigaflops(options.threads),
         bf16=options.precision != "fp32" and machine.has_bf16(), vocabulary=NUMBER_NAMES if numbers else options.vocab_size,
     )  # fmt: skip
     say(recipe.reason)
@@ -132,7 +132,7 @@ def characters_of(options: Any) -> int | None:
     """About so many, from the sizes of the files; None for pairs, for stdin, which can be read only once, and for the embedded prose."""
     if options.pairs or "-" in options.corpus or (options.corpus == ("python",) and not Path("python").exists()):
         return None
-    return round(text_size(corpus_from(options.corpus, options)))
+    return round(text_size(open_corpus(options.corpus, options)))
 
 
 def prepared(options: Any) -> tuple[Any, Any, Path]:
@@ -141,7 +141,7 @@ def prepared(options: Any) -> tuple[Any, Any, Path]:
     check_run(out)
     if options.pairs:
         return prepared_pairs(options, out)
-    corpus, spec = given_corpus(options), spec_from(options, options.step)
+    corpus, spec = given_corpus(options), tokenizer_spec(options, options.model)
     config_of(options, vocab_size=0)  # refuses settings the step cannot have before the corpus is read
     settled_for(options)
     from stairs.text.shards.shards import build_shards
@@ -152,7 +152,7 @@ def prepared(options: Any) -> tuple[Any, Any, Path]:
 
 def prepared_pairs(options: Any, out: Path) -> tuple[Any, Any, Path]:
     """The same for a step that translates."""
-    spec = pairs.spec_of(options, options.step, pairs.by_rule(options.pairs))
+    spec = pairs.spec_of(options, options.model, pairs.by_rule(options.pairs))
     config_of(options, vocab_size=0)
     settled_for(options)
     train, validation, test = pairs.divided(options)
@@ -170,7 +170,7 @@ def untrained(options: Any, tokenizer: Any) -> Any:
     from stairs.models import MODELS
     from stairs.tasks import TASKS
 
-    kind = MODELS[options.step]
+    kind = MODELS[options.model]
     return TASKS[kind.pretrains_with](kind(config_of(options, **tokenizer.vocabulary_settings)), tokenizer)
 
 
@@ -189,7 +189,7 @@ def settled_for(options: Any) -> TrainingOptions:
     from stairs.models import MODELS
     from stairs.training.sweeps import validated
 
-    return validated(MODELS[options.step], training_of(options))
+    return validated(MODELS[options.model], training_of(options))
 
 
 def training_of(options: Any) -> TrainingOptions:
@@ -203,14 +203,14 @@ def given_corpus(options: Any) -> Any:
         from stairs.text.embedded.python_prose import PythonProse
 
         return PythonProse()
-    return corpus_from(options.corpus, options)
+    return open_corpus(options.corpus, options)
 
 
 def output(options: Any) -> Path:
     """The run folder, refused early when it would lie in the corpus."""
     first = (options.pairs or options.corpus)[0]
     name = run_name(first) if first != "-" else "stdin"
-    out = Path(options.out) if options.out else Path("runs") / f"{name}-{options.step}"
+    out = Path(options.out) if options.out else Path("runs") / f"{name}-{options.model}"
     refuse_inside(out, options.corpus)
     return out
 
@@ -220,22 +220,22 @@ def flags(kind: Any, arguments: list[str], command: str, about: str) -> Any:
     about = about.format(steps=", ".join(DEFAULT_TOKENIZER))
     step = next((word for word in arguments if word in DEFAULT_TOKENIZER), None)
     options = parse(with_settings(kind, step) if step else kind, arguments, command, about)
-    if options.step not in DEFAULT_TOKENIZER:
+    if options.model not in DEFAULT_TOKENIZER:
         from difflib import get_close_matches
 
-        near = get_close_matches(options.step, DEFAULT_TOKENIZER, 1)
+        near = get_close_matches(options.model, DEFAULT_TOKENIZER, 1)
         hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(DEFAULT_TOKENIZER)}"
-        raise BadInput(f"there is no step {options.step!r} to train; {hint}")
-    translating = options.step in TRANSLATION_MODELS
+        raise BadInput(f"there is no step {options.model!r} to train; {hint}")
+    translating = options.model in TRANSLATION_MODELS
     if translating and (options.corpus or not options.pairs):
-        raise BadInput(f"{options.step} learns from pairs of sentences; give them as in: stairs {command} {options.step} --pairs train.en train.fr")
+        raise BadInput(f"{options.model} learns from pairs of sentences; give them as in: stairs {command} {options.model} --pairs train.en train.fr")
     if (options.pairs or options.dev or options.backwards) and not translating:
-        instead = f"{options.step} learns from text: stairs {command} {options.step} notes.txt"
+        instead = f"{options.model} learns from text: stairs {command} {options.model} notes.txt"
         raise BadInput(f"--pairs, --dev and --backwards are for steps that translate ({', '.join(TRANSLATION_MODELS)}); {instead}")
     if not translating and not options.corpus:
-        raise BadInput(f"no corpus came; give a text file: stairs {command} {options.step} notes.txt")
-    if options.size not in ("auto", *SIZES[options.step]):
-        raise BadInput(f"{options.step} has no size {options.size}; it has {', '.join(SIZES[options.step])}")
+        raise BadInput(f"no corpus came; give a text file: stairs {command} {options.model} notes.txt")
+    if options.size not in ("auto", *SIZES[options.model]):
+        raise BadInput(f"{options.model} has no size {options.size}; it has {', '.join(SIZES[options.model])}")
     training_of(options).check()
     return options
 
@@ -259,9 +259,9 @@ def with_settings(kind: Any, step: str) -> Any:
 
 
 def config_of(options: Any, **told: Any) -> Any:
-    kind = CONFIGS[options.step]
+    kind = CONFIGS[options.model]
     names = [field.name for field in dataclasses.fields(kind)]
     given = {name: getattr(options, name, None) for name in names if name not in FROM_TOKENIZER}
     told = {name: value for name, value in told.items() if name in names}  # not every step has a part for each special id
     size = "mini" if options.size == "auto" else options.size
-    return kind(**told, **{**SIZES[options.step][size], **{name: value for name, value in given.items() if value is not None}})
+    return kind(**told, **{**SIZES[options.model][size], **{name: value for name, value in given.items() if value is not None}})

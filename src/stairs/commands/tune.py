@@ -39,7 +39,7 @@ class Tune(TrainingOptions, TransferOptions, Guessing, Common):
     group: str | None = None  # column, by name or number, such as an author or a document: examples that agree in it stay together
     dev: str | None = None  # validation examples, which choose the best weights; a tenth of the others if not given
     test: str | None = None  # test examples, judged once at the end; a tenth of the others if not given
-    most: int | None = None  # learn from at most so many examples, drawn by the seed; the parts held out shrink as well
+    limit: int | None = None  # learn from at most so many examples, drawn by the seed; the parts held out shrink as well
     # what learns: everything, the top blocks, or the head alone (frozen, features); auto: for few examples full or features
     transfer: TransferMode = "auto"
     head: Literal["auto", "bi-encoder", "cross-encoder"] = "auto"  # scores of pairs: through the cosine of two vectors, or by reading both at once
@@ -93,8 +93,8 @@ def reported(out: Path, judged: dict[str, Any], options: Tune) -> int:
 def check(options: Tune) -> None:
     if not options.run or not options.labels:
         raise BadInput("a run and a file of labelled examples are needed: stairs tune runs/wiki-bert reviews.csv")
-    if options.most is not None and options.most < 1:
-        raise BadInput(f"--most {options.most} is below 1")
+    if options.limit is not None and options.limit < 1:
+        raise BadInput(f"--limit {options.limit} is below 1")
     if not 0 <= options.adapt <= MOST_PASSES:
         raise BadInput(f"--adapt {options.adapt} is not between 0 and {MOST_PASSES}")
     training_of(options).check()
@@ -128,7 +128,7 @@ def divided(given: dict[str, list[Any]], options: Tune) -> tuple[list[Any], list
     files = {name: path for name, path in files_of(options) if name != "train"}
     count, missing = len(given["train"]), [name for name in ("dev", "test") if name not in files]
     train = count - len(missing) * max(count * HELD_OUT, 1)
-    smaller = 1.0 if options.most is None else min(options.most / max(train, 1), 1.0)
+    smaller = 1.0 if options.limit is None else min(options.limit / max(train, 1), 1.0)
     sizes = {"train": train * smaller, **{name: max(count * HELD_OUT * smaller, 1) for name in missing}}
     if len(missing) or smaller < 1:
         cure = f"give more, or {' and '.join(f'--{name} FILE' for name in missing)}" if missing else "give more"
@@ -204,7 +204,7 @@ def remember(options: Tune) -> int:
 
     table = Path(options.labels).suffix.lower() in TABLES
     texts = unique_texts(list(examples(options.labels, "classify", options))) if table else list(dict.fromkeys(texts_from((), options.labels)))
-    texts = texts[: options.most]
+    texts = texts[: options.limit]
     out = folder_of("similar", Path(options.run).name, options)
     corpus = hashlib.sha256("\n".join(texts).encode()).hexdigest()
     settings = {"seed": options.seed, "data": {"corpus": corpus}, "task": "similar", "source": options.run}

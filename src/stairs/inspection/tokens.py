@@ -55,7 +55,7 @@ def readable_token(tokenizer: Any, number: int) -> str:
 
 def max_tokens(task: Any) -> int | None:
     """Tokens of a row; None for any number."""
-    limits = (task.model.reads_at_most, getattr(task, "longest", None), getattr(getattr(task, "transfer", None), "longest", None))
+    limits = (task.model.reads_at_most, getattr(task, "max_length", None), getattr(getattr(task, "transfer", None), "max_length", None))
     return min(filter(None, limits), default=None)
 
 

@@ -157,7 +157,7 @@ class LanguageModel(Model):
 
     tokens: nn.Embedding
     output: nn.Module | None  # None: the table of token vectors
-    smoothing = 0.0  # see `linear_cross_entropy`; in training only
+    label_smoothing = 0.0  # see `linear_cross_entropy`; in training only
 
     def hidden(self, batch: Batch) -> Tensor:
         """What the output layer reads, (B, T, D)."""
@@ -177,7 +177,7 @@ class LanguageModel(Model):
         """`hidden`: what `self.hidden` gives for the batch, if it is known."""
         assert batch.targets is not None
         asked = batch.targets != IGNORE_INDEX
-        smoothing = self.smoothing if self.training else 0.0
+        smoothing = self.label_smoothing if self.training else 0.0
         hidden = self.hidden(batch) if hidden is None else hidden
         return linear_cross_entropy(hidden[asked], self.output_weight, None, batch.targets[asked], smoothing) / asked.sum()
 

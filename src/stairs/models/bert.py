@@ -9,8 +9,8 @@ Devlin et al. 2018, "BERT: Pre-training of Deep Bidirectional Transformers for L
 
 Departures: heads begin by looking at neighbours (`layers/local_heads.py`), positions as waves and segments fainter than in the paper, weights by
 a normal distribution that is not truncated, and predictions at the unigram distribution of the training text: a short training would otherwise
-spend most of its time on those. Words are masked as wholes (`--whole-words False`: single pieces), anew in every epoch where the paper's program
-masks ten copies of the text; all rows have one context, where it reads 128 tokens for nine tenths of the training. For the sentence pairs see
+spend most of its time on those. Words are masked as wholes (`--whole-word-masking False`: single pieces), anew in every epoch where the paper's
+program masks ten copies of the text; all rows have one context, where it reads 128 tokens for nine tenths of the training. For the sentence pairs see
 `tasks/parts/sentence_pairs.py`.
 The objectives of other papers stand on this same encoder: XLNet's without relative positions, memory of earlier rows and spans, ALBERT's without
 shared and factored weights, UniLM's alone instead of in turn with three others. Where few positions are asked for, only theirs are compared with

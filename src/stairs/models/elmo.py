@@ -15,7 +15,7 @@ The softmax in training: over all words, over a sample of them, or with `cnn` ov
 
     tokens_w = CNN(letters of w) + M c_w                                        Jozefowicz et al. 2016; c_w is short
 
-Departures: where the paper carries the state from one row of text to the next, ours reads `carry` words before the row, and behind it for the
+Departures: where the paper carries the state from one row of text to the next, ours reads `burn_in` words before the row, and behind it for the
 other direction, without learning from them: what a row teaches depends on the text alone, and a run that was interrupted goes on exactly. b
 begins at the logarithm of the words' shares of the training text. The paper's program clips the LSTMs' cells and projections at 3; ours clips
 neither. All sizes are trained by our AdamW, schedule and gradients of length 1 at most, where the program has Adagrad at a steady rate of 0.2
@@ -56,7 +56,7 @@ class ELMo(Model):
         super().__init__(config)
         width, layers = config.width, range(config.layers)
         self.learning_rate = 2e-3 * min(1.0, 512 / config.hidden) ** 0.5
-        self.outputs = min(config.outputs, config.vocab_size)
+        self.output_vocab = min(config.output_vocab, config.vocab_size)
         self.character_ids = one_character_ids  # the letters of ids; a task puts its tokenizer's own in this place
         self.characters = CharacterCNN(CHARACTER_ID_COUNTS[config.character_set], config.character_width, config.filters, config.highways, width)
         self.forwards = nn.ModuleList(Recurrent("lstm", width, config.hidden, width) for _ in layers)
@@ -66,11 +66,11 @@ class ELMo(Model):
         if config.softmax == "cnn":
             self.output_characters = CharacterCNN(CHARACTER_ID_COUNTS[config.character_set], config.character_width, config.filters, config.highways,
                 width)
-            self.output_correction = nn.Embedding(self.outputs, config.correction_width)
+            self.output_correction = nn.Embedding(self.output_vocab, config.correction_width)
             self.output_projection = nn.Linear(config.correction_width, width, bias=False)
         else:
-            self.output_words = nn.Embedding(self.outputs, width)
-        self.output_bias = nn.Parameter(torch.zeros(self.outputs))
+            self.output_words = nn.Embedding(self.output_vocab, width)
+        self.output_bias = nn.Parameter(torch.zeros(self.output_vocab))
         self.initialize(0)
 
     def initialize(self, seed: int) -> None:
@@ -84,8 +84,8 @@ class ELMo(Model):
     @torch.no_grad()
     def start_at_unigram(self, log_shares: Tensor) -> None:
         """A word that cannot be said counts as the unknown one."""
-        self.output_bias.copy_(log_shares[: self.outputs])
-        rest = log_shares[self.outputs :]
+        self.output_bias.copy_(log_shares[: self.output_vocab])
+        rest = log_shares[self.output_vocab :]
         if len(rest):
             self.output_bias[self.config.unknown] = torch.logaddexp(log_shares[self.config.unknown], rest.logsumexp(0))
 
@@ -134,7 +134,7 @@ class ELMo(Model):
 
     def output_targets(self, targets: Tensor) -> Tensor:
         """What is to be said for each target: a word beyond those that can be is the unknown one."""
-        return targets.where(targets < self.outputs, self.config.unknown)
+        return targets.where(targets < self.output_vocab, self.config.unknown)
 
     def output_vectors(self, ids: Tensor) -> Tensor:
         """Of words that can be said, (N,) to (N, D)."""
@@ -148,7 +148,7 @@ class ELMo(Model):
         """Of all of them, (outputs, D)."""
         if self.config.softmax != "cnn":
             return self.output_words.weight
-        return torch.cat([self.output_vectors(part) for part in torch.arange(self.outputs, device=self.output_bias.device).split(LARGE)])
+        return torch.cat([self.output_vectors(part) for part in torch.arange(self.output_vocab, device=self.output_bias.device).split(LARGE)])
 
     def loss(self, batch: Batch) -> Tensor:
         """The mean of both directions. Words at the ends of the rows that nobody asks for are read, and not learnt from."""
@@ -181,7 +181,7 @@ class ELMo(Model):
 
     @property
     def samples_words(self) -> bool:
-        return self.config.softmax in ("sampled", "cnn") or (self.config.softmax == "auto" and self.outputs > LARGE)
+        return self.config.softmax in ("sampled", "cnn") or (self.config.softmax == "auto" and self.output_vocab > LARGE)
 
     @torch.no_grad()
     def log_likelihood(self, batch: Batch, backwards: bool = False) -> Tensor:

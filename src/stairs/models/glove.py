@@ -4,13 +4,13 @@ Pennington, Socher & Manning 2014, "GloVe: Global Vectors for Word Representatio
 
     X[i, j] = sum of 1 / distance over all places where j stands within the window of i
     J       = sum over i, j with X[i, j] > 0 of  f(X[i, j]) (w_i·c_j + b_i + b'_j - ln X[i, j])^2
-    f(x)    = (x / most)^power, and 1 from `most` on: rare pairs are mostly chance
+    f(x)    = (x / x_max)^power, and 1 from `x_max` on: rare pairs are mostly chance
 
 `vectors` are the w and `contexts` the c. X is symmetric, so both learn the same, and a word's vector is w + c.
 
 Departures: the window ends with the sentence; the step of AdaGrad counts itself only from the next step on, and J is halved, both as in the
 authors' program; gradients are not clipped, as they are there at 100; the pairs come in an order in which several threads never meet
-(`kernels/glove.py`). `most` is 10 and not 100 except in `--size paper`, for smaller texts; there are 15 epochs, where the paper makes 50, and
+(`kernels/glove.py`). `x_max` is 10 and not 100 except in `--size paper`, for smaller texts; there are 15 epochs, where the paper makes 50, and
 100 for a width of 300, in `--size paper` too.
 """
 
@@ -91,7 +91,7 @@ class GloVe(Model):
         words, contexts, counts = self.pairs_of(batch)
         products = (self.vectors[words] * self.contexts[contexts]).sum(-1)
         error = products + self.biases[words] + self.context_biases[contexts] - counts.log()
-        weight = (counts / self.config.most).clamp(max=1) ** self.config.power
+        weight = (counts / self.config.x_max).clamp(max=1) ** self.config.power
         return (weight * error**2).sum() / 2 / max(len(words), 1)
 
     def pairs_of(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
@@ -147,7 +147,7 @@ class GloVe(Model):
         return [as_array(getattr(self, name)) for name in WEIGHTS] + [as_array(sums) for sums in self.optimizer_state().values()]
 
     def weighting(self) -> tuple[np.float32, np.float32]:
-        return np.float32(math.log(self.config.most)), np.float32(self.config.power)
+        return np.float32(math.log(self.config.x_max)), np.float32(self.config.power)
 
 
 def round_order(seed: int, epoch: int) -> list[np.ndarray]:

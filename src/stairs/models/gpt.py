@@ -75,7 +75,7 @@ class GPT(LanguageModel):
             for _ in range(config.layers)
         )  # fmt: skip
         self.norm = nn.LayerNorm(config.width) if config.norm_first else nn.Identity()
-        self.output = None if config.tied else nn.Linear(config.width, config.vocab_size, bias=False)
+        self.output = None if config.tie_embeddings else nn.Linear(config.width, config.vocab_size, bias=False)
         self.initialize(0)
 
     def initialize(self, seed: int) -> None:

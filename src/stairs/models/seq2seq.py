@@ -69,7 +69,7 @@ class Seq2Seq(EncoderDecoder):
         super().__init__(config)
         width, hidden = config.width, config.hidden
         self.learning_rate = 2e-3 * min(1.0, 512 / hidden)  # wide models learn in smaller steps
-        self.smoothing = config.smoothing
+        self.label_smoothing = config.label_smoothing
         self.tokens = nn.Embedding(config.vocab_size, width)
         self.dropout = Dropout(config.dropout)
         self.encoder = nn.ModuleList(Bidirectional(config.cell, width if n == 0 else hidden, hidden) for n in range(config.layers))

@@ -65,7 +65,7 @@ class GPTConfig:
     dropout: float = 0.0  # share of numbers switched off in training
     norm_first: bool = True  # norm before each sublayer, as GPT-2 has it, or after the sum, as GPT has it
     positions: Literal["learned", "sinusoidal", "rotary"] = "learned"  # how it is told where a token stands
-    tied: bool = True  # the output layer is the table of token vectors
+    tie_embeddings: bool = True  # the output layer is the table of token vectors
 
     def __post_init__(self) -> None:
         check_heads(self.width, self.heads)
@@ -89,11 +89,11 @@ class BERTConfig:
     segments: int = 2  # kinds of sentence: the first and the second of a pair
     epsilon: float = 1e-12  # keeps the norms from dividing by zero
     objective: Literal["next-sentence", "none", "sentence-order", "prefix", "permutation"] = "next-sentence"  # learnt with the words left out
-    masked: float = 0.15  # share of the tokens that are asked for
-    hidden: float = 0.8  # share of those that [MASK] stands for
-    swapped: float = 0.1  # share of those that another token stands for; the rest stay
-    whole_words: bool = True  # ask for all pieces of a word or for none; Chinese words as jieba cuts them
-    short: float = 0.1  # share of the examples that are shorter than the context on purpose
+    mask_prob: float = 0.15  # share of the tokens that are asked for
+    mask_token_share: float = 0.8  # share of those that [MASK] stands for
+    random_share: float = 0.1  # share of those that another token stands for; the rest stay
+    whole_word_masking: bool = True  # ask for all pieces of a word or for none; Chinese words as jieba cuts them
+    short_seq_prob: float = 0.1  # share of the examples that are shorter than the context on purpose
     output_heads: tuple[str, ...] | None = None  # what stands on the blocks: pooler, words, next; None: what the objective needs
 
     def __post_init__(self) -> None:
@@ -101,12 +101,16 @@ class BERTConfig:
         for name in ("width", "layers", "segments"):
             check_range(self, name, 1, LARGEST)
         check_range(self, "context", 8, LARGEST)
-        for name, low, high in (("dropout", 0, 0.99), ("masked", 0.001, 0.99), ("hidden", 0, 1), ("swapped", 0, 1), ("short", 0, 1)):
+        for name, low, high in (("dropout", 0, 0.99), ("mask_prob", 0.001, 0.99), ("mask_token_share", 0, 1), ("random_share", 0, 1),
+            ("short_seq_prob", 0, 1)):
             check_range(self, name, low, high)
         if self.feed_forward is not None:
             check_range(self, "feed_forward", 1, LARGEST)
-        if self.hidden + self.swapped > 1:
-            raise BadInput(f"hidden {self.hidden} and swapped {self.swapped} are shares of the same tokens and cannot exceed 1 together")
+        if self.mask_token_share + self.random_share > 1:
+            raise BadInput(
+                f"mask_token_share {self.mask_token_share} and random_share {self.random_share} are shares of the same tokens "
+                "and cannot exceed 1 together"
+            )
         if self.output_heads is None:
             pairs = self.objective in ("next-sentence", "sentence-order")
             object.__setattr__(self, "output_heads", ("pooler", "words", "next") if pairs else ("words",))
@@ -124,13 +128,13 @@ class Seq2SeqConfig:
     cell: Literal["rnn", "lstm", "gru"] = "lstm"  # what carries the state along
     attention: Literal["none", "dot", "scaled", "additive", "bilinear", "projected"] = "none"  # score of the context of each step; none: one vector
     dropout: float = 0.2  # share of numbers switched off in training
-    smoothing: float = 0.1  # how much of what is wanted is any word, so that nobody is too sure
+    label_smoothing: float = 0.1  # how much of what is wanted is any word, so that nobody is too sure
 
     def __post_init__(self) -> None:
         for name in ("width", "hidden", "layers"):
             check_range(self, name, 1, LARGEST)
         check_range(self, "context", 2, LARGEST)
-        for name in ("dropout", "smoothing"):
+        for name in ("dropout", "label_smoothing"):
             check_range(self, name, 0, 0.99)
         if self.hidden % 2:
             raise BadInput(f"hidden {self.hidden} is read half from the left and half from the right; give an even number")
@@ -148,13 +152,13 @@ class TransformerConfig:
     feed_forward: int | None = None  # width inside a block's network; four times the width if not given
     dropout: float = 0.1  # share of numbers switched off in training
     norm_first: bool = True  # norm before each sublayer, which learns faster, or after the sum, as the paper has it
-    smoothing: float = 0.1  # how much of what is wanted is any word, so that nobody is too sure
+    label_smoothing: float = 0.1  # how much of what is wanted is any word, so that nobody is too sure
 
     def __post_init__(self) -> None:
         check_heads(self.width, self.heads)
         check_range(self, "layers", 1, LARGEST)
         check_range(self, "context", 2, LARGEST)
-        for name in ("dropout", "smoothing"):
+        for name in ("dropout", "label_smoothing"):
             check_range(self, name, 0, 0.99)
         if self.feed_forward is not None:
             check_range(self, "feed_forward", 1, LARGEST)
@@ -167,28 +171,28 @@ class ELMoConfig:
     end: int = 3  # the id after every sentence
     unknown: int = 1  # the id of what cannot be said
     context: int = 64  # words in a row of training text
-    carry: int = 0  # words before each row, and behind it, that are read first and not learnt from
+    burn_in: int = 0  # words before each row, and behind it, that are read first and not learnt from
     character_set: Literal["unicode", "bytes"] = "unicode"  # what a word is spelt in
-    longest: int = 20  # letters of a word that are read
+    max_word_length: int = 20  # letters of a word that are read
     character_width: int = 16  # of a letter's vector
     filters: tuple[int, ...] = (32, 32, 64, 128, 128)  # that look at one letter, at two, at three, ...
     highways: int = 1  # layers on top of the filters
     width: int = 128  # of a word's vector, and of what each LSTM tells
     hidden: int = 512  # what each LSTM remembers
     layers: int = 2  # LSTMs on top of one another, in each direction
-    outputs: int = 32768  # words that can be said, the most frequent; the others are unknown
+    output_vocab: int = 32768  # words that can be said, the most frequent; the others are unknown
     softmax: Literal["auto", "full", "sampled", "cnn"] = "auto"  # train against all words, a sample, or a sample spelt; auto: a sample above 8192
     samples: int = 2048  # words drawn for the sampled softmax
     correction_width: int = 128  # width of what is added to a spelt word, with --softmax cnn
     dropout: float = 0.1  # share of numbers switched off in training
 
     def __post_init__(self) -> None:
-        for name in ("longest", "character_width", "width", "hidden", "layers", "samples", "correction_width"):
+        for name in ("max_word_length", "character_width", "width", "hidden", "layers", "samples", "correction_width"):
             check_range(self, name, 1, LARGEST)
         check_range(self, "context", 2, LARGEST)
-        for name in ("carry", "highways"):
+        for name in ("burn_in", "highways"):
             check_range(self, name, 0, LARGEST)
-        check_range(self, "outputs", 6, 1 << 24)
+        check_range(self, "output_vocab", 6, 1 << 24)
         check_range(self, "dropout", 0, 0.99)
         if not self.filters or min(self.filters) < 1:
             raise BadInput(f"filters {' '.join(map(str, self.filters))} must be at least 1 of each width, as in --filters 32 32 64")
@@ -204,7 +208,7 @@ class Word2VecConfig:
     negatives: int = 5  # words drawn to be told apart from the right one
     subsample: float = 1e-3  # share of the text above which a word's occurrences are thinned out; 0: none
     softmax: Literal["negative", "hierarchical"] = "negative"  # against words drawn, or down a Huffman tree of all words
-    characters: str = ""  # lengths of the character n-grams that are parts of a word, as in 3-6; none if not given
+    subwords: str = ""  # lengths of the character n-grams that are parts of a word, as in 3-6; none if not given
     buckets: int = 1 << 18  # rows for the n-grams of characters
     power: float = 0.75  # of a word's count, when words are drawn
 
@@ -217,12 +221,12 @@ class Word2VecConfig:
     @property
     def subword_lengths(self) -> tuple[int, int] | None:
         """Of the shortest and of the longest n-gram of characters."""
-        if not self.characters:
+        if not self.subwords:
             return None
-        shortest, dash, longest = self.characters.partition("-")
+        shortest, dash, longest = self.subwords.partition("-")
         longest = longest if dash else shortest
         if not (shortest.isdecimal() and longest.isdecimal() and 1 <= int(shortest) <= int(longest) <= 64):
-            raise BadInput(f"characters {preview(self.characters)} are no lengths of n-grams; give the shortest and the longest, as in 3-6")
+            raise BadInput(f"subwords {preview(self.subwords)} are no lengths of n-grams; give the shortest and the longest, as in 3-6")
         return int(shortest), int(longest)
 
 
@@ -231,13 +235,13 @@ class GloVeConfig:
     vocab_size: int  # how many different ids the tokenizer has
     width: int = 100  # of a word's vector
     window: int = 10  # words on either side that count as near
-    most: float = 10.0  # pairs that occur as often as this, or more often, weigh 1
+    x_max: float = 10.0  # pairs that occur as often as this, or more often, weigh 1
     power: float = 0.75  # of the weight of rarer pairs
 
     def __post_init__(self) -> None:
         check_range(self, "width", 1, LARGEST)
         check_range(self, "window", 1, 1000)
-        check_range(self, "most", 1e-3, 1e12)
+        check_range(self, "x_max", 1e-3, 1e12)
         check_range(self, "power", 0, 10)
 
 

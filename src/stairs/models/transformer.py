@@ -59,7 +59,7 @@ class Transformer(EncoderDecoder):
         super().__init__(config)
         fastest = 2e-3 if config.norm_first else 1e-3
         self.learning_rate = fastest * min(1.0, 256 / config.width)  # wide models learn in smaller steps
-        self.smoothing = config.smoothing
+        self.label_smoothing = config.label_smoothing
         self.tokens = nn.Embedding(config.vocab_size, config.width)
         self.positions = SinusoidalPositions(config.context, config.width)
         self.dropout = Dropout(config.dropout)

@@ -1,7 +1,7 @@
 """word2vec: vectors of words from the words around them.
 
 Mikolov, Chen, Corrado & Dean 2013, "Efficient Estimation of Word Representations in Vector Space"; Mikolov, Sutskever, Chen, Corrado & Dean 2013,
-"Distributed Representations of Words and Phrases and their Compositionality"; with `characters`, Bojanowski et al. 2017. There are two
+"Distributed Representations of Words and Phrases and their Compositionality"; with `subwords`, Bojanowski et al. 2017. There are two
 matrices, the embedding matrix `vectors` and the context matrix `contexts`. A vector x is compared with some rows c of the context matrix:
 
     skip-gram    x is the vector of a neighbour                     CBOW    x is the mean of all neighbours' vectors
@@ -99,7 +99,7 @@ class Word2Vec(Model):
 
     def compose(self, ids: Tensor) -> Tensor:
         """The vectors of words: the mean of their parts, (..., D)."""
-        if not self.config.characters:
+        if not self.config.subwords:
             return self.vectors[ids]
         assert len(self.subword_ids) > self.config.vocab_size, "spell(words) comes first"
         flat = ids.flatten()
@@ -170,7 +170,7 @@ class Word2Vec(Model):
 
     def new_layout(self) -> list[np.ndarray]:
         """Room for both matrices; the rows of the n-grams follow those of the words."""
-        size, width, grams = self.config.vocab_size, self.config.width, self.config.buckets if self.config.characters else 0
+        size, width, grams = self.config.vocab_size, self.config.width, self.config.buckets if self.config.subwords else 0
         return [aligned_zeros(size + grams, width), aligned_zeros(size, width)]
 
     def places(self) -> dict[str, Tensor]:
@@ -240,7 +240,7 @@ class SkipGram(Word2Vec):
 
     @property
     def composes(self) -> bool:
-        return bool(self.config.characters)
+        return bool(self.config.subwords)
 
     @property
     def kernel(self) -> Any:

@@ -1,6 +1,6 @@
 """The steps of a climb beside one another: the staircase, and quality against cost.
 
-A row is {"step", "score": {"value", "low", "high"}, "cpu_seconds", "ms_per_text", "parameters", "megabytes"}; a step without a score is left out.
+A row is {"model", "score": {"value", "low", "high"}, "cpu_seconds", "ms_per_text", "parameters", "megabytes"}; a step without a score is left out.
 """
 
 import math
@@ -27,20 +27,20 @@ def staircase(rows: Sequence[Row], quality: str = "accuracy", best: Collection[s
     rows = rows_with_score(rows)
     low, high = axis_limits(rows)
     depths = [NARROWEST + DECADE * math.log10(1 + row["cpu_seconds"]) for row in rows]
-    needed = [max(map(text_width, line_break_pieces(row["step"])), default=0.0) + 8 for row in rows]
+    needed = [max(map(text_width, line_break_pieces(row["model"])), default=0.0) + 8 for row in rows]
     wider = max([1.0, *(name / deep for name, deep in zip(needed, depths, strict=True))])  # all, since depth says what it costs
     stairs, x = [], 0.0
     for row, deep in zip(rows, (wider * deep for deep in depths), strict=True):
         stairs.append({
-            **flatten_row(row), "name": wrap(row["step"], deep - 4, MOST_LINES),
+            **flatten_row(row), "name": wrap(row["model"], deep - 4, MOST_LINES),
             "x": x, "x2": x + deep, "middle": x + deep / 2, "foot": low, "written": f"{row['score']['value']:.3f}",
-            "cost": format_seconds(row["cpu_seconds"]), "colour": ORANGE if row["step"] in best else BLUE,
+            "cost": format_seconds(row["cpu_seconds"]), "colour": ORANGE if row["model"] in best else BLUE,
         })  # fmt: skip
         x += deep
     across_all = alt.Scale(domain=[0, x or 1.0], nice=False)
     y = alt.Y("value:Q", title=quality, scale=alt.Scale(domain=[low, high], nice=False, zero=False), axis=alt.Axis(**GRID))
     middle = alt.X("middle:Q", axis=None, scale=across_all)
-    tips = ["step:N", alt.Tooltip("value:Q", title=quality, format=".4f"), "cost:N", *(f"{name}:Q" for name in COSTS)]
+    tips = ["model:N", alt.Tooltip("value:Q", title=quality, format=".4f"), "cost:N", *(f"{name}:Q" for name in COSTS)]
     base = chart_of(stairs)
     blocks = base.mark_rect(fillOpacity=0.6, stroke="gray", strokeOpacity=0.4).encode(
         x=alt.X("x:Q", axis=None, scale=across_all), x2="x2:Q", y=y, y2="foot:Q", color=alt.Color("colour:N", scale=None), tooltip=tips
@@ -65,7 +65,7 @@ def frontier(rows: Sequence[Row], quality: str = "accuracy", axis_title: str = "
     first, last = (math.log10(seconds_at) for seconds_at in (min(seconds, default=1), max(seconds, default=10)))
     first, last = first - 0.1 * (last - first) - 0.2, last + 0.1 * (last - first) + 0.2
     best = pareto_front(rows)
-    points = [{**flatten_row(row), "seconds": own, "kind": "on" if row["step"] in best else "off"} for row, own in zip(rows, seconds, strict=True)]
+    points = [{**flatten_row(row), "seconds": own, "kind": "on" if row["model"] in best else "off"} for row, own in zip(rows, seconds, strict=True)]
     x = alt.X("seconds:Q", title=axis_title, scale=alt.Scale(type="log", domain=[10**first, 10**last], nice=False),
               axis=alt.Axis(labelOverlap=True, format="~g", **GRID))  # fmt: skip
     up = alt.Scale(domain=[low, high], nice=False, zero=False)
@@ -77,13 +77,13 @@ def frontier(rows: Sequence[Row], quality: str = "accuracy", axis_title: str = "
         (WIDTH * (math.log10(point["seconds"]) - first) / (last - first), HEIGHT * (high - point["value"]) / (high - low)) for point in points
     ]
     names = place_names(points, places)
-    tips = ["step:N", alt.Tooltip("value:Q", title=quality, format=".4f"), alt.Tooltip("seconds:Q", format=".3g"), *(f"{name}:Q" for name in COSTS)]
+    tips = ["model:N", alt.Tooltip("value:Q", title=quality, format=".4f"), alt.Tooltip("seconds:Q", format=".3g"), *(f"{name}:Q" for name in COSTS)]
     plot = alt.layer(
         line.encode(x=x, y=y),
         base.mark_rule(opacity=0.6).encode(x=x, y=alt.Y("low:Q", scale=up), y2="high:Q", color=colour),
         base.mark_circle(size=70, opacity=1).encode(x=x, y=y, color=colour, tooltip=tips),
     )
-    beside = chart_of(names).mark_text(fontSize=FONT_SIZE).encode(**pixels(WIDTH, HEIGHT), text="step:N")
+    beside = chart_of(names).mark_text(fontSize=FONT_SIZE).encode(**pixels(WIDTH, HEIGHT), text="model:N")
     return finish([plot, beside], height=HEIGHT, width=WIDTH).resolve_scale(x="independent", y="independent")
 
 
@@ -96,7 +96,7 @@ def rows_with_score(rows: Sequence[Row]) -> list[Row]:
 
 def flatten_row(row: Row) -> Row:
     """Without the score's own dict."""
-    return {"step": row["step"], **row["score"], "seconds": row["cpu_seconds"], **{name: row.get(name) for name in COSTS}}
+    return {"model": row["model"], **row["score"], "seconds": row["cpu_seconds"], **{name: row.get(name) for name in COSTS}}
 
 
 def axis_limits(rows: Sequence[Row]) -> tuple[float, float]:
@@ -112,7 +112,7 @@ def pareto_front(rows: Sequence[Row]) -> set[str]:
     for row in sorted(rows, key=lambda row: (row["cpu_seconds"], -row["score"]["value"])):
         if row["score"]["value"] > best:
             best = row["score"]["value"]
-            found.add(row["step"])
+            found.add(row["model"])
     return found
 
 
@@ -122,7 +122,7 @@ def place_names(points: Sequence[Row], places: Sequence[tuple[float, float]]) ->
     taken: list[Box] = []
     found = []
     for point, (x, y) in zip(points, places, strict=True):
-        wide = text_width(point["step"]) + 4
+        wide = text_width(point["model"]) + 4
         crowd = [(there - x, below - y) for there, below in places if (there, below) != (x, y) and abs(there - x) < wide and abs(below - y) < NEAR]
         tried = []
         for right, down in SIDES:
@@ -132,7 +132,7 @@ def place_names(points: Sequence[Row], places: Sequence[tuple[float, float]]) ->
             tried.append((4 * outside + 3 * any(map(box.overlaps, taken)) + 2 * any(map(box.overlaps, dots)) + towards, box))
         _, box = min(tried, key=lambda one: one[0])
         taken.append(box)
-        found.append({"step": point["step"], "x": box.left + wide / 2, "y": box.top + FONT_SIZE / 2})
+        found.append({"model": point["model"], "x": box.left + wide / 2, "y": box.top + FONT_SIZE / 2})
     return found
 
 

@@ -12,9 +12,9 @@ def curves(
     points: Sequence[dict[str, Any]], levels: Sequence[dict[str, Any]] = (), quality: str = "bits per character", along: str = "minutes",
     title: str | None = None,
 ) -> Any:  # fmt: skip
-    """`points` are {"step", "minutes", "value"}, or what `along` says instead of minutes; `levels` are {"step", "value"}, for steps that are trained
-    in no time: a dashed line each. `title` is what stands below the axis, if it shall be other words."""
-    colour = alt.Color("step:N", title=None, sort=None)
+    """`points` are {"series", "minutes", "value"}, or what `along` says instead of minutes; `levels` are {"series", "value"}, for steps that are
+    trained in no time: a dashed line each. `title` is what stands below the axis, if it shall be other words."""
+    colour = alt.Color("series:N", title=None, sort=None)
     scale = alt.Scale(zero=False)
     lines = (
         alt.Chart(alt.Data(values=list(points)))

@@ -90,7 +90,7 @@ class BiEncoder(Compare):
     @functools.cached_property
     def sentence_encoder(self) -> Encode:
         """The same encoder as a task of its own."""
-        return Encode(self.model, self.tokenizer, pooling="cls" if self.pooling == "cls" else "mean", longest=self.transfer.longest)
+        return Encode(self.model, self.tokenizer, pooling="cls" if self.pooling == "cls" else "mean", max_length=self.transfer.max_length)
 
     def vectors(self, texts: list[str], encode: Callable[[Batch], Tensor] | None = None) -> np.ndarray:
         if isinstance(self.model, BERT) and self.feature_extractor.is_plain:

@@ -25,7 +25,7 @@ class BidirectionalLM(NextToken):
     def examples(self, shards: Shards, split: str = "train") -> StreamExamples:
         config = self.model.config
         self.tokenizer.warn_of_long_words(self.tokenizer.vocabulary)
-        return StreamExamples(shards, split, config.context, config.carry)
+        return StreamExamples(shards, split, config.context, config.burn_in)
 
     def evaluate_ids(self, ids: np.ndarray, limit: int | None = None, **known: Any) -> dict[str, Any]:
         bits, count = self.unsaid_words(ids)
@@ -36,6 +36,6 @@ class BidirectionalLM(NextToken):
 
     def unsaid_words(self, ids: np.ndarray) -> tuple[float, int]:
         """What the spelling of all words costs that can be read and not said, in bits, and how many there are."""
-        numbers, counts = np.unique(ids[ids >= self.model.outputs], return_counts=True)
+        numbers, counts = np.unique(ids[ids >= self.model.output_vocab], return_counts=True)
         costs = [self.tokenizer.spelling_bits(self.tokenizer.token(number)) for number in numbers.tolist()]
         return float(np.dot(costs, counts)) if costs else 0.0, int(counts.sum())

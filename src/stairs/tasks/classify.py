@@ -44,7 +44,7 @@ class Classify(Supervised):
 
     @property
     def pooling(self) -> Pooling:
-        usual = self.model.default_pooling if self.transfer.trains_encoder and self.transfer.place == "head" else "mean"
+        usual = self.model.default_pooling if self.transfer.trains_encoder and self.transfer.insert == "head" else "mean"
         return self.transfer.pooling or usual  # type: ignore[return-value]
 
     def new_head(self) -> nn.Module:

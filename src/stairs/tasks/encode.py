@@ -37,11 +37,11 @@ class Encode(Task):
     long_text: LongTextRule = "head"  # what is read of a text that is longer than the model's context
 
     def __init__(
-        self, model: Model, tokenizer: Tokenizer, *, pooling: SentencePooling = "mean", normalize: bool = False, longest: int | None = None
+        self, model: Model, tokenizer: Tokenizer, *, pooling: SentencePooling = "mean", normalize: bool = False, max_length: int | None = None
     ) -> None:
         super().__init__(model, tokenizer)
         self.pooling, self.normalize = pooling, normalize
-        self.longest = min(longest or model.config.context, model.config.context)  # tokens of a text that are read, the two marks counted
+        self.max_length = min(max_length or model.config.context, model.config.context)  # tokens of a text that are read, the two marks counted
 
     def answer(self, text: str, *arguments: Any, **options: Any) -> dict[str, Any]:
         return {"text": text, "vector": self.vectors([text])[0].tolist()}
@@ -86,7 +86,7 @@ class Encode(Task):
     def rows(self, texts: list[str]) -> list[list[int]]:
         """The ids of each text and its marks, [CLS] and [SEP] for a BERT."""
         found, cut = self.tokenizer.encode_batch(texts), 0
-        room = self.longest - self.tokenizer.adds_begin - self.model.adds_end_token
+        room = self.max_length - self.tokenizer.adds_begin - self.model.adds_end_token
         for text, ids in zip(texts, found, strict=True):
             if not ids:
                 raise BadInput(f"there are no tokens in {preview(text)}; give a text with words")
@@ -110,12 +110,12 @@ class Encode(Task):
         return twin
 
     def describe(self) -> dict[str, Any]:
-        return {**super().describe(), "pooling": self.pooling, "normalize": self.normalize, "longest": self.longest}
+        return {**super().describe(), "pooling": self.pooling, "normalize": self.normalize, "max_length": self.max_length}
 
     @classmethod
     def open(cls, folder: Path, described: dict[str, Any]) -> Self:
         task = super().open(folder, described)
-        return cls(task.model, task.tokenizer, **{name: described[name] for name in ("pooling", "normalize", "longest")})
+        return cls(task.model, task.tokenizer, **{name: described[name] for name in ("pooling", "normalize", "max_length")})
 
 
 def run_in_threads(work: Callable[[list[int]], int], jobs: list[list[int]]) -> Iterator[int]:

@@ -48,7 +48,7 @@ class Tag(Supervised):
 
     @property
     def reads_context(self) -> bool:
-        return self.model.reads_context or self.transfer.place != "head"
+        return self.model.reads_context or self.transfer.insert != "head"
 
     def new_head(self) -> nn.Module:
         neighbours = 1 if self.reads_context else 2 * RADIUS + 1

@@ -40,7 +40,7 @@ class Task:
         self.tokenizer = tokenizer
         if model.reads_characters:
             self.tokenizer = tokenizer if isinstance(tokenizer, OpenVocabulary) else OpenVocabulary(tokenizer, model.config.character_set,
-                model.config.longest)
+                model.config.max_word_length)
             model.character_ids = self.tokenizer.character_ids
 
     @property

@@ -53,7 +53,7 @@ class WordVectors(Task):
 
     def __init__(self, model: Any, tokenizer: Tokenizer) -> None:
         super().__init__(model, tokenizer)
-        if getattr(model.config, "characters", ""):
+        if getattr(model.config, "subwords", ""):
             model.set_vocabulary(tokenizer.vocabulary)
 
     def start(self, seed: int, examples: Any = None) -> None:
@@ -120,7 +120,7 @@ class WordVectors(Task):
     def known_words(self, text: str) -> list[KnownWord]:
         (words,) = self.words([text])
         if not words:
-            raise BadInput(f"no word of {preview(text)} is in the vocabulary; try other words, or vectors trained with --characters 3-6")
+            raise BadInput(f"no word of {preview(text)} is in the vocabulary; try other words, or vectors trained with --subwords 3-6")
         return words
 
     def words(self, texts: list[str]) -> list[list[KnownWord]]:

@@ -172,7 +172,7 @@ def gpt_multiply_adds(c: Any) -> float:
 
 
 def bert_multiply_adds(c: Any) -> float:
-    return block_multiply_adds(c) + c.masked * (c.vocab_size * (c.width + LOGIT_COST) + c.width**2)
+    return block_multiply_adds(c) + c.mask_prob * (c.vocab_size * (c.width + LOGIT_COST) + c.width**2)
 
 
 def block_multiply_adds(c: Any) -> float:
@@ -186,8 +186,8 @@ def nnlm_multiply_adds(c: Any) -> float:
 
 def elmo_multiply_adds(c: Any) -> float:
     """Half of the words are met again within a batch."""
-    characters = c.longest * c.character_width * sum(size * number for size, number in enumerate(c.filters, 1)) / 2
-    said = min(c.outputs, c.vocab_size, c.samples)
+    characters = c.max_word_length * c.character_width * sum(size * number for size, number in enumerate(c.filters, 1)) / 2
+    said = min(c.output_vocab, c.vocab_size, c.samples)
     return characters + 2 * (c.layers * (8 * c.hidden * c.width + c.hidden * c.width) + said * (c.width + LOGIT_COST))
 
 

@@ -20,7 +20,7 @@ def build_task(way: TuningCandidate, source: str | Path, train: list[Any], metri
     """With the encoder as the run `source` has it."""
     run: Any = load(source)
     settings, transfer, known = {**way.task_class.settings_from(train), "metric": metric}, way.transfer, None
-    if transfer.place != "head":
+    if transfer.insert != "head":
         settings, transfer, known = add_words(settings, transfer, train, run.tokenizer)
     task = way.task_class(run.model, run.tokenizer, transfer, **settings)
     task.word_vectors = known

@@ -46,7 +46,7 @@ def chart(found: dict[str, Any]) -> Any:
 
     sides = []
     for series, quality in (("training", "loss"), ("held_out", found["quality"])):
-        points = [{"step": series.replace("_", " "), "steps": point["step"], "value": point["value"]} for point in found[series]]
+        points = [{"series": series.replace("_", " "), "steps": point["step"], "value": point["value"]} for point in found[series]]
         if points:
             side = drawn(points, quality=str(quality).replace("_", " "), along="steps")
             sides.append(side.properties(width=360, height=250, title=series.replace("_", " ")))

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from stairs.climb.messages import FORMAT, LANGUAGES, QUALITIES, advice, join_sentences, limits, listed, worded
+from stairs.climb.messages import FORMAT, LANGUAGES, METRIC_NAMES, advice, describe_resolution, join_names, join_sentences, message
 from stairs.files import os_error_reason
 from stairs.training.run_lock import RUN_FILE
 from stairs.web.requests import RequestError
@@ -53,10 +53,10 @@ class OpenedClimb:
     def chart(self, picture: str, data: dict[str, Any], language: str) -> Any:
         from stairs.pictures import climb
 
-        quality = worded(data["quality"])[language] if data["quality"] in QUALITIES else data["quality"].replace("_", " ")
+        quality = message(data["quality"])[language] if data["quality"] in METRIC_NAMES else data["quality"].replace("_", " ")
         if picture == "staircase":
             return climb.staircase(data["rows"], quality, data["best"])
-        return climb.frontier(data["rows"], quality, worded("axis_seconds")[language])
+        return climb.frontier(data["rows"], quality, message("axis_seconds")[language])
 
 
 def read_report(folder: Path) -> dict[str, Any]:
@@ -72,20 +72,20 @@ def read_report(folder: Path) -> dict[str, Any]:
 
 def check_report(report: dict[str, Any]) -> dict[str, Any]:
     """A report as the page shows it; whatever is not as a climb writes it raises."""
-    told, example_kind = report["recommendation"], report["settings"]["asks"]
+    told, example_kind = report["recommendation"], report["settings"]["task"]
     counts = report["examples"]
     return {
         "rows": [check_row(row) for row in report["rows"]],
-        "chosen": [] if told is None else [shorten_name(name) for name in told["steps"]],
-        "names": None if told is None else listed([shorten_name(name) for name in told["steps"]]),
+        "chosen": [] if told is None else [shorten_name(name) for name in told["models"]],
+        "names": None if told is None else join_names([shorten_name(name) for name in told["models"]]),
         "recommended": check_texts(advice(told, example_kind)),
         "data": join_sentences([data_sentence(report, counts), *rule_sentences(told, counts)]) if example_kind else None,
     }
 
 
 def data_sentence(report: dict[str, Any], counts: dict[str, Any]) -> dict[str, str]:
-    return worded("data", **{name: check_number(counts[name]) for name in ("train", "dev", "test")},
-        example_kind=shorten_name(report["settings"]["asks"]))
+    return message("data", **{name: check_number(counts[name]) for name in ("train", "dev", "test")},
+        example_kind=shorten_name(report["settings"]["task"]))
 
 
 def rule_sentences(told: dict[str, Any] | None, counts: dict[str, Any]) -> list[dict[str, str]]:
@@ -93,7 +93,7 @@ def rule_sentences(told: dict[str, Any] | None, counts: dict[str, Any]) -> list[
     if told is None:
         return []
     least = told["separates"] if told["separates"] is None else check_number(told["separates"])
-    return [limits({"separates": least}, check_number(counts["test"])), check_texts(told["rule"])]
+    return [describe_resolution({"separates": least}, check_number(counts["test"])), check_texts(told["rule"])]
 
 
 def check_texts(found: dict[str, str]) -> dict[str, str]:
@@ -104,7 +104,7 @@ def check_texts(found: dict[str, str]) -> dict[str, str]:
 
 
 def check_row(row: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {"step": shorten_name(row["step"]), "runs": [str(row[name]) for name in ("run", "read_by") if name in row]}
+    found: dict[str, Any] = {"model": shorten_name(row["model"]), "runs": [str(row[name]) for name in ("run", "read_by") if name in row]}
     if "run" not in row:
         reason = "not_tried" if "not_tried" in row else "failed"
         return {**found, reason: str(row[reason])[:LONGEST_REASON]}

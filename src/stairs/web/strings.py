@@ -1,7 +1,7 @@
 """What stands on every page, in English and in Chinese; what is said of a climb, its report says in the same words."""
 
 from stairs.climb.messages import LANGUAGES
-from stairs.climb.messages import WORDS as CLIMB
+from stairs.climb.messages import MESSAGES as CLIMB
 
 PAGE_STRINGS = {
     "en": {
@@ -34,7 +34,7 @@ PAGE_STRINGS = {
         "none": "No run that was opened has this picture.",
         "waiting": "Models are being loaded; more runs may be offered soon.",
         "state": "State",
-        "step": "Step",
+        "model": "Model",
         "task": "Task",
         "size": "Size",
         "at": "At step",
@@ -92,7 +92,7 @@ PAGE_STRINGS = {
         "none": "已打开的模型都没有这张图。",
         "waiting": "正在载入模型，稍后可能有更多模型可选。",
         "state": "状态",
-        "step": "阶梯",
+        "model": "模型",
         "task": "任务",
         "size": "大小",
         "at": "步数",

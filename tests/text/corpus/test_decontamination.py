@@ -80,7 +80,7 @@ def test_a_climb_says_what_it_left_out_and_keeps_the_count(tmp_path, monkeypatch
     texts = [f"the {word} cat number {i} sat on the mat" for i in range(30) for word in ("happy", "sad")]
     (tmp_path / "cats.csv").write_text("\n".join(["text,label", *(f"{text},{'good' if 'happy' in text else 'bad'}" for text in texts)]))
     (tmp_path / "corpus.txt").write_text("\n\n".join([*(text.capitalize() for text in texts), *OTHERS]))
-    assert main(["climb", "corpus.txt", "--labels", "cats.csv", "--steps", "tfidf", "--out", "out", "--budget", "60s"]) == 0
+    assert main(["climb", "corpus.txt", "--labels", "cats.csv", "--models", "tfidf", "--out", "out", "--budget", "60s"]) == 0
     assert "17 paragraphs of 17 documents (the corpus has 100)" in capsys.readouterr().err
     report = json.loads((tmp_path / "out" / "report.json").read_text())
     assert report["removed_text"] == {"documents": 17, "of_documents": 100, "paragraphs": 17}

@@ -10,7 +10,7 @@ from itertools import combinations
 
 import pytest
 
-from stairs.climb.experiment import parted, without_held_out
+from stairs.climb.experiment import decontaminate, split_examples
 from stairs.text.embedded import docstrings, python_prose
 from stairs.text.labelled.split import example_texts, normalize_text
 
@@ -131,7 +131,7 @@ def test_descriptions_are_half_true_and_neither_side_gives_it_away(describes):
 @pytest.mark.parametrize("example_kind", ["classify", "compare", "tag"])
 def test_no_source_of_the_embedded_data_is_in_two_parts(request, example_kind):
     examples = request.getfixturevalue({"classify": "packages", "compare": "describes", "tag": "parameters"}[example_kind])
-    parts = parted(examples, example_kind, 0)
+    parts = split_examples(examples, example_kind, 0)
     for name in (lambda example: example.group, lambda example: tuple(map(normalize_text, example_texts(example)))):
         sets = [{name(example) for example in parts[part]} for part in ("train", "dev", "test")]
         assert not any(a & b for a, b in combinations(sets, 2))
@@ -144,7 +144,7 @@ def test_no_source_of_the_embedded_data_is_in_two_parts(request, example_kind):
 
 @pytest.mark.parametrize("side", ["first", "second"])
 def test_one_side_of_the_embedded_pairs_says_nothing(describes, side):
-    parts = parted(describes, "compare", 0)
+    parts = split_examples(describes, "compare", 0)
     seen: dict[str, Counter[str]] = {}
     for pair in (*parts["train"], *parts["dev"]):
         seen.setdefault(normalize_text(getattr(pair, side)), Counter())[pair.label] += 1
@@ -167,8 +167,8 @@ def learnt_from_words(parts, side):
 @pytest.mark.parametrize("example_kind", ["classify", "compare", "tag"])
 def test_no_document_of_a_held_out_example_is_read(request, example_kind):
     examples = request.getfixturevalue({"classify": "packages", "compare": "describes", "tag": "parameters"}[example_kind])
-    parts = parted(examples, example_kind, 0)
-    corpus = without_held_out(python_prose.PythonProse(), parts, embedded=True)
+    parts = split_examples(examples, example_kind, 0)
+    corpus = decontaminate(python_prose.PythonProse(), parts, embedded=True)
     documents, everything = set(corpus.documents()), set(python_prose.prose_documents())
     sources = {one.where: python_prose.join_paragraphs(found) for one, found in python_prose.docstring_paragraphs()}
     assert corpus.left_out["documents"] == len(everything) - len(documents) > 0.9 * len({example.where for example in parts["test"]})

@@ -5,7 +5,7 @@ from itertools import combinations
 
 import pytest
 
-from stairs.climb.experiment import parted
+from stairs.climb.experiment import split_examples
 from stairs.errors import BadInput
 from stairs.text.examples import LabelledText, Question, TaggedSentence, TextPair, TranslationPair
 from stairs.text.labelled import read_examples
@@ -82,7 +82,7 @@ def test_pairs_that_share_a_text_stay_together_unless_that_binds_the_whole_file(
 
 def test_the_questions_of_a_passage_stay_together(data):
     given = read_examples(data / "spans" / "xquad.en.json", "span").examples
-    parts = parted(given, "span", 0)
+    parts = split_examples(given, "span", 0)
     assert not torn(parts, lambda example: example.passage) and len(parts["test"]) == pytest.approx(0.2 * len(given), rel=0.03)
 
 
@@ -95,12 +95,12 @@ def test_the_sentences_of_a_document_stay_together(tmp_path):
     for file in ("a.conll", "a.conllu"):
         given = read_examples(tmp_path / file, "tag").examples
         assert len({example.group for example in given}) == 40 and given[0].group
-        assert not torn(parted(given, "tag", 0), lambda example: example.words[0])
+        assert not torn(split_examples(given, "tag", 0), lambda example: example.words[0])
 
 
 def test_documents_of_universal_dependencies(data):
     given = read_examples(next((data / "tags" / "ud_ewt").glob("*dev*.conllu*")), "tag").examples
-    parts = parted(given, "tag", 0)
+    parts = split_examples(given, "tag", 0)
     assert len({example.group for example in given}) > 100 and not torn(parts, lambda example: example.group)
 
 
@@ -151,21 +151,21 @@ def test_files_without_such_a_column(file, content, task, says, tmp_path):
 
 def test_at_most_so_many_are_drawn_from_the_whole_file_and_keep_their_shares():
     given = texts(1000, ("a", "b", "a", "a"))
-    parts = parted(given, "classify", 0, most=100)
+    parts = split_examples(given, "classify", 0, most=100)
     counts = {part: Counter(example.label for example in parts[part]) for part in ("train", "dev", "test")}
     assert counts == {"train": {"a": 54, "b": 18}, "dev": {"a": 6, "b": 2}, "test": {"a": 15, "b": 5}}
     assert max(given.index(example) for example in parts["train"]) > 900
-    assert parts == parted(given, "classify", 0, most=100) != parted(given, "classify", 1, most=100)
+    assert parts == split_examples(given, "classify", 0, most=100) != split_examples(given, "classify", 1, most=100)
     many = [LabelledText(f"t {i}", "ab"[i % 2], group=f"g {i // 9}") for i in range(900)]
-    whole = parted(many, "classify", 0, most=200)
+    whole = split_examples(many, "classify", 0, most=200)
     assert not torn(whole, lambda example: example.group) and sum(len(whole[part]) for part in ("train", "dev", "test")) <= 200
 
 
 def test_too_few_to_hold_some_back():
     with pytest.raises(BadInput, match=r"f\.csv: 4 labelled examples are too few"):
-        parted(texts(4), "classify", 0)
-    with pytest.raises(BadInput, match="--most 3 is too few"):
-        parted(texts(40), "classify", 0, most=3)
+        split_examples(texts(4), "classify", 0)
+    with pytest.raises(BadInput, match="--limit 3 is too few"):
+        split_examples(texts(40), "classify", 0, most=3)
     with pytest.raises(BadInput, match=r"f\.csv has 1 different examples"):
         split([LabelledText("The same", "a")] * 9, sizes(range(9)), 0, source="f.csv")
     assert all(len(parts) for parts in split(texts(5), sizes(range(5)), 0).values())

@@ -41,7 +41,7 @@ def our_config(settings: dict[str, Any], tensors: dict[str, Tensor], where: str)
         heads=settings["n_head"],
         layers=settings["n_layer"],
         dropout=settings.get("resid_pdrop", 0.1),
-        tied="lm_head.weight" not in tensors,
+        tie_embeddings="lm_head.weight" not in tensors,
     )
 
 
@@ -58,7 +58,7 @@ def tensor_pairs(config: GPTConfig) -> list[TensorPair]:
         found += linear_pairs(f"{theirs}.mlp.c_fc", f"{ours}.feed_forward.inner", transposed=True)
         found += linear_pairs(f"{theirs}.mlp.c_proj", f"{ours}.feed_forward.outer", transposed=True)
     found += linear_pairs("transformer.ln_f", "norm")
-    return found if config.tied else [*found, TensorPair("lm_head.weight", ("output.weight",))]
+    return found if config.tie_embeddings else [*found, TensorPair("lm_head.weight", ("output.weight",))]
 
 
 def hf_generation_config(ids: dict[str, int], never: list[int]) -> dict[str, Any]:
@@ -89,5 +89,5 @@ def hf_config(config: GPTConfig, ids: dict[str, int]) -> dict[str, Any]:
         "bos_token_id": ids["begin"],
         "eos_token_id": ids["end"],
         "pad_token_id": ids["pad"],
-        "tie_word_embeddings": config.tied,
+        "tie_word_embeddings": config.tie_embeddings,
     }

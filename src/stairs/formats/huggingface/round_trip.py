@@ -98,7 +98,7 @@ def vector_difference(task: Task, again: Any, theirs: WrittenFolder, texts: list
     """The largest difference between the vectors of `stairs embed` and those of the folder. A folder of transformers has no pooling of its own:
     there it is the mean."""
     plain = format == "huggingface"
-    ours = Encode(task.model, task.tokenizer, longest=theirs.longest).vectors(texts) if plain else task.vectors(texts)
+    ours = Encode(task.model, task.tokenizer, max_length=theirs.longest).vectors(texts) if plain else task.vectors(texts)
     reader = Encode(again.model, again.tokenizer) if plain else again
     found = []
     for text in texts:

@@ -43,7 +43,7 @@ def read(folder: Path) -> Encode:
         raise Unsupported(f"{folder / SENTENCE_TRANSFORMERS_CONFIG} puts a prompt before every text, which is not supported; choose another model")
     longest = reading.get("max_seq_length") or read_json_if_there(inner / TOKENIZER_CONFIG).get("model_max_length")
     most = longest if isinstance(longest, int) and longest > 2 else None
-    return Encode(task.model, task.tokenizer, pooling=read_pooling(places[1] / transformers_folder.CONFIG), normalize=len(kinds) > 2, longest=most)
+    return Encode(task.model, task.tokenizer, pooling=read_pooling(places[1] / transformers_folder.CONFIG), normalize=len(kinds) > 2, max_length=most)
 
 
 def read_modules(folder: Path) -> tuple[list[str], list[Path]]:
@@ -78,13 +78,13 @@ def write(task: Task, folder: Path) -> dict[str, Any]:
     if not isinstance(task.model, BERT):
         raise Unsupported(f"{task.model_name} has no sentence vectors in sentence-transformers; bert runs can be written as sentence-transformers")
     as_it_is = task if isinstance(task, Encode) else task.sentence_encoder if isinstance(task, BiEncoder) else Encode(task.model, task.tokenizer)
-    written = transformers_folder.write(Encode(without_heads(task.model), task.tokenizer, longest=as_it_is.longest), folder)
+    written = transformers_folder.write(Encode(without_heads(task.model), task.tokenizer, max_length=as_it_is.max_length), folder)
     kinds = ["Transformer", "Pooling", *(["Normalize"] if as_it_is.normalize else [])]
     modules = [
         {"idx": number, "name": str(number), "path": f"{number}_{kind}" if number else "", "type": TYPES + kind} for number, kind in enumerate(kinds)
     ]
     write_json(folder / MODULES, modules)
-    write_json(folder / SENTENCE_BERT_CONFIG, {"max_seq_length": as_it_is.longest, "do_lower_case": False})
+    write_json(folder / SENTENCE_BERT_CONFIG, {"max_seq_length": as_it_is.max_length, "do_lower_case": False})
     write_json(folder / SENTENCE_TRANSFORMERS_CONFIG, {"__version__": {}, "prompts": {}, "default_prompt_name": None, "similarity_fn_name": "cosine"})
     modes = {name: mode == as_it_is.pooling for name, mode in MODES.items()}
     others = {"pooling_mode_max_tokens": False, "pooling_mode_mean_sqrt_len_tokens": False}

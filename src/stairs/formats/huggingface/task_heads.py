@@ -42,7 +42,7 @@ def exported_head(task: Task) -> dict[str, Any] | None:
         raise Unsupported("this bi-encoder compares two vectors, which is no layer on top of a bert; convert it to sentence-transformers")
     if task.feature_extractor.reads_words or task.feature_extractor.layers not in (None, [task.model.depth - 1]):
         what = "a BiLSTM" if task.feature_extractor.reads_words else "other layers than the last"
-        raise Unsupported(f"this {task.name} reads {what}, which transformers has no place for; tune it without --place and --layers")
+        raise Unsupported(f"this {task.name} reads {what}, which transformers has no place for; tune it without --insert and --layers")
     if isinstance(task, Classify) and (task.pooling != "cls" or (isinstance(task, Compare) and not task.is_cross_encoder)):
         raise Unsupported(
             f"this {task.name} reads the {task.pooling} of the token vectors, and transformers reads that of [CLS]; tune it with --transfer full"

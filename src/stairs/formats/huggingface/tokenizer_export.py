@@ -13,7 +13,7 @@ from stairs.text.tokenizers.adopted_tokenizer import ROLES
 from stairs.text.tokenizers.tokenizer import Tokenizer
 
 
-def write(tokenizer: Tokenizer, folder: Path, *, longest: int, adds_end_token: bool, pairs: bool, pad: str | None = None) -> None:
+def write(tokenizer: Tokenizer, folder: Path, *, max_length: int, adds_end_token: bool, pairs: bool, pad: str | None = None) -> None:
     """tokenizer.json, tokenizer_config.json, and vocab.txt, or vocab.json and merges.txt. `adds_end_token`: a text ends with a mark; `pairs`: its
     tokens are told apart from those of a second one; `pad`: another token for padding, behind the vocabulary."""
     if tokenizer.spec.chinese == "words":
@@ -34,7 +34,7 @@ def write(tokenizer: Tokenizer, folder: Path, *, longest: int, adds_end_token: b
     names |= {} if pairs else {"bos_token": begin, "eos_token": end}
     names |= {} if pad is None else {"pad_token": pad}
     inputs = ["input_ids", *(["token_type_ids"] if pairs else []), "attention_mask"]
-    about = {"tokenizer_class": "PreTrainedTokenizerFast", "model_max_length": longest, "model_input_names": inputs}
+    about = {"tokenizer_class": "PreTrainedTokenizerFast", "model_max_length": max_length, "model_input_names": inputs}
     said = {} if pairs or adds_end_token else {"add_bos_token": tokenizer.adds_begin}  # transformers then forgets any other mark
     config = {**files.read_json(folder / files.CONFIG_FILE), **about, **names, **said}
     files.write(folder / files.CONFIG_FILE, json.dumps(config, ensure_ascii=False, indent=2) + "\n")

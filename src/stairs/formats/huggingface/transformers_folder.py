@@ -185,11 +185,12 @@ def write(task: Task, folder: Path) -> dict[str, Any]:
     (folder / CONFIG).write_text(json.dumps(settings, indent=2, ensure_ascii=False) + "\n", "utf-8")
     save_file(found, folder / tensors.WEIGHTS, metadata={"format": "pt"})
     pad = marian_mapping.PAD if settings["model_type"] == "marian" else None
-    tokenizer_export.write(tokenizer, folder, longest=max_length(task), adds_end_token=model.adds_end_token, pairs=isinstance(model, BERT), pad=pad)
+    tokenizer_export.write(tokenizer, folder, max_length=max_length(task), adds_end_token=model.adds_end_token, pairs=isinstance(model, BERT),
+        pad=pad)
     return {"architecture": settings["architectures"][0], "tensors": len(found)}
 
 
 def max_length(task: Task) -> int:
     """Tokens of a text that the run reads, marks counted."""
     context = task.model.config.context
-    return task.longest if isinstance(task, Encode) else task.max_tokens or context if isinstance(task, Supervised) else context
+    return task.max_length if isinstance(task, Encode) else task.max_tokens or context if isinstance(task, Supervised) else context

@@ -27,7 +27,7 @@ MAX_WIDTH = 1 << 20
 MAX_COMPRESSION = 1100  # bytes that one packed byte may become, at most
 OTHER_FORMATS = (
     *MAGIC,
-    (b"\xba\x16\x4f\x2f", "a model of fastText", "give the .vec file beside it, or train skipgram with --characters"),
+    (b"\xba\x16\x4f\x2f", "a model of fastText", "give the .vec file beside it, or train skipgram with --subwords"),
     (b"\x80", "a pickle, which can run code", "save it again with gensim's save_word2vec_format"),
     (b"\\data\\", "ARPA", "give it the ending .arpa"),
 )

@@ -65,7 +65,7 @@ class EncoderFeatures(Task):
     def fit_scales(self, given: LabelledRows) -> None:
         """Standardize what is mixed, and then what the head sees of an equal mix, by some of the rows; to whiten takes more of them."""
         step = max(len(given.rows) // ROWS_TO_STANDARDIZE, 1)
-        if self.transfer.whitened:
+        if self.transfer.whiten:
             step = max(sum(own.size // own.shape[-1] for own in given.vectors or ()) // VECTORS_TO_WHITEN, 1)
         rows = given.rows[::step]
         vectors = self.compute_vectors(rows) if given.vectors is None else given.vectors[::step]

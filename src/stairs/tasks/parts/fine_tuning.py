@@ -25,12 +25,12 @@ def check_transfer(transfer: TransferOptions, model: Model) -> None:
             raise BadInput(f"--{name.replace('_', '-')} {getattr(transfer, name)} is not between {low} and {high}")
     if transfer.transfer == "auto":
         raise BadInput("--transfer auto chooses among trained tasks, and this is one of them; give full, top, frozen or features")
-    if transfer.longest is not None and transfer.longest < MIN_LENGTH:
-        raise BadInput(f"--longest {transfer.longest} is below {MIN_LENGTH}")
-    if transfer.whitened and transfer.transfer != "features":
-        raise BadInput(f"--whitened is for --transfer features, and this is --transfer {transfer.transfer}")
-    if transfer.transfer == "features" and transfer.place != "head":
-        raise BadInput(f"--place {transfer.place} trains a BiLSTM over words, and --transfer features trains only a head; use --transfer frozen")
+    if transfer.max_length is not None and transfer.max_length < MIN_LENGTH:
+        raise BadInput(f"--max-length {transfer.max_length} is below {MIN_LENGTH}")
+    if transfer.whiten and transfer.transfer != "features":
+        raise BadInput(f"--whiten is for --transfer features, and this is --transfer {transfer.transfer}")
+    if transfer.transfer == "features" and transfer.insert != "head":
+        raise BadInput(f"--insert {transfer.insert} trains a BiLSTM over words, and --transfer features trains only a head; use --transfer frozen")
     blocks = len(getattr(model, "blocks", ()))
     if transfer.transfer == "top" and not 1 <= transfer.top_layers <= blocks:
         has = f"it has {blocks} blocks" if blocks else "it has no blocks; use --transfer full or features"
@@ -93,14 +93,14 @@ def default_learning_rate(model: Model, transfer: TransferOptions) -> float:
 
 class LinearHead(nn.Module):
     """The usual head: dropout, then one linear layer. Features of an encoder that does not learn, or is but a table, come in any size; `fit_to`
-    standardizes them, so that one learning rate fits all. The vectors of an encoder that has read little differ in a few directions only; `whitened`
+    standardizes them, so that one learning rate fits all. The vectors of an encoder that has read little differ in a few directions only; `whiten`
     ones differ as much in all."""
 
     def __init__(self, width: int, outputs: int, transfer: TransferOptions) -> None:
         super().__init__()
         self.dropout = Dropout(transfer.head_dropout)
         self.linear = nn.Linear(width, outputs)
-        self.standardize = Standardize(width, transfer.whitened)
+        self.standardize = Standardize(width, transfer.whiten)
 
     def forward(self, features: Tensor) -> Tensor:
         return self.linear(self.dropout(self.standardize(features)))

@@ -10,10 +10,10 @@ standardized before a head reads their mix.
 
 The mix goes to the head as it is, or to a reader, a BiLSTM over vectors of words that knows nothing else of the text:
 
-    --place input     [w_k, mixed_k] -> BiLSTM -> head
-    --place output    w_k -> BiLSTM, [h_k, mixed_k] -> head
-    --place both      both, each with a mix of its own
-    --place none      w_k -> BiLSTM -> head: what the reader can do alone
+    --insert input     [w_k, mixed_k] -> BiLSTM -> head
+    --insert output    w_k -> BiLSTM, [h_k, mixed_k] -> head
+    --insert both      both, each with a mix of its own
+    --insert none      w_k -> BiLSTM -> head: what the reader can do alone
 """
 
 from collections.abc import Callable, Sequence
@@ -56,7 +56,7 @@ class ScalarMix(nn.Module):
         super().__init__()
         self.s = nn.Parameter(torch.zeros(layers))
         self.gamma = nn.Parameter(torch.ones(()), requires_grad=not transfer.fix_gamma)
-        self.scales = nn.ModuleList() if width is None else nn.ModuleList(Standardize(width, transfer.whitened) for _ in range(layers))
+        self.scales = nn.ModuleList() if width is None else nn.ModuleList(Standardize(width, transfer.whiten) for _ in range(layers))
 
     def forward(self, vectors: Tensor) -> Tensor:
         layers = vectors.unbind(-2)
@@ -78,26 +78,26 @@ class FeatureExtractor(nn.Module):
 
     def __init__(self, model: Model, transfer: TransferOptions, words: Sequence[str], spelled: Callable[[int], str]) -> None:
         super().__init__()
-        self.layers, self.place = select_layers(transfer.layers, model), transfer.place
+        self.layers, self.insert = select_layers(transfer.layers, model), transfer.insert
         self.rows = {word: number for number, word in enumerate(words, 1)}  # 0 is a word without a vector
         self.token_text = spelled
         own = token_vector_width(model, self.layers)
-        count = {"none": 0, "both": 2}.get(transfer.place, 1) if self.layers is not None and len(self.layers) > 1 else 0
-        standardized = transfer.place == "head" and not (transfer.trains_encoder and hasattr(model, "blocks"))
+        count = {"none": 0, "both": 2}.get(transfer.insert, 1) if self.layers is not None and len(self.layers) > 1 else 0
+        standardized = transfer.insert == "head" and not (transfer.trains_encoder and hasattr(model, "blocks"))
         self.mixes = nn.ModuleList(ScalarMix(len(self.layers or ()), transfer, own if standardized else None) for _ in range(count))
         self.mix_norm, self.vector_width = transfer.mix_norm, own
-        read = 0 if transfer.place in ("none", "output") else own
-        beside = own if transfer.place in ("output", "both") else 0
+        read = 0 if transfer.insert in ("none", "output") else own
+        beside = own if transfer.insert in ("output", "both") else 0
         self.dropout = Dropout(transfer.head_dropout)
         self.width = read
         if self.reads_words:
             self.words = nn.Embedding(len(words) + 1, transfer.word_width or WORD_WIDTH)
-            self.reader = Bidirectional("lstm", self.words.embedding_dim + read, transfer.reader)
-            self.width = transfer.reader + beside
+            self.reader = Bidirectional("lstm", self.words.embedding_dim + read, transfer.bilstm_width)
+            self.width = transfer.bilstm_width + beside
 
     @property
     def reads_words(self) -> bool:
-        return self.place != "head"
+        return self.insert != "head"
 
     @property
     def mixes_for_head(self) -> bool:
@@ -111,14 +111,14 @@ class FeatureExtractor(nn.Module):
     def forward(self, batch: Batch, model: Model) -> Tensor:
         if self.mixes_for_head:
             return self.stack_layers(batch, model).flatten(-2)
-        given = [] if self.place == "none" else self.encoder_inputs(batch, model)
+        given = [] if self.insert == "none" else self.encoder_inputs(batch, model)
         if not self.reads_words:
             return given[0]
         x = self.words(self.word_rows(batch))
-        if self.place in ("input", "both"):
+        if self.insert in ("input", "both"):
             x = torch.cat([x, self.dropout(given[0])], -1)
         read = self.reader(self.dropout(x), batch.real)
-        return torch.cat([read, self.dropout(given[-1])], -1) if self.place in ("output", "both") else read
+        return torch.cat([read, self.dropout(given[-1])], -1) if self.insert in ("output", "both") else read
 
     def encoder_inputs(self, batch: Batch, model: Model) -> list[Tensor]:
         """What each mix makes of the layers."""

@@ -6,7 +6,7 @@ permuted      Yang et al. 2019 (XLNet): the words in a random order, each seeing
               XLNet's second stream is a second token here: it stands at the same place, is a [MASK], sees the words before it in the order,
               and is seen by nobody.
 
-Departures: [UNK] is never asked for. XLNet's order is one of whole words, and the share `masked` of a row is asked for, where the paper takes
+Departures: [UNK] is never asked for. XLNet's order is one of whole words, and the share `mask_prob` of a row is asked for, where the paper takes
 spans of one to five tokens; without its relative positions and its memory of earlier rows, which belong to the encoder (`models/bert.py`).
 """
 
@@ -38,7 +38,7 @@ class Masker:
 
     def __init__(self, config: BERTConfig, tokenizer: Tokenizer) -> None:
         self.config, self.tokenizer = config, tokenizer
-        self.word_boundaries = WholeWords(tokenizer) if config.whole_words else None
+        self.word_boundaries = WholeWords(tokenizer) if config.whole_word_masking else None
         self.ordinary = np.setdiff1d(np.arange(config.vocab_size), np.array(sorted(tokenizer.special_ids)))
 
     def row(self, parts: list[np.ndarray], label: int | None = None) -> MaskingExample:
@@ -60,7 +60,7 @@ class Masker:
         row.targets = np.full(len(row.ids), IGNORE_INDEX)
         row.targets[asked] = row.ids[asked]
         fate = random.random(len(asked))
-        shares = (1.0, 0.0) if evaluating else (self.config.hidden, self.config.swapped)
+        shares = (1.0, 0.0) if evaluating else (self.config.mask_token_share, self.config.random_share)
         hidden, swapped = fate < shares[0], fate >= 1 - shares[1]
         row.ids[asked[hidden]] = self.tokenizer.mask
         row.ids[asked[swapped]] = random.choice(self.ordinary, int(swapped.sum()))
@@ -84,11 +84,11 @@ class Masker:
         return row
 
     def count(self, row: MaskingExample) -> int:
-        return max(round((row.words >= 0).sum() * self.config.masked), 1)
+        return max(round((row.words >= 0).sum() * self.config.mask_prob), 1)
 
     def max_positions(self, length: int) -> int:
         """The positions of a row of `length` tokens when some of them are asked for."""
-        return length + max(round(length * self.config.masked), 1) if self.config.objective == "permutation" else length
+        return length + max(round(length * self.config.mask_prob), 1) if self.config.objective == "permutation" else length
 
 
 def choose_words(words: np.ndarray, count: int, random: np.random.Generator) -> np.ndarray:

@@ -38,7 +38,7 @@ class SentencePairs:
         self.begins = np.concatenate([[0], closed + 1])[:-1]
         self.sizes = closed - self.begins
         room = config.context - (3 if self.pairs else 2)
-        starts, wanted = pack_sentences(self.sizes, closing, room, config.short, LAYOUT)
+        starts, wanted = pack_sentences(self.sizes, closing, room, config.short_seq_prob, LAYOUT)
         totals = np.add.reduceat(self.sizes, starts[:-1]) if len(starts) > 1 else np.zeros(0, np.int64)
         filled = totals > 0
         self.first, self.last, self.wanted, totals = starts[:-1][filled], starts[1:][filled], wanted[filled], totals[filled]

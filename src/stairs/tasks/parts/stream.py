@@ -37,10 +37,10 @@ def token_counts(ids: np.ndarray, vocab_size: int) -> np.ndarray:
 
 
 class StreamExamples:
-    """Rows of a split; where they are cut changes with the epoch. `carry` tokens before and behind each are there to be read, and not asked for."""
+    """Rows of a split; where they are cut changes with the epoch. `burn_in` tokens before and behind each are there to be read, and not asked for."""
 
-    def __init__(self, shards: Shards, split: str, context: int, carry: int = 0) -> None:
-        self.ids, self.context, self.carry = shards.ids(split), context, carry
+    def __init__(self, shards: Shards, split: str, context: int, burn_in: int = 0) -> None:
+        self.ids, self.context, self.burn_in = shards.ids(split), context, burn_in
         if len(self.ids) <= context:
             raise BadInput(
                 f"the {split} part of the corpus has {len(self.ids)} tokens, no more than the context of {context}; "
@@ -51,10 +51,10 @@ class StreamExamples:
     def batch(self, numbers: np.ndarray, epoch: int, seed: int) -> Batch:
         """The same for the same arguments, always."""
         offset = derive_seed(seed, "rows", epoch) % self.context
-        places = offset + np.asarray(numbers)[:, None] * self.context + np.arange(-self.carry, self.context + self.carry + 1)
+        places = offset + np.asarray(numbers)[:, None] * self.context + np.arange(-self.burn_in, self.context + self.burn_in + 1)
         found = torch.from_numpy(self.ids[places % len(self.ids)].astype(np.int64))
         ids, targets = found[:, :-1].contiguous(), as_targets(found[:, 1:])
-        targets[:, : self.carry] = targets[:, self.context + self.carry :] = IGNORE_INDEX
+        targets[:, : self.burn_in] = targets[:, self.context + self.burn_in :] = IGNORE_INDEX
         return Batch(ids, torch.ones_like(ids, dtype=torch.bool), targets)
 
 

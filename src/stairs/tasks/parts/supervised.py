@@ -218,7 +218,7 @@ class Supervised(EncoderFeatures):
     @property
     def max_tokens(self) -> int | None:
         """Tokens of a row; None for any number."""
-        most = [length for length in (self.model.reads_at_most, self.transfer.longest) if length]
+        most = [length for length in (self.model.reads_at_most, self.transfer.max_length) if length]
         return min(most, default=None)
 
     @property

@@ -53,10 +53,10 @@ def tuning_candidates(kind: Any, source: Any, train: Sequence[Any], validation: 
 def transfers(kind: Any, transfer: TransferOptions, train: Sequence[Any], forked: bool) -> list[TransferOptions]:
     if transfer.transfer != "auto":
         return [transfer]
-    if transfer.whitened:
+    if transfer.whiten:
         return [replace(transfer, transfer="features")]
     # the cosine as it is costs next to nothing
-    several = transfer.place == "head" and not forked and (len(train) < FEW_EXAMPLES or kind is BiEncoder)
+    several = transfer.insert == "head" and not forked and (len(train) < FEW_EXAMPLES or kind is BiEncoder)
     return [replace(transfer, transfer=way) for way in (("features", "full") if several else ("full",))]
 
 
@@ -77,4 +77,4 @@ def with_sentence_vectors(transfer: TransferOptions, source: Any) -> TransferOpt
     """The vector of a text as the sentence encoder makes it, unless something else was asked for."""
     if not isinstance(source, Encode):
         return transfer
-    return replace(transfer, pooling=transfer.pooling or source.pooling, longest=transfer.longest or source.longest)
+    return replace(transfer, pooling=transfer.pooling or source.pooling, max_length=transfer.max_length or source.max_length)

@@ -77,7 +77,7 @@ export function comparePage() {
 
 function card(run, asked, current) {
   const place = make("div", { class: "status" }, say("asking"));
-  const found = make("article", { class: "card" }, make("h2", {}, run.name), make("p", { class: "quiet" }, [run.step, run.task].filter(Boolean).join(", ")), place);
+  const found = make("article", { class: "card" }, make("h2", {}, run.name), make("p", { class: "quiet" }, [run.model, run.task].filter(Boolean).join(", ")), place);
   ask("/api/answer", { run: run.name, ...asked }, () => { place.textContent = say("loading"); })
     .then((response) => response.json())
     .then(({ answer }) => { if (current()) place.replaceWith(...told(answer)); })

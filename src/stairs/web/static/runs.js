@@ -2,7 +2,7 @@
 
 import { figure, known, make, say, spoken } from "./shared.js";
 
-const COLUMNS = ["run", "step", "state", "at", "quality", "size", "look"];
+const COLUMNS = ["run", "model", "state", "at", "quality", "size", "look"];
 
 export function runsPage() {
   const body = make("tbody");
@@ -21,7 +21,7 @@ function rows(run) {
   const wrong = run.problem ? [make("tr", { class: "more" }, make("td", { class: "wrong", colspan: COLUMNS.length }, run.problem))] : [];
   const about = make("tr", { class: wrong.length ? "one" : null },
     make("td", { class: "name" }, run.name),
-    make("td", {}, run.step, make("div", { class: "quiet" }, run.task)),
+    make("td", {}, run.model, make("div", { class: "quiet" }, run.task)),
     make("td", {}, make("span", { class: `badge ${run.state}` }, say(run.state))),
     make("td", { class: "number" }, run.at == null ? "" : String(run.at)),
     make("td", { class: "kept" }, ...quality(run.quality)),

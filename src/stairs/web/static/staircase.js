@@ -4,7 +4,7 @@ import { drawn } from "./drawing.js";
 import { ask, complain, known, make, readRuns, save, saves, say, spoken } from "./shared.js";
 
 const AGAIN = 2000; // milliseconds
-const COLUMNS = ["step", "score", "interval", "bits", "cpu", "seconds", "per_text", "training_mb", "answering_mb", "parameters", "megabytes"];
+const COLUMNS = ["model", "score", "interval", "bits", "cpu", "seconds", "per_text", "training_mb", "answering_mb", "parameters", "megabytes"];
 
 export function staircasePage() {
   const title = say("climb_title");
@@ -61,7 +61,7 @@ export function staircasePage() {
     if (!left) timer = setTimeout(look, AGAIN);
   }
 
-  const fill = () => body.replaceChildren(...shown.rows.map((row) => line(row, shown.chosen.includes(row.step))));
+  const fill = () => body.replaceChildren(...shown.rows.map((row) => line(row, shown.chosen.includes(row.model))));
 
   async function show(found, current) {
     shown = found;
@@ -97,7 +97,7 @@ function advised(found) {
 
 function line(row, chosen) {
   const cell = (text) => make("td", { class: "number" }, text ?? "");
-  const name = make("td", { class: "name" }, row.step, ...row.runs.map(link));
+  const name = make("td", { class: "name" }, row.model, ...row.runs.map(link));
   const reason = ["not_tried", "failed"].find((one) => one in row);
   if (reason) return make("tr", {}, name, make("td", { class: "quiet", colspan: COLUMNS.length - 1 }, `${say(`climb_${reason}`)}: ${row[reason]}`));
   const { score } = row;
