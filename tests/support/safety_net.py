@@ -112,20 +112,20 @@ FROM_TEXT = {
     "nnlm": ("nnlm", {"order": 3, "width": 8, "hidden": 16, "dropout": 0.1, "softmax": "full", **CONTEXT}, "words", {}),
     "nnlm sampled": ("nnlm", {"order": 4, "width": 8, "hidden": 16, "softmax": "sampled", "samples": 20, **CONTEXT}, "words", {}),
     "gpt": ("gpt", {**SMALL_BLOCKS, "dropout": 0.1}, "byte-bpe", {}),
-    "gpt rotary": ("gpt", {**SMALL_BLOCKS, "positions": "rotary", "norm_first": False, "tied": False}, "words", {"schedule": "cosine"}),
+    "gpt rotary": ("gpt", {**SMALL_BLOCKS, "positions": "rotary", "norm_first": False, "tie_embeddings": False}, "words", {"schedule": "cosine"}),
     "bert": ("bert", SMALL_BLOCKS, "wordpiece", {}),
     "bert bf16": ("bert", {**SMALL_BLOCKS, "objective": "sentence-order"}, "wordpiece", {"precision": "bf16", "accumulate": 2}),
     "bert prefix": ("bert", {**SMALL_BLOCKS, "objective": "prefix"}, "wordpiece", {}),
     "bert permutation": ("bert", {**SMALL_BLOCKS, "objective": "permutation"}, "wordpiece", {}),
     "elmo": ("elmo", {"context": 16, "width": 8, "hidden": 16, "filters": (4, 4, 4), "softmax": "full"}, "words", {}),
-    "elmo sampled": ("elmo", {"context": 16, "carry": 4, "width": 8, "hidden": 16, "filters": (4, 4), "outputs": 60, "softmax": "sampled",
+    "elmo sampled": ("elmo", {"context": 16, "burn_in": 4, "width": 8, "hidden": 16, "filters": (4, 4), "output_vocab": 60, "softmax": "sampled",
                      "samples": 20}, "words", {}),
-    "elmo cnn": ("elmo", {"context": 16, "width": 8, "hidden": 16, "filters": (4, 4), "softmax": "cnn", "samples": 20, "correction": 4}, "words", {}),
+    "elmo cnn": ("elmo", {"context": 16, "width": 8, "hidden": 16, "filters": (4, 4), "softmax": "cnn", "samples": 20, "correction_width": 4}, "words", {}),
     "cbow": ("cbow", {"width": 8}, "words", {}),
     "cbow hierarchical": ("cbow", {"width": 8, "softmax": "hierarchical"}, "words", {}),
     "skipgram": ("skipgram", {"width": 8}, "words", {}),
     "skipgram hierarchical": ("skipgram", {"width": 8, "softmax": "hierarchical", "subsample": 0.0}, "words", {}),
-    "skipgram subwords": ("skipgram", {"width": 8, "characters": "3-5", "buckets": 512}, "words", {}),
+    "skipgram subwords": ("skipgram", {"width": 8, "subwords": "3-5", "buckets": 512}, "words", {}),
     "glove": ("glove", {"width": 8, "window": 4}, "words", {}),
 }  # fmt: skip
 TRANSLATORS = {
@@ -144,7 +144,7 @@ TUNED = {
     "compare": ("bert", "compare", "compare", {"transfer": "top", "top_layers": 1}),
     "bi-encoder": ("bert", "bi-encoder", "score", {}),
     "tag": ("bert", "tag", "tag", {}),
-    "tag reader": ("elmo", "tag", "tag", {"transfer": "frozen", "place": "input", "reader": 8, "word_width": 8}),
+    "tag reader": ("elmo", "tag", "tag", {"transfer": "frozen", "insert": "input", "bilstm_width": 8, "word_width": 8}),
     "find-span": ("bert", "find-span", "span", {}),
 }
 OPTIONS = {"steps": 12, "batch_tokens": 512, "precision": "fp32", "threads": 1, "evaluate_every": 6, "save_every": 1000, "seed": SEED}
@@ -312,7 +312,7 @@ def run(only: list[str]) -> dict:
     for name, kind in {"classify ngram": "classify-ngram", "classify tfidf": "classify-tfidf", "classify vectors": "classify-vectors"}.items():
         if only and name not in only:
             continue
-        task = stairs.TASKS[kind].learned(examples[20:], tasks["skipgram"] if name == "classify vectors" else words)
+        task = stairs.TASKS[kind].train(examples[20:], tasks["skipgram"] if name == "classify vectors" else words)
         found[name] = line(name, task, [], [], "labels", [task.evaluate(examples[:20])])
     if not only or "vectors" in only:
         vectors = configured("vectors", words, {"width": 8})
