@@ -90,7 +90,8 @@ def split_examples(
     test, dev = limit * TEST_SHARE, limit * (1 - TEST_SHARE) * DEV_SHARE
     if example_kind == "translate":
         test, dev = min(test, most_translated), min(dev, most_translated)
-    return {"example_kind": example_kind, **split(examples, {"train": limit - test - dev, "dev": dev, "test": test}, seed, source=source, column=column)}
+    return {"example_kind": example_kind, **split(examples, {"train": limit - test - dev, "dev": dev, "test": test}, seed, source=source,
+        column=column)}
 
 
 def decontaminate(corpus: Any, parts: Mapping[str, Any], *, embedded: bool) -> DecontaminatedCorpus:

@@ -20,7 +20,8 @@ def check_transfer(transfer: TransferOptions, model: Model) -> None:
     """Refuse what cannot be."""
     if not model.can("encode"):
         raise Unsupported(f"{model.name} has no token vectors to learn a task from; try {model.models_that_encode}")
-    for name, low, high in (("layer_decay", 0, 1), ("auxiliary_weight", 0, 100), ("head_dropout", 0, 0.99), ("mix_penalty", 0, 1e6), ("mix_lr_scale", 0, 1000)):
+    for name, low, high in (("layer_decay", 0, 1), ("auxiliary_weight", 0, 100), ("head_dropout", 0, 0.99), ("mix_penalty", 0, 1e6), ("mix_lr_scale",
+        0, 1000)):
         if not low <= getattr(transfer, name) <= high:
             raise BadInput(f"--{name.replace('_', '-')} {getattr(transfer, name)} is not between {low} and {high}")
     if transfer.transfer == "auto":
