@@ -7,8 +7,8 @@ import torch
 from torch import Tensor, nn
 
 from stairs.fast.corpus_slice import CorpusSlice
-from stairs.layers.initial import generator
 from stairs.models.base import Model, as_array
+from stairs.randomness import generator
 from stairs.text.batch import Batch
 
 SPECIAL = 5

@@ -178,7 +178,7 @@ def counted(example_kind: str, train: list[Any], dev: list[Any], options: Tune) 
 
     if options.run in WITHOUT_A_RUN and example_kind != "classify":
         raise Unsupported(f"{options.run} learns to classify alone; for {example_kind} give a run whose step encodes")
-    settings = {"seed": options.seed, "data": LabelledSplits(train, dev).manifest, "task": example_kind, "source": options.run,
+    settings = {"seed": options.seed, "data": {"corpus": LabelledSplits(train, dev).fingerprint}, "task": example_kind, "source": options.run,
         "layers": options.layers}
     if example_kind == "classify":
         settings["metric"] = choose_metric(example_kind, train, options.metric)

@@ -1,9 +1,9 @@
 """Where training begins: every number a pure function of the seed and of its parameter's name."""
 
-import hashlib
-
 import torch
 from torch import nn
+
+from stairs.randomness import generator
 
 SCALE_DOWN = 20
 
@@ -46,9 +46,3 @@ def fold_in_bias(table: torch.Tensor, bias: torch.Tensor, offset: float) -> None
     """Give the rows of an output layer a bias although it has no parameter for one: logits = hidden table^T + bias, for a `hidden` whose D numbers
     are `neighbour_offset` on average. Each row gets the same number everywhere, which a layer norm that reads the table as input takes away again."""
     table.sub_(table.mean(1, keepdim=True)).add_((bias - bias.mean())[:, None].to(table) / (table.shape[1] * offset))
-
-
-def generator(seed: int, name: str) -> torch.Generator:
-    """The randomness of one name."""
-    digest = hashlib.blake2b(f"{seed}:{name}".encode(), digest_size=8).digest()
-    return torch.Generator().manual_seed(int.from_bytes(digest) >> 1)

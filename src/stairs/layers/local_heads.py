@@ -19,8 +19,8 @@ import torch
 from torch import Tensor, nn
 
 from stairs.layers.attention import Attention
-from stairs.layers.initial import generator
 from stairs.layers.positions import BASE
+from stairs.randomness import generator
 
 FASTEST, SLOWEST = 2.0, 1 / 40  # frequencies: a neighbour is told from the next one, and a near token from a far one
 POSITION_SCALE = 0.05  # how large the waves are: seldom louder than what a token's own vector becomes

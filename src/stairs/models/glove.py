@@ -28,10 +28,10 @@ from stairs.fast.corpus_slice import CorpusSlice
 from stairs.files import cache_folder, check_free_space, os_errors_as_sentences
 from stairs.kernels.cooccurrence import BLOCKS, CELLS, LARGEST_VOCABULARY, SPECIAL, cooccurrences
 from stairs.kernels.glove import evaluate_cells, learn_round, tournament
-from stairs.layers.initial import generator
 from stairs.layers.word_contexts import context_mask, token_counts
 from stairs.models.base import Model, as_array
 from stairs.models.settings import GloVeConfig
+from stairs.randomness import generator
 from stairs.text.batch import Batch
 
 MOST_IN_MEMORY = 1 << 31  # bytes of pairs; more are kept on the disk

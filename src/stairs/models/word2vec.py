@@ -34,7 +34,6 @@ from stairs.kernels import word2vec as kernel
 from stairs.kernels.sampling import alias_table, keep_limits, scatter, stream
 from stairs.kernels.word2vec_update import Targets
 from stairs.layers.attention import attend, uniform
-from stairs.layers.initial import generator
 from stairs.layers.word_contexts import (
     SPECIAL,
     BinaryNLL,
@@ -47,6 +46,7 @@ from stairs.layers.word_contexts import (
 )
 from stairs.models.base import Model, as_array
 from stairs.models.settings import Word2VecConfig
+from stairs.randomness import generator
 from stairs.text.batch import Batch
 from stairs.text.subwords import subword_buckets
 

@@ -17,9 +17,9 @@ from stairs.errors import BadInput, preview
 from stairs.layers.vocabulary import logit_chunks
 from stairs.models.base import Model
 from stairs.progress import say
+from stairs.randomness import derive_seed
 from stairs.tasks.metrics import proportion, ratio
 from stairs.tasks.parts.blanks import BlankFiller
-from stairs.tasks.parts.decoding import derive_seed
 from stairs.tasks.parts.sentence_pairs import NEXT, SentencePairs, pairs_of_split
 from stairs.tasks.parts.stream import encode_documents, token_counts
 from stairs.tasks.task import Task

@@ -18,9 +18,9 @@ import torch
 from stairs.errors import BadInput, preview
 from stairs.models.base import as_array
 from stairs.progress import say
+from stairs.randomness import derive_seed
 from stairs.search.nearest import NearestNeighbours
 from stairs.tasks.metrics import ratio
-from stairs.tasks.parts.decoding import derive_seed
 from stairs.tasks.parts.stream import encode_documents
 from stairs.tasks.task import Task
 from stairs.text.batch import Batch

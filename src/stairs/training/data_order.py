@@ -8,14 +8,14 @@ from functools import lru_cache
 
 import numpy as np
 
-from stairs.tasks.parts.decoding import derive_seed
+from stairs.randomness import numpy_generator
 
 STEPS_PER_DOUBLING = 8  # how finely lengths are told apart
 
 
 def bucketed_batches(lengths: np.ndarray, batch_tokens: int, seed: int, epoch: int) -> list[np.ndarray]:
     """The numbers of the examples of each batch of an epoch; a batch has at most `batch_tokens` positions, or one example."""
-    random = np.random.default_rng(derive_seed(seed, "order", epoch))
+    random = numpy_generator(seed, "order", epoch)
     rough = rounded_lengths(np.asarray(lengths))
     order = np.lexsort((random.permutation(len(rough)), rough))  # by length, equal ones in another order every epoch
     found = np.split(order, batch_boundaries(rough[order], batch_tokens))
@@ -24,7 +24,7 @@ def bucketed_batches(lengths: np.ndarray, batch_tokens: int, seed: int, epoch: i
 
 def shuffled_batches(count: int, batch_examples: int, seed: int, epoch: int) -> list[np.ndarray]:
     """Equally many examples for each batch, whatever their lengths: labelled examples are few, and short ones shall not stand together."""
-    order = np.random.default_rng(derive_seed(seed, "order", epoch)).permutation(count)
+    order = numpy_generator(seed, "order", epoch).permutation(count)
     return np.split(order, range(batch_examples, count, batch_examples))
 
 

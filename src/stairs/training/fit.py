@@ -60,8 +60,8 @@ def fit(
 
 
 def run_settings(task: Task, shards: Shards, seed: int) -> dict[str, Any]:
-    divided = {"shards": shards.manifest["format"]} if "format" in shards.manifest else {}  # a text that is divided in another way is other data
-    data = {"corpus": shards.manifest["corpus"], "tokenizer": task.tokenizer.hash, **divided}
+    split_format = {} if shards.split_format is None else {"split_format": shards.split_format}  # a corpus that is split in another way is other data
+    data = {"corpus": shards.fingerprint, "tokenizer": task.tokenizer.hash, **split_format}
     return {"format": FORMAT, **task.describe(), "seed": seed, "data": data, "versions": versions()}
 
 
@@ -82,7 +82,7 @@ def train_into(task: Task, shards: Shards, run: Run, options: TrainingOptions, p
             "environment": environment(options, workers.device, workers.world_size, sweeping),
             "machine": machine.description(),
         }
-        allowed = ("data.corpus", "data.shards") if options.accept_new_corpus else ()
+        allowed = ("data.corpus", "data.split_format") if options.accept_new_corpus else ()
         is_new = workers.on_rank_zero(lambda: lock_run(stack, run, settings, allowed))
         wish = stack.enter_context(catch_signals())
         task.start(options.seed, rows)
@@ -99,7 +99,7 @@ def train_into(task: Task, shards: Shards, run: Run, options: TrainingOptions, p
             raise
         known = probed_plan(run, teacher, options, partial(task.evaluate_split, shards, "validation"), plans_from)
         ends = {"budget": options.budget_seconds} if by_clock else {"finished": known.get("steps")}
-        if workers.broadcast(workers.is_rank_zero and is_finished(run, {**ends, "corpus": shards.manifest["corpus"]})):
+        if workers.broadcast(workers.is_rank_zero and is_finished(run, {**ends, "corpus": shards.fingerprint})):
             say(f"{run.folder} is finished; nothing to do")
             return run.metrics()[-1] if workers.is_rank_zero else {}
         if workers.world_size > 1 and isinstance(teacher, GradientUpdater):

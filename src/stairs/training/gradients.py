@@ -10,7 +10,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from stairs.errors import Diverged
 from stairs.kernels.allocator import keep_freed_memory
-from stairs.tasks.parts.decoding import derive_seed
+from stairs.randomness import derive_seed
 from stairs.tasks.task import Task
 from stairs.text.batch import Batch
 from stairs.training.clock import Action

@@ -183,8 +183,8 @@ class Loop:
             return
         state, value = self.state, measured[self.task.monitor]["value"]
         state.evaluated_step = state.step
-        if state.validation_fingerprint != self.shards.manifest["corpus"]:  # with --accept-new-corpus: no two texts can be compared
-            state.best, state.best_step, state.evaluations_since_best, state.validation_fingerprint = None, None, 0, self.shards.manifest["corpus"]
+        if state.validation_fingerprint != self.shards.fingerprint:  # with --accept-new-corpus: no two texts can be compared
+            state.best, state.best_step, state.evaluations_since_best, state.validation_fingerprint = None, None, 0, self.shards.fingerprint
         if state.best is None or value < state.best:
             state.best, state.best_step, state.evaluations_since_best = value, state.step, 0
             model = checkpoint.gather_tensors(checkpoint.named_tensors(learner))
@@ -266,7 +266,7 @@ class Loop:
             result: dict[str, Any] = {"step": state.step, **about, "best_step": state.best_step, "seconds": round(state.seconds, 3)}
             result |= {"cpu_seconds": cpu_seconds, "seconds_by_phase": times, "validation": validation, **measured}
             self.run.log(**result)  # first the measurement, then the model: a finished run has both
-            self.run.save_model(kept, **about, corpus=self.shards.manifest["corpus"])
+            self.run.save_model(kept, **about, corpus=self.shards.fingerprint)
             return result
         self.stop_request.exit()
 

@@ -15,11 +15,12 @@ from tokenizers import Tokenizer as Library
 from stairs.errors import Unsupported, preview
 from stairs.formats.huggingface import sentence_transformers, transformers_folder
 from stairs.progress import quiet, say
+from stairs.randomness import generator
 from stairs.tasks import Encode, NextToken, Task
 from stairs.tasks.classify import Classify, softmax
 from stairs.tasks.find_span import FindSpan
 from stairs.tasks.masked_token import MaskedToken
-from stairs.tasks.parts.decoding import generate, generator
+from stairs.tasks.parts.decoding import generate
 from stairs.tasks.parts.rows import EncodedInput, InputFormat, collate
 from stairs.tasks.parts.supervised import Supervised
 from stairs.tasks.tag import Tag

@@ -18,11 +18,11 @@ from stairs.errors import Unsupported
 from stairs.models.base import Model
 from stairs.models.bert import BERT
 from stairs.models.transfer_options import TransferOptions
+from stairs.randomness import numpy_generator
 from stairs.tasks.bidirectional import BidirectionalLM
 from stairs.tasks.masked_token import MaskedToken
 from stairs.tasks.metrics import ratio
 from stairs.tasks.next_token import NextToken
-from stairs.tasks.parts.decoding import derive_seed
 from stairs.tasks.parts.fine_tuning import default_learning_rate
 from stairs.tasks.parts.masking import Masker
 from stairs.tasks.parts.sentence_pairs import collate_pairs
@@ -67,7 +67,7 @@ class TextRows:
         rows = [self.rows[n] for n in numbers]
         if self.masks is None:
             return next_token_batch(rows, self.tokenizer.begin, self.tokenizer.end, self.tokenizer.pad)
-        drawn = (np.random.default_rng(derive_seed(seed, "texts", epoch, int(n))) for n in numbers)
+        drawn = (numpy_generator(seed, "texts", epoch, int(n)) for n in numbers)
         given = zip(rows, drawn, strict=True)
         return collate_pairs([self.masks.mask(self.masks.row([row]), random, evaluating) for row, random in given], self.tokenizer.pad)
 

@@ -7,7 +7,6 @@ that may be said; the search of a sentence is over when `beam_size` have ended a
 Departures: Wu et al. 2016, whom "Attention Is All You Need" follows, divide by ((5 + n) / 6)^alpha instead of n^alpha.
 """
 
-import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,6 +18,7 @@ from torch import Tensor
 from stairs.errors import BadInput
 from stairs.kernels.nearest import keep_best
 from stairs.models.base import Model
+from stairs.randomness import generator
 
 
 def generate(model: Model, prompt: Sequence[int], **options: Any) -> list[int]:
@@ -194,14 +194,3 @@ def sample_token(logits: Tensor, temperature: float, top_k: int, top_p: float, s
         ranked[top_k:] = 0
     ranked[ranked.cumsum(-1) - ranked >= top_p] = 0  # the smallest set that reaches top_p, never empty
     return order[torch.multinomial(ranked, 1, generator=generator(seed, "sample", position))[0]]
-
-
-def generator(seed: int, stream: str, *counters: int) -> torch.Generator:
-    """Randomness that depends on nothing but its name, so there is no state to lose."""
-    return torch.Generator().manual_seed(derive_seed(seed, stream, *counters))
-
-
-def derive_seed(seed: int, stream: str, *counters: int) -> int:
-    """A seed for each named use of randomness, each time it is used."""
-    name = ":".join(map(str, (seed, stream, *counters)))
-    return int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest()) >> 1

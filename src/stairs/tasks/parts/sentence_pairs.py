@@ -17,7 +17,7 @@ import torch
 from stairs.errors import BadInput
 from stairs.kernels.pack_sentences import pack_sentences
 from stairs.models.settings import BERTConfig
-from stairs.tasks.parts.decoding import derive_seed
+from stairs.randomness import numpy_generator
 from stairs.tasks.parts.masking import Masker, MaskingExample, prefix_attention_mask
 from stairs.tasks.parts.next_sentence import NEXT, OTHER, NextSentence
 from stairs.text.batch import IGNORE_INDEX, Batch, pad_rows
@@ -52,7 +52,7 @@ class SentencePairs:
 
     def batch(self, numbers: np.ndarray, epoch: int, seed: int, evaluating: bool = False) -> Batch:
         """The same for the same arguments, always. To judge by, every word left out is a [MASK]."""
-        drawn = (np.random.default_rng(derive_seed(seed, "pairs", epoch, int(n))) for n in numbers)
+        drawn = (numpy_generator(seed, "pairs", epoch, int(n)) for n in numbers)
         return collate_pairs([self.example(int(n), random, evaluating) for n, random in zip(numbers, drawn, strict=True)], self.tokenizer.pad)
 
     def example(self, n: int, random: np.random.Generator, evaluating: bool = False) -> MaskingExample:

@@ -13,8 +13,8 @@ import torch
 
 from stairs.errors import BadInput
 from stairs.models.base import Model
+from stairs.randomness import derive_seed
 from stairs.tasks.metrics import ratio
-from stairs.tasks.parts.decoding import derive_seed
 from stairs.text.batch import IGNORE_INDEX, Batch
 from stairs.text.sentences import split_sentences
 from stairs.text.shards.shards import Shards

@@ -8,8 +8,9 @@ A gpt learns its own language on the same rows besides, `auxiliary_weight` times
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -57,13 +58,15 @@ class LabelledSplits:
         """Judged once, with the weights that were chosen."""
         return "test" if self.test else "validation"
 
-    @property
-    def manifest(self) -> dict[str, Any]:
-        """What a run remembers of them, wherever they came from."""
+    split_format: ClassVar[None] = None  # the caller made the splits
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of the examples, wherever they came from, and of the encoder."""
         digest = hashlib.sha256(self.encoder.encode())
         for example in (*self.train, None, *self.validation, None, *self.test):
             digest.update(repr(example and replace(example, where="")).encode())
-        return {"corpus": digest.hexdigest()}
+        return digest.hexdigest()
 
 
 class Supervised(EncoderFeatures):

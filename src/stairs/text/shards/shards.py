@@ -35,13 +35,15 @@ PRETOKEN_NUMBER_BYTES = 4  # per token, while words and characters are only numb
 class Shards:
     """The folder `build_shards` made: `shards.ids("train")`, `shards.tokenizer`, `shards.info("test")["characters"]`."""
 
-    final_split = "test"  # judged once, with the weights that were chosen
+    final_split = "test"  # evaluated once, with the weights that were chosen
+    split_format = FORMAT  # a corpus that is split in another way is other data
 
     def __init__(self, folder: str | Path, tokenizer: Tokenizer | None = None):
         self.folder = Path(folder)
         self.manifest: dict[str, Any] = verified_manifest(self.folder)
         if self.manifest.get("format") != FORMAT or not {f"{split}.bin" for split in SPLITS} <= set(self.manifest["files"]):
             raise BadInput(f"{self.folder} holds no token shards of format {FORMAT}; delete it to have it made again")
+        self.fingerprint: str = self.manifest["corpus"]  # the content hash of the corpus
         self.tokenizer = tokenizer or Tokenizer.load(self.folder)
 
     def info(self, split: str) -> dict[str, Any]:
