@@ -5,7 +5,6 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
-from small import examples
 
 from stairs import machine
 from stairs.climb import finetune, models, pretrain, runner, translate
@@ -26,6 +25,7 @@ from stairs.training.gradients import GradientUpdater
 from stairs.training.recipe import Recipe
 from stairs.training.run import Run, load
 from stairs.training.run_lock import write_lock
+from tests.support.small_world import examples
 
 SHARE = 2.5  # seconds of each that learns by gradients
 TINY = {"width": 8}

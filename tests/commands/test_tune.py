@@ -3,7 +3,6 @@
 import json
 
 import pytest
-from small import QUESTION, SENTENCES, encoder, examples
 
 from stairs.cli import main
 from stairs.tasks import BidirectionalLM, Encode, WordVectors
@@ -11,6 +10,7 @@ from stairs.tasks.baseline_comparison import evaluate_with_baselines
 from stairs.tasks.parts.supervised import LabelledSplits
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 from stairs.training.one_pass import fit_once
+from tests.support.small_world import QUESTION, SENTENCES, encoder, examples
 
 QUICK = ("--epochs", "6", "--batch-examples", "8", "--learning-rate", "0.003", "--precision", "fp32", "--threads", "1")
 

@@ -5,9 +5,9 @@ import signal
 from pathlib import Path
 
 import pytest
-from outcome import assert_one_sentence, sentences, tree
 
 from stairs import cli
+from tests.faults.outcome import assert_one_sentence, sentences, tree
 
 
 @pytest.fixture

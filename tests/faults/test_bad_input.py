@@ -6,10 +6,10 @@ import os
 import socket
 
 import pytest
-from outcome import LONGEST, assert_one_sentence, tree
 
 from stairs.errors import BadInput
 from stairs.text.labelled import read_examples
+from tests.faults.outcome import LONGEST, assert_one_sentence, tree
 
 PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + bytes(range(256))
 NO_TEXT = {

@@ -11,7 +11,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from outcome import TRAIN, assert_one_sentence, model, sentences
+
+from tests.faults.outcome import TRAIN, assert_one_sentence, model, sentences
 
 
 @pytest.mark.parametrize(("name", "number"), [("fsync", errno.ENOSPC), ("rename", errno.EIO), ("replace", errno.EROFS), ("mkdir", errno.EDQUOT)])

@@ -11,9 +11,9 @@ import time
 from pathlib import Path
 
 import pytest
-from outcome import TRAIN, model, sentences, tree
 
 from stairs.files import MANIFEST, checksum
+from tests.faults.outcome import TRAIN, model, sentences, tree
 
 HOLDER = """
 import sys

@@ -3,11 +3,11 @@
 import json
 
 import pytest
-from folders import TEXTS, bert, change_json, change_tensors, gpt, with_classifier
 
 from stairs.errors import BadInput, Unsupported
 from stairs.formats.huggingface import transformers_folder
 from stairs.tasks import Classify, Compare, Encode
+from tests.formats.folders import TEXTS, bert, change_json, change_tensors, gpt, with_classifier
 
 RAW = {"activation_fn": "torch.nn.modules.linear.Identity"}
 MISREAD = [

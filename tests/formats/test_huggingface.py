@@ -5,13 +5,13 @@ import json
 import numpy as np
 import pytest
 import torch
-from folders import TEXTS, bert, change_json, change_tensors, gpt, vocabulary
 from safetensors.torch import load_file, save_file
 
 from stairs.errors import BadInput, Unsupported
 from stairs.formats.huggingface import sentence_transformers, transformers_folder
 from stairs.formats.output import new_folder
 from stairs.tasks import TASKS, Encode
+from tests.formats.folders import TEXTS, bert, change_json, change_tensors, gpt, vocabulary
 
 
 def test_bert_comes_back(tmp_path):

@@ -6,7 +6,6 @@ import math
 import numpy as np
 import pytest
 import torch
-from folders import TEXTS, bert, change_json, change_tensors, far, gpt, with_classifier
 
 from stairs.errors import BadInput
 from stairs.formats import file_round_trip
@@ -22,6 +21,7 @@ from stairs.tasks.baselines import TfidfClassifier
 from stairs.text.examples import LabelledText
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 from stairs.training.run import FORMAT, Run, versions
+from tests.formats.folders import TEXTS, bert, change_json, change_tensors, far, gpt, with_classifier
 
 
 def words(folder, parts=("words",)):

@@ -6,8 +6,6 @@ import math
 
 import numpy as np
 import pytest
-from gallery import OPTIONS, TEXT, TEXTS, runs
-from small import SENTENCES, examples
 
 from stairs.errors import BadInput, Unsupported
 from stairs.inspection import attention, labels, nearest, tokens, views
@@ -17,6 +15,8 @@ from stairs.models.gpt import GPT
 from stairs.pictures import tokens as token_pictures
 from stairs.tasks import NextToken
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
+from tests.support.gallery import OPTIONS, TEXT, TEXTS, runs
+from tests.support.small_world import SENTENCES, examples
 
 RUNS = ("ngram", "nnlm", "gpt", "elmo", "bert", "skipgram", "vectors", "seq2seq", "plain seq2seq", "transformer")
 TUNED = ("by n-gram", "by tf-idf", "by vectors", "classify", "classify by elmo", "compare", "tag", "span", "similar")

@@ -7,13 +7,13 @@ import struct
 import zlib
 
 import pytest
-from gallery import OPTIONS, TEXT, TEXTS, runs
 
 from stairs.inspection.views import VIEWS, suitable_views, view
 from stairs.pictures import attention, labels, style, tokens, words
 from stairs.pictures.catalogue import PICTURES, draw
 from stairs.pictures.curves import curves
 from stairs.pictures.image_files import render
+from tests.support.gallery import OPTIONS, TEXT, TEXTS, runs
 
 CONFUSION = {"split": "dev", "labels": ["好", "坏"], "counts": [[3, 1], [0, 4]]}
 NEAR = [("soup and bread", "food", 0.9), ("很长的中文" * 40, "一个很长很长很长的标签", 0.5), ("x" * 300, "constructor", -0.1)]

@@ -4,11 +4,11 @@ import json
 import re
 
 import pytest
-from gallery import TEXT
 
 from stairs.cli import main
 from stairs.commands.draw import ABOUT
 from stairs.inspection.views import VIEWS
+from tests.support.gallery import TEXT
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from small import QUESTION, SENTENCES
 
 from stairs.formats.huggingface import task_heads
 from stairs.models import MODELS
@@ -17,6 +16,7 @@ from stairs.tasks import TASKS, Encode
 from stairs.text.batch import Batch
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 from stairs.training.run import FORMAT, Run, versions
+from tests.support.small_world import QUESTION, SENTENCES
 
 transformers = pytest.importorskip("transformers")
 pytestmark = pytest.mark.reference

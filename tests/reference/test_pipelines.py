@@ -1,7 +1,6 @@
 """What `stairs tune` makes of a BERT opens in the pipelines of transformers, with the same answers."""
 
 import pytest
-from small import QUESTION, SENTENCES, encoder, examples, new_task
 
 from stairs.formats.huggingface import transformers_folder
 from stairs.tasks.parts.supervised import LabelledSplits
@@ -10,6 +9,7 @@ from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 from stairs.training.fit import fit
 from stairs.training.options import TrainingOptions
 from stairs.training.run import load
+from tests.support.small_world import QUESTION, SENTENCES, encoder, examples, new_task
 
 transformers = pytest.importorskip("transformers")
 pytestmark = pytest.mark.reference

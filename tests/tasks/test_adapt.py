@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import torch
-from small import QUESTION, SENTENCES, encoder, examples
 
 from stairs.errors import Unsupported
 from stairs.tasks import Encode, NextToken, WordVectors
@@ -14,6 +13,7 @@ from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 from stairs.training.fit import fit
 from stairs.training.options import TrainingOptions
 from stairs.training.run import load
+from tests.support.small_world import QUESTION, SENTENCES, encoder, examples
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import torch
-from small import FOOD, SENTENCES, WEATHER, encoder
 
 from stairs.errors import BadInput
 from stairs.models.transfer_options import TransferOptions
@@ -16,6 +15,7 @@ from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 from stairs.training.fit import fit
 from stairs.training.options import TrainingOptions
 from stairs.training.run import load
+from tests.support.small_world import FOOD, SENTENCES, WEATHER, encoder
 
 THINGS = FOOD + WEATHER
 PAIRS = [TextPair(f"{a} today", f"{b} in Rome", None, 1.0 + 4.0 * ((a in FOOD) == (b in FOOD)), f"file:{a}-{b}") for a in THINGS for b in THINGS]

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from small import SENTENCES, encoder, examples
 
 from stairs.errors import BadInput
 from stairs.tasks import BidirectionalLM
@@ -12,6 +11,7 @@ from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 from stairs.training.fit import fit
 from stairs.training.options import TrainingOptions
 from stairs.training.run import load
+from tests.support.small_world import SENTENCES, encoder, examples
 
 
 @pytest.fixture

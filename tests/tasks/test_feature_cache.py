@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from small import QUESTION, SENTENCES, encoder
 
 from stairs.files import cache_folder
 from stairs.tasks.parts.feature_cache import cached_features, weights_hash
 from stairs.tasks.parts.rows import EncodedInput
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
+from tests.support.small_world import QUESTION, SENTENCES, encoder
 
 
 @pytest.fixture

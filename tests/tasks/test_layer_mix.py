@@ -5,7 +5,6 @@ import dataclasses
 import numpy as np
 import pytest
 import torch
-from small import SENTENCES, encoder, examples, new_task
 
 from stairs.commands.tune import mixes
 from stairs.errors import BadInput, Unsupported
@@ -22,6 +21,7 @@ from stairs.training.fit import fit
 from stairs.training.gradients import GradientUpdater
 from stairs.training.options import TrainingOptions
 from stairs.training.run import load
+from tests.support.small_world import SENTENCES, encoder, examples, new_task
 
 QUICK = TrainingOptions(steps=8, batch_examples=8, learning_rate=0.02, precision="fp32", patience=0)
 

@@ -5,7 +5,6 @@ import json
 import numpy as np
 import pytest
 import torch
-from small import FOOD, QUESTION, SENTENCES, SMALL, WEATHER, encoder, examples, new_task
 
 from stairs.errors import BadInput, Unsupported
 from stairs.models.transfer_options import TransferOptions
@@ -21,6 +20,7 @@ from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 from stairs.training.fit import fit
 from stairs.training.options import TrainingOptions
 from stairs.training.run import load
+from tests.support.small_world import FOOD, QUESTION, SENTENCES, SMALL, WEATHER, encoder, examples, new_task
 
 ENCODERS = sorted(SMALL)
 

@@ -1,7 +1,6 @@
 """Which ways to learn are tried."""
 
 import pytest
-from small import SENTENCES, encoder, examples
 
 from stairs.errors import BadInput
 from stairs.models.transfer_options import TransferOptions
@@ -10,6 +9,7 @@ from stairs.tasks.parts.epochs import epochs_for_updates
 from stairs.tasks.parts.tuning_candidates import FEW_EXAMPLES, tuning_candidates
 from stairs.text.examples import TextPair
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
+from tests.support.small_world import SENTENCES, encoder, examples
 
 TEXTS = examples("classify", 20)
 SCORES = [TextPair("soup today", "rice today", None, 4.0), TextPair("soup today", "rain today", None, 1.0), TextPair("wind today", "snow today",

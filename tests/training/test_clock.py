@@ -8,7 +8,6 @@ import time
 
 import pytest
 
-from conftest import outcome
 from stairs.errors import BadInput
 from stairs.training import budgets, checkpoint, clock
 from stairs.training.budgets import TimeBudget
@@ -16,6 +15,7 @@ from stairs.training.checkpoint import TrainingState
 from stairs.training.clock import Action, ClockLog, read_log
 from stairs.training.options import TrainingOptions
 from stairs.training.run import Run
+from tests.training.nursery import outcome
 
 TIMED = {"steps": None, "evaluate_every": None, "save_every": None}
 

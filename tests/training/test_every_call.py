@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from conftest import outcome
 from stairs.training import checkpoint
+from tests.training.nursery import outcome
 
 CALLS = "write,pwrite64,fsync,rename,renameat2,mkdir,unlink,unlinkat,rmdir,ftruncate"  # an empty new file is there before its first write
 HALF = {"gpt": {"steps": 4, "save_every": 4, "evaluate_every": 4, "schedule": "constant"}, "toy": {"epochs": 1, "save_every": 1000, "steady": True}}

@@ -13,11 +13,11 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from conftest import TRAINEE, outcome
 from stairs.errors import BadInput, Diverged, EnvironmentFault
 from stairs.tasks import NextToken
 from stairs.training import checkpoint
 from stairs.training.run import Run, load, load_tokenizer
+from tests.training.nursery import TRAINEE, outcome
 
 
 def full(*arguments):

@@ -1,11 +1,11 @@
 """Validation data chooses the weights; test data is judged once, with those."""
 
 import pytest
-from trainee import prepared
 
 from stairs.tasks import BidirectionalLM, MaskedToken, NextToken, Translate, WordVectors
 from stairs.training.fit import fit
 from stairs.training.run import Run, load
+from tests.training.trainee import prepared
 
 TASK_OF = {"ngram": NextToken, "gpt": NextToken, "elmo": BidirectionalLM, "bert": MaskedToken, "toy": WordVectors, "seq2seq": Translate}
 

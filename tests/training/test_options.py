@@ -6,7 +6,6 @@ import time
 from types import SimpleNamespace
 
 import pytest
-from trainee import prepared
 
 from stairs import machine
 from stairs.errors import BadInput
@@ -17,6 +16,7 @@ from stairs.training.distributed import Workers
 from stairs.training.gradients import GradientUpdater
 from stairs.training.options import TrainingOptions, parse_duration
 from stairs.training.run import Run, load
+from tests.training.trainee import prepared
 
 
 @pytest.mark.parametrize(("text", "found"), [("90s", 90), ("20m", 1200), ("2h", 7200), ("1.5m", 90), ("30", 30), ("1d", 86400)])

@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 
 import pytest
-from small import SENTENCES
 
 import stairs
 from stairs.commands import train
@@ -21,6 +20,7 @@ from stairs.training.fit import fit
 from stairs.training.gradients import GradientUpdater
 from stairs.training.options import TrainingOptions
 from stairs.training.schedule import lr_factor_by_steps, lr_factor_by_time
+from tests.support.small_world import SENTENCES
 
 SHAPE = ("--width", "16", "--heads", "2", "--layers", "1", "--context", "32")
 

@@ -8,9 +8,9 @@ import time
 
 import pytest
 
-from conftest import outcome
 from stairs.errors import BadInput
 from stairs.training import checkpoint
+from tests.training.nursery import outcome
 
 STEPS = ("ngram", "nnlm", "gpt", "bert", "elmo", "seq2seq", "transformer", "tuned", "toy", "skipgram")
 

@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from conftest import outcome
 from stairs.training import checkpoint
+from tests.training.nursery import outcome
 
 LONG = {"steps": 300, "save_every": 1000, "evaluate_every": 100}
 

@@ -12,10 +12,7 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
-from toy import Toy
-from trainee import prepared
 
-from conftest import outcome
 from stairs.errors import BadInput, Diverged, Unsupported
 from stairs.fast.corpus_slice import CorpusSlice
 from stairs.models import MODELS
@@ -25,6 +22,9 @@ from stairs.training.fit import plan
 from stairs.training.options import TrainingOptions
 from stairs.training.run import Run, load
 from stairs.training.snapshots import read_snapshots
+from tests.training.nursery import outcome
+from tests.training.toy import Toy
+from tests.training.trainee import prepared
 
 
 def teacher_of(text, tmp_path, **given):

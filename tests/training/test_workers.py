@@ -12,8 +12,8 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from conftest import TRAINEE, outcome
 from stairs.training import checkpoint
+from tests.training.nursery import TRAINEE, outcome
 
 STILL = {"dropout": 0.0, "steps": 16}  # dropout is drawn by each worker for itself
 

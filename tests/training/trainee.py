@@ -13,9 +13,9 @@ import sys
 from pathlib import Path
 
 os.environ.setdefault("NUMBA_NUM_THREADS", "1")
+sys.path.append(str(Path(__file__).parents[2]))  # where `tests` is, if this is run by its path
 import numba
 import torch
-from toy import Toy, ToyConfig
 
 from stairs import progress
 from stairs.cli import print_error
@@ -32,6 +32,7 @@ from stairs.training import sweeps
 from stairs.training.fit import fit
 from stairs.training.options import TrainingOptions
 from stairs.training.run import load_tokenizer
+from tests.training.toy import Toy, ToyConfig
 
 MODELS["toy"], CONFIGS["toy"] = Toy, ToyConfig
 sweeps.SLICE_TOKENS, sweeps.SYNC_TOKENS = 512, 256  # in a stretch, so that an epoch of a small text has many

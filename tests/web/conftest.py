@@ -1,7 +1,8 @@
 """The explorer over runs of every kind."""
 
 import pytest
-from explorer_runs import PORT, climb, make, write_labels
+
+from tests.web.explorer_runs import PORT, climb, make, write_labels
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,7 @@ import json
 import shutil
 from dataclasses import replace
 
-from small import SENTENCES, encoder, examples, new_task
+from tests.support.small_world import SENTENCES, encoder, examples, new_task
 
 PORT = 8642
 TRICK = "<img src=x onerror=alert(1)>"

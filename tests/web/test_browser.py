@@ -7,11 +7,11 @@ import threading
 import time
 
 import pytest
-from explorer_runs import TRICK, TRICKS, climb, judged
 
 from stairs.climb.messages import MESSAGES as CLIMB
 from stairs.web.picture_pages import PAGES
 from stairs.web.strings import STRINGS
+from tests.web.explorer_runs import TRICK, TRICKS, climb, judged
 
 WAIT = 15_000  # milliseconds
 TYPED = {"neighbours": "soup", "strips": "soup\nrain", "map": "soup\nrain", "analogy": "soup - rain + wind", "blanks": "soup and ___ in Rome today ."}

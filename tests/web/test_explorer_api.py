@@ -6,8 +6,6 @@ import re
 from collections import Counter
 
 import pytest
-from explorer_runs import PORT, TRICK
-from small import encoder
 
 from stairs.inspection import probabilities
 from stairs.inspection.views import VIEWS
@@ -15,6 +13,8 @@ from stairs.web.picture_pages import PAGES
 from stairs.web.requests import MAX_TEXT_LENGTH
 from stairs.web.shelf import Shelf, find_folders
 from stairs.web.strings import STRINGS
+from tests.support.small_world import encoder
+from tests.web.explorer_runs import PORT, TRICK
 
 BEGINS = {"json": b"", "svg": b"<svg", "png": b"\x89PNG"}
 TEXT = "soup and rain in Rome today ."

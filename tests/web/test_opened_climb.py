@@ -3,11 +3,11 @@
 import json
 
 import pytest
-from explorer_runs import TRICK, climb, judged
 
 from stairs.climb.messages import advice
 from stairs.web.opened_climb import MAX_REPORT_BYTES, OpenedClimb
 from stairs.web.shelf import Shelf, find_folders
+from tests.web.explorer_runs import TRICK, climb, judged
 
 
 def test_what_a_page_gets(client, climbed):

@@ -10,11 +10,11 @@ import threading
 import time
 
 import pytest
-from explorer_runs import PORT
 
 from stairs.errors import EnvironmentFault
 from stairs.web import guards
 from stairs.web.server import listen
+from tests.web.explorer_runs import PORT
 
 
 @pytest.mark.parametrize("host", [f"127.0.0.1:{PORT}", f"localhost:{PORT}", f"LOCALHOST:{PORT}"])

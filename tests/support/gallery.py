@@ -1,7 +1,5 @@
 """A small run of every kind, to be looked at from inside."""
 
-from small import SENTENCES, SMALL, encoder, examples, new_task
-
 from stairs.models import MODELS
 from stairs.models.ngram import NGram
 from stairs.models.settings import CONFIGS, NGramConfig
@@ -20,6 +18,7 @@ from stairs.tasks import (
 from stairs.text.corpus.corpus import Corpus
 from stairs.text.shards.shards import build_shards
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
+from tests.support.small_world import SENTENCES, SMALL, encoder, examples, new_task
 
 TEXT = "soup and rain in Rome today ."
 TEXTS = {
