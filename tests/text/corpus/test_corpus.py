@@ -284,7 +284,7 @@ def test_a_long_document_comes_in_parts(tmp_path):
     path = write(tmp_path, "a.txt", "A line of text.\n" * 200 + "\nnext")
     corpus = Corpus(path)
     parts = list(corpus.documents())
-    assert corpus.part == 1024 and parts[-1] == "next"
+    assert corpus.max_characters == 1024 and parts[-1] == "next"
     assert all(len(part) <= 1024 and part.endswith("text.") and part.startswith("A line") for part in parts[:-1])
     assert "\n".join(parts[:-1]) + "\n" == "A line of text.\n" * 200
     record = write(tmp_path, "a.jsonl", json.dumps({"text": "A sentence. " * 1000}))

@@ -53,7 +53,7 @@ def test_any_sentence_of_a_long_held_out_text_and_either_side_of_a_pair(tmp_path
     assert list(DecontaminatedCorpus(corpus_of(tmp_path, *lost, *OTHERS), held).documents()) == OTHERS
 
 
-def test_nothing_left_out_is_the_same_corpus_and_something_is_another(tmp_path):
+def test_nothing_removed_text_is_the_same_corpus_and_something_is_another(tmp_path):
     corpus = corpus_of(tmp_path, *OTHERS)
     same = DecontaminatedCorpus(corpus, [LabelledText("What nobody wrote in this corpus.", "x")])
     assert same.content_hash == corpus.content_hash and same.removed_text["paragraphs"] == 0 and list(same.documents()) == OTHERS
@@ -74,7 +74,7 @@ def test_shards_are_made_of_what_is_left(tmp_path):
     assert [own.tokenizer.id("wombat") != own.tokenizer.unknown for own in shards] == [True, False]
 
 
-def test_a_climb_says_what_it_left_out_and_keeps_the_count(tmp_path, monkeypatch, capsys):
+def test_a_climb_says_what_it_removed_text_and_keeps_the_count(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("stairs.climb.compilation.compile_kernels", lambda: None)
     texts = [f"the {word} cat number {i} sat on the mat" for i in range(30) for word in ("happy", "sad")]

@@ -16,9 +16,9 @@ from stairs.text.labelled.split import example_texts, normalize_text
 
 DIGEST = """
 import hashlib
-from stairs.text import samples
-sets = samples.packages() + samples.describes() + samples.number_names(50, seed=1)
-print(samples.PythonProse().content_hash, hashlib.sha256(repr(sets).encode()).hexdigest())
+from stairs.text.embedded import python_prose
+sets = python_prose.package_examples() + python_prose.description_examples() + python_prose.number_names(50, seed=1)
+print(python_prose.PythonProse().content_hash, hashlib.sha256(repr(sets).encode()).hexdigest())
 """
 
 
@@ -171,7 +171,7 @@ def test_no_document_of_a_held_out_example_is_read(request, example_kind):
     corpus = decontaminate(python_prose.PythonProse(), parts, embedded=True)
     documents, everything = set(corpus.documents()), set(python_prose.prose_documents())
     sources = {one.where: python_prose.join_paragraphs(found) for one, found in python_prose.docstring_paragraphs()}
-    assert corpus.left_out["documents"] == len(everything) - len(documents) > 0.9 * len({example.where for example in parts["test"]})
+    assert corpus.removed_text["documents"] == len(everything) - len(documents) > 0.9 * len({example.where for example in parts["test"]})
     assert not any(sources[example.where] in documents for part in ("dev", "test") for example in parts[part])
     assert sum(sources[example.where] in documents for example in parts["train"]) > 0.8 * len(parts["train"])
     assert corpus.content_hash != python_prose.PythonProse().content_hash and corpus.size == python_prose.PythonProse().size

@@ -194,7 +194,7 @@ def test_a_failing_disk_is_the_environments_fault(write, monkeypatch):
     def failing(self, size):
         raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr(lines.LabelledStream, "gather", failing)
+    monkeypatch.setattr(lines.LabelledStream, "read_inflated", failing)
     with pytest.raises(EnvironmentFault, match=r"a\.csv\.gz: cannot be read \(input/output error\)"):
         read_examples(write("a.csv.gz", gzip.compress(b"text,label\na,b\n")), "classify")
 

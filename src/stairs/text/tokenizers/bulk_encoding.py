@@ -159,7 +159,7 @@ class BulkEncoder:
         self.offsets = np.zeros(1 << 15, np.int64)
         self.ids: np.ndarray = np.zeros(1 << 16, self.dtype)
         self.unknown = np.zeros(1 << 15, np.int64)
-        self.spelling_bits = np.zeros(1 << 15, np.float64)
+        self.bits = np.zeros(1 << 15, np.float64)
 
     def encode_documents(self, documents: list[list[str]]) -> EncodedDocuments:
         block = self.pretokens.block(documents)
@@ -168,7 +168,7 @@ class BulkEncoder:
             return found
         gaps = Gaps()
         self.pretokens.count_gaps(block, gaps)
-        return found._replace(spacing_bits=self.tokenizer.spacing.spelling_bits(gaps))
+        return found._replace(spacing_bits=self.tokenizer.spacing.bits(gaps))
 
     def encode_block(self, block: bytes) -> EncodedDocuments:
         """Encode what `self.pretokens.block` made."""
@@ -178,7 +178,7 @@ class BulkEncoder:
         self.encode_new()
         out = np.empty(kernel.spliced_size(numbers, self.offsets), self.dtype)
         kernel.splice(numbers, self.offsets, self.ids, END, BEGIN, out)
-        words, bits = kernel.unknown_totals(numbers, self.unknown, self.spelling_bits)
+        words, bits = kernel.unknown_totals(numbers, self.unknown, self.bits)
         return EncodedDocuments(out, int(words), float(bits))
 
     def encode_new(self) -> None:
@@ -191,7 +191,7 @@ class BulkEncoder:
         flat: np.ndarray = np.fromiter((one for ids in pieces for one in ids), self.dtype)
         ends = np.cumsum(np.fromiter(map(len, pieces), np.int64, len(pieces))) + self.offsets[first]
         self.offsets = grow_array(self.offsets, self.encoded_count + 1)
-        self.unknown, self.spelling_bits = grow_array(self.unknown, self.encoded_count), grow_array(self.spelling_bits, self.encoded_count)
+        self.unknown, self.bits = grow_array(self.unknown, self.encoded_count), grow_array(self.bits, self.encoded_count)
         self.ids = grow_array(self.ids, int(ends[-1]))
         self.ids[self.offsets[first] : ends[-1]] = flat
         self.offsets[first + 1 : self.encoded_count + 1] = ends
@@ -199,7 +199,7 @@ class BulkEncoder:
             if UNKNOWN in ids:
                 unknown = self.tokenizer.unknown_in_pretoken(spellings[at])
                 self.unknown[first + at] = len(unknown)
-                self.spelling_bits[first + at] = sum(map(self.tokenizer.spelling_bits, unknown))
+                self.bits[first + at] = sum(map(self.tokenizer.spelling_bits, unknown))
 
 
 class PretokenCounts:

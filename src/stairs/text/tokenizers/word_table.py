@@ -146,7 +146,7 @@ class WordTable(Tokenizer):
     def unknown_words(self, text: str) -> list[str]:
         return [word for word in self.words(text) if not self.knows(word)]
 
-    def groups(self, text: str) -> list[int]:
+    def word_ids(self, text: str) -> list[int]:
         return list(range(len(self.words(text))))
 
     def encode_with_offsets(self, text: str) -> Any:
