@@ -11,6 +11,7 @@ from stairs.errors import Unsupported
 from stairs.fast.corpus_slice import CorpusSlice
 from stairs.inspection.capture import capture
 from stairs.models import MODELS
+from stairs.models.base import Model
 from stairs.models.settings import CONFIGS
 from stairs.models.sizes import SIZES, TRAINING_DEFAULTS
 from stairs.text.batch import IGNORE_INDEX, Batch, next_token_batch, pad_rows
@@ -125,6 +126,14 @@ def test_a_model_has_a_verb_or_says_which_steps_have_it(name):
         else:
             with pytest.raises(Unsupported, match=name):
                 getattr(model, verb)(batch)
+
+
+def test_what_a_model_claims_is_what_it_does(name):
+    kind = MODELS[name]
+    assert kind.encodes == (kind.encode is not Model.encode) and kind.predicts == (kind.predict is not Model.predict)
+    assert kind.is_transformer == bool(kind(CONFIGS[name](vocab_size=VOCABULARY, **SMALL[name])).block_count)
+    assert kind.is_encoder_decoder == (kind.pretrains_with == "translate") and kind.fills_blanks == (name == "bert")
+    assert kind.generates == (kind.predicts and not kind.fills_blanks)
 
 
 def predicting():

@@ -5,6 +5,7 @@ import torch
 
 from stairs import machine
 from stairs.fast import int8_matmul as module
+from stairs.fast import threads
 from stairs.fast.int8_matmul import MIDDLE, OneDNNMatmul, PanelMatmul, has_exact_int8, int8_matmul, round_weight
 from stairs.kernels import int8_rows as kernel
 from stairs.kernels.instruction_set import has_avx2
@@ -40,13 +41,13 @@ def test_the_largest_values_are_multiplied_as_exact_integers(way, rows, outputs,
         assert torch.equal(product(given, middle), ((given.long() - middle) @ weight.long().T).float())
 
 
-@pytest.mark.parametrize("threads", [1, 3])
-def test_threads_change_nothing(way, threads, monkeypatch):
+@pytest.mark.parametrize("count", [1, 3])
+def test_threads_change_nothing(way, count, monkeypatch):
     weight, scales = round_weight(torch.randn(90, 64))
     given = torch.randint(0, 256, (9, 64), dtype=torch.uint8)
     expected = way(weight, scales)(given)
     monkeypatch.setattr(threads, "WORTH_A_THREAD", 1)
-    monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
+    monkeypatch.setattr(torch, "get_num_threads", lambda: count)
     assert torch.equal(way(weight, scales)(given), expected)
 
 
@@ -73,7 +74,7 @@ def test_a_product_that_saturates_is_noticed(fits, monkeypatch):
             return (pairs.sum(2) - middle * self.bytes.long().sum(1)).float()
 
     monkeypatch.setattr(module, "has_saturating_pairs", lambda: fits)
-    monkeypatch.setattr(module, "ByPanels" if fits else "ByOneDNN", Saturating)
+    monkeypatch.setattr(module, "PanelMatmul" if fits else "OneDNNMatmul", Saturating)
     assert has_exact_int8.__wrapped__() is fits
 
 

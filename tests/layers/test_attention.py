@@ -141,7 +141,7 @@ def test_a_cache_continues_where_reading_stopped():
     cache = KeyValueCache(B, 4, T, 4, x)
     parts = [attention(x[:, :3], mask=causal(3), cache=cache), attention(x[:, 3:4], cache=cache), attention(x[:, 4:], cache=cache)]
     assert torch.allclose(whole, torch.cat(parts, 1), atol=1e-6)
-    cache.choose(torch.tensor([1, 1]))
+    cache.reorder(torch.tensor([1, 1]))
     assert torch.equal(cache.keys[0], cache.keys[1])
 
 
@@ -178,11 +178,11 @@ def test_ways_that_look_back_see_their_own_past_alone():
                 whole = attention(seen[:, way, -1:], seen[:, way])
                 assert torch.allclose(told[:, way], whole[:, 0], atol=1e-5)
         if step == 0:
-            cache.spread(ways), plain.spread(ways)
+            cache.expand(ways), plain.expand(ways)
         chosen = torch.zeros(sources, ways, dtype=torch.int64) if step == 0 else torch.tensor([[1, 0], [1, 1], [0, 0]])
         rows = torch.arange(sources)[:, None]
         past, seen = past[rows, chosen], torch.cat([seen[rows, chosen], torch.randn(sources, ways, 1, 16)], 2)
-    cache.choose(torch.tensor([0, 2]))
+    cache.reorder(torch.tensor([0, 2]))
     assert len(cache.keys) == 2 and torch.equal(cache.keys[1, : cache.length], plain.keys[2, : plain.length])
 
 

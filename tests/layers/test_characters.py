@@ -13,7 +13,7 @@ WORDS = torch.tensor([[1, 9, 2, 0, 0, 0, 0], [1, 10, 11, 12, 13, 14, 2], [1, 9, 
 def made():
     layer = CharacterCNN(20, 4, (3, 5, 2), 2, 6)
     initialize(layer, 3, None)
-    layer.begin()
+    layer.initialize()
     return layer
 
 

@@ -86,7 +86,7 @@ def test_the_layers_are_those_of_the_paper():
 
 def test_a_part_that_is_not_there_is_said():
     batch = batch_of()
-    bare = BERT(BERTConfig(**SMALL, parts=()))
+    bare = BERT(BERTConfig(**SMALL, output_heads=()))
     assert bare.encode(batch).shape == (5, 20, 16) and not any("head" in name or "pooler" in name for name in bare.state_dict())
     for verb, words in (("predict", "vectors only"), ("loss", "vectors only")):
         with pytest.raises(Unsupported, match=words):

@@ -50,7 +50,7 @@ def test_what_passes_through_can_be_captured():
     model, batch = made(), stream(1)
     with capture(model) as seen:
         layers = model.hidden_states(batch)
-    assert all(torch.equal(seen[f"told.{number}"], layer) for number, layer in enumerate(layers))
+    assert all(torch.equal(seen[f"layer_taps.{number}"], layer) for number, layer in enumerate(layers))
 
 
 def test_characters_of_a_batch_come_before_those_of_ids():

@@ -17,7 +17,7 @@ from stairs.text.batch import Batch
 
 BEGIN, END, UNKNOWN = 2, 3, 1
 RATE = 0.05
-ONE = CorpusSlice(number=0, slices=1, epoch=0, rate_from=RATE, rate_to=RATE, seed=0, threads=2, deterministic=True)
+ONE = CorpusSlice(index=0, slices=1, epoch=0, rate_from=RATE, rate_to=RATE, seed=0, threads=2, deterministic=True)
 
 
 def text(size=3000, words=60, seed=0):
@@ -121,11 +121,11 @@ def test_stretches_and_workers_share_the_pairs_of_an_epoch():
     ids = text(5000)
     whole, parts = made(ids), made(ids)
     once = whole.sweep(ONE)
-    several = [parts.sweep(dataclasses.replace(ONE, number=number, slices=7)) for number in range(7)]
+    several = [parts.sweep(dataclasses.replace(ONE, index=index, slices=7)) for index in range(7)]
     assert sum(loss for loss, _, _ in several) == pytest.approx(once[0]) and sum(pairs for _, pairs, _ in several) == once[1]
     assert all(torch.equal(a, b) for a, b in zip(whole.tensors().values(), parts.tensors().values(), strict=True))
     model = made(ids)
-    shared = [model.sweep(dataclasses.replace(ONE, number=number, slices=3, rank=rank, world_size=2)) for number in range(3) for rank in range(2)]
+    shared = [model.sweep(dataclasses.replace(ONE, index=index, slices=3, rank=rank, world_size=2)) for index in range(3) for rank in range(2)]
     assert sum(pairs for _, pairs, _ in shared) == once[1]
     assert sum(words for _, _, words in shared) == pytest.approx(once[2], abs=6)
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from stairs.errors import BadInput
-from stairs.models import base
+from stairs.models import language_model
 from stairs.models.gpt import GPT
 from stairs.models.settings import GPTConfig
 from stairs.models.sizes import SIZES
@@ -82,8 +82,8 @@ def test_a_full_prompt_can_follow_another():
 
 def test_loss_needs_no_table_of_all_logits(monkeypatch):
     """Only what is asked reaches the output layer."""
-    rows, real = [], base.linear_cross_entropy
-    monkeypatch.setattr(base, "linear_cross_entropy", lambda hidden, *others: rows.append(len(hidden)) or real(hidden, *others))
+    rows, real = [], language_model.linear_cross_entropy
+    monkeypatch.setattr(language_model, "linear_cross_entropy", lambda hidden, *others: rows.append(len(hidden)) or real(hidden, *others))
     model = small()
     batch = next_token_batch([[5, 6, 7, 8]], 2, 3, 0)
     targets = torch.full_like(batch.targets, -100)
@@ -128,7 +128,7 @@ def test_prepared_for_inference_it_says_the_same(settings, rows):
     for precision, within in (("fp32", 1e-5), ("bf16", 0.05)):
         fast = model.for_inference(precision)
         expected, state = model.prefill(prompt)
-        logits, fast_state = fast.read(prompt)
+        logits, fast_state = fast.prefill(prompt)
         for word in range(5, 12):
             assert logits.dtype == torch.float32 and torch.allclose(logits, expected, atol=within)
             expected, state = model.decode_step(torch.full((rows,), word), state)
@@ -141,12 +141,12 @@ def test_the_prepared_copy_leaves_the_model_as_it_was():
     model = small()
     before = {name: tensor.clone() for name, tensor in model.tensors().items()}
     fast = model.for_inference("bf16")
-    model.for_inference("fp32").read(torch.tensor([[2, 5]]))
+    model.for_inference("fp32").prefill(torch.tensor([[2, 5]]))
     assert all(torch.equal(before[name], tensor) and tensor.dtype == torch.float32 for name, tensor in model.tensors().items())
     assert all(parameter.requires_grad for parameter in model.parameters()) and not any(p.requires_grad for p in fast.parameters())
 
 
 def test_logits_may_be_changed_by_who_gets_them():
-    logits, state = small().read(torch.tensor([[2, 5]]))
+    logits, state = small().prefill(torch.tensor([[2, 5]]))
     logits[0, 3] = -torch.inf
     assert not logits.requires_grad and torch.isfinite(small().decode_step(torch.tensor([6]), state)[0]).all()

@@ -97,14 +97,14 @@ def test_equals_the_equations_done_by_hand(order, prune):
     sentences = random_text()
     by_hand, model = ByHand(sentences, order, prune), model_of(sentences, order, prune)
     for sentence in [*sentences[:40], *random_text(40, seed=9)]:
-        context = model.after(-1, BEGIN)
+        context = model.next_context(-1, BEGIN)
         said = (BEGIN,)
         for word in [*sentence, END]:
             probabilities, _ = model.continuations(context)
             expected = by_hand.probability(said, word)
             if (word,) in by_hand.counts[1]:
                 assert np.exp(float(probabilities[word])) == pytest.approx(expected, rel=2e-6)
-            context, said = model.after(context, word), (*said, word)
+            context, said = model.next_context(context, word), (*said, word)
 
 
 @pytest.mark.parametrize("order", [1, 2, 4])
@@ -112,9 +112,9 @@ def test_chances_sum_to_one_after_any_context(order):
     sentences = random_text()
     model = model_of(sentences, order, vocab_size=40)  # ids 17 to 39 are never seen
     for said in ([], [5], [5, 6], [16, 16, 16, 16], [UNKNOWN, 5]):
-        context = model.after(-1, BEGIN)
+        context = model.next_context(-1, BEGIN)
         for word in said:
-            context = model.after(context, word)
+            context = model.next_context(context, word)
         probabilities = np.exp(model.continuations(context)[0].numpy())
         assert probabilities.sum() == pytest.approx(1, abs=1e-5)
         assert probabilities[30] == pytest.approx(probabilities[UNKNOWN])  # what was never seen shares the unknown word's chance
@@ -124,13 +124,13 @@ def test_a_word_bound_to_one_other_is_not_thought_likely_elsewhere():
     san, francisco, glasses, the, my, his, new = range(5, 12)
     sentences = [[san, francisco]] * 9 + [[the, glasses], [my, glasses], [his, glasses], [new, glasses]]
     model = model_of(sentences, 2)
-    after_unseen, _ = model.continuations(model.after(-1, UNKNOWN))
+    after_unseen, _ = model.continuations(model.next_context(-1, UNKNOWN))
     assert after_unseen[glasses] > after_unseen[francisco]
 
 
 def test_where_each_chance_comes_from():
     model = model_of([[5, 6, 7], [5, 6, 8], [9, 6, 7]], 3)
-    context = model.after(model.after(model.after(-1, BEGIN), 5), 6)
+    context = model.next_context(model.next_context(model.next_context(-1, BEGIN), 5), 6)
     _, orders = model.continuations(context)
     assert (orders[7], orders[8], orders[9]) == (3, 3, 1)
 

@@ -28,7 +28,7 @@ def small(kind, **settings):
 
 
 def stretch(rate=0.0, **changed):
-    usual = {"number": 0, "stretches": 1, "epoch": 0, "rate_from": rate, "rate_to": rate, "seed": 3, "threads": 1, "deterministic": True}
+    usual = {"index": 0, "slices": 1, "epoch": 0, "rate_from": rate, "rate_to": rate, "seed": 3, "threads": 1, "deterministic": True}
     return CorpusSlice(**{**usual, **changed})
 
 
@@ -96,8 +96,8 @@ def trained(kind, epochs=2, threads=1, deterministic=True, rate=0.05, **settings
     ids = text_of_two_topics()
     model.prepare(ids, WORDS, 0)
     for epoch in range(epochs):
-        for number in range(3):
-            model.sweep(stretch(rate, number=number, slices=3, epoch=epoch, threads=threads, deterministic=deterministic))
+        for index in range(3):
+            model.sweep(stretch(rate, index=index, slices=3, epoch=epoch, threads=threads, deterministic=deterministic))
     return model
 
 
@@ -138,7 +138,7 @@ def test_stretches_join_without_a_seam():
     for model in (whole, parts):
         model.prepare(ids, WORDS, 0)
     found = [whole.sweep(stretch())]
-    found += [tuple(map(sum, zip(*(parts.sweep(stretch(number=number, slices=4)) for number in range(4)), strict=True)))]
+    found += [tuple(map(sum, zip(*(parts.sweep(stretch(index=index, slices=4)) for index in range(4)), strict=True)))]
     assert found[0][2] == found[1][2] == (ids >= 5).sum()
     assert found[0][:2] == pytest.approx(found[1][:2], rel=0.01)  # windows are drawn anew where a chunk begins
     shares = [parts.sweep(stretch(rank=rank, world_size=2)) for rank in range(2)]

@@ -22,7 +22,7 @@ TEXTS = [" ".join(WORDS[start:stop]) for start in range(4) for stop in range(5, 
 @pytest.fixture(scope="module")
 def task():
     tokenizer = Tokenizer.train(TokenizerSpec("wordpiece", vocab_size=120), lambda: [TEXTS])
-    model = BERT(BERTConfig(tokenizer.vocab_size, context=32, width=48, heads=4, layers=2, objective="none", parts=("pooler",)))
+    model = BERT(BERTConfig(tokenizer.vocab_size, context=32, width=48, heads=4, layers=2, objective="none", output_heads=("pooler",)))
     torch.manual_seed(0)
     for parameter in model.parameters():
         torch.nn.init.normal_(parameter, 0.0, 0.3)

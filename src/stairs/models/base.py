@@ -3,39 +3,51 @@
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from dataclasses import asdict
-from typing import Any, Self, cast
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from stairs.errors import BadInput, Unsupported
-from stairs.fast.int8 import Int8Linear
-from stairs.fast.packed_linear import PackedLinear, Precision, for_inference
-from stairs.layers.vocabulary import linear_cross_entropy, linear_nll
 from stairs.text.batch import IGNORE_INDEX, Batch
 
 
 class Model(nn.Module):
-    """Ids in, vectors or chances out. A model knows nothing of text."""
+    """Ids in, vectors or logits out. A model knows nothing of text."""
 
-    name = ""
-    learns_by = "gradient"  # or "counting", or "sweeping": see fast/corpus_slice.py
-    pretrains_with = "next-token"
-    learning_rate = 1e-3  # the highest, unless another is asked for
-    embedding_lr_scale = 1.0  # how many times as fast the tables of embeddings learn
-    schedule = "linear"  # how it falls while the model sweeps over the text; or "constant"
-    epochs = 5.0  # of a model that sweeps, unless told otherwise
-    is_thread_invariant = False  # whether its sweeps give the same bits with any number of threads, --deterministic or not
-    models_that_encode = "word2vec, elmo, gpt or bert"
-    default_pooling = "mean"  # which token vectors stand for a text when a task is learnt: "mean", "cls" or "last"
-    reads_characters = False  # whether words come to it as their letters, which `character_ids` gives for ids
+    name: ClassVar[str] = ""
+    blocks: nn.ModuleList  # where `is_transformer`; of an encoder-decoder those of the encoder
+
+    # What it can do: claims that tasks, commands and pictures ask for
+    is_transformer: ClassVar[bool] = False  # made of `blocks` of attention
+    is_encoder_decoder: ClassVar[bool] = False  # reads a source and generates a target
+    encodes: ClassVar[bool] = False  # has a vector for each token: `encode`
+    predicts: ClassVar[bool] = False  # has probabilities of tokens: `predict`, `log_likelihood`
+    generates: ClassVar[bool] = False  # reads from left to right and can continue a text: `prefill`, `decode_step`
+    fills_blanks: bool = False  # predicts a token from both sides of it
+    takes_pairs: ClassVar[bool] = False  # its vectors say how two texts in one row relate
+    reads_context: ClassVar[bool] = False  # the vector of a token depends on the others
+    reads_characters: ClassVar[bool] = False  # reads words as their characters
+    has_ngrams: ClassVar[bool] = False  # knows which n-gram is behind a probability: `matched_order`, `target_scores`
+    has_subwords: bool = False  # makes vectors of words it has not seen: `oov_vector`
+    has_pooler: bool = False  # has a vector for a whole row: `pool`
+
+    # How it is trained and used unless told otherwise
+    learns_by: ClassVar[Literal["gradient", "counting", "sweeping", "adoption"]] = "gradient"  # sweeping: see fast/corpus_slice.py
+    pretrains_with: ClassVar[str] = "next-token"  # name of the task
+    learning_rate: float = 1e-3  # peak learning rate
+    embedding_lr_scale: float = 1.0  # learning rate of the embeddings, as a multiple of the others'
+    schedule: ClassVar[Literal["linear", "constant"]] = "linear"  # of the learning rate of a model that sweeps
+    epochs: ClassVar[float] = 5.0  # of a model that sweeps
+    is_thread_invariant: ClassVar[bool] = False  # sweeps give the same bits with any number of threads, --deterministic or not
+    default_pooling: ClassVar[Literal["mean", "cls", "last"]] = "mean"  # which token vectors stand for a text
+    default_layers: ClassVar[str | None] = None  # layers that a task mixes, see tasks/parts/layer_mix.py
+    adds_end_token: ClassVar[bool] = False  # a text is read with the mark of its end
+    pools_special_tokens: ClassVar[bool] = False  # the mean over a text counts its special tokens, as transformers and sentence-transformers do
+    models_that_encode: ClassVar[str] = "word2vec, elmo, gpt or bert"
+
     character_ids: Callable[[Tensor], Tensor]
-    reads_context = False  # whether the vector of a token knows the others
-    default_layers: str | None = None  # the layers that a task mixes unless it is told others, see tasks/parts/layer_mix.py
-    takes_pairs = False  # whether its vectors tell how two texts in one row relate
-    adds_end_token = False  # whether a text is read with the mark of its end
-    pools_special_tokens = False  # whether the mean of a text's token vectors counts those of its marks, as transformers and sentence-transformers do
 
     def __init__(self, config: Any) -> None:
         super().__init__()
@@ -51,9 +63,22 @@ class Model(nn.Module):
         return getattr(self.config, "context", None)
 
     @property
+    def block_count(self) -> int:
+        """How many blocks of attention it has."""
+        return len(self.blocks) if self.is_transformer else 0
+
+    @property
     def depth(self) -> int:
         """How many layers `hidden_states` gives; 0 if there is but one vector for each token."""
-        return len(getattr(self, "blocks", ()))
+        return self.block_count
+
+    def encode_cls(self, batch: Batch) -> Tensor:
+        """The vector of the first token of each row, (B, 1, D)."""
+        return self.encode(batch)[:, :1]
+
+    def pool(self, hidden: Tensor) -> Tensor:
+        """A vector for each row as a whole, (B, D), from the token vectors (B, T, D)."""
+        raise Unsupported(f"{self.name} has no pooler; take the mean of its token vectors")
 
     def check_layer(self, layer: int) -> int:
         """The number of a layer, counted from 0; below 0 it is counted from the last."""
@@ -64,8 +89,7 @@ class Model(nn.Module):
 
     def hidden_states(self, batch: Batch) -> list[Tensor]:
         """A vector per token from every layer, the lowest first, (B, T, D) each."""
-        blocks = getattr(self, "blocks", ())
-        return record_outputs(blocks, lambda: self.encode(batch)) if blocks else [self.encode(batch)]
+        return record_outputs(self.blocks, lambda: self.encode(batch)) if self.is_transformer else [self.encode(batch)]
 
     def predict(self, batch: Batch) -> Tensor:
         """Log-chances of what follows each position, (B, T, V), up to a constant."""
@@ -149,68 +173,6 @@ class Model(nn.Module):
 
     def describe(self) -> dict[str, Any]:
         return asdict(self.config)
-
-
-class LanguageModel(Model):
-    """A model that ends in a softmax over the vocabulary: it has a hidden vector for each position, and an output layer that may be the table of
-    token vectors."""
-
-    tokens: nn.Embedding
-    output: nn.Module | None  # None: the table of token vectors
-    label_smoothing = 0.0  # see `linear_cross_entropy`; in training only
-
-    def hidden(self, batch: Batch) -> Tensor:
-        """What the output layer reads, (B, T, D)."""
-        raise AssertionError("each speaker has its own")
-
-    def logits(self, hidden: Tensor) -> Tensor:
-        return nn.functional.linear(hidden, self.tokens.weight) if self.output is None else self.output(hidden)
-
-    @property
-    def output_weight(self) -> Tensor:
-        return self.tokens.weight if self.output is None else cast(Tensor, self.output.weight)
-
-    def predict(self, batch: Batch) -> Tensor:
-        return self.logits(self.hidden(batch))
-
-    def loss(self, batch: Batch, hidden: Tensor | None = None) -> Tensor:
-        """`hidden`: what `self.hidden` gives for the batch, if it is known."""
-        assert batch.targets is not None
-        asked = batch.targets != IGNORE_INDEX
-        smoothing = self.label_smoothing if self.training else 0.0
-        hidden = self.hidden(batch) if hidden is None else hidden
-        return linear_cross_entropy(hidden[asked], self.output_weight, None, batch.targets[asked], smoothing) / asked.sum()
-
-    @torch.no_grad()
-    def log_likelihood(self, batch: Batch) -> Tensor:
-        assert batch.targets is not None
-        asked = batch.targets != IGNORE_INDEX
-        found = linear_nll(self.hidden(batch)[asked], self.output_weight, None, batch.targets[asked])
-        return torch.zeros(asked.shape, device=asked.device).masked_scatter(asked, -found)
-
-    def for_inference(self, precision: Precision = "fp32") -> Self:
-        """A copy that says the same faster: weights laid out anew, and in bf16 or int8 rounded. The output layer, most of the work, gains most."""
-        twin = for_inference(self, precision)
-        if self.output is None:
-            twin.output = (Int8Linear if precision == "int8" else PackedLinear)(twin.tokens.weight)
-        return twin
-
-
-class EncoderDecoder(LanguageModel):
-    """A speaker that has read a source before it begins: `batch.source`."""
-
-    pretrains_with = "translate"
-    reads_context = True
-    adds_end_token = True
-
-    def initial_state(self, source: Batch, rows: int = 1, length: int | None = None) -> Any:
-        """The state before the first token is said, with room for so many `as_rows` for each source, one after the other, of so many tokens each;
-        `choose_words` makes them more than one, all at once."""
-        raise AssertionError("each translator has its own")
-
-    def alignment(self, batch: Batch) -> Tensor | None:
-        """How much each step looked at each token of the source, (B, T, S); None where there is but one vector to look at."""
-        return None
 
 
 def record_outputs(places: Iterable[nn.Module], work: Callable[[], Any]) -> list[Tensor]:

@@ -21,7 +21,7 @@ paper and its program have them, but with Adam's correction of the first updates
 instead of 256 rows of 512.
 """
 
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -59,6 +59,10 @@ class BERT(Model):
     """Blocks of attention in both directions."""
 
     name = "bert"
+    is_transformer = True
+    encodes = True
+    predicts = True
+    fills_blanks = True
     pretrains_with = "masked-token"
     default_pooling = "cls"
     reads_context = True
@@ -68,8 +72,6 @@ class BERT(Model):
     learning_rate = 5e-4  # norms after the sum want smaller steps than norms before the sublayer
     embedding_lr_scale = 4.0
     config: BERTConfig
-
-    blocks: Any
 
     def __init__(self, config: BERTConfig) -> None:
         super().__init__(config)
@@ -90,6 +92,7 @@ class BERT(Model):
         self.pooler = nn.Linear(config.width, config.width) if "pooler" in parts else None
         self.word_head = WordHead(config) if "words" in parts else None
         self.next_head = nn.Linear(config.width, 2) if "next" in parts else None
+        self.fills_blanks, self.has_pooler = self.word_head is not None, self.pooler is not None
         self.initialize(0)
 
     def initialize(self, seed: int) -> None:
@@ -111,10 +114,10 @@ class BERT(Model):
 
     def encode_cls(self, batch: Batch) -> Tensor:
         """`encode(batch)[:, :1]`, for tasks that read [CLS] alone: in the last block only that position is computed."""
-        if batch.attention_mask is not None or self.blocks[-1].attention.fused_projection is not None or looked_at(self):
+        if batch.attention_mask is not None or cast(Block, self.blocks[-1]).attention.fused_projection is not None or looked_at(self):
             return self.encode(batch)[:, :1]
         x, rows = self.run_blocks(self.blocks[:-1], batch)
-        return self.blocks[-1].forward_first(rows.unpack(x), padding(batch.real))
+        return cast(Block, self.blocks[-1]).forward_first(rows.unpack(x), padding(batch.real))
 
     def run_blocks(self, blocks: Any, batch: Batch) -> tuple[Tensor, Any]:
         """What some blocks make of the tokens, and how it is laid out."""

@@ -45,6 +45,9 @@ class ELMo(Model):
     """Two language models, three vectors for each word."""
 
     name = "elmo"
+    encodes = True
+    predicts = True
+    generates = True
     pretrains_with = "bidirectional-lm"
     reads_characters = True
     reads_context = True

@@ -45,6 +45,7 @@ class GloVe(Model):
     """Counts once, then learns the counts by heart, as far as so few numbers can."""
 
     name = "glove"
+    encodes = True
     learns_by = "sweeping"
     pretrains_with = "word-vectors"
     learning_rate = 0.05

@@ -29,7 +29,7 @@ from stairs.layers.dropout import Dropout
 from stairs.layers.initial import fold_in_bias, initialize, scale_down
 from stairs.layers.masks import causal, padding
 from stairs.layers.positions import LearnedPositions, RotaryPositions, SinusoidalPositions
-from stairs.models.base import LanguageModel
+from stairs.models.language_model import LanguageModel
 from stairs.models.settings import GPTConfig
 from stairs.text.batch import Batch
 
@@ -51,6 +51,8 @@ class GPT(LanguageModel):
     """Blocks of causal attention."""
 
     name = "gpt"
+    is_transformer = True
+    encodes = True
     config: GPTConfig
     embedding_lr_scale = 4.0
     default_pooling = "last"

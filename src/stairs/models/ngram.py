@@ -39,6 +39,9 @@ class NGram(Model):
     """Counts, kept as a trie of log10 probabilities and back-off weights."""
 
     name = "ngram"
+    predicts = True
+    generates = True
+    has_ngrams = True
     learns_by = "counting"
     words: Tensor  # (N,) last word of each n-gram
     log10s: Tensor  # (N,)

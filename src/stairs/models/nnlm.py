@@ -29,6 +29,9 @@ class NNLM(Model):
     """Words that occur in the same places get similar vectors, so a sentence never seen is judged by its likes."""
 
     name = "nnlm"
+    encodes = True
+    predicts = True
+    generates = True
     learning_rate = 1e-2
     config: NNLMConfig
 

@@ -35,7 +35,8 @@ from stairs.layers.dropout import Dropout
 from stairs.layers.initial import fold_in_bias, initialize
 from stairs.layers.masks import padding
 from stairs.layers.recurrent import STATE_TENSORS, Bidirectional, Recurrent, State
-from stairs.models.base import EncoderDecoder, record_outputs
+from stairs.models.base import record_outputs
+from stairs.models.language_model import EncoderDecoder
 from stairs.models.settings import Seq2SeqConfig
 from stairs.text.batch import Batch
 

@@ -31,7 +31,8 @@ from stairs.layers.initial import fold_in_bias, initialize
 from stairs.layers.local_heads import causal_offset, cross_offset, init_local_heads_sinusoidal, neighbour_offset
 from stairs.layers.masks import causal, padding
 from stairs.layers.positions import SinusoidalPositions
-from stairs.models.base import EncoderDecoder, record_outputs
+from stairs.models.base import record_outputs
+from stairs.models.language_model import EncoderDecoder
 from stairs.models.settings import TransformerConfig
 from stairs.text.batch import Batch
 
@@ -52,6 +53,7 @@ class Transformer(EncoderDecoder):
     """Blocks of attention that read, and blocks that say."""
 
     name = "transformer"
+    is_transformer = True
     pools_special_tokens = True
     config: TransformerConfig
 

@@ -28,6 +28,7 @@ class Vectors(Model):
     """One vector per word, from another tool's file. Rows stay in the mapped file until they are asked for."""
 
     name = "vectors"
+    encodes = True
     learns_by = "adoption"
     pretrains_with = "word-vectors"
 

@@ -56,6 +56,7 @@ SLICES = 100  # of held-out text
 class Word2Vec(Model):
     """An embedding matrix and a context matrix."""
 
+    encodes = True
     learns_by = "sweeping"
     pretrains_with = "word-vectors"
     learning_rate = 0.05
@@ -78,6 +79,7 @@ class Word2Vec(Model):
         self.register_buffer("subword_starts", torch.arange(size + 1), persistent=False)
         self.register_buffer("subword_ids", torch.arange(size, dtype=torch.int32), persistent=False)
         self.ids: np.ndarray = np.zeros(0, np.uint16)  # the text that is swept over
+        self.has_subwords = bool(config.subwords)
         self.initialize(0)
 
     @torch.no_grad()

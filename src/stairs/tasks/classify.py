@@ -45,7 +45,7 @@ class Classify(Supervised):
     @property
     def pooling(self) -> Pooling:
         usual = self.model.default_pooling if self.transfer.trains_encoder and self.transfer.insert == "head" else "mean"
-        return self.transfer.pooling or usual  # type: ignore[return-value]
+        return self.transfer.pooling or usual
 
     def new_head(self) -> nn.Module:
         return LinearHead(self.width, len(self.labels), self.transfer)
@@ -68,9 +68,8 @@ class Classify(Supervised):
         return rows
 
     def encode(self, batch: Batch) -> Tensor:
-        first = getattr(self.model, "encode_cls", None)
         alone = self.pooling == "cls" and self.feature_extractor.is_plain
-        return first(batch) if first is not None and alone else super().encode(batch)
+        return self.model.encode_cls(batch) if alone else super().encode(batch)
 
     def pool(self, hidden: Tensor, batch: Batch) -> Tensor:
         if self.pooling == "cls" and (self.feature_extractor.reads_words or self.feature_extractor.mixes):

@@ -18,7 +18,8 @@ import numpy as np
 import torch
 
 from stairs.errors import BadInput, preview
-from stairs.models.base import EncoderDecoder, Model
+from stairs.models.base import Model
+from stairs.models.language_model import EncoderDecoder
 from stairs.progress import say, track
 from stairs.tasks.parts.decoding import BeamResult, beam_search, check_beam_size, generate_batch
 from stairs.tasks.parts.generative import Generative

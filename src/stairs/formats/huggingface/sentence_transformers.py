@@ -101,7 +101,7 @@ def pooling_settings(task: Task, modes: dict[str, bool]) -> dict[str, Any]:
 def without_heads(model: BERT) -> BERT:
     """Without the layers for words and for pairs, which no sentence vector needs."""
     parts = tuple(part for part in model.config.output_heads or () if part == "pooler")
-    body = BERT(type(model.config)(**{**vars(model.config), "objective": "none", "parts": parts}))
+    body = BERT(type(model.config)(**{**vars(model.config), "objective": "none", "output_heads": parts}))
     kept = body.state_dict().keys()
     body.restore({name: tensor for name, tensor in model.tensors().items() if name in kept})
     return body.eval()

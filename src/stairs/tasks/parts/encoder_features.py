@@ -104,7 +104,7 @@ class EncoderFeatures(Task):
 def pool_tokens(hidden: Tensor, batch: Batch, model: Model, how: Pooling, special: frozenset[int]) -> Tensor:
     """One vector for each row, (B, D)."""
     if how == "cls":
-        return model.pool(hidden) if getattr(model, "pooler", None) is not None else hidden[:, 0]  # type: ignore[operator]
+        return model.pool(hidden) if model.has_pooler else hidden[:, 0]
     if how == "last":
         return hidden[torch.arange(len(hidden)), batch.real.sum(1) - 1]
     counted = batch.real

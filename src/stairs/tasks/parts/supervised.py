@@ -19,7 +19,8 @@ from torch import Tensor, nn
 
 from stairs.errors import BadInput, preview
 from stairs.layers.initial import initialize
-from stairs.models.base import LanguageModel, Model
+from stairs.models.base import Model
+from stairs.models.language_model import LanguageModel
 from stairs.models.transfer_options import TransferOptions
 from stairs.progress import say_verbose
 from stairs.tasks.metrics import METRICS, error_from
