@@ -26,19 +26,17 @@ from stairs.training.recipe import Recipe
 from stairs.training.run import Run, load
 from stairs.training.run_lock import write_lock
 from tests.support.small_world import examples
+from tests.support.tiny import tiny
 
 SHARE = 2.5  # seconds of each that learns by gradients
-TINY = {"width": 8}
 SMALL = {
-    "nnlm": {"width": 8, "hidden": 8, "context": 16},
-    "elmo": {"width": 8, "hidden": 12, "filters": (4, 4), "context": 16},
-    "gpt": {"width": 8, "heads": 2, "layers": 1, "context": 16},
-    "bert": {"width": 8, "heads": 2, "layers": 1, "context": 16},
+    "nnlm": tiny("nnlm", context=16),
+    "elmo": tiny("elmo"),
+    "gpt": tiny("gpt", width=8, layers=1),
+    "bert": tiny("bert", width=8, layers=1),
     "seq2seq": {"width": 8, "context": 32},
-    "transformer": {"width": 8, "heads": 2, "layers": 1, "context": 32},
-    "cbow": TINY,
-    "skipgram": TINY,
-    "glove": TINY,
+    "transformer": tiny("transformer", width=8, layers=1, context=32),
+    **{name: tiny(name) for name in ("cbow", "skipgram", "glove")},
 }
 
 

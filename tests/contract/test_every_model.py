@@ -1,4 +1,4 @@
-"""What every model promises, whatever its paper. A new step joins by its line in `SMALL`."""
+"""What every model promises, whatever its paper. A new model joins by its line in `tests/support/tiny.py`."""
 
 import dataclasses
 from dataclasses import replace
@@ -16,22 +16,9 @@ from stairs.models.settings import CONFIGS
 from stairs.models.sizes import SIZES, TRAINING_DEFAULTS
 from stairs.text.batch import IGNORE_INDEX, Batch, next_token_batch, pad_rows
 from stairs.training.options import TrainingOptions
+from tests.support.tiny import TINY, noiseless
 
 BEGIN, END, PAD, VOCABULARY = 2, 3, 0, 30
-SMALL = {
-    "ngram": {"order": 3},
-    "nnlm": {"order": 3, "width": 8, "hidden": 12},
-    "gpt": {"context": 16, "width": 16, "heads": 2, "layers": 2},
-    "bert": {"context": 16, "width": 16, "heads": 2, "layers": 2, "dropout": 0.0},
-    "seq2seq": {"context": 16, "width": 8, "hidden": 12, "attention": "additive", "dropout": 0.0, "label_smoothing": 0.0},
-    "cove": {"context": 16, "width": 8, "hidden": 12, "layers": 2, "dropout": 0.0, "label_smoothing": 0.0},
-    "elmo": {"context": 16, "width": 8, "hidden": 12, "filters": (4, 6), "dropout": 0.0},
-    "transformer": {"context": 16, "width": 16, "heads": 2, "layers": 2, "dropout": 0.0, "label_smoothing": 0.0},
-    "cbow": {"width": 8, "window": 2},
-    "skipgram": {"width": 8, "window": 2},
-    "glove": {"width": 8, "window": 2},
-    "vectors": {"width": 8},
-}
 ROWS = [[5, 6, 7, 8], [9, 5], [6, 7, 20, 21, 22, 5]]
 
 
@@ -43,7 +30,7 @@ def batch_of(name, rows=ROWS):
 
 
 def trained(name):
-    model = MODELS[name](CONFIGS[name](vocab_size=VOCABULARY, **SMALL[name]))
+    model = MODELS[name](CONFIGS[name](vocab_size=VOCABULARY, **noiseless(name)))
     random = np.random.default_rng(0)
     ids = np.concatenate([np.append(random.integers(5, VOCABULARY, random.integers(1, 9)), END) for _ in range(200)]).astype(np.uint16)
     if model.learns_by == "counting":
@@ -62,7 +49,7 @@ def name(request):
 
 
 def test_every_step_is_listed_with_its_settings_and_sizes(name):
-    assert name in CONFIGS and name in SMALL and MODELS[name].name == name
+    assert name in CONFIGS and name in TINY and MODELS[name].name == name
     assert {"mini", "small", "base", "paper"} <= SIZES[name].keys()
     for size in SIZES[name]:
         with torch.device("meta"):  # shapes without numbers: the largest have a hundred million
@@ -110,7 +97,7 @@ def test_first_predictions_are_nearly_the_unigram_distribution(name):
 
     uniform = divergence()
     model.start_at_unigram(log_shares)
-    assert divergence() < (0.35 if "label_smoothing" in SMALL[name] else 0.02) * uniform  # translators begin with larger tables
+    assert divergence() < (0.35 if MODELS[name].pretrains_with == "translate" else 0.02) * uniform  # translators begin with larger tables
     weights = [weight.clone() for weight in model.parameters()]
     model.initialize(0)
     model.start_at_unigram(log_shares)
@@ -292,5 +279,5 @@ def test_the_seed_decides_the_first_weights_and_training_lowers_the_loss(name):
         loss = model.loss(batch)
         loss.backward()
         optimizer.step()
-    assert first == pytest.approx(np.log(VOCABULARY), rel=0.3 if "label_smoothing" in SMALL[name] else 0.05)  # translators begin with larger tables
+    assert first == pytest.approx(np.log(VOCABULARY), rel=0.3 if MODELS[name].pretrains_with == "translate" else 0.05)
     assert float(loss.detach()) < first / 3

@@ -11,8 +11,9 @@ from stairs.models.bert import BERT
 from stairs.models.settings import BERTConfig
 from stairs.models.sizes import SIZES
 from stairs.text.batch import IGNORE_INDEX, Batch
+from tests.support.tiny import noiseless
 
-SMALL = {"vocab_size": 40, "context": 24, "width": 16, "heads": 2, "layers": 2, "dropout": 0.0}
+SMALL = noiseless("bert", vocab_size=40, context=24)
 
 
 def batch_of(lengths=(5, 20, 3, 11, 12), labels=True):

@@ -10,8 +10,9 @@ from stairs.inspection.capture import capture
 from stairs.models.elmo import ELMo
 from stairs.models.settings import ELMoConfig
 from stairs.text.batch import IGNORE_INDEX, Batch
+from tests.support.tiny import noiseless
 
-SMALL = {"vocab_size": 40, "context": 16, "width": 8, "hidden": 12, "filters": (4, 6), "dropout": 0.0}
+SMALL = noiseless("elmo", vocab_size=40)
 
 
 def made(**settings):

@@ -9,8 +9,9 @@ from stairs.models.gpt import GPT
 from stairs.models.settings import GPTConfig
 from stairs.models.sizes import SIZES
 from stairs.text.batch import Batch, next_token_batch, pad_rows
+from tests.support.tiny import tiny
 
-SMALL = {"vocab_size": 40, "context": 12, "width": 16, "heads": 2, "layers": 2}
+SMALL = tiny("gpt", vocab_size=40, context=12)
 
 
 def small(**settings):

@@ -7,8 +7,9 @@ from stairs.errors import BadInput
 from stairs.models.nnlm import NNLM
 from stairs.models.settings import NNLMConfig
 from stairs.text.batch import next_token_batch
+from tests.support.tiny import tiny
 
-SMALL = {"vocab_size": 20, "order": 4, "width": 5, "hidden": 7}
+SMALL = tiny("nnlm", vocab_size=20, order=4, width=5, hidden=7)
 
 
 def small(**settings):

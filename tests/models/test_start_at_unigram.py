@@ -15,13 +15,14 @@ from stairs.text.corpus.corpus import Corpus
 from stairs.text.examples import LabelledText, TranslationPair
 from stairs.text.shards.shards import build_shards
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
+from tests.support.tiny import tiny
 
 SENTENCES = [f"The {a} cat sat on the {b} mat." for a in ("old", "big", "red") for b in ("new", "wet", "dry")]
 SMALL = {
-    "gpt": {"context": 8, "width": 32, "heads": 2, "layers": 1},
-    "bert": {"context": 64, "width": 32, "heads": 2, "layers": 1},
-    "elmo": {"context": 8, "width": 8, "hidden": 12, "filters": (4, 4), "output_vocab": 10},
-    "nnlm": {"order": 3, "width": 8, "hidden": 8, "context": 8},
+    "gpt": tiny("gpt", context=8, width=32, layers=1),
+    "bert": tiny("bert", context=64, width=32, layers=1),
+    "elmo": tiny("elmo", context=8, filters=(4, 4), output_vocab=10),
+    "nnlm": tiny("nnlm", context=8),
 }
 
 

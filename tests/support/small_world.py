@@ -1,4 +1,4 @@
-"""A small world of food and weather, and steps small enough to learn it in a test."""
+"""A small world of food and weather, and models small enough to learn it in a test."""
 
 import dataclasses
 
@@ -10,23 +10,22 @@ from stairs.models.settings import CONFIGS
 from stairs.models.transfer_options import TransferOptions
 from stairs.tasks import TASKS
 from stairs.text.examples import LabelledText, Question, TaggedSentence, TextPair
+from tests.support.tiny import tiny
 
 FOOD, WEATHER = ("soup", "bread", "rice", "beans", "cheese"), ("rain", "wind", "snow", "sun", "hail")
-PLACES = ("Rome", "Paris", "Kyoto")
-SENTENCES = [f"{a} and {b} in {place} today ." for a in FOOD + WEATHER for b in FOOD + WEATHER for place in PLACES]
+CITIES = ("Rome", "Paris", "Kyoto")
+SENTENCES = [f"{a} and {b} in {place} today ." for a in FOOD + WEATHER for b in FOOD + WEATHER for place in CITIES]
 QUESTION = "where is it ?"
+WIDER = {"width": 32, "context": 32}
 SMALL = {
-    "bert": {"context": 32, "width": 32, "heads": 2, "layers": 2},
-    "gpt": {"context": 32, "width": 32, "heads": 2, "layers": 2},
-    "nnlm": {"width": 16, "hidden": 16, "order": 3},
-    "seq2seq": {"width": 16, "hidden": 32},
-    "cove": {"width": 16, "hidden": 32, "layers": 2},
-    "elmo": {"context": 16, "width": 16, "hidden": 32, "filters": (8, 8, 8)},
-    "transformer": {"context": 32, "width": 32, "heads": 2, "layers": 2},
-    "cbow": {"width": 16},
-    "skipgram": {"width": 16},
-    "glove": {"width": 16},
-    "vectors": {"width": 16},
+    "bert": tiny("bert", **WIDER),
+    "gpt": tiny("gpt", **WIDER),
+    "nnlm": tiny("nnlm", width=16, hidden=16),
+    "seq2seq": tiny("seq2seq", width=16, hidden=32, attention="none", context=256),
+    "cove": tiny("cove", width=16, hidden=32, context=256),
+    "elmo": tiny("elmo", width=16, hidden=32, filters=(8, 8, 8)),
+    "transformer": tiny("transformer", **WIDER),
+    **{name: tiny(name, width=16) for name in ("cbow", "skipgram", "glove", "vectors")},
 }
 
 
@@ -37,7 +36,7 @@ def examples(example_kind, count=60):
         kind = number % 2
         a, b = random.choice(FOOD if kind else WEATHER, 2)
         other = random.choice(FOOD if random.random() < 0.5 else WEATHER)
-        place = random.choice(PLACES)
+        place = random.choice(CITIES)
         sentence = f"{a} and {b} in {place} today ."
         if example_kind == "classify":
             found.append(LabelledText(sentence, "food" if kind else "weather", f"file:{number}"))
@@ -45,7 +44,7 @@ def examples(example_kind, count=60):
             found.append(TextPair(f"{a} today", f"{other} today", "same" if (other in FOOD) == bool(kind) else "other", None, f"file:{number}"))
         elif example_kind == "tag":
             words = tuple(sentence.split())
-            found.append(TaggedSentence(words, tuple("B-place" if word in PLACES else "O" for word in words), f"file:{number}"))
+            found.append(TaggedSentence(words, tuple("B-place" if word in CITIES else "O" for word in words), f"file:{number}"))
         else:
             found.append(Question(QUESTION, sentence, ((sentence.index(place), place),), where=f"file:{number}"))
     return found

@@ -12,15 +12,13 @@ from stairs.models import MODELS
 from stairs.models.settings import CONFIGS
 from stairs.tasks.parts.decoding import beam_search, check_beam_size, generate_batch
 from stairs.text.batch import Batch, next_token_batch, pad_rows
+from tests.support.tiny import tiny
 
 BEGIN, STOP, FORBIDDEN = 2, 3, [0, 1, 2, 4]
 SMALL = {
-    "ngram": {"order": 3},
-    "nnlm": {"order": 3, "width": 8, "hidden": 12},
-    "gpt": {"context": 16, "width": 16, "heads": 2, "layers": 2},
-    "seq2seq": {"width": 8, "hidden": 12, "attention": "additive", "layers": 2},
-    "cove": {"width": 8, "hidden": 12, "cell": "gru"},
-    "transformer": {"context": 16, "width": 16, "heads": 2, "layers": 2},
+    **{name: tiny(name) for name in ("ngram", "nnlm", "gpt", "transformer")},
+    "seq2seq": tiny("seq2seq", layers=2),
+    "cove": tiny("cove", layers=1, cell="gru"),
 }
 SOURCES = [[2, 5, 6, 7, 3], [2, 9, 3], [2, 8, 8, 6, 5, 3]]
 

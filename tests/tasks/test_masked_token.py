@@ -20,10 +20,11 @@ from stairs.text.batch import IGNORE_INDEX
 from stairs.text.corpus.corpus import Corpus
 from stairs.text.shards.shards import build_shards
 from stairs.text.tokenizers.tokenizer import TokenizerSpec
+from tests.support.tiny import noiseless
 
 VOCABULARY = 99  # so many that only `mat` is cut, into two pieces
 HOMES = {"cat": "mat", "dog": "hut", "bird": "tree", "fish": "lake", "unbelievable": "palace"}  # of each animal
-SMALL = {"context": 40, "width": 32, "heads": 2, "layers": 2, "dropout": 0.0}
+SMALL = noiseless("bert", context=40, width=32)
 
 
 @pytest.fixture(scope="module")

@@ -19,12 +19,13 @@ from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 from stairs.training.fit import fit
 from stairs.training.options import TrainingOptions
 from stairs.training.run import load
+from tests.support.tiny import tiny
 
 WORDS = dict(zip("1234567", ["one", "two", "three", "four", "five", "six", "seven"], strict=True))
 SMALL = {
-    "seq2seq": {"context": 32, "width": 32, "hidden": 64, "attention": "additive", "dropout": 0.0},
-    "cove": {"context": 32, "width": 32, "hidden": 64, "attention": "dot", "dropout": 0.0},
-    "transformer": {"context": 32, "width": 32, "heads": 2, "layers": 2, "dropout": 0.0},
+    "seq2seq": tiny("seq2seq", context=32, width=32, hidden=64, dropout=0.0),
+    "cove": tiny("cove", context=32, width=32, hidden=64, layers=1, attention="dot", dropout=0.0),
+    "transformer": tiny("transformer", context=32, width=32, dropout=0.0),
 }
 QUICK = TrainingOptions(steps=160, batch_tokens=512, learning_rate=5e-3, precision="fp32", threads=1, evaluate_every=80)
 

@@ -32,24 +32,23 @@ from stairs.training import sweeps
 from stairs.training.fit import fit
 from stairs.training.options import TrainingOptions
 from stairs.training.run import load_tokenizer
+from tests.support.tiny import tiny
 from tests.training.toy import Toy, ToyConfig
 
 MODELS["toy"], CONFIGS["toy"] = Toy, ToyConfig
 sweeps.SLICE_TOKENS, sweeps.SYNC_TOKENS = 512, 256  # in a stretch, so that an epoch of a small text has many
 
 SMALL = {
-    "ngram": {"order": 3},
-    "nnlm": {"order": 3, "width": 8, "hidden": 16, "context": 32, "dropout": 0.1, "softmax": "full"},
-    "gpt": {"context": 32, "width": 16, "heads": 2, "layers": 2, "dropout": 0.1},
-    "bert": {"context": 32, "width": 16, "heads": 2, "layers": 2, "dropout": 0.1},
-    "seq2seq": {"context": 32, "width": 8, "hidden": 16, "attention": "additive"},
-    "elmo": {"context": 16, "burn_in": 4, "width": 8, "hidden": 16, "filters": (4, 4), "output_vocab": 100, "softmax": "sampled", "samples": 50},
-    "transformer": {"context": 32, "width": 16, "heads": 2, "layers": 1},
-    "tuned": {"context": 32, "width": 16, "heads": 2, "layers": 2, "dropout": 0.1},
+    "ngram": tiny("ngram"),
+    "nnlm": tiny("nnlm", context=32, dropout=0.1, softmax="full"),
+    "gpt": tiny("gpt", context=32, dropout=0.1),
+    "bert": tiny("bert", context=32, dropout=0.1),
+    "seq2seq": tiny("seq2seq", context=32),
+    "elmo": tiny("elmo", burn_in=4, output_vocab=100, softmax="sampled", samples=50),
+    "transformer": tiny("transformer", context=32, layers=1),
+    "tuned": tiny("bert", context=32, dropout=0.1),
     "toy": {},
-    "cbow": {"width": 8},
-    "skipgram": {"width": 8},
-    "glove": {"width": 8},
+    **{name: tiny(name, window=5) for name in ("cbow", "skipgram", "glove")},
 }
 QUICK = {"steps": 40, "batch_tokens": 256, "precision": "fp32", "threads": 1, "save_every": 4, "evaluate_every": 10}
 SWEEPING = {"epochs": 4, "threads": 1, "save_every": 4, "deterministic": True}
