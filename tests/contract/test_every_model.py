@@ -118,7 +118,7 @@ def test_a_model_has_a_verb_or_says_which_steps_have_it(name):
 def test_what_a_model_claims_is_what_it_does(name):
     kind = MODELS[name]
     assert kind.encodes == (kind.encode is not Model.encode) and kind.predicts == (kind.predict is not Model.predict)
-    assert kind.is_transformer == bool(kind(CONFIGS[name](vocab_size=VOCABULARY, **SMALL[name])).block_count)
+    assert kind.is_transformer == bool(kind(CONFIGS[name](vocab_size=VOCABULARY, **noiseless(name))).block_count)
     assert kind.is_encoder_decoder == (kind.pretrains_with == "translate") and kind.fills_blanks == (name == "bert")
     assert kind.generates == (kind.predicts and not kind.fills_blanks)
 
