@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from stairs.inspection.capture import capture
+from stairs.models import bert
 from stairs.models.bert import BERT
 from stairs.models.settings import BERTConfig
 from stairs.text.batch import Batch
@@ -17,16 +18,25 @@ def test_each_head_looks_mostly_at_its_neighbour(width: int, heads: int) -> None
         model.encode(Batch(ids, ids >= 0))
     for head, offset in enumerate([-1, 1, -2, 2][:heads]):
         looked = seen["blocks.0.attention"][:, head, 4:-4]
-        told = torch.arange(4, 26) + offset
-        probability = looked[:, torch.arange(22), told].mean()
+        beside = torch.arange(4, 26) + offset
+        probability = looked[:, torch.arange(22), beside].mean()
         assert probability > 3 / 30, f"head {head} gives {probability:.3f} to the token {offset} away, and the mean is 1/30"
-        assert looked.mean(0).argmax(-1).sub(told).abs().float().mean() < 1
+        assert looked.mean(0).argmax(-1).sub(beside).abs().float().mean() < 1
 
 
 @pytest.mark.parametrize(("width", "heads"), [(6, 2), (4, 4), (36, 4)])
-def test_heads_too_narrow_for_waves_are_left_as_they_are(width: int, heads: int) -> None:
-    model = BERT(BERTConfig(vocab_size=20, width=width, heads=heads, layers=1, context=8))
-    assert all(torch.isfinite(parameter).all() for parameter in model.parameters())
+def test_rows_of_a_head_that_no_wave_fits_into_stay_as_they_were(width: int, heads: int, monkeypatch) -> None:
+    config = BERTConfig(vocab_size=20, width=width, heads=heads, layers=1, context=8)
+    local = BERT(config)
+    monkeypatch.setattr(bert, "init_local_heads", lambda *given: None)
+    plain = BERT(config)
+    size = width // heads
+    waves = size // 2 * 2  # a wave takes two rows
+    for name in ("query", "key"):
+        ours, theirs = (getattr(model.blocks[0].attention, name).weight.reshape(heads, size, width) for model in (local, plain))
+        assert torch.equal(ours[:, waves:], theirs[:, waves:])
+        assert (ours[:, :waves] != theirs[:, :waves]).all()
+    assert torch.equal(local.positions.weight, plain.positions.weight) == (waves == 0)
 
 
 def test_the_beginning_follows_from_the_seed() -> None:

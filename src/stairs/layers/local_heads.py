@@ -33,6 +33,8 @@ def init_local_heads(positions: nn.Embedding, blocks: nn.Module, seed: int) -> N
     attentions = [part for part in blocks.modules() if isinstance(part, Attention)]
     length, width = positions.weight.shape
     frequencies = torch.logspace(math.log10(FASTEST), math.log10(SLOWEST), width // attentions[0].heads // 2)
+    if not len(frequencies):  # a head of width 1 has no room for a wave
+        return
     part = torch.linalg.qr(torch.randn(width, 2 * len(frequencies), generator=generator(seed, "neighbours")))[0].T
     positions.weight.copy_(POSITION_SCALE * waves(torch.arange(length), frequencies) @ part)
     set_head_offsets(attentions, neighbour_offset, frequencies, part)
