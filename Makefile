@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 READY := $(VENV)/ready
 COMPILED := $(VENV)/compiled
 export STAIRS_DATA ?= $(abspath $(wildcard ../shared/data))
-BENCHMARKS := ngram encode gpt_train gpt_generate word2vec glove near bert_train bert_embed translate elmo_train  # others take an hour or an evening: run them by hand
+BENCHMARKS := ngram encode gpt_train gpt_generate word2vec glove nearest bert_train bert_embed translate elmo_train  # others take an hour or an evening: run them by hand
 
 # A worker for each core; one that has nothing left to do takes over tests of another. ONLY="tests/text -x" chooses tests or adds options.
 TEST := $(BIN)/python -m pytest -n auto --dist worksteal

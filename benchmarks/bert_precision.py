@@ -35,7 +35,7 @@ def main() -> None:
     if not text.exists():
         with lzma.open(data("corpora/wiki_en.txt.xz")) as packed:
             text.write_bytes(packed.read(int(options.megabytes * 1e6)).rpartition(b"\n")[0])
-    found = {precision: trained(precision, text, options) for precision in ("fp32", "bf16")}
+    found = {precision: train(precision, text, options) for precision in ("fp32", "bf16")}
     points = [
         {"series": precision, "steps": (at + 1) * SMOOTHED, "value": float(value)}
         for precision, (losses, _) in found.items()
@@ -51,7 +51,7 @@ def main() -> None:
     print(f"  bf16 ends {training:+.2%} apart in training and {held_out:+.2%} on held-out text; {options.out / 'precision.svg'}")
 
 
-def trained(precision: str, text: Path, options: argparse.Namespace) -> tuple[np.ndarray, dict]:
+def train(precision: str, text: Path, options: argparse.Namespace) -> tuple[np.ndarray, dict]:
     """The loss of every step, and the last measurement."""
     run = options.out / precision
     flags = {"precision": precision, "steps": options.steps, "size": options.size, "batch-tokens": options.batch_tokens, "threads": options.threads}

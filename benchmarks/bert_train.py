@@ -88,7 +88,7 @@ def their_loss(model: nn.Module, batch: Batch) -> Tensor:
 
 
 def serve(orders: Connection, config: BERTConfig, settings: dict[str, Any], batches: list[Batch], threads: int) -> None:
-    """Train whenever told to: wall and CPU seconds, and the losses; first the loss of the first batch without dropout."""
+    """Train at each request: wall and CPU seconds, and the losses; first the loss of the first batch without dropout."""
     torch.set_num_threads(threads)
     if settings["ours"]:
         keep_freed_memory()

@@ -43,10 +43,10 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             flags = ["--transfer", "frozen", "--word-vectors", options.words, "--limit", most, "--epochs", options.epochs, "--head-dropout", 0.3]
             flags += ["--test", data(test), "--threads", 1, "--patience", 0, "--out", Path(folder) / "run", "--json", "--quiet"]
-            told = json.loads(stairs("tune", options.run, data(train), *WAYS[way], *flags, cache=Path(folder)))
-        shares = [(own["gamma"], " ".join(f"{share:.2f}" for share in own["layers"].values())) for own in told["test"].get("mix", [])]
+            report = json.loads(stairs("tune", options.run, data(train), *WAYS[way], *flags, cache=Path(folder)))
+        shares = [(own["gamma"], " ".join(f"{share:.2f}" for share in own["layers"].values())) for own in report["test"].get("mix", [])]
         mix = "; ".join(f"{gamma:.2f} * {own}" for gamma, own in shares)
-        print(f"{way:28}{most:8d}{told['test'][main_score]['value']:10.4f}   {mix}", flush=True)
+        print(f"{way:28}{most:8d}{report['test'][main_score]['value']:10.4f}   {mix}", flush=True)
 
 
 if __name__ == "__main__":

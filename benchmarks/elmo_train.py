@@ -80,20 +80,20 @@ class Plain(nn.Module):
             x = open_by * change(x).relu() + (1 - open_by) * x
         return self.projection(x).unflatten(0, ids.shape)
 
-    def heard(self, layers: nn.ModuleList, x: Tensor) -> Tensor:
+    def run_layers(self, layers: nn.ModuleList, x: Tensor) -> Tensor:
         for number, layer in enumerate(layers):
-            told = layer(self.dropout(x))[0]
-            x = told + x if number else told
+            outputs = layer(self.dropout(x))[0]
+            x = outputs + x if number else outputs
         return self.dropout(x)
 
     def loss(self, rows: Tensor) -> Tensor:
         ids = rows[:, :-1]
         x = self.words(ids)
-        from_left = self.output(self.heard(self.forwards, x))
-        from_right = self.output(self.heard(self.backwards, x.flip(1)).flip(1))
+        from_left = self.output(self.run_layers(self.forwards, x))
+        from_right = self.output(self.run_layers(self.backwards, x.flip(1)).flip(1))
         wanted = rows.where(rows < self.output.out_features, self.unknown)
-        said = torch.cat([from_left.flatten(0, 1), from_right[:, 1:].flatten(0, 1)])
-        return cross_entropy(said.float(), torch.cat([wanted[:, 1:].flatten(), wanted[:, :-2].flatten()]))
+        logits = torch.cat([from_left.flatten(0, 1), from_right[:, 1:].flatten(0, 1)])
+        return cross_entropy(logits.float(), torch.cat([wanted[:, 1:].flatten(), wanted[:, :-2].flatten()]))
 
 
 class Trainer:
@@ -122,7 +122,7 @@ def batch_of(rows: Tensor) -> Batch:
 
 
 @torch.no_grad()
-def judged(trainer: Trainer, rows: list[Tensor]) -> float:
+def perplexity(trainer: Trainer, rows: list[Tensor]) -> float:
     """Perplexity of held-out rows, both ways, by the full softmax."""
     trainer.model.eval()
     return math.exp(np.mean([float(trainer.loss(trainer.model, row)) for row in rows]))
@@ -174,7 +174,7 @@ def main() -> None:
     for name, trainer in trainers.items():
         steps = longer if trainer.model is ours else options.steps
         speed = steps * options.batch_tokens / trainer.cpu
-        print(f"{name:14}{steps:7d}{speed:12.0f}{trainer.cpu:8.0f}{first_cpu / trainer.cpu:8.2f}{judged(trainer, judging):12.1f}", flush=True)
+        print(f"{name:14}{steps:7d}{speed:12.0f}{trainer.cpu:8.0f}{first_cpu / trainer.cpu:8.2f}{perplexity(trainer, judging):12.1f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -45,13 +45,13 @@ def main() -> None:
     ours, theirs = [], []
     with tempfile.TemporaryDirectory() as folder:
         peer = shutil.which("glove")
-        records = written(model, Path(folder), options.pairs) if peer else 0
+        records = write(model, Path(folder), options.pairs) if peer else 0
         for epoch in range(options.repeats):
             began = time.perf_counter()
             _, pairs, _ = model.sweep(replace(whole, epoch=epoch))
             ours.append((time.perf_counter() - began) / pairs * options.pairs)
             if peer:
-                once, twice = (timed(peer, Path(folder), options, iterations) for iterations in (1, 2))
+                once, twice = (seconds_of(peer, Path(folder), options, iterations) for iterations in (1, 2))
                 theirs.append((twice - once) / records * options.pairs)
     print(f"one iteration over {options.pairs:,} pairs, width {options.width}, {options.threads} threads; {conditions()}")
     print(f"  ours   {statistics.median(ours):.2f} s")
@@ -61,7 +61,7 @@ def main() -> None:
         print("  glove  is not on the path")
 
 
-def written(model: GloVe, folder: Path, most: int) -> int:
+def write(model: GloVe, folder: Path, most: int) -> int:
     """The pairs as the peer reads them, in any order, and its vocabulary; how many there are."""
     first = np.repeat(np.concatenate([np.full(a + 1, a) for a in range(BLOCKS)]), np.diff(model.starts))
     second = np.repeat(np.concatenate([np.arange(a + 1) for a in range(BLOCKS)]), np.diff(model.starts))
@@ -77,7 +77,7 @@ def written(model: GloVe, folder: Path, most: int) -> int:
     return len(records)
 
 
-def timed(peer: str, folder: Path, options: argparse.Namespace, iterations: int) -> float:
+def seconds_of(peer: str, folder: Path, options: argparse.Namespace, iterations: int) -> float:
     files = ("-input-file", folder / "pairs.bin", "-vocab-file", folder / "vocabulary.txt", "-save-file", folder / "vectors", "-binary", 1)
     settings = ("-vector-size", options.width, "-threads", options.threads, "-iter", iterations, "-x-max", 10, "-verbose", 0)
     began = time.perf_counter()

@@ -35,13 +35,13 @@ def main() -> None:
     ours = {"ours, readable": model} | {f"ours {precision}": model.for_inference(precision) for precision in PRECISIONS}
     for rows in options.batches:
         prompt = torch.randint(5, model.config.vocab_size, (rows, PROMPT), generator=random)
-        said: dict[str, torch.Tensor] = {}
+        outputs: dict[str, torch.Tensor] = {}
 
-        def theirs_job(name, peer, prompt=prompt, said=said):
-            said[name] = peer.generate(prompt, max_new_tokens=options.tokens, do_sample=False, pad_token_id=0, eos_token_id=None)[:, PROMPT:]
+        def theirs_job(name, peer, prompt=prompt, outputs=outputs):
+            outputs[name] = peer.generate(prompt, max_new_tokens=options.tokens, do_sample=False, pad_token_id=0, eos_token_id=None)[:, PROMPT:]
 
-        def our_job(name, model, prompt=prompt, said=said):
-            said[name] = greedy(model, prompt, options.tokens)
+        def our_job(name, model, prompt=prompt, outputs=outputs):
+            outputs[name] = greedy(model, prompt, options.tokens)
 
         jobs = {name: lambda name=name, peer=peer: theirs_job(name, peer) for name, peer in peers.items()}
         jobs |= {name: lambda name=name, ours=model: our_job(name, ours) for name, model in ours.items()}
@@ -50,7 +50,7 @@ def main() -> None:
         print(f"\nGPT 6 x 384, vocabulary 50257, batch {rows}, {options.tokens} tokens after {PROMPT}, {options.threads} threads; {conditions()}")
         base = taken["transformers fp32"]
         for name, seconds in taken.items():
-            same = float((said[name] == said["transformers fp32"]).float().mean())
+            same = float((outputs[name] == outputs["transformers fp32"]).float().mean())
             print(
                 f"  {name:20} {rows * options.tokens / seconds['wall']:7.1f} tokens/s   {base['wall'] / seconds['wall']:5.2f}x wall"
                 f"   {base['cpu'] / seconds['cpu']:5.2f}x CPU   {100 * same:5.1f} % of the tokens those of transformers fp32"
@@ -59,11 +59,11 @@ def main() -> None:
 
 def greedy(model: GPT, prompt: torch.Tensor, tokens: int) -> torch.Tensor:
     logits, state = model.prefill(prompt)
-    said = [fast_argmax(logits)]
-    while len(said) < tokens:
-        logits, state = model.decode_step(said[-1], state)
-        said.append(fast_argmax(logits))
-    return torch.stack(said, 1)
+    outputs = [fast_argmax(logits)]
+    while len(outputs) < tokens:
+        logits, state = model.decode_step(outputs[-1], state)
+        outputs.append(fast_argmax(logits))
+    return torch.stack(outputs, 1)
 
 
 if __name__ == "__main__":

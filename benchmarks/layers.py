@@ -37,17 +37,17 @@ def senses(run: str, most: int) -> list[float]:
     found = []
     for part in np.array_split(np.arange(learned.known.shape[1]), layers):
         known = learned.known[:, part] / np.maximum(np.linalg.norm(learned.known[:, part], axis=1, keepdims=True), 1e-12)
-        right = said = asked = 0
+        right = answered = asked = 0
         for example, own in zip(tests, vectors, strict=True):
             for (place, truth), vector in zip(example.tagged, own, strict=True):
                 candidates = learned.lemmas.get(example.lemmas[place])
                 asked += 1
                 if candidates:
-                    said += 1
+                    answered += 1
                     right += learned.senses[candidates[int((known[candidates] @ vector[part]).argmax())]] in truth.split(";")
-        found.append(2 * right / (asked + said))
+        found.append(2 * right / (asked + answered))
     usual = [learned.most_frequent(example.lemmas[place]) in truth.split(";") for example in tests for place, truth in example.tagged]
-    print(f"most frequent sense: {2 * sum(usual) / (asked + said):.4f} of {asked} words, {said} of them with a lemma that was seen", flush=True)
+    print(f"most frequent sense: {2 * sum(usual) / (asked + answered):.4f} of {asked} words, {answered} with a known lemma", flush=True)
     return found
 
 

@@ -24,8 +24,8 @@ def main() -> None:
         stairs("tune", options.run, data("senses/semcor3.tsv.xz"), *flags, cache=Path(folder))
         print(f"{'set':14}{'F1':>9}{'most frequent':>15}{'words':>8}   {conditions()}")
         for name in SETS:
-            told = json.loads(stairs("score", out, data(f"senses/{name}.tsv"), "--json", "--quiet", cache=Path(folder)))
-            print(f"{name:14}{told['f1']['value']:9.4f}{told['most_frequent_f1']['value']:15.4f}{told['words']:8d}", flush=True)
+            report = json.loads(stairs("score", out, data(f"senses/{name}.tsv"), "--json", "--quiet", cache=Path(folder)))
+            print(f"{name:14}{report['f1']['value']:9.4f}{report['most_frequent_f1']['value']:15.4f}{report['words']:8d}", flush=True)
 
 
 if __name__ == "__main__":

@@ -15,8 +15,8 @@ FOLDER = Path(__file__).resolve().parent
 
 
 def wait_passively() -> None:
-    """PyTorch reads how its threads wait when it is loaded, and sorted imports load it before anything of ours: a benchmark that was not told starts
-    itself again, told. Ours and every peer then wait alike."""
+    """PyTorch reads how its threads wait when it is loaded, and sorted imports load it before anything of ours: a benchmark without the
+    setting starts itself again with it. Ours and every peer then wait alike."""
     if machine.WAIT_POLICY not in os.environ and Path(sys.argv[0]).resolve().parent == FOLDER:
         os.environ[machine.WAIT_POLICY] = "passive"
         os.environ.setdefault(machine.SPIN_COUNT, machine.SHORT_SPIN)

@@ -60,23 +60,23 @@ def compare(name: str, folder: Path, given: argparse.Namespace) -> None:
     train, test = make(folder, given.judged)
     began = cpu_seconds()
     arguments = ["tune", run, train, "--task", example_kind, "--test", test, "--threads", given.threads, "--out", folder / name, "--json", "--quiet"]
-    told = json.loads(stairs(*arguments, cache=folder / "cache"))["test"]
+    report = json.loads(stairs(*arguments, cache=folder / "cache"))["test"]
     seconds = cpu_seconds() - began
-    baseline = told.get("baseline")
-    said = "-" if baseline is None or baseline["is_beaten"] else f"not better than {baseline['name']}"
-    row(name, "stairs tune", metric, told[metric], seconds, seconds, said)
+    baseline = report.get("baseline")
+    note = "-" if baseline is None or baseline["is_beaten"] else f"not better than {baseline['name']}"
+    row(name, "stairs tune", metric, report[metric], seconds, seconds, note)
     learnt, judged = (list(read_examples(str(path), example_kind).examples) for path in (train, test))
     for peer, measure in peers.items():
         began = cpu_seconds()
         found = measure(learnt, judged, folder)[metric]
         row(name, peer, metric, found, cpu_seconds() - began, seconds, "")
-        if told[metric]["value"] < found["low"] and said == "-":
+        if report[metric]["value"] < found["low"] and note == "-":
             sys.exit(f"{name}: below {peer} by more than its interval, without a word")
 
 
-def row(name: str, model: str, metric: str, found: dict[str, float], seconds: float, ours: float, said: str) -> None:
+def row(name: str, model: str, metric: str, found: dict[str, float], seconds: float, ours: float, note: str) -> None:
     interval = f"{found['low']:.3f}-{found['high']:.3f}"
-    print(f"{name} | {model} | {metric} | {found['value']:.3f} | {interval} | {seconds:.1f} | {ours / seconds:.1f} | {said}", flush=True)
+    print(f"{name} | {model} | {metric} | {found['value']:.3f} | {interval} | {seconds:.1f} | {ours / seconds:.1f} | {note}", flush=True)
 
 
 def adopted(language: str, folder: Path) -> Path:
@@ -86,12 +86,12 @@ def adopted(language: str, folder: Path) -> Path:
     return run
 
 
-def tagged(folder: Path, judged: int) -> tuple[Path, Path]:
+def tag_sets(folder: Path, judged: int) -> tuple[Path, Path]:
     found = []
     for part, count in (("train", 500), ("test", judged)):
         sentences = lzma.decompress(data(f"tags/ud_ewt/{part}.conllu.xz").read_bytes()).decode().strip().split("\n\n")
         found.append(folder / f"tags-{part}.conllu")
-        found[-1].write_text("\n\n".join(drawn(sentences, count)) + "\n\n", "utf-8")
+        found[-1].write_text("\n\n".join(sample(sentences, count)) + "\n\n", "utf-8")
     return found[0], found[1]
 
 
@@ -101,7 +101,7 @@ def reviews(source: str) -> Callable[[Path, int], tuple[Path, Path]]:
         for part, count in (("train", 160), ("test", judged)):
             header, *lines = data(f"classify/{source}/{part}.tsv").read_text("utf-8").splitlines()
             found.append(folder / f"{source}-{part}.tsv")
-            found[-1].write_text("\n".join([header, *drawn(lines, count)]) + "\n", "utf-8")
+            found[-1].write_text("\n".join([header, *sample(lines, count)]) + "\n", "utf-8")
         return found[0], found[1]
 
     return make
@@ -112,7 +112,7 @@ def scored_pairs(folder: Path, judged: int) -> tuple[Path, Path]:
     with data("translate/tatoeba_en_zh/all.tsv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE))[1:]
     once = {english: chinese for english, chinese in rows if 4 <= len(chinese) <= 40}
-    english = drawn(sorted(once), 2 * (PAIRS + judged))
+    english = sample(sorted(once), 2 * (PAIRS + judged))
     vectors: np.ndarray = load(adopted("english", folder)).vectors(english)
     free, pick = list(range(len(english))), random.Random(0)
     found = []
@@ -129,7 +129,7 @@ def scored_pairs(folder: Path, judged: int) -> tuple[Path, Path]:
     return files
 
 
-def drawn(lines: Sequence[str], count: int) -> list[str]:
+def sample(lines: Sequence[str], count: int) -> list[str]:
     return random.Random(0).sample(list(lines), min(count, len(lines)))
 
 
@@ -208,7 +208,7 @@ def learn(model: Any, train: list[Any]) -> None:
 
 
 SETS: dict[str, tuple[Any, str, str, str, dict[str, Peer]]] = {
-    "tags": (tagged, "english", "tag", "accuracy", {"CRF": crf}),
+    "tags": (tag_sets, "english", "tag", "accuracy", {"CRF": crf}),
     "reviews": (reviews("sst2"), "english", "classify", "accuracy", {"TF-IDF": logistic(False)}),
     "chinese": (reviews("chnsenticorp"), "chinese", "classify", "accuracy", {"TF-IDF": logistic(True)}),
     "pairs": (scored_pairs, "chinese", "compare", "spearman",

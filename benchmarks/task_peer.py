@@ -47,7 +47,7 @@ class Peer:
         elif self.example_kind == "compare":
             found = [dict(self.tokenizer(example.first, example.second, **cut)) for example in examples]
         elif self.example_kind == "tag":
-            return [self.tagged(example, cut) for example in examples]
+            return [self.tag_rows(example, cut) for example in examples]
         else:
             return [row for number, example in enumerate(examples) for row in self.windows(number, example, cut)]
         for entry, example in zip(found, examples, strict=True):
@@ -55,7 +55,7 @@ class Peer:
                 entry["labels"] = float(example.score) if self.scores else self.labels.index(example.label)
         return found
 
-    def tagged(self, example: Any, cut: dict[str, Any]) -> dict[str, Any]:
+    def tag_rows(self, example: Any, cut: dict[str, Any]) -> dict[str, Any]:
         given = self.tokenizer(list(example.words), is_split_into_words=True, **cut)
         words = given.word_ids()
         first = [word is not None and (place == 0 or words[place - 1] != word) for place, word in enumerate(words)]
@@ -72,9 +72,9 @@ class Peer:
             start, end = 0, 0
             if example.answers:
                 a, b = example.answers[0][0], example.answers[0][0] + len(example.answers[0][1])
-                places = [place for place in inside if offsets[place][0] < b and offsets[place][1] > a]
-                if places and offsets[places[0]][0] <= a and offsets[places[-1]][1] >= b:
-                    start, end = places[0], places[-1]
+                inside_answer = [place for place in inside if offsets[place][0] < b and offsets[place][1] > a]
+                if inside_answer and offsets[inside_answer[0]][0] <= a and offsets[inside_answer[-1]][1] >= b:
+                    start, end = inside_answer[0], inside_answer[-1]
             entry = {name: given[name][row] for name in ("input_ids", "attention_mask", "token_type_ids")}
             found.append({**entry, "start_positions": start, "end_positions": end, "about": (number, inside, offsets)})
         return found
@@ -113,38 +113,38 @@ class Peer:
                 step += 1
 
     @torch.no_grad()
-    def judged(self, examples: list[Any]) -> dict[str, Any]:
+    def evaluate(self, examples: list[Any]) -> dict[str, Any]:
         self.model.eval()
         entries = self.encode_texts(examples, targets=False)
         order = sorted(range(len(entries)), key=lambda i: len(entries[i]["input_ids"]))
-        said: list[Any] = [None] * len(entries)
+        outputs: list[Any] = [None] * len(entries)
         for start in range(0, len(order), 32):
             numbers = order[start : start + 32]
             given = self.batch([entries[i] for i in numbers])
             output = self.model(**{name: value for name, value in given.items() if name not in ASKED})
             logits = torch.stack([output.start_logits, output.end_logits], -1) if self.example_kind == "span" else output.logits
             for i, own in zip(numbers, logits.numpy(), strict=True):
-                said[i] = own
+                outputs[i] = own
         if self.example_kind == "tag":
             guesses = []
-            for example, entry, own in zip(examples, entries, said, strict=True):
+            for example, entry, own in zip(examples, entries, outputs, strict=True):
                 tags = ["O" if "O" in self.labels else self.labels[0]] * len(example.words)
                 for place, word in entry["about"]:
                     tags[word] = self.labels[int(own[place].argmax())]
                 guesses.append(tags)
             return tag_metrics([list(example.tags) for example in examples], guesses)
         if self.example_kind == "span":
-            return self.answered(examples, entries, said)
-        values = np.stack(said)
+            return self.span_scores(examples, entries, outputs)
+        values = np.stack(outputs)
         if self.scores:
             truth = np.array([example.score for example in examples])
             guessed = values[:, 0].astype(np.float64)
             return {"spearman": rank_correlation(truth, guessed), "pearson": linear_correlation(truth, guessed)}
         return label_metrics([example.label for example in examples], [self.labels[i] for i in values.argmax(1)])
 
-    def answered(self, examples: list[Any], entries: list[dict[str, Any]], said: list[Any]) -> dict[str, Any]:
+    def span_scores(self, examples: list[Any], entries: list[dict[str, Any]], outputs: list[Any]) -> dict[str, Any]:
         best = [(-np.inf, "")] * len(examples)
-        for entry, own in zip(entries, said, strict=True):
+        for entry, own in zip(entries, outputs, strict=True):
             number, inside, offsets = entry["about"]
             score, i, j = best_span(own[inside, 0], own[inside, 1])
             if score > best[number][0]:
@@ -160,7 +160,7 @@ def main() -> None:
     began = time.perf_counter()
     peer.train(train)
     trained = time.perf_counter() - began
-    measured = peer.judged(test)
+    measured = peer.evaluate(test)
     print(json.dumps({"seconds": trained, "judging": time.perf_counter() - began - trained, "measured": measured}))
 
 

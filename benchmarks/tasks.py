@@ -62,13 +62,13 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         there = Path(folder)
         given = {False: options.weights, True: options.chinese}
-        adopted = {chinese: adopt(name, there, chinese) for chinese, name in given.items() if wanted(options, chinese)}
+        adopted = {chinese: adopt(name, there, chinese) for chinese, name in given.items() if is_selected(options, chinese)}
         print(f"{'data':14}{'measure':10}{'ours':>9}{'peer':>9}{'ours s':>9}{'peer s':>9}{'ratio':>8}   {conditions()}")
         for name in options.data:
             compare(name, JOBS[name], adopted[JOBS[name].chinese], there, options)
 
 
-def wanted(options: argparse.Namespace, chinese: bool) -> bool:
+def is_selected(options: argparse.Namespace, chinese: bool) -> bool:
     return any(JOBS[name].chinese == chinese for name in options.data)
 
 
@@ -82,7 +82,7 @@ def adopt(name: str, there: Path, chinese: bool) -> tuple[Path, Path]:
 
 def compare(name: str, job: Job, adopted: tuple[Path, Path], there: Path, options: argparse.Namespace) -> None:
     files = {part: there / f"{name}-{part}{ENDINGS[job.task]}" for part in ("train", "dev", "test")}
-    for part, examples in parted(job, options.limit, options.judged).items():
+    for part, examples in split_examples(job, options.limit, options.judged).items():
         WRITERS[job.task](files[part], examples)
     run, folder = adopted
     given = {"task": job.task, "weights": str(folder), "train": str(files["train"]), "test": str(files["test"]), "longest": job.longest}
@@ -92,9 +92,9 @@ def compare(name: str, job: Job, adopted: tuple[Path, Path], there: Path, option
     flags = ["--task", job.task, "--test", files["test"], "--dev", files["dev"], "--epochs", options.epochs, "--batch-examples", job.batch]
     flags += ["--learning-rate", job.rate, "--threads", options.threads, "--max-length", job.longest, "--patience", 0, "--transfer", "full"]
     flags += ["--head", "cross-encoder"] if job.measure == "spearman" else []  # as the peer does
-    said = stairs("tune", run, files["train"], *flags, "--out", there / name, "--json", "--quiet", cache=there)
+    printed = stairs("tune", run, files["train"], *flags, "--out", there / name, "--json", "--quiet", cache=there)
     taken = time.perf_counter() - began
-    ours = json.loads(said)
+    ours = json.loads(printed)
     command = [sys.executable, Path(__file__).with_name("task_peer.py"), there / "job.json"]
     peer = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
     mine, theirs = ours["test"][job.measure]["value"], peer["measured"][job.measure]["value"]
@@ -104,7 +104,7 @@ def compare(name: str, job: Job, adopted: tuple[Path, Path], there: Path, option
     print(f"{name:14}{job.measure:10}{mine:9.4f}{theirs:9.4f}{times}", flush=True)
 
 
-def parted(job: Job, most: int, judged: int) -> dict[str, list[Any]]:
+def split_examples(job: Job, most: int, judged: int) -> dict[str, list[Any]]:
     """Examples to learn from and to be judged by; `dev` is some of the former, so that nothing is chosen by the test."""
     train = list(read_examples(data(job.train), job.task).examples)
     if job.train == job.test:  # one file: every other passage

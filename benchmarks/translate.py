@@ -38,18 +38,18 @@ def main() -> None:
     sources, truth = (data(f"{PAIRS}/test_2016_flickr.{side}").read_text("utf-8").splitlines()[: options.sentences] for side in ("en", "fr"))
     with tempfile.TemporaryDirectory() as folder:
         there = Path(folder)
-        run = options.run or trained(there)
+        run = options.run or train(there)
         stairs("convert", run, "huggingface", "--out", there / "marian", cache=there)
         task: Any = load_run(run)
         ids = task.encode_texts(sources)
         order = sorted(range(len(ids)), key=lambda n: len(ids[n]))
         batches = [order[at : at + options.batch] for at in range(0, len(order), options.batch)]
-        said: dict[str, dict[int, str]] = {}
+        outputs: dict[str, dict[int, str]] = {}
         systems = peers(there, task, options) | {f"ours {kind}": ours(task, kind, options) for kind in PRECISIONS}
 
         def job(name: str) -> None:
             for numbers in batches:
-                said.setdefault(name, {}).update(zip(numbers, systems[name]([ids[n] for n in numbers]), strict=True))
+                outputs.setdefault(name, {}).update(zip(numbers, systems[name]([ids[n] for n in numbers]), strict=True))
 
         jobs = {name: lambda name=name: job(name) for name in systems}
         in_turn(jobs, 1)  # lays weights out, compiles
@@ -59,15 +59,15 @@ def main() -> None:
         print(f"{shape}; {len(sources)} sentences, beam {options.beam_size}, batches of {options.batch}, {options.threads} threads; {conditions()}")
         base = taken["transformers fp32"]
         for name, seconds in taken.items():
-            same = sum(said[name][n] == said["transformers fp32"][n] for n in order) / len(order)
-            bleu = bleu_and_chrf(truth, [said[name][n] for n in range(len(order))])["bleu"]["value"]
+            same = sum(outputs[name][n] == outputs["transformers fp32"][n] for n in order) / len(order)
+            bleu = bleu_and_chrf(truth, [outputs[name][n] for n in range(len(order))])["bleu"]["value"]
             print(
                 f"  {name:20} {len(order) / seconds['wall']:7.1f} sentences/s   {base['wall'] / seconds['wall']:5.2f}x wall"
                 f"   {base['cpu'] / seconds['cpu']:5.2f}x CPU   {100 * same:5.1f} % the same   BLEU {bleu:.2f}"
             )
 
 
-def trained(there: Path) -> Path:
+def train(there: Path) -> Path:
     pairs, dev = data(f"{PAIRS}/train.en"), data(f"{PAIRS}/val.en")
     how = ("--norm-first", "False", "--budget", "5m", "--quiet")
     stairs("train", "transformer", "--pairs", pairs, "--dev", dev, "--out", there / "run", *how, cache=there)
@@ -94,9 +94,9 @@ def peers(there: Path, task: Any, options: argparse.Namespace) -> dict[str, Any]
             given = torch.tensor([row + [tokenizer.pad] * (width - len(row)) for row in rows])
             mask = torch.tensor([[1] * len(row) + [0] * (width - len(row)) for row in rows])
             with torch.no_grad():
-                said = model.generate(given, attention_mask=mask, num_beams=options.beam_size, max_length=task.max_output_tokens(sources) + 1,
+                generated = model.generate(given, attention_mask=mask, num_beams=options.beam_size, max_length=task.max_output_tokens(sources) + 1,
                     do_sample=False)
-            return [tokenizer.decode(cut(row[1:], tokenizer.end)) for row in said.tolist()]
+            return [tokenizer.decode(cut(row[1:], tokenizer.end)) for row in generated.tolist()]
 
         found[f"transformers {name}"] = marian
     convert = [Path(sys.executable).parent / "ct2-transformers-converter", "--model", there / "marian"]
@@ -106,8 +106,8 @@ def peers(there: Path, task: Any, options: argparse.Namespace) -> dict[str, Any]
 
         def translate(sources: list[list[int]], translator: Any = translator) -> list[str]:
             rows = [[tokenizer.token(i) for i in (tokenizer.begin, *ids, tokenizer.end)] for ids in sources]
-            said = translator.translate_batch(rows, beam_size=options.beam_size, max_decoding_length=task.max_output_tokens(sources))
-            return [tokenizer.decode([tokenizer.id(token) for token in one.hypotheses[0]]) for one in said]
+            generated = translator.translate_batch(rows, beam_size=options.beam_size, max_decoding_length=task.max_output_tokens(sources))
+            return [tokenizer.decode([tokenizer.id(token) for token in one.hypotheses[0]]) for one in generated]
 
         found[f"CTranslate2 {kind}"] = translate
     return found

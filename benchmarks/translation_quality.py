@@ -43,8 +43,8 @@ def main() -> None:
 def pairs(task: Any, name: str, options: argparse.Namespace) -> list[dict[str, Any]]:
     examples = task.oriented(read_examples(options.pairs, "translate").examples)
     sources, truth = [one.source for one in examples], [one.target for one in examples]
-    said = {beams: task.translate_texts(sources, beam_size=beams) for beams in (1, options.beam_size)}
-    for beams, found in said.items():
+    translations = {beams: task.translate_texts(sources, beam_size=beams) for beams in (1, options.beam_size)}
+    for beams, found in translations.items():
         scored = bleu_and_chrf(truth, found)
         bleu = scored["bleu"]
         chrf = scored["chrf"]["value"]
@@ -53,7 +53,7 @@ def pairs(task: Any, name: str, options: argparse.Namespace) -> list[dict[str, A
     for longest in BORDERS:
         own = [n for n, source in enumerate(sources) if shortest <= len(source.split()) <= longest]
         if own:
-            bleu = bleu_and_chrf([truth[n] for n in own], [said[options.beam_size][n] for n in own])["bleu"]
+            bleu = bleu_and_chrf([truth[n] for n in own], [translations[options.beam_size][n] for n in own])["bleu"]
             mean = sum(len(sources[n].split()) for n in own) / len(own)
             print(f"{name:20} {shortest:3d} words and more, {len(own):4d} sentences: BLEU {bleu['value']:.2f}")
             points.append({"run": name, "length": mean, "quality": bleu["value"], "low": bleu["low"], "high": bleu["high"]})
@@ -65,13 +65,13 @@ def numbers(task: Any, name: str, options: argparse.Namespace) -> list[dict[str,
     points = []
     for given in ("numbers-test", "longer-numbers"):
         examples = task.oriented(number_pairs(given))
-        said = task.translate_texts([one.source for one in examples], beam_size=options.beam_size)
+        translations = task.translate_texts([one.source for one in examples], beam_size=options.beam_size)
         lengths = [len((one.target if task.backwards else one.source).split()) for one in examples]
         for length in sorted(set(lengths)):
             own = [n for n, own in enumerate(lengths) if own == length]
-            exact = bleu_and_chrf([examples[n].target for n in own], [said[n] for n in own])["exact_match"]
+            exact = bleu_and_chrf([examples[n].target for n in own], [translations[n] for n in own])["exact_match"]
             points.append({"run": name, "length": length, "quality": exact["value"], "low": exact["low"], "high": exact["high"]})
-        exact = bleu_and_chrf([one.target for one in examples], said)["exact_match"]
+        exact = bleu_and_chrf([one.target for one in examples], translations)["exact_match"]
         by_length = ", ".join(f"{point['length']}: {point['quality']:.2f}" for point in points)
         print(f"{name:20} {given:15} {exact['value']:.3f} exact ({exact['low']:.3f} to {exact['high']:.3f}); by words {by_length}", flush=True)
     return points

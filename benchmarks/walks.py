@@ -141,10 +141,10 @@ class Walk:
 def small_text() -> str:
     """Sentences by rule, English and Chinese."""
     dice = random.Random(0)
-    things, places = ("soup", "bread", "rain", "snow", "wind"), ("Rome", "Paris", "Kyoto")
+    things, cities = ("soup", "bread", "rain", "snow", "wind"), ("Rome", "Paris", "Kyoto")
     lines = []
     for number in range(600):
-        a, b, place = dice.choice(things), dice.choice(things), dice.choice(places)
+        a, b, place = dice.choice(things), dice.choice(things), dice.choice(cities)
         lines.append(f"今天在{place}有雨和雪。" if number % 7 == 6 else f"there is {a} and {b} in {place} today .")
         if number % 5 == 4:
             lines.append("")

@@ -77,7 +77,7 @@ class Text:
         cut = np.split(ids, np.flatnonzero(is_sentence_end(ids)) + 1)
         return [[names[i] for i in part.tolist() if i >= len(SPECIAL_TOKENS)] for part in cut]
 
-    def judged(self, model) -> dict[str, float]:
+    def evaluate(self, model) -> dict[str, float]:
         """What the evaluation sets say, in hundredths."""
         task, found = WordVectors(model, self.tokenizer), {}
         for name, (path, measure) in SETS.items():
@@ -85,28 +85,28 @@ class Text:
             found[name] = 100 * evaluate_benchmark(task, read_benchmark(lines, path))[measure]["value"]
         return found
 
-    def judged_table(self, words: list[str], vectors: np.ndarray) -> dict[str, float]:
+    def evaluate_table(self, words: list[str], vectors: np.ndarray) -> dict[str, float]:
         """The same for a peer's vectors."""
         known = self.tokenizer.ids_by_token
         rows = np.zeros((self.tokenizer.vocab_size, vectors.shape[1]), np.float32)
         rows[[known[word] for word in words if word in known]] = vectors[[word in known for word in words]]
         table = MODELS["vectors"](VectorsConfig(*rows.shape))
         table.restore({"vectors": torch.from_numpy(rows), "lengths": torch.from_numpy(np.linalg.norm(rows, axis=1))})
-        return self.judged(table)
+        return self.evaluate(table)
 
 
-def trained(kind: str, width: int, text: Text, epochs: int, seed: int, rate: float, **settings):
+def train(kind: str, width: int, text: Text, epochs: int, seed: int, rate: float, **settings):
     """Ours, and the seconds of its sweeps."""
     model = MODELS[kind](Word2VecConfig(text.tokenizer.vocab_size, width=width, **settings))
     model.initialize(seed)
     model.prepare(text.ids, text.tokenizer.vocabulary, seed)
-    stretches = -(-len(text.ids) // STRETCH)
-    steps = stretches * epochs
+    slices = -(-len(text.ids) // STRETCH)
+    steps = slices * epochs
     rates = [rate + (LOWEST - rate) * step / steps for step in range(steps + 1)]
     began = time.perf_counter()
     for step in range(steps):
-        epoch, number = divmod(step, stretches)
-        model.sweep(CorpusSlice(number, stretches, epoch, rates[step], rates[step + 1], seed, THREADS, deterministic=False))
+        epoch, number = divmod(step, slices)
+        model.sweep(CorpusSlice(number, slices, epoch, rates[step], rates[step + 1], seed, THREADS, deterministic=False))
     return model, time.perf_counter() - began
 
 
@@ -117,8 +117,8 @@ def compare(kind: str, width: int, text: Text, sentences: list[list[str]], there
     lines.write_text("\n".join(map(" ".join, sentences)), "utf-8")
 
     def ours(epochs: int, seed: int) -> tuple[float, dict[str, float]]:
-        model, seconds = trained(kind, width, text, epochs, seed, options.rate)
-        return seconds, text.judged(model)
+        model, seconds = train(kind, width, text, epochs, seed, options.rate)
+        return seconds, text.evaluate(model)
 
     def peer(epochs: int, seed: int) -> tuple[float, dict[str, float]]:
         settings = {"window": 5, "negative": 5, "sample": 1e-3, "min_count": 1, "alpha": options.rate, "min_alpha": LOWEST}
@@ -127,9 +127,9 @@ def compare(kind: str, width: int, text: Text, sentences: list[list[str]], there
         given = {"corpus_file": str(lines)} if options.file else {"corpus_iterable": sentences}
         began = time.perf_counter()
         model.train(total_words=words, total_examples=len(sentences), epochs=epochs, **given)
-        return time.perf_counter() - began, text.judged_table(model.wv.index_to_key, model.wv.vectors)
+        return time.perf_counter() - began, text.evaluate_table(model.wv.index_to_key, model.wv.vectors)
 
-    trained(kind, width, text, 1, 0, options.rate)  # compiles, once
+    train(kind, width, text, 1, 0, options.rate)  # compiles, once
     report(f"{kind}, width {width}", {"ours": ours, "gensim": peer}, words, options)
 
 
@@ -148,9 +148,9 @@ def compare_characters(sentences: list[list[str]], there: Path, options: argpars
         shutil.rmtree(there / "again", ignore_errors=True)
         began = time.perf_counter()
         read = Text(given, spec, there / "again")
-        model, _ = trained("skipgram", width, read, epochs, seed, options.rate, subwords="3-6", buckets=buckets)
+        model, _ = train("skipgram", width, read, epochs, seed, options.rate, subwords="3-6", buckets=buckets)
         model.all_vectors()
-        return time.perf_counter() - began, text.judged(model)
+        return time.perf_counter() - began, text.evaluate(model)
 
     def peer(epochs: int, seed: int) -> tuple[float, dict[str, float]]:
         began = time.perf_counter()
@@ -160,7 +160,7 @@ def compare_characters(sentences: list[list[str]], there: Path, options: argpars
         )  # fmt: skip
         found = model.words
         vectors = np.stack([model.get_word_vector(word) for word in found])
-        return time.perf_counter() - began, text.judged_table(found, vectors)
+        return time.perf_counter() - began, text.evaluate_table(found, vectors)
 
     ours(1, 0)
     report(f"skipgram with characters 3-6, width {width}, from text to vectors", {"ours": ours, "fastText": peer}, sum(map(len, learnt)), options)

@@ -1,6 +1,6 @@
 """Exact nearest neighbours beside gensim: one question at a time, many at once, and opening a million vectors.
 
-python benchmarks/near.py [--words 100000] [--width 300] [--questions 200] [--batch 2000] [--repeats 9] [--opened 1000000]
+python benchmarks/nearest.py [--words 100000] [--width 300] [--questions 200] [--batch 2000] [--repeats 9] [--opened 1000000]
 
 The vectors lie in clusters, as words do. Both search the same rows with the same number of threads, and the neighbours of both are compared: every
 one of ours must have a cosine as high as the peer's at its place.
@@ -117,8 +117,8 @@ neighbours(task, "w123456")
 answered = time.perf_counter() - began
 print(f"opened in {{opened:.3f}} s, first answer after {{answered:.2f}} s")"""
         for attempt in ("first", "second"):
-            said = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.strip()
-            print(f"  {options.opened:,} x {options.width}, {attempt} time: {said}")
+            printed = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.strip()
+            print(f"  {options.opened:,} x {options.width}, {attempt} time: {printed}")
 
 
 if __name__ == "__main__":
