@@ -30,7 +30,8 @@ from stairs.tasks.word_benchmarks import evaluate_benchmark, read_benchmark
 from stairs.tasks.word_vectors import WordVectors
 from stairs.text.corpus.corpus import Corpus
 from stairs.text.shards.shards import build_shards, is_sentence_end
-from stairs.text.tokenizers.tokenizer import SPECIAL_TOKENS, TokenizerSpec
+from stairs.text.special import SPECIAL_TOKENS
+from stairs.text.tokenizers.tokenizer import TokenizerSpec
 
 RATE, LOWEST = 0.025, 1e-4
 THREADS = os.cpu_count() or 1

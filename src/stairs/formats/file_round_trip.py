@@ -9,7 +9,7 @@ from stairs.formats.arpa import arpa_writer
 from stairs.formats.huggingface.round_trip import largest_difference, mismatch, test_texts
 from stairs.formats.word_vectors import vector_writer
 from stairs.tasks import NextToken, Task
-from stairs.text.tokenizers.tokenizer import SPECIAL_TOKENS
+from stairs.text.special import SPECIAL_TOKENS
 
 
 def compare_arpa(task: Any, path: str) -> dict[str, Any]:

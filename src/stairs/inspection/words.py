@@ -13,7 +13,8 @@ import numpy as np
 from stairs.errors import BadInput, Unsupported, preview
 from stairs.kernels.edit_distance import FAR, edit_distances
 from stairs.tasks.task import Task
-from stairs.text.tokenizers.tokenizer import SPECIAL_TOKENS, Tokenizer
+from stairs.text.special import SPECIAL_TOKENS
+from stairs.text.tokenizers.tokenizer import Tokenizer
 
 SIGNS = str.maketrans("＋－−", "+--")
 SUGGESTIONS = 3  # spellings for a word that is not there

@@ -1,4 +1,4 @@
-"""Counting what stands between two words: the inner loop of what spaces cost (text/tokenizers/gaps.py)."""
+"""Counting what stands between two words: the inner loop of what spaces cost (text/tokenizers/spacing.py)."""
 
 import numpy as np
 from numba import njit

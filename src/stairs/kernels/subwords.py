@@ -4,7 +4,6 @@ import numpy as np
 from numba import njit
 
 OFFSET, PRIME = np.uint32(2166136261), np.uint32(16777619)  # FNV-1a, 32 bits
-CHINESE = ((0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x323AF))
 
 
 @njit(nogil=True, cache=True)
@@ -21,18 +20,19 @@ def character_at(text, at):
 
 
 @njit(nogil=True, cache=True)
-def is_chinese(code):
-    found = False
-    for low, high in CHINESE:
-        found |= low <= code <= high
-    return found
+def is_within(code, ranges):
+    for i in range(len(ranges)):
+        if ranges[i, 0] <= code <= ranges[i, 1]:
+            return True
+    return False
 
 
 @njit(nogil=True, cache=True)
-def bucket_ids(text, starts, shortest, longest, buckets):
+def bucket_ids(text, starts, shortest, longest, buckets, han_ranges):
     """Buckets of the n-grams of each word, word by word, and where those of each begin. `text` is UTF-8: all words, each as <word>.
 
-    An n-gram has `shortest` to `longest` characters, but one of Chinese characters alone may be shorter. A mark by itself is none.
+    An n-gram has `shortest` to `longest` characters, but one of Han characters alone, those within `han_ranges` (R, 2), may be shorter. A mark by
+    itself is none.
     """
     first = np.zeros(len(starts), np.int64)
     found = np.empty(max(len(text) * 4, 16), np.int32)
@@ -41,16 +41,16 @@ def bucket_ids(text, starts, shortest, longest, buckets):
         begin, stop = starts[word], starts[word + 1]
         at = begin
         while at < stop:
-            hashed, end, chinese = OFFSET, at, True
+            hashed, end, is_han = OFFSET, at, True
             for n in range(1, longest + 1):
                 if end >= stop:
                     break
                 code, length = character_at(text, end)
-                chinese = chinese and is_chinese(code)
+                is_han = is_han and is_within(code, han_ranges)
                 for i in range(end, end + length):
                     hashed = np.uint32((hashed ^ np.uint32(np.int8(text[i]))) * PRIME)  # bytes have a sign, as fastText's do
                 end += length
-                if (n >= shortest or chinese) and not (n == 1 and (at == begin or end == stop)):
+                if (n >= shortest or is_han) and not (n == 1 and (at == begin or end == stop)):
                     if filled == len(found):
                         found = np.concatenate((found, np.empty(len(found), np.int32)))
                     found[filled] = hashed % np.uint32(buckets)

@@ -3,7 +3,6 @@
     loss = mean of -ln p(word left out | all words around it)  +  mean of -ln p(does the second sentence follow the first?)
 """
 
-import functools
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Self
@@ -26,7 +25,6 @@ from stairs.tasks.task import Task
 from stairs.text.batch import IGNORE_INDEX, Batch
 from stairs.text.shards.shards import Shards, is_sentence_end
 from stairs.text.tokenizers.tokenizer import Tokenizer
-from stairs.text.tokenizers.whole_words import WholeWords
 from stairs.text.windows import LongTextRule, kept_positions, owned_spans, window_spans
 
 POSITIONS = 8192  # positions judged at once
@@ -54,7 +52,7 @@ class MaskedToken(Task):
     def examples(self, shards: Shards, split: str = "train") -> SentencePairs:
         found = pairs_of_split(shards, split, self.model.config)
         if split == "train":
-            self.pieces = piece_count_shares(found.ids[:TOKENS_COUNTED], self.word_boundaries)
+            self.pieces = piece_count_shares(found.ids[:TOKENS_COUNTED], self.tokenizer)
         return found
 
     def target_counts(self, examples: SentencePairs) -> np.ndarray:
@@ -230,10 +228,6 @@ class MaskedToken(Task):
 
     # What all of them need
 
-    @functools.cached_property
-    def word_boundaries(self) -> WholeWords:
-        return WholeWords(self.tokenizer)
-
     @property
     def max_tokens(self) -> int:
         """Tokens of a text that fit between [CLS] and [SEP]."""
@@ -260,11 +254,11 @@ class MaskedToken(Task):
         return task
 
 
-def piece_count_shares(ids: np.ndarray, whole: WholeWords) -> list[float]:
+def piece_count_shares(ids: np.ndarray, tokenizer: Tokenizer) -> list[float]:
     """The share of words that are cut into one token, two, three, of the words that are."""
     counts = np.zeros(MAX_PIECES)
     for sentence in np.split(np.asarray(ids), np.flatnonzero(is_sentence_end(ids))):
         inside = sentence[~is_sentence_end(sentence)].astype(np.int64)
-        sizes = np.diff(np.flatnonzero(np.append(whole.word_starts(inside), True)))
+        sizes = np.diff(np.flatnonzero(np.append(tokenizer.word_starts(inside), True)))
         counts += np.bincount(sizes[sizes <= MAX_PIECES], minlength=MAX_PIECES + 1)[1:]
     return [round(float(count), 4) for count in counts / max(counts.sum(), 1)]

@@ -15,6 +15,7 @@ import numpy as np
 
 from stairs.errors import BadInput
 from stairs.tasks.bootstrap import Correlation, Sums, Z, confidence_interval
+from stairs.text.chinese import HAN, has_han
 
 # What each task can be judged by: the first that its examples allow is the default, and more is better. Translators choose their best weights by bits
 # per character: a BLEU of the few sentences that there is time to translate on the way would be noise.
@@ -173,14 +174,13 @@ def answer_scores(truth: Sequence[Sequence[str]], guessed: Sequence[str]) -> np.
     return np.array([exact, f1], np.float64).T
 
 
-HAN = r"[\u3400-\u9fff]"
 MARKS = re.compile(f"[{re.escape(string.punctuation)}，。：？！“”‘’；·（）《》、…—～「」『』〈〉]")
 
 
 def normalize_answer(answer: str) -> list[str]:
     """What two answers must share to be the same: words in small letters without marks and articles, Chinese by character."""
     plain = re.sub(r"\b(a|an|the)\b", " ", MARKS.sub("", answer.lower()))
-    return re.findall(f"{HAN}|(?:(?!{HAN})\\S)+", plain)
+    return re.findall(f"[{HAN}]|[^\\s{HAN}]+", plain)
 
 
 def answer_f1(answer: str, guess: str) -> float:
@@ -188,7 +188,7 @@ def answer_f1(answer: str, guess: str) -> float:
     a, b = normalize_answer(answer), normalize_answer(guess)
     if not a or not b:
         return float(a == b)
-    same = longest_common_run(a, b) if re.search(HAN, answer) else sum((Counter(a) & Counter(b)).values())
+    same = longest_common_run(a, b) if has_han(answer) else sum((Counter(a) & Counter(b)).values())
     return 2 * same / (len(a) + len(b))
 
 

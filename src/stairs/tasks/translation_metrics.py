@@ -1,6 +1,5 @@
 """BLEU and chrF as sacrebleu counts them, as sums over sentences, so that the bootstrap need not count again."""
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -8,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from stairs.tasks.bootstrap import Sums, confidence_interval
-from stairs.tasks.metrics import HAN, intervals_enabled, proportion
+from stairs.tasks.metrics import intervals_enabled, proportion
+from stairs.text.chinese import has_han
 
 BETA, ORDERS = 2.0, 6  # of chrF: how much more recall counts than precision, and how long its n-grams are
 
@@ -24,7 +24,7 @@ def bleu_metric(truth: Sequence[str]) -> Any:
     """sacrebleu's, which cuts Chinese into characters where most of the references are Chinese, other text by rule 13a."""
     from sacrebleu.metrics import BLEU
 
-    chinese = sum(bool(re.search(HAN, sentence)) for sentence in truth)
+    chinese = sum(map(has_han, truth))
     metric = BLEU(tokenize="zh" if 2 * chinese > len(truth) else "13a")
     metric.corpus_score(["a"], [["a"]])  # a signature tells of references only after the first score
     return metric

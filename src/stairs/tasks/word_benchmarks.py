@@ -18,7 +18,7 @@ from stairs.errors import BadInput
 from stairs.tasks.metrics import proportion, rank_correlation
 from stairs.tasks.parts.similarity_columns import Similarities, is_number, read_similarities
 from stairs.text.labelled.column_names import Columns
-from stairs.text.tokenizers.tokenizer import SPECIAL_TOKENS
+from stairs.text.special import SPECIAL_TOKENS
 
 CANDIDATES = 12  # nearest words looked at: the three of the question may be among them, in several spellings
 

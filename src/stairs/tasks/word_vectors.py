@@ -25,7 +25,8 @@ from stairs.tasks.parts.stream import encode_documents
 from stairs.tasks.task import Task
 from stairs.text.batch import Batch
 from stairs.text.shards.shards import Shards
-from stairs.text.tokenizers.tokenizer import SPECIAL_TOKENS, Tokenizer
+from stairs.text.special import SPECIAL_TOKENS
+from stairs.text.tokenizers.tokenizer import Tokenizer
 
 MAX_TOKENS_CHECKED = 1 << 24  # tokens in which two words must meet
 NO_NEIGHBOURS = "has no two known words beside one another; give a longer text or a lower --min-count"

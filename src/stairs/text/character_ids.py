@@ -5,7 +5,7 @@ A letter is a code point, or a byte of UTF-8; a special token is a letter of its
 
 from typing import Literal
 
-from stairs.text.tokenizers.spec import SPECIAL_TOKENS
+from stairs.text.special import SPECIAL_TOKENS
 
 CharacterSet = Literal["unicode", "bytes"]
 # no letter, the marks around a word, and the first thing that can stand between them: a special token

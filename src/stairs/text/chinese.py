@@ -1,24 +1,31 @@
-"""Chinese words: runs of Han characters cut by jieba's dictionary, with rjieba where it is installed (the same words, faster).
+"""What a Chinese character is, for the whole project, and Chinese words: runs of Han characters segmented by jieba's dictionary.
 
-Only Han runs go through the dictionary; everything else is left to the tokenizer, and no character is added or lost but spaces.
+rjieba, where it is installed, finds the same words faster. Only runs of Han characters go through the dictionary; everything else is left to the
+tokenizer. Nothing but spaces is ever added, and no character is lost.
 """
 
 import functools
-import os
 import re
 from collections.abc import Callable
-from pathlib import Path
+from itertools import accumulate
 
-HAN = (
-    "\u3007\u4e00-\u9fff\u3400-\u4dbf\uf900-\ufaff\U00020000-\U0002a6df\U0002a700-\U0002b73f\U0002b740-\U0002b81f"
-    "\U0002b820-\U0002ceaf\U0002ceb0-\U0002ebef\U0002f800-\U0002fa1f\U00030000-\U000323af"
-)
+from stairs.files import cache_folder
+
+# Unicode's unified ideographs with their extensions A to H, the compatibility ideographs, and 〇
+HAN_RANGES = (
+    (0x3007, 0x3007), (0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x2A6DF), (0x2A700, 0x2EBEF), (0x2F800, 0x2FA1F),
+    (0x30000, 0x323AF),
+)  # fmt: skip
+HAN = "".join(f"{chr(first)}-{chr(last)}" for first, last in HAN_RANGES)  # within the brackets of a regular expression
 HAN_RUN = re.compile(f"[{HAN}]+")
+CJK = HAN + "\u3000-\u303f\u3040-\u30ff\uff00-\uffef"  # with CJK punctuation, kana and full-width forms: what is written without spaces
+CJK_CHARACTER = re.compile(f"[{CJK}]")
+CACHED_RUNS = 1 << 16  # runs of Han characters whose words are not looked up again
 
 
 @functools.cache
 def segmenter() -> tuple[str, Callable[[str], list[str]]]:
-    """The name of the dictionary program at hand, and its cut."""
+    """The name of the dictionary program that is installed, and its segmenting function."""
     try:
         import rjieba
 
@@ -28,9 +35,8 @@ def segmenter() -> tuple[str, Callable[[str], list[str]]]:
 
         jieba.setLogLevel("WARNING")
         dictionary = jieba.Tokenizer()
-        folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "stairs"  # its default is shared by all users
-        folder.mkdir(parents=True, exist_ok=True)
-        dictionary.tmp_dir = str(folder)
+        cache_folder().mkdir(parents=True, exist_ok=True)
+        dictionary.tmp_dir = str(cache_folder())  # its default is shared by all users
         return "jieba", dictionary.lcut
 
 
@@ -38,9 +44,20 @@ def has_han(text: str) -> bool:
     return not text.isascii() and HAN_RUN.search(text) is not None
 
 
+def is_cjk(character: str) -> bool:
+    """Whether it is a Han character, kana, CJK punctuation or a full-width form."""
+    return CJK_CHARACTER.match(character) is not None
+
+
 def segment(run: str) -> list[str]:
-    """The words of a run of Han characters: `words("清华大学生")`."""
+    """The words of a run of Han characters: `segment("清华大学生")`."""
     return segmenter()[1](run)
+
+
+@functools.lru_cache(CACHED_RUNS)
+def chinese_word_starts(run: str) -> list[int]:
+    """Where the words of a run of Han characters begin."""
+    return [0] if len(run) == 1 else list(accumulate((len(word) for word in segment(run)), initial=0))[:-1]
 
 
 def space_words(text: str, space: str = " ") -> str:

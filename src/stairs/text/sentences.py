@@ -7,6 +7,8 @@ before a comma. A line end always does. Whitespace at the edges of a sentence is
 
 import re
 
+from stairs.text.chinese import CJK, HAN, is_cjk
+
 MAX_SENTENCE_CHARACTERS = 10_000  # characters; a longer one is cut, at a space if there is any
 
 CHINESE_MARKS = "。！？"
@@ -14,9 +16,9 @@ CLOSING = "\"'”’»)]」』）】"
 OPENING = "\"'“‘«([「『（【"
 WESTERN = re.compile(rf"[.!?…][.!?…{re.escape(CLOSING)}]*\s*")
 WESTERN_OR_CHINESE = re.compile(rf"[.!?…{CHINESE_MARKS}][.!?…{CHINESE_MARKS}{re.escape(CLOSING)}]*\s*")
-HAN_THEN_MARK = re.compile("[\u3400-\u9fff][!?…]")
+HAN_THEN_MARK = re.compile(f"[{HAN}][!?…]")
 DOTTED = re.compile(r"(?:[^\W\d_]{1,2}\.)+[^\W\d_]{1,2}")  # U.S, e.g, Ph.D
-THROUGH_CHINESE = re.compile("^.*[\u2fff-\U0010ffff]")  # 在U.S: only the end of it is a word
+THROUGH_CHINESE = re.compile(f"^.*[{CJK}]")  # 在U.S: only what follows the Chinese is a word
 MAX_TITLE_CHARACTERS = 100  # characters a title in 《》 may have
 WORD = re.compile(r"[^\W\d_]+(?!\.)")
 CONTINUES = set("，、；：,;:》〉)）]】」』”’")
@@ -113,7 +115,7 @@ def ends_chinese_sentence(line: str, start: int, stop: int) -> bool:
     follower = line[stop]
     if follower in (CONTINUES if line[start] == "。" else CONTINUES_AFTER_EXCLAMATION):
         return False
-    if line[start] in "!?…" and not (is_chinese(follower) and start and is_chinese(line[start - 1])):
+    if line[start] in "!?…" and not (is_cjk(follower) and start and is_cjk(line[start - 1])):
         return False
     if line[stop - 1] in CLOSING and follower in ATTACHING_PARTICLES:
         return False
@@ -123,10 +125,6 @@ def ends_chinese_sentence(line: str, start: int, stop: int) -> bool:
 def in_title(line: str, start: int) -> bool:
     near = max(start - MAX_TITLE_CHARACTERS, 0)
     return line.rfind("《", near, start) > line.rfind("》", near, start)
-
-
-def is_chinese(character: str) -> bool:
-    return "\u3000" <= character <= "\u9fff" or "\uff00" <= character <= "\uffef" or "\U00020000" <= character <= "\U0003ffff"
 
 
 def cut_long_sentence(sentence: str) -> list[str]:

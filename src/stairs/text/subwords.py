@@ -1,4 +1,4 @@
-"""Character n-grams: a word is also the pieces it is spelt with, so that an unseen word is not unknown.
+"""Subwords: the character n-grams of a word stand for it, too, so that an unseen word is not unknown.
 
 Bojanowski, Grave, Joulin & Mikolov 2017, "Enriching Word Vectors with Subword Information". With lengths 3 to 4, `where` is
 
@@ -6,7 +6,8 @@ Bojanowski, Grave, Joulin & Mikolov 2017, "Enriching Word Vectors with Subword I
 
 and each n-gram is the number of a bucket, its FNV-1a hash modulo their number, the same as in fastText.
 
-Departures: a Chinese character says as much as several letters, so n-grams of Chinese characters alone begin at one: 中国 is also 中, 国 and 中国.
+Departures: a Chinese character carries as much as several letters, so n-grams of Han characters alone begin at length one: 中国 is also 中, 国 and
+中国.
 """
 
 from collections.abc import Sequence
@@ -14,10 +15,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from stairs.kernels.subwords import bucket_ids
+from stairs.text.chinese import HAN_RANGES
 
 
 def subword_buckets(words: Sequence[str], lengths: tuple[int, int], buckets: int) -> tuple[np.ndarray, np.ndarray]:
     """The buckets of all words' n-grams, and where those of each word begin, (words + 1,)."""
-    spelt = [f"<{word}>".encode(errors="replace") for word in words]
-    starts = np.cumsum([0, *map(len, spelt)])
-    return bucket_ids(np.frombuffer(b"".join(spelt), np.uint8), starts, *lengths, buckets)
+    spellings = [f"<{word}>".encode(errors="replace") for word in words]
+    starts = np.cumsum([0, *map(len, spellings)])
+    return bucket_ids(np.frombuffer(b"".join(spellings), np.uint8), starts, *lengths, buckets, np.array(HAN_RANGES))

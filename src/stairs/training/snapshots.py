@@ -14,7 +14,7 @@ import torch
 from stairs.files import new_folder, verified_manifest
 from stairs.tasks.task import Task, load_weights
 from stairs.text.batch import Batch
-from stairs.text.tokenizers.tokenizer import SPECIAL_TOKENS
+from stairs.text.special import SPECIAL_TOKENS
 from stairs.training.checkpoint import write_tensors
 
 MAX_WORDS = 300  # shown, at most

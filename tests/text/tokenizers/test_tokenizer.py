@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stairs.errors import BadInput
+from stairs.text.special import SPECIAL_TOKENS
 from stairs.text.tokenizers.bulk_encoding import BulkEncoder
-from stairs.text.tokenizers.detokenization import join_words
-from stairs.text.tokenizers.spec import assemble_backend
-from stairs.text.tokenizers.storage import rebuild_model
-from stairs.text.tokenizers.tokenizer import KINDS, SPECIAL_TOKENS, Tokenizer, TokenizerSpec
+from stairs.text.tokenizers.spacing import join_words
+from stairs.text.tokenizers.spec import assemble_backend, rebuild_model
+from stairs.text.tokenizers.tokenizer import KINDS, Tokenizer, TokenizerSpec
 
 ENGLISH = [
     ["The cat sat on the mat, didn't it?", "It's 3.14 or 1,000 -- well-known (to some)."],

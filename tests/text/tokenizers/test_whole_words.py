@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
-from stairs.text.tokenizers.whole_words import WholeWords
 
 ENGLISH = [["the unbelievable cat sat on the unbelievably old mat", "cats believe in unbelievable mats and an old mat"]] * 3
 CHINESE = [["我在北京大学学习自然语言处理", "北京是中国的首都"]] * 3
@@ -12,7 +11,7 @@ CHINESE = [["我在北京大学学习自然语言处理", "北京是中国的首
 
 def words_of(tokenizer, text):
     ids = np.array(tokenizer.encode(text))
-    groups = np.cumsum(WholeWords(tokenizer).word_starts(ids))
+    groups = np.cumsum(tokenizer.word_starts(ids))
     return ["".join(tokenizer.token(int(i)).removeprefix("##") for i in ids[groups == number]) for number in range(1, groups.max() + 1)]
 
 
@@ -34,10 +33,10 @@ def test_every_tokenizer_agrees_with_its_groups(kind):
     tokenizer = Tokenizer.train(TokenizerSpec(kind, vocab_size=sizes.get(kind, 60)), lambda: documents)
     text = "the unbelievable cat sat"
     groups = tokenizer.word_ids(text)
-    assert np.flatnonzero(WholeWords(tokenizer).word_starts(np.array(tokenizer.encode(text)))).tolist() == [groups.index(g)
-        for g in sorted(set(groups))]
+    starts = np.flatnonzero(tokenizer.word_starts(np.array(tokenizer.encode(text))))
+    assert starts.tolist() == [groups.index(group) for group in sorted(set(groups))]
 
 
 def test_nothing_has_no_words():
     tokenizer = Tokenizer.train(TokenizerSpec("wordpiece", vocab_size=60), lambda: ENGLISH)
-    assert WholeWords(tokenizer).word_starts(np.zeros(0, np.int64)).tolist() == []
+    assert tokenizer.word_starts(np.zeros(0, np.int64)).tolist() == []

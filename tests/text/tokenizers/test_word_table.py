@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stairs.errors import BadInput
-from stairs.text.tokenizers.tokenizer import SPECIAL_TOKENS, Tokenizer
+from stairs.text.special import SPECIAL_TOKENS
+from stairs.text.tokenizers.tokenizer import Tokenizer
 from stairs.text.tokenizers.word_table import WordTable
 
 WORDS = ["the", "don't", "国王", "王", "new_york", "u.s.", "'"]

@@ -26,7 +26,7 @@ from stairs.tasks.parts.supervised import Supervised
 from stairs.tasks.tag import Tag
 from stairs.tasks.translate import Translate
 from stairs.text.batch import Batch
-from stairs.text.tokenizers.storage import CONFIG_FILE, TOKENIZER_FILE, read_json
+from stairs.text.tokenizers.spec import CONFIG_FILE, TOKENIZER_FILE, read_json
 from stairs.text.tokenizers.tokenizer import Tokenizer
 
 TOLERANCE = 1e-3  # of a number; words must be the same

@@ -14,8 +14,8 @@ from stairs.formats.huggingface import transformers_folder
 from stairs.models.bert import BERT
 from stairs.tasks import BiEncoder, Encode, Task
 from stairs.tasks.encode import SentencePooling
-from stairs.text.tokenizers.storage import CONFIG_FILE as TOKENIZER_CONFIG
-from stairs.text.tokenizers.storage import read_json
+from stairs.text.tokenizers.spec import CONFIG_FILE as TOKENIZER_CONFIG
+from stairs.text.tokenizers.spec import read_json
 
 MODULES, SENTENCE_BERT_CONFIG, SENTENCE_TRANSFORMERS_CONFIG = "modules.json", "sentence_bert_config.json", "config_sentence_transformers.json"
 TYPES = "sentence_transformers.models."  # names that old and new versions know

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from stairs.errors import BadInput, Unsupported, preview
 from stairs.formats.huggingface import pytorch_pickle
-from stairs.text.tokenizers.storage import read_json
+from stairs.text.tokenizers.spec import read_json
 
 WEIGHTS, INDEX, PICKLE = "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin"
 POINTER = b"version https://git-lfs"

@@ -8,7 +8,7 @@ from tokenizers import Tokenizer as Library
 from tokenizers import processors
 
 from stairs.progress import say
-from stairs.text.tokenizers import storage as files
+from stairs.text.tokenizers import spec as files
 from stairs.text.tokenizers.adopted_tokenizer import ROLES
 from stairs.text.tokenizers.tokenizer import Tokenizer
 

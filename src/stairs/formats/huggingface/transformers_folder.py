@@ -23,8 +23,8 @@ from stairs.models.transformer import Transformer
 from stairs.tasks import TASKS, Encode, Task
 from stairs.tasks.parts.supervised import Supervised
 from stairs.text.tokenizers.adopted_tokenizer import AdoptedTokenizer
-from stairs.text.tokenizers.storage import CONFIG_FILE as TOKENIZER_CONFIG
-from stairs.text.tokenizers.storage import read_json
+from stairs.text.tokenizers.spec import CONFIG_FILE as TOKENIZER_CONFIG
+from stairs.text.tokenizers.spec import read_json
 from stairs.text.tokenizers.tokenizer import Tokenizer
 
 CONFIG, GENERATION = "config.json", "generation_config.json"

@@ -16,7 +16,7 @@ from stairs.kernels.nearest import lengths_of
 from stairs.models.settings import VectorsConfig
 from stairs.models.vectors import Vectors
 from stairs.progress import track
-from stairs.text.tokenizers.tokenizer import SPECIAL_TOKENS
+from stairs.text.special import SPECIAL_TOKENS
 from stairs.text.tokenizers.word_table import WordTable
 
 __all__ = ["KINDS", "read", "to_model", "write"]

@@ -18,7 +18,7 @@ from torch.nn.functional import linear
 
 from stairs.errors import BadInput, preview
 from stairs.text.batch import Batch
-from stairs.text.tokenizers.whole_words import chinese_word_starts
+from stairs.text.chinese import chinese_word_starts
 from stairs.text.windows import kept_positions, window_around
 
 if TYPE_CHECKING:
@@ -38,13 +38,12 @@ class BlankFiller:
 
     def __init__(self, task: "MaskedToken", pieces: int) -> None:
         self.task, self.model, self.tokenizer = task, task.model, task.tokenizer
-        self.word_boundaries = task.word_boundaries
         self.pieces = min(pieces, len(task.pieces)) if self.tokenizer.spec.kind == "wordpiece" else 1
         ordinary = np.ones(self.tokenizer.vocab_size, bool)
         ordinary[sorted(self.tokenizer.special_ids)] = False
-        self.first = torch.from_numpy(ordinary & ~self.word_boundaries.continues_word)
-        self.later = {True: torch.from_numpy(ordinary & self.word_boundaries.is_han),
-            False: torch.from_numpy(ordinary & self.word_boundaries.continues_word)}
+        self.first = torch.from_numpy(ordinary & ~self.tokenizer.continues_word)
+        self.later = {True: torch.from_numpy(ordinary & self.tokenizer.is_han),
+            False: torch.from_numpy(ordinary & self.tokenizer.continues_word)}
 
     def answer(self, text: str, top: int) -> dict[str, Any]:
         parts = BLANK.split(text)
@@ -93,7 +92,7 @@ class BlankFiller:
             wanted = top if count == 1 else max(top, MIN_BEAM)
             following: list[FilledWord] = []
             for word, scores in zip(words, logits, strict=True):
-                allowed = self.later[bool(self.word_boundaries.is_han[word.pieces[0]])] if word.pieces else self.first
+                allowed = self.later[bool(self.tokenizer.is_han[word.pieces[0]])] if word.pieces else self.first
                 best = scores.masked_fill(~allowed, -torch.inf).topk(min(wanted, len(scores)))
                 pairs = zip(best.indices.tolist(), best.values.tolist(), strict=True)
                 following += [FilledWord((*word.pieces, i), word.score + score) for i, score in pairs if score > -math.inf]
@@ -101,7 +100,7 @@ class BlankFiller:
         return [word for word in words if self.is_word(word.pieces)]
 
     def is_word(self, pieces: tuple[int, ...]) -> bool:
-        if len(pieces) == 1 or not self.word_boundaries.is_han[pieces[0]]:
+        if len(pieces) == 1 or not self.tokenizer.is_han[pieces[0]]:
             return True
         return len(chinese_word_starts("".join(self.tokenizer.token(i) for i in pieces))) == 1
 

@@ -17,7 +17,6 @@ import numpy as np
 from stairs.models.settings import BERTConfig
 from stairs.text.batch import IGNORE_INDEX
 from stairs.text.tokenizers.tokenizer import Tokenizer
-from stairs.text.tokenizers.whole_words import WholeWords
 
 
 @dataclass
@@ -38,7 +37,6 @@ class Masker:
 
     def __init__(self, config: BERTConfig, tokenizer: Tokenizer) -> None:
         self.config, self.tokenizer = config, tokenizer
-        self.word_boundaries = WholeWords(tokenizer) if config.whole_word_masking else None
         self.ordinary = np.setdiff1d(np.arange(config.vocab_size), np.array(sorted(tokenizer.special_ids)))
 
     def row(self, parts: list[np.ndarray], label: int | None = None) -> MaskingExample:
@@ -46,7 +44,7 @@ class Masker:
         ids, words, segments = [np.array([self.tokenizer.begin])], [np.array([-1])], [np.array([0])]
         last = 0
         for number, part in enumerate(parts):
-            starts = np.ones(len(part), bool) if self.word_boundaries is None else self.word_boundaries.word_starts(part)
+            starts = self.tokenizer.word_starts(part) if self.config.whole_word_masking else np.ones(len(part), bool)
             found = np.where(part == self.tokenizer.unknown, -1, last + np.cumsum(starts))
             last += int(starts.sum())
             ids += [part, np.array([self.tokenizer.end])]

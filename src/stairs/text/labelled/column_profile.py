@@ -5,11 +5,13 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from stairs.text.chinese import HAN
+
 MAX_VALUES = 1000  # a column with more is no column of labels
 MAX_LABEL_LENGTH = 80  # characters
 MIN_ROWS = 4  # fewer say nothing of a column
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-SENTENCE_LIKE = re.compile(r"\S\s+\S|[\u4e00-\u9fff]{4}|\S[.!?。！？]$")
+SENTENCE_LIKE = re.compile(rf"\S\s+\S|[{HAN}]{{4}}|\S[.!?。！？]$")
 SERIALIZED_LIST = re.compile(r"\[(?:.*[,'\" ].*)?\]|\{.*[:,].*\}", re.DOTALL)  # a list or an object that a tool has written into a cell
 
 

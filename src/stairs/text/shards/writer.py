@@ -27,9 +27,10 @@ from stairs.errors import BadInput
 from stairs.kernels import pretokens as kernel
 from stairs.progress import track
 from stairs.text.sentences import split_sentences
+from stairs.text.special import BEGIN, END, SPECIAL_TOKENS, UNKNOWN
 from stairs.text.tokenizers.bulk_encoding import BulkEncoder, EncodedDocuments, PretokenCounts, PretokenIndex, id_dtype
-from stairs.text.tokenizers.gaps import Gaps, SpacingTable
-from stairs.text.tokenizers.spec import BEGIN, END, SPECIAL_TOKENS, UNKNOWN, TokenizerSpec, assemble_backend, empty_model
+from stairs.text.tokenizers.spacing import Gaps, SpacingTable
+from stairs.text.tokenizers.spec import TokenizerSpec, assemble_backend, empty_model
 from stairs.text.tokenizers.tokenizer import Tokenizer
 from stairs.text.tokenizers.vocabulary_training import vocabulary_from_counts
 

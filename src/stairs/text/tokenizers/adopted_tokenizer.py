@@ -15,7 +15,7 @@ from tokenizers import AddedToken, decoders, models, normalizers, pre_tokenizers
 from tokenizers import Tokenizer as Library
 
 from stairs.errors import BadInput, Unsupported, preview
-from stairs.text.tokenizers import storage as files
+from stairs.text.tokenizers import spec as files
 from stairs.text.tokenizers.spec import MAX_VOCAB_SIZE, TokenizerSpec
 from stairs.text.tokenizers.tokenizer import Tokenizer
 
@@ -35,10 +35,10 @@ FILLER = "<unused {}>"  # a row of the weights that no token has
 class AdoptedTokenizer(Tokenizer):
     """Text to ids and back as the other tool does it. A role that its vocabulary lacks is played by the end, as in GPT-2."""
 
-    def __init__(self, spec: TokenizerSpec, library: Any, role_ids: dict[str, int], adds_begin: bool = True) -> None:
-        super().__init__(spec, library)
+    def __init__(self, spec: TokenizerSpec, backend: Any, role_ids: dict[str, int], adds_begin: bool = True) -> None:
+        super().__init__(spec, backend)
         self.adds_begin = adds_begin
-        self.special_ids = frozenset(number for number, token in library.get_added_tokens_decoder().items() if token.special)
+        self.special_ids = frozenset(number for number, token in backend.get_added_tokens_decoder().items() if token.special)
         self.pad, self.unknown, self.begin, self.end, self.mask = (role_ids[name] for name in ROLES)
 
     @classmethod
@@ -47,8 +47,8 @@ class AdoptedTokenizer(Tokenizer):
         folder = Path(folder)
         path, content = read_content(folder)
         try:
-            spec, library = build(content, path)
-            return cls(spec, library, find_role_ids(folder, library, path), spec.kind == "wordpiece" or adds_begin_token(folder, content))
+            spec, backend = build(content, path)
+            return cls(spec, backend, find_role_ids(folder, backend, path), spec.kind == "wordpiece" or adds_begin_token(folder, content))
         except BadInput:
             raise
         except BaseException as fault:  # the library's panics are not Exceptions
@@ -139,14 +139,14 @@ def build(content: dict[str, Any], path: Path) -> tuple[TokenizerSpec, Any]:
             "and ByteLevel with BPE, as in GPT-2, can be adopted"
         )
     if kind == "wordpiece":
-        library, lowercase = build_wordpiece(model, vocabulary, content.get("normalizer"), path)
+        backend, lowercase = build_wordpiece(model, vocabulary, content.get("normalizer"), path)
     else:
-        library, lowercase = build_byte_bpe(model, vocabulary, before or {}, content.get("normalizer"), path), False
-    library.encode_special_tokens = True
-    add_tokens(library, content.get("added_tokens") or [], path)
-    if sorted(library.get_vocab(with_added_tokens=True).values()) != list(range(library.get_vocab_size(with_added_tokens=True))):
+        backend, lowercase = build_byte_bpe(model, vocabulary, before or {}, content.get("normalizer"), path), False
+    backend.encode_special_tokens = True
+    add_tokens(backend, content.get("added_tokens") or [], path)
+    if sorted(backend.get_vocab(with_added_tokens=True).values()) != list(range(backend.get_vocab_size(with_added_tokens=True))):
         raise files.damage_error(path, "the ids are not 0, 1, 2 and so on")
-    return TokenizerSpec(kind, vocab_size=None, chinese="characters", lowercase=lowercase), library
+    return TokenizerSpec(kind, vocab_size=None, chinese="characters", lowercase=lowercase), backend
 
 
 def build_wordpiece(model: dict[str, Any], vocabulary: dict[str, int], normalizer: Any, path: Path) -> tuple[Any, bool]:
@@ -154,7 +154,7 @@ def build_wordpiece(model: dict[str, Any], vocabulary: dict[str, int], normalize
     if prefix != "##" or unknown not in vocabulary:
         raise files.damage_error(path, f"its later pieces are marked {preview(prefix)}, not ##, or its unknown token {preview(unknown)} is missing")
     longest = model.get("max_input_chars_per_word", 100)
-    library = Library(models.WordPiece(vocabulary, unk_token=unknown, continuing_subword_prefix=prefix, max_input_chars_per_word=longest))
+    backend = Library(models.WordPiece(vocabulary, unk_token=unknown, continuing_subword_prefix=prefix, max_input_chars_per_word=longest))
     if normalizer is not None and (not isinstance(normalizer, dict) or normalizer.get("type") != "BertNormalizer"):
         came = preview(normalizer.get("type") if isinstance(normalizer, dict) else normalizer)
         raise Unsupported(f"{path} prepares text by {came}; only BERT's own normalizer can be adopted with word pieces")
@@ -163,30 +163,30 @@ def build_wordpiece(model: dict[str, Any], vocabulary: dict[str, int], normalize
         raise files.damage_error(path, f"its normalizer has {preview(switches, 120)}")
     if normalizer:
         strip = switches.pop("strip_accents")
-        library.normalizer = normalizers.BertNormalizer(strip_accents=strip, **{name: bool(value) for name, value in switches.items()})
-    library.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    library.decoder = decoders.WordPiece()
-    return library, bool(switches.get("lowercase"))
+        backend.normalizer = normalizers.BertNormalizer(strip_accents=strip, **{name: bool(value) for name, value in switches.items()})
+    backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    backend.decoder = decoders.WordPiece()
+    return backend, bool(switches.get("lowercase"))
 
 
 def build_byte_bpe(model: dict[str, Any], vocabulary: dict[str, int], before: dict[str, Any], normalizer: Any, path: Path) -> Any:
     if normalizer is not None or not before.get("use_regex", True) or model.get("ignore_merges"):
         raise Unsupported(f"{path} is not a tokenizer like GPT-2's: it normalizes text or cuts it otherwise, and can not be adopted")
-    library = Library(models.BPE(vocabulary, files.validate_merges(model.get("merges"), vocabulary, path)))
-    library.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=bool(before.get("add_prefix_space")), trim_offsets=False)
-    library.decoder = decoders.ByteLevel()
-    return library
+    backend = Library(models.BPE(vocabulary, files.validate_merges(model.get("merges"), vocabulary, path)))
+    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=bool(before.get("add_prefix_space")), trim_offsets=False)
+    backend.decoder = decoders.ByteLevel()
+    return backend
 
 
-def add_tokens(library: Any, added: Any, path: Path) -> None:
+def add_tokens(backend: Any, added: Any, path: Path) -> None:
     """Tokens beside the learnt ones; the library numbers them itself, which must give the ids that the file says."""
     if not isinstance(added, list) or not all(isinstance(entry, dict) and isinstance(entry.get("content"), str) for entry in added):
         raise files.damage_error(path, "its added tokens are no list of tokens")
     for entry in sorted(added, key=lambda entry: entry.get("id", 0)):
         flags = {name: bool(entry.get(name, False)) for name in ("single_word", "lstrip", "rstrip", "normalized")}
         token = AddedToken(entry["content"], special=bool(entry.get("special")), **flags)
-        (library.add_special_tokens if entry.get("special") else library.add_tokens)([token])
-        if library.token_to_id(entry["content"]) != entry.get("id"):
+        (backend.add_special_tokens if entry.get("special") else backend.add_tokens)([token])
+        if backend.token_to_id(entry["content"]) != entry.get("id"):
             raise files.damage_error(path, f"the added token {preview(entry['content'])} can not have the id {preview(entry.get('id'))}")
 
 
@@ -201,7 +201,7 @@ def adds_begin_token(folder: Path, content: dict[str, Any]) -> bool:
     return isinstance(single, list) and bool(single) and isinstance(single[0], dict) and "SpecialToken" in single[0]
 
 
-def find_role_ids(folder: Path, library: Any, path: Path) -> dict[str, int]:
+def find_role_ids(folder: Path, backend: Any, path: Path) -> dict[str, int]:
     """Which id begins a text, which ends it, and so on."""
     given: dict[str, Any] = {}
     for name in ("special_tokens_map.json", files.CONFIG_FILE):
@@ -210,11 +210,11 @@ def find_role_ids(folder: Path, library: Any, path: Path) -> dict[str, int]:
     found: dict[str, int | None] = {}
     for role, (keys, usual) in ROLES.items():
         names = [token.get("content") if isinstance(token, dict) else token for token in map(given.get, keys)]
-        numbers = [library.token_to_id(name) for name in (*names, *usual) if isinstance(name, str)]
+        numbers = [backend.token_to_id(name) for name in (*names, *usual) if isinstance(name, str)]
         found[role] = next((number for number in numbers if number is not None), None)
     end = found["end"] if found["end"] is not None else found["begin"]
     if end is None:
         raise files.damage_error(path, "no token ends a text: there is neither [SEP] nor </s> nor <|endoftext|>")
     played = {role: end if number is None else number for role, number in found.items()}
-    library.add_special_tokens([library.id_to_token(number) for number in set(played.values())])  # so that no text is ever encoded as one
+    backend.add_special_tokens([backend.id_to_token(number) for number in set(played.values())])  # so that no text is ever encoded as one
     return played

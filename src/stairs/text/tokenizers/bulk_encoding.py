@@ -15,8 +15,9 @@ from stairs.errors import BadInput, Unsupported
 from stairs.kernels import pretokens as kernel
 from stairs.kernels.gaps import ISOLATED, WHITESPACE
 from stairs.text.chinese import space_words
-from stairs.text.tokenizers.gaps import WORD_JOINT, Gaps, character_kind
-from stairs.text.tokenizers.spec import BEGIN, END, UNKNOWN, TokenizerSpec
+from stairs.text.special import BEGIN, END, UNKNOWN
+from stairs.text.tokenizers.spacing import WORD_JOINT, Gaps, character_kind
+from stairs.text.tokenizers.spec import TokenizerSpec
 
 RULES = {"characters": kernel.CHARACTERS, "byte-bpe": kernel.GPT2, "unigram": kernel.METASPACE}  # the others: ISOLATE
 MAX_PRETOKENS, MAX_SPELLING_BYTES = 1 << 21, 1 << 26  # an encoder that remembers more pre-tokens or letters than this starts anew
@@ -39,9 +40,9 @@ class LowerCase(dict):
 class PretokenIndex:
     """Numbers the distinct pre-tokens of a growing text: `derive_seed(block(documents))`, then `similar_spellings()`."""
 
-    def __init__(self, spec: TokenizerSpec, library: Any):
+    def __init__(self, spec: TokenizerSpec, backend: Any):
         self.rule = RULES.get(spec.kind, kernel.ISOLATE)
-        self.normalizer, self.pre_tokenizer = library.normalizer, library.pre_tokenizer
+        self.normalizer, self.pre_tokenizer = backend.normalizer, backend.pre_tokenizer
         self.preprocessor, self.always_prepares = text_preprocessor(spec), spec.lowercase
         self.drops_spaces = self.rule == kernel.ISOLATE
         self.word_joint = ord(WORD_JOINT) if spec.chinese == "words" else -1

@@ -1,4 +1,4 @@
-"""What a tokenizer is asked to be, and the parts of the `tokenizers` library each kind is made of.
+"""What a tokenizer is asked to be, the backend it is made of (parts of the `tokenizers` library), and its files.
 
 words       whitespace dropped, punctuation apart; a word is a token
 characters  every code point is a token, spaces too
@@ -6,22 +6,38 @@ bpe         merges of characters inside words, the last one marked "</w>"       
 byte-bpe    merges of bytes; any text comes back exactly                          (Radford 2019)
 wordpiece   longest piece first, the later ones marked "##"                       (Schuster 2012, Devlin 2018)
 unigram     the most probable cut under a unigram model of pieces, spaces as "▁"  (Kudo 2018)
+
+tokenizer.json and tokenizer_config.json are written for every tool that reads them, and read back with suspicion. Only the learnt part (vocabulary,
+merges, scores) is taken from a file; the rest, patterns included, is built from the settings, so that a crafted file can bring in no regular
+expression. What is taken is validated first, because the library panics on some of it.
 """
 
-from dataclasses import dataclass
+import json
+import math
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
 from typing import Any
 
-from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
+import tokenizers
+from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers
 
-from stairs.errors import BadInput, preview
+from stairs.errors import BadInput, EnvironmentFault, preview
+from stairs.progress import say
+from stairs.text.chinese import segmenter
+from stairs.text.special import SPECIAL_TOKENS, UNKNOWN
+from stairs.text.tokenizers.spacing import SpacingTable
 
 KINDS = ("words", "characters", "bpe", "byte-bpe", "wordpiece", "unigram")
-SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
-PAD, UNKNOWN, BEGIN, END, MASK = range(5)
 SPLIT_BY_WORDS = ("words", "bpe", "wordpiece")  # the kinds that cut at spaces and punctuation first
 DEFAULT_SUBWORDS = 8192
 MIN_VOCAB_SIZE = {"words": 6, "characters": 6, "bpe": 16, "byte-bpe": 5 + 256, "wordpiece": 16, "unigram": 128}
 MAX_VOCAB_SIZE = 1 << 24
+
+FORMAT = 1
+TOKENIZER_FILE, CONFIG_FILE, WORDS_FILE = "tokenizer.json", "tokenizer_config.json", "words.safetensors"
+SPECIAL_TOKEN_KEYS = ("pad_token", "unk_token", "cls_token", "sep_token", "mask_token")
+BACKEND_MODELS = {"words": "WordLevel", "characters": "WordLevel", "bpe": "BPE", "byte-bpe": "BPE", "wordpiece": "WordPiece", "unigram": "Unigram"}
+MAX_FILE_SIZE = 1 << 30
 
 
 @dataclass(frozen=True)
@@ -72,20 +88,20 @@ def empty_model(kind: str) -> Any:
     return models.Unigram()
 
 
-def assemble_backend(spec: TokenizerSpec, model: Any) -> Tokenizer:
+def assemble_backend(spec: TokenizerSpec, model: Any) -> tokenizers.Tokenizer:
     """A library tokenizer of this kind around a model; special tokens written in a text are ordinary text to it."""
-    library = Tokenizer(model)
+    backend = tokenizers.Tokenizer(model)
     if spec.split == "spaces":
-        library.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+        backend.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     elif spec.kind in SPLIT_BY_WORDS:
-        library.normalizer = normalizers.BertNormalizer(
+        backend.normalizer = normalizers.BertNormalizer(
             clean_text=False, handle_chinese_chars=spec.chinese == "characters", strip_accents=False, lowercase=spec.lowercase
         )
-        library.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+        backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     else:
         if spec.lowercase:
-            library.normalizer = normalizers.Lowercase()
-        library.pre_tokenizer = {
+            backend.normalizer = normalizers.Lowercase()
+        backend.pre_tokenizer = {
             "characters": lambda: pre_tokenizers.Split(Regex(r"[\s\S]"), "isolated"),
             "byte-bpe": lambda: pre_tokenizers.ByteLevel(add_prefix_space=False, trim_offsets=False),
             "unigram": lambda: pre_tokenizers.Metaspace(),
@@ -98,8 +114,157 @@ def assemble_backend(spec: TokenizerSpec, model: Any) -> Tokenizer:
         "unigram": decoders.Metaspace,
     }.get(spec.kind)
     if decoder is not None:
-        library.decoder = decoder()
-    if library.get_vocab_size(with_added_tokens=False) >= len(SPECIAL_TOKENS):
-        library.add_special_tokens(list(SPECIAL_TOKENS))
-    library.encode_special_tokens = True
-    return library
+        backend.decoder = decoder()
+    if backend.get_vocab_size(with_added_tokens=False) >= len(SPECIAL_TOKENS):
+        backend.add_special_tokens(list(SPECIAL_TOKENS))
+    backend.encode_special_tokens = True
+    return backend
+
+
+def stored_settings(spec: TokenizerSpec) -> dict[str, Any]:
+    """What stands under "stairs" in tokenizer_config.json."""
+    chinese = {"segmenter": segmenter()[0]} if spec.chinese == "words" else {}
+    return {"version": FORMAT, **asdict(spec), **chinese}
+
+
+def save(folder: Path, spec: TokenizerSpec, backend: Any, spacing: SpacingTable | None = None) -> None:
+    write(folder / TOKENIZER_FILE, backend.to_str())
+    save_config(folder, spec, spacing)
+
+
+def save_config(folder: Path, spec: TokenizerSpec, spacing: SpacingTable | None = None) -> None:
+    own = stored_settings(spec) | ({} if spacing is None else {"spacing": spacing.to_lines()})
+    config = {"tokenizer_class": "PreTrainedTokenizerFast", **dict(zip(SPECIAL_TOKEN_KEYS, SPECIAL_TOKENS, strict=True)), "stairs": own}
+    write(folder / CONFIG_FILE, json.dumps(config, ensure_ascii=False, indent=2) + "\n")
+
+
+def write(path: Path, text: str) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    except OSError as fault:
+        raise EnvironmentFault(f"no tokenizer can be written to {path.parent}: {fault.strerror}; make room or choose another folder") from None
+
+
+def load(folder: Path) -> tuple[TokenizerSpec, Any]:
+    """The settings and the library's tokenizer of a folder that `save` wrote."""
+    spec = read_spec(folder / CONFIG_FILE)
+    path = folder / TOKENIZER_FILE
+    model = read_json(path).get("model")
+    if not isinstance(model, dict) or model.get("type") != BACKEND_MODELS[spec.kind]:
+        found = preview(model.get("type") if isinstance(model, dict) else model)
+        raise damage_error(path, f"its model is {found} where {spec.kind} needs {BACKEND_MODELS[spec.kind]}")
+    try:
+        backend = assemble_backend(spec, rebuild_model(spec, model, path))
+    except BadInput:
+        raise
+    except BaseException as fault:  # the library's panics are not Exceptions
+        if isinstance(fault, KeyboardInterrupt | SystemExit | MemoryError):
+            raise
+        raise damage_error(path, preview(str(fault), 80)) from None
+    if [backend.token_to_id(token) for token in SPECIAL_TOKENS] != list(range(len(SPECIAL_TOKENS))):
+        raise damage_error(path, f"the special tokens {' '.join(SPECIAL_TOKENS)} do not have the ids 0 to 4")
+    return spec, backend
+
+
+def damage_error(path: Path, what: str) -> BadInput:
+    return BadInput(f"{path} is not a tokenizer that can be used: {what}; train it again or restore the file")
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    try:
+        if path.stat().st_size > MAX_FILE_SIZE:
+            raise damage_error(path, f"it is larger than {MAX_FILE_SIZE} bytes")
+        content = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        raise BadInput(f"{path} does not exist; give a folder that holds {TOKENIZER_FILE} and {CONFIG_FILE}") from None
+    except (ValueError, RecursionError) as fault:
+        raise damage_error(path, f"no valid JSON ({preview(str(fault), 80)})") from None
+    except OSError as fault:
+        raise EnvironmentFault(f"{path} can not be read: {fault.strerror}; check its permissions") from None
+    if not isinstance(content, dict):
+        raise damage_error(path, "no JSON object")
+    return content
+
+
+def read_spec(path: Path) -> TokenizerSpec:
+    stored = read_json(path).get("stairs")
+    if not isinstance(stored, dict):
+        raise damage_error(path, 'it has no "stairs" settings')
+    version = stored.get("version")
+    if not isinstance(version, int) or version > FORMAT:
+        raise BadInput(f"{path} was made by format {preview(version)}, this is {FORMAT}; upgrade stairs")
+    names = {field.name for field in fields(TokenizerSpec)}
+    if stored.get("chinese") == "words" and stored.get("segmenter") != segmenter()[0]:
+        say(f"{path}: Chinese was cut by {preview(stored.get('segmenter'))}, here it is cut by {segmenter()[0]}; a few words may differ")
+    try:
+        return TokenizerSpec(**{name: value for name, value in stored.items() if name in names})
+    except (BadInput, TypeError) as fault:
+        raise damage_error(path, str(fault)) from None
+
+
+def read_spacing(folder: Path) -> SpacingTable | None:
+    """What the spaces cost that the tokenizer drops, if that was counted."""
+    lines = read_json(folder / CONFIG_FILE)["stairs"].get("spacing")
+    try:
+        return None if lines is None else SpacingTable.from_lines(lines)
+    except (ValueError, OverflowError) as fault:
+        raise damage_error(folder / CONFIG_FILE, str(fault)) from None
+
+
+def rebuild_model(spec: TokenizerSpec, model: dict[str, Any], path: Path) -> Any:
+    """The library's model with the learnt part of the file."""
+    if spec.kind == "unigram":
+        return models.Unigram(validate_pieces(model.get("vocab"), path), unk_id=UNKNOWN)
+    vocabulary = validate_vocabulary(model.get("vocab"), path)
+    unknown = SPECIAL_TOKENS[UNKNOWN]
+    if spec.kind == "wordpiece":
+        return models.WordPiece(vocabulary, unk_token=unknown, continuing_subword_prefix="##", max_input_chars_per_word=100)
+    if spec.kind in ("words", "characters"):
+        return models.WordLevel(vocabulary, unk_token=unknown)
+    merges = validate_merges(model.get("merges"), vocabulary, path)
+    if spec.kind == "byte-bpe":
+        return models.BPE(vocabulary, merges)
+    return models.BPE(vocabulary, merges, unk_token=unknown, end_of_word_suffix="</w>")
+
+
+def validate_vocabulary(vocabulary: Any, path: Path) -> dict[str, int]:
+    if not isinstance(vocabulary, dict) or not len(SPECIAL_TOKENS) <= len(vocabulary) <= MAX_VOCAB_SIZE:
+        raise damage_error(path, "it has no vocabulary")
+    numbers = list(vocabulary.values())
+    if not all(type(number) is int for number in numbers) or sorted(numbers) != list(range(len(numbers))):
+        raise damage_error(path, "the ids are not 0, 1, 2 and so on")
+    check_encodable(vocabulary, path)
+    return vocabulary
+
+
+def validate_pieces(pieces: Any, path: Path) -> list[tuple[str, float]]:
+    if not isinstance(pieces, list) or not len(SPECIAL_TOKENS) <= len(pieces) <= MAX_VOCAB_SIZE:
+        raise damage_error(path, "it has no vocabulary")
+    for pair in pieces:
+        fits = isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], str) and isinstance(pair[1], int | float)
+        if not fits or not math.isfinite(pair[1]):
+            raise damage_error(path, f"{preview(pair)} is not a piece and its score")
+    check_encodable([piece for piece, _ in pieces], path)
+    if len({piece for piece, _ in pieces}) < len(pieces) or any(not piece for piece, _ in pieces):
+        raise damage_error(path, "a piece is empty or stands there twice")
+    return [(piece, float(score)) for piece, score in pieces]
+
+
+def validate_merges(merges: Any, vocabulary: dict[str, int], path: Path) -> list[tuple[str, str]]:
+    if not isinstance(merges, list):
+        raise damage_error(path, "it has no merges")
+    pairs = [merge.split(" ") if isinstance(merge, str) else merge for merge in merges]
+    for pair in pairs:
+        if not (isinstance(pair, list) and len(pair) == 2 and all(isinstance(part, str) for part in pair)):
+            raise damage_error(path, f"{preview(pair)} is not a merge of two tokens")
+        if not all(token in vocabulary for token in (*pair, "".join(pair))) or "".join(pair) in SPECIAL_TOKENS:
+            raise damage_error(path, f"the merge {preview(pair)} is not of tokens of the vocabulary")
+    return [(first, second) for first, second in pairs]
+
+
+def check_encodable(tokens: Any, path: Path) -> None:
+    try:
+        "".join(tokens).encode()
+    except UnicodeEncodeError:
+        raise damage_error(path, "a token holds half a surrogate pair") from None

@@ -13,15 +13,16 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from tokenizers import decoders, models, pre_tokenizers
 
 from stairs.errors import BadInput
-from stairs.text.chinese import HAN_RUN, chinese_word_spans, space_words
-from stairs.text.tokenizers import storage as files
+from stairs.text.chinese import HAN_RUN, chinese_word_spans, chinese_word_starts, has_han, space_words
+from stairs.text.special import BEGIN, END, MASK, PAD, SPECIAL_TOKENS, UNKNOWN
+from stairs.text.tokenizers import spec as files
 from stairs.text.tokenizers.bulk_encoding import BYTE_CHARACTERS, lone_surrogate_error
-from stairs.text.tokenizers.detokenization import join_words
-from stairs.text.tokenizers.gaps import SpacingTable
-from stairs.text.tokenizers.spec import BEGIN, END, KINDS, MASK, PAD, SPECIAL_TOKENS, UNKNOWN, TokenizerSpec, assemble_backend
+from stairs.text.tokenizers.spacing import SpacingTable, join_words
+from stairs.text.tokenizers.spec import KINDS, TokenizerSpec, assemble_backend
 from stairs.text.tokenizers.vocabulary_training import Sentences, train_library
 
 __all__ = ["KINDS", "SPECIAL_TOKENS", "TOKENIZERS", "Tokenizer", "TokenizerSpec"]
@@ -39,9 +40,9 @@ class Tokenizer:
     spacing: SpacingTable | None = None  # what the spaces cost that it drops, from the text it was trained on; None if nobody counted them
     adds_begin = True  # whether a text is read with the mark of its beginning
 
-    def __init__(self, spec: TokenizerSpec, library: Any, vocabulary: list[str] | None = None):
+    def __init__(self, spec: TokenizerSpec, backend: Any, vocabulary: list[str] | None = None):
         self.spec = spec
-        self.backend = library
+        self.backend = backend
         if vocabulary is not None:
             self.vocabulary = vocabulary  # saves asking the library, which takes a while for a large one
 
@@ -196,6 +197,34 @@ class Tokenizer:
             reached = word_at[end - 1] if end > start else word
             groups.append(group)
         return groups
+
+    @functools.cached_property
+    def continues_word(self) -> np.ndarray:
+        """Of each id, whether it is a later piece of a word."""
+        is_piece = self.spec.kind == "wordpiece"
+        return np.array([is_piece and token.startswith("##") and len(token) > 2 for token in self.vocabulary])
+
+    @functools.cached_property
+    def is_han(self) -> np.ndarray:
+        """Of each id, whether it is a single Han character."""
+        return np.array([len(token) == 1 and has_han(token) for token in self.vocabulary])
+
+    def word_starts(self, ids: np.ndarray) -> np.ndarray:
+        """Of each id of a sentence, whether a word begins there, (T,) bool; Chinese words of several characters are those of jieba's dictionary
+        (Cui et al. 2019, "Pre-Training with Whole Word Masking for Chinese BERT")."""
+        if self.spec.kind not in ("wordpiece", "words"):  # only the text tells
+            text = self.decode(ids.tolist())
+            word_ids = np.array(self.word_ids(text), np.int64)
+            is_same = len(word_ids) == len(ids) and self.encode(text) == ids.tolist()
+            return np.diff(word_ids, prepend=-1) != 0 if is_same else np.ones(len(ids), bool)
+        starts, han = ~self.continues_word[ids], self.is_han[ids]
+        edges = np.flatnonzero(np.diff(np.concatenate([[False], han, [False]]).astype(np.int8))) if han.any() else np.zeros(0, np.int64)
+        for start, stop in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
+            run = "".join([self.vocabulary[i] for i in ids[start:stop].tolist()])
+            starts[start:stop] = False
+            starts[start + np.array(chinese_word_starts(run))] = True
+        starts[:1] = True
+        return starts
 
     def unknown_words(self, text: str) -> list[str]:
         """What stands in the text where the ids have [UNK]: words, or single characters for bpe, unigram and characters."""

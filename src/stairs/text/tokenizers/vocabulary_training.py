@@ -15,8 +15,9 @@ from tokenizers import models, pre_tokenizers, trainers
 from stairs.errors import BadInput
 from stairs.kernels import pretokens as kernel
 from stairs.text.chinese import has_han
+from stairs.text.special import SPECIAL_TOKENS, UNKNOWN
 from stairs.text.tokenizers.bulk_encoding import PretokenCounts, PretokenIndex, lone_surrogate_error, text_preprocessor
-from stairs.text.tokenizers.spec import SPECIAL_TOKENS, UNKNOWN, TokenizerSpec, assemble_backend, empty_model
+from stairs.text.tokenizers.spec import TokenizerSpec, assemble_backend, empty_model
 
 Sentences = Callable[[], Iterable[list[str]]]  # a fresh iterator of documents, each a list of sentences
 COVERAGE = 0.9995
@@ -65,7 +66,7 @@ def vocabulary_from_counts(spec: TokenizerSpec, counts: PretokenCounts) -> tuple
 
 
 def train_subwords(spec: TokenizerSpec, sentences: Sentences) -> Any:
-    library = assemble_backend(spec, empty_model(spec.kind))
+    backend = assemble_backend(spec, empty_model(spec.kind))
     shared: dict[str, Any] = {"vocab_size": spec.vocab_size, "special_tokens": list(SPECIAL_TOKENS), "show_progress": False}
     pairs: dict[str, Any] = {"min_frequency": max(2, spec.min_count), **shared}  # merges go on until no pair repeats
     text: Iterable[list[str]] = sentences()
@@ -81,24 +82,24 @@ def train_subwords(spec: TokenizerSpec, sentences: Sentences) -> Any:
         else:
             # Named in advance because the trainer numbers them in the order of a randomly seeded hash map, and ties between pairs are
             # broken by number; and so that each is known inside a word and at its end.
-            pairs["special_tokens"] = [*SPECIAL_TOKENS, *character_tokens(spec, alphabet, library)]
+            pairs["special_tokens"] = [*SPECIAL_TOKENS, *character_tokens(spec, alphabet, backend)]
             if spec.kind == "bpe":
                 trainer = trainers.BpeTrainer(end_of_word_suffix="</w>", **pairs)
             else:
                 trainer = trainers.WordPieceTrainer(continuing_subword_prefix="##", **pairs)
-    library.train_from_iterator(text, trainer)
-    return assemble_backend(spec, forbid_special_tokens(spec, library))
+    backend.train_from_iterator(text, trainer)
+    return assemble_backend(spec, forbid_special_tokens(spec, backend))
 
 
-def forbid_special_tokens(spec: TokenizerSpec, library: Any) -> Any:
+def forbid_special_tokens(spec: TokenizerSpec, backend: Any) -> Any:
     """The trained model, changed so that no text is ever encoded as a special token: "[MASK]" in a text is six letters."""
-    trained = json.loads(library.to_str())["model"]
+    trained = json.loads(backend.to_str())["model"]
     if spec.kind == "unigram":
         specials = [(token, FORBIDDEN_SCORE) for token in SPECIAL_TOKENS]
         pieces = stable_scores([(piece, score) for piece, score in trained["vocab"] if piece not in SPECIAL_TOKENS])
         return models.Unigram(specials + pieces, unk_id=UNKNOWN)
     if spec.kind == "wordpiece":
-        return library.model
+        return backend.model
     merges = [(first, second) for first, second in trained["merges"] if first + second not in SPECIAL_TOKENS]
     if spec.kind == "byte-bpe":
         return models.BPE(trained["vocab"], merges)
@@ -155,9 +156,9 @@ def frequent_characters(spec: TokenizerSpec, sentences: Sentences) -> list[str]:
     return alphabet[: int((tokens <= room * ALPHABET_SHARE).sum())]
 
 
-def character_tokens(spec: TokenizerSpec, alphabet: list[str], library: Any) -> list[str]:
+def character_tokens(spec: TokenizerSpec, alphabet: list[str], backend: Any) -> list[str]:
     """Every token that is a single character, in a fixed order."""
-    pretokens = PretokenIndex(spec, library)
+    pretokens = PretokenIndex(spec, backend)
     kinds = {character: pretokens.character_class(character) for character in sorted(alphabet)}
     letters = [character for character, kind in kinds.items() if kind == kernel.LETTER]
     alone = [character for character, kind in kinds.items() if kind == kernel.ISOLATED]

@@ -24,8 +24,9 @@ from tokenizers import models
 
 from stairs.errors import BadInput, Unsupported
 from stairs.text.chinese import has_han
-from stairs.text.tokenizers import storage as files
-from stairs.text.tokenizers.spec import SPECIAL_TOKENS, UNKNOWN, TokenizerSpec, assemble_backend
+from stairs.text.special import SPECIAL_TOKENS, UNKNOWN
+from stairs.text.tokenizers import spec as files
+from stairs.text.tokenizers.spec import TokenizerSpec, assemble_backend
 from stairs.text.tokenizers.tokenizer import Tokenizer, refuse_lone_surrogates
 
 MARKS_AROUND = re.compile(r"(\W*)(.*?)(\W*)", re.S)  # around a word
