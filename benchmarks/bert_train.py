@@ -35,7 +35,7 @@ from stairs.tasks.parts.masking import Masker
 from stairs.tasks.parts.sentence_pairs import NEXT, OTHER, SentencePairs, collate_pairs, truncate_pair
 from stairs.text.batch import Batch
 from stairs.text.corpus.corpus import Corpus
-from stairs.text.shards.shards import build_shards
+from stairs.text.shards import build_shards
 from stairs.text.tokenizers.tokenizer import TokenizerSpec
 
 BYTES = 6_000_000

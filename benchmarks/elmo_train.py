@@ -30,7 +30,7 @@ from stairs.models.sizes import SIZES
 from stairs.tasks import BidirectionalLM
 from stairs.text.batch import Batch
 from stairs.text.corpus.corpus import Corpus
-from stairs.text.shards.shards import build_shards
+from stairs.text.shards import build_shards
 from stairs.text.tokenizers.tokenizer import TokenizerSpec
 
 LETTERS, LEARNING_RATE, TURN = 50, 2e-3, 10

@@ -12,10 +12,9 @@ from pathlib import Path
 import numpy as np
 
 from side_by_side import conditions, data, in_turn
-from stairs.text.corpus.corpus import Corpus
+from stairs.text.corpus.corpus import SPLITS, Corpus
 from stairs.text.sentences import split_sentences
-from stairs.text.shards.shards import build_shards
-from stairs.text.shards.writer import SPLITS
+from stairs.text.shards import build_shards
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 
 AT_ONCE = 10_000  # sentences per call of the peer

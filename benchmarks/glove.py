@@ -23,7 +23,7 @@ from stairs.kernels.cooccurrence import BLOCKS
 from stairs.models.glove import GloVe
 from stairs.models.settings import make_config
 from stairs.text.corpus.corpus import Corpus
-from stairs.text.shards.shards import build_shards
+from stairs.text.shards import build_shards
 from stairs.text.tokenizers.tokenizer import TokenizerSpec
 
 RECORD = np.dtype([("word", "<i4"), ("context", "<i4"), ("count", "<f8")])

@@ -26,7 +26,7 @@ from stairs.models.settings import GPTConfig
 from stairs.models.sizes import SIZES
 from stairs.text.batch import Batch
 from stairs.text.corpus.corpus import Corpus
-from stairs.text.shards.shards import build_shards
+from stairs.text.shards import build_shards
 from stairs.text.tokenizers.tokenizer import TokenizerSpec
 
 BYTES = 4_000_000

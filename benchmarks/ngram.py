@@ -20,7 +20,7 @@ from side_by_side import conditions, data, in_turn, stairs
 from stairs.models.kneser_ney import estimate
 from stairs.text.batch import next_token_batch
 from stairs.text.corpus.corpus import Corpus
-from stairs.text.shards.shards import build_shards
+from stairs.text.shards import build_shards
 from stairs.text.tokenizers.tokenizer import TokenizerSpec
 from stairs.training.run import load as load_run
 

@@ -29,7 +29,7 @@ from stairs.models.settings import VectorsConfig, Word2VecConfig
 from stairs.tasks.word_benchmarks import evaluate_benchmark, read_benchmark
 from stairs.tasks.word_vectors import WordVectors
 from stairs.text.corpus.corpus import Corpus
-from stairs.text.shards.shards import build_shards, is_sentence_end
+from stairs.text.shards import build_shards, is_sentence_end
 from stairs.text.special import SPECIAL_TOKENS
 from stairs.text.tokenizers.tokenizer import TokenizerSpec
 

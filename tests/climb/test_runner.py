@@ -19,7 +19,7 @@ from stairs.tasks.parts.supervised import LabelledSplits
 from stairs.text.corpus.corpus import Corpus
 from stairs.text.embedded.number_names import number_pairs
 from stairs.text.examples import LabelledText
-from stairs.text.shards.shards import build_shards
+from stairs.text.shards import build_shards
 from stairs.text.tokenizers.tokenizer import TokenizerSpec
 from stairs.training.gradients import GradientUpdater
 from stairs.training.recipe import Recipe

@@ -129,7 +129,7 @@ def test_records(refused, tmp_path, name):
 
 def test_one_sentence_is_too_little(refused, tmp_path):
     (tmp_path / "one.txt").write_text("hello there")
-    refused("train", "ngram", "one.txt", "--quiet", words=("1 sentence cannot be divided",))
+    refused("train", "ngram", "one.txt", "--quiet", words=("1 sentence cannot be split",))
 
 
 def test_the_named_column_is_not_there(refused, tmp_path):

@@ -13,7 +13,7 @@ from stairs.tasks.parts.supervised import LabelledSplits
 from stairs.text.batch import IGNORE_INDEX
 from stairs.text.corpus.corpus import Corpus
 from stairs.text.examples import LabelledText, TranslationPair
-from stairs.text.shards.shards import build_shards
+from stairs.text.shards import build_shards
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 from tests.support.tiny import tiny
 

@@ -16,7 +16,7 @@ from stairs.tasks import (
     WordVectors,
 )
 from stairs.text.corpus.corpus import Corpus
-from stairs.text.shards.shards import build_shards
+from stairs.text.shards import build_shards
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 from tests.support.small_world import SENTENCES, SMALL, encoder, examples, new_task
 

@@ -40,7 +40,7 @@ from stairs.models.transfer_options import TransferOptions
 from stairs.tasks.parts.supervised import LabelledSplits
 from stairs.text.corpus.corpus import Corpus
 from stairs.text.examples import LabelledText, Question, TaggedSentence, TextPair, TranslationPair
-from stairs.text.shards.shards import build_shards
+from stairs.text.shards import build_shards
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 from stairs.training.options import TrainingOptions
 

@@ -18,7 +18,7 @@ from stairs.tasks.parts.blanks import BlankFiller
 from stairs.tasks.parts.sentence_pairs import NEXT, SentencePairs, sentence_ends
 from stairs.text.batch import IGNORE_INDEX
 from stairs.text.corpus.corpus import Corpus
-from stairs.text.shards.shards import build_shards
+from stairs.text.shards import build_shards
 from stairs.text.tokenizers.tokenizer import TokenizerSpec
 from tests.support.tiny import noiseless
 

@@ -11,7 +11,7 @@ from stairs.models.settings import BERTConfig
 from stairs.tasks.parts.sentence_pairs import NEXT, SentencePairs
 from stairs.text.corpus.corpus import Corpus
 from stairs.text.embedded.python_prose import PythonProse
-from stairs.text.shards.shards import build_shards
+from stairs.text.shards import build_shards
 from stairs.text.tokenizers.tokenizer import TokenizerSpec
 
 PAIRS = 6000

@@ -10,7 +10,7 @@ from stairs.models.ngram import NGram
 from stairs.models.settings import GPTConfig, NGramConfig
 from stairs.tasks import NextToken
 from stairs.text.corpus.corpus import Corpus
-from stairs.text.shards.shards import build_shards
+from stairs.text.shards import build_shards
 from stairs.text.tokenizers.tokenizer import TokenizerSpec
 
 PAIRS = [(a, b) for a in ("old", "big", "red") for b in ("new", "wet", "dry")]

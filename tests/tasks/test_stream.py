@@ -13,7 +13,7 @@ from stairs.tasks import NextToken
 from stairs.tasks.parts.stream import StreamExamples, overlapping_batch, row_length
 from stairs.text.batch import IGNORE_INDEX
 from stairs.text.corpus.corpus import Corpus
-from stairs.text.shards.shards import build_shards
+from stairs.text.shards import build_shards
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 
 BEGIN, END = Tokenizer.begin, Tokenizer.end

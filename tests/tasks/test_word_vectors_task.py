@@ -14,7 +14,7 @@ from stairs.tasks import WordVectors
 from stairs.tasks.task import Task
 from stairs.tasks.word_vectors import SIF_WEIGHT, sample_slices
 from stairs.text.corpus.corpus import Corpus
-from stairs.text.shards.shards import build_shards
+from stairs.text.shards import build_shards
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 from stairs.training.run import Run
 

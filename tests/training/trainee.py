@@ -26,7 +26,7 @@ from stairs.tasks import TASKS
 from stairs.tasks.parts.supervised import LabelledSplits
 from stairs.text.corpus.corpus import Corpus
 from stairs.text.examples import LabelledText, TranslationPair
-from stairs.text.shards.shards import build_shards
+from stairs.text.shards import build_shards
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 from stairs.training import sweeps
 from stairs.training.fit import fit

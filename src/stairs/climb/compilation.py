@@ -32,7 +32,7 @@ from stairs.tasks import TASKS, NGramClassifier, TfidfClassifier, Translate
 from stairs.tasks.parts.supervised import LabelledSplits
 from stairs.text.corpus.corpus import Corpus
 from stairs.text.examples import LabelledText, TranslationPair
-from stairs.text.shards.shards import build_shards
+from stairs.text.shards import build_shards
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 from stairs.training.device import cpu_threads
 from stairs.training.fit import fit

@@ -14,7 +14,7 @@ from stairs.text.corpus.decontamination import DecontaminatedCorpus
 from stairs.text.embedded.python_prose import source_documents
 from stairs.text.examples import Question, TaggedSentence, TextPair, TranslationPair
 from stairs.text.labelled.split import split
-from stairs.text.shards.shards import Shards
+from stairs.text.shards import Shards
 from stairs.training.peak_memory import PeakMemory
 from stairs.training.run import MODEL_FOLDER
 from stairs.training.run_lock import RUN_FILE

@@ -14,7 +14,7 @@ from stairs.models.sizes import SIZES
 from stairs.progress import say_verbose
 from stairs.tasks import TASKS, BidirectionalLM, NextToken, Task
 from stairs.tasks.parts.stream import language_model_metrics, token_counts
-from stairs.text.shards.shards import Shards
+from stairs.text.shards import Shards
 from stairs.text.tokenizers.tokenizer import Tokenizer
 from stairs.training.fit import fit
 from stairs.training.options import TrainingOptions
@@ -60,9 +60,11 @@ def unigram_bits(shards: Shards) -> float:
     tokens = shards.ids("test").astype(np.int64)
     counts = token_counts(shards.ids("train"), shards.tokenizer.vocab_size) + 0.5
     info = shards.info("test")
-    known = {name: info[name] for name in ("characters", "spelling_bits", "spacing_bits", "unknown_words")}
     bits = -np.log2(counts / counts.sum())[tokens]
-    return language_model_metrics(np.array([bits.sum()]), np.array([len(tokens)]), **known)["bits_per_character"]["value"]
+    return language_model_metrics(
+        np.array([bits.sum()]), np.array([len(tokens)]), characters=info["characters"], spelling_bits=info["spelling_bits"],
+        spacing_bits=info["spacing_bits"], unknown_words=info["unknown_words"],
+    )["bits_per_character"]["value"]  # fmt: skip
 
 
 def untrained(model: str, tokenizer: Tokenizer, size: str, **settings: Any) -> Task:

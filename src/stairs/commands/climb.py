@@ -63,7 +63,7 @@ def main(arguments: list[str]) -> int:
     from stairs.climb.time_shares import max_held_out_pairs
     from stairs.tasks.metrics import choose_metric
     from stairs.text.embedded.python_prose import PythonProse
-    from stairs.text.shards.shards import build_shards
+    from stairs.text.shards import build_shards
 
     compile_kernels()  # ahead of the clock, once for this machine
     models = [model.strip() for model in options.models.split(",")] if options.models else None

@@ -77,7 +77,7 @@ def planned_counting(options: Any, documents: list[str], growth: float) -> dict[
 
 def planned_learning(options: Any, documents: list[str], growth: float) -> dict[str, Any]:
     """A few steps on the first part of the corpus, for real."""
-    from stairs.text.shards.shards import build_shards
+    from stairs.text.shards import build_shards
     from stairs.training.fit import plan
 
     training = settled_for(options)

@@ -144,7 +144,7 @@ def prepared(options: Any) -> tuple[Any, Any, Path]:
     corpus, spec = given_corpus(options), tokenizer_spec(options, options.model)
     config_of(options, vocab_size=0)  # refuses settings the step cannot have before the corpus is read
     settled_for(options)
-    from stairs.text.shards.shards import build_shards
+    from stairs.text.shards import build_shards
 
     shards = build_shards(corpus, kept_tokenizer(options, out) or spec)
     return untrained(options, shards.tokenizer), shards, out

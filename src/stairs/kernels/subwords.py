@@ -21,10 +21,10 @@ def character_at(text, at):
 
 @njit(nogil=True, cache=True)
 def is_within(code, ranges):
+    found = False
     for i in range(len(ranges)):
-        if ranges[i, 0] <= code <= ranges[i, 1]:
-            return True
-    return False
+        found |= ranges[i, 0] <= code <= ranges[i, 1]
+    return found
 
 
 @njit(nogil=True, cache=True)

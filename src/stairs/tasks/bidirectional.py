@@ -12,7 +12,7 @@ import numpy as np
 
 from stairs.tasks.next_token import NextToken
 from stairs.tasks.parts.stream import StreamExamples, bits_of_rows, language_model_metrics
-from stairs.text.shards.shards import Shards
+from stairs.text.shards import Shards
 from stairs.text.tokenizers.open_vocabulary import OpenVocabulary
 
 

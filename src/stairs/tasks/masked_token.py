@@ -23,7 +23,7 @@ from stairs.tasks.parts.sentence_pairs import NEXT, SentencePairs, pairs_of_spli
 from stairs.tasks.parts.stream import encode_documents, token_counts
 from stairs.tasks.task import Task
 from stairs.text.batch import IGNORE_INDEX, Batch
-from stairs.text.shards.shards import Shards, is_sentence_end
+from stairs.text.shards import Shards, is_sentence_end
 from stairs.text.tokenizers.tokenizer import Tokenizer
 from stairs.text.windows import LongTextRule, kept_positions, owned_spans, window_spans
 

@@ -11,7 +11,7 @@ from stairs.tasks.parts.decoding import generate, prefill
 from stairs.tasks.parts.generative import Generative
 from stairs.tasks.parts.stream import StreamExamples, bits_of_rows, encode_documents, language_model_metrics, row_length, token_counts
 from stairs.text.batch import Batch, next_token_batch
-from stairs.text.shards.shards import Shards, is_sentence_end
+from stairs.text.shards import Shards, is_sentence_end
 
 TOKENS_PER_BATCH = 1 << 18  # positions judged at once
 

@@ -18,7 +18,7 @@ from stairs.models import MODELS
 from stairs.models.base import Model
 from stairs.models.settings import CONFIGS
 from stairs.text.batch import Batch, pad_rows
-from stairs.text.shards.shards import Shards
+from stairs.text.shards import Shards
 from stairs.text.tokenizers.open_vocabulary import OpenVocabulary
 from stairs.text.tokenizers.tokenizer import Tokenizer
 from stairs.text.windows import LongTextRule

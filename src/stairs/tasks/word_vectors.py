@@ -24,7 +24,7 @@ from stairs.tasks.metrics import ratio
 from stairs.tasks.parts.stream import encode_documents
 from stairs.tasks.task import Task
 from stairs.text.batch import Batch
-from stairs.text.shards.shards import Shards
+from stairs.text.shards import Shards
 from stairs.text.special import SPECIAL_TOKENS
 from stairs.text.tokenizers.tokenizer import Tokenizer
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from stairs.errors import BadInput, EnvironmentFault
+from stairs.files import os_error_reason
 
 COMPRESSED_BLOCK = 4096  # compressed bytes at a time: even at zstd's highest ratio what comes out of one feed fits in memory
 BOMB_RATIO, BOMB_BYTES = 200, 100 << 20
@@ -51,10 +52,6 @@ class ReadMeter:
 def printable(path: str | Path) -> str:
     """A file name that is safe in a sentence: control characters and undecodable bytes escaped."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in str(path))
-
-
-def os_error_reason(error: OSError) -> str:
-    return (error.strerror or str(error)).lower()
 
 
 def find_files(path: str | Path) -> tuple[list[InputFile], list[str]]:

@@ -15,7 +15,7 @@ from stairs.errors import BadInput, EnvironmentFault
 from stairs.files import verified_manifest
 from stairs.progress import format_count, say, track
 from stairs.tasks.task import Task
-from stairs.text.shards.shards import Shards
+from stairs.text.shards import Shards
 from stairs.training import checkpoint, clock, probe, sweeps
 from stairs.training.budgets import MAX_EVALUATION_POSITIONS, Budget, StepBudget, TimeBudget
 from stairs.training.clock import ClockLog, read_log

@@ -16,7 +16,7 @@ from stairs.files import format_megabytes, new_folder, verified_manifest
 from stairs.progress import format_count, say, say_verbose, track
 from stairs.tasks.metrics import without_intervals
 from stairs.tasks.task import WEIGHTS, Task, load_weights
-from stairs.text.shards.shards import Shards
+from stairs.text.shards import Shards
 from stairs.training import checkpoint
 from stairs.training.budgets import Budget, is_impatient
 from stairs.training.checkpoint import TrainingState

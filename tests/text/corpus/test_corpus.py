@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from stairs.errors import BadInput, EnvironmentFault
 from stairs.text import encoding, input_files
-from stairs.text.corpus import text_column
 from stairs.text.corpus.corpus import Corpus, cut_pieces, split_documents
+from stairs.text.tables import lines
 
 TEXT = "One.\nStill one.\n\nTwo.\n   \n\n三。\n"
 DOCUMENTS = ["One.\nStill one.", "Two.", "三。"]
@@ -131,7 +131,7 @@ def test_parquet(tmp_path):
     assert list(corpus.documents()) == ["One.\nMore.", "二。"] and corpus.position == corpus.size
     assert documents(write(tmp_path, "b.parquet.gz", gzip.compress(path.read_bytes()))) == ["One.\nMore.", "二。"]
     assert complaint(path, column="id").startswith(f"{path}:1: column 'id' is a number")
-    assert "not a readable parquet file" in complaint(write(tmp_path, "c.parquet", b"PAR1 nonsense PAR1"))
+    assert "not a parquet file" in complaint(write(tmp_path, "c.parquet", b"PAR1 nonsense PAR1"))
     assert "no column 'body', only 'id', 'text'" in complaint(path, column="body")
 
 
@@ -139,16 +139,16 @@ def test_parquet(tmp_path):
     ("name", "content", "line", "what"),
     [
         ("a.csv", "id,text\n1,a\n2,b,c\n", 3, "3 fields where the header has 2"),
-        ("a.csv", 'id,text\n1,"a\nb"\n2,"open\n3,c\n', 4, "close its quote"),
-        ("a.csv", 'id,text\n1,"a"b\n', 2, "quote the field"),
+        ("a.csv", 'id,text\n1,"a\nb"\n2,"open\n3,c\n', 4, "a quote is opened and never closed"),
+        ("a.csv", 'id,text\n1,"a"b\n', 2, "put quotes around the whole field"),
         ("a.csv", "id,name\n1,a\n", 1, "no text column among 'id', 'name'"),
-        ("a.jsonl", '{"text": "a"}\n\n{"text": "b",}\n', 3, "not JSON"),
+        ("a.jsonl", '{"text": "a"}\n\n{"text": "b",}\n', 3, "a comma before"),
         ("a.jsonl", '{"text": "a"}\n{"text": nul', 2, "not JSON"),
         ("a.jsonl", '{"text": "a"}\n{"text": null}\n', 2, "field 'text' is null"),
         ("a.jsonl", '{"text": 3}\n', 1, "field 'text' is a number"),
         ("a.jsonl", '{"text": "a"}\n{"id": 4}\n', 2, "no text column among 'id'"),
         ("a.jsonl", "[" * 100_000, 1, "nested too deeply"),
-        ("a.jsonl", '{"text": "a", "n": ' + "1" * 5000 + "}", 1, "not JSON"),
+        ("a.jsonl", '{"text": "a", "n": ' + "1" * 5000 + "}", 1, "thousands of digits"),
         ("a.jsonl", '{"text": "\\ud800"}', 1, "surrogate"),
         ("a.jsonl", '["a"]', 1, "the record is a list"),
         ("a.txt", b"fine\nbad \xff byte\n" + b"\xfe\xfd", 2, "byte 0xff at offset 9"),
@@ -178,7 +178,7 @@ def test_what_is_not_a_file(tmp_path, monkeypatch):
     assert "no such file" in complaint(tmp_path / "missing.txt")
     (tmp_path / "nothing").mkdir()
     assert "no file in this folder" in complaint(tmp_path / "nothing")
-    assert "no corpus was given" in complaint([])
+    assert "no corpus given" in complaint([])
     assert "is not a text encoding" in complaint(write(tmp_path, "a.txt", "a"), encoding="klingon")
     assert "check the path" in complaint("nul\0byte")
 
@@ -237,10 +237,10 @@ def test_a_full_temporary_folder_is_the_environments_fault(tmp_path, monkeypatch
 
 
 def test_a_record_without_an_end_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(text_column, "MAX_RECORD_CHARACTERS", 100)
+    monkeypatch.setattr(lines, "LINE_LIMIT", 100)
     path = write(tmp_path, "a.jsonl", '{"text": "a"}\n"' + "b" * 200)
     monkeypatch.setattr(encoding, "BLOCK", 8)
-    assert complaint(path).startswith(f"{path}:2: a line longer than 100 characters")
+    assert complaint(path).startswith(f"{path}:2: a line of more than 100 characters")
 
 
 def test_parquet_without_pyarrow_says_how_to_get_it(tmp_path, monkeypatch):

@@ -9,7 +9,7 @@ from stairs.errors import BadInput
 from stairs.text.corpus.corpus import Corpus
 from stairs.text.corpus.decontamination import DecontaminatedCorpus
 from stairs.text.examples import LabelledText, TaggedSentence, TextPair
-from stairs.text.shards.shards import build_shards
+from stairs.text.shards import build_shards
 from stairs.text.tokenizers.tokenizer import TokenizerSpec
 
 OTHERS = [f"The cat {i} sat on the mat.\nIt was cat number {i}." for i in range(40)]

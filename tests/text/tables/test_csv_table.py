@@ -170,11 +170,11 @@ def test_what_is_no_file_is_refused_without_waiting(tmp_path):
     import os
 
     os.mkfifo(tmp_path / "pipe.csv")
-    assert "there is no such file" in refused(tmp_path / "none.csv")
+    assert "no such file" in refused(tmp_path / "none.csv")
     assert "is a folder" in refused(tmp_path)
-    assert "is no ordinary file" in refused(tmp_path / "pipe.csv")
-    assert "is no ordinary file" in refused("/dev/zero")
-    assert "cannot come from stdin" in refused("-")
+    assert "is not a regular file" in refused(tmp_path / "pipe.csv")
+    assert "is not a regular file" in refused("/dev/zero")
+    assert "cannot be read from stdin" in refused("-")
     assert "no task 'sing'; choose" in refused("a.csv", "sing")
     assert "2 files for classify; give one" in refused(["a", "b"])
 
@@ -186,7 +186,7 @@ def test_an_unreadable_file_is_the_environments_fault(write, monkeypatch):
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr("builtins.open", locked)
-    with pytest.raises(EnvironmentFault, match=r"a\.csv: may not be read"):
+    with pytest.raises(EnvironmentFault, match=r"a\.csv: cannot be opened"):
         read_examples(path, "classify")
 
 

@@ -9,7 +9,7 @@ import pytest
 from stairs.errors import BadInput
 from stairs.tasks.parts.stream import encode_documents, language_model_metrics
 from stairs.text.corpus.corpus import Corpus
-from stairs.text.shards.shards import build_shards
+from stairs.text.shards import build_shards
 from stairs.text.tokenizers.bulk_encoding import BulkEncoder, PretokenIndex
 from stairs.text.tokenizers.spacing import TABLE_SHAPE, Gaps, SpacingTable, character_kind
 from stairs.text.tokenizers.spec import assemble_backend, empty_model

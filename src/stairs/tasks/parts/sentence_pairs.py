@@ -21,7 +21,7 @@ from stairs.randomness import numpy_generator
 from stairs.tasks.parts.masking import Masker, MaskingExample, prefix_attention_mask
 from stairs.tasks.parts.next_sentence import NEXT, OTHER, NextSentence
 from stairs.text.batch import IGNORE_INDEX, Batch, pad_rows
-from stairs.text.shards.shards import Shards, is_sentence_end
+from stairs.text.shards import Shards, is_sentence_end
 from stairs.text.tokenizers.tokenizer import Tokenizer
 
 LAYOUT = 0  # the seed of which stretches are short

@@ -17,7 +17,7 @@ from stairs.randomness import derive_seed
 from stairs.tasks.metrics import ratio
 from stairs.text.batch import IGNORE_INDEX, Batch
 from stairs.text.sentences import split_sentences
-from stairs.text.shards.shards import Shards
+from stairs.text.shards import Shards
 from stairs.text.tokenizers.bulk_encoding import BulkEncoder, EncodedDocuments
 from stairs.text.tokenizers.tokenizer import Tokenizer
 

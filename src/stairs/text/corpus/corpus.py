@@ -1,22 +1,44 @@
-"""A corpus: the documents of files, folders or standard input, one after another, in memory that does not grow with it.
+"""A corpus: the documents of files, folders or standard input, one after another, in memory that does not grow with it; and its three splits.
 
-Of text files, blank lines separate documents; of jsonl, csv, tsv and parquet each record is one. Lines within a document are paragraphs.
+Blank lines separate the documents of a text file; each record of jsonl, csv, tsv and parquet is one. Lines within a document are paragraphs.
+
+train        what a model is trained on, and its vocabulary and the table of what spaces cost
+validation   evaluated during training: chooses the best weights, and when to stop
+test         evaluated once, at the end, with the weights that were chosen
+
+Of fifty documents one is for test and one for validation, drawn by its text alone, so that it is in the same split wherever it stands. Each split has
+at least one document, and train more than twenty for each one held out. Small corpora are split by sentences, in the order of the text:
+
+two documents   the last is split: its first half is for validation, the rest for test. If it has one sentence, that is for test, and the last
+                sentence of the other document for validation
+one document    the last twentieth of its sentences is for test, the twentieth before it for validation, at least one sentence each
+
+Fewer than three sentences are refused: no sentence is ever in two splits.
 """
 
 import hashlib
 import re
+import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+from stairs.data import CorpusLike
 from stairs.errors import BadInput
-from stairs.text.corpus.text_column import from_jsonl, from_parquet, from_table
+from stairs.progress import say
+from stairs.text.corpus.text_column import csv_texts, json_texts, parquet_texts
 from stairs.text.encoding import decode_stream, text_codec
 from stairs.text.input_files import InputFile, InputStream, ReadMeter, find_files, open_file, spool_stdin, unreadable_error
+from stairs.text.sentences import split_sentences
+from stairs.text.tables.lines import split_lines
 
 BLANK_LINES = re.compile(r"\n\s*\n")
 SENTENCE_ENDS = ("。", "！", "？", ". ", "! ", "? ")
+MAX_REPORTED_FILES = 10  # skipped files that are named one by one
+SPLITS = ("train", "validation", "test")
+SPLIT_BY_REMAINDER = {0: "test", 1: "validation"}  # of a document's checksum divided by ONE_IN; all others are for train
+ONE_IN, MIN_TRAIN_PER_HELD_OUT = 50, 20
 
 
 class Corpus:
@@ -26,18 +48,18 @@ class Corpus:
         self,
         paths: str | Path | Iterable[str | Path],
         *,
-        encoding: str | None = None,  # found out when None
+        encoding: str | None = None,  # detected when None
         column: str | None = None,  # of records; guessed when None
-        max_bytes: int | None = None,  # refuse more text than that, after decompression
-        skip_unreadable: bool = False,  # leave out the files that can not be read, instead of stopping
+        max_bytes: int | None = None,  # refuse more text than this, after decompression
+        skip_unreadable: bool = False,  # skip files that cannot be read, instead of stopping
     ):
         given = [paths] if isinstance(paths, str | Path) else list(paths)
         if not given:
-            raise BadInput("no corpus was given; name a text file, a folder or -")
+            raise BadInput("no corpus given; name a text file, a folder or -")
         self.encoding = text_codec(encoding) if encoding else None
         self.column, self.max_bytes, self.skip_unreadable = column, max_bytes, skip_unreadable
         self.sources: list[InputFile] = []
-        self.unreadable: list[str] = []  # a sentence for each file that is left out before it is opened
+        self.unreadable: list[str] = []  # a sentence for each file that cannot even be opened
         self.stdin: BinaryIO | None = None
         for path in given:
             self.add(path)
@@ -45,7 +67,7 @@ class Corpus:
             raise BadInput(self.unreadable[0])
         self.name = short_name(given)
         self.size = sum(source.size for source in self.sources)
-        self.max_characters = min(max(self.size // 200, 1024), 65536)  # characters a document may have before it comes in parts
+        self.max_characters = min(max(self.size // 200, 1024), 65536)  # a longer document comes in pieces
         self.position = 0  # bytes on disk read so far by the latest documents()
         self.skipped: list[str] = list(self.unreadable)
         self.odd_characters: Counter[str] = Counter()  # NULs and byte-order marks inside the text: kept, and counted
@@ -62,15 +84,15 @@ class Corpus:
         self.unreadable += faults
 
     def documents(self) -> Iterator[str]:
-        """Each document, or part of a long one, as a string that is more than whitespace."""
+        """Each document, or piece of a long one, as a string that is more than whitespace."""
         self.position, self.skipped = 0, list(self.unreadable)
         self.odd_characters.clear()
         meter = ReadMeter(self.max_bytes)
-        some = False
+        has_text = False
         for source in self.sources:
             try:
                 for document in self.read(source, meter):
-                    some = True
+                    has_text = True
                     yield document
             except BadInput as error:
                 if not self.skip_unreadable:
@@ -78,24 +100,25 @@ class Corpus:
                 self.skipped.append(str(error))
             meter.bytes_done += source.size
             self.position = meter.bytes_done
-        if not some:
+        if not has_text:
             where = self.sources[0].name if len(self.sources) == 1 else f"{len(self.sources):,} files of {self.name}"
             raise BadInput(f"no text in {where}; give a file with some sentences in it")
 
     def read(self, source: InputFile, meter: ReadMeter) -> Iterator[str]:
         file = self.open(source)
         try:
-            content = InputStream(file, source, meter)
+            stream = InputStream(file, source, meter)
             if source.kind == "parquet":
-                yield from self.record_documents(from_parquet(content, source, self.column, lambda share: self.advance(source.size * share, meter)))
+                yield from self.record_documents(parquet_texts(stream, self.column, lambda share: self.advance(source.size * share, meter)))
                 return
-            blocks = self.count_oddities(decode_stream(content, self.encoding, source.name), file, meter)
+            blocks = self.count_oddities(decode_stream(stream, self.encoding, source.name), file, meter)
             if source.kind == "text":
                 yield from split_documents(blocks, self.max_characters)
             elif source.kind == "jsonl":
-                yield from self.record_documents(from_jsonl(blocks, source.name, self.column))
+                yield from self.record_documents(json_texts(split_lines(blocks, source.name), source.name, self.column))
             else:
-                yield from self.record_documents(from_table(blocks, source.name, self.column, source.kind))
+                lines = split_lines(blocks, source.name)
+                yield from self.record_documents(csv_texts(lines, source.name, f".{source.kind}", self.column))
         finally:
             if file is not self.stdin:
                 file.close()
@@ -139,34 +162,34 @@ class Corpus:
 
     @property
     def content_hash(self) -> str:
-        """sha256 of what is read and how: the contents, their kinds, the column and the encoding; not names or dates."""
+        """sha256 of what is read and how: the contents, their formats, the column and the encoding; not names or dates."""
         if self.cached_hash is None:
-            whole = hashlib.sha256(f"{self.column!r} {self.encoding!r}".encode())
+            digest = hashlib.sha256(f"{self.column!r} {self.encoding!r}".encode())
             for source in self.sources:
                 try:
-                    whole.update(f"{source.kind}{source.compression}".encode() + self.digest(source))
+                    digest.update(f"{source.kind}{source.compression}".encode() + self.digest(source))
                 except BadInput:
                     if not self.skip_unreadable:
                         raise
-            self.cached_hash = whole.hexdigest()
+            self.cached_hash = digest.hexdigest()
         return self.cached_hash
 
 
 def split_documents(blocks: Iterable[str], max_characters: int) -> Iterator[str]:
-    """Documents between blank lines, out of blocks cut anywhere; where they are cut does not depend on the blocks."""
+    """Documents between blank lines, out of blocks cut anywhere; the documents do not depend on where."""
     tail = ""
     for block in blocks:
-        *whole, tail = BLANK_LINES.split(tail + block)
-        for document in whole:
+        *complete, tail = BLANK_LINES.split(tail + block)
+        for document in complete:
             yield from cut_document(document, max_characters)
         if len(tail) > max_characters:
-            *parts, tail = cut_pieces(tail, max_characters)
-            yield from drop_blank(parts)
+            *pieces, tail = cut_pieces(tail, max_characters)
+            yield from drop_blank(pieces)
     yield from cut_document(tail, max_characters)
 
 
 def cut_document(document: str, max_characters: int) -> Iterable[str]:
-    """A document as it is, or in parts if it is long; nothing if it is blank."""
+    """A document as it is, or in pieces if it is long; nothing if it is blank."""
     if len(document) <= max_characters:
         document = document.strip("\n")
         return (document,) if document and not document.isspace() else ()
@@ -197,3 +220,64 @@ def short_name(paths: list[str | Path]) -> str:
     stem = re.sub(r"(\.(txt|md|text|jsonl|ndjson|csv|tsv|tab|parquet|gz|xz|zst))+$", "", first, flags=re.IGNORECASE)
     stem = re.sub(r"[^\w.-]+", "-", stem).strip("-.")[:40] or "corpus"
     return stem if len(paths) == 1 else f"{stem}-and-{len(paths) - 1}-more"
+
+
+def report_oddities(corpus: CorpusLike) -> None:
+    """Tell the user which files were skipped and which odd characters the text holds."""
+    skipped: list[str] = getattr(corpus, "skipped", [])
+    for sentence in skipped[:MAX_REPORTED_FILES]:
+        say(f"skipped: {sentence}")
+    if len(skipped) > MAX_REPORTED_FILES:
+        say(f"skipped: {len(skipped) - MAX_REPORTED_FILES} more files")
+    for what, count in getattr(corpus, "odd_characters", {}).items():
+        say(f"the text holds {count} {what} characters; they are kept")
+
+
+def document_split(document: str) -> str:
+    """The split of a document in a large corpus: its text alone decides."""
+    return SPLIT_BY_REMAINDER.get(zlib.crc32(document.encode(errors="surrogatepass")) % ONE_IN, "train")
+
+
+def split_corpus(documents: Iterable[str]) -> Iterator[tuple[list[str], str]]:
+    """(sentences, split) of each document, in order, by the rule above."""
+    counts = dict.fromkeys(SPLITS, 0)
+    pending: list[tuple[list[str], str]] = []  # the last two documents, which are held out if no others were
+
+    def place(document: tuple[list[str], str], missing: str | None = None) -> tuple[list[str], str]:
+        sentences, split = document
+        if missing is not None and not counts[missing]:
+            split = missing
+        elif split != "train" and counts["train"] <= MIN_TRAIN_PER_HELD_OUT * counts[split]:
+            split = "train"
+        counts[split] += 1
+        return sentences, split
+
+    for document in documents:
+        if sentences := split_sentences(document):
+            pending.append((sentences, document_split(document)))
+        if len(pending) > 2:
+            yield place(pending.pop(0))
+    if counts["train"]:
+        yield place(pending[0], "validation")
+        yield place(pending[1], "test")
+    else:
+        yield from split_small_corpus([sentences for sentences, _ in pending])
+
+
+def split_small_corpus(documents: list[list[str]]) -> Iterator[tuple[list[str], str]]:
+    """(sentences, split) of one document, or of two."""
+    if not documents:
+        raise BadInput("no sentence in the text; give a file with text")
+    count = sum(map(len, documents))
+    if count < len(SPLITS):
+        raise BadInput(f"{count} sentence{'s' if count > 1 else ''} cannot be split into train, validation and test; give more text")
+    *first, last = documents
+    if not first:
+        size = max(len(last) // 20, 1)
+        borders = len(last) - 2 * size, len(last) - size
+        parts = [last[: borders[0]], last[borders[0] : borders[1]], last[borders[1] :]]
+    elif len(last) > 1:
+        parts = [*first, last[: len(last) // 2], last[len(last) // 2 :]]
+    else:
+        parts = [first[0][:-1], first[0][-1:], last]
+    yield from zip(parts, SPLITS, strict=True)

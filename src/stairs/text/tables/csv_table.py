@@ -1,7 +1,7 @@
-"""CSV and TSV (RFC 4180) read strictly and as a stream: every complaint knows the physical line.
+"""CSV and TSV (RFC 4180) read strictly and as a stream: every error names the physical line.
 
-In TSV a line with as many tabs as the header is taken as it stands, quotes and all, for there they are usually text; quotes mean
-something only when the header is quoted too, or when the row fits in no other way.
+In TSV a line with as many tabs as the header is taken as it stands, with its quotes, for there they are usually text. Quotes enclose a field only
+when the header is quoted too, or when the row fits in no other way.
 """
 
 import re
@@ -10,62 +10,71 @@ from pathlib import Path
 
 from stairs.errors import BadInput
 from stairs.text.input_files import printable
-from stairs.text.tables.lines import file_suffix, input_error, numbered_lines
+from stairs.text.tables.lines import NumberedLines, file_suffix, input_error, numbered_lines
 
 FIELD_LIMIT = 1 << 24  # characters
 DELIMITERS = {",": "comma", "\t": "tab", ";": "semicolon", "|": "bar"}
 CLOSING_QUOTE = re.compile(r'[^"]*+(?:""[^"]*+)*+"')
 
-NumberedLines = Iterator[tuple[int, str]]
 
+class CsvReader:
+    """One pass over lines of CSV: `columns` are read at once, then iterate over (line, fields); a blank line is no row."""
 
-class CsvTable:
-    """The rows of a CSV or TSV file; `header=False` where the first line is a row like the others."""
-
-    def __init__(self, path: str | Path, encoding: str | None = None, *, header: bool = True):
-        self.path, self.name, self.encoding, self.header = path, printable(path), encoding, header
-        source: NumberedLines = (pair for pair in numbered_lines(path, encoding) if pair[1].strip())
-        self.line, first = next(source, (0, ""))
-        if not self.line:
-            raise BadInput(f"no text in {printable(path)}; give a file with a header line and a row for each example")
+    def __init__(self, lines: NumberedLines, name: str, suffix: str, *, header: bool = True):
+        self.lines, self.name, self.header = lines, name, header
+        self.line, first = next(((line, text) for line, text in lines if text.strip()), (0, ""))
+        self.delimiter = guess_delimiter(first, suffix)
         if first.lower().startswith("sep=") and len(first) == 5:  # Excel's own hint
             self.delimiter = first[4]
-            self.line, first = next(source, (self.line, ""))
-        else:
-            self.delimiter = guess_delimiter(first, file_suffix(path))
+            self.line, first = next(((line, text) for line, text in lines if text.strip()), (self.line, ""))
         self.has_quotes = self.delimiter != "\t" or first.startswith('"')
-        fields = split_quoted(self.name, self.line, first, source, self.delimiter) if self.has_quotes else first.split(self.delimiter)
-        self.columns = [field.strip().strip("\ufeff") if header else str(number) for number, field in enumerate(fields, 1)]
+        self.first_fields = split_quoted(name, self.line, first, lines, self.delimiter) if self.has_quotes else first.split(self.delimiter)
+        names = [field.strip().strip("\ufeff") if header else str(number) for number, field in enumerate(self.first_fields, 1)]
+        self.columns = names if self.line else []  # none in a file without a line
 
-    def select_columns(self, names: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
-        """(line, the fields of the named columns) of every row; a blank line is no row."""
-        places, width = [self.columns.index(name) for name in names], len(self.columns)
-        for line, fields in self.rows(width):
-            if len(fields) != width:
-                known = "the header" if self.header else f"line {self.line}"
-                mark = DELIMITERS.get(self.delimiter, self.delimiter)
-                cure = f"quote the {mark} or fix the row" if len(fields) > width else "fix the row"
-                raise input_error(self.name, line, f"{len(fields)} fields where {known} has {width}; {cure}")
-            yield line, [fields[place] for place in places]
-
-    def rows(self, width: int) -> Iterator[tuple[int, list[str]]]:
-        source = numbered_lines(self.path, self.encoding)
-        for line, text in source:
-            if line < self.line or not text.strip():
+    def __iter__(self) -> Iterator[tuple[int, list[str]]]:
+        width = len(self.columns)
+        if not self.header:
+            yield self.line, self.first_fields
+        for line, text in self.lines:
+            if not text.strip():
                 continue
             if '"' in text and (self.has_quotes or (text.count("\t") != width - 1 and has_opening_quote(text))):
-                fields = split_quoted(self.name, line, text, source, self.delimiter)
+                fields = split_quoted(self.name, line, text, self.lines, self.delimiter)
             else:
                 fields = text.split(self.delimiter)
                 if len(text) > FIELD_LIMIT:
                     check_lengths(self.name, line, fields)
-            if line > self.line or not self.header:
-                yield line, fields
+            if len(fields) != width:
+                reference = "the header" if self.header else f"line {self.line}"
+                advice = f"quote the {DELIMITERS.get(self.delimiter, self.delimiter)} or fix the row" if len(fields) > width else "fix the row"
+                raise input_error(self.name, line, f"{len(fields)} fields where {reference} has {width}; {advice}")
+            yield line, fields
 
 
-def guess_delimiter(header: str, kind: str) -> str:
-    """What parts the names of the header: by the file's ending if it occurs there, else whichever occurs most."""
-    usual = "," if kind == ".csv" else "\t"
+class CsvTable:
+    """The rows of a CSV or TSV file, readable again and again; `header=False` where the first line is a row like the others."""
+
+    def __init__(self, path: str | Path, encoding: str | None = None, *, header: bool = True):
+        self.path, self.name, self.encoding, self.header = path, printable(path), encoding, header
+        reader = self.reader()
+        self.line, self.columns, self.delimiter = reader.line, reader.columns, reader.delimiter
+        if not self.columns:
+            raise BadInput(f"no text in {self.name}; give a file with a header line and a row for each example")
+
+    def reader(self) -> CsvReader:
+        return CsvReader(numbered_lines(self.path, self.encoding), self.name, file_suffix(self.path), header=self.header)
+
+    def select_columns(self, names: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
+        """(line, the fields of the named columns) of every row."""
+        positions = [self.columns.index(name) for name in names]
+        for line, fields in self.reader():
+            yield line, [fields[position] for position in positions]
+
+
+def guess_delimiter(header: str, suffix: str) -> str:
+    """What separates the names of the header: the delimiter of the file's suffix if it occurs there, else whichever occurs most."""
+    usual = "," if suffix == ".csv" else "\t"
     bare = re.sub(r'"[^"]*"', "", header)
     return usual if usual in bare else max(DELIMITERS, key=lambda mark: (bare.count(mark), mark == usual))
 
@@ -74,14 +83,14 @@ def has_opening_quote(text: str) -> bool:
     return text.startswith('"') or '\t"' in text
 
 
-def split_quoted(name: str, line: int, text: str, source: NumberedLines, delimiter: str) -> list[str]:
-    """The fields of one record; a quoted one may go on over the next lines of `source`."""
+def split_quoted(name: str, line: int, text: str, lines: NumberedLines, delimiter: str) -> list[str]:
+    """The fields of one record; a quoted one may go on over the next lines of `lines`."""
     fields: list[str] = []
     at = 0
     while True:
         if text[at : at + 1] == '"':
             while not (closing := CLOSING_QUOTE.match(text, at + 1)):
-                text = read_continuation(name, line + text.count("\n"), text, source)
+                text = read_continuation(name, line + text.count("\n"), text, lines)
             after = closing.end()
             field = text[at + 1 : after - 1].replace('""', '"')
             stray = text[after : after + 1] not in ("", delimiter)
@@ -107,10 +116,10 @@ def check_lengths(name: str, line: int, fields: list[str]) -> None:
             raise input_error(name, line, f"field {number} has {len(field):,} characters and the limit is {FIELD_LIMIT:,}; shorten it")
 
 
-def read_continuation(name: str, line: int, text: str, source: NumberedLines) -> str:
+def read_continuation(name: str, line: int, text: str, lines: NumberedLines) -> str:
     """`text` and the lines after it up to the next that can close the quote it leaves open on `line`."""
     parts, length = [text], len(text)
-    for _, more in source:
+    for _, more in lines:
         parts.append(more)
         length += len(more) + 1
         if length > FIELD_LIMIT:

@@ -1,21 +1,23 @@
-"""A file of labelled data as decoded lines with their numbers, out of gzip, xz or zstd where its ending says so."""
+"""A text file as decoded lines with their numbers, out of gzip, xz or zstd where its name says so."""
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
 
 from stairs.errors import BadInput, EnvironmentFault
+from stairs.files import os_error_reason
 from stairs.text.encoding import decode_stream
-from stairs.text.input_files import COMPRESSIONS, InputFile, InputStream, ReadMeter, os_error_reason, printable
+from stairs.text.input_files import COMPRESSIONS, InputFile, InputStream, ReadMeter, printable
 
 LINE_LIMIT = 1 << 26  # characters; a longer line is a missing newline, and would not fit in memory
 
+NumberedLines = Iterator[tuple[int, str]]
+
 
 def input_error(name: str, line: int, sentence: str) -> BadInput:
-    """The one shape of complaint: where, what came, what to do."""
+    """The one shape of an error about a file: where, what is wrong, what to do."""
     return BadInput(f"{name}:{line}: {sentence}")
 
 
@@ -26,25 +28,25 @@ def file_suffix(path: str | Path) -> str:
 
 
 def check_regular(path: str | Path) -> Path:
-    """Refuse what is not there, and what would hang or never end: pipes, devices, folders."""
+    """Refuse a file that does not exist, and what would hang or never end: pipes, devices, folders."""
     if str(path) == "-":
-        raise BadInput("labelled data cannot come from stdin; save it to a file whose ending says what it is")
+        raise BadInput("labelled data cannot be read from stdin; save it to a file whose suffix tells its format")
     name = printable(path)
     try:
         mode = os.stat(path).st_mode
     except PermissionError as error:
-        raise EnvironmentFault(f"{name}: may not be read; change its permissions") from error
+        raise EnvironmentFault(f"{name}: no permission to read it; change its permissions") from error
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
-        raise BadInput(f"{name}: there is no such file; check the name") from error
+        raise BadInput(f"{name}: no such file; check the name") from error
     if stat.S_ISDIR(mode):
         raise BadInput(f"{name}: is a folder; name one file of labelled data in it")
     if not stat.S_ISREG(mode):
-        raise BadInput(f"{name}: is no ordinary file; copy the data into one first")
+        raise BadInput(f"{name}: is not a regular file; copy the data into one first")
     return Path(path)
 
 
 class LabelledStream(InputStream):
-    """The inflated bytes of one file; what the disk refuses is the environment's fault."""
+    """The inflated bytes of one file of labelled data; a disk that fails is the environment's fault."""
 
     def read(self, size: int = 1 << 20) -> bytes:
         try:
@@ -54,31 +56,36 @@ class LabelledStream(InputStream):
 
 
 @contextmanager
-def open_binary(path: str | Path) -> Iterator[BinaryIO]:
+def open_binary(path: str | Path) -> Iterator[LabelledStream]:
     path = check_regular(path)
     compression = path.suffix.lower() if path.suffix.lower() in COMPRESSIONS else ""
     try:
         file = open(path, "rb")  # noqa: SIM115 (closed below)
     except OSError as error:
-        raise EnvironmentFault(f"{printable(path)}: may not be read ({os_error_reason(error)}); change its permissions") from error
+        raise EnvironmentFault(f"{printable(path)}: cannot be opened ({os_error_reason(error)}); change its permissions") from error
     with file:
-        yield LabelledStream(file, InputFile(path, printable(path), 0, "text", compression), ReadMeter())  # type: ignore[misc]
+        yield LabelledStream(file, InputFile(path, printable(path), 0, "text", compression), ReadMeter())
 
 
 def text_blocks(path: str | Path, encoding: str | None = None) -> Iterator[str]:
-    """Decoded text in pieces cut anywhere."""
+    """Decoded text in blocks cut anywhere."""
     with open_binary(path) as raw:
         yield from decode_stream(raw, encoding, printable(path))
 
 
-def numbered_lines(path: str | Path, encoding: str | None = None) -> Iterator[tuple[int, str]]:
-    """(number from 1, line without its end); a NUL or an endless line is refused where it stands."""
+def numbered_lines(path: str | Path, encoding: str | None = None) -> NumberedLines:
+    """(number from 1, line without its end); a NUL is refused where it stands."""
+    for number, line in split_lines(text_blocks(path, encoding), printable(path)):
+        if "\0" in line:
+            raise input_error(printable(path), number, "a NUL character; this is not plain text, or it is damaged: remove it")
+        yield number, line
+
+
+def split_lines(blocks: Iterable[str], name: str) -> NumberedLines:
+    """(number from 1, line without its end), out of blocks cut anywhere; an endless line is refused."""
     number, length = 1, 0
     parts: list[str] = []
-    for block in text_blocks(path, encoding):
-        if "\0" in block:
-            line = number + block.count("\n", 0, block.index("\0"))
-            raise input_error(printable(path), line, "a NUL character; this is no plain text, or it was damaged: remove it")
+    for block in blocks:
         pieces = block.split("\n")
         if len(pieces) > 1:
             parts.append(pieces[0])
@@ -91,7 +98,7 @@ def numbered_lines(path: str | Path, encoding: str | None = None) -> Iterator[tu
         parts.append(pieces[-1])
         length += len(pieces[-1])
         if length > LINE_LIMIT:
-            raise input_error(printable(path), number, f"a line of more than {LINE_LIMIT:,} characters; put one record on each line")
+            raise input_error(name, number, f"a line of more than {LINE_LIMIT:,} characters; put one record on each line")
     last = "".join(parts)
     if last:
         yield number, last

@@ -6,8 +6,9 @@ nothing, one space, or something else. With the words known, a decoder needs onl
     bits = sum over gaps of -log2 P(gap | kind of the character on the left, kind of the one on the right, gap before the word on the left)
          + the bits that spell anything else: a number of spaces, or one character after another (kernels/gaps.py: spelled)
 
-P is counted on the training text. A rare context is interpolated with the pair of kinds alone, and that with all gaps. Each ASCII punctuation mark is
-a kind of its own; the others are lower and upper case, digits, Han, and a few more. The gap before tells an opening quotation mark from a closing one.
+P is counted on the training text. A rare context is interpolated with the pair of kinds alone, and that with all gaps. Each ASCII punctuation mark
+is a kind of its own; the others are lower and upper case, digits, Han, and a few more. The gap before tells an opening quotation mark from a closing
+one.
 
 Decoding does not use the table: `join_words` restores English spacing by rule and puts none around Chinese.
 

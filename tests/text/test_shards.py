@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from stairs import progress
 from stairs.errors import BadInput, EnvironmentFault
+from stairs.text import shards
+from stairs.text.corpus.corpus import SPLITS, document_split, split_corpus
 from stairs.text.sentences import split_sentences
-from stairs.text.shards import shards, writer
-from stairs.text.shards.shards import Shards, build_shards
+from stairs.text.shards import Shards, build_shards
 from stairs.text.tokenizers.tokenizer import KINDS, Tokenizer, TokenizerSpec
 
 
@@ -46,8 +47,8 @@ def spec(kind):
 
 
 def divided(documents):
-    found = {split: [] for split in writer.SPLITS}
-    for cut, split in writer.split_corpus(documents):
+    found = {split: [] for split in SPLITS}
+    for cut, split in split_corpus(documents):
         found[split].append(cut)
     return found
 
@@ -79,7 +80,7 @@ def test_shards_hold_every_sentence_of_all_splits(kind, tmp_path):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_tokenizer_is_learnt_from_the_train_split_only(kind, tmp_path):
-    documents = [*DOCUMENTS, *(f"Snowman ☃{number} here." for number in range(100) if shards.document_split(f"Snowman ☃{number} here.") != "train")]
+    documents = [*DOCUMENTS, *(f"Snowman ☃{number} here." for number in range(100) if document_split(f"Snowman ☃{number} here.") != "train")]
     made = build_shards(Texts(documents), spec(kind), cache=tmp_path)
     train = divided(documents)["train"]
     alone = Tokenizer.train(spec(kind), lambda: train)
@@ -157,7 +158,7 @@ def test_a_manifest_that_is_not_one_is_refused(tmp_path):
 def test_one_document_is_divided_itself(tmp_path):
     text = " ".join(f"This is number {number}." for number in range(40))
     made = build_shards(Texts([text]), TokenizerSpec(), cache=tmp_path)
-    assert [made.info(split)["sentences"] for split in writer.SPLITS] == [36, 2, 2]
+    assert [made.info(split)["sentences"] for split in SPLITS] == [36, 2, 2]
     assert [len(part) for _, (part,) in divided(["One. Two. Three."]).items()] == [1, 1, 1]
 
 
@@ -168,7 +169,7 @@ def test_of_two_documents_the_last_is_divided():
 
 
 def test_too_little_text_is_refused(tmp_path):
-    too_few = {"1 sentence cannot be divided": ["One sentence."], "2 sentences cannot be divided": ["One.", "Two."], "no sentence": ["  \n "]}
+    too_few = {"1 sentence cannot be split": ["One sentence."], "2 sentences cannot be split": ["One.", "Two."], "no sentence": ["  \n "]}
     for message, documents in [*too_few.items(), ("no sentence", [])]:
         for kind in ("words", "bpe"):
             with pytest.raises(BadInput, match=message):
@@ -189,7 +190,7 @@ def test_every_split_always_holds_something(documents):
 @pytest.mark.parametrize("split", ["validation", "test"])
 def test_about_one_document_in_fifty_is_held_out_wherever_it_stands(split):
     documents = [f"Text number {number}." for number in range(20_000)]
-    held = [text for text in documents if shards.document_split(text) == split]
+    held = [text for text in documents if document_split(text) == split]
     assert 300 < len(held) < 500
     forwards = {cut[0] for cut in divided(documents)[split]}
     backwards = {cut[0] for cut in divided(documents[::-1])[split]}
@@ -204,7 +205,7 @@ def test_dividing_loses_nothing(documents):
         with pytest.raises(BadInput):
             divided(documents)
     else:
-        found = [sentence for cut, _ in writer.split_corpus(documents) for sentence in cut]
+        found = [sentence for cut, _ in split_corpus(documents) for sentence in cut]
         assert found == expected
 
 
@@ -212,7 +213,7 @@ def test_a_full_disk_leaves_nothing_behind(tmp_path, monkeypatch):
     def full(self, encoded):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(writer.SplitWriter, "write", full)
+    monkeypatch.setattr(shards.SplitWriter, "write", full)
     for kind in ("words", "byte-bpe"):
         with pytest.raises(EnvironmentFault, match="no space left on device"):
             build_shards(Texts(DOCUMENTS), spec(kind), cache=tmp_path)
@@ -267,7 +268,7 @@ def test_the_estimate_of_the_disk_is_of_the_right_size(kind, tmp_path, monkeypat
     made = build_shards(Texts(DOCUMENTS * 20), TokenizerSpec(kind), cache=tmp_path)
     number, unit = capsys.readouterr().err.split("about ")[1].split(" on")[0].split()
     said = float(number) * {"kB": 1e3, "MB": 1e6}[unit]
-    written = sum(made.info(split)["bytes"] for split in writer.SPLITS)
+    written = sum(made.info(split)["bytes"] for split in SPLITS)
     assert 0.5 * written < said < 8 * written
 
 
@@ -287,7 +288,7 @@ def test_an_interrupted_pass_removes_what_it_wrote(tmp_path):
 def test_many_blocks_give_the_same_shards(tmp_path, monkeypatch):
     made = {}
     for block in (50, 4_000_000):
-        monkeypatch.setattr(writer, "BLOCK", block)
+        monkeypatch.setattr(shards, "BLOCK", block)
         for kind in ("words", "byte-bpe"):
             made[kind, block] = build_shards(Texts(DOCUMENTS), spec(kind), cache=tmp_path / str(block)).manifest
     assert made["words", 50] == made["words", 4_000_000] and made["byte-bpe", 50] == made["byte-bpe", 4_000_000]

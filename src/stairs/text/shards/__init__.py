@@ -1,1 +1,0 @@
-"""Token ids on disk, in three parts: train, validation and test."""
