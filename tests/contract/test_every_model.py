@@ -9,7 +9,7 @@ import torch
 
 from stairs.errors import Unsupported
 from stairs.fast.corpus_slice import CorpusSlice
-from stairs.inspection.capture import capture
+from stairs.layers.capture import capture
 from stairs.models import MODELS
 from stairs.models.base import Model
 from stairs.models.settings import CONFIGS
@@ -20,6 +20,10 @@ from tests.support.tiny import TINY, noiseless
 
 BEGIN, END, PAD, VOCABULARY = 2, 3, 0, 30
 ROWS = [[5, 6, 7, 8], [9, 5], [6, 7, 20, 21, 22, 5]]
+
+
+def has(name, verb):
+    return getattr(MODELS[name], verb) is not getattr(Model, verb)
 
 
 def batch_of(name, rows=ROWS):
@@ -78,7 +82,7 @@ def zipf():
     return shares.log(), shares.log() - shares.log().mean()
 
 
-@pytest.mark.parametrize("name", [name for name in MODELS if MODELS[name].can("start_at_unigram") and name not in ("seq2seq", "cove")])
+@pytest.mark.parametrize("name", [name for name in MODELS if has(name, "start_at_unigram") and name not in ("seq2seq", "cove")])
 def test_the_unigram_distribution_is_added_to_the_first_predictions_and_to_nothing_else(name):
     plain, model, batch = trained(name), trained(name), batch_of(name)
     log_shares, centred = zipf()
@@ -105,11 +109,11 @@ def test_first_predictions_are_nearly_the_unigram_distribution(name):
     assert all(torch.equal(a, b) for a, b in zip(weights, model.parameters(), strict=True))
 
 
-def test_a_model_has_a_verb_or_says_which_steps_have_it(name):
+def test_a_model_has_a_verb_or_says_which_models_have_it(name):
     model = trained(name)
     batch = batch_of(name)
     for verb in ("encode", "predict", "loss"):
-        if model.can(verb):
+        if has(name, verb):
             getattr(model, verb)(batch)
         else:
             with pytest.raises(Unsupported, match=name):
@@ -125,7 +129,7 @@ def test_what_a_model_claims_is_what_it_does(name):
 
 
 def predicting():
-    return [name for name in MODELS if MODELS[name].can("predict")]
+    return [name for name in MODELS if MODELS[name].predicts]
 
 
 @pytest.mark.parametrize("name", predicting())
@@ -149,11 +153,11 @@ def test_those_that_translate_say_step_by_step_what_they_say_at_once(name):
     predicted = model.predict(batch).detach()
     stepped, state = model.decode_step(batch.ids[:, 0], model.initial_state(batch.source, 2))
     assert torch.allclose(stepped, predicted[:, 0], atol=1e-5)
-    state = model.reorder(state, torch.tensor([0, 0, 1, 1, 2, 2]))
+    state = state.reorder(torch.tensor([0, 0, 1, 1, 2, 2]))
     for position in range(1, min(map(len, ROWS)) + 1):
         stepped, state = model.decode_step(batch.ids[:, position].repeat_interleave(2), state)
         assert torch.allclose(stepped[::2], predicted[:, position], atol=1e-5) and torch.allclose(stepped[::2], stepped[1::2], atol=1e-6)
-    chosen = model.reorder(state, torch.tensor([5, 4, 0, 0]))  # the last source and the first
+    chosen = state.reorder(torch.tensor([5, 4, 0, 0]))  # the last source and the first
     after, _ = model.decode_step(torch.tensor([7, 7, 8, 8]), chosen)
     for row, words in ((2, 7), (0, 8)):
         alone = batch_of(name, [ROWS[row]])
@@ -212,7 +216,7 @@ def test_saved_tensors_give_equal_outputs(name):
     again = MODELS[name](model.config)
     again.restore({key: tensor.clone() for key, tensor in model.tensors().items()})
     batch = batch_of(name)
-    verb = "loss" if model.can("loss") else "encode"
+    verb = "loss" if has(name, "loss") else "encode"
     assert torch.equal(getattr(model, verb)(batch), getattr(again, verb)(batch))
 
 
@@ -223,7 +227,7 @@ def test_the_same_data_gives_the_same_model(name):
 
 
 def encoding():
-    return [name for name in MODELS if MODELS[name].can("encode")]
+    return [name for name in MODELS if MODELS[name].encodes]
 
 
 @pytest.mark.parametrize("name", encoding())

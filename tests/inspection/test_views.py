@@ -9,8 +9,8 @@ import pytest
 
 from stairs.errors import BadInput, Unsupported
 from stairs.inspection import attention, labels, nearest, tokens, views
-from stairs.inspection.capture import capture
 from stairs.inspection.views import VIEWS, suitable_views, view
+from stairs.layers.capture import capture
 from stairs.models.gpt import GPT
 from stairs.pictures import tokens as token_pictures
 from stairs.tasks import NextToken

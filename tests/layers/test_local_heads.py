@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from stairs.inspection.capture import capture
+from stairs.layers.capture import capture
 from stairs.models import bert
 from stairs.models.bert import BERT
 from stairs.models.settings import BERTConfig

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from stairs.errors import BadInput, Unsupported
-from stairs.inspection.capture import capture
+from stairs.layers.capture import capture
 from stairs.models.bert import BERT
 from stairs.models.settings import BERTConfig
 from stairs.models.sizes import SIZES

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from stairs.errors import BadInput
-from stairs.inspection.capture import capture
+from stairs.layers.capture import capture
 from stairs.models.elmo import ELMo
 from stairs.models.settings import ELMoConfig
 from stairs.text.batch import IGNORE_INDEX, Batch
@@ -120,7 +120,7 @@ def test_a_state_goes_on_where_it_stood():
     whole = model.predict(batch)[:, -1]
     _, state = model.prefill(batch.ids[:, :5])
     assert torch.allclose(model.prefill(batch.ids[:, 5:], state)[0], whole, atol=1e-5)
-    turned = model.reorder(state, torch.tensor([1, 1]))
+    turned = state.reorder(torch.tensor([1, 1]))
     assert torch.allclose(model.prefill(batch.ids[[1, 1], 5:], turned)[0], whole[[1, 1]], atol=1e-5)
 
 

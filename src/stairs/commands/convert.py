@@ -105,7 +105,7 @@ def folder(task: Any, options: Convert) -> tuple[dict[str, Any], str]:
 
     writer = {"huggingface": "transformers_folder", "sentence-transformers": "sentence_transformers"}[options.format]
     form, model = import_module(f"stairs.formats.huggingface.{writer}"), getattr(task, "model", None)
-    if model is None or not model.can("encode") or task.name == "word-vectors":
+    if model is None or not model.encodes or task.name == "word-vectors":
         raise unfit(task, options, "bert, gpt and transformer runs" if options.format == "huggingface" else "bert runs")
     if isinstance(task, Indexed):
         say(f"only the encoder is written: what this run keeps for the task {task.name} has no place in {options.format}")

@@ -1,13 +1,86 @@
-"""What a model that goes left to right keeps of what it has read, so that each new token costs one position and not all of them."""
+"""What a model keeps between two decoding steps, so that each new token costs one position and not all of them.
 
+    DecodeState      what `prefill` and `decode_step` return and continue from; `reorder` serves beam search
+    KeyValueCache    keys and values of all earlier positions, one cache for each attention
+    BeamCache        the same for several hypotheses of one source, which share most of their positions
+    SourceCache      keys and values of a source, which do not change
+
+Attention over a cache equals attention over all positions at once: tests/fast/test_fast_attention.py.
+"""
+
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import Self
 
 import torch
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
 from stairs.kernels.beam_attention import attend_ancestry, attend_source
+from stairs.layers.attention import FastInput
+from stairs.layers.recurrent import State
+
+
+class DecodeState(ABC):
+    """Where decoding stands. A state that holds caches is filled further by each step, so it is continued from once."""
+
+    @abstractmethod
+    def reorder(self, rows: Tensor) -> Self:
+        """The state of these rows, in this order; a row may be repeated or dropped, as beam search needs."""
+
+
+@dataclass(frozen=True)
+class IdsState(DecodeState):
+    """All ids so far, (B, T), or the last few: for models that compute every step from them."""
+
+    ids: Tensor
+
+    def reorder(self, rows: Tensor) -> "IdsState":
+        return IdsState(self.ids[rows])
+
+
+@dataclass(frozen=True)
+class ContextState(DecodeState):
+    """The context of each row as a number: of an n-gram model the node of its trie."""
+
+    contexts: list[int]
+
+    def reorder(self, rows: Tensor) -> "ContextState":
+        return ContextState([self.contexts[row] for row in rows.tolist()])
+
+
+@dataclass(frozen=True)
+class RecurrentState(DecodeState):
+    """The states of the recurrent layers, (B, D) each."""
+
+    layers: list[State]
+
+    def reorder(self, rows: Tensor) -> "RecurrentState":
+        return RecurrentState([tuple(part[rows] for part in layer) for layer in self.layers])
+
+
+@dataclass(frozen=True)
+class SourceState(DecodeState):
+    """The states of a recurrent decoder, and the encoded source that it attends to. One source may have several rows, one after the other."""
+
+    layers: list[State]
+    source: Tensor  # (B, S, D)
+    keys: Tensor  # of the source, as the attention score projects them
+    mask: Tensor
+    summary: Tensor  # (B, D): the whole source in one vector
+
+    @property
+    def beam_size(self) -> int:
+        return len(self.layers[0][0]) // len(self.source)
+
+    def reorder(self, rows: Tensor) -> "SourceState":
+        beam_size = max(self.beam_size, len(rows) // len(self.source))  # more rows for each source than before, or as many
+        kept = rows[::beam_size] // self.beam_size
+        layers = [tuple(part[rows] for part in layer) for layer in self.layers]
+        if len(kept) == len(self.source):
+            return replace(self, layers=layers)
+        return SourceState(layers, *(part[kept] for part in (self.source, self.keys, self.mask, self.summary)))
 
 
 class KeyValueCache:
@@ -19,20 +92,27 @@ class KeyValueCache:
         self.length = 0
 
     def append(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-        """Everything read so far, these included."""
+        """The keys and values of all positions so far, these included."""
         start, self.length = self.length, self.length + keys.shape[2]
         self.keys[:, :, start : self.length] = keys
         self.values[:, :, start : self.length] = values
         return self.keys[:, :, : self.length], self.values[:, :, : self.length]
 
     def reorder(self, rows: Tensor) -> None:
-        """Go on with these rows, in this order, as a beam does."""
         self.keys, self.values = (copy_rows(part, rows, 2, self.length) for part in (self.keys, self.values))
 
 
-class BeamCache:
-    """Keys and values of sentences that are said in several ways at once, (B, T K, D): at each step those of all K ways are added, and never moved.
-    `ancestry` (B, K, T) tells which way each had taken at each step, so that it looks at its own past alone."""
+@dataclass(frozen=True)
+class CachedMask(FastInput):
+    """New positions that attend to those in a cache, too: the mask is over both."""
+
+    cache: KeyValueCache
+    mask: Tensor | None
+
+
+class BeamCache(FastInput):
+    """Keys and values of several hypotheses for each source, (B, T K, D): each step adds those of all K hypotheses and moves none.
+    `ancestry` (B, K, T) says which hypothesis of step t each of today's continues, so that it attends to its own past alone."""
 
     ancestry: Tensor
 
@@ -42,32 +122,33 @@ class BeamCache:
         self.heads, self.length = heads, 0
 
     def attend(self, query: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-        """What each way takes from its past, these keys and values included, (B, K, D)."""
+        """Each hypothesis over its own past, these keys and values included, (B, K, D)."""
         start, self.length = self.length, self.length + keys.shape[1]
         self.keys[:, start : self.length], self.values[:, start : self.length] = keys, values
-        return attend_compiled(attend_ancestry, query, self, self.ancestry) if query.device.type == "cpu" else self.attend_by_gather(query)
+        return attend_compiled(attend_ancestry, query, self, self.ancestry) if query.device.type == "cpu" else self.attend_by_torch(query)
 
-    def attend_by_gather(self, query: Tensor) -> Tensor:
-        """The same, by gathering the past of each way."""
-        count, ways, steps = self.ancestry.shape
-        places = self.ancestry + torch.arange(steps, device=query.device) * ways
-        rows = torch.arange(count, device=query.device)[:, None, None]
-        own = [part[rows, places].unflatten(-1, (self.heads, -1)).transpose(2, 3) for part in (self.keys, self.values)]  # (B, K, H, T, D/H)
-        alone = query.to(self.keys.dtype).unflatten(-1, (self.heads, 1, -1))
-        return scaled_dot_product_attention(alone, *own).flatten(2).to(query.dtype)
+    def attend_by_torch(self, query: Tensor) -> Tensor:
+        """The same by PyTorch's kernel, after gathering the past of each hypothesis."""
+        sources, beam_size, steps = self.ancestry.shape
+        columns = self.ancestry + torch.arange(steps, device=query.device) * beam_size
+        rows = torch.arange(sources, device=query.device)[:, None, None]
+        own = [part[rows, columns].unflatten(-1, (self.heads, -1)).transpose(2, 3) for part in (self.keys, self.values)]  # (B, K, H, T, D/H)
+        heads = query.to(self.keys.dtype).unflatten(-1, (self.heads, 1, -1))
+        return scaled_dot_product_attention(heads, *own).flatten(2).to(query.dtype)
 
-    def expand(self, ways: int) -> None:
-        """From one way to several, which have its past."""
+    def expand(self, beam_size: int) -> None:
+        """From one hypothesis to several, which share its past."""
         for part in (self.keys, self.values):
-            part[:, : self.length * ways] = part[:, : self.length].repeat_interleave(ways, 1)
-        self.length *= ways
+            part[:, : self.length * beam_size] = part[:, : self.length].repeat_interleave(beam_size, 1)
+        self.length *= beam_size
 
-    def reorder(self, rows: Tensor) -> None:
-        self.keys, self.values = (copy_rows(part, rows, 1, self.length) for part in (self.keys, self.values))
+    def reorder(self, sources: Tensor) -> None:
+        self.keys, self.values = (copy_rows(part, sources, 1, self.length) for part in (self.keys, self.values))
 
 
-class SourceCache(NamedTuple):
-    """Keys and values (B, S, D) of texts that are looked at again and again and do not change; `lengths` (B,) of them are real."""
+@dataclass(frozen=True)
+class SourceCache(FastInput):
+    """Keys and values (B, S, D) of sources that every step attends to; `lengths` (B,) of them are real."""
 
     keys: Tensor
     values: Tensor
@@ -75,24 +156,24 @@ class SourceCache(NamedTuple):
     heads: int
 
     def attend(self, query: Tensor) -> Tensor:
-        """What queries (B, T, D) take from their text."""
-        return attend_compiled(attend_source, query, self, self.lengths) if query.device.type == "cpu" else self.attend_by_gather(query)
+        """Queries (B, T, D) over their source."""
+        return attend_compiled(attend_source, query, self, self.lengths) if query.device.type == "cpu" else self.attend_by_torch(query)
 
-    def attend_by_gather(self, query: Tensor) -> Tensor:
-        """The same, by PyTorch's kernel."""
+    def attend_by_torch(self, query: Tensor) -> Tensor:
+        """The same by PyTorch's kernel."""
         parts = (query.to(self.keys.dtype), self.keys, self.values)
         q, k, v = (part.unflatten(-1, (self.heads, -1)).transpose(1, 2) for part in parts)
         mask = torch.arange(self.keys.shape[1], device=query.device) < self.lengths[:, None, None, None]
         return scaled_dot_product_attention(q, k, v, attn_mask=mask).transpose(1, 2).flatten(2).to(query.dtype)
 
-    def reorder(self, rows: Tensor) -> "SourceCache":
-        return SourceCache(self.keys[rows], self.values[rows], self.lengths[rows], self.heads)
+    def reorder(self, sources: Tensor) -> "SourceCache":
+        return SourceCache(self.keys[sources], self.values[sources], self.lengths[sources], self.heads)
 
 
-def attend_compiled(look: Callable[..., None], query: Tensor, kept: BeamCache | SourceCache, seen: Tensor) -> Tensor:
-    """What the compiled loop `view` lets a query take from what is kept; `seen` says how much of it."""
+def attend_compiled(kernel: Callable[..., None], query: Tensor, cache: BeamCache | SourceCache, extent: Tensor) -> Tensor:
+    """A query over a cache by a compiled loop; `extent` says which part of the cache each query attends to."""
     mixed = torch.empty(query.shape)
-    look(query.float().contiguous().numpy(), kept.keys.numpy(), kept.values.numpy(), seen.numpy(), kept.heads, mixed.numpy())
+    kernel(query.float().contiguous().numpy(), cache.keys.numpy(), cache.values.numpy(), extent.numpy(), cache.heads, mixed.numpy())
     return mixed.to(query.dtype)
 
 

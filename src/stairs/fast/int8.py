@@ -12,10 +12,10 @@ from torch import Tensor, nn
 
 from stairs import machine
 from stairs.errors import Unsupported
+from stairs.fast.attention import FastAttention
 from stairs.fast.int8_matmul import has_exact_int8, int8_matmul
 from stairs.fast.unpadding import UnpaddedLayout
 from stairs.kernels import int8_rows as kernel
-from stairs.layers.attention import Attention
 from stairs.layers.block import Block
 
 
@@ -49,7 +49,7 @@ class Int8Block(nn.Module):
         super().__init__()
         part = block.attention
         three = (part.query, part.key, part.value)
-        self.attention = Attention(part.output.weight.shape[0], part.heads).eval()
+        self.attention = FastAttention(part.output.weight.shape[0], part.heads).eval()
         self.attention.fused_projection = Int8Linear(torch.cat([one.weight for one in three]), torch.cat([one.bias for one in three]))
         for name in ("query", "key", "value", "output"):
             setattr(self.attention, name, nn.Identity())

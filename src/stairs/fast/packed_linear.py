@@ -15,13 +15,13 @@ import torch
 from torch import Tensor, nn
 
 from stairs import machine
+from stairs.fast.attention import FastAttention
 from stairs.fast.int8 import Int8Block, Int8Linear, can_be_int8
 from stairs.fast.threads import run_in_threads
 from stairs.kernels import fp32_panels
 from stairs.kernels.allocator import keep_freed_memory
 from stairs.kernels.bf16_gemv import times_vector
 from stairs.kernels.instruction_set import has_avx2
-from stairs.layers.attention import Attention
 from stairs.layers.block import Block
 from stairs.progress import say
 
@@ -121,8 +121,8 @@ def warn_of_emulated_bf16() -> None:
 
 
 def replace_linears(part: nn.Module, kind: type[PackedLinear] | type[Int8Linear]) -> None:
-    """Put a `processor_kind` in the place of every Linear inside."""
-    if isinstance(part, Attention) and part.key.weight.shape == part.query.weight.shape:
+    """Put a layer of this kind in the place of every Linear inside."""
+    if isinstance(part, FastAttention) and part.key.weight.shape == part.query.weight.shape:
         three = (part.query, part.key, part.value)
         part.fused_projection = kind(torch.cat([one.weight for one in three]), torch.cat([one.bias for one in three]))
     for name, child in part.named_children():

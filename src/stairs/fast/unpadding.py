@@ -1,10 +1,11 @@
 """Rows of different lengths computed without their padding, so that a batch costs what its tokens cost.
 
-Rows of about the same length stand together in a group, and groups one behind the other in a single list of positions: whatever looks at one
-position at a time (products, norms, activations) goes over the list once, and attention over one group after the other, each cut to its own
-longest row. How the rows are grouped is found exactly: the fewest positions, where a group more costs as much as a few of them.
+Rows of about the same length form a group, and the groups follow one another in a single list of positions: whatever works position by position
+(products, norms, activations) passes over the list once, and attention over one group after the other, each cut to its own longest row. The grouping
+is optimal: the fewest positions, where one more group counts as a few of them.
 
-Warner et al. 2024 ("ModernBERT") and Portes et al. 2023 ("MosaicBERT") leave the padding out likewise; there a kernel of its own attends.
+It equals the padded computation at every real position: tests/fast/test_unpadding.py.
+Warner et al. 2024 ("ModernBERT") and Portes et al. 2023 ("MosaicBERT") leave the padding out likewise; their attention has its own kernel for it.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,17 +13,19 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
+
+from stairs.layers.attention import FastInput
 
 GROUP = 8  # positions that one more group is worth
 
 
 class Group(NamedTuple):
-    """Some rows, each cut or filled up to one length."""
+    """Some rows, each cut or padded to one length."""
 
     rows: int
     length: int
-    mask: Tensor | None  # (rows, 1 or length, length): who may look at whom; None if everyone may
+    mask: Tensor | None  # (rows, 1 or length, length): None if every position may attend to every other
 
     @property
     def positions(self) -> int:
@@ -30,7 +33,7 @@ class Group(NamedTuple):
 
 
 class PaddedLayout:
-    """The plain layout: rows as wide as the widest of them, and a mask that hides the rest."""
+    """The plain layout: rows as wide as the widest of them, and a mask over the rest."""
 
     def __init__(self, mask: Tensor) -> None:
         self.mask = mask
@@ -42,24 +45,24 @@ class PaddedLayout:
         return x
 
 
-class UnpaddedLayout:
+class UnpaddedLayout(FastInput):
     """One list of positions, group after group."""
 
     def __init__(self, real: Tensor, mask: Tensor) -> None:
-        """`real` (B, T); `mask` (B, 1 or T, T), in which padding is hidden already."""
+        """`real` (B, T); `mask` (B, 1 or T, T), in which padding is masked already."""
         lengths = real.sum(1).numpy()
         order = np.argsort(lengths, kind="stable")
         columns = np.argsort(~real.numpy(), 1, kind="stable")  # of each row first what is real
         self.shape = real.shape
         self.groups: list[Group] = []
-        taken = []
+        positions = []
         for start, stop in group_borders(lengths[order]):
             rows, length = order[start:stop], max(int(lengths[order[stop - 1]]), 1)
-            places = columns[rows, :length]
-            taken.append((rows[:, None] * real.shape[1] + places).ravel())
-            whole = mask.shape[1] == 1 and int(lengths[rows[0]]) == length
-            self.groups.append(Group(len(rows), length, None if whole else slice_mask(mask, torch.from_numpy(rows), torch.from_numpy(places))))
-        self.positions = torch.from_numpy(np.concatenate(taken))  # the places, among all B times T, of the positions in the list
+            own = columns[rows, :length]
+            positions.append((rows[:, None] * real.shape[1] + own).ravel())
+            needs_mask = mask.shape[1] > 1 or int(lengths[rows[0]]) < length
+            self.groups.append(Group(len(rows), length, slice_mask(mask, torch.from_numpy(rows), torch.from_numpy(own)) if needs_mask else None))
+        self.positions = torch.from_numpy(np.concatenate(positions))  # of the list, among all B times T
         self.sizes = [group.positions for group in self.groups]
 
     @property
@@ -74,33 +77,31 @@ class UnpaddedLayout:
         """The list (N, D) to (B, T, D), zeros where nothing is real."""
         return x.new_zeros(self.shape.numel(), x.shape[-1]).index_copy(0, self.positions, x).unflatten(0, self.shape)
 
-    def attend(self, mix: Callable[[Tensor, Tensor, Tensor, Tensor | None], Tensor], parts: Sequence[Tensor]) -> Tensor:
-        """`attend_row(query, key, value, mask)` of each group, its (N, D) shaped (rows, length, D), in one list again."""
+    def attend(self, attend: Callable[[Tensor, Tensor, Tensor, Tensor | None], Tensor], projected: Sequence[Tensor]) -> Tensor:
+        """`attend(query, key, value, mask)` for each group, its (N, D) shaped (rows, length, D), in one list again."""
         mixed = []
-        for group, *three in zip(self.groups, *(part.split(self.sizes) for part in parts), strict=True):
+        for group, *three in zip(self.groups, *(part.split(self.sizes) for part in projected), strict=True):
             query, key, value = (one.unflatten(0, (group.rows, group.length)) for one in three)
-            mixed.append(mix(query, key, value, group.mask).flatten(0, 1))
+            mixed.append(attend(query, key, value, group.mask).flatten(0, 1))
         return mixed[0] if len(mixed) == 1 else torch.cat(mixed)
 
 
-def choose_layout(model: nn.Module, real: Tensor, mask: Tensor) -> PaddedLayout | UnpaddedLayout:
-    """The layout that costs least; the plain one where somebody looks into the model, since what they see is in rows, on a GPU or in a compiled
-    model, which would wait for the lengths, and where there is no padding and a mask is needed all the same."""
-    if real.device.type != "cpu" or torch.compiler.is_compiling() or looked_at(model):
+Layout = PaddedLayout | UnpaddedLayout
+
+
+def choose_layout(real: Tensor, mask: Tensor, *, keep_padding: bool = False) -> Layout:
+    """The layout that costs least. The padded one on a GPU and in a compiled model, which would wait for the lengths, and where there is no padding
+    but a mask is needed all the same; `keep_padding` for who reads rows, as `capture` does."""
+    if keep_padding or real.device.type != "cpu" or torch.compiler.is_compiling():
         return PaddedLayout(mask)
     return PaddedLayout(mask) if mask.shape[1] > 1 and bool(real.all()) else UnpaddedLayout(real, mask)
 
 
-def looked_at(model: nn.Module) -> bool:
-    """Whether somebody looks into the model, by hooks on its parts."""
-    return any(part._forward_hooks for part in model.modules())
-
-
-def slice_mask(mask: Tensor, rows: Tensor, places: Tensor) -> Tensor:
-    """Of (B, 1 or T, T) the part of some rows and some of their places."""
+def slice_mask(mask: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
+    """Of a mask (B, 1 or T, T) the part of some rows and some of their positions."""
     if mask.shape[1] == 1:
-        return mask[rows[:, None], 0, places][:, None]
-    return mask[rows[:, None, None], places[:, :, None], places[:, None, :]]
+        return mask[rows[:, None], 0, columns][:, None]
+    return mask[rows[:, None, None], columns[:, :, None], columns[:, None, :]]
 
 
 def group_borders(ascending: np.ndarray) -> list[tuple[int, int]]:
@@ -109,9 +110,9 @@ def group_borders(ascending: np.ndarray) -> list[tuple[int, int]]:
     starts = np.concatenate([[0], ends])
     costs, best = np.zeros(len(starts)), np.zeros(len(starts), np.int64)
     for number, end in enumerate(ends.tolist(), 1):
-        found = costs[:number] + (end - starts[:number]) * ascending[end - 1] + GROUP
-        best[number] = found.argmin()
-        costs[number] = found[best[number]]
+        totals = costs[:number] + (end - starts[:number]) * ascending[end - 1] + GROUP
+        best[number] = totals.argmin()
+        costs[number] = totals[best[number]]
     borders, number = [], len(ends)
     while number:
         borders.append((int(starts[best[number]]), int(starts[number])))

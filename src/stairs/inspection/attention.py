@@ -13,8 +13,8 @@ import torch
 
 from stairs.errors import BadInput, preview
 from stairs.inspection.tokens import Data, TokenizedText, find_tokens, group_bounds, group_names, readable_token, tokenize, with_note
+from stairs.layers.capture import capture
 from stairs.layers.masks import causal, window
-from stairs.models.base import record_outputs
 
 THUMBNAIL = 32  # cells of a thumbnail, each way
 MIN_WEIGHT = 0.02  # weights below are no lines
@@ -62,9 +62,9 @@ def heads(task: Any, text: str, *, second: str | None = None) -> Data:
 
 def attention_weights(task: Any, found: TokenizedText, layers: Sequence[int]) -> list[np.ndarray]:
     """(H, T, T) of each of the layers."""
-    places = [task.model.blocks[layer].attention.weights for layer in layers]
-    with torch.no_grad():
-        return [weights[0].float().numpy() for weights in record_outputs(places, lambda: task.model.encode(found.batch))]
+    with torch.no_grad(), capture(task.model, *(task.model.blocks[layer].attention for layer in layers)) as seen:
+        task.model.encode(found.batch)
+    return [weights[0].float().numpy() for weights in seen.values()]
 
 
 def head_weights(task: Any, found: TokenizedText, layer: int, head: int) -> np.ndarray:
@@ -122,7 +122,8 @@ def model_mask(model: Any, found: TokenizedText) -> torch.Tensor:
     block = model.blocks[0].attention
     with ExitStack() as hooks, torch.no_grad():
         hooks.callback(block.register_forward_pre_hook(lambda module, given, named: seen.append(named["mask"]), with_kwargs=True).remove)
-        record_outputs([block.weights], lambda: model.encode(found.batch))
+        hooks.enter_context(capture(model, block))
+        model.encode(found.batch)
     return seen[0]
 
 
@@ -130,7 +131,7 @@ def positions(task: Any, text: str = "") -> Data:
     """A row for each place and a column for each number that it is told by; of a rotary model the cosines of its turns."""
     table = position_table(task.model)
     assert table is not None
-    kind = type(task.model.positions or task.model.blocks[0].attention.rotary).__name__.lower()
+    kind = (task.model.positions or task.model.blocks[0].attention.rotary).kind
     return {"kind": kind, "positions": len(table), "width": table.shape[1], "table": rounded_rows(table[:POSITIONS_SHOWN,
         :DIMENSIONS_SHOWN].detach().float().numpy())}
 

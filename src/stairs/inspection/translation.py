@@ -5,7 +5,7 @@ from typing import Any
 from stairs.errors import Unsupported
 from stairs.inspection.attention import check_head, rounded_rows
 from stairs.inspection.tokens import Data
-from stairs.models.base import record_outputs
+from stairs.layers.capture import capture
 from stairs.tasks.translate import BEAM, Translate
 
 
@@ -20,10 +20,11 @@ def alignment(task: Translate, text: str, *, layer: int | None = None, head: int
     if blocks is None:
         raise Unsupported(f"{task.model_name} looks at the source once, without layers or heads; leave --layer and --head out")
     number = task.model.check_layer(layer or 0)
-    found: list[Data | None] = []
-    (weights,) = record_outputs([blocks[number].cross_attention.weights], lambda: found.append(task.alignment(source, said)))
+    with capture(task.model, blocks[number].cross_attention) as seen:
+        aligned = task.alignment(source, said)
+    (weights,) = seen.values()
     chosen = weights[0].mean(0) if head is None else weights[0, check_head(task, head, weights.shape[1])]
-    return {**data, **(found[0] or {}), "weights": rounded_rows(chosen.float().numpy())}
+    return {**data, **(aligned or {}), "weights": rounded_rows(chosen.float().numpy())}
 
 
 def beam_tree(task: Translate, text: str) -> Data:

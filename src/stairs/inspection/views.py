@@ -59,7 +59,7 @@ def has_words(task: Any) -> bool:
 
 
 def encodes(task: Any) -> bool:
-    return model(task) is not None and model(task).can("encode")
+    return model(task) is not None and model(task).encodes
 
 
 VIEWS: dict[str, View] = {

@@ -39,12 +39,15 @@ class SinusoidalPositions(nn.Module):
 
 
 class LearnedPositions(nn.Embedding):
-    """A vector per place, trained like a word's."""
+    """A vector for each position, trained like a word's."""
+
+    kind = "learned"
 
 
 class RotaryPositions(nn.Module):
     """Turns queries or keys (B, H, T, D) by their places, (T,) or (B, T)."""
 
+    kind = "rotary"
     cosines: Tensor
     sines: Tensor
 

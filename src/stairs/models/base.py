@@ -1,22 +1,25 @@
-"""What every step is: a model with up to three verbs, which says itself which of them it has."""
+"""What every model is: ids in, vectors or predictions out. A model says itself what it can do, and which others can do the rest."""
 
-from collections.abc import Callable, Iterable
-from contextlib import ExitStack
+from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from stairs.errors import BadInput, Unsupported
+from stairs.fast.decode_state import DecodeState, IdsState
+from stairs.layers.capture import FastPath, capture
+from stairs.models.settings import ModelConfig
 from stairs.text.batch import IGNORE_INDEX, Batch
 
 
-class Model(nn.Module):
+class Model(nn.Module, FastPath):
     """Ids in, vectors or logits out. A model knows nothing of text."""
 
     name: ClassVar[str] = ""
+    config: ModelConfig
     blocks: nn.ModuleList  # where `is_transformer`; of an encoder-decoder those of the encoder
 
     # What it can do: claims that tasks, commands and pictures ask for
@@ -47,119 +50,121 @@ class Model(nn.Module):
     pools_special_tokens: ClassVar[bool] = False  # the mean over a text counts its special tokens, as transformers and sentence-transformers do
     models_that_encode: ClassVar[str] = "word2vec, elmo, gpt or bert"
 
-    character_ids: Callable[[Tensor], Tensor]
-
-    def __init__(self, config: Any) -> None:
+    def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.config = config
 
+    # Vectors
+
     def encode(self, batch: Batch) -> Tensor:
-        """A vector per token, (B, T, D)."""
+        """A vector for each token, (B, T, D)."""
         raise Unsupported(f"{self.name} has no token vectors; try {self.models_that_encode}")
 
-    @property
-    def reads_at_most(self) -> int | None:
-        """Tokens of a row; None for any number."""
-        return getattr(self.config, "context", None)
-
-    @property
-    def block_count(self) -> int:
-        """How many blocks of attention it has."""
-        return len(self.blocks) if self.is_transformer else 0
-
-    @property
-    def depth(self) -> int:
-        """How many layers `hidden_states` gives; 0 if there is but one vector for each token."""
-        return self.block_count
-
     def encode_cls(self, batch: Batch) -> Tensor:
-        """The vector of the first token of each row, (B, 1, D)."""
+        """The vector of the first token alone, (B, 1, D)."""
         return self.encode(batch)[:, :1]
 
     def pool(self, hidden: Tensor) -> Tensor:
         """A vector for each row as a whole, (B, D), from the token vectors (B, T, D)."""
         raise Unsupported(f"{self.name} has no pooler; take the mean of its token vectors")
 
-    def check_layer(self, layer: int) -> int:
-        """The number of a layer, counted from 0; below 0 it is counted from the last."""
-        if not -self.depth <= layer < self.depth:
-            there = f"it has {self.depth}, numbered from 0" if self.depth else "it has one vector for each token"
-            raise BadInput(f"{self.name} has no layer {layer}; {there}")
-        return layer % self.depth
+    @property
+    def depth(self) -> int:
+        """How many layers `hidden_states` gives; 0 if there is but one vector for each token."""
+        return self.block_count
+
+    @property
+    def block_count(self) -> int:
+        return len(self.blocks) if self.is_transformer else 0
 
     def hidden_states(self, batch: Batch) -> list[Tensor]:
-        """A vector per token from every layer, the lowest first, (B, T, D) each."""
-        return record_outputs(self.blocks, lambda: self.encode(batch)) if self.is_transformer else [self.encode(batch)]
+        """A vector for each token from every layer, the lowest first, (B, T, D) each."""
+        if not self.is_transformer:
+            return [self.encode(batch)]
+        with capture(self, *self.blocks, detach=False) as seen:
+            self.encode(batch)
+        return list(seen.values())
+
+    def check_layer(self, layer: int) -> int:
+        """The index of a layer, counted from 0; a negative one counts from the last."""
+        if not -self.depth <= layer < self.depth:
+            has = f"it has {self.depth}, numbered from 0" if self.depth else "it has one vector for each token"
+            raise BadInput(f"{self.name} has no layer {layer}; {has}")
+        return layer % self.depth
+
+    # Predictions
 
     def predict(self, batch: Batch) -> Tensor:
-        """Log-chances of what follows each position, (B, T, V), up to a constant."""
+        """Logits of the token that follows each position, (B, T, V)."""
         raise Unsupported(f"{self.name} does not predict tokens; try ngram, gpt or bert")
 
     def loss(self, batch: Batch) -> Tensor:
-        """What training makes smaller: the mean surprise, in nats, of the batch's targets."""
+        """The objective of training: the mean negative log-likelihood of the batch's targets, in nats."""
         raise Unsupported(f"{self.name} has no loss of its own; a task gives it one")
 
     def log_likelihood(self, batch: Batch) -> Tensor:
-        """Natural-log probability of each target (B, T), 0 where none is asked."""
+        """Natural-log probability of each target (B, T), 0 where there is none."""
         assert batch.targets is not None
-        asked = batch.targets != IGNORE_INDEX
         scores = self.predict(batch).log_softmax(-1).gather(-1, batch.targets.clamp(min=0)[..., None])[..., 0]
-        return scores.masked_fill(~asked, 0.0)
+        return scores.masked_fill(batch.targets == IGNORE_INDEX, 0.0)
 
-    def decode_step(self, ids: Tensor, state: Any = None) -> tuple[Tensor, Any]:
-        """Read one more id per row, (B,): log-chances of what follows, (B, V), and the state to go on from; None is the start."""
-        read = ids[:, None] if state is None else torch.cat([state, ids[:, None]], 1)
-        return self.predict(Batch(read, torch.ones_like(read, dtype=torch.bool)))[:, -1], read
-
-    def initialize(self, seed: int) -> None:
-        """Begin anew: every weight a function of the seed alone. Steps that count have none."""
-
-    def start_at_unigram(self, log_shares: Tensor) -> None:
-        """Let the untrained model predict each token of the vocabulary with its share of the text, e^log_shares (V,), so that no update is spent on
-        finding out which tokens are frequent. Only models with a softmax over the vocabulary do."""
-
-    def prefill(self, ids: Tensor, state: Any = None) -> tuple[Tensor, Any]:
-        """Read several ids per row, (B, T): what `decode_step` gives after the last of them."""
+    def prefill(self, ids: Tensor, state: DecodeState | None = None) -> tuple[Tensor, DecodeState]:
+        """Read ids (B, T), after those of the state: logits of the token that follows, (B, V), and the state to continue from."""
         for column in ids.unbind(1):
             logits, state = self.decode_step(column, state)
+        assert state is not None
         return logits, state
 
-    def check_length(self, length: int) -> None:
-        """Refuse a row that is longer than the context, for models that have one."""
-        most, enough = self.config.context, 1 << (length - 1).bit_length()
-        if length > most:
-            raise BadInput(f"{type(self).__name__} reads at most {most} tokens, got {length}; shorten the text or train with --context {enough}")
+    def decode_step(self, ids: Tensor, state: DecodeState | None = None) -> tuple[Tensor, DecodeState]:
+        """`prefill` for one more id in each row, (B,)."""
+        assert state is None or isinstance(state, IdsState)
+        prefix = ids[:, None] if state is None else torch.cat([state.ids, ids[:, None]], 1)
+        return self.predict(Batch(prefix, torch.ones_like(prefix, dtype=torch.bool)))[:, -1], IdsState(prefix)
 
-    def reorder(self, state: Any, rows: Tensor) -> Any:
-        """The state to go on from with these rows, in this order, as a beam does. Rows may come more than once, or not at all."""
-        return state[rows] if isinstance(state, Tensor) else [state[row] for row in rows.tolist()]
-
-    def matched_order(self, state: Any) -> np.ndarray | None:
-        """After `decode_step`, the length of the n-gram each chance rests on, for models that have n-grams."""
+    def matched_order(self, state: DecodeState) -> np.ndarray | None:
+        """After a step, the order of the n-gram behind the probability of each token, for models of n-grams."""
         return None
 
+    @property
+    def reads_at_most(self) -> int | None:
+        """Tokens of a row; None for any number."""
+        return self.config.context or None
+
+    def check_length(self, length: int) -> int:
+        """The length, if a row may have it; BadInput beyond the context."""
+        context = self.config.context
+        if context and length > context:
+            enough = 1 << (length - 1).bit_length()
+            raise BadInput(f"{type(self).__name__} reads at most {context} tokens, got {length}; shorten the text or train with --context {enough}")
+        return length
+
+    # Weights
+
+    def initialize(self, seed: int) -> None:
+        """New weights, each a function of the seed and its name. Models that count have none."""
+
+    def start_at_unigram(self, log_shares: Tensor) -> None:
+        """Let the untrained model predict each token with its share of the text, e^log_shares (V,), so that no update is spent on learning which
+        tokens are frequent. Only models with a softmax over the vocabulary do."""
+
     def oov_vector(self, word: str) -> np.ndarray | None:
-        """The vector (D,) of a word outside the vocabulary, for models that know its characters."""
+        """The vector (D,) of a word outside the vocabulary, for models that know its subwords."""
         return None
 
     def optimizer_state(self) -> dict[str, Tensor]:
-        """What sweeping remembers besides the weights, such as AdaGrad's sums."""
+        """What a model that sweeps remembers besides its weights, such as AdaGrad's sums."""
         return {}
-
-    @classmethod
-    def can(cls, verb: str) -> bool:
-        return getattr(cls, verb) is not getattr(Model, verb)
 
     def tensors(self) -> dict[str, Tensor]:
         """What a saved model holds."""
         return {name: tensor.contiguous() for name, tensor in self.state_dict().items()}
 
-    def restore(self, tensors: dict[str, Tensor]) -> None:
+    def restore(self, tensors: Mapping[str, Tensor]) -> None:
         """Take saved tensors."""
         self.check_tensors(tensors)
         self.load_state_dict(tensors)
 
-    def check_tensors(self, tensors: dict[str, Tensor]) -> None:
+    def check_tensors(self, tensors: Mapping[str, Tensor]) -> None:
         """BadInput says which of the saved tensors do not fit."""
         own = self.state_dict()
         wrong = [f"{name} missing" for name in own if name not in tensors] + [f"{name} unknown" for name in tensors if name not in own]
@@ -171,18 +176,9 @@ class Model(nn.Module):
         if wrong:
             raise BadInput(f"the saved tensors do not fit this {self.name}: {'; '.join(wrong[:3])} ({len(wrong)} in all)")
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, object]:
+        """The config, as it is saved."""
         return asdict(self.config)
-
-
-def record_outputs(places: Iterable[nn.Module], work: Callable[[], Any]) -> list[Tensor]:
-    """What passed through some places while `work` was done."""
-    found: list[Tensor] = []
-    with ExitStack() as hooks:
-        for place in places:
-            hooks.callback(place.register_forward_hook(lambda module, given, gave: found.append(gave)).remove)
-        work()
-    return found
 
 
 def as_array(tensor: Tensor) -> np.ndarray:

@@ -21,15 +21,15 @@ paper and its program have them, but with Adam's correction of the first updates
 instead of 256 rows of 512.
 """
 
-from typing import Any, cast
-
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, linear
 
 from stairs.errors import Unsupported
-from stairs.fast.unpadding import choose_layout, looked_at
-from stairs.layers.block import ACTIVATIONS, Block
+from stairs.fast.block import FastBlock
+from stairs.fast.decode_state import DecodeState
+from stairs.fast.unpadding import Layout, choose_layout
+from stairs.layers.block import ACTIVATIONS
 from stairs.layers.dropout import Dropout
 from stairs.layers.initial import initialize, scale_down
 from stairs.layers.local_heads import init_local_heads
@@ -82,7 +82,7 @@ class BERT(Model):
         self.norm = nn.LayerNorm(config.width, config.epsilon)
         self.dropout = Dropout(config.dropout)
         self.blocks = nn.ModuleList(
-            Block(
+            FastBlock(
                 config.width, config.heads, config.feed_forward or 4 * config.width,
                 dropout=config.dropout, norm_first=False, activation=config.activation, epsilon=config.epsilon,
             )
@@ -109,66 +109,69 @@ class BERT(Model):
 
     def encode(self, batch: Batch) -> Tensor:
         """The last block's vector of each token, (B, T, D)."""
-        x, rows = self.run_blocks(self.blocks, batch)
-        return rows.unpack(x)
+        x, layout = self.run_blocks(self.blocks, batch)
+        return layout.unpack(x)
 
     def encode_cls(self, batch: Batch) -> Tensor:
-        """`encode(batch)[:, :1]`, for tasks that read [CLS] alone: in the last block only that position is computed."""
-        if batch.attention_mask is not None or cast(Block, self.blocks[-1]).attention.fused_projection is not None or looked_at(self):
-            return self.encode(batch)[:, :1]
-        x, rows = self.run_blocks(self.blocks[:-1], batch)
-        return cast(Block, self.blocks[-1]).forward_first(rows.unpack(x), padding(batch.real))
+        """For tasks that read [CLS] alone: in the last block only that position is computed."""
+        last = self.blocks[-1]
+        if batch.attention_mask is not None or self.is_captured or not isinstance(last, FastBlock) or last.attention.fused_projection is not None:
+            return super().encode_cls(batch)
+        x, layout = self.run_blocks(self.blocks[:-1], batch)
+        return last.forward_first(layout.unpack(x), padding(batch.real))
 
-    def run_blocks(self, blocks: Any, batch: Batch) -> tuple[Tensor, Any]:
-        """What some blocks make of the tokens, and how it is laid out."""
-        if batch.position_ids is None:  # given ones are within the context
+    def run_blocks(self, blocks: nn.ModuleList, batch: Batch) -> tuple[Tensor, Layout]:
+        """The output of some blocks, and its layout: padding is not computed."""
+        if batch.position_ids is None:  # those that a batch brings are within the context
             self.check_length(batch.ids.shape[1])
         mask = padding(batch.real) if batch.attention_mask is None else batch.attention_mask & padding(batch.real)
-        rows = choose_layout(self, batch.real, mask)
+        layout = choose_layout(batch.real, mask, keep_padding=self.is_captured)
         segments = torch.zeros_like(batch.ids) if batch.segments is None else batch.segments
-        places = torch.arange(batch.ids.shape[1], device=batch.ids.device).expand_as(batch.ids) if batch.position_ids is None else batch.position_ids
-        x = self.tokens(rows.pack(batch.ids)) + self.segments(rows.pack(segments)) + self.positions(rows.pack(places))
+        in_order = torch.arange(batch.ids.shape[1], device=batch.ids.device).expand_as(batch.ids)
+        position_ids = in_order if batch.position_ids is None else batch.position_ids
+        x = self.tokens(layout.pack(batch.ids)) + self.segments(layout.pack(segments)) + self.positions(layout.pack(position_ids))
         x = self.dropout(self.norm(x))
         for block in blocks:
-            x = block(x, rows.mask)
-        return x, rows
+            x = block(x, layout.mask)
+        return x, layout
 
     def predict(self, batch: Batch) -> Tensor:
-        """Log-chances of the word at each position, (B, T, V), up to a constant."""
+        """Logits of the word at each position, (B, T, V)."""
         head = self.required_word_head
         return linear(head(self.encode(batch)), self.tokens.weight, head.bias)
 
     def loss(self, batch: Batch) -> Tensor:
-        """Mean surprise of the words left out, and that of what `labels` says of each pair of sentences added to it."""
+        """Mean negative log-likelihood of the masked words, plus that of the `labels` of the sentence pairs."""
         assert batch.targets is not None
-        asked, head, hidden = batch.targets != IGNORE_INDEX, self.required_word_head, self.encode(batch)
-        loss = linear_cross_entropy(head(hidden[asked]), self.tokens.weight, head.bias, batch.targets[asked]) / asked.sum().clamp(min=1)
+        has_target, head, hidden = batch.targets != IGNORE_INDEX, self.required_word_head, self.encode(batch)
+        total = linear_cross_entropy(head(hidden[has_target]), self.tokens.weight, head.bias, batch.targets[has_target])
+        loss = total / has_target.sum().clamp(min=1)
         return loss if batch.labels is None else loss + cross_entropy(self.next_sentence_logits(hidden).float(), batch.labels)
 
     @torch.no_grad()
     def log_likelihood(self, batch: Batch) -> Tensor:
         assert batch.targets is not None
-        asked, head = batch.targets != IGNORE_INDEX, self.required_word_head
-        found = linear_nll(head(self.encode(batch)[asked]), self.tokens.weight, head.bias, batch.targets[asked])
-        return torch.zeros(asked.shape, device=asked.device).masked_scatter(asked, -found)
+        has_target, head = batch.targets != IGNORE_INDEX, self.required_word_head
+        nll = linear_nll(head(self.encode(batch)[has_target]), self.tokens.weight, head.bias, batch.targets[has_target])
+        return torch.zeros(has_target.shape, device=has_target.device).masked_scatter(has_target, -nll)
 
-    def decode_step(self, ids: Tensor, state: Any = None) -> tuple[Tensor, Any]:
-        raise Unsupported("bert looks at a text as a whole and does not read on from its begin; try ngram or gpt")
+    def decode_step(self, ids: Tensor, state: DecodeState | None = None) -> tuple[Tensor, DecodeState]:
+        raise Unsupported("bert reads the whole text at once and cannot continue it; try ngram or gpt")
 
     def pool(self, hidden: Tensor) -> Tensor:
-        """A vector for the whole of each row, (B, D), from that of its [CLS]."""
+        """From the vector of [CLS]."""
         if self.pooler is None:
             raise Unsupported("this bert has no pooler; take the mean of its token vectors")
         return torch.tanh(self.pooler(hidden[:, 0]))
 
     def next_sentence_logits(self, hidden: Tensor) -> Tensor:
-        """Log-chances, up to a constant, that the second sentence of each row is the next one, and that it is not, (B, 2)."""
+        """That the second sentence of each row follows the first, and that it does not, (B, 2)."""
         if self.next_head is None:
-            raise Unsupported("this bert has not learnt to judge pairs of sentences; train one with --objective next-sentence")
+            raise Unsupported("this bert was not trained on sentence pairs; train one with --objective next-sentence")
         return self.next_head(self.pool(hidden))
 
     @property
     def required_word_head(self) -> WordHead:
         if self.word_head is None:
-            raise Unsupported("this bert came without the layer that names words; it gives vectors only")
+            raise Unsupported("this bert has no head that predicts words; it gives vectors only")
         return self.word_head

@@ -22,12 +22,11 @@ neither. All sizes are trained by our AdamW, schedule and gradients of length 1 
 and lets gradients be 10 long; batches are of 2048 words instead of 128 rows of 20.
 """
 
-from typing import Any
-
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
+from stairs.fast.decode_state import DecodeState, RecurrentState
 from stairs.layers.characters import CharacterCNN, unique_with_inverse
 from stairs.layers.dropout import Dropout
 from stairs.layers.initial import initialize
@@ -199,16 +198,14 @@ class ELMo(Model):
         """From the left."""
         return nn.functional.linear(self.run_lstms(self.forwards, self.words(batch))[0][-1], self.output_weight, self.output_bias)
 
-    def decode_step(self, ids: Tensor, state: Any = None) -> tuple[Tensor, Any]:
-        return self.prefill(ids[:, None], state)
-
     @torch.no_grad()
-    def prefill(self, ids: Tensor, state: Any = None) -> tuple[Tensor, Any]:
-        hidden, state = self.run_lstms(self.forwards, self.words(Batch(ids, torch.ones_like(ids, dtype=torch.bool))), state)
-        return nn.functional.linear(hidden[-1][:, -1], self.output_weight, self.output_bias), state
+    def prefill(self, ids: Tensor, state: DecodeState | None = None) -> tuple[Tensor, DecodeState]:
+        before = state.layers if isinstance(state, RecurrentState) else None
+        hidden, after = self.run_lstms(self.forwards, self.words(Batch(ids, torch.ones_like(ids, dtype=torch.bool))), before)
+        return nn.functional.linear(hidden[-1][:, -1], self.output_weight, self.output_bias), RecurrentState(after)
 
-    def reorder(self, state: Any, rows: Tensor) -> Any:
-        return [tuple(part[rows] for part in parts) for parts in state]
+    def decode_step(self, ids: Tensor, state: DecodeState | None = None) -> tuple[Tensor, DecodeState]:
+        return self.prefill(ids[:, None], state)
 
 
 def one_character_ids(ids: Tensor) -> Tensor:

@@ -1,10 +1,11 @@
 """What models with a softmax over the vocabulary share: `LanguageModel`, and `EncoderDecoder` for those that read a source first."""
 
-from typing import Any, Self, cast
+from typing import Self, cast
 
 import torch
 from torch import Tensor, nn
 
+from stairs.fast.decode_state import DecodeState
 from stairs.fast.int8 import Int8Linear
 from stairs.fast.packed_linear import PackedLinear, Precision, for_inference
 from stairs.layers.vocabulary import linear_cross_entropy, linear_nll
@@ -38,25 +39,28 @@ class LanguageModel(Model):
     def loss(self, batch: Batch, hidden: Tensor | None = None) -> Tensor:
         """`hidden`: what `self.hidden` gives for the batch, if it is known."""
         assert batch.targets is not None
-        asked = batch.targets != IGNORE_INDEX
+        has_target = batch.targets != IGNORE_INDEX
         smoothing = self.label_smoothing if self.training else 0.0
         hidden = self.hidden(batch) if hidden is None else hidden
-        return linear_cross_entropy(hidden[asked], self.output_weight, None, batch.targets[asked], smoothing) / asked.sum()
+        return linear_cross_entropy(hidden[has_target], self.output_weight, None, batch.targets[has_target], smoothing) / has_target.sum()
 
     @torch.no_grad()
     def log_likelihood(self, batch: Batch) -> Tensor:
         assert batch.targets is not None
-        asked = batch.targets != IGNORE_INDEX
-        found = linear_nll(self.hidden(batch)[asked], self.output_weight, None, batch.targets[asked])
-        return torch.zeros(asked.shape, device=asked.device).masked_scatter(asked, -found)
+        has_target = batch.targets != IGNORE_INDEX
+        nll = linear_nll(self.hidden(batch)[has_target], self.output_weight, None, batch.targets[has_target])
+        return torch.zeros(has_target.shape, device=has_target.device).masked_scatter(has_target, -nll)
+
+    def decode_step(self, ids: Tensor, state: DecodeState | None = None) -> tuple[Tensor, DecodeState]:
+        return self.prefill(ids[:, None], state)
 
     def for_inference(self, precision: Precision = "fp32") -> Self:
-        """A copy that gives the same answers faster: weights laid out anew, and in bf16 or int8 rounded.
-        The output layer, most of the work, gains most."""
-        twin = for_inference(self, precision)
+        """A copy that gives the same answers faster: weights laid out anew, and in bf16 or int8 rounded. The output layer, most of the work,
+        gains most."""
+        copy = for_inference(self, precision)
         if self.output is None:
-            twin.output = (Int8Linear if precision == "int8" else PackedLinear)(twin.tokens.weight)
-        return twin
+            copy.output = (Int8Linear if precision == "int8" else PackedLinear)(copy.tokens.weight)
+        return copy
 
 
 class EncoderDecoder(LanguageModel):
@@ -64,15 +68,15 @@ class EncoderDecoder(LanguageModel):
 
     is_encoder_decoder = True
     encodes = True
-    pretrains_with = "translate"
     reads_context = True
+    pretrains_with = "translate"
     adds_end_token = True
 
-    def initial_state(self, source: Batch, rows: int = 1, length: int | None = None) -> Any:
-        """The state before the first token, with room for `rows` hypotheses of `length` tokens for each source, one after the other; the first
-        `reorder` makes them more than one."""
+    def initial_state(self, source: Batch, beam_size: int = 1, length: int | None = None) -> DecodeState:
+        """The state before the first token, one row for each source, with room for `beam_size` hypotheses of `length` tokens each: the first
+        `reorder` repeats the rows."""
         raise NotImplementedError
 
     def alignment(self, batch: Batch) -> Tensor | None:
-        """How much each target position attends to each token of the source, (B, T, S); None without attention."""
+        """How much each target position attends to each token of the source, (B, T, S); None for a model without attention."""
         return None

@@ -11,13 +11,14 @@ Departures: none.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from stairs.errors import BadInput
+from stairs.fast.decode_state import ContextState, DecodeState
 from stairs.kernels import trie
 from stairs.models.base import Model, as_array
 from stairs.models.kneser_ney import Trie, estimate
@@ -43,6 +44,7 @@ class NGram(Model):
     generates = True
     has_ngrams = True
     learns_by = "counting"
+    config: NGramConfig
     words: Tensor  # (N,) last word of each n-gram
     log10s: Tensor  # (N,)
     suffixes: Tensor  # (N,) the n-gram without its first word
@@ -124,14 +126,16 @@ class NGram(Model):
         with np.errstate(divide="ignore"):
             return torch.from_numpy(np.log(probabilities)), self.order_of(nodes)
 
-    def decode_step(self, ids: Tensor, state: list[int] | None = None) -> tuple[Tensor, list[int]]:
-        state = [self.next_context(context, int(word)) for context, word in zip(state or [-1] * len(ids), ids, strict=True)]
-        return torch.stack([self.continuations(context)[0] for context in state]), state
+    def decode_step(self, ids: Tensor, state: DecodeState | None = None) -> tuple[Tensor, DecodeState]:
+        contexts = state.contexts if isinstance(state, ContextState) else [-1] * len(ids)
+        contexts = [self.next_context(context, int(word)) for context, word in zip(contexts, ids, strict=True)]
+        return torch.stack([self.continuations(context)[0] for context in contexts]), ContextState(contexts)
 
-    def matched_order(self, state: list[int]) -> np.ndarray:
-        return self.continuations(state[0])[1]
+    def matched_order(self, state: DecodeState) -> np.ndarray:
+        assert isinstance(state, ContextState)
+        return self.continuations(state.contexts[0])[1]
 
-    def restore(self, tensors: dict[str, Tensor]) -> None:
+    def restore(self, tensors: Mapping[str, Tensor]) -> None:
         """A trie from a file is checked, since the kernels follow its numbers without looking."""
         if set(tensors) != set(ARRAYS) or any(tensors[name].dtype != kind or tensors[name].dim() != 1 for name, kind in ARRAYS.items()):
             raise BadInput(

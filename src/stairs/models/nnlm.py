@@ -16,6 +16,7 @@ unless `--tokenizer words` is given, and its predictions are not mixed with thos
 import torch
 from torch import Tensor, nn
 
+from stairs.fast.decode_state import DecodeState, IdsState
 from stairs.layers.initial import initialize
 from stairs.layers.vocabulary import linear_cross_entropy, linear_nll, sampled_softmax_loss
 from stairs.models.base import Model
@@ -81,12 +82,11 @@ class NNLM(Model):
         return torch.zeros(asked.shape, device=asked.device).masked_scatter(asked, -found)
 
     @torch.no_grad()
-    def decode_step(self, ids: Tensor, state: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    def decode_step(self, ids: Tensor, state: DecodeState | None = None) -> tuple[Tensor, DecodeState]:
         """The state is the last n-1 words."""
-        if state is None:
-            state = ids.new_full((len(ids), self.config.order - 1), self.config.begin)
-        state = torch.cat([state[:, 1:], ids[:, None]], 1)
-        return self.output(self.features(state)), state
+        last = state.ids if isinstance(state, IdsState) else ids.new_full((len(ids), self.config.order - 1), self.config.begin)
+        last = torch.cat([last[:, 1:], ids[:, None]], 1)
+        return self.output(self.features(last)), IdsState(last)
 
     def contexts(self, batch: Batch) -> Tensor:
         """The last n-1 words at every position, (B, T, n-1)."""

@@ -24,40 +24,23 @@ descent (Sutskever, Luong, CoVe) and Adadelta in batches of 80 sentences (Bahdan
 """
 
 import math
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 import torch
 from torch import Tensor, nn
 
+from stairs.fast.decode_state import DecodeState, SourceState
 from stairs.layers.attention import Additive, Bilinear, Projected, Score, attend, dot, project_keys, scaled_dot
+from stairs.layers.capture import capture
 from stairs.layers.dropout import Dropout
 from stairs.layers.initial import fold_in_bias, initialize
 from stairs.layers.masks import padding
 from stairs.layers.recurrent import STATE_TENSORS, Bidirectional, Recurrent, State
-from stairs.models.base import record_outputs
 from stairs.models.language_model import EncoderDecoder
 from stairs.models.settings import Seq2SeqConfig
 from stairs.text.batch import Batch
 
-OFFSET = 0.5  # of what the output layer reads, before the first update
-
-
-@dataclass(frozen=True)
-class RecurrentDecoderState:
-    """A sentence that is being said: the states of the decoder's layers, what the encoder made of the source, and C. One source may have
-    several rows, one after the other, as a beam does."""
-
-    states: list[State]
-    memory: Tensor  # (B, S, D)
-    keys: Tensor  # what the score makes of it
-    mask: Tensor
-    whole: Tensor
-
-    @property
-    def rows(self) -> int:
-        """For each source."""
-        return len(self.states[0][0]) // len(self.memory)
+OFFSET = 0.5  # that the readout starts with
 
 
 class Seq2Seq(EncoderDecoder):
@@ -75,11 +58,11 @@ class Seq2Seq(EncoderDecoder):
         self.dropout = Dropout(config.dropout)
         self.encoder = nn.ModuleList(Bidirectional(config.cell, width if n == 0 else hidden, hidden) for n in range(config.layers))
         self.decoder_start = nn.Linear(hidden, config.layers * STATE_TENSORS[config.cell] * hidden)
-        told = width if self.attends else width + hidden
-        self.decoder = nn.ModuleList(Recurrent(config.cell, told if n == 0 else hidden, hidden) for n in range(config.layers))
+        read = width if self.attends else width + hidden
+        self.decoder = nn.ModuleList(Recurrent(config.cell, read if n == 0 else hidden, hidden) for n in range(config.layers))
         self.decoder_score = attention_score(config)
         self.decoder_readout = nn.Linear(2 * hidden, width)
-        self.weights = nn.Identity()  # the weights of attention pass through here, for who looks
+        self.weights = nn.Identity()  # the attention weights pass through it, for `capture`
         self.output = None
         self.initialize(0)
 
@@ -92,82 +75,71 @@ class Seq2Seq(EncoderDecoder):
 
     @torch.no_grad()
     def start_at_unigram(self, log_shares: Tensor) -> None:
-        """The output layer has no bias; that of the layer below it lifts what it reads."""
+        """The output layer has no bias; that of the readout below it stands in for it."""
         self.decoder_readout.bias.fill_(math.atanh(OFFSET))
         fold_in_bias(self.tokens.weight, log_shares, OFFSET)
 
-    def encode(self, batch: Batch) -> Tensor:
-        """What the encoder makes of each token, (B, S, D)."""
-        return self.read_source(batch)[1]
-
-    def embedded(self, ids: Tensor) -> Tensor:
+    def embed(self, ids: Tensor) -> Tensor:
         """The table is small enough for the output layer, and too small for the cells."""
         return self.dropout(self.tokens(ids) * math.sqrt(self.config.width))
 
     def read_source(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """The vectors of the tokens, (B, S, W), and what the encoder makes of them."""
+        """x and h of each token, (B, S, W) and (B, S, D)."""
         self.check_length(batch.ids.shape[1])
-        embedded = x = self.embedded(batch.ids)
-        for number, layer in enumerate(self.encoder):
-            x = layer(x if number == 0 else self.dropout(x), batch.real)
+        embedded = x = self.embed(batch.ids)
+        for index, layer in enumerate(self.encoder):
+            x = layer(x if index == 0 else self.dropout(x), batch.real)
         return embedded, x
 
-    def initial_state(self, source: Batch, rows: int = 1, length: int | None = None) -> RecurrentDecoderState:
-        memory = self.read_source(source)[1]
-        half = self.config.hidden // 2
-        last = memory[torch.arange(len(memory)), source.real.sum(1) - 1, :half]
-        whole = torch.cat([last, memory[:, 0, half:]], 1)
-        begin = torch.tanh(self.decoder_start(whole))
-        parts = begin.chunk(self.config.layers * STATE_TENSORS[self.config.cell], -1)
-        size = STATE_TENSORS[self.config.cell]
-        states = [tuple(parts[n * size : (n + 1) * size]) for n in range(self.config.layers)]
-        return RecurrentDecoderState(states, memory, project_keys(self.decoder_score, memory), padding(source.real), whole)
+    def encode(self, batch: Batch) -> Tensor:
+        """h, (B, S, D)."""
+        return self.read_source(batch)[1]
+
+    def initial_state(self, source: Batch, beam_size: int = 1, length: int | None = None) -> SourceState:
+        """s_0, and C: the last h from the left beside the last from the right."""
+        h = self.read_source(source)[1]
+        half, tensors = self.config.hidden // 2, STATE_TENSORS[self.config.cell]
+        from_left = h[torch.arange(len(h)), source.real.sum(1) - 1, :half]
+        summary = torch.cat([from_left, h[:, 0, half:]], 1)
+        start = torch.tanh(self.decoder_start(summary)).chunk(self.config.layers * tensors, -1)
+        layers: list[State] = [tuple(start[n * tensors : (n + 1) * tensors]) for n in range(self.config.layers)]
+        return SourceState(layers, h, project_keys(self.decoder_score, h), padding(source.real), summary)
 
     def hidden(self, batch: Batch) -> Tensor:
         assert batch.source is not None
-        return self.follow(batch.ids, self.initial_state(batch.source))[0]
+        return self.decode(batch.ids, self.initial_state(batch.source))[0]
 
-    def follow(self, ids: Tensor, saying: RecurrentDecoderState) -> tuple[Tensor, RecurrentDecoderState]:
-        """Say (B, T) more: what the output layer reads, (B, T, W), and where it stands then."""
-        x = self.embedded(ids)
-        whole = saying.whole.repeat_interleave(saying.rows, 0)[:, None].expand(-1, x.shape[1], -1)
-        x = x if self.attends else torch.cat([x, whole], -1)
-        states = []
-        for number, (layer, state) in enumerate(zip(self.decoder, saying.states, strict=True)):
-            x, state = layer(x if number == 0 else self.dropout(x), state)
-            states.append(state)
-        context = self.context(x, saying) if self.attends else whole
-        told = torch.tanh(self.decoder_readout(self.dropout(torch.cat([x, context], -1))))
-        return self.dropout(told), replace(saying, states=states)
+    def decode(self, ids: Tensor, state: SourceState) -> tuple[Tensor, SourceState]:
+        """Ids (B, T) after those of the state: what the output layer reads, (B, T, W), and the new state."""
+        y = self.embed(ids)
+        summary = state.summary.repeat_interleave(state.beam_size, 0)[:, None].expand(-1, y.shape[1], -1)
+        y = y if self.attends else torch.cat([y, summary], -1)
+        layers = []
+        for index, (layer, own) in enumerate(zip(self.decoder, state.layers, strict=True)):
+            y, own = layer(y if index == 0 else self.dropout(y), own)
+            layers.append(own)
+        context = self.context(y, state) if self.attends else summary
+        readout = torch.tanh(self.decoder_readout(self.dropout(torch.cat([y, context], -1))))
+        return self.dropout(readout), replace(state, layers=layers)
 
-    def context(self, query: Tensor, saying: RecurrentDecoderState) -> Tensor:
-        """C_i for each step; rows of one source look at it together."""
-        beside = query.reshape(len(saying.memory), -1, query.shape[-1])
-        compare = getattr(self.decoder_score, "compare", self.decoder_score)
-        mixed, weights = attend(beside, saying.keys, saying.memory, score=compare, mask=saying.mask)
+    def context(self, query: Tensor, state: SourceState) -> Tensor:
+        """C_i for each step; the rows of one source attend to it together."""
+        queries = query.reshape(len(state.source), -1, query.shape[-1])
+        score = self.decoder_score.compare if isinstance(self.decoder_score, Additive | Projected) else self.decoder_score
+        mixed, weights = attend(queries, state.keys, state.source, score=score, mask=state.mask)
         self.weights(weights)
         return mixed.view(query.shape)
 
     def alignment(self, batch: Batch) -> Tensor | None:
-        with torch.no_grad():
-            weights = record_outputs([self.weights], lambda: self.hidden(batch))
-        return weights[-1] if weights else None
-
-    def decode_step(self, ids: Tensor, state: Any = None) -> tuple[Tensor, RecurrentDecoderState]:
-        return self.prefill(ids[:, None], state)
+        with torch.no_grad(), capture(self, self.weights) as seen:
+            self.hidden(batch)
+        return seen.get("weights")
 
     @torch.no_grad()
-    def prefill(self, ids: Tensor, state: Any = None) -> tuple[Tensor, RecurrentDecoderState]:
-        told, state = self.follow(ids, state)
-        return self.logits(told[:, -1]).float(), state
-
-    def reorder(self, state: RecurrentDecoderState, rows: Tensor) -> RecurrentDecoderState:
-        now = max(state.rows, len(rows) // len(state.memory))  # more rows of each source than before, or as many
-        sources = rows[::now] // state.rows
-        states = [tuple(part[rows] for part in parts) for parts in state.states]
-        if len(sources) == len(state.memory):
-            return replace(state, states=states)
-        return RecurrentDecoderState(states, *(part[sources] for part in (state.memory, state.keys, state.mask, state.whole)))
+    def prefill(self, ids: Tensor, state: DecodeState | None = None) -> tuple[Tensor, DecodeState]:
+        assert isinstance(state, SourceState)
+        hidden, state = self.decode(ids, state)
+        return self.logits(hidden[:, -1]).float(), state
 
 
 class CoVe(Seq2Seq):
@@ -184,12 +156,14 @@ class CoVe(Seq2Seq):
         return self.config.layers
 
     def hidden_states(self, batch: Batch) -> list[Tensor]:
-        """What each layer of the encoder makes of the tokens, without the tokens' own vectors, which are of another width."""
-        return record_outputs(self.encoder, lambda: self.read_source(batch))
+        """h of each layer of the encoder, without the tokens' own vectors, which are of another width."""
+        with capture(self, *self.encoder, detach=False) as seen:
+            self.read_source(batch)
+        return list(seen.values())
 
 
 def attention_score(config: Seq2SeqConfig) -> Score:
-    """Of a query and the keys."""
+    """The score of a query and the keys."""
     width = config.hidden
     if config.attention == "additive":
         return Additive(width, width, width)

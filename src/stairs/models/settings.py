@@ -14,8 +14,28 @@ FROM_TOKENIZER = ("vocab_size", "begin", "end", "unknown", "impossible_ids", "ou
 
 
 @dataclass(frozen=True)
-class NGramConfig:
+class ModelConfig:
+    """What the settings of all models share."""
+
     vocab_size: int  # how many different ids the tokenizer has
+
+    @property
+    def context(self) -> int:
+        """Tokens of a row; 0 for any number."""
+        return 0
+
+    @property
+    def width(self) -> int:
+        """Of a token's vector; 0 without one."""
+        return 0
+
+    @property
+    def layers(self) -> int:
+        return 0
+
+
+@dataclass(frozen=True)
+class NGramConfig(ModelConfig):
     begin: int = 2  # the id before every sentence
     end: int = 3  # the id after every sentence
     unknown: int = 1  # the id of what is not in the vocabulary
@@ -31,8 +51,7 @@ class NGramConfig:
 
 
 @dataclass(frozen=True)
-class NNLMConfig:
-    vocab_size: int  # how many different ids the tokenizer has
+class NNLMConfig(ModelConfig):
     begin: int = 2  # the id before every text
     end: int = 3  # the id after every sentence
     unknown: int = 1  # the id of what is not in the vocabulary
@@ -53,8 +72,7 @@ class NNLMConfig:
 
 
 @dataclass(frozen=True)
-class GPTConfig:
-    vocab_size: int  # how many different ids the tokenizer has
+class GPTConfig(ModelConfig):
     begin: int = 2  # the id before every text
     end: int = 3  # the id after every sentence
     unknown: int = 1  # the id of what is not in the vocabulary
@@ -77,8 +95,7 @@ class GPTConfig:
 
 
 @dataclass(frozen=True)
-class BERTConfig:
-    vocab_size: int  # how many different ids the tokenizer has
+class BERTConfig(ModelConfig):
     context: int = 128  # how many tokens it can look at
     width: int = 256  # of a token's vector
     heads: int = 4  # attentions side by side in a block
@@ -117,8 +134,7 @@ class BERTConfig:
 
 
 @dataclass(frozen=True)
-class Seq2SeqConfig:
-    vocab_size: int  # how many different ids the tokenizer has
+class Seq2SeqConfig(ModelConfig):
     begin: int = 2  # the id before every text
     end: int = 3  # the id after every text
     context: int = 256  # tokens of a sentence, at most
@@ -141,8 +157,7 @@ class Seq2SeqConfig:
 
 
 @dataclass(frozen=True)
-class TransformerConfig:
-    vocab_size: int  # how many different ids the tokenizer has
+class TransformerConfig(ModelConfig):
     begin: int = 2  # the id before every text
     end: int = 3  # the id after every text
     context: int = 256  # tokens of a sentence, at most
@@ -165,8 +180,7 @@ class TransformerConfig:
 
 
 @dataclass(frozen=True)
-class ELMoConfig:
-    vocab_size: int  # how many different ids the tokenizer has
+class ELMoConfig(ModelConfig):
     begin: int = 2  # the id before every text
     end: int = 3  # the id after every sentence
     unknown: int = 1  # the id of what cannot be said
@@ -201,8 +215,7 @@ class ELMoConfig:
 
 
 @dataclass(frozen=True)
-class Word2VecConfig:
-    vocab_size: int  # how many different ids the tokenizer has
+class Word2VecConfig(ModelConfig):
     width: int = 100  # of a word's vector
     window: int = 5  # words on either side that count as near; for each word fewer may be drawn
     negatives: int = 5  # words drawn to be told apart from the right one
@@ -231,8 +244,7 @@ class Word2VecConfig:
 
 
 @dataclass(frozen=True)
-class GloVeConfig:
-    vocab_size: int  # how many different ids the tokenizer has
+class GloVeConfig(ModelConfig):
     width: int = 100  # of a word's vector
     window: int = 10  # words on either side that count as near
     x_max: float = 10.0  # pairs that occur as often as this, or more often, weigh 1
@@ -246,10 +258,9 @@ class GloVeConfig:
 
 
 @dataclass(frozen=True)
-class VectorsConfig:
+class VectorsConfig(ModelConfig):
     """Vectors that another tool trained: `stairs adopt` makes them a run, and nobody trains them."""
 
-    vocab_size: int  # how many different ids the tokenizer has
     width: int = 100  # of a word's vector
 
     def __post_init__(self) -> None:

@@ -18,39 +18,29 @@ instead of 25,000 of either language.
 """
 
 import math
-from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import cast
 
 import torch
 from torch import Tensor, nn
 
-from stairs.fast.decode_state import BeamCache, SourceCache
-from stairs.layers.block import Block
+from stairs.fast import beam_decoder
+from stairs.fast.block import FastBlock
+from stairs.fast.decode_state import DecodeState
+from stairs.layers.capture import capture
 from stairs.layers.dropout import Dropout
 from stairs.layers.initial import fold_in_bias, initialize
 from stairs.layers.local_heads import causal_offset, cross_offset, init_local_heads_sinusoidal, neighbour_offset
 from stairs.layers.masks import causal, padding
 from stairs.layers.positions import SinusoidalPositions
-from stairs.models.base import record_outputs
 from stairs.models.language_model import EncoderDecoder
 from stairs.models.settings import TransformerConfig
 from stairs.text.batch import Batch
 
-OFFSET = 1.0  # the bias with which the decoder's last norm begins
-
-
-@dataclass
-class DecoderState:
-    """A sentence that is being said, after a while in several ways at once, as a beam does; the ways are positions of one row. `prefill` fills it
-    further, so it is used once."""
-
-    caches: list[BeamCache]  # of each block of the decoder
-    memories: list[SourceCache]  # the source, as each of them keeps it
-    ancestry: Tensor  # (B, K, T): which way each of the K had taken at each step so far
+OFFSET = 1.0  # the bias that the decoder's last norm starts with
 
 
 class Transformer(EncoderDecoder):
-    """Blocks of attention that read, and blocks that say."""
+    """Blocks of attention that read the source, and blocks that write the target."""
 
     name = "transformer"
     is_transformer = True
@@ -72,89 +62,57 @@ class Transformer(EncoderDecoder):
         self.output = None
         self.initialize(0)
 
-    def block(self, has_cross_attention: bool) -> Block:
+    def block(self, has_cross_attention: bool) -> FastBlock:
         config = self.config
-        inner = config.feed_forward or 4 * config.width
-        return Block(
-            config.width, config.heads, inner, dropout=config.dropout, norm_first=config.norm_first, activation="relu",
-                has_cross_attention=has_cross_attention
+        return FastBlock(
+            config.width, config.heads, config.feed_forward or 4 * config.width,
+            dropout=config.dropout, norm_first=config.norm_first, activation="relu", has_cross_attention=has_cross_attention,
         )  # fmt: skip
 
     def initialize(self, seed: int) -> None:
         initialize(self, seed, None)
-        init_local_heads_sinusoidal((cast(Block, block).attention for block in self.blocks), neighbour_offset)
-        init_local_heads_sinusoidal((cast(Block, block).attention for block in self.decoder_blocks), causal_offset)
-        init_local_heads_sinusoidal((cast(Block, block).cross_attention for block in self.decoder_blocks), cross_offset)
+        encoder, decoder = ([cast(FastBlock, block) for block in blocks] for blocks in (self.blocks, self.decoder_blocks))
+        init_local_heads_sinusoidal([block.attention for block in encoder], neighbour_offset)
+        init_local_heads_sinusoidal([block.attention for block in decoder], causal_offset)
+        init_local_heads_sinusoidal([block.cross_attention for block in decoder], cross_offset)
 
     @torch.no_grad()
     def start_at_unigram(self, log_shares: Tensor) -> None:
-        """As GPT: the bias that the output layer does not have is that of the norm below it; not with norms after the sum."""
+        """As GPT: the bias that the output layer does not have is that of the norm below it; not with norms after the sums."""
         if isinstance(self.decoder_norm, nn.LayerNorm):
             self.decoder_norm.bias.fill_(OFFSET)
             fold_in_bias(self.tokens.weight, log_shares, OFFSET)
 
-    def embedded(self, ids: Tensor, begin: int, end: int) -> Tensor:
-        """Tokens at the places from `begin` to `end`; if that is one place, all of them stand there."""
-        self.check_length(end)
-        places = torch.arange(begin, end, device=ids.device)
-        return self.dropout(self.tokens(ids) * math.sqrt(self.config.width) + self.positions(places))
+    def embed(self, ids: Tensor, start: int, stop: int) -> Tensor:
+        """Tokens at the positions from `start` to `stop`; if that is one position, all of them are at it."""
+        position_ids = torch.arange(start, self.check_length(stop), device=ids.device)
+        return self.dropout(self.tokens(ids) * math.sqrt(self.config.width) + self.positions(position_ids))
 
     def encode(self, batch: Batch) -> Tensor:
-        """What the encoder makes of each token, (B, S, D)."""
-        x, mask = self.embedded(batch.ids, 0, batch.ids.shape[1]), padding(batch.real)
+        """The encoder's vector of each token, (B, S, D)."""
+        x, mask = self.embed(batch.ids, 0, batch.ids.shape[1]), padding(batch.real)
         for block in self.blocks:
             x = block(x, mask)
         return self.norm(x)
 
     def hidden(self, batch: Batch) -> Tensor:
         assert batch.source is not None
-        memory, seen = self.encode(batch.source), padding(batch.source.real)
+        source, source_mask = self.encode(batch.source), padding(batch.source.real)
         length = batch.ids.shape[1]
-        y, mask = self.embedded(batch.ids, 0, length), causal(length, batch.ids.device)
+        y, mask = self.embed(batch.ids, 0, length), causal(length, batch.ids.device)
         for block in self.decoder_blocks:
-            y = block(y, mask, memory, seen)
+            y = block(y, mask, source, source_mask)
         return self.decoder_norm(y)
 
-    def initial_state(self, source: Batch, rows: int = 1, length: int | None = None) -> DecoderState:
-        config, read = self.config, self.encode(source)
-        size = rows * (length or config.context)
-        caches = [BeamCache(len(read), size, config.width, config.heads, read) for _ in self.decoder_blocks]
-        memories = [cast(Block, block).cross_attention.source_cache(read, source.real) for block in self.decoder_blocks]
-        past = torch.zeros(len(read), 1, 0, dtype=torch.int64, device=read.device)
-        return DecoderState(caches, memories, past)
-
-    @torch.no_grad()
-    def decode_step(self, ids: Tensor, state: Any = None) -> tuple[Tensor, DecoderState]:
-        sources, ways, length = state.ancestry.shape
-        now = torch.arange(ways, device=ids.device).expand(sources, ways)[..., None]
-        state.ancestry = torch.cat([state.ancestry, now], 2)
-        y = self.embedded(ids.view(sources, ways), length, length + 1)
-        for block, cache, memory in zip(self.decoder_blocks, state.caches, state.memories, strict=True):
-            cache.ancestry = state.ancestry
-            y = block(y, memory=memory, cache=cache)
-        return self.logits(self.decoder_norm(y).flatten(0, 1)).float(), state
-
-    def prefill(self, ids: Tensor, state: Any = None) -> tuple[Tensor, DecoderState]:
-        for column in ids.unbind(1):
-            logits, state = self.decode_step(column, state)
-        return logits, state
-
-    def reorder(self, state: DecoderState, rows: Tensor) -> DecoderState:
-        before, ways, _ = state.ancestry.shape
-        now = max(ways, len(rows) // before)  # more ways than before, or as many
-        past = state.ancestry.flatten(0, 1)[rows].unflatten(0, (-1, now))
-        sources = rows[::now] // ways
-        for cache in state.caches:
-            if now > ways:
-                cache.expand(now // ways)
-            if len(sources) < before:
-                cache.reorder(sources)
-        if len(sources) == before:
-            return replace(state, ancestry=past)
-        return DecoderState(state.caches, [memory.reorder(sources) for memory in state.memories], past)
-
     def alignment(self, batch: Batch) -> Tensor | None:
-        """How much each step looked at each token of the source, (B, T, S): the mean of all heads in the last block but one, where it shows best."""
-        block = cast(Block, self.decoder_blocks[max(len(self.decoder_blocks) - 2, 0)])
-        with torch.no_grad():
-            return record_outputs([block.cross_attention.weights], lambda: self.hidden(batch))[-1].mean(1)
+        """The mean of all heads in the last block but one, where it shows best."""
+        block = cast(FastBlock, self.decoder_blocks[max(len(self.decoder_blocks) - 2, 0)])
+        with torch.no_grad(), capture(self, block.cross_attention) as seen:
+            self.hidden(batch)
+        (weights,) = seen.values()
+        return weights.mean(1)
+
+    def initial_state(self, source: Batch, beam_size: int = 1, length: int | None = None) -> DecodeState:
+        return beam_decoder.initial_state(self, self.encode(source), source.real, beam_size, length)
+
+    decode_step = beam_decoder.decode_step

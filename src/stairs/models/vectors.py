@@ -10,6 +10,7 @@ is not kept.
 """
 
 import functools
+from collections.abc import Mapping
 
 import numpy as np
 import torch
@@ -51,7 +52,7 @@ class Vectors(Model):
         ranks = torch.arange(1 - SPECIAL, self.config.vocab_size - SPECIAL + 1)
         return torch.where(ranks > 0, MOST // ranks.clamp(min=1), 0)
 
-    def restore(self, tensors: dict[str, Tensor]) -> None:
+    def restore(self, tensors: Mapping[str, Tensor]) -> None:
         self.check_tensors(tensors)
         other = [f"{name} is {tensor.dtype}" for name, tensor in tensors.items() if tensor.dtype != torch.float32]
         if other:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from stairs.models.elmo import ELMo
 from stairs.tasks.next_token import NextToken
 from stairs.tasks.parts.stream import StreamExamples, bits_of_rows, language_model_metrics
 from stairs.text.shards import Shards
@@ -20,6 +21,7 @@ class BidirectionalLM(NextToken):
     """Continues a text from the left, is judged from both ends, and gives every token vectors that know both sides."""
 
     name = "bidirectional-lm"
+    model: ELMo
     tokenizer: OpenVocabulary
 
     def examples(self, shards: Shards, split: str = "train") -> StreamExamples:

@@ -15,6 +15,7 @@ from torch.nn.functional import cross_entropy, linear
 from stairs.errors import BadInput, preview
 from stairs.layers.vocabulary import logit_chunks
 from stairs.models.base import Model
+from stairs.models.bert import BERT
 from stairs.progress import say
 from stairs.randomness import derive_seed
 from stairs.tasks.metrics import proportion, ratio
@@ -40,6 +41,8 @@ class MaskedToken(Task):
     name = "masked-token"
     monitor = "loss"
     long_text: LongTextRule = "window"  # what is read of a text that is longer than the model's context
+
+    model: BERT
 
     def __init__(self, model: Model, tokenizer: Tokenizer, pieces: list[float] | None = None) -> None:
         super().__init__(model, tokenizer)

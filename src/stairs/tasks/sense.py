@@ -38,7 +38,7 @@ class Sense(Indexed):
         self, encoder: Task, senses: list[str], lemmas: dict[str, list[int]], counts: list[int], vectors: np.ndarray, layers: str | None = None
     ) -> None:
         super().__init__(encoder, vectors)
-        if not encoder.model.can("encode"):
+        if not encoder.model.encodes:
             raise Unsupported(f"{encoder.model_name} has no token vectors to tell senses by; try {encoder.model.models_that_encode}")
         self.senses, self.lemmas, self.counts, self.layers = senses, lemmas, counts, layers
         self.chosen = select_layers(layers, encoder.model)
@@ -145,7 +145,7 @@ class Sense(Indexed):
 
 def summed_layers(model: Any, batch: Batch, chosen: list[int] | None) -> torch.Tensor:
     """The sum of the vectors of some layers; if none were chosen, of the last blocks, which tell senses apart better than the last alone."""
-    if chosen is None and not getattr(model, "blocks", None):
+    if chosen is None and not model.is_transformer:
         return model.encode(batch)
     layers = model.hidden_states(batch)
     kept = layers[-LAST:] if chosen is None else [layers[number] for number in chosen]

@@ -16,6 +16,7 @@ from stairs.errors import BadInput, Unsupported, preview
 from stairs.fast.packed_linear import Precision, for_inference
 from stairs.models import MODELS
 from stairs.models.base import Model
+from stairs.models.elmo import ELMo
 from stairs.models.settings import CONFIGS
 from stairs.text.batch import Batch, pad_rows
 from stairs.text.shards import Shards
@@ -38,10 +39,11 @@ class Task:
     def __init__(self, model: Model, tokenizer: Tokenizer) -> None:
         self.model = model
         self.tokenizer = tokenizer
-        if model.reads_characters:
-            self.tokenizer = tokenizer if isinstance(tokenizer, OpenVocabulary) else OpenVocabulary(tokenizer, model.config.character_set,
-                model.config.max_word_length)
-            model.character_ids = self.tokenizer.character_ids
+        if isinstance(model, ELMo):
+            config = model.config
+            if not isinstance(tokenizer, OpenVocabulary):
+                tokenizer = OpenVocabulary(tokenizer, config.character_set, config.max_word_length)
+            self.tokenizer, model.character_ids = tokenizer, tokenizer.character_ids
 
     @property
     def trained_module(self) -> nn.Module:

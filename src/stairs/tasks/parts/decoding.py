@@ -134,7 +134,7 @@ def beam_search(
         searched = [one for one, left in zip(searched, over, strict=True) if not left]
         scores, said, words, parents = (part[~over] for part in (values, said, words, parents))
         read, kept = (torch.from_numpy(numbers.ravel()).to(first.device) for numbers in (words, parents))
-        logits, state = model.decode_step(read, model.reorder(state, kept))
+        logits, state = model.decode_step(read, state.reorder(kept))
     return all_searched
 
 

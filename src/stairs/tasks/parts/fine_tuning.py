@@ -18,7 +18,7 @@ FULL_RATE, TABLE_RATE, HEAD_RATE = 5e-5, 1e-3, 2e-3
 
 def check_transfer(transfer: TransferOptions, model: Model) -> None:
     """Refuse what cannot be."""
-    if not model.can("encode"):
+    if not model.encodes:
         raise Unsupported(f"{model.name} has no token vectors to learn a task from; try {model.models_that_encode}")
     for name, low, high in (("layer_decay", 0, 1), ("auxiliary_weight", 0, 100), ("head_dropout", 0, 0.99), ("mix_penalty", 0, 1e6), ("mix_lr_scale",
         0, 1000)):
@@ -32,7 +32,7 @@ def check_transfer(transfer: TransferOptions, model: Model) -> None:
         raise BadInput(f"--whiten is for --transfer features, and this is --transfer {transfer.transfer}")
     if transfer.transfer == "features" and transfer.insert != "head":
         raise BadInput(f"--insert {transfer.insert} trains a BiLSTM over words, and --transfer features trains only a head; use --transfer frozen")
-    blocks = len(getattr(model, "blocks", ()))
+    blocks = model.block_count
     if transfer.transfer == "top" and not 1 <= transfer.top_layers <= blocks:
         has = f"it has {blocks} blocks" if blocks else "it has no blocks; use --transfer full or features"
         raise BadInput(f"--top-layers {transfer.top_layers} of {model.name}: {has}")
@@ -66,7 +66,7 @@ def is_trained(name: str, model: Model, transfer: TransferOptions) -> bool:
 
 def layer_depth(name: str, model: Model) -> tuple[int, int]:
     """How far above the table of tokens a weight stands, and how far the last block does; what comes after the blocks stands with it."""
-    deepest = len(getattr(model, "blocks", ()))
+    deepest = model.block_count
     block = re.match(r"blocks\.(\d+)\.", name)
     if block:
         return int(block[1]) + 1, deepest
@@ -87,7 +87,7 @@ def default_learning_rate(model: Model, transfer: TransferOptions) -> float:
     """The highest learning rate: the paper's for an encoder as wide as the paper's, larger for a narrower one."""
     if not transfer.trains_encoder:
         return HEAD_RATE
-    if not getattr(model, "blocks", None):
+    if not model.is_transformer:
         return TABLE_RATE
     return FULL_RATE * REFERENCE_WIDTH / model.config.width
 

@@ -27,7 +27,7 @@ COUNTED_AT_ONCE = 1 << 24  # tokens
 
 
 def row_length(model: Model) -> int:
-    return getattr(model.config, "context", ROW)
+    return model.config.context or ROW
 
 
 def token_counts(ids: np.ndarray, vocab_size: int) -> np.ndarray:

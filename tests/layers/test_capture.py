@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from stairs.inspection.capture import capture
+from stairs.layers.capture import capture
 from stairs.models.gpt import GPT
 from stairs.models.settings import GPTConfig
 from stairs.text.batch import Batch
