@@ -1,4 +1,4 @@
-"""The command line: one command a file in `commands/`, imported only when it is asked for, so that --help answers at once."""
+"""The command line: each command is a file in `commands/`, imported only when it is called, so that --help answers at once."""
 
 import io
 import os
@@ -7,24 +7,24 @@ import sys
 from contextlib import suppress
 from importlib import import_module
 
-from stairs.errors import EnvironmentFault, StairsError
+from stairs.errors import BadInput, EnvironmentFault, StairsError
 from stairs.files import DISK_FULL, NOT_PERMITTED, os_error_reason
 from stairs.version import __version__
 
 COMMANDS = {
-    "climb": "train the steps on your text and labels, and say which one is worth it",
-    "train": "train a step on text:  stairs train ngram notes.txt",
-    "tune": "teach a run a task from labelled examples:  stairs tune runs/notes-bert reviews.csv",
-    "ask": 'a run\'s own answer:  stairs ask runs/notes-ngram "once upon"',
+    "climb": "train the models on your text and labels, and say which one is worth its cost",
+    "train": "train a model on text:  stairs train ngram notes.txt",
+    "tune": "fine-tune a run on labelled examples:  stairs tune runs/notes-bert reviews.csv",
+    "ask": 'the answer of a run:  stairs ask runs/notes-ngram "once upon"',
     "embed": "vectors of texts or of their tokens:  stairs embed runs/notes-gpt \"a text\"",
     "near": 'the nearest words:  stairs near runs/notes-skipgram "king - man + woman"',
-    "draw": 'a run from inside, as a picture:  stairs draw runs/notes-gpt attention "a text"',
-    "score": "judge a run on a file",
-    "open": "the explorer: pages that show runs from inside:  stairs open runs/notes-bert",
-    "plan": "the minutes, memory and disk a training would take",
+    "draw": 'a picture of what happens inside a run:  stairs draw runs/notes-gpt attention "a text"',
+    "score": "evaluate a run on a file",
+    "open": "the explorer: pages that show what happens inside runs:  stairs open runs/notes-bert",
+    "plan": "the minutes, memory and disk that a training would take",
     "convert": "write a run in another tool's format:  stairs convert RUN arpa --out notes.arpa",
     "adopt": "turn another tool's file into a run:  stairs adopt notes.arpa --out runs/notes",
-    "doctor": "what this machine can do, and what is missing",
+    "doctor": "what this machine supports, and what is missing",
 }
 
 HELP = f"""usage: stairs COMMAND ...
@@ -33,19 +33,19 @@ Stairs {__version__}: every language model from n-grams to BERT, on your own tex
 
 {chr(10).join(f"  {name:9}{line}" for name, line in COMMANDS.items())}
 
-Every command has --help, --json and --quiet. Data goes to stdout, progress to stderr.
-Exit codes: 0 done, 1 a bug, 2 bad input, 3 the environment, 4 diverged, 5 locked, 130 and 143 signals.
-Completion: eval "$(stairs --completion bash)", and zsh and fish alike.
+Every command has --help, --json and --quiet. Data goes to stdout, messages and progress to stderr.
+Exit codes: 0 success, 1 a bug, 2 bad input, 3 the environment, 4 diverged, 5 locked, 130 and 143 signals.
+Completion: eval "$(stairs --completion bash)", or zsh or fish.
 """
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one command; the exit code says how it ended."""
+    """Run one command and return its exit code."""
     arguments = sys.argv[1:] if arguments is None else arguments
     debug = "--debug" in arguments
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # a terminal without Chinese is no reason to fail
+        sys.stdout.reconfigure(errors="backslashreplace")  # a terminal that cannot print Chinese is no reason to fail
     try:
         code = run_command(arguments)
         sys.stdout.flush()
@@ -59,10 +59,10 @@ def main(arguments: list[str] | None = None) -> int:
         print("stairs: interrupted", file=sys.stderr)
         return 130
     except BrokenPipeError:
-        discard_output()  # the reader of our output has left, which is no error of ours
+        discard_output()  # whoever reads our output has closed the pipe, which is no error
         return 0
     except MemoryError:
-        print_error("the memory of this machine is not enough for that; give a smaller corpus, order or vocabulary")
+        print_error("not enough memory; give a smaller corpus, order or vocabulary")
         return EnvironmentFault.code
     except OSError as error:
         if debug or error.errno not in DISK_FULL | NOT_PERMITTED:
@@ -86,7 +86,7 @@ def print_error(sentence: str) -> None:
 
 
 def discard_output() -> None:
-    """Nothing more to stdout, not even what is still in its buffer when the process ends."""
+    """Print nothing more to stdout, not even what is still in its buffer when the process ends."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -106,25 +106,20 @@ def run_command(arguments: list[str]) -> int:
     if name not in COMMANDS:
         from difflib import get_close_matches
 
-        near = get_close_matches(name, COMMANDS, 1)
-        raise usage(f"there is no command {name!r}; " + (f"did you mean {near[0]}?" if near else f"there are {', '.join(COMMANDS)}"))
+        matches = get_close_matches(name, COMMANDS, 1)
+        hint = f"did you mean {matches[0]}?" if matches else f"there are {', '.join(COMMANDS)}"
+        raise BadInput(f"there is no command {name!r}; {hint}")
     return import_module(f"stairs.commands.{name}").main(rest) or 0
 
 
-def usage(sentence: str) -> StairsError:
-    from stairs.errors import BadInput
-
-    return BadInput(sentence)
-
-
 def one_line(text: str) -> str:
-    """Safe to print: no control characters, and no word longer than a long path."""
+    """Text that is safe to print: no control characters, and no word longer than a long path."""
     words = "".join(c if c.isprintable() else " " if c.isspace() else f"\\x{ord(c):02x}" for c in text).split()
     return " ".join(word if len(word) <= 160 else f"{word[:80]}…{word[-79:]}" for word in words)
 
 
 def leave() -> None:
-    """The door of the installed command. What is left needs no farewell, and taking a large model apart would take a second."""
+    """The entry point of the installed command. It exits without cleaning up, since freeing a large model would take a second."""
     code = main()
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):

@@ -1,20 +1,20 @@
-"""Everything that can go wrong and is not a bug: one sentence for the user, and the exit code it ends the command with."""
+"""Everything that can go wrong and is not a bug: one sentence for the user, and the exit code of the command."""
 
 
 class StairsError(Exception):
-    """What came, where it stood, and what to do about it, in one sentence."""
+    """What happened, where, and what to do about it, in one sentence."""
 
     code = 1
 
 
 class BadInput(StairsError):
-    """The user's file, flag or text does not fit: `BadInput("no text in notes.txt; give a file with text")`."""
+    """A file, flag or text of the user is wrong: `BadInput("no text in notes.txt; give a file with text")`."""
 
     code = 2
 
 
 class Unsupported(BadInput):
-    """A step was asked for something it cannot do."""
+    """The model or task cannot do what was asked of it."""
 
 
 class EnvironmentFault(StairsError):
@@ -24,7 +24,7 @@ class EnvironmentFault(StairsError):
 
 
 class Diverged(StairsError):
-    """The loss or a gradient stopped being a number."""
+    """The loss or a gradient is no longer finite."""
 
     code = 4
 
@@ -36,6 +36,6 @@ class Locked(StairsError):
 
 
 def preview(value: object, limit: int = 40) -> str:
-    """A value made safe to print: control characters escaped, long ones cut."""
+    """A value that is safe to print: control characters escaped, long ones shortened."""
     text = repr(value)
     return text if len(text) <= limit else text[: limit - 1] + "…"

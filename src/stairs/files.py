@@ -1,50 +1,54 @@
-"""Folders that are whole or not there: written aside, checked by a manifest, and renamed into place in one instant."""
+"""Folders that are complete or absent: written under a temporary name, described by a manifest, and renamed into place. And the lock of a folder."""
 
 import errno
+import fcntl
 import hashlib
 import json
 import os
 import shutil
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any, TextIO
 
-from stairs.errors import BadInput, EnvironmentFault
+from stairs.errors import BadInput, EnvironmentFault, Locked
 
-MANIFEST = "manifest.json"
-LARGE_FILE = 1 << 26  # bytes; a larger file that was checked once is checked again only when it has changed
+MANIFEST, LOCK_FILE = "manifest.json", "run.lock"
+TEMPORARY_PREFIXES = (".tmp-", ".old-")  # of names that only a killed process leaves behind
+LARGE_FILE = 1 << 26  # bytes; a larger file is verified once, and again only when it has changed
 DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 NOT_PERMITTED = {errno.EIO, errno.EROFS, errno.EACCES, errno.EPERM, errno.EBUSY, errno.ESTALE, errno.ENXIO}
 NO_SUCH_PATH = {errno.ENOENT, errno.ENOTDIR, errno.EEXIST, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP}  # below a file, or in /proc
 
 
 @contextmanager
-def new_folder(target: Path, metadata: dict | None = None) -> Iterator[Path]:
-    """Yield an empty folder to fill; afterwards it stands at `target` with a manifest of sizes and sha256, or, after an error, nowhere.
+def new_folder(target: Path, metadata: dict[str, Any] | None = None) -> Iterator[Path]:
+    """Yield an empty folder to fill; afterwards it stands at `target` with a manifest of sizes and sha256 or, after an error, nowhere.
 
-    `about` is kept in the manifest and may still be filled inside the `with`.
+    `metadata` goes into the manifest and may still be filled inside the `with`.
     """
-    aside = target.parent / f".tmp-{os.getpid()}-{target.name}"
+    temporary = target.parent / f".tmp-{os.getpid()}-{target.name}"
     with os_errors_as_sentences(target):
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
             remove_leftovers(target)
-            aside.mkdir()
-            yield aside
+            temporary.mkdir()
+            yield temporary
             files = {}
-            for path in sorted(aside.iterdir()):
+            for path in sorted(temporary.iterdir()):
                 files[path.name] = {"bytes": path.stat().st_size, "sha256": sha256(path)}
                 fsync_path(path)
                 if path.stat().st_size >= LARGE_FILE:
                     write_mark(verification_mark(path, str(files[path.name]["sha256"])))
             manifest = {**(metadata or {}), "files": files}
-            write_json(aside / MANIFEST, {**manifest, "checksum": checksum(manifest)})
-            fsync_path(aside)
+            write_json(temporary / MANIFEST, {**manifest, "checksum": checksum(manifest)})
+            fsync_path(temporary)
             replaced = target.parent / f".old-{os.getpid()}-{target.name}"
             if target.exists():
                 target.rename(replaced)
             try:
-                aside.rename(target)
+                temporary.rename(target)
             except OSError:
                 if replaced.exists():
                     replaced.rename(target)
@@ -52,11 +56,11 @@ def new_folder(target: Path, metadata: dict | None = None) -> Iterator[Path]:
             fsync_path(target.parent)
             shutil.rmtree(replaced, ignore_errors=True)
         finally:
-            shutil.rmtree(aside, ignore_errors=True)
+            shutil.rmtree(temporary, ignore_errors=True)
 
 
-def verified_manifest(folder: Path) -> dict:
-    """The manifest of a folder, every file checked against it; BadInput names the first that differs."""
+def verified_manifest(folder: Path) -> dict[str, Any]:
+    """The manifest of a folder, every file verified against it; BadInput names the first that differs."""
     try:
         manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
         files = {str(name): (int(expected["bytes"]), str(expected["sha256"])) for name, expected in manifest["files"].items()}
@@ -68,24 +72,24 @@ def verified_manifest(folder: Path) -> dict:
         raise EnvironmentFault(f"cannot read {folder / MANIFEST}: {os_error_reason(error)}; check the folder") from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise BadInput(f"{folder / MANIFEST} is damaged; make the folder again") from None
-    for name, (size, digest) in files.items():
+    for name, (size, expected) in files.items():
         path = folder / name
         if not path.is_file():
             raise BadInput(f"{path} is missing; make the folder again")
         if path.stat().st_size != size:
             raise BadInput(f"{path} has {path.stat().st_size} bytes where its manifest says {size}; make the folder again")
-        actual = cached_sha256(path, digest)
-        if actual != digest:
-            raise BadInput(f"{path} is damaged: sha256 {actual[:12]} where its manifest says {digest[:12]}; make the folder again")
+        actual = cached_sha256(path, expected)
+        if actual != expected:
+            raise BadInput(f"{path} is damaged: sha256 {actual[:12]} where its manifest says {expected[:12]}; make the folder again")
     return manifest
 
 
 def remove_leftovers(target: Path) -> None:
-    """What a process that is no more, or this one's namesake, left half-written beside `target`."""
-    for left in [*target.parent.glob(f".tmp-*-{target.name}"), *target.parent.glob(f".old-*-{target.name}")]:
-        process = left.name.split("-")[1]
+    """Delete what a dead process, or this one under the same number, left half-written beside `target`."""
+    for path in [*target.parent.glob(f".tmp-*-{target.name}"), *target.parent.glob(f".old-*-{target.name}")]:
+        process = path.name.split("-")[1]
         if process == str(os.getpid()) or not (process.isdecimal() and is_running(int(process))):
-            shutil.rmtree(left, ignore_errors=True)
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def is_running(process: int) -> bool:
@@ -94,31 +98,31 @@ def is_running(process: int) -> bool:
     except (ProcessLookupError, OverflowError):
         return False
     except PermissionError:
-        pass  # it runs, and is another user's
+        pass  # it runs, as another user
     return True
 
 
-def checksum(manifest: dict) -> str:
+def checksum(manifest: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(manifest, sort_keys=True).encode()).hexdigest()
 
 
 def write_json(path: Path, data: object) -> None:
-    """JSON people can read."""
+    """Readable JSON."""
     write_atomically(path, (json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode())
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """A file that is on the disk when this returns, and never half of it."""
+    """A file that is on the disk when this returns, and is never half-written."""
     with os_errors_as_sentences(path):
-        aside = path.with_name(f".tmp-{os.getpid()}-{path.name}")
+        temporary = path.with_name(f".tmp-{os.getpid()}-{path.name}")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            aside.write_bytes(content)
-            fsync_path(aside)
-            aside.replace(path)
+            temporary.write_bytes(content)
+            fsync_path(temporary)
+            temporary.replace(path)
             fsync_path(path.parent)
         except BaseException:
-            aside.unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
             raise
 
 
@@ -127,34 +131,34 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def cached_sha256(path: Path, claimed: str) -> str:
-    """The sha256 of a file; millions of vectors are read in full once, and again when they have changed, not whenever they are opened."""
+def cached_sha256(path: Path, expected: str) -> str:
+    """The sha256 of a file. A large file is read in full once, and again only when it has changed."""
     if path.stat().st_size < LARGE_FILE:
         return sha256(path)
-    note = verification_mark(path, claimed)
-    if note.exists():
-        return claimed
+    mark = verification_mark(path, expected)
+    if mark.exists():
+        return expected
     actual = sha256(path)
-    if actual == claimed:
-        write_mark(note)
+    if actual == expected:
+        write_mark(mark)
     return actual
 
 
 def verification_mark(path: Path, digest: str) -> Path:
-    """Where it is noted that a file had this sha256. Whoever changes the file changes its ctime, which nobody can set back."""
+    """The empty file in the cache that records that a file had this sha256. Changing the file changes its ctime, which nobody can set back."""
     status = path.stat()
-    seen = (status.st_dev, status.st_ino, status.st_size, status.st_ctime_ns, digest)
-    return cache_folder() / "checked" / hashlib.sha256(repr(seen).encode()).hexdigest()
+    identity = (status.st_dev, status.st_ino, status.st_size, status.st_ctime_ns, digest)
+    return cache_folder() / "checked" / hashlib.sha256(repr(identity).encode()).hexdigest()
 
 
-def write_mark(note: Path) -> None:
-    with suppress(OSError):  # without a cache it is read in full the next time
-        note.parent.mkdir(parents=True, exist_ok=True)
-        note.touch()
+def write_mark(mark: Path) -> None:
+    with suppress(OSError):  # without a cache the file is read in full the next time
+        mark.parent.mkdir(parents=True, exist_ok=True)
+        mark.touch()
 
 
 def fsync_path(path: Path) -> None:
-    """Until it is on the disk."""
+    """Wait until a file or folder is on the disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -163,14 +167,14 @@ def fsync_path(path: Path) -> None:
 
 
 def check_free_space(folder: Path, needed: int, what: str) -> None:
-    """EnvironmentFault if less than `require_tensorboard` bytes are free where `folder` will be."""
+    """EnvironmentFault if fewer than `needed` bytes are free where `folder` will be."""
     while not folder.exists():
         folder = folder.parent
     free = shutil.disk_usage(folder).free
     if free < needed:
         raise EnvironmentFault(
-            f"{what} needs about {format_megabytes(needed)} in {folder}, where {format_megabytes(free)} are free; "
-            "free some or set XDG_CACHE_HOME elsewhere"
+            f"{what} needs about {format_megabytes(needed)} in {folder}, but only {format_megabytes(free)} are free; free some space or set "
+            "XDG_CACHE_HOME to another disk"
         )
 
 
@@ -180,7 +184,7 @@ def format_megabytes(count: float) -> str:
 
 @contextmanager
 def os_errors_as_sentences(path: Path) -> Iterator[None]:
-    """A full disk, a missing permission or a place where nothing can be as one sentence."""
+    """Turn a full disk, a missing permission or an impossible path into an error of one sentence."""
     try:
         yield
     except OSError as error:
@@ -192,8 +196,8 @@ def os_errors_as_sentences(path: Path) -> Iterator[None]:
 def write_error(path: Path, error: OSError) -> EnvironmentFault:
     if error.errno not in DISK_FULL:
         return EnvironmentFault(f"cannot write {path}: {os_error_reason(error)}; choose another place")
-    there = next(parent for parent in [path, *path.absolute().parents] if parent.exists())
-    free = format_megabytes(shutil.disk_usage(there).free)
+    existing = next(parent for parent in [path, *path.absolute().parents] if parent.exists())
+    free = format_megabytes(shutil.disk_usage(existing).free)
     return EnvironmentFault(f"cannot write {path}: {os_error_reason(error)} ({free} free); free some space or choose another place")
 
 
@@ -202,6 +206,49 @@ def os_error_reason(error: OSError) -> str:
 
 
 def cache_folder() -> Path:
-    """Where what can be made again is kept."""
+    """Where everything is kept that can be made again."""
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base) / "stairs"
+
+
+@contextmanager
+def write_lock(folder: Path) -> Iterator[None]:
+    """Be the only writer of a folder; the lock ends with the process, however that ends. Folders created for it are removed if nothing is written."""
+    created = [path for path in (folder, *folder.parents) if not path.exists()]
+    with acquire_lock(folder) as file:
+        with os_errors_as_sentences(folder):
+            file.truncate(0)
+            file.write(f"process {os.getpid()} on {socket.gethostname()}\n")
+            file.flush()
+        try:
+            yield
+        except BaseException:
+            with suppress(OSError):  # the folder may be gone already
+                if [path.name for path in folder.iterdir()] == [LOCK_FILE]:
+                    (folder / LOCK_FILE).unlink()
+                    for path in created or [folder]:
+                        path.rmdir()
+            raise
+
+
+def acquire_lock(folder: Path) -> TextIO:
+    """The locked lock file of a folder; one that its last owner deleted while this process waited does not count."""
+    while True:
+        with os_errors_as_sentences(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+            file = (folder / LOCK_FILE).open("a+")
+        lock_file(file, fcntl.LOCK_EX, folder)
+        if os.fstat(file.fileno()).st_nlink:
+            return file
+        file.close()
+
+
+def lock_file(file: TextIO, kind: int, folder: Path) -> None:
+    try:
+        fcntl.flock(file, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        file.seek(0)
+        owner = file.read(200).strip() or "another process"
+        raise Locked(f"{folder} is being written by {owner}; wait for it or choose another --out") from None
+    except OSError as error:
+        raise EnvironmentFault(f"cannot lock {folder}: {os_error_reason(error)}; choose a folder on another disk with --out") from None

@@ -1,8 +1,8 @@
-"""What this machine does natively, found out once. Everything that chooses a precision, a number of threads or a fast path asks here.
+"""What this machine does natively, detected once. Everything that chooses a precision, a number of threads or a fast path asks here.
 
 Three kinds of processor matter for speed: bfloat16 in hardware (AVX512-BF16, AMX, or ARM with bf16), AVX-512 without it, and AVX2, the ordinary one.
-Both the processor and oneDNN, PyTorch's library of products, must have a thing: PyTorch reads the first and ignores ONEDNN_MAX_CPU_ISA, which limits
-the second; the limit is also how a machine with more plays an ordinary one.
+Both the processor and oneDNN, PyTorch's library of matrix products, must support a feature: PyTorch reads the first and ignores ONEDNN_MAX_CPU_ISA,
+which limits the second. The same limit lets a machine with more features emulate an ordinary one.
 """
 
 import os
@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 WAIT_POLICY, SPIN_COUNT, SHORT_SPIN = "OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "10000"
-LIMITS = ("ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA")  # the second is the older name
-HAS_AVX512 = ("AVX512", "AVX10")  # how the names of limits begin that still allow it
+LIMITS = ("ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA")  # the second is its older name
+HAS_AVX512 = ("AVX512", "AVX10")  # prefixes of the limits that still allow it
 HAS_BF16 = ("AVX512_CORE_BF16", "AVX512_CORE_FP16", "AVX512_CORE_AMX", "AVX10")
 HAS_VNNI = ("AVX512_CORE_VNNI", *HAS_BF16)
 HAS_AVX_VNNI = ("AVX2_VNNI", "AVX512_CORE_FP16", "AVX512_CORE_AMX", "AVX10")
@@ -25,17 +25,17 @@ KIND_NAMES = {
     "avx2": "AVX2, without AVX-512 and bfloat16: the ordinary kind",
     "other": "neither AVX2 nor bfloat16 in hardware",
 }
-PROBE_ROWS, PROBE_WIDTH, PROBE_SECONDS = 512, 256, 0.15  # of the products whose speed is measured
-_wait_policy: dict[str, str] = {}  # how threads wait, found out when the package is imported
+PROBE_ROWS, PROBE_WIDTH, PROBE_SECONDS = 512, 256, 0.15  # of the matrix products whose speed is measured
+_wait_policy: dict[str, str] = {}  # how threads wait, decided when the package is imported
 
 
 def prepare_threads() -> None:
-    """Let PyTorch's threads sleep while they wait, unless the user has said otherwise. They spin by default, and where other processes use the same
-    cores that costs a factor of two to ten. And let there be no more of them than the control group pays for. It only works before torch is imported.
+    """Let PyTorch's threads sleep while they wait, unless the environment says otherwise. By default they spin, and where other processes use the
+    same cores that costs a factor of two to ten. Start no more threads than the control group allows. It only works before torch is imported.
 
-    They spin for a moment before they sleep: models of many small operations would wake them thousands of times a second. On two quiet cores ELMo
-    encodes a text in 4.8 ms without that moment, in 0.85 with it and in 0.62 if threads spin for ever; an update of GPT mini takes 290, 324 and 298
-    ms there, and beside four busy processes 804, 1147 and 1854."""
+    They spin for a moment before they sleep, since models of many small operations would wake them thousands of times a second. On two idle cores
+    ELMo encodes a text in 4.8 ms without that moment, in 0.85 with it and in 0.62 if threads always spin; an update of GPT mini takes 290, 324 and
+    298 ms there, and beside four busy processes 804, 1147 and 1854."""
     if cores() < allowed_cores():
         os.environ.setdefault("OMP_NUM_THREADS", str(cores()))
     if WAIT_POLICY in os.environ:
@@ -50,14 +50,14 @@ def prepare_threads() -> None:
 
 @cache
 def cpu_capabilities() -> dict[str, Any]:
-    """What PyTorch reads of the processor: avx2, avx512_f, avx512_bf16, avx512_vnni, avx_vnni, amx_bf16, ..."""
+    """What PyTorch detects of the processor: avx2, avx512_f, avx512_bf16, avx512_vnni, avx_vnni, amx_bf16, ..."""
     import torch
 
     return dict(getattr(torch.cpu, "get_capabilities", dict)())
 
 
 def isa_limit() -> str:
-    """The most oneDNN may use, as the environment says; nothing if it says nothing."""
+    """The largest instruction set that oneDNN may use, as the environment says; empty without a limit."""
     return next((os.environ[name].upper() for name in LIMITS if os.environ.get(name, "").upper() not in ("", "ALL", "DEFAULT")), "")
 
 
@@ -71,7 +71,7 @@ def is_arm() -> bool:
 
 @cache
 def has_bf16() -> bool:
-    """Whether products of bfloat16 are computed by the processor. Where they are emulated, they are ten and more times slower than float32's."""
+    """Whether the processor multiplies bfloat16 itself. Emulated, that is ten and more times slower than float32."""
     import torch
 
     if is_arm():
@@ -79,8 +79,8 @@ def has_bf16() -> bool:
             return bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
         except (RuntimeError, AttributeError):
             return False
-    found = cpu_capabilities()
-    return bool(found.get("avx512_bf16") or found.get("amx_bf16") or found.get("amx_tile")) and has_avx512() and isa_allows(*HAS_BF16)
+    features = cpu_capabilities()
+    return bool(features.get("avx512_bf16") or features.get("amx_bf16") or features.get("amx_tile")) and has_avx512() and isa_allows(*HAS_BF16)
 
 
 @cache
@@ -90,16 +90,16 @@ def has_avx512() -> bool:
 
 @cache
 def has_int8() -> bool:
-    """Whether a product of bytes adds up in 32 bits. Without it (VNNI), pairs of products of unsigned and signed bytes are added in 16 bits, which
-    saturate."""
-    found = cpu_capabilities()
+    """Whether products of bytes are accumulated in 32 bits (VNNI). Without it, pairs of products of unsigned and signed bytes are added in 16 bits,
+    which saturate."""
+    features = cpu_capabilities()
     if is_arm():
-        return True  # it has no product of unsigned and signed bytes that saturates
-    return bool((found.get("avx512_vnni") and isa_allows(*HAS_VNNI)) or (found.get("avx_vnni") and isa_allows(*HAS_AVX_VNNI)))
+        return True  # its products of bytes do not saturate
+    return bool((features.get("avx512_vnni") and isa_allows(*HAS_VNNI)) or (features.get("avx_vnni") and isa_allows(*HAS_AVX_VNNI)))
 
 
 def vector_code() -> str:
-    """Which of its compiled variants PyTorch runs: avx512, avx2, default, ... ATEN_CPU_CAPABILITY limits it."""
+    """The variant of PyTorch's compiled code that runs: avx512, avx2, default, ... ATEN_CPU_CAPABILITY limits it."""
     import torch
 
     return torch.backends.cpu.get_cpu_capability().lower()
@@ -107,7 +107,7 @@ def vector_code() -> str:
 
 @cache
 def processor_kind() -> str:
-    """One of `TYPE_NAMES`."""
+    """A key of `KIND_NAMES`."""
     if has_bf16():
         return "bf16"
     if has_avx512():
@@ -116,29 +116,29 @@ def processor_kind() -> str:
 
 
 def precisions() -> tuple[str, ...]:
-    """In which training is native, what is usually fastest first."""
+    """The native precisions of training, the usually fastest first."""
     return ("bf16", "fp32") if has_bf16() else ("fp32",)
 
 
 @cache
 def bf16_slowdown() -> float:
-    """How many times as long as in float32 a product takes in bfloat16, measured in a few milliseconds."""
+    """How many times as long as in float32 a matrix product takes in bfloat16, measured in a few milliseconds."""
     import torch
 
     times = []
     for kind in (torch.float32, torch.bfloat16):
         a, b = torch.ones(256, 256, dtype=kind), torch.ones(256, 512, dtype=kind)
         a @ b
-        began = time.perf_counter()
+        started = time.perf_counter()
         for _ in range(3):
             a @ b
-        times.append(time.perf_counter() - began)
+        times.append(time.perf_counter() - started)
     return times[1] / times[0]
 
 
 @cache
 def cores() -> int:
-    """Processors that are ours to use: those this process may run on, and no more than the quota of its control group."""
+    """The cores this process may run on, and no more than the quota of its control group."""
     return max(1, min(allowed_cores(), cgroup_quota() or allowed_cores()))
 
 
@@ -147,9 +147,9 @@ def allowed_cores() -> int:
 
 
 def cgroup_quota() -> int | None:
-    """Processors that the control group allows, rounded up; None if it sets no limit."""
+    """Cores that the control group allows, rounded up; None without a limit."""
     group = Path("/sys/fs/cgroup")
-    for files in ([group / "cpu.max"], [group / "cpu" / "cpu.cfs_quota_us", group / "cpu" / "cpu.cfs_period_us"]):  # of version 2 and of version 1
+    for files in ([group / "cpu.max"], [group / "cpu" / "cpu.cfs_quota_us", group / "cpu" / "cpu.cfs_period_us"]):  # cgroup version 2 and version 1
         try:
             allowed, period = " ".join(file.read_text() for file in files).split()
             if allowed != "max" and int(allowed) > 0:
@@ -160,11 +160,11 @@ def cgroup_quota() -> int | None:
 
 
 def description() -> dict[str, Any]:
-    """What `stairs doctor` prints, `run.json` keeps and benchmarks say of themselves."""
-    found = cpu_capabilities()
+    """What `stairs doctor` prints, run.json records and benchmarks print."""
+    features = cpu_capabilities()
     return {
         "kind": processor_kind(),
-        "processor": str(found.get("cpu_name") or platform.processor() or platform.machine()),
+        "processor": str(features.get("cpu_name") or platform.processor() or platform.machine()),
         "cores": cores(),
         "bf16": "native" if has_bf16() else "emulated",
         "int8": "native" if has_int8() else "in pairs of at most 8 bits",
@@ -176,8 +176,8 @@ def description() -> dict[str, Any]:
 
 @cache
 def gigaflops(threads: int | None = None) -> float:
-    """Billions of float32 operations a second in products like those of training, from a probe of a fifth of a second at most; with as many threads
-    as PyTorch uses, or fewer. What else runs on the machine slows the probe as it will slow the training."""
+    """Billions of float32 operations a second in matrix products like those of training, from a probe of at most a fifth of a second, with as many
+    threads as PyTorch uses, or fewer. Other processes slow the probe as they will slow the training."""
     import torch
 
     before = torch.get_num_threads()
@@ -185,13 +185,29 @@ def gigaflops(threads: int | None = None) -> float:
     try:
         with torch.inference_mode():
             a, b = torch.ones(PROBE_ROWS, PROBE_WIDTH), torch.ones(PROBE_WIDTH, 4 * PROBE_WIDTH)
-            product = a @ b  # finds its memory and its kernel
+            product = a @ b  # allocates memory and loads the kernel
             times: list[float] = []
-            began = time.perf_counter()
-            while time.perf_counter() - began < PROBE_SECONDS or len(times) < 3:
+            probe_started = time.perf_counter()
+            while time.perf_counter() - probe_started < PROBE_SECONDS or len(times) < 3:
                 started = time.perf_counter()
                 torch.mm(a, b, out=product)
                 times.append(time.perf_counter() - started)
         return 2 * a.numel() * b.shape[1] / (sum(times) / len(times)) / 1e9
     finally:
         torch.set_num_threads(before)
+
+
+def versions() -> dict[str, str]:
+    """The software that a result depends on besides its settings."""
+    import numpy
+    import torch
+
+    from stairs.version import __version__
+
+    return {
+        "stairs": __version__,
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "numpy": numpy.__version__,
+        "cpu": torch.backends.cpu.get_cpu_capability(),
+    }

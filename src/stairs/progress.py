@@ -1,4 +1,4 @@
-"""Progress on stderr for long work, silent unless the command line switches it on.
+"""Progress and messages on stderr, silent unless the command line switches them on.
 
 with track("reading", total=corpus.size, unit="bytes") as advance:
     for block in blocks:
@@ -10,15 +10,15 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-bars_enabled = False  # the command line sets it: a library says nothing of its own accord
-messages_enabled = False  # whether `say` prints; a terminal is not needed for that
-verbose = True  # whether `say_verbose` does as well
-listener: Callable[[str], None] | None = None  # hears instead what would be said, and how far work has come
-LISTENER_INTERVAL = 0.25  # seconds
+bars_enabled = False  # set by the command line: a library prints nothing of its own accord
+messages_enabled = False  # whether `say` prints; that needs no terminal
+verbose = True  # whether `say_verbose` prints as well
+listener: Callable[[str], None] | None = None  # receives messages and progress instead of stderr
+LISTENER_INTERVAL = 0.25  # seconds between two progress reports to the listener
 
 
 def say(sentence: str) -> None:
-    """A line of prose for the person at the command line; data goes to stdout, prose to stderr."""
+    """Print a message for the user; data goes to stdout, messages to stderr."""
     if listener is not None:
         listener(sentence)
     elif messages_enabled:
@@ -26,14 +26,14 @@ def say(sentence: str) -> None:
 
 
 def say_verbose(sentence: str) -> None:
-    """A line that only those want who watch every stage of the work."""
+    """Print a message for users who follow every stage of the work."""
     if verbose or listener is not None:
         say(sentence)
 
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Nothing is said or shown meanwhile: for what has been said already."""
+    """No messages and no progress inside the `with`."""
     global listener
     before, listener = listener, lambda sentence: None
     try:
@@ -44,7 +44,7 @@ def quiet() -> Iterator[None]:
 
 @contextmanager
 def track(what: str, total: float | None = None, unit: str = "") -> Iterator[Callable[[float], None]]:
-    """Yield `advance(amount)`; on a terminal it moves a bar with a rate and the time left."""
+    """Yield `advance(amount)`; on a terminal it moves a bar with the rate and the time left."""
     if listener is not None:
         yield report_to(listener, what, total)
         return
@@ -57,20 +57,20 @@ def track(what: str, total: float | None = None, unit: str = "") -> Iterator[Cal
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[rate]}"), TimeElapsedColumn(), TimeRemainingColumn())
     started = time.monotonic()
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(what, total=total, rate="")
+        bar = progress.add_task(what, total=total, rate="")
         done = 0.0
 
         def advance(amount: float) -> None:
             nonlocal done
             done += amount
             rate = done / max(time.monotonic() - started, 1e-9)
-            progress.update(task, advance=amount, rate=f"{format_count(rate)} {unit}/s" if unit else "")
+            progress.update(bar, advance=amount, rate=f"{format_count(rate)} {unit}/s" if unit else "")
 
         yield advance
 
 
 def report_to(listener: Callable[[str], None], what: str, total: float | None) -> Callable[[float], None]:
-    """How far the work has come, in words."""
+    """`advance` for a listener: 'reading: 40%, 3 s left'."""
     started = last = time.monotonic()
     done = 0.0
 
@@ -86,7 +86,7 @@ def report_to(listener: Callable[[str], None], what: str, total: float | None) -
 
 def format_count(number: float) -> str:
     """1234567 -> '1.2 M'."""
-    for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+    for size, suffix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if number >= size:
-            return f"{number / size:.1f} {letter}"
+            return f"{number / size:.1f} {suffix}"
     return f"{number:.0f}"

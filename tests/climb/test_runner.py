@@ -14,6 +14,7 @@ from stairs.climb.runner import Observer, climb, load_plans, why_not_learnt
 from stairs.climb.table import written
 from stairs.climb.time_shares import allot
 from stairs.errors import BadInput
+from stairs.files import write_lock
 from stairs.models.sizes import DEFAULT_TOKENIZER
 from stairs.tasks.parts.supervised import LabelledSplits
 from stairs.text.corpus.corpus import Corpus
@@ -24,7 +25,6 @@ from stairs.text.tokenizers.tokenizer import TokenizerSpec
 from stairs.training.gradients import GradientUpdater
 from stairs.training.recipe import Recipe
 from stairs.training.run import Run, load
-from stairs.training.run_lock import write_lock
 from tests.support.small_world import examples
 from tests.support.tiny import tiny
 
@@ -276,7 +276,7 @@ def test_a_folder_of_another_climb_is_refused_with_what_is_different(files, tmp_
     assert command("climb", *files, "--models", "tfidf").code == 0
     report = json.loads((tmp_path / "out" / "report.json").read_text())
     assert report["format"] == 1 and report["settings"]["metric"] == "accuracy" == report["rows"][0]["metric"]
-    for option, said in ((("--metric", "macro_f1"), "metric = 'accuracy' and now 'macro_f1'"), (("--seed", "1"), "was begun with")):
+    for option, said in ((("--metric", "macro_f1"), "metric = 'accuracy', now it is 'macro_f1'"), (("--seed", "1"), "was started with")):
         ended = command("climb", *files, "--models", "tfidf", *option)
         assert ended.code == 2 and said in ended.err, ended.err
     (tmp_path / "out" / "report.json").write_text(json.dumps(report | {"format": 7}))

@@ -89,7 +89,7 @@ def test_few_examples_are_learnt_in_two_ways_and_the_better_is_kept(folder, caps
     assert first == second and set(first["dev"]["selection"]["validation_errors"]) == {"features", "full"}
     assert "error on 8 validation examples: features" in shown.err and "is kept" in shown.err
     assert main(["tune", "bert", file, "--out", "run", "--transfer", "top", *QUICK]) == 2
-    assert "was begun with transfer." in capsys.readouterr().err
+    assert "was started with transfer." in capsys.readouterr().err
 
 
 def write_scores(folder):
@@ -191,7 +191,7 @@ def test_a_finished_run_is_not_trained_again_and_other_data_is_refused(folder, c
     assert first == second
     write(folder, "classify", 60)
     assert main(["tune", "bert", file, "--out", "run", *QUICK]) == 2
-    assert "was begun with data.corpus" in capsys.readouterr().err
+    assert "was started with data.corpus" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -244,7 +244,7 @@ def test_the_metric_that_chooses_the_weights_is_kept_with_the_run(folder, capsys
     dev = json.loads(capsys.readouterr().out)["dev"]
     assert dev["error"]["value"] == pytest.approx(1 - dev["macro_f1"]["value"])
     assert main(["tune", "bert", file, "--out", "run", *QUICK]) == 2
-    assert "settings.metric = 'macro_f1' and now 'accuracy' came" in capsys.readouterr().err
+    assert "settings.metric = 'macro_f1', now it is 'accuracy'" in capsys.readouterr().err
     assert main(["tune", "bert", file, "--out", "other", "--metric", "f1", *QUICK]) == 2
     assert "--metric f1 does not fit these examples for classify; choose accuracy or macro_f1" in capsys.readouterr().err
     assert main(["tune", "bert", file, "--task", "similar", "--metric", "f1"]) == 2

@@ -18,8 +18,8 @@ from tests.faults.outcome import TRAIN, model, sentences, tree
 HOLDER = """
 import sys
 from pathlib import Path
-from stairs.training.run_lock import held
-with held(Path("run")):
+from stairs.files import write_lock
+with write_lock(Path("run")):
     print("held", flush=True)
     sys.stdin.read()
 """
@@ -177,7 +177,7 @@ def test_a_newer_format(refused, run):
     settings = json.loads((run / "run.json").read_text())
     (run / "run.json").write_text(json.dumps({**settings, "format": 99, "versions": {"stairs": "99.1"}}))
     for arguments in (("ask", "run", "the cat"), TRAIN, ("score", "run", "notes.txt")):
-        refused(*arguments, words=("run/run.json was made by version '99.1'", "update stairs"))
+        refused(*arguments, words=("run/run.json was written by stairs '99.1'", "update stairs"))
 
 
 def test_a_run_that_was_not_finished(refused, run):
@@ -205,7 +205,7 @@ def test_the_same_command_again(command, run):
 
 
 def test_changed_settings(refused, run, corpus, tmp_path):
-    refused(*TRAIN, "--order", "2", words=("config.order = 3", "now 2"))
+    refused(*TRAIN, "--order", "2", words=("config.order = 3", "now it is 2"))
     refused(*TRAIN, "--prune", "0", "1", words=("config.prune = [0]", "now [0, 1]"))
     refused(*TRAIN, "--seed", "4", words=("seed = 0", "now 4"))
     refused(*TRAIN, "--lowercase", words=("data.tokenizer",))

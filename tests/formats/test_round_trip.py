@@ -12,6 +12,7 @@ from stairs.formats import file_round_trip
 from stairs.formats.huggingface import round_trip, sentence_transformers, transformers_folder
 from stairs.formats.word_vectors import vector_writer
 from stairs.formats.word_vectors.vector_reader import WordVectorsRead
+from stairs.machine import versions
 from stairs.models.bert import BERT
 from stairs.models.settings import BERTConfig, TransformerConfig
 from stairs.models.transfer_options import TransferOptions
@@ -20,7 +21,7 @@ from stairs.tasks import BiEncoder, Classify, Encode, MaskedToken, NextToken, Si
 from stairs.tasks.baselines import TfidfClassifier
 from stairs.text.examples import LabelledText
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
-from stairs.training.run import FORMAT, Run, versions
+from stairs.training.run import FORMAT, Run
 from tests.formats.folders import TEXTS, bert, change_json, change_tensors, far, gpt, with_classifier
 
 

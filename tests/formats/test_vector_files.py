@@ -9,7 +9,7 @@ import pytest
 from stairs.errors import BadInput
 from stairs.formats.word_vectors import vector_reader, vector_writer
 from stairs.tasks import WordVectors
-from stairs.training.run import Run, load
+from stairs.training.run import FORMAT, Run, load
 
 WORDS = ["the", ",", "naïve", "国王", "New_York", "a\u00a0b", "don't"]
 
@@ -82,7 +82,7 @@ def test_an_adopted_run_keeps_words_and_vectors(tmp_path):
     vectors = some()
     first = task(vectors)
     run = Run(tmp_path / "run")
-    with run.open_for_writing({"format": 1, **first.describe()}):
+    with run.open_for_writing({"format": FORMAT, **first.describe()}):
         run.save_model(first)
     again = load(tmp_path / "run")
     assert again.tokenizer.vocabulary[5:] == WORDS and again.tokenizer.hash == first.tokenizer.hash

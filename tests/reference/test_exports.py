@@ -10,12 +10,13 @@ import pytest
 import torch
 
 from stairs.formats.huggingface import task_heads
+from stairs.machine import versions
 from stairs.models import MODELS
 from stairs.models.settings import CONFIGS
 from stairs.tasks import TASKS, Encode
 from stairs.text.batch import Batch
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
-from stairs.training.run import FORMAT, Run, versions
+from stairs.training.run import FORMAT, Run
 from tests.support.small_world import QUESTION, SENTENCES
 
 transformers = pytest.importorskip("transformers")

@@ -1,26 +1,28 @@
-"""Small trainings: in this process (`train`), or in processes of their own that can be killed (`nursery`)."""
+"""Small trainings: in this process (`train`), or in processes of their own that can be killed (`server`)."""
 
 import json
+import math
 import random
 from pathlib import Path
 
 import pytest
 
-from tests.training.nursery import Nursery, outcome
+from stairs import progress
+from tests.training.training_server import TrainingServer, outcome
 
 
 @pytest.fixture(scope="session")
 def text(tmp_path_factory) -> Path:
-    """A text in which some words are likelier than others, and likelier after some."""
-    dice = random.Random(0)
+    """A text in which some words are more frequent than others, and more frequent after some."""
+    random_numbers = random.Random(0)
     words = [f"w{i}" for i in range(120)]
     lines = []
     for _ in range(150):
         for _ in range(5):
-            at = dice.randrange(20)
+            at = random_numbers.randrange(20)
             sentence = []
-            for _ in range(dice.randint(4, 14)):
-                at = (at * 3 + dice.randrange(4)) % len(words)
+            for _ in range(random_numbers.randint(4, 14)):
+                at = (at * 3 + random_numbers.randrange(4)) % len(words)
                 sentence.append(words[at])
             lines.append(" ".join(sentence) + " .")
         lines.append("")
@@ -30,46 +32,45 @@ def text(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def nursery(tmp_path_factory, text):
-    nursery = Nursery(tmp_path_factory.mktemp("nursery"), text)
-    yield nursery
-    nursery.server.stdin.close()
-    nursery.server.wait(30)
+def server(tmp_path_factory, text):
+    server = TrainingServer(tmp_path_factory.mktemp("server"), text)
+    yield server
+    server.process.stdin.close()
+    server.process.wait(30)
 
 
 @pytest.fixture(scope="session")
-def alone(nursery, tmp_path_factory):
-    """`alone("gpt")`: the outcome of a training that nobody disturbed."""
-    found = {}
+def undisturbed(server, tmp_path_factory):
+    """`undisturbed("gpt")`: the outcome of a training that is not interrupted."""
+    outcomes = {}
 
-    def get(step: str, **given):
-        key = step, json.dumps(given, sort_keys=True)
-        if key not in found:
-            out = tmp_path_factory.mktemp("alone") / "run"
-            assert nursery.train(out, step, **given) == 0, nursery.said(out)
-            found[key] = outcome(out)
-        return found[key]
+    def get(model: str, **settings):
+        key = model, json.dumps(settings, sort_keys=True)
+        if key not in outcomes:
+            out = tmp_path_factory.mktemp("undisturbed") / "run"
+            assert server.train(out, model, **settings) == 0, server.messages(out)
+            outcomes[key] = outcome(out)
+        return outcomes[key]
 
     return get
 
 
 @pytest.fixture
 def train(text, tmp_path):
-    """`train("gpt", steps=3)` in this process, into tmp_path / "run" unless told otherwise."""
+    """`train("gpt", steps=3)` in this process, into tmp_path / "run" by default."""
     from stairs.training.fit import fit
-    from tests.training.trainee import prepared
+    from tests.training.train_process import fit_arguments
 
-    def run(step: str = "gpt", out: Path | None = None, corpus: Path | None = None, **given) -> dict:
-        return fit(*prepared(out or tmp_path / "run", corpus or text, step, **given))
+    def run(model: str = "gpt", out: Path | None = None, corpus: Path | None = None, **settings) -> dict:
+        return fit(*fit_arguments(out or tmp_path / "run", corpus or text, model, **settings))
 
     return run
 
 
 @pytest.fixture
-def said(monkeypatch):
-    """What was said on the way."""
+def messages(monkeypatch):
+    """The messages of a training, without the percentages of progress bars."""
     lines = []
-    for module in ("loop", "fit", "checkpoint", "device", "probe", "sweeps"):
-        monkeypatch.setattr(f"stairs.training.{module}.say", lines.append, raising=True)
-    monkeypatch.setattr("stairs.training.loop.say_verbose", lines.append)
+    monkeypatch.setattr(progress, "listener", lines.append)
+    monkeypatch.setattr(progress, "LISTENER_INTERVAL", math.inf)
     return lines

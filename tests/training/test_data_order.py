@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from stairs.training.data_order import BatchOrder, batch_boundaries, bucketed_batches, rounded_lengths, worker_parts
-from stairs.training.schedule import lr_factor_by_steps, lr_factor_by_time
+from stairs.training.budgets import lr_factor_by_steps, lr_factor_by_time
+from stairs.training.gradients import BatchOrder, batch_boundaries, bucketed_batches, rounded_lengths, worker_parts
+from stairs.training.options import TrainingOptions
 
 lengths = some.lists(some.integers(1, 700), min_size=1, max_size=200).map(np.array)
 
@@ -64,24 +65,26 @@ def test_an_example_longer_than_the_budget_stands_alone():
     assert batch_boundaries(np.array([1, 1, 50, 60]), 10) == [2, 3]
 
 
-@pytest.mark.parametrize("kind", ["linear", "cosine", "hold", "inverse-sqrt", "constant"])
-def test_the_learning_rate_rises_and_then_never_rises_again(kind):
-    rates = [1e-3 * lr_factor_by_steps(step, 200, kind, 0.1) for step in range(200)]
+@pytest.mark.parametrize("schedule", ["linear", "cosine", "hold", "inverse-sqrt", "constant"])
+def test_the_learning_rate_rises_and_then_never_rises_again(schedule):
+    options = TrainingOptions(schedule=schedule, warmup=0.1)
+    rates = [1e-3 * lr_factor_by_steps(step, 200, options) for step in range(200)]
     assert rates[0] == pytest.approx(1e-3 / 20) and rates[19] == pytest.approx(1e-3)
     assert all(a < b for a, b in pairwise(rates[:20]))
     assert all(a >= b > 0 for a, b in pairwise(rates[19:]))
-    if kind in ("linear", "cosine"):
+    if schedule in ("linear", "cosine"):
         assert rates[-1] < 1e-5
-    if kind == "inverse-sqrt":
+    if schedule == "inverse-sqrt":
         assert rates[79] == pytest.approx(1e-3 / 2)
-    if kind == "hold":
+    if schedule == "hold":
         assert rates[159] == rates[19] > rates[170]
 
 
-@pytest.mark.parametrize("kind", ["linear", "cosine", "hold", "inverse-sqrt", "constant"])
-def test_by_the_clock_it_rises_for_ten_updates_at_least_and_never_rises_again(kind):
-    slow_start = [lr_factor_by_time(step, progress, kind, 0.05) for step, progress in enumerate([0.0, 0.3, 0.31, 0.32])]
+@pytest.mark.parametrize("schedule", ["linear", "cosine", "hold", "inverse-sqrt", "constant"])
+def test_by_the_clock_it_rises_for_ten_updates_at_least_and_never_rises_again(schedule):
+    options = TrainingOptions(schedule=schedule, warmup=0.05)
+    slow_start = [lr_factor_by_time(step, progress, options) for step, progress in enumerate([0.0, 0.3, 0.31, 0.32])]
     assert slow_start == pytest.approx([0.01, 0.2, 0.3, 0.4])  # a slow first update does not eat the warm-up
-    rates = [lr_factor_by_time(1000, progress / 1000, kind, 0.05) for progress in range(1, 1001)]
+    rates = [lr_factor_by_time(1000, progress / 1000, options) for progress in range(1, 1001)]
     assert all(a < b for a, b in pairwise(rates[:50])) and all(a >= b for a, b in pairwise(rates[50:]))
-    assert rates[60] == pytest.approx(1.0, abs=0.1) and (rates[-1] < 1e-9) == (kind in ("linear", "cosine", "hold"))
+    assert rates[60] == pytest.approx(1.0, abs=0.1) and (rates[-1] < 1e-9) == (schedule in ("linear", "cosine", "hold"))

@@ -1,4 +1,4 @@
-"""A full disk, a deleted folder, numbers that are none, other settings, other data, too little memory: F5 to F7, F10 to F13, F17, F19 to F22."""
+"""A full disk, a deleted folder, values that are not finite, other settings, other data, too little memory: F5 to F7, F10 to F13, F17, F19 to F22."""
 
 import errno
 import json
@@ -17,7 +17,7 @@ from stairs.errors import BadInput, Diverged, EnvironmentFault
 from stairs.tasks import NextToken
 from stairs.training import checkpoint
 from stairs.training.run import Run, load, load_tokenizer
-from tests.training.nursery import TRAINEE, outcome
+from tests.training.training_server import TRAIN_PROCESS, outcome
 
 
 def full(*arguments):
@@ -27,8 +27,8 @@ def full(*arguments):
 # The disk
 
 
-def test_a_full_disk_is_said_and_training_goes_on_and_tries_again(train, tmp_path, monkeypatch, said):
-    train(out=tmp_path / "alone", steps=20)
+def test_training_continues_on_a_full_disk_and_tries_again(train, tmp_path, monkeypatch, messages):
+    train(out=tmp_path / "undisturbed", steps=20)
     real, tries = checkpoint.write_tensors, []
 
     def sometimes(tensors, path):
@@ -39,15 +39,15 @@ def test_a_full_disk_is_said_and_training_goes_on_and_tries_again(train, tmp_pat
 
     monkeypatch.setattr(checkpoint, "write_tensors", sometimes)
     train(steps=20)
-    complaints = [line for line in said if "no space left" in line]
-    assert (len(complaints) == 2 and "MB free" in complaints[0]) or "kB free" in complaints[0]
-    assert "a checkpoint of about" in complaints[0] and "tries again in 4 steps" in complaints[0] and str(tmp_path) in complaints[0]
+    warnings = [line for line in messages if "no space left" in line]
+    assert (len(warnings) == 2 and "MB free" in warnings[0]) or "kB free" in warnings[0]
+    assert "a checkpoint of about" in warnings[0] and "tries again in 4 steps" in warnings[0] and str(tmp_path) in warnings[0]
     assert checkpoint.checkpoint_steps(tmp_path / "run") == [20, 16, 12]
     assert not list((tmp_path / "run").glob(".tmp-*"))
-    assert outcome(tmp_path / "run") == outcome(tmp_path / "alone")
+    assert outcome(tmp_path / "run") == outcome(tmp_path / "undisturbed")
 
 
-def test_on_disk_full_stop_ends_it_and_keeps_what_there_was(train, tmp_path, monkeypatch):
+def test_on_disk_full_stop_ends_the_training_and_keeps_the_checkpoints(train, tmp_path, monkeypatch):
     train(steps=4, schedule="constant")
     monkeypatch.setattr(checkpoint, "write_tensors", full)
     with pytest.raises(EnvironmentFault, match="no space left"):
@@ -55,11 +55,11 @@ def test_on_disk_full_stop_ends_it_and_keeps_what_there_was(train, tmp_path, mon
     monkeypatch.undo()
     assert checkpoint.newest_checkpoint(tmp_path / "run")[0].step == 4
     train(steps=8, schedule="constant", on_disk_full="stop")
-    train(out=tmp_path / "alone", steps=8, schedule="constant")
-    assert outcome(tmp_path / "run")["weights"] == outcome(tmp_path / "alone")["weights"]
+    train(out=tmp_path / "undisturbed", steps=8, schedule="constant")
+    assert outcome(tmp_path / "run")["weights"] == outcome(tmp_path / "undisturbed")["weights"]
 
 
-def test_metrics_that_cannot_be_written_are_said_once(train, monkeypatch, said):
+def test_metrics_that_cannot_be_written_are_reported_once(train, monkeypatch, messages):
     real = Run.log
 
     def refuse(self, *, durably=True, **measured):
@@ -69,22 +69,22 @@ def test_metrics_that_cannot_be_written_are_said_once(train, monkeypatch, said):
 
     monkeypatch.setattr(Run, "log", refuse)
     train(steps=6)
-    assert len([line for line in said if "goes on without measurements" in line]) == 1
+    assert len([line for line in messages if "continues without measurements" in line]) == 1
 
 
 def test_a_real_file_size_limit_is_a_full_disk(text, tmp_path):
     """The operating system's own refusal, in the middle of a file."""
     limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))  # noqa: E731
-    words = [sys.executable, str(TRAINEE), "run", str(text), "gpt", "steps=8", "width=32", 'on_disk_full="stop"']
-    prepared = subprocess.run([*words[:2], "cached", *words[3:], "heads=1"], cwd=tmp_path, capture_output=True, text=True)
-    assert prepared.returncode == 0, prepared.stderr
-    ended = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, preexec_fn=limit)
-    assert ended.returncode == 3, ended.stderr
-    assert "file too large" in ended.stderr and "Traceback" not in ended.stderr
+    words = [sys.executable, str(TRAIN_PROCESS), "run", str(text), "gpt", "steps=8", "width=32", 'on_disk_full="stop"']
+    cached = subprocess.run([*words[:2], "cached", *words[3:], "heads=1"], cwd=tmp_path, capture_output=True, text=True)
+    assert cached.returncode == 0, cached.stderr
+    limited = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, preexec_fn=limit)
+    assert limited.returncode == 3, limited.stderr
+    assert "file too large" in limited.stderr and "Traceback" not in limited.stderr
     assert not list((tmp_path / "run").glob("step-*")) and not list((tmp_path / "run").glob(".tmp-*"))
 
 
-def test_a_folder_deleted_while_training_is_made_again(train, tmp_path, monkeypatch, said):
+def test_a_folder_deleted_during_training_is_created_again(train, tmp_path, monkeypatch, messages):
     real, calls = NextToken.training_loss, []
 
     def delete(self, batch):
@@ -95,27 +95,27 @@ def test_a_folder_deleted_while_training_is_made_again(train, tmp_path, monkeypa
 
     monkeypatch.setattr(NextToken, "training_loss", delete)
     train(steps=12)
-    assert [line for line in said if "was deleted while it was trained; it is made again" in line]
+    assert [line for line in messages if "was deleted during training; it is created again" in line]
     monkeypatch.undo()
     assert load(tmp_path / "run").answer("w1")["next"]
-    train(out=tmp_path / "alone", steps=12)
-    assert outcome(tmp_path / "run")["weights"] == outcome(tmp_path / "alone")["weights"]
+    train(out=tmp_path / "undisturbed", steps=12)
+    assert outcome(tmp_path / "run")["weights"] == outcome(tmp_path / "undisturbed")["weights"]
 
 
-# Numbers that are none
+# Numbers that are not finite
 
 
 @pytest.mark.parametrize("rate", [1e20, 1e38])
 def test_divergence_ends_with_a_sentence_and_nothing_bad_on_disk(train, tmp_path, rate):
-    with pytest.raises(Diverged, match="--learning-rate") as found:
+    with pytest.raises(Diverged, match="--learning-rate") as raised:
         train(steps=200, learning_rate=rate, save_every=1, clip=0, warmup=0)
-    assert found.value.code == 4
+    assert raised.value.code == 4
     for path in (tmp_path / "run").rglob("*.safetensors"):
         assert all(torch.isfinite(tensor).all() for tensor in load_file(path).values())
 
 
 @pytest.mark.parametrize("poison", [float("nan"), float("inf")])
-def test_a_gradient_that_is_no_number_ends_it_before_the_update(train, tmp_path, monkeypatch, poison):
+def test_a_gradient_that_is_not_finite_ends_the_training_before_the_update(train, tmp_path, monkeypatch, poison):
     real, calls = NextToken.training_loss, []
 
     def poisoned(self, batch):
@@ -126,7 +126,7 @@ def test_a_gradient_that_is_no_number_ends_it_before_the_update(train, tmp_path,
         return total, count
 
     monkeypatch.setattr(NextToken, "training_loss", poisoned)
-    with pytest.raises(Diverged, match="the gradient became nan at step 6"):
+    with pytest.raises(Diverged, match="the norm of the gradient became nan at step 6"):
         train(steps=12)
     assert checkpoint.newest_checkpoint(tmp_path / "run")[0].step == 4
 
@@ -137,25 +137,25 @@ def test_a_gradient_that_is_no_number_ends_it_before_the_update(train, tmp_path,
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"seed": 1}, r"seed = 0 and now 1 came"),
-        ({"width": 32}, r"config\.width = 16 and now 32"),
-        ({"dropout": 0.2}, r"config\.dropout = 0\.1 and now 0\.2"),
-        ({"batch_tokens": 512}, r"training\.batch_tokens = 256 and now 512"),
-        ({"learning_rate": 0.1}, r"training\.learning_rate = None and now 0\.1"),
-        ({"schedule": "cosine"}, r"training\.schedule = 'linear' and now 'cosine'"),
+        ({"seed": 1}, r"seed = 0, now it is 1"),
+        ({"width": 32}, r"config\.width = 16, now it is 32"),
+        ({"dropout": 0.2}, r"config\.dropout = 0\.1, now it is 0\.2"),
+        ({"batch_tokens": 512}, r"training\.batch_tokens = 256, now it is 512"),
+        ({"learning_rate": 0.1}, r"training\.learning_rate = None, now it is 0\.1"),
+        ({"schedule": "cosine"}, r"training\.schedule = 'linear', now it is 'cosine'"),
         ({"weight_decay": 0.5}, r"training\.weight_decay"),
         ({"accumulate": 2}, r"training\.accumulate"),
         ({"clip": 0.5}, r"training\.clip"),
         ({"warmup": 0.5}, r"training\.warmup"),
         ({"precision": "bf16"}, r"training\.precision"),
-        ({"steps": 3}, r"training\.steps = 4 and now 3"),
+        ({"steps": 3}, r"training\.steps = 4, now it is 3"),
     ],
 )
 def test_a_changed_setting_is_refused_with_the_old_the_new_and_a_way_out(train, text, tmp_path, change, words):
     if not (tmp_path / "run").exists():
         train(steps=4)
     before = outcome(tmp_path / "run")
-    with pytest.raises(BadInput, match=f"was begun with {words}.*--out.*--init-from"):
+    with pytest.raises(BadInput, match=f"was started with {words}.*--out.*--init-from"):
         train(**{"steps": 4, **change})
     assert outcome(tmp_path / "run") == before
 
@@ -168,10 +168,10 @@ def test_settings_that_decide_nothing_may_change_and_are_recorded(train, tmp_pat
     assert checkpoint.checkpoint_steps(tmp_path / "run") == [8]
 
 
-def test_a_fork_begins_with_the_other_runs_weights(train, tmp_path):
+def test_init_from_starts_from_the_weights_of_the_other_run(train, tmp_path):
     train(steps=8)
-    train(out=tmp_path / "fork", steps=1, learning_rate=1e-12, init_from=str(tmp_path / "run"))
-    old, new = (load_file(tmp_path / name / "model" / "model.safetensors") for name in ("run", "fork"))
+    train(out=tmp_path / "initialized", steps=1, learning_rate=1e-12, init_from=str(tmp_path / "run"))
+    old, new = (load_file(tmp_path / name / "model" / "model.safetensors") for name in ("run", "initialized"))
     assert all(torch.allclose(old[name], new[name], atol=1e-6) for name in old)
 
 
@@ -195,20 +195,20 @@ def test_another_tokenizer_is_refused_with_both_hashes(train, tmp_path):
     settings = Run(tmp_path / "run").settings
     real, settings["data"]["tokenizer"] = settings["data"]["tokenizer"], "f" * 64
     (tmp_path / "run" / "run.json").write_text(json.dumps(settings))
-    with pytest.raises(BadInput, match=rf"data\.tokenizer = 'ffff.*and now '{real[:20]}"):
+    with pytest.raises(BadInput, match=rf"data\.tokenizer = 'ffff.*now it is '{real[:20]}"):
         train(steps=4)
 
 
 # The machine
 
 
-def test_another_machine_goes_on_and_says_that_bits_may_differ(train, tmp_path, said):
+def test_another_machine_resumes_and_says_that_bits_may_differ(train, tmp_path, messages):
     train(steps=4)
     settings = Run(tmp_path / "run").settings
     settings["environment"] |= {"threads": 2, "cpu": "ANOTHER"}
     (tmp_path / "run" / "run.json").write_text(json.dumps(settings))
     train(steps=8)
-    assert "not bit-exact: threads 2 -> 1, cpu ANOTHER -> " + torch.backends.cpu.get_cpu_capability() in said
+    assert "not bit-exact: threads 2 -> 1, cpu ANOTHER -> " + torch.backends.cpu.get_cpu_capability() in messages
     assert Run(tmp_path / "run").settings["environment"]["threads"] == 1
 
 
@@ -219,10 +219,10 @@ def test_a_gpu_that_is_not_there_is_refused_before_anything_is_written(train, tm
     assert not (tmp_path / "run").exists()
 
 
-def test_too_many_threads_are_fewer_and_said(train, said):
+def test_too_many_threads_are_reduced_with_a_message(train, messages):
     before = torch.get_num_threads()
     train(steps=1, threads=100_000)
-    assert [line for line in said if "--threads 100000 is more than" in line]
+    assert [line for line in messages if "--threads 100000 is more than" in line]
     assert torch.get_num_threads() == before
 
 
@@ -235,23 +235,23 @@ def test_out_of_memory_says_what_fits(train, monkeypatch):
         return real(self, batch)
 
     monkeypatch.setattr(NextToken, "training_loss", hungry)
-    with pytest.raises(EnvironmentFault, match="not enough for 256 positions at once; --accumulate 4 fits, with the same result"):
+    with pytest.raises(EnvironmentFault, match="not enough memory for 256 positions at once; --accumulate 4 fits, with the same result"):
         train(steps=2)
 
 
 @pytest.mark.parametrize(("settings", "advice"), [({"layers": 1}, "--accumulate"), ({"layers": 8}, "--size")])
-def test_really_out_of_memory_is_one_sentence(nursery, tmp_path, settings, advice):
+def test_really_out_of_memory_is_one_sentence(server, tmp_path, settings, advice):
     """In a process that may have only a little more memory than it has after starting: too little for the batch, or for the model."""
-    code = nursery.train(tmp_path / "run", "gpt", **{"steps": 1, "batch_tokens": 6000, "megabytes": 110, "width": 512, **settings})
-    said = nursery.said(tmp_path / "run")
-    assert code == 3, said
-    assert said.count("\n") == 1 and "memory is not enough" in said and advice in said, said
+    code = server.train(tmp_path / "run", "gpt", **{"steps": 1, "batch_tokens": 6000, "megabytes": 110, "width": 512, **settings})
+    messages = server.messages(tmp_path / "run")
+    assert code == 3, messages
+    assert messages.count("\n") == 1 and "not enough memory" in messages and advice in messages, messages
 
 
 def test_the_clock_does_not_matter(train, tmp_path, monkeypatch):
-    train(out=tmp_path / "alone", steps=12)
+    train(out=tmp_path / "undisturbed", steps=12)
     year = 365 * 86400
     jumps = iter([1e9, 1e9 + year, 1e9 - year] * 10_000)
     monkeypatch.setattr(time, "time", lambda: next(jumps))
     train(steps=12)
-    assert outcome(tmp_path / "run") == outcome(tmp_path / "alone")
+    assert outcome(tmp_path / "run") == outcome(tmp_path / "undisturbed")

@@ -5,7 +5,7 @@ import pytest
 from stairs.tasks import BidirectionalLM, MaskedToken, NextToken, Translate, WordVectors
 from stairs.training.fit import fit
 from stairs.training.run import Run, load
-from tests.training.trainee import prepared
+from tests.training.train_process import fit_arguments
 
 TASK_OF = {"ngram": NextToken, "gpt": NextToken, "elmo": BidirectionalLM, "bert": MaskedToken, "toy": WordVectors, "seq2seq": Translate}
 
@@ -29,7 +29,7 @@ def judged(monkeypatch):
 
 @pytest.mark.parametrize("step", list(TASK_OF))
 def test_the_test_part_is_judged_once_and_last(step, text, tmp_path, judged):
-    task, shards, out, options = prepared(tmp_path / "run", text, step)
+    task, shards, out, options = fit_arguments(tmp_path / "run", text, step)
     if step == "seq2seq":
         shards = type(shards)(shards.train, shards.validation[:10], test=shards.validation[10:])
     measured = fit(task, shards, out, options)
@@ -43,7 +43,7 @@ def test_the_test_part_is_judged_once_and_last(step, text, tmp_path, judged):
 
 
 def test_a_budget_judges_the_test_part_once_too(text, tmp_path, judged):
-    fit(*prepared(tmp_path / "run", text, "gpt", steps=None, budget="3s"), refuse_short=False)
+    fit(*fit_arguments(tmp_path / "run", text, "gpt", steps=None, budget="3s"), refuse_short=False)
     assert judged[-1] == "test" and set(judged[:-1]) == {"validation"}
 
 

@@ -11,12 +11,12 @@ from stairs import machine
 from stairs.errors import BadInput
 from stairs.training import probe
 from stairs.training.clock import Action
-from stairs.training.device import describe_differences, find_device
-from stairs.training.distributed import Workers
+from stairs.training.distributed import Workers, describe_differences, find_device
+from stairs.training.fit import gradient_plan
 from stairs.training.gradients import GradientUpdater
 from stairs.training.options import TrainingOptions, parse_duration
 from stairs.training.run import Run, load
-from tests.training.trainee import prepared
+from tests.training.train_process import fit_arguments
 
 
 @pytest.mark.parametrize(("text", "found"), [("90s", 90), ("20m", 1200), ("2h", 7200), ("1.5m", 90), ("30", 30), ("1d", 86400)])
@@ -36,7 +36,7 @@ def test_what_is_no_time(text):
         ({"steps": 0}, "--steps 0 is not between 1 and"),
         ({"steps": 10**10}, "--steps"),
         ({"epochs": -1}, "--epochs -1 is not between 0 and"),
-        ({"epochs": 0}, "--epochs 0 would learn nothing"),
+        ({"epochs": 0}, "--epochs 0 would train nothing"),
         ({"learning_rate": float("nan")}, "--learning-rate nan"),
         ({"learning_rate": float("inf")}, "--learning-rate inf"),
         ({"learning_rate": -0.1}, "--learning-rate -0.1"),
@@ -44,11 +44,11 @@ def test_what_is_no_time(text):
         ({"batch_tokens": 10**12}, "--batch-tokens"),
         ({"warmup": 1.5}, "--warmup"),
         ({"seed": -1}, "--seed -1"),
-        ({"device": "gpu"}, "--device 'gpu' is not known"),
+        ({"device": "gpu"}, "--device 'gpu' is unknown"),
         ({"steps": 5, "epochs": 2}, "--steps and --epochs both say how long"),
     ],
 )
-def test_what_cannot_be_is_refused(given, words):
+def test_impossible_values_are_refused(given, words):
     with pytest.raises(BadInput, match=words.replace("(", r"\(")):
         TrainingOptions(**given).check()
 
@@ -58,16 +58,16 @@ def test_a_device_that_is_not_there():
         find_device("cuda:9")
 
 
-def test_every_option_is_explained_on_its_line():
+def test_every_option_has_its_help_on_its_line():
     import inspect
     import re
     from dataclasses import fields
 
-    explained = dict(re.findall(r"^ {4}(\w+):.*?# (.*)$", inspect.getsource(TrainingOptions), re.M))
-    assert all(explained.get(field.name) for field in fields(TrainingOptions))
+    helps = dict(re.findall(r"^ {4}(\w+):.*?# (.*)$", inspect.getsource(TrainingOptions), re.M))
+    assert all(helps.get(field.name) for field in fields(TrainingOptions))
 
 
-def test_differences_are_said_and_none_is_silence():
+def test_only_differences_of_the_environment_are_reported():
     now = {"threads": 1, "torch": "2.13.0", "workers": 1}
     assert describe_differences(now, now) == "" and describe_differences({}, now) == ""
     assert describe_differences({**now, "threads": 2}, now) == "not bit-exact: threads 2 -> 1"
@@ -76,76 +76,76 @@ def test_differences_are_said_and_none_is_silence():
 
 @pytest.mark.parametrize(("fp32", "bf16", "chosen"), [(1.0, 0.5, "bf16"), (1.0, 0.99, "fp32"), (1.0, 2.0, "fp32")])
 def test_precision_is_bf16_only_where_that_is_native_and_faster(train, tmp_path, monkeypatch, fp32, bf16, chosen):
-    tried = []
+    precisions = []
 
-    def seconds_per_step(gradients, precision, *limits):
-        tried.append(precision)
+    def seconds_per_step(updater, precision, *limits):
+        precisions.append(precision)
         return {"fp32": fp32, "bf16": bf16}[precision] / 1000
 
     monkeypatch.setattr(probe, "seconds_per_step", seconds_per_step)
     monkeypatch.setattr(machine, "precisions", lambda: ("bf16", "fp32"))
     train(steps=2, precision="auto")
-    assert Run(tmp_path / "run").settings["probed_plan"]["precision"] == chosen and tried == ["bf16", "fp32"]
+    assert Run(tmp_path / "run").settings["probed_plan"]["precision"] == chosen and precisions == ["bf16", "fp32"]
     monkeypatch.setattr(machine, "precisions", lambda: ("fp32",))
     train(steps=2, precision="auto", out=tmp_path / "ordinary")
-    assert Run(tmp_path / "ordinary").settings["probed_plan"]["precision"] == "fp32" and len(tried) == 2  # what is emulated is never tried
+    assert Run(tmp_path / "ordinary").settings["probed_plan"]["precision"] == "fp32" and len(precisions) == 2  # what is emulated is never precisions
 
 
-def test_a_precision_that_is_hopeless_is_given_up_after_one_update(text, tmp_path, monkeypatch):
-    gradients, _ = gradients_of(text, tmp_path)
-    rehearsed = []
-    monkeypatch.setattr(gradients, "rehearse", lambda step: rehearsed.append(step) or time.sleep(0.51))
-    assert probe.seconds_per_step(gradients, "fp32", limit=10, give_up=0.1) > 0.5 and rehearsed == [0]
+def test_a_precision_that_is_much_slower_is_given_up_after_one_update(text, tmp_path, monkeypatch):
+    updater, _ = new_updater(text, tmp_path)
+    rehearsals = []
+    monkeypatch.setattr(updater, "rehearse", lambda step: rehearsals.append(step) or time.sleep(0.51))
+    assert probe.seconds_per_step(updater, "fp32", limit=10, give_up=0.1) > 0.5 and rehearsals == [0]
 
 
-def test_emulated_bf16_is_allowed_and_said(train, monkeypatch, said):
+def test_emulated_bf16_is_allowed_with_a_message(train, monkeypatch, messages):
     monkeypatch.setattr(machine, "has_bf16", lambda: False)
     train(steps=1, precision="bf16")
-    assert any("emulates bfloat16" in line and "times as slow" in line for line in said)
+    assert any("emulates bfloat16" in line and "times as slow" in line for line in messages)
 
 
-def gradients_of(text, tmp_path, **given):
-    task, shards, _, options = prepared(tmp_path / "run", text, "gpt", **given)
+def new_updater(text, tmp_path, **given):
+    task, shards, _, options = fit_arguments(tmp_path / "run", text, "gpt", **given)
     task.start(0)
     return GradientUpdater(task, task.examples(shards, "train"), options, Workers(0, 1, find_device("cpu"))), options
 
 
 def test_a_probe_changes_no_bit_of_the_weights(text, tmp_path):
-    gradients, _ = gradients_of(text, tmp_path)
-    before = [weight.detach().clone() for weight in gradients.weights]
-    assert probe.seconds_per_step(gradients, "fp32", 0.1) > 0
-    assert all((a == b).all() for a, b in zip(before, gradients.weights, strict=True))
-    assert not gradients.optimizer.state
+    updater, _ = new_updater(text, tmp_path)
+    before = [weight.detach().clone() for weight in updater.weights]
+    assert probe.seconds_per_step(updater, "fp32", 0.1) > 0
+    assert all((a == b).all() for a, b in zip(before, updater.weights, strict=True))
+    assert not updater.optimizer.state
 
 
 def test_a_plan_tells_minutes_memory_and_disk(text, tmp_path):
-    gradients, options = gradients_of(text, tmp_path, steps=None, epochs=2)
-    plan = probe.estimate(gradients, options, lambda most: {"tokens": 100})
-    assert plan["epochs"] == 2 and plan["steps"] == 2 * gradients.order.batches_per_epoch
+    updater, options = new_updater(text, tmp_path, steps=None, epochs=2)
+    plan = probe.estimate(updater, options, gradient_plan(updater, options), lambda limit: {"tokens": 100})
+    assert plan["epochs"] == 2 and plan["steps"] == 2 * updater.steps_per_epoch
     assert plan["minutes"] >= 0 and plan["memory_mb"] > 50 and plan["disk_mb"] > 0 and plan["tokens_per_second"] > 0
     json.dumps(plan)
 
 
 def test_parts_give_the_same_gradient_as_the_whole(text, tmp_path):
-    found = []
+    results = []
     for parts in (1, 3):
-        gradients, _ = gradients_of(text, tmp_path, accumulate=parts, dropout=0.0)
-        losses = [gradients.update(Action("update", step, rate=1.0))[0] for step in range(10)]
-        found.append((losses, [weight.detach().clone() for weight in gradients.weights]))
-    assert found[0][0] == pytest.approx(found[1][0], rel=1e-5)
-    assert all(a.allclose(b, atol=1e-5) for a, b in zip(found[0][1], found[1][1], strict=True))
+        updater, _ = new_updater(text, tmp_path, accumulate=parts, dropout=0.0)
+        losses = [updater.update(Action("update", step, lr_factor=1.0))[0] for step in range(10)]
+        results.append((losses, [weight.detach().clone() for weight in updater.weights]))
+    assert results[0][0] == pytest.approx(results[1][0], rel=1e-5)
+    assert all(a.allclose(b, atol=1e-5) for a, b in zip(results[0][1], results[1][1], strict=True))
 
 
-def test_training_stops_early_when_validation_text_gets_worse(train, text, tmp_path, said):
+def test_early_stopping_when_validation_gets_worse(train, text, tmp_path, messages):
     train(steps=400, learning_rate=0.02, patience=2, evaluate_every=5, dropout=0.0)
     last = Run(tmp_path / "run").metrics()[-1]
     assert last["step"] < 400 and last["best_step"] == last["step"] - 10
-    assert [line for line in said if "2 evaluations brought nothing better" in line]
+    assert [line for line in messages if "stopping early after 2 evaluations without improvement" in line]
     best = min(line["bits_per_character"]["value"] for line in Run(tmp_path / "run").metrics()[:-1] if "perplexity" in line)
     assert last["validation"]["bits_per_character"]["value"] == best  # the best weights are kept, not the last
-    shards = prepared(tmp_path / "run", text, "gpt")[1]
-    kept = load(tmp_path / "run").evaluate_split(shards, "validation")
-    assert kept["bits_per_character"]["value"] == pytest.approx(best, rel=1e-6)
+    shards = fit_arguments(tmp_path / "run", text, "gpt")[1]
+    measured = load(tmp_path / "run").evaluate_split(shards, "validation")
+    assert measured["bits_per_character"]["value"] == pytest.approx(best, rel=1e-6)
 
 
 def test_bf16_learns_as_fp32_does(train, tmp_path):

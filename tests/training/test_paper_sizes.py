@@ -13,13 +13,11 @@ from stairs.models.settings import CONFIGS
 from stairs.tasks.parts.supervised import LabelledSplits
 from stairs.text.examples import TranslationPair
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
-from stairs.training.budgets import schedule_arguments
-from stairs.training.device import find_device
-from stairs.training.distributed import Workers
+from stairs.training.budgets import lr_factor_by_steps, lr_factor_by_time
+from stairs.training.distributed import Workers, find_device
 from stairs.training.fit import fit
 from stairs.training.gradients import GradientUpdater
 from stairs.training.options import TrainingOptions
-from stairs.training.schedule import lr_factor_by_steps, lr_factor_by_time
 from tests.support.small_world import SENTENCES
 
 SHAPE = ("--width", "16", "--heads", "2", "--layers", "1", "--context", "32")
@@ -48,11 +46,11 @@ def gradients(step, *flags):
     ],
 )
 def test_the_optimizer_of_the_paper_is_built(step, peak, betas, epsilon, decay, clip):
-    teacher, options = gradients(step)
-    assert teacher.peak_lr == pytest.approx(peak) and options.clip == clip
-    for group in teacher.optimizer.param_groups:
-        assert (group["betas"], group["eps"], group["times"]) == (betas, epsilon, 1.0) and group["weight_decay"] in (0.0, decay)
-    assert max(group["weight_decay"] for group in teacher.optimizer.param_groups) == decay
+    updater, options = gradients(step)
+    assert updater.peak_lr == pytest.approx(peak) and options.clip == clip
+    for group in updater.optimizer.param_groups:
+        assert (group["betas"], group["eps"], group["lr_scale"]) == (betas, epsilon, 1.0) and group["weight_decay"] in (0.0, decay)
+    assert max(group["weight_decay"] for group in updater.optimizer.param_groups) == decay
 
 
 def test_no_option_of_a_training_takes_the_name_of_a_setting_of_a_model():
@@ -65,7 +63,7 @@ def test_no_option_of_a_training_takes_the_name_of_a_setting_of_a_model():
 def test_the_rate_of_the_paper_at_some_updates():
     def rates(step):
         options = train.training_of(parsed(step, "--steps", "100000"))
-        return lambda update: options.learning_rate * lr_factor_by_steps(update - 1, 100_000, *schedule_arguments(options))
+        return lambda update: options.learning_rate * lr_factor_by_steps(update - 1, 100_000, options)
 
     transformer, bert, gpt = map(rates, ("transformer", "bert", "gpt"))
     for update in (1, 1000, 4000, 4001, 16_000, 100_000):
@@ -77,11 +75,11 @@ def test_the_rate_of_the_paper_at_some_updates():
 
 
 def test_a_warm_up_in_updates_is_one_under_a_budget_too():
-    for kind in ("linear", "cosine", "inverse-sqrt", "hold"):
+    for schedule in ("linear", "cosine", "inverse-sqrt", "hold"):
+        options = TrainingOptions(schedule=schedule, warmup_steps=40)
         for update, progress in ((5, 0.1), (39, 0.2), (100, 0.5), (160, 0.8)):
-            assert lr_factor_by_time(update, progress, kind, 0.05, 40) == pytest.approx(lr_factor_by_steps(update, round(update / progress), kind,
-                0.05, 40))
-    assert lr_factor_by_time(19, 0.5, "linear", 0.05, 40) == 0.5
+            assert lr_factor_by_time(update, progress, options) == pytest.approx(lr_factor_by_steps(update, round(update / progress), options))
+    assert lr_factor_by_time(19, 0.5, TrainingOptions(schedule="linear", warmup_steps=40)) == 0.5
 
 
 def test_what_the_user_gives_goes_before_the_paper_and_other_sizes_keep_our_own():
@@ -114,7 +112,7 @@ def test_a_run_keeps_how_its_size_is_optimized(tmp_path, monkeypatch, capsys):
 
 
 MODELS = Path(stairs.__file__).parent / "models"
-NOT_PAPERS = ("__init__", "base", "configs", "registry", "sizes", "transfer")
+NOT_PAPERS = ("__init__", "base", "language_model", "registry", "settings", "sizes", "transfer_options")
 
 
 @pytest.mark.parametrize("path", sorted(path for path in MODELS.glob("*.py") if path.stem not in NOT_PAPERS), ids=lambda path: path.stem)

@@ -13,7 +13,8 @@ from stairs.commands import train
 from stairs.errors import BadInput
 from stairs.models.sizes import SIZES, TRAINING_DEFAULTS
 from stairs.training.recipe import MIN_TOKENS, SIZES_ASCENDING, choose_recipe, min_tokens, multiply_adds, recipe_of_size, tokens_per_second
-from stairs.training.run import refuse_changes
+from stairs.training.records import refuse_changes
+from stairs.training.run import FORMAT
 
 ORDINARY = 70.0  # billions of operations a second of one core of the ordinary kind
 TIMES = (1, 10, 60, 180, 600, 3600, 36_000, 1e6, 1e8)
@@ -24,7 +25,7 @@ def flags(*words):
 
 
 @pytest.fixture
-def said(monkeypatch):
+def messages(monkeypatch):
     heard = []
     monkeypatch.setattr(progress, "listener", heard.append)
     return heard
@@ -104,21 +105,21 @@ def test_the_probe_is_short_and_made_once():
 # The command
 
 
-def test_without_a_size_the_time_chooses_and_it_is_said(ordinary, said):
+def test_without_a_size_the_time_chooses_and_it_is_said(ordinary, messages):
     options, recipe = train.with_recipe(flags("gpt", "text.txt", "--budget", "60s"))
     assert (options.size, options.batch_tokens, options.learning_rate, options.vocab_size) == ("nano", 1024, 5e-3, 8192)
-    assert said == [recipe.reason] and train.config_of(options, vocab_size=9).width == SIZES["gpt"]["nano"]["width"]
+    assert messages == [recipe.reason] and train.config_of(options, vocab_size=9).width == SIZES["gpt"]["nano"]["width"]
     assert train.with_recipe(flags("gpt", "text.txt"))[0].size in ("nano", "micro")  # ten minutes
 
 
 @pytest.mark.parametrize("how_long", [("--steps", "5"), ("--epochs", "1")])
-def test_a_number_of_steps_is_trained_with_mini_as_ever(ordinary, said, how_long):
+def test_a_number_of_steps_is_trained_with_mini_as_ever(ordinary, messages, how_long):
     options, recipe = train.with_recipe(flags("gpt", "text.txt", *how_long))
     assert (options.size, options.batch_tokens, options.learning_rate, options.vocab_size) == ("mini", 2048, None, None)
-    assert not said and not recipe.reason
+    assert not messages and not recipe.reason
 
 
-def test_what_the_user_gives_goes_before_the_recipe(ordinary, said):
+def test_what_the_user_gives_goes_before_the_recipe(ordinary, messages):
     words = ("gpt", "text.txt", "--budget", "60s")
     options, _ = train.with_recipe(flags(*words, "--batch-tokens", "300", "--learning-rate", "0.01", "--vocab-size", "500", "--context", "32"))
     assert (options.size, options.batch_tokens, options.learning_rate, options.vocab_size, options.context) == ("nano", 300, 0.01, 500, 32)
@@ -126,7 +127,7 @@ def test_what_the_user_gives_goes_before_the_recipe(ordinary, said):
     assert train.with_recipe(flags(*words, "--size", "micro"))[0].batch_tokens == TRAINING_DEFAULTS["gpt"]["micro"]["batch_tokens"]
     assert train.with_recipe(flags(*words, "--width", "32"))[0].size == "mini"  # a model of one's own
     assert train.with_recipe(flags(*words, "--tokenizer", "words"))[0].vocab_size is None  # all words, as ever
-    assert len(said) == 2
+    assert len(messages) == 2
 
 
 def test_many_workers_do_not_choose_each_for_itself(ordinary, monkeypatch):
@@ -139,20 +140,20 @@ def test_number_names_are_known_to_have_few_words(ordinary):
     assert sizes == ["micro", "nano"]
 
 
-def test_a_run_goes_on_with_the_recipe_it_was_begun_with(ordinary, said, monkeypatch):
+def test_a_run_goes_on_with_the_recipe_it_was_begun_with(ordinary, messages, monkeypatch):
     words = ("gpt", "text.txt", "--budget", "10m", "--out", "run")
     options, recipe = train.with_recipe(flags(*words))
     Path("run").mkdir()
-    kept = {"format": 1, "recipe": recipe.__dict__}
+    kept = {"format": FORMAT, "recipe": recipe.__dict__}
     Path("run/run.json").write_text(json.dumps(kept))
     monkeypatch.setattr(machine, "gigaflops", lambda threads=None: ORDINARY / 1000)
     again, same = train.with_recipe(flags(*words))
-    assert vars(again) == vars(options) and same == recipe and len(said) == 1
+    assert vars(again) == vars(options) and same == recipe and len(messages) == 1
     assert train.with_recipe(flags("gpt", "text.txt", "--out", "other", "--init-from", "run"))[1] == recipe
     assert train.with_recipe(flags("gpt", "text.txt"))[1] != recipe
-    Path("run/run.json").write_text('{"format": 1}')  # of a run from before there were recipes
+    Path("run/run.json").write_text(json.dumps({"format": FORMAT}))  # of a run without a recipe
     assert train.with_recipe(flags(*words))[0].size == "mini"
-    refuse_changes(kept, {"format": 1, "recipe": None}, Path("run"))
+    refuse_changes(kept, {"format": FORMAT, "recipe": None}, Path("run"))
 
 
 def test_the_recipe_is_kept_with_the_run(ordinary, monkeypatch):

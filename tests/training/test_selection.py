@@ -15,10 +15,10 @@ from stairs.tasks import Classify
 from stairs.tasks.parts.supervised import LabelledSplits
 from stairs.text.examples import LabelledText
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
-from stairs.training import selection
+from stairs.training import tuning
 from stairs.training.fit import fit
 from stairs.training.options import TrainingOptions
-from stairs.training.selection import Candidate, fit_best, read_selection
+from stairs.training.tuning import Candidate, fit_best, read_selection
 
 TEXTS = [LabelledText(f"{word} and {word} number {number}", "food" if word in ("soup", "rice") else "weather")
          for number in range(8) for word in ("soup", "rice", "rain", "snow")]  # fmt: skip
@@ -64,7 +64,7 @@ def test_killed_anywhere_it_comes_to_the_same_bits(place, candidates, whole, tmp
     out = tmp_path / "run"
     with monkeypatch.context() as patched:
         if place == "second candidate":
-            patched.setattr(selection, "fit", lambda task, *given: fit(task, *given) if task.transfer.transfer == "features" else killed())
+            patched.setattr(tuning, "fit", lambda task, *given: fit(task, *given) if task.transfer.transfer == "features" else killed())
         elif place == "before the name":
             patched.setattr(Path, "rename", killed)
         else:
@@ -83,7 +83,7 @@ def killed(*given, **others):
 
 def test_a_budget_is_shared(candidates, monkeypatch, tmp_path):
     shares = []
-    monkeypatch.setattr(selection, "fit", lambda task, examples, out, options: shares.append(options.budget) or {})
+    monkeypatch.setattr(tuning, "fit", lambda task, examples, out, options: shares.append(options.budget) or {})
     fit_best(candidates, EXAMPLES, tmp_path / "run", TrainingOptions(budget="2m"))
     assert shares == ["30.000s", "90.000s"]
 
@@ -91,5 +91,5 @@ def test_a_budget_is_shared(candidates, monkeypatch, tmp_path):
 def test_a_choice_that_cannot_be_read_is_refused(candidates, whole, tmp_path):
     shutil.copytree(whole, tmp_path / "run")
     (tmp_path / "run" / "selection.json").write_text("{}")
-    with pytest.raises(BadInput, match=r"selection.json does not say which way of learning was chosen"):
+    with pytest.raises(BadInput, match=r"selection.json does not name the selected candidate"):
         fit_best(candidates, EXAMPLES, tmp_path / "run", QUICK)

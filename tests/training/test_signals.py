@@ -7,7 +7,7 @@ import time
 import pytest
 
 from stairs.training import checkpoint
-from tests.training.nursery import outcome
+from tests.training.training_server import outcome
 
 LONG = {"steps": 300, "save_every": 1000, "evaluate_every": 100}
 
@@ -23,20 +23,20 @@ def wait_for(run, words: str, lines: int = 5) -> None:
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
-def test_a_signal_saves_the_step_in_hand_and_nothing_is_lost(nursery, alone, tmp_path, number, code):
+def test_a_signal_saves_the_step_in_hand_and_nothing_is_lost(server, undisturbed, tmp_path, number, code):
     run = tmp_path / "run"
-    process = nursery.start(run, "gpt", **LONG)
+    process = server.start(run, "gpt", **LONG)
     wait_for(run, '"loss"')
     began = time.monotonic()
     os.kill(process, number)
-    assert nursery.wait(process) == code, nursery.said(run)
+    assert server.wait(process) == code, server.messages(run)
     assert time.monotonic() - began < 10
     stands = checkpoint.checkpoint_steps(run)[0]
     assert stands == len((run / "metrics.jsonl").read_text().splitlines())  # zero steps are lost
-    assert f"saved at step {stands} of 300; the same command goes on from there" in nursery.said(run)
-    assert nursery.train(run, "gpt", **LONG) == 0
-    assert f"going on from step {stands} of 300" in nursery.said(run)
-    assert outcome(run) == alone("gpt", **LONG)
+    assert f"saved at step {stands} of 300; the same command resumes from there" in server.messages(run)
+    assert server.train(run, "gpt", **LONG) == 0
+    assert f"resuming from step {stands} of 300" in server.messages(run)
+    assert outcome(run) == undisturbed("gpt", **LONG)
 
 
 def test_a_signal_during_an_evaluation_drops_it_and_makes_it_again(train, tmp_path, monkeypatch):
@@ -84,18 +84,18 @@ def test_the_second_interrupt_leaves_at_once_and_touches_no_checkpoint(train, tm
     assert module.checkpoint_steps(tmp_path / "run") == [4]
 
 
-def test_a_second_writer_is_refused_and_names_the_first(nursery, tmp_path):
+def test_a_second_writer_is_refused_and_names_the_first(server, tmp_path):
     run = tmp_path / "run"
-    process = nursery.start(run, "gpt", **LONG)
+    process = server.start(run, "gpt", **LONG)
     wait_for(run, '"loss"')
-    assert nursery.train(run, "gpt", **LONG) == 5
-    assert f"is being written by process {process}" in nursery.said(run)
+    assert server.train(run, "gpt", **LONG) == 5
+    assert f"is being written by process {process}" in server.messages(run)
     os.kill(process, signal.SIGKILL)
-    nursery.wait(process)
-    assert nursery.train(run, "gpt", **LONG) == 0
+    server.wait(process)
+    assert server.train(run, "gpt", **LONG) == 0
 
 
-def test_two_at_once_give_one_writer(nursery, tmp_path):
+def test_two_at_once_give_one_writer(server, tmp_path):
     run = tmp_path / "run"
-    both = [nursery.start(run, "gpt", steps=300, save_every=1000) for _ in range(2)]
-    assert sorted(nursery.wait(process) for process in both) == [0, 5], nursery.said(run)
+    both = [server.start(run, "gpt", steps=300, save_every=1000) for _ in range(2)]
+    assert sorted(server.wait(process) for process in both) == [0, 5], server.messages(run)

@@ -23,8 +23,8 @@ def stairs(tmp_path, monkeypatch, capsys):
     def run(*arguments: str) -> SimpleNamespace:
         capsys.readouterr()
         code = cli.main(list(arguments))
-        said = capsys.readouterr()
-        return SimpleNamespace(returncode=code, stdout=said.out, stderr=said.err)
+        messages = capsys.readouterr()
+        return SimpleNamespace(returncode=code, stdout=messages.out, stderr=messages.err)
 
     yield run
     signal.signal(signal.SIGTERM, before)
@@ -44,16 +44,16 @@ def test_from_a_text_to_an_answer(stairs, notes, tmp_path, step):
     trained = stairs(*words, "--json")
     assert trained.returncode == 0, trained.stderr
     measured = json.loads(trained.stdout)
-    assert measured["loss"]["value"] > 0 and measured["step"] == measured["finished"] == own
+    assert measured["loss"]["value"] > 0 and measured["step"] == measured["trained_steps"] == own
     assert f"epoch {own} of {own} (step {own} of {own})" in trained.stderr and "words/s" in trained.stderr
     assert "--deterministic reads" in trained.stderr
     longer = stairs(*words, "--epochs", str(own + 1))
-    assert longer.returncode == 0 and f"going on from epoch {own} of {own + 1}" in longer.stderr, longer.stderr
+    assert longer.returncode == 0 and f"resuming from epoch {own} of {own + 1}" in longer.stderr, longer.stderr
     assert longer.stdout.startswith("run: ") and "loss on test text (" in longer.stdout
     asked = stairs("ask", "run", "king", "--top", "2", "--json")
     assert [len(json.loads(asked.stdout)["near"]), json.loads(asked.stdout)["words"]] == [2, ["king"]], asked.stderr
-    said = stairs("ask", "run", "the cat").stdout
-    assert len(said.split(", ")) > 3 and said.split()[1].removesuffix(",").count(".") == 1
+    messages = stairs("ask", "run", "the cat").stdout
+    assert len(messages.split(", ")) > 3 and messages.split()[1].removesuffix(",").count(".") == 1
     embedded = stairs("embed", "run", "the king", "--json")
     assert len(json.loads(embedded.stdout)[0]["vector"]) == 12, embedded.stderr
     scored = stairs("score", "run", notes, "--json")

@@ -13,7 +13,7 @@ import torch
 from safetensors.torch import load_file
 
 from stairs.training import checkpoint
-from tests.training.nursery import TRAINEE, outcome
+from tests.training.training_server import TRAIN_PROCESS, outcome
 
 STILL = {"dropout": 0.0, "steps": 16}  # dropout is drawn by each worker for itself
 
@@ -25,7 +25,7 @@ def launch(
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(workers), "--max-restarts", str(restarts)]
     log = run.with_name(run.name + ".log").open("a")
     variables = {**os.environ, "OMP_NUM_THREADS": "1", **(environment or {})}
-    return subprocess.Popen([*command, str(TRAINEE), str(run), str(text), step, *words], stdout=log, stderr=log, env=variables)
+    return subprocess.Popen([*command, str(TRAIN_PROCESS), str(run), str(text), step, *words], stdout=log, stderr=log, env=variables)
 
 
 def finished(process: subprocess.Popen, run: Path, seconds: float = 200) -> int:
@@ -35,7 +35,7 @@ def finished(process: subprocess.Popen, run: Path, seconds: float = 200) -> int:
         process.kill()
 
 
-def said(run: Path) -> str:
+def messages(run: Path) -> str:
     return run.with_name(run.name + ".log").read_text()
 
 
@@ -57,7 +57,7 @@ def wait_for_step(run: Path, step: int) -> None:
         if metrics.exists() and f'"step": {step}, "loss"' in metrics.read_text():
             return
         time.sleep(0.01)
-    raise AssertionError(said(run))
+    raise AssertionError(messages(run))
 
 
 def losses(run: Path) -> list[float]:
@@ -68,9 +68,9 @@ def weights(run: Path) -> dict[str, torch.Tensor]:
     return load_file(run / "model" / "model.safetensors")
 
 
-def assert_like_alone(run: Path, alone: Path) -> None:
-    assert losses(run) == pytest.approx(losses(alone), rel=1e-5)
-    one, two = weights(alone), weights(run)
+def assert_like_alone(run: Path, undisturbed: Path) -> None:
+    assert losses(run) == pytest.approx(losses(undisturbed), rel=1e-5)
+    one, two = weights(undisturbed), weights(run)
     assert one.keys() == two.keys()
     assert all(torch.allclose(one[name], two[name], atol=1e-4) for name in one)
 
@@ -78,31 +78,31 @@ def assert_like_alone(run: Path, alone: Path) -> None:
 def test_two_workers_learn_what_one_does_and_one_can_go_on_alone(text, train, tmp_path):
     train(out=tmp_path / "alone", **STILL)
     run = tmp_path / "run"
-    assert finished(launch(run, text, **{**STILL, "steps": 16, "accumulate": 1}), run) == 0, said(run)
+    assert finished(launch(run, text, **{**STILL, "steps": 16, "accumulate": 1}), run) == 0, messages(run)
     assert_like_alone(run, tmp_path / "alone")
     targets = [[json.loads(line).get("targets") for line in (path / "metrics.jsonl").read_text().splitlines()] for path in (run, tmp_path / "alone")]
     assert targets[0] == targets[1]  # the same examples at every step
     train(out=tmp_path / "alone", **{**STILL, "steps": 24})
-    assert finished(launch(run, text, workers=1, **{**STILL, "steps": 24}), run) == 0, said(run)
-    assert "same data order, not bit-exact (world size 2 -> 1)" in said(run)
+    assert finished(launch(run, text, workers=1, **{**STILL, "steps": 24}), run) == 0, messages(run)
+    assert "same data order, not bit-exact (world size 2 -> 1)" in messages(run)
     assert_like_alone(run, tmp_path / "alone")
 
 
 def test_a_killed_worker_is_started_again_and_ends_with_the_same_bits(text, tmp_path):
     """Rank 1 dies in the middle, the group starts again from the last checkpoint; dropout is on."""
     whole, run, long = tmp_path / "whole", tmp_path / "run", {"steps": 120, "save_every": 10, "evaluate_every": 50}
-    assert finished(launch(whole, text, **long), whole) == 0, said(whole)
+    assert finished(launch(whole, text, **long), whole) == 0, messages(whole)
     process = launch(run, text, restarts=3, **long)
     wait_for_step(run, 25)
     os.kill(worker(process, 1), signal.SIGKILL)
-    assert finished(process, run) == 0, said(run)
+    assert finished(process, run) == 0, messages(run)
     assert outcome(run) == outcome(whole)
 
 
 @pytest.mark.slow
 def test_killed_again_and_again_in_either_worker(text, tmp_path):
     whole, run, long = tmp_path / "whole", tmp_path / "run", {"steps": 200, "save_every": 5, "evaluate_every": 50}
-    assert finished(launch(whole, text, **long), whole) == 0, said(whole)
+    assert finished(launch(whole, text, **long), whole) == 0, messages(whole)
     process = launch(run, text, restarts=6, **long)
     for step, rank in ((20, 0), (45, 1), (60, 0), (90, 1), (130, 0)):
         wait_for_step(run, step)
@@ -112,7 +112,7 @@ def test_killed_again_and_again_in_either_worker(text, tmp_path):
         time.sleep(0.5)
         wait_for_step(run, stood + 12)
         assert time.monotonic() - killed < 60
-    assert finished(process, run) == 0, said(run)
+    assert finished(process, run) == 0, messages(run)
     assert outcome(run) == outcome(whole)
 
 
@@ -123,31 +123,31 @@ def test_when_the_restarts_are_used_up_the_worker_and_the_signal_are_named(text,
     wait_for_step(run, 10)
     os.kill(worker(process, 1), signal.SIGKILL)
     assert finished(process, run) != 0
-    assert "SIGKILL" in said(run) and "rank      : 1" in said(run)
+    assert "SIGKILL" in messages(run) and "rank      : 1" in messages(run)
 
 
 @pytest.mark.slow
 def test_a_worker_that_hangs_is_given_up_after_the_timeout(text, tmp_path):
     whole, run, long = tmp_path / "whole", tmp_path / "run", {"steps": 150, "save_every": 10, "evaluate_every": 100}
-    assert finished(launch(whole, text, **long), whole) == 0, said(whole)
+    assert finished(launch(whole, text, **long), whole) == 0, messages(whole)
     process = launch(run, text, restarts=2, environment={"STAIRS_TIMEOUT": "5"}, **long)
     wait_for_step(run, 20)
     os.kill(worker(process, 1), signal.SIGSTOP)
-    assert finished(process, run) == 0, said(run)
-    assert "lost the others" in said(run)
+    assert finished(process, run) == 0, messages(run)
+    assert "lost the others" in messages(run)
     assert outcome(run) == outcome(whole)
 
 
 @pytest.mark.slow
 def test_sigterm_to_the_group_saves_and_nothing_is_lost(text, tmp_path):
     whole, run, long = tmp_path / "whole", tmp_path / "run", {"steps": 150, "save_every": 1000, "evaluate_every": 100}
-    assert finished(launch(whole, text, **long), whole) == 0, said(whole)
+    assert finished(launch(whole, text, **long), whole) == 0, messages(whole)
     process = launch(run, text, **long)
     wait_for_step(run, 20)
     process.terminate()
     assert finished(process, run) != 0
     assert checkpoint.checkpoint_steps(run)[0] == len(losses(run))
-    assert finished(launch(run, text, **long), run) == 0, said(run)
+    assert finished(launch(run, text, **long), run) == 0, messages(run)
     assert outcome(run) == outcome(whole)
 
 
@@ -155,12 +155,12 @@ def test_sigterm_to_the_group_saves_and_nothing_is_lost(text, tmp_path):
 def test_sharded_weights_train_the_same_and_the_checkpoint_is_anyones(text, train, tmp_path):
     train(out=tmp_path / "alone", **STILL)
     run = tmp_path / "run"
-    assert finished(launch(run, text, **STILL, shard=True), run) == 0, said(run)
+    assert finished(launch(run, text, **STILL, shard=True), run) == 0, messages(run)
     assert_like_alone(run, tmp_path / "alone")
     train(out=run, **{**STILL, "steps": 20})  # the sharded run's checkpoint, by one worker
     train(out=tmp_path / "alone", **{**STILL, "steps": 20})
     assert_like_alone(run, tmp_path / "alone")
-    assert finished(launch(run, text, **{**STILL, "steps": 24}, shard=True), run) == 0, said(run)  # and back
+    assert finished(launch(run, text, **{**STILL, "steps": 24}, shard=True), run) == 0, messages(run)  # and back
     train(out=tmp_path / "alone", **{**STILL, "steps": 24})
     assert_like_alone(run, tmp_path / "alone")
 
@@ -171,7 +171,7 @@ def test_parts_and_workers_without_examples_change_nothing(text, train, tmp_path
     small = {**STILL, "batch_tokens": 64}
     train(out=tmp_path / "alone", **small)
     run = tmp_path / "run"
-    assert finished(launch(run, text, workers=3, **small, accumulate=3), run) == 0, said(run)
+    assert finished(launch(run, text, workers=3, **small, accumulate=3), run) == 0, messages(run)
     assert_like_alone(run, tmp_path / "alone")
 
 
@@ -186,31 +186,31 @@ def test_two_workers_sweep_as_well_as_one_and_one_can_go_on_alone(text, train, t
     long = {"epochs": 8, "steady": True, "patience": 0}
     train("toy", out=tmp_path / "alone", **long)
     run = tmp_path / "run"
-    assert finished(launch(run, text, step="toy", **long), run) == 0, said(run)
+    assert finished(launch(run, text, step="toy", **long), run) == 0, messages(run)
     begun = losses(run)[0]
     assert judged(run) == pytest.approx(judged(tmp_path / "alone"), abs=0.1 * (begun - judged(tmp_path / "alone")))
     words = [[json.loads(line).get("words") for line in (path / "metrics.jsonl").read_text().splitlines()] for path in (run, tmp_path / "alone")]
     assert words[0] == words[1]  # all of each stretch is read
-    assert finished(launch(run, text, step="toy", workers=1, **{**long, "epochs": 9}), run) == 0, said(run)
-    assert "same data order, not bit-exact (world size 2 -> 1)" in said(run)
+    assert finished(launch(run, text, step="toy", workers=1, **{**long, "epochs": 9}), run) == 0, messages(run)
+    assert "same data order, not bit-exact (world size 2 -> 1)" in messages(run)
 
 
 def test_a_killed_worker_that_swept_is_started_again_and_ends_with_the_same_bits(text, tmp_path):
     whole, run, long = tmp_path / "whole", tmp_path / "run", {"step": "toy", "epochs": 12, "save_every": 10, "patience": 0}
-    assert finished(launch(whole, text, **long), whole) == 0, said(whole)
+    assert finished(launch(whole, text, **long), whole) == 0, messages(whole)
     process = launch(run, text, restarts=3, **long)
     wait_for_step(run, 25)
     os.kill(worker(process, 1), signal.SIGKILL)
-    assert finished(process, run) == 0, said(run)
+    assert finished(process, run) == 0, messages(run)
     assert outcome(run) == outcome(whole)
 
 
 def test_workers_follow_the_clock_of_the_first_one(text, tmp_path):
     given = {"steps": None, "budget": "6s", "schedule": "hold", "evaluate_every": None, "save_every": None, "dropout": 0.0}
     process = launch(tmp_path / "run", text, **given)
-    assert finished(process, tmp_path / "run") == 0, said(tmp_path / "run")
+    assert finished(process, tmp_path / "run") == 0, messages(tmp_path / "run")
     turns = [json.loads(line)["kind"] for line in (tmp_path / "run" / "clock.jsonl").read_text().splitlines()]
     assert turns.count("decay") == turns.count("end") == 1 and turns.count("update") >= 20
     again = launch(tmp_path / "again", text, plans_from=str(tmp_path / "run"), **given)
-    assert finished(again, tmp_path / "again") == 0, said(tmp_path / "again")
+    assert finished(again, tmp_path / "again") == 0, messages(tmp_path / "again")
     assert outcome(tmp_path / "again") == outcome(tmp_path / "run")

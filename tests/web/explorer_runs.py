@@ -20,7 +20,8 @@ def keep(folder, task):
     write_json(folder / "run.json", {"format": FORMAT, "model": task.model_name, "task": task.name, "config": task.describe()["config"], "seed": 0})
     lines = [{"step": n, "loss": 5 / n, "bits": "", "targets": 10} for n in range(1, 21)]
     judged = [{"step": n, "seconds": n, "bits_per_character": {"value": 9 / n, "low": 8 / n, "high": 10 / n}} for n in (10, 20)]
-    (folder / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in [*lines, *judged, {**judged[-1], "finished": 20}]), "utf-8")
+    rows = [*lines, *judged, {**judged[-1], "trained_steps": 20}]
+    (folder / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     Run(folder).save_model(task)
 
 

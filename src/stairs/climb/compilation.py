@@ -34,7 +34,7 @@ from stairs.text.corpus.corpus import Corpus
 from stairs.text.examples import LabelledText, TranslationPair
 from stairs.text.shards import build_shards
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
-from stairs.training.device import cpu_threads
+from stairs.training.distributed import cpu_threads
 from stairs.training.fit import fit
 from stairs.training.options import TrainingOptions
 

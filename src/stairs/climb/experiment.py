@@ -16,8 +16,7 @@ from stairs.text.examples import Question, TaggedSentence, TextPair, Translation
 from stairs.text.labelled.split import split
 from stairs.text.shards import Shards
 from stairs.training.peak_memory import PeakMemory
-from stairs.training.run import MODEL_FOLDER
-from stairs.training.run_lock import RUN_FILE
+from stairs.training.run import MODEL_FOLDER, RUN_FILE
 
 TEST_SHARE = 0.2
 DEV_SHARE = 0.1  # of those that are learnt from, to tell when to stop; the test part is seen once, at the end

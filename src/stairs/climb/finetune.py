@@ -17,8 +17,7 @@ from stairs.tasks import TASKS
 from stairs.tasks.parts.epochs import epochs_for_updates
 from stairs.tasks.parts.feature_cache import weights_hash
 from stairs.tasks.parts.supervised import LabelledSplits, Supervised
-from stairs.training.device import find_device
-from stairs.training.distributed import Workers
+from stairs.training.distributed import Workers, find_device
 from stairs.training.gradients import GradientUpdater
 from stairs.training.one_pass import fit_once
 from stairs.training.options import TrainingOptions

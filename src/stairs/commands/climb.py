@@ -14,10 +14,11 @@ from stairs import progress
 from stairs.commands import pairs
 from stairs.commands.flags import Common, Cutting, Guessing, Reading, check_seed, open_corpus, parse, refuse_inside, show, text_size, tokenizer_spec
 from stairs.errors import BadInput, Unsupported
+from stairs.files import LOCK_FILE, write_lock
 from stairs.models.transfer_options import SUPERVISED_TASKS
 from stairs.progress import say
 from stairs.training.options import parse_duration
-from stairs.training.run_lock import LOCK_FILE, RUN_FILE, check_unlocked, check_writable, is_leftover, write_lock
+from stairs.training.run import RUN_FILE, check_unlocked, check_writable, is_leftover
 
 ABOUT = """Train the steps on the same text and labels within a budget, judge them on the same held-out data, and say which is the cheapest that
 is good enough. Without a corpus it climbs on the prose of the Python installation itself, with the package a text documents as its

@@ -16,7 +16,7 @@ from stairs.models.sizes import DEFAULT_TOKENIZER, SIZES, TRANSLATION_MODELS
 from stairs.progress import say
 from stairs.training.options import Schedule, TrainingOptions
 from stairs.training.recipe import MIN_TOKENS, Recipe, choose_recipe, recipe_of_size
-from stairs.training.run_lock import RUN_FILE, check_run
+from stairs.training.run import RUN_FILE, check_run
 
 Size = Literal["auto", "nano", "micro", "mini", "small", "base", "large", "paper"]
 BATCH_TOKENS = "positions per step, over all workers; if not given, 2048, or fewer for a size below mini"
@@ -187,9 +187,8 @@ def kept_tokenizer(options: Any, out: Path) -> Any:
 def settled_for(options: Any) -> TrainingOptions:
     """How the step is trained; refuses what it has no use for."""
     from stairs.models import MODELS
-    from stairs.training.sweeps import validated
 
-    return validated(MODELS[options.model], training_of(options))
+    return training_of(options).validated(MODELS[options.model])
 
 
 def training_of(options: Any) -> TrainingOptions:

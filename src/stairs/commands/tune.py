@@ -15,7 +15,7 @@ from stairs.errors import BadInput, Unsupported
 from stairs.files import write_json
 from stairs.models.transfer_options import SUPERVISED_TASKS, TransferMode, TransferOptions
 from stairs.training.options import TrainingOptions
-from stairs.training.run_lock import check_run
+from stairs.training.run import check_run
 
 ABOUT = """Teach a run a task from labelled examples: classify (a label for a text), compare (a label or a score for two), tag (a tag for each word),
 span (where a passage answers a question), sense (the meaning of a word), or similar (the nearest of the texts of a file, one a line, or of those
@@ -149,16 +149,16 @@ def learned(example_kind: str, train: list[Any], dev: list[Any], options: Tune) 
     from stairs.tasks.parts.supervised import LabelledSplits
     from stairs.tasks.parts.tuning_candidates import tuning_candidates
     from stairs.training.run import load
-    from stairs.training.selection import Candidate, fit_best
-    from stairs.training.tuning import adapt, adapted_folder, build_task
+    from stairs.training.tuning import Candidate, adapt, adapted_folder, build_task, fit_best
 
     source = load(options.run)
     metric = choose_metric(example_kind, train, options.metric)
     out = folder_of(NAMES[example_kind], source.model_name, options)
     if options.adapt:
-        source = adapt(source, LabelledSplits(train, dev, weights_hash(source.model)), out, training_of(options), options.adapt)
-        if source is None:
+        adapted = adapt(source, LabelledSplits(train, dev, weights_hash(source.model)), out, training_of(options), options.adapt)
+        if adapted is None:
             return None, out, {}
+        source = adapted
     transfer = TransferOptions(**{field.name: getattr(options, field.name) for field in dataclasses.fields(TransferOptions)})
     ways = tuning_candidates(TASKS[NAMES[example_kind]], source, train, dev, transfer, options.head, options.init_from is not None)
     place = adapted_folder(out) if options.adapt else options.run

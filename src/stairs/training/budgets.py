@@ -1,9 +1,22 @@
-"""What comes next in a training: an update, a look at validation data, or the end. By counting updates, or by the clock.
+"""What a training does next (an update, an evaluation, the end) and with which learning rate: by a number of updates, or by a time budget.
 
-By the clock, at least three quarters of a budget are for updates. Looks on the way and the judgement at the end have shares of the time; how much
-they look at follows from what a look is seen to cost. All that is decided here stands in the log of the clock, so that it need not be decided again.
+Of a time budget at least three quarters are for updates. The evaluations on the way and the final one have shares of the time; how many positions
+they cover follows from what an evaluation is seen to cost. Every decision stands in the log of the clock, so that a resumed run does not decide
+again.
+
+The learning rate rises over the warm-up and then falls:
+
+linear         to zero, in a straight line
+cosine         to zero, along half a cosine
+hold           constant until the last fifth, then to zero in a straight line: such a run can be extended from where its decay started
+inverse-sqrt   as 1 / sqrt(progress), "Attention Is All You Need" section 5.3
+constant       not at all
+
+Under --steps or --epochs progress is counted in updates, under --budget it is the share of the time spent. With --warmup-steps the warm-up is counted
+in updates under --budget, too, and the total number of updates is estimated from those so far.
 """
 
+import math
 import statistics
 from collections import deque
 from itertools import pairwise
@@ -12,51 +25,53 @@ from typing import Protocol
 from stairs.training.checkpoint import TrainingState
 from stairs.training.clock import Action, Clock, ClockLog
 from stairs.training.options import TrainingOptions
-from stairs.training.schedule import DECAY_SHARE, lr_factor_by_steps, lr_factor_by_time
 
-MAX_EVALUATIONS = 8  # in a budget, at the most
-EVALUATION_SHARE = 0.06  # of a budget, for the looks on the way
-FINAL_SHARE = 0.08  # and for the judgement at the end, with saving; the less is needed, the more goes to updates
-SAFETY_FACTOR = 1.25  # what is estimated may take so many times as long: others use the machine, too
+MAX_EVALUATIONS = 8  # on the way, in a time budget
+EVALUATION_SHARE = 0.06  # of a budget, for the evaluations on the way
+FINAL_SHARE = 0.08  # of a budget, at most, for the final evaluation and saving
+SAFETY_FACTOR = 1.25  # estimates may be wrong by this much: other processes use the machine, too
 SAVING_SHARE = 0.01  # of a budget, for writing the model
-MIN_SAVING_SECONDS = 0.2  # seconds
-TRIAL_POSITIONS = 1024  # positions on which judging is timed
+MIN_SAVING_SECONDS = 0.2
+TRIAL_POSITIONS = 1024  # on which an evaluation is timed
 TRIAL_SENTENCES = 8
-MAX_SENTENCES = 500  # that are generated at the end
-MAX_EVALUATION_POSITIONS = 65_536  # of validation data looked at while training, at the most
-TRIAL_UPDATES = 3  # updates with all threads, and as many with one, before the faster way is chosen
+MAX_SENTENCES = 500  # generated in the final evaluation
+MAX_EVALUATION_POSITIONS = 65_536  # in an evaluation on the way
+TRIAL_UPDATES = 3  # with all threads, and as many with one, before the faster is chosen
+DECAY_SHARE = 0.2  # of a training with schedule `hold`: the part in which the learning rate falls
+MIN_WARMUP_UPDATES = 10  # the first update is slow, and would use up the warm-up of a short budget
 
 
 class Budget(Protocol):
     def next(self, state: TrainingState) -> Action:
-        """What to do when the training stands at `state`."""
+        """What to do when the training is at `state`."""
 
     def done(self, state: TrainingState) -> tuple[float, float, str]:
-        """How much of how much, in which unit."""
+        """How much of how much, and the unit."""
 
     def sync(self) -> None:
-        """Put on the disk what a checkpoint of now relies on."""
+        """Flush to the disk what a checkpoint of now relies on."""
 
 
 class StepBudget:
-    """A number of updates that is known before."""
+    """A number of updates that is known in advance."""
 
     def __init__(self, steps: int, options: TrainingOptions, every: int, positions: int) -> None:
+        """Evaluate `positions` after `every` updates."""
         self.steps, self.options, self.every, self.positions = steps, options, every, positions
 
     def next(self, state: TrainingState) -> Action:
-        last = state.step >= self.steps
-        if (state.step % self.every == 0 or last) and state.evaluated_step < state.step:
+        is_last = state.step >= self.steps
+        if (state.step % self.every == 0 or is_last) and state.evaluated_step < state.step:
             return Action("evaluate", state.step, positions=self.positions)
-        if last or is_impatient(state, self.options):
+        if is_last or is_impatient(state, self.options):
             return Action("end", state.step)
-        return Action("update", state.step, rate=lr_factor_by_steps(state.step, self.steps, *schedule_arguments(self.options)))
+        return Action("update", state.step, lr_factor=lr_factor_by_steps(state.step, self.steps, self.options))
 
     def done(self, state: TrainingState) -> tuple[float, float, str]:
         return state.step, self.steps, "steps"
 
     def sync(self) -> None:
-        """It relies on nothing."""
+        """There is nothing to flush."""
 
 
 class TimeBudget:
@@ -64,33 +79,33 @@ class TimeBudget:
 
     def __init__(
         self, log: ClockLog, options: TrainingOptions, *, steps: int | None = None, threads: tuple[int, ...] = (1,), positions: int = 1,
-        positions_at_end: int | None = None, generates: bool = False, spent: float = 0.0,
+        final_positions: int | None = None, generates: bool = False, spent: float = 0.0,
     ) -> None:  # fmt: skip
-        """`checkpoint_steps` is the most there may be, `cpu_threads` what may be chosen from, `positions` how many there are to judge on the way and
-        at the end, `generates` whether sentences are generated at the end, `spent` the seconds that are gone."""
+        """`steps` is the maximum number of updates, `threads` the numbers to choose from, `positions` and `final_positions` how many there are to
+        evaluate on the way and at the end, `generates` whether the final evaluation generates sentences, `spent` the seconds spent already."""
         self.log, self.options, self.steps, self.threads, self.generates = log, options, steps, threads, generates
-        self.positions, self.positions_at_end = positions, positions if positions_at_end is None else positions_at_end
+        self.positions, self.final_positions = positions, positions if final_positions is None else final_positions
         self.budget = options.budget_seconds
         self.clock = Clock()
         self.clock.start(spent)
         self.progress = 0.0
         self.decay: Action | None = None
         self.evaluations: list[Action] = []
-        self.first_updates: list[tuple[Action, float]] = []  # on which threads are chosen
+        self.first_updates: list[tuple[Action, float]] = []  # on which the number of threads is chosen
         self.late_updates: deque[float] = deque(maxlen=20)  # seconds
-        self.costs: dict[str, float] = {}  # seconds to judge a position, to generate a sentence
-        for turn, after in pairwise(log.actions):
-            self.observe(turn, after.spent - turn.spent)
-        self.last: Action | None = None  # the turn in hand, if time counts
-        self.replays = bool(log.actions)
+        self.costs: dict[str, float] = {}  # seconds to evaluate a position, to generate a sentence
+        for action, following in pairwise(log.actions):
+            self.observe(action, following.spent - action.spent)
+        self.last: Action | None = None  # the action being performed, once time counts
+        self.is_replaying = bool(log.actions)
 
     def next(self, state: TrainingState) -> Action:
         if state.actions_taken < len(self.log.actions):
             return self.log.actions[state.actions_taken]
-        if self.replays:  # all that was done before is done again; from now on time counts
+        if self.is_replaying:  # the log is replayed; from now on time counts
             self.observe(self.log.actions[-1], 0.0)
             self.clock.start(self.log.actions[-1].spent)
-            self.replays = False
+            self.is_replaying = False
         spent = self.clock.read(self.typical_seconds())
         if self.last is not None:
             self.observe(self.last, spent - self.last.spent)
@@ -98,25 +113,25 @@ class TimeBudget:
         self.log.add(self.last)
         return self.last
 
-    def observe(self, turn: Action, seconds: float) -> None:
-        """What a turn that was taken tells: what it was, and, unless that is 0, how long it took."""
-        if turn.kind == "decay":
-            self.decay = turn
-        if turn.kind == "evaluate":
-            self.evaluations.append(turn)
-        if turn.kind == "update":
+    def observe(self, action: Action, seconds: float) -> None:
+        """Learn from an action that was performed: what it was and, unless 0, how long it took."""
+        if action.kind == "decay":
+            self.decay = action
+        if action.kind == "evaluate":
+            self.evaluations.append(action)
+        if action.kind == "update":
             self.late_updates.append(seconds)
             if len(self.first_updates) <= 2 * TRIAL_UPDATES:
-                self.first_updates.append((turn, seconds))
-        elif turn.sentences and seconds:
-            self.costs["sentences"] = seconds / turn.sentences
-        elif turn.kind in ("evaluate", "time_evaluation") and seconds:
-            self.costs["positions"] = seconds / min(turn.positions or self.positions, self.positions)
+                self.first_updates.append((action, seconds))
+        elif action.sentences and seconds:
+            self.costs["sentences"] = seconds / action.sentences
+        elif action.kind in ("evaluate", "time_evaluation") and seconds:
+            self.costs["positions"] = seconds / min(action.positions or self.positions, self.positions)
 
     def typical_seconds(self) -> float | None:
-        """How long what was done last usually takes."""
-        known = self.last is not None and self.last.kind == "update" and len(self.late_updates) >= TRIAL_UPDATES
-        return statistics.median(self.late_updates) if known else None
+        """How long an action like the last one usually takes."""
+        is_known = self.last is not None and self.last.kind == "update" and len(self.late_updates) >= TRIAL_UPDATES
+        return statistics.median(self.late_updates) if is_known else None
 
     def done(self, state: TrainingState) -> tuple[float, float, str]:
         return state.seconds, self.budget, "s"
@@ -124,50 +139,48 @@ class TimeBudget:
     def sync(self) -> None:
         self.log.sync()
 
-    # Deciding
-
     def decide(self, state: TrainingState, spent: float) -> Action:
         threads = self.choose_threads()
 
-        def turn(do: str, **more: float) -> Action:
-            return Action(do, state.step, spent, threads=threads, **more)  # type: ignore[arg-type]
+        def action(kind: str, **values: float) -> Action:
+            return Action(kind, state.step, spent, threads=threads, **values)  # type: ignore[arg-type]
 
         self.progress = self.progress_at(state, spent)
-        over = state.step > 0 and self.progress >= 1
-        if over or self.evaluation_is_due(state):
-            if "positions" not in self.costs and max(self.positions, self.positions_at_end) > TRIAL_POSITIONS:
-                return turn("time_evaluation", positions=TRIAL_POSITIONS)
+        is_over = state.step > 0 and self.progress >= 1
+        if is_over or self.evaluation_is_due(state):
+            if "positions" not in self.costs and max(self.positions, self.final_positions) > TRIAL_POSITIONS:
+                return action("time_evaluation", positions=TRIAL_POSITIONS)
             if state.evaluated_step < state.step:
-                return turn("evaluate", positions=self.evaluation_positions())
-        if over:
+                return action("evaluate", positions=self.evaluation_positions())
+        if is_over:
             if self.generates and "sentences" not in self.costs:
-                return turn("time_evaluation", sentences=TRIAL_SENTENCES)
-            return turn("end", **self.final_evaluation(spent))
-        rate = lr_factor_by_time(state.step, self.progress, *schedule_arguments(self.options))
+                return action("time_evaluation", sentences=TRIAL_SENTENCES)
+            return action("end", **self.final_evaluation(spent))
+        factor = lr_factor_by_time(state.step, self.progress, self.options)
         if self.decay is not None:
-            return turn("update", rate=self.decay.rate * (1 - self.progress) / DECAY_SHARE)
-        held = self.options.schedule == "hold" and self.progress >= 1 - DECAY_SHARE
-        if state.step and (held or is_impatient(state, self.options)):  # what brings nothing any more may still gain from a rate that falls
-            return turn("decay", rate=1.0 if held else rate)
-        return turn("update", rate=rate)
+            return action("update", lr_factor=self.decay.lr_factor * (1 - self.progress) / DECAY_SHARE)
+        hold_ends = self.options.schedule == "hold" and self.progress >= 1 - DECAY_SHARE
+        if state.step and (hold_ends or is_impatient(state, self.options)):  # without improvement, a falling learning rate may still gain something
+            return action("decay", lr_factor=1.0 if hold_ends else factor)
+        return action("update", lr_factor=factor)
 
     def progress_at(self, state: TrainingState, spent: float) -> float:
-        """The share of the training that is done: it never goes back, and half an update before the end there is no time for another."""
+        """The share of the training that is done: it never decreases, and half an update before the end there is no time for another."""
         horizon = max(self.budget - self.reserve(), self.budget / 2)
         ahead = spent + statistics.median(self.late_updates or [0.0]) / 2
         by_steps = state.step / self.steps if self.steps else 0.0
-        if self.decay is not None:  # it may have begun early, when nothing got better any more
+        if self.decay is not None:  # it may have started early, when nothing improved any more
             length = min(DECAY_SHARE / (1 - DECAY_SHARE) * self.decay.spent, max(horizon - self.decay.spent, 1e-9))
             return max(1 - DECAY_SHARE + DECAY_SHARE * (ahead - self.decay.spent) / length, 1 - DECAY_SHARE, by_steps)
         return max(self.progress, ahead / horizon, by_steps)
 
     def reserve(self) -> float:
-        """Seconds kept for the last look, the judgement at the end and saving."""
-        most, cost = FINAL_SHARE * self.budget, self.costs.get("positions")
-        if self.generates or (cost is None and max(self.positions, self.positions_at_end) > TRIAL_POSITIONS):
-            return most
-        judging = (cost or 0.0) * (self.positions_at_end + self.evaluation_positions()) * SAFETY_FACTOR
-        return min(most, judging + max(SAVING_SHARE * self.budget, MIN_SAVING_SECONDS))
+        """Seconds kept for the last evaluation on the way, the final one and saving."""
+        maximum, cost = FINAL_SHARE * self.budget, self.costs.get("positions")
+        if self.generates or (cost is None and max(self.positions, self.final_positions) > TRIAL_POSITIONS):
+            return maximum
+        evaluation = (cost or 0.0) * (self.final_positions + self.evaluation_positions()) * SAFETY_FACTOR
+        return min(maximum, evaluation + max(SAVING_SHARE * self.budget, MIN_SAVING_SECONDS))
 
     def evaluation_is_due(self, state: TrainingState) -> bool:
         if self.options.evaluate_every:
@@ -175,16 +188,16 @@ class TimeBudget:
         return state.step > 0 and (len(self.evaluations) + 1) / self.evaluation_count() <= self.progress < 1
 
     def evaluation_count(self) -> int:
-        one = self.costs.get("positions", 0.0) * min(TRIAL_POSITIONS, self.positions)
-        return max(1, min(MAX_EVALUATIONS, int(EVALUATION_SHARE * self.budget / max(one, 1e-9))))
+        cheapest = self.costs.get("positions", 0.0) * min(TRIAL_POSITIONS, self.positions)
+        return max(1, min(MAX_EVALUATIONS, int(EVALUATION_SHARE * self.budget / max(cheapest, 1e-9))))
 
     def evaluation_positions(self) -> int:
-        """As many in every look, or no two could be compared; 0 for all."""
+        """The same number in every evaluation on the way, so that they can be compared; 0 for all."""
         if self.evaluations:
             return self.evaluations[0].positions
-        fits = int(EVALUATION_SHARE * self.budget / self.evaluation_count() / self.costs.get("positions", 1e-9))
-        fits = max(min(fits, MAX_EVALUATION_POSITIONS), TRIAL_POSITIONS)
-        return 0 if fits >= self.positions else fits
+        affordable = int(EVALUATION_SHARE * self.budget / self.evaluation_count() / self.costs.get("positions", 1e-9))
+        affordable = max(min(affordable, MAX_EVALUATION_POSITIONS), TRIAL_POSITIONS)
+        return 0 if affordable >= self.positions else affordable
 
     def final_evaluation(self, spent: float) -> dict[str, int]:
         left = max(self.budget - spent - max(SAVING_SHARE * self.budget, MIN_SAVING_SECONDS), 0.02 * self.budget) / SAFETY_FACTOR
@@ -192,8 +205,8 @@ class TimeBudget:
         if self.generates:
             sentences = max(min(int(left / 2 / self.costs.get("sentences", 1.0)), MAX_SENTENCES), TRIAL_SENTENCES)
             left /= 2
-        fits = max(int(left / self.costs.get("positions", 1e-9)), TRIAL_POSITIONS)
-        return {"positions": 0 if fits >= self.positions_at_end else fits, "sentences": sentences}
+        affordable = max(int(left / self.costs.get("positions", 1e-9)), TRIAL_POSITIONS)
+        return {"positions": 0 if affordable >= self.final_positions else affordable, "sentences": sentences}
 
     def choose_threads(self) -> int:
         """All or one, whichever made the first updates faster; chosen once."""
@@ -204,7 +217,7 @@ class TimeBudget:
             return self.threads[1]
         if count > 2 * TRIAL_UPDATES:
             return self.first_updates[-1][0].threads
-        times = [seconds for _, seconds in self.first_updates]  # the first of either way finds its memory and its threads, and does not count
+        times = [seconds for _, seconds in self.first_updates]  # the first with either number allocates memory and starts threads: it does not count
         several, one = statistics.median(times[1:TRIAL_UPDATES]), statistics.median(times[TRIAL_UPDATES + 1 :])
         return self.threads[0] if several < one else self.threads[1]
 
@@ -213,6 +226,34 @@ def is_impatient(state: TrainingState, options: TrainingOptions) -> bool:
     return 0 < options.patience <= state.evaluations_since_best
 
 
-def schedule_arguments(options: TrainingOptions) -> tuple[str, float, int | None]:
-    """What the schedule is told."""
-    return options.schedule, options.warmup, options.warmup_steps
+def lr_factor_by_steps(step: int, steps: int, options: TrainingOptions) -> float:
+    """Learning rate of the update number `step`, from 0, out of `steps`, as a share of its peak."""
+    warmup = options.warmup_steps or max(round(options.warmup * steps), 1)
+    if step < warmup:
+        return (step + 1) / warmup
+    if options.schedule == "hold":
+        return min(1.0, (1 - step / steps) / DECAY_SHARE)
+    return lr_factor_after_warmup(options.schedule, (step - warmup + 1) / max(steps - warmup + 1, 1), (step + 1) / warmup)
+
+
+def lr_factor_by_time(step: int, progress: float, options: TrainingOptions) -> float:
+    """Learning rate of the update number `step` when a share of the time, `progress`, is spent, as a share of its peak."""
+    if options.warmup_steps:
+        return lr_factor_by_steps(step, max(round(step / max(progress, 1e-9)), step + 1), options)
+    warmup = options.warmup
+    risen = min(progress / warmup if warmup else 1.0, (step + 1) / MIN_WARMUP_UPDATES)
+    if risen < 1:
+        return max(risen, 1 / MIN_WARMUP_UPDATES / 10)
+    if options.schedule == "hold":
+        return min(1.0, max(1 - progress, 0.0) / DECAY_SHARE)
+    return lr_factor_after_warmup(options.schedule, (progress - warmup) / max(1 - warmup, 1e-9), progress / max(warmup, 1e-9))
+
+
+def lr_factor_after_warmup(schedule: str, done: float, warmups: float) -> float:
+    """`done` is the share of the part after the warm-up, `warmups` the training so far in lengths of the warm-up."""
+    done = min(max(done, 0.0), 1.0)
+    if schedule == "constant":
+        return 1.0
+    if schedule == "inverse-sqrt":
+        return 1 / math.sqrt(max(warmups, 1.0))
+    return 1 - done if schedule == "linear" else (1 + math.cos(math.pi * done)) / 2

@@ -1,4 +1,4 @@
-"""Many workers: the same command under torchrun. Alone, every function here does nothing and costs nothing.
+"""What computes: the device, the CPU threads and the workers, which are the same command under torchrun. A single worker pays nothing for it.
 
 torchrun --nproc-per-node 2 -m stairs train gpt notes.txt
 """
@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from importlib.metadata import version
 from typing import Any
 
 import torch
@@ -20,14 +21,81 @@ from torch.distributed.tensor import DTensor, distribute_tensor
 
 from stairs import errors
 from stairs.errors import BadInput, EnvironmentFault, StairsError
+from stairs.machine import cores
+from stairs.progress import say
+from stairs.training.options import TrainingOptions
 
 TIMEOUT = 120.0  # seconds a worker waits for the others
 LOST_WORKER = re.compile(r"gloo|nccl|socket|store|connection|peer|timed ?out|timeout|rendezvous", re.I)
+MEMORY_ERROR_PHRASES = ("can't allocate memory", "out of memory", "not enough memory", "unable to mmap", "Cannot allocate memory")
+
+
+def find_device(name: str) -> torch.device:
+    """`auto` is the first GPU, else the CPU; a device given by name must exist."""
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    device = torch.device(name)
+    available = torch.cuda.device_count() if device.type == "cuda" else 1
+    if available == 0:
+        raise BadInput("no CUDA device; use --device cpu")
+    if (device.index or 0) >= available:
+        raise BadInput(f"no CUDA device {device.index}; there are {available}, counted from 0")
+    return device
+
+
+@contextmanager
+def cpu_threads(count: int | None) -> Iterator[None]:
+    """This many CPU threads inside the `with`; None leaves them as they are."""
+    before = torch.get_num_threads()
+    if count is not None:
+        if count > cores():
+            say(f"--threads {count} is more than the {cores()} available cores; using {cores()}")
+        torch.set_num_threads(min(count, cores()))
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def environment(options: TrainingOptions, device: torch.device, workers: int, sweeping: bool = False) -> dict[str, Any]:
+    """Everything that bit-exactness depends on, besides the settings and the data."""
+    if sweeping:  # by compiled loops of our own; --deterministic makes them independent of the threads
+        threads = {} if options.deterministic else {"threads": torch.get_num_threads()}
+        return {**threads, "numba": version("numba"), "cpu": torch.backends.cpu.get_cpu_capability(), "workers": workers}
+    return {
+        "threads": torch.get_num_threads(),
+        "torch": torch.__version__,
+        "cpu": torch.backends.cpu.get_cpu_capability(),
+        "device": device.type,
+        "compile": options.compile,
+        "workers": workers,
+    }
+
+
+def describe_differences(before: dict[str, Any], now: dict[str, Any]) -> str:
+    """'not bit-exact: threads 2 -> 1', or nothing."""
+    changes = [f"{name} {before[name]} -> {now[name]}" for name in now if name in before and before[name] != now[name]]
+    if not changes:
+        return ""
+    if [change.split()[0] for change in changes] == ["workers"]:
+        return f"same data order, not bit-exact (world size {before['workers']} -> {now['workers']})"
+    return "not bit-exact: " + ", ".join(changes)
+
+
+def is_memory_error(error: BaseException) -> bool:
+    if isinstance(error, MemoryError | torch.OutOfMemoryError):
+        return True
+    return isinstance(error, RuntimeError) and any(phrase in str(error) for phrase in MEMORY_ERROR_PHRASES)
+
+
+def batch_too_large(positions: int, parts: int | None) -> EnvironmentFault:
+    advice = f"--accumulate {parts} fits, with the same result" if parts else "lower --batch-tokens, --context or --size"
+    return EnvironmentFault(f"not enough memory for {positions} positions at once; {advice}")
 
 
 @dataclass(frozen=True)
 class Workers:
-    """Who takes part. The first one writes and decides; the others are told."""
+    """The processes that train together. Rank 0 writes and decides; the others follow."""
 
     rank: int
     world_size: int
@@ -41,31 +109,31 @@ class Workers:
         """Each number summed over the workers."""
         if self.world_size == 1:
             return list(numbers)
-        summed = torch.tensor(numbers, dtype=torch.float64, device=self.device)
-        dist.all_reduce(summed)
-        return summed.tolist()
+        sums = torch.tensor(numbers, dtype=torch.float64, device=self.device)
+        dist.all_reduce(sums)
+        return sums.tolist()
 
     def all_reduce_tensor(self, tensor: Tensor) -> Tensor:
-        """The same, for a tensor."""
+        """A tensor summed over the workers."""
         tensor = tensor.contiguous()
         if self.world_size > 1:
             dist.all_reduce(tensor)
         return tensor
 
     def broadcast(self, data: Any) -> Any:
-        """Plain data of the first worker, for all."""
+        """Plain data of rank 0, on every rank."""
         if self.world_size == 1:
             return data
-        written = torch.frombuffer(bytearray(json.dumps(data).encode()), dtype=torch.uint8).to(self.device)
-        size = torch.tensor([len(written)], device=self.device)
+        encoded = torch.frombuffer(bytearray(json.dumps(data).encode()), dtype=torch.uint8).to(self.device)
+        size = torch.tensor([len(encoded)], device=self.device)
         dist.broadcast(size, 0)
         if not self.is_rank_zero:
-            written = torch.empty(int(size), dtype=torch.uint8, device=self.device)
-        dist.broadcast(written, 0)
-        return json.loads(bytes(written.cpu().numpy()))
+            encoded = torch.empty(int(size), dtype=torch.uint8, device=self.device)
+        dist.broadcast(encoded, 0)
+        return json.loads(bytes(encoded.cpu().numpy()))
 
     def on_rank_zero(self, work: Callable[[], Any]) -> Any:
-        """What the first worker's work gives, for all; an error of its is everyone's."""
+        """What `work` returns on rank 0, on every rank; if it raises there, every rank raises."""
         if self.world_size == 1:
             return work()
         answer: dict[str, Any] = {}
@@ -79,99 +147,99 @@ class Workers:
             raise getattr(errors, answer["error"], StairsError)(answer["sentence"])
         return answer["value"]
 
-    def broadcast_tensor(self, target: Tensor, whole: Tensor | None) -> None:
-        """Put what the first worker holds into everyone's tensor, or everyone's part of it."""
+    def broadcast_tensor(self, target: Tensor, source: Tensor | None) -> None:
+        """Copy what rank 0 has into every rank's tensor, or into its shard of it."""
         if isinstance(target, DTensor):
-            whole = torch.empty(target.shape, dtype=target.dtype) if whole is None else whole
-            target.copy_(distribute_tensor(whole.to(target.device), target.device_mesh, target.placements))
+            source = torch.empty(target.shape, dtype=target.dtype) if source is None else source
+            target.copy_(distribute_tensor(source.to(target.device), target.device_mesh, target.placements))
             return
-        if whole is not None:
-            target.copy_(whole)
+        if source is not None:
+            target.copy_(source)
         if self.world_size > 1:
-            sent = target.contiguous()  # a matrix may have room between its rows
-            dist.broadcast(sent, 0)
-            if sent is not target:
-                target.copy_(sent)
+            buffer = target.contiguous()  # a matrix may have padding between its rows
+            dist.broadcast(buffer, 0)
+            if buffer is not target:
+                target.copy_(buffer)
 
 
 def full_tensor(tensor: Tensor) -> Tensor:
-    """A tensor with the parts that other workers hold."""
+    """A tensor with the shards of the other workers."""
     return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
 
 
 @contextmanager
 def process_group(device: torch.device) -> Iterator[Workers]:
-    """The workers torchrun started, or this process alone."""
-    count = int(os.environ.get("WORLD_SIZE", "1"))
-    if "RANK" not in os.environ or count == 1:
+    """The workers that torchrun started, or this process alone."""
+    world_size = int(os.environ.get("WORLD_SIZE", "1"))
+    if "RANK" not in os.environ or world_size == 1:
         yield Workers(0, 1, device)
         return
     if device.type == "cuda":
         device = torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))
         torch.cuda.set_device(device)
     rank = int(os.environ["RANK"])
-    began_here = not dist.is_initialized()
+    is_ours = not dist.is_initialized()
     try:
-        if began_here:
+        if is_ours:
             wait = timedelta(seconds=timeout_seconds())
-            store, _, _ = next(dist.rendezvous("env://", rank, count, timeout=wait))
+            store, _, _ = next(dist.rendezvous("env://", rank, world_size, timeout=wait))
             backend = "nccl" if device.type == "cuda" else "gloo"
-            dist.init_process_group(backend, store=attempt_store(store, rank, count), rank=rank, world_size=count, timeout=wait)
-        yield Workers(rank, count, device)
+            dist.init_process_group(backend, store=attempt_store(store, rank, world_size), rank=rank, world_size=world_size, timeout=wait)
+        yield Workers(rank, world_size, device)
     except RuntimeError as error:
         if not LOST_WORKER.search(str(error)):
             raise
-        why = " ".join(str(error).split())[:80]
-        raise EnvironmentFault(f"worker {rank} of {count} lost the others ({why}); start the same command again to go on") from error
+        reason = " ".join(str(error).split())[:80]
+        raise EnvironmentFault(f"worker {rank} of {world_size} lost the others ({reason}); run the same command again to resume") from error
     finally:
-        if began_here and dist.is_initialized():
+        if is_ours and dist.is_initialized():
             dist.destroy_process_group()
 
 
-def attempt_store(store: dist.Store, rank: int, count: int) -> dist.Store:
-    """A corner of torchrun's store that the workers of an earlier attempt, some of them dead, have not written in.
+def attempt_store(store: dist.Store, rank: int, world_size: int) -> dist.Store:
+    """A prefix in torchrun's store that the workers of an earlier attempt, some of them dead, have not written to.
 
-    The first worker makes up its name; the others greet it with a number of their own, so that nobody takes an old answer for a new one.
+    Rank 0 invents the prefix; the others greet it with a nonce of their own, so that nobody takes an old answer for a new one.
     """
-    name = os.urandom(8).hex()
+    prefix = os.urandom(8).hex()
     if rank:
-        store.set(f"hello/{rank}", name)
-        name = store.get(f"answer/{name}").decode()  # waits for it
-        store.set(f"heard/{name}/{rank}", "1")
+        store.set(f"hello/{rank}", prefix)
+        prefix = store.get(f"answer/{prefix}").decode()  # blocks until it is there
+        store.set(f"received/{prefix}/{rank}", "1")
     else:
-        ending = time.monotonic() + timeout_seconds()
-        absent = set(range(1, count))
+        deadline = time.monotonic() + timeout_seconds()
+        absent = set(range(1, world_size))
         while absent:
             for other in list(absent):
-                if store.check([f"heard/{name}/{other}"]):
+                if store.check([f"received/{prefix}/{other}"]):
                     absent.remove(other)
                 elif store.check([f"hello/{other}"]):
-                    store.set(f"answer/{store.get(f'hello/{other}').decode()}", name)
-            if time.monotonic() > ending:
+                    store.set(f"answer/{store.get(f'hello/{other}').decode()}", prefix)
+            if time.monotonic() > deadline:
                 raise RuntimeError(f"timed out waiting for the workers {sorted(absent)}")
             time.sleep(0.01)
-    return dist.PrefixStore(name, store)
+    return dist.PrefixStore(prefix, store)
 
 
 def timeout_seconds() -> float:
-    given = os.environ.get("STAIRS_TIMEOUT", str(TIMEOUT))
+    value = os.environ.get("STAIRS_TIMEOUT", str(TIMEOUT))
     try:
-        if 0 < float(given) < 1e6:
-            return float(given)
+        if 0 < float(value) < 1e6:
+            return float(value)
     except ValueError:
         pass
-    raise BadInput(f"STAIRS_TIMEOUT={given!r} is not a number of seconds; set it to 120 or so")
+    raise BadInput(f"STAIRS_TIMEOUT={value!r} is not a number of seconds; set it to 120, for example")
 
 
-def shard(learner: nn.Module, workers: Workers) -> None:
-    """Let each worker hold a part of every weight (FSDP2), gathered block by block when it is needed."""
+def shard(module: nn.Module, workers: Workers) -> None:
+    """Let each worker hold a shard of every weight (FSDP2), gathered block by block when it is needed."""
     from torch.distributed.device_mesh import init_device_mesh
     from torch.distributed.fsdp import fully_shard, register_fsdp_forward_method
 
     mesh = init_device_mesh(workers.device.type, (workers.world_size,))
-    for block in getattr(learner, "blocks", []):
+    for block in getattr(module, "blocks", []):
         fully_shard(block, mesh=mesh)
-    fully_shard(learner, mesh=mesh)
-    for verb in ("encode", "predict", "loss", "log_likelihood"):
-        if hasattr(learner, verb):
-            register_fsdp_forward_method(learner, verb)
+    fully_shard(module, mesh=mesh)
+    for method in ("encode", "predict", "loss", "log_likelihood"):
+        if hasattr(module, method):
+            register_fsdp_forward_method(module, method)

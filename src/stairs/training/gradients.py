@@ -1,28 +1,34 @@
-"""One step of learning: the gradient of a batch, by however many workers and in however many parts, and the update it makes."""
+"""Training by gradients: which examples each step trains on, their gradient by any number of workers and in any number of parts, and the update.
+
+The examples of a step are a pure function of the lengths, the seed and the epoch, so that resuming needs one integer. Examples of about the same
+length are batched together, so that there is little padding. The boundaries between batches follow from the lengths alone, so every epoch has the
+same number of batches, and step -> (epoch, index) is one division.
+"""
 
 import math
 from contextlib import nullcontext
-from typing import Any
+from functools import lru_cache
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
-from stairs.errors import Diverged
+from stairs.errors import Diverged, EnvironmentFault
 from stairs.kernels.allocator import keep_freed_memory
-from stairs.randomness import derive_seed
+from stairs.randomness import derive_seed, numpy_generator
 from stairs.tasks.task import Task
 from stairs.text.batch import Batch
 from stairs.training.clock import Action
-from stairs.training.data_order import BatchOrder, worker_parts
-from stairs.training.device import batch_too_large, is_memory_error
-from stairs.training.distributed import Workers, full_tensor, shard
+from stairs.training.distributed import Workers, batch_too_large, full_tensor, is_memory_error, shard
 from stairs.training.options import TrainingOptions
-from stairs.training.updater import StepResult
+from stairs.training.updater import BatchSource, ProbedPlan, StepResult
+
+STEPS_PER_DOUBLING = 8  # how finely lengths are distinguished
 
 
 class Objective(nn.Module):
-    """A task's loss as the forward of a module, which is where PyTorch's wrappers listen."""
+    """A task's loss as the forward of a module, which is where PyTorch's wrappers hook in."""
 
     def __init__(self, task: Task) -> None:
         super().__init__()
@@ -34,17 +40,20 @@ class Objective(nn.Module):
 
 
 class GradientUpdater:
-    """The weights, their optimizer, and the workers that move them."""
+    """The weights, their optimizer, and the workers that compute the gradients."""
 
-    def __init__(self, task: Task, examples: Any, options: TrainingOptions, workers: Workers) -> None:
+    is_sweeping = False
+    unit = "tokens"
+
+    def __init__(self, task: Task, examples: BatchSource, options: TrainingOptions, workers: Workers) -> None:
         self.examples, self.options, self.workers = examples, options, workers
-        keep_freed_memory()  # every step asks for the same blocks again
+        keep_freed_memory()  # every step allocates the same blocks again
         self.order = BatchOrder(examples.lengths, options.batch_tokens, options.seed, options.batch_examples)
         self.trained_module = task.trained_module.to(workers.device).train()
         self.peak_lr = options.learning_rate or task.learning_rate
         self.lr_scales = task.lr_scales()
         if options.embedding_lr_scale is not None:
-            tables = [f"{place}.weight" for place, part in self.trained_module.named_modules() if isinstance(part, nn.Embedding)]
+            tables = [f"{name}.weight" for name, module in self.trained_module.named_modules() if isinstance(module, nn.Embedding)]
             self.lr_scales |= dict.fromkeys(tables, options.embedding_lr_scale)
         self.precision: str = options.precision
         if options.shard and workers.world_size > 1:
@@ -58,109 +67,175 @@ class GradientUpdater:
             self.objective = torch.compile(self.objective)  # type: ignore[assignment]
 
     def new_optimizer(self, weight_decay: float) -> torch.optim.AdamW:
-        tables = {id(part.weight) for part in self.trained_module.modules() if isinstance(part, nn.Embedding)}
+        tables = {id(module.weight) for module in self.trained_module.modules() if isinstance(module, nn.Embedding)}
         groups: dict[tuple[float, float], list[Tensor]] = {}
         for name, weight in self.trained_module.named_parameters():
             if weight.requires_grad:
-                pulled = weight.ndim > 1 and id(weight) not in tables  # rows of a table that are not seen stay as they are
-                groups.setdefault((weight_decay if pulled else 0.0, self.lr_scales.get(name, 1.0)), []).append(weight)
-        found = [{"params": weights, "weight_decay": decay, "times": times} for (decay, times), weights in groups.items()]
+                decays = weight.ndim > 1 and id(weight) not in tables  # rows of an embedding that no batch has shown stay as they are
+                groups.setdefault((weight_decay if decays else 0.0, self.lr_scales.get(name, 1.0)), []).append(weight)
+        parameters = [{"params": weights, "weight_decay": decay, "lr_scale": scale} for (decay, scale), weights in groups.items()]
         betas = (self.options.beta1, self.options.beta2)
-        return torch.optim.AdamW(found, lr=0.0, betas=betas, eps=self.options.adam_epsilon, fused=True)
+        return torch.optim.AdamW(parameters, lr=0.0, betas=betas, eps=self.options.adam_epsilon, fused=True)
 
-    def gradient(self, step: int) -> tuple[float, int]:
-        """Put the gradient of this worker's share of a batch beside the weights: nats of its targets, and their number."""
+    def accumulate_gradient(self, step: int) -> tuple[float, int]:
+        """Add this worker's share of the batch to the gradients: nats of its targets, and their number."""
         epoch, numbers = self.order.batch_at(step)
         parts = worker_parts(numbers, self.workers.rank, self.workers.world_size, self.options.accumulate)
-        nats, asked = 0.0, 0
+        nats, targets = 0.0, 0
         for index, part in enumerate(parts):
-            # Dropout and the like follow from where we are, so there is no state of a generator to lose.
+            # Dropout and the like follow from the step, so there is no generator's state to lose.
             torch.manual_seed(derive_seed(self.options.seed, "dropout", epoch, step, self.workers.rank, index))
-            present = len(part) > 0  # a worker without an example computes with a strange one, for nothing, or the others would wait
-            batch = self.examples.batch(part if present else numbers[:1], epoch, self.options.seed).to(self.workers.device)
-            apart = isinstance(self.objective, DistributedDataParallel) and index < len(parts) - 1
-            with self.objective.no_sync() if apart else nullcontext():  # type: ignore[operator]
+            has_examples = len(part) > 0  # a rank without examples runs another rank's with weight 0, so that collectives stay in step
+            batch = self.examples.batch(part if has_examples else numbers[:1], epoch, self.options.seed).to(self.workers.device)
+            no_sync = isinstance(self.objective, DistributedDataParallel) and index < len(parts) - 1
+            with self.objective.no_sync() if no_sync else nullcontext():  # type: ignore[operator]
                 with torch.autocast(self.workers.device.type, torch.bfloat16, enabled=self.precision == "bf16"):
                     total, count = self.objective(batch)
-                (total if present else total * 0.0).backward()
-            if present:
-                nats, asked = nats + float(total.detach()), asked + count
-        return nats, asked
+                (total if has_examples else total * 0.0).backward()
+            if has_examples:
+                nats, targets = nats + float(total.detach()), targets + count
+        return nats, targets
 
     def update(self, action: Action, stop_requests: int = 0) -> StepResult:
         step = action.step
         self.optimizer.zero_grad()
         try:
-            nats, asked = self.gradient(step)
+            nats, own_targets = self.accumulate_gradient(step)
         except (RuntimeError, MemoryError) as error:
             if not is_memory_error(error):
                 raise
-            asked = -1
-        if asked < 0:  # out here, since the error above still holds on to what was computed
+            own_targets = -1
+        if own_targets < 0:  # outside of the except clause, whose error keeps the activations alive
             raise self.out_of_memory(step)
-        nats, targets, leaving = self.workers.all_reduce(nats, asked, stop_requests)
+        nats, targets, stopping = self.workers.all_reduce(nats, own_targets, stop_requests)
         loss = nats / max(targets, 1)
         gradients = [weight.grad for weight in self.weights if weight.grad is not None]
-        scale = self.workers.world_size / max(targets, 1)  # the wrappers take the mean over workers; the mean over targets is wanted
-        length = float(full_tensor(torch.nn.utils.get_total_norm(gradients))) * scale
-        rate = self.peak_lr * action.rate
-        if not (math.isfinite(loss) and math.isfinite(length)):
-            what = f"the loss became {loss}" if not math.isfinite(loss) else f"the gradient became {length}"
-            raise Diverged(f"{what} at step {step + 1} with a learning rate of {rate:.3g}; try --learning-rate {self.peak_lr / 10:.1g} elsewhere")
+        scale = self.workers.world_size / max(targets, 1)  # PyTorch's wrappers average over the workers; the mean over targets is wanted
+        norm = float(full_tensor(torch.nn.utils.get_total_norm(gradients))) * scale
+        rate = self.peak_lr * action.lr_factor
+        if not (math.isfinite(loss) and math.isfinite(norm)):
+            what = f"the loss became {loss}" if not math.isfinite(loss) else f"the norm of the gradient became {norm}"
+            advice = f"try --learning-rate {self.peak_lr / 10:.1g} with another --out"
+            raise Diverged(f"{what} at step {step + 1} with a learning rate of {rate:.3g}; {advice}")
         if self.options.clip:
-            scale *= min(1.0, self.options.clip / (length + 1e-6))
+            scale *= min(1.0, self.options.clip / (norm + 1e-6))
         torch._foreach_mul_(gradients, scale)
         for group in self.optimizer.param_groups:
-            group["lr"] = rate * group["times"]
+            group["lr"] = rate * group["lr_scale"]
         self.optimizer.step()
         tokens = int(self.examples.lengths[self.order.batch_at(step)[1]].sum())
-        return StepResult(loss, int(targets), tokens, leaving > 0)
+        return StepResult(loss, int(targets), tokens, stopping > 0)
 
     @property
-    def epoch(self) -> int:
+    def steps_per_epoch(self) -> int:
         return self.order.batches_per_epoch
 
-    def apply_plan(self, known: dict[str, Any]) -> None:
-        self.precision = known["precision"]
+    def apply_plan(self, plan: ProbedPlan) -> None:
+        self.precision = plan["precision"]
+
+    def start(self, step: int) -> None:
+        """There is nothing to prepare."""
 
     def optimizer_state(self) -> dict[str, Tensor]:
-        """What the optimizer remembers, by the names of the weights."""
+        """AdamW's moments, by the names of the weights."""
         names = {id(tensor): name for name, tensor in self.trained_module.named_parameters()}
-        return {f"{names[id(weight)]}:{key}": value for weight, kept in self.optimizer.state.items() for key, value in kept.items()}
+        return {f"{names[id(weight)]}:{key}": value for weight, moments in self.optimizer.state.items() for key, value in moments.items()}
 
-    def load_optimizer_state(self, found: dict[str, Tensor] | None) -> None:
+    def load_optimizer_state(self, tensors: dict[str, Tensor] | None) -> None:
         for name, weight in self.trained_module.named_parameters():
-            if not weight.requires_grad or not self.workers.broadcast(found is not None and f"{name}:step" in found):
+            if not weight.requires_grad or not self.workers.broadcast(tensors is not None and f"{name}:step" in tensors):
                 continue
             count = torch.zeros((), device=weight.device)
-            kept = {"step": count, "exp_avg": torch.zeros_like(weight), "exp_avg_sq": torch.zeros_like(weight)}
-            for key, target in kept.items():
-                self.workers.broadcast_tensor(target, found[f"{name}:{key}"] if found is not None else None)
-            self.optimizer.state[weight] = kept
+            moments = {"step": count, "exp_avg": torch.zeros_like(weight), "exp_avg_sq": torch.zeros_like(weight)}
+            for key, target in moments.items():
+                self.workers.broadcast_tensor(target, tensors[f"{name}:{key}"] if tensors is not None else None)
+            self.optimizer.state[weight] = moments
 
     def rehearse(self, step: int) -> None:
-        """A step that changes nothing: with a learning rate of zero and a memory that is thrown away."""
-        remembered, self.optimizer = self.optimizer, self.new_optimizer(0.0)
+        """A step that changes nothing: its learning rate is 0 and its moments are discarded."""
+        optimizer, self.optimizer = self.optimizer, self.new_optimizer(0.0)
         try:
             self.update(Action("update", step))
         finally:
-            self.optimizer = remembered
+            self.optimizer = optimizer
             self.optimizer.zero_grad()
 
-    def out_of_memory(self, step: int) -> Exception:
-        """After the memory ran out: in how many parts the same step can be computed, found by trying."""
-        positions = int(self.examples.lengths[self.order.batch_at(step)[1]].sum()) // self.workers.world_size // self.options.accumulate
-        if self.workers.world_size > 1:
-            return batch_too_large(positions, self.options.accumulate * 2)
-        rows = len(self.order.batch_at(step)[1])
+    def out_of_memory(self, step: int) -> EnvironmentFault:
+        """Try in how many parts the same step fits into memory, and say so."""
+        epoch, numbers = self.order.batch_at(step)
+        positions = int(self.examples.lengths[numbers].sum()) // self.workers.world_size // self.options.accumulate
         parts = self.options.accumulate * 2
-        while parts <= rows:
+        if self.workers.world_size > 1:
+            return batch_too_large(positions, parts)
+        while parts <= len(numbers):
             self.optimizer.zero_grad()
             try:
-                epoch, numbers = self.order.batch_at(step)
-                self.objective(self.examples.batch(worker_parts(numbers, 0, 1, parts)[0], epoch,
-                    self.options.seed).to(self.workers.device))[0].backward()
+                batch = self.examples.batch(worker_parts(numbers, 0, 1, parts)[0], epoch, self.options.seed)
+                self.objective(batch.to(self.workers.device))[0].backward()
                 return batch_too_large(positions, parts)
             except (RuntimeError, MemoryError):
                 parts *= 2
         return batch_too_large(positions, None)
+
+
+def bucketed_batches(lengths: np.ndarray, batch_tokens: int, seed: int, epoch: int) -> list[np.ndarray]:
+    """The numbers of the examples of each batch of an epoch; a batch has at most `batch_tokens` positions, or one example."""
+    random = numpy_generator(seed, "order", epoch)
+    rounded = rounded_lengths(np.asarray(lengths))
+    order = np.lexsort((random.permutation(len(rounded)), rounded))  # by length; equal ones in another order every epoch
+    batches = np.split(order, batch_boundaries(rounded[order], batch_tokens))
+    return [batches[i] for i in random.permutation(len(batches))]
+
+
+def shuffled_batches(count: int, batch_examples: int, seed: int, epoch: int) -> list[np.ndarray]:
+    """The same number of examples in each batch, whatever their lengths: labelled examples are few, and short ones should not be batched together."""
+    order = numpy_generator(seed, "order", epoch).permutation(count)
+    return np.split(order, range(batch_examples, count, batch_examples))
+
+
+def rounded_lengths(lengths: np.ndarray) -> np.ndarray:
+    """Lengths rounded up to one of a few; the longest are not made longer."""
+    lengths = np.maximum(lengths, 1)
+    rounded = np.ceil(2.0 ** (np.ceil(np.log2(lengths) * STEPS_PER_DOUBLING) / STEPS_PER_DOUBLING)).astype(np.int64)
+    return np.minimum(np.maximum(rounded, lengths), lengths.max(initial=1))
+
+
+def batch_boundaries(ascending: np.ndarray, batch_tokens: int) -> list[int]:
+    """Where to split examples in order of length; a batch is as wide as its longest example."""
+    boundaries: list[int] = []
+    start = 0
+    while True:
+        candidates = ascending[start : start + batch_tokens]
+        fitting = int(np.searchsorted(candidates * np.arange(1, len(candidates) + 1), batch_tokens, side="right"))
+        start += max(fitting, 1)
+        if start >= len(ascending):
+            return boundaries
+        boundaries.append(start)
+
+
+class BatchOrder:
+    """The batches of one training, by step."""
+
+    def __init__(self, lengths: np.ndarray, batch_tokens: int, seed: int, batch_examples: int | None = None) -> None:
+        """A batch has `batch_tokens` positions, or `batch_examples` examples if that is given."""
+        self.lengths, self.batch_tokens, self.seed = lengths, batch_tokens, seed
+        if batch_examples is None:
+            self.batches_per_epoch = len(batch_boundaries(np.sort(rounded_lengths(np.asarray(lengths))), batch_tokens)) + 1
+            self.epoch = lru_cache(2)(lambda epoch: bucketed_batches(lengths, batch_tokens, seed, epoch))
+        else:
+            self.batches_per_epoch = -(-len(lengths) // batch_examples)
+            self.epoch = lru_cache(2)(lambda epoch: shuffled_batches(len(lengths), batch_examples, seed, epoch))
+
+    def position(self, step: int) -> tuple[int, int]:
+        """The epoch of a step, and the index of its batch in it."""
+        return divmod(step, self.batches_per_epoch)
+
+    def batch_at(self, step: int) -> tuple[int, np.ndarray]:
+        """The epoch of a step and the numbers of its examples."""
+        epoch, index = self.position(step)
+        return epoch, self.epoch(epoch)[index]
+
+
+def worker_parts(numbers: np.ndarray, rank: int, world_size: int, parts: int) -> list[np.ndarray]:
+    """One worker's share of a batch, in the parts it is computed in: the same number of parts for every worker, so that some may be empty."""
+    return np.array_split(numbers[rank::world_size], min(parts, -(-len(numbers) // world_size)))

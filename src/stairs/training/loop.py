@@ -1,317 +1,258 @@
-"""The loop: learn, judge, save, and go on from where a run stands. Everything that happens at a step follows from its number."""
+"""The training loop: update, evaluate, save, resume. Everything that happens at a step follows from its number.
 
-import math
-import struct
+SIGTERM and Ctrl-C let the current step finish and be saved; a second Ctrl-C stops at once.
+"""
+
+import signal
+import sys
+import threading
 import time
-from collections.abc import Callable
-from dataclasses import asdict
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any, NoReturn, cast
 
 import torch
 
 from stairs import progress
-from stairs.errors import EnvironmentFault, StairsError
-from stairs.files import format_megabytes, new_folder, verified_manifest
-from stairs.progress import format_count, say, say_verbose, track
+from stairs.data import TrainingData
+from stairs.errors import StairsError
+from stairs.files import verified_manifest
+from stairs.progress import say, track
 from stairs.tasks.metrics import without_intervals
 from stairs.tasks.task import WEIGHTS, Task, load_weights
-from stairs.text.shards import Shards
-from stairs.training import checkpoint
 from stairs.training.budgets import Budget, is_impatient
-from stairs.training.checkpoint import TrainingState
+from stairs.training.checkpoint import Checkpointer, TrainingState, best_name, gather_tensors, named_tensors, restore
 from stairs.training.clock import Action
 from stairs.training.distributed import Workers
-from stairs.training.forking import newest_weights
 from stairs.training.options import TrainingOptions
-from stairs.training.run import TOKENIZER_FOLDER, Run
-from stairs.training.signals import StopRequest
-from stairs.training.tensorboard import TensorBoard
+from stairs.training.reporting import Reporter, printable
+from stairs.training.run import Run
+from stairs.training.snapshots import write_snapshot
 from stairs.training.updater import Updater
 
-LINES = 5_000  # of metrics for the first updates of a run; behind them, one for every tenth
-SILENCE = 30.0  # seconds without a word
-SAVING_SECONDS = 20.0  # between checkpoints, unless told otherwise
-SAVING_TIMES = 30  # or so many times what one costs, if that is longer
+
+class Abandon(BaseException):
+    """Raised out of work that changes nothing, such as an evaluation, so that a stop need not wait for it."""
+
+
+class StopRequest:
+    """Whether a signal asked the training to stop, and which."""
+
+    def __init__(self) -> None:
+        self.signal: int | None = None
+        self.may_abandon = False
+
+    def on_signal(self, number: int, frame: FrameType | None) -> None:
+        if self.signal is not None and number == signal.SIGINT:
+            raise KeyboardInterrupt
+        self.signal = number
+        if self.may_abandon:
+            raise Abandon
+
+    @contextmanager
+    def abandonable(self, allowed: bool = True) -> Iterator[None]:
+        """Around work that may be abandoned half-way. Not allowed with several workers, since the others would wait for ever."""
+        self.may_abandon = allowed
+        try:
+            if allowed and self.signal is not None:
+                raise Abandon
+            yield
+        except Abandon:
+            pass
+        finally:
+            self.may_abandon = False
+
+    def exit(self) -> NoReturn:
+        """End as the signal would have ended the process; a worker that got no signal follows the others."""
+        if self.signal == signal.SIGINT:
+            raise KeyboardInterrupt
+        sys.exit(128 + signal.SIGTERM)
+
+
+@contextmanager
+def catch_signals() -> Iterator[StopRequest]:
+    """SIGTERM and SIGINT become a stop request inside the `with`; only the main thread receives signals."""
+    request = StopRequest()
+    if threading.current_thread() is not threading.main_thread():
+        yield request
+        return
+    handlers: dict[int, Any] = {number: signal.signal(number, request.on_signal) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield request
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
 
 
 class Loop:
-    """One training on one run folder. The first worker writes and reads the clock; the others only compute."""
+    """One training in one run folder. Rank 0 writes and reads the clock; the other ranks only compute."""
 
-    def __init__(self, task: Task, shards: Shards, run: Run, options: TrainingOptions, teacher: Updater, wish: StopRequest) -> None:
-        self.task, self.shards, self.run, self.options = task, shards, run, options
-        self.updater, self.workers, self.stop_request = teacher, teacher.workers, wish
+    def __init__(
+        self, task: Task, data: TrainingData, run: Run, options: TrainingOptions, updater: Updater, stop_request: StopRequest, cpu_started: float,
+    ) -> None:  # fmt: skip
+        """`cpu_started` is the CPU time of the process when the work for this training began."""
+        self.task, self.data, self.run, self.options = task, data, run, options
+        self.updater, self.workers, self.stop_request = updater, updater.workers, stop_request
         self.state = TrainingState()
+        self.checkpoints = Checkpointer(run, task, options, updater)
+        self.reporter: Reporter
         self.budget: Budget
-        self.before = 0.0  # seconds of training before this process
-        self.cpu_before, self.cpu_began = 0.0, time.process_time()  # the same of the processor: what other processes do on it does not count
-        self.saved: int | None = None  # the step of the newest checkpoint
-        self.tried = 0  # the step of the last attempt to write one
-        self.saved_at, self.save_seconds = time.monotonic(), 0.0
-        self.complained = False  # about metrics that cannot be written
-        self.board: TensorBoard | None = None
-        self.seen = 0  # tokens, since the process began
-        self.heard = self.began = time.monotonic()
-
-    @property
-    def steps_per_round(self) -> int:
-        """After so many steps it judges in any case, unless the clock says when; 0 if there is no such number."""
-        return self.updater.epoch if self.task.training_defaults else 0
+        self.seconds_before = 0.0  # of training, in earlier processes
+        self.cpu_seconds_before, self.cpu_started = 0.0, cpu_started  # CPU time, in which other processes do not count
+        self.started = time.monotonic()
 
     def resume(self) -> None:
-        """Take up the newest checkpoint, or begin with the weights the seed gives, or those of another run."""
-        found = checkpoint.newest_checkpoint(self.run.folder) if self.workers.is_rank_zero else None
-        if found and found[0].best_step is not None and not (self.run.folder / checkpoint.best_name(found[0].best_step)).is_dir():
-            # a run that is made longer has left its best weights behind
-            found[0].best, found[0].best_step, found[0].evaluations_since_best = None, None, 0
-        known = self.workers.broadcast(asdict(found[0]) if found else None)
-        learner = self.updater.trained_module
-        if known is None:
-            if self.options.init_from:
-                other = newest_weights(Path(self.options.init_from), self.task) if self.workers.is_rank_zero else None
-                checkpoint.restore(self.workers, learner, other)
-            return
-        self.state = TrainingState(**known)
-        self.saved = self.tried = self.state.step
-        self.cpu_before = self.state.cpu_seconds
-        checkpoint.restore(self.workers, learner, load_weights(found[1] / WEIGHTS) if found else None)
-        self.updater.load_optimizer_state(load_weights(found[1] / checkpoint.OPTIMIZER_FILE) if found else None)
-        if self.workers.is_rank_zero:
-            self.run.rewind(self.state.step, self.state.evaluated_step)
+        """Load the newest checkpoint, if there is one."""
+        self.state = self.checkpoints.resume()
+        self.seconds_before, self.cpu_seconds_before = self.state.seconds, self.state.cpu_seconds
+        self.updater.start(self.state.step)
 
-    def train(self, pace: Budget) -> Action:
-        """Turn by turn, until the pace says that it is the end, or somebody wishes to leave."""
-        state = self.state
-        self.budget = pace
-        self.began = self.saved_at = time.monotonic()
-        self.before = state.seconds
-        if self.options.tensorboard and self.workers.is_rank_zero:
-            self.board = TensorBoard(self.run.folder, state.step)
-        shown, total, unit = pace.done(state)
+    def train(self, budget: Budget) -> Action:
+        """Until the budget is spent, early stopping, or a stop signal."""
+        state, self.budget = self.state, budget
+        self.started = self.checkpoints.saved_at = time.monotonic()
+        self.reporter = Reporter(self.run, self.options, self.updater, budget, state)
+        if state.step:
+            say(f"{self.run.folder}: resuming from {self.reporter.place()}")
+        shown, total, unit = budget.done(state)
         with track("training", total=total, unit=unit) as advance:
             advance(shown)
             while True:
-                turn, saves = self.next_turn()
-                if turn.threads and turn.threads != torch.get_num_threads():
-                    torch.set_num_threads(turn.threads)
-                if turn.kind == "decay":
-                    state.decay = turn.step
-                if saves or turn.kind in ("decay", "end"):
+                action, saves = self.next_action()
+                if action.threads and action.threads != torch.get_num_threads():
+                    torch.set_num_threads(action.threads)
+                if action.kind == "decay":
+                    state.decay = action.step
+                if saves or action.kind in ("decay", "end"):
                     self.save()
-                if turn.kind == "end":
+                if action.kind == "end":
                     if is_impatient(state, self.options):
-                        say(f"{self.place()}: {self.options.patience} evaluations brought nothing better than step {state.best_step}; stopping early")
-                    return turn
-                if self.take(turn):
+                        patience = f"{self.options.patience} evaluations without improvement since step {state.best_step}"
+                        say(f"{self.reporter.place()}: stopping early after {patience}")
+                    return action
+                if self.perform(action):
                     self.save(must=True)
-                    say(f"saved at {self.place()}; the same command goes on from there")
+                    say(f"saved at {self.reporter.place()}; the same command resumes from there")
                     self.stop_request.exit()
-                now = pace.done(state)[0]
-                advance(now - shown)
-                shown = now
+                done = budget.done(state)[0]
+                advance(done - shown)
+                shown = done
 
-    def next_turn(self) -> tuple[Action, bool]:
-        """What the first worker decides, for all: what is done next, and whether a checkpoint is written before."""
+    def next_action(self) -> tuple[Action, bool]:
+        """What rank 0 decides for all: what to do next, and whether to write a checkpoint before."""
         if not self.workers.is_rank_zero:
-            turn, saves = self.workers.broadcast(None)
-            return Action(*turn), saves
-        turn = self.budget.next(self.state)
-        if turn.spent:
-            self.state.seconds = turn.spent
-        saves = turn.kind == "update" and self.is_time_to_save()  # not before a look, of which a checkpoint should know
-        self.workers.broadcast((turn, saves))
-        return turn, saves
+            values, saves = self.workers.broadcast(None)
+            return Action(*values), saves
+        action = self.budget.next(self.state)
+        if action.spent:
+            self.state.seconds = action.spent
+        saves = action.kind == "update" and self.is_time_to_save()  # not before an evaluation, which belongs into the checkpoint
+        self.workers.broadcast((action, saves))
+        return action, saves
 
     def is_time_to_save(self) -> bool:
-        if self.options.save_every:
-            return self.state.step % self.options.save_every == 0
-        return time.monotonic() - self.saved_at > max(SAVING_SECONDS, SAVING_TIMES * self.save_seconds)
+        ends_epoch = self.updater.is_sweeping and self.state.step % self.updater.steps_per_epoch == 0
+        return ends_epoch or self.checkpoints.is_due(self.state.step)
 
-    def take(self, turn: Action) -> bool:
-        """Do it; whether to leave now. A turn that was dropped half way is not counted, and is taken again after a resume."""
+    def save(self, must: bool = False) -> None:
+        """Write a checkpoint and, after an epoch of a training by sweeps, a snapshot of the word vectors."""
+        self.state.cpu_seconds = round(self.cpu_seconds, 3)
+        self.checkpoints.save(self.state, self.budget.sync, must)
+        epoch, rest = divmod(self.state.step, self.updater.steps_per_epoch)
+        if self.updater.is_sweeping and not rest:
+            self.checkpoints.try_write(lambda: write_snapshot(self.task, self.run.folder, epoch), "a snapshot")
+
+    def perform(self, action: Action) -> bool:
+        """Whether to stop now. An evaluation that was abandoned half-way does not count, and is repeated after a resume."""
         state, started = self.state, time.monotonic()
-        if turn.kind == "update":
-            learned = self.updater.update(turn, int(self.stop_request.signal is not None))
+        if action.kind == "update":
+            result = self.updater.update(action, int(self.stop_request.signal is not None))
             state.step += 1
             state.actions_taken += 1
             state.seconds_by_phase["updates"] += time.monotonic() - started
-            if not turn.spent:
-                state.seconds = self.before + time.monotonic() - self.began
-            if state.step <= LINES or state.step % 10 == 0:
-                bits = struct.pack(">d", learned.loss).hex()
-                self.note(step=state.step, loss=learned.loss, loss_hex=bits, targets=learned.targets, **learned.extra_metrics)
-            self.seen += learned.tokens
-            self.tell(learned.loss)
-            return learned.stop_requested or self.stop_requested
-        judged = state.evaluated_step
-        if turn.kind == "evaluate":
-            self.judge(turn.positions)
-        elif turn.kind == "time_evaluation":
-            self.try_judging(turn)
+            if not action.spent:
+                state.seconds = self.seconds_before + time.monotonic() - self.started
+            self.reporter.add_update(result)
+            return result.stop_requested or self.stop_requested
+        evaluated_step = state.evaluated_step
+        if action.kind == "evaluate":
+            self.evaluate(action.positions)
+        elif action.kind == "time_evaluation":
+            self.time_evaluation(action)
         state.seconds_by_phase["evaluation"] += time.monotonic() - started
-        state.actions_taken += turn.kind != "evaluate" or state.evaluated_step != judged
+        state.actions_taken += action.kind != "evaluate" or state.evaluated_step != evaluated_step
         return self.stop_requested
 
     @property
     def cpu_seconds(self) -> float:
         """Of this training, in all processes that had a part in it."""
-        return self.cpu_before + time.process_time() - self.cpu_began
+        return self.cpu_seconds_before + time.process_time() - self.cpu_started
 
     @property
     def stop_requested(self) -> bool:
-        """Whether to leave now; many workers agree on it in a step."""
+        """Whether to stop now; several workers agree on it in an update."""
         return self.workers.world_size == 1 and self.stop_request.signal is not None
 
-    def try_judging(self, turn: Action) -> None:
-        """Only to see how long it takes."""
-        learner = self.updater.trained_module.eval()
+    def time_evaluation(self, action: Action) -> None:
+        """Evaluate only to see how long it takes."""
+        module = self.updater.trained_module.eval()
         with self.stop_request.abandonable(self.workers.world_size == 1), without_intervals():
-            if turn.sentences:
-                self.task.generate_for_timing(self.shards, turn.sentences)
+            if action.sentences:
+                self.task.generate_for_timing(self.data, action.sentences)
             else:
-                self.task.evaluate_split(self.shards, limit=turn.positions)
-        learner.train()
+                self.task.evaluate_split(cast(Any, self.data), limit=action.positions)
+        module.train()
 
-    def judge(self, positions: int) -> None:
-        """Look at validation data; the best weights so far are kept aside."""
-        learner, measured = self.updater.trained_module.eval(), None
+    def evaluate(self, positions: int) -> None:
+        """Evaluate on validation data; the best weights so far are kept."""
+        module, measured, sample = self.updater.trained_module.eval(), None, ""
         with self.stop_request.abandonable(self.workers.world_size == 1), without_intervals():
-            measured = self.workers.broadcast(self.task.evaluate_split(self.shards, limit=positions or None))
-            said = printable(self.task.sample(self.state.step)) if progress.verbose and not self.options.shard and self.workers.is_rank_zero else ""
-        learner.train()
+            measured = self.workers.broadcast(self.task.evaluate_split(cast(Any, self.data), limit=positions or None))
+            if progress.verbose and not self.options.shard and self.workers.is_rank_zero:
+                sample = printable(self.task.sample(self.state.step))
+        module.train()
         if measured is None:
             return
         state, value = self.state, measured[self.task.monitor]["value"]
         state.evaluated_step = state.step
-        if state.validation_fingerprint != self.shards.fingerprint:  # with --accept-new-corpus: no two texts can be compared
-            state.best, state.best_step, state.evaluations_since_best, state.validation_fingerprint = None, None, 0, self.shards.fingerprint
+        if state.validation_fingerprint != self.data.fingerprint:  # with --accept-new-corpus: two texts cannot be compared
+            state.best, state.best_step, state.evaluations_since_best, state.validation_fingerprint = None, None, 0, self.data.fingerprint
         if state.best is None or value < state.best:
             state.best, state.best_step, state.evaluations_since_best = value, state.step, 0
-            model = checkpoint.gather_tensors(checkpoint.named_tensors(learner))
-            self.attempt(lambda: checkpoint.write_best(self.run.folder, model, state.step), "the best weights so far")
+            self.checkpoints.save_best(state.step)
         else:
             state.evaluations_since_best += 1
-        self.note(step=state.step, seconds=round(state.seconds, 3), **measured)
-        words = self.task.monitor.replace("_", " ")
-        ahead = f"{self.speed()}, {self.left()} left" if self.steps_per_round else f"{self.left()} left"
-        say_verbose(f"{self.place()}: {value:.4f} {words} on validation text, {ahead}" + (f"; it says: {said}" if said else ""))
-        self.heard = time.monotonic()
+        self.reporter.add_row(step=state.step, seconds=round(state.seconds, 3), **measured)
+        self.reporter.say(f"{value:.4f} {self.task.monitor.replace('_', ' ')} on validation data", sample)
 
-    def save(self, must: bool = False) -> None:
-        """A checkpoint of this step, unless there is one or it was just tried in vain."""
-        state = self.state
-        if self.saved == state.step or (self.tried == state.step and not must) or state.step == 0:
-            return
-        self.tried, started = state.step, time.monotonic()
-        state.cpu_seconds = round(self.cpu_seconds, 3)
-        model = checkpoint.gather_tensors(checkpoint.named_tensors(self.updater.trained_module))
-        memory = checkpoint.gather_tensors(self.updater.optimizer_state())
-        size = sum(tensor.nbytes for tensor in (*model.values(), *memory.values()))
-
-        def write() -> None:
-            self.budget.sync()
-            checkpoint.write_checkpoint(self.run.folder, model, memory, state)
-
-        if self.attempt(write, f"a checkpoint of about {format_megabytes(size)}", must):
-            self.saved = state.step
-            if self.workers.is_rank_zero:
-                checkpoint.prune_checkpoints(self.run.folder, self.options.keep, state.best_step, state.decay)
-        self.saved_at = time.monotonic()
-        self.save_seconds = self.saved_at - started
-        state.seconds_by_phase["saving"] += self.save_seconds
-
-    def attempt(self, write: Callable[[], None], what: str, must: bool = False) -> bool:
-        """Write, if this worker does; a full disk ends the training only if it shall."""
-
-        def work() -> bool:
-            try:
-                if not self.run.ensure_exists():
-                    say(f"{self.run.folder} was deleted while it was trained; it is made again, without the measurements so far")
-                    self.keep_tokenizer()
-                write()
-            except EnvironmentFault as error:
-                if must or self.options.on_disk_full == "stop":
-                    raise
-                later = f"in {self.options.save_every} steps" if self.options.save_every else "soon"
-                say(f"{error} (for {what}); training goes on and tries again {later}")
-                return False
-            return True
-
-        return self.workers.on_rank_zero(work)
-
-    def finish(self, end: Action, kept: Task, **about: Any) -> dict[str, Any]:
-        """Judge the best weights on all test data, or on as much as there is time for, and keep them as the run's model. `cached_features` is the
-        task, whole again if it was divided; `about` goes into the manifest."""
+    def finish(self, end: Action, task: Task, **metadata: Any) -> dict[str, Any]:
+        """Evaluate the best weights on the final split, or on as much of it as there is time for, and save them as the run's model. `task` has
+        complete weights, even where the trained ones are sharded; `metadata` goes into the manifest."""
         state, started, cpu_seconds = self.state, time.monotonic(), round(self.cpu_seconds, 3)
-        chosen = checkpoint.gather_tensors(checkpoint.named_tensors(self.updater.trained_module))
+        best = gather_tensors(named_tensors(self.updater.trained_module))
         if not self.workers.is_rank_zero:
             return {}
-        validation = {kept.monitor: {"value": state.best}}  # that the weights were chosen by
+        validation = {task.monitor: {"value": state.best}}  # by which the weights were chosen
         if state.best_step not in (None, state.step):
-            best = self.run.folder / checkpoint.best_name(state.best_step)
+            folder = self.run.folder / best_name(state.best_step)
             try:
-                verified_manifest(best)
-                chosen = load_weights(best / WEIGHTS)
+                verified_manifest(folder)
+                best = load_weights(folder / WEIGHTS)
             except StairsError as error:
                 say(f"{error}: the last weights are kept instead of the best")
                 validation = {}
-        checkpoint.restore(Workers(0, 1, self.workers.device), kept.trained_module.to(self.workers.device), chosen)
-        kept.trained_module.eval()
+        restore(Workers(0, 1, self.workers.device), task.trained_module.to(self.workers.device), best)
+        task.trained_module.eval()
         with self.stop_request.abandonable():
             generated: dict[str, Any] = {"sentences": end.sentences} if end.sentences else {}
-            measured = kept.evaluate_split(self.shards, self.shards.final_split, limit=end.positions or None, **generated)
-            kept.trained_module.cpu()
+            measured = task.evaluate_split(cast(Any, self.data), self.data.final_split, limit=end.positions or None, **generated)
+            task.trained_module.cpu()
             state.seconds_by_phase["evaluation"] += time.monotonic() - started
-            times = {name: round(seconds, 3) for name, seconds in state.seconds_by_phase.items()}
-            result: dict[str, Any] = {"step": state.step, **about, "best_step": state.best_step, "seconds": round(state.seconds, 3)}
-            result |= {"cpu_seconds": cpu_seconds, "seconds_by_phase": times, "validation": validation, **measured}
-            self.run.log(**result)  # first the measurement, then the model: a finished run has both
-            self.run.save_model(kept, **about, corpus=self.shards.fingerprint)
+            seconds = {phase: round(seconds, 3) for phase, seconds in state.seconds_by_phase.items()}
+            result: dict[str, Any] = {"step": state.step, **metadata, "best_step": state.best_step, "seconds": round(state.seconds, 3)}
+            result |= {"cpu_seconds": cpu_seconds, "seconds_by_phase": seconds, "validation": validation, **measured}
+            self.run.log(**result)  # the measurement before the model: a finished run has both
+            self.run.save_model(task, **metadata, corpus=self.data.fingerprint)
             return result
         self.stop_request.exit()
-
-    def keep_tokenizer(self) -> None:
-        if not (self.run.folder / TOKENIZER_FOLDER).exists():
-            with new_folder(self.run.folder / TOKENIZER_FOLDER) as folder:
-                self.task.tokenizer.save(folder)
-
-    def note(self, **measured: Any) -> None:
-        """A line of metrics; training goes on without it if it must."""
-        if not self.workers.is_rank_zero:
-            return
-        if self.board is not None:
-            self.board.add_scalars(**measured)
-        try:
-            self.run.log(durably=False, **measured)
-        except EnvironmentFault as error:
-            if not self.complained:
-                say(f"{error}: training goes on without measurements")
-            self.complained = True
-
-    def tell(self, loss: float) -> None:
-        now = time.monotonic()
-        if now - self.heard < SILENCE:
-            return
-        self.heard = now
-        say_verbose(f"{self.place()}: loss {loss:.3f}, {self.speed()}, {self.left()} left")
-
-    def place(self) -> str:
-        shown, total, unit = self.budget.done(self.state)
-        return f"step {self.state.step} of {total:.0f}" if unit == "steps" else f"step {self.state.step}, {shown:.0f} of {total:.0f} s"
-
-    def speed(self) -> str:
-        return f"{format_count(self.seen / max(time.monotonic() - self.began, 1e-9))} tokens/s"
-
-    def left(self) -> str:
-        shown, total, unit = self.budget.done(self.state)
-        return remaining(total - shown, 1.0 if unit == "s" else self.state.seconds / max(self.state.step, 1))
-
-
-def printable(text: str) -> str:
-    """What a model says may hold anything its text held."""
-    return "".join(letter if letter.isprintable() else " " for letter in text)
-
-
-def remaining(steps: float, seconds_each: float) -> str:
-    seconds = max(steps * seconds_each, 0.0)
-    return f"{seconds:.0f} s" if seconds < 100 else f"{math.ceil(seconds / 60)} min"

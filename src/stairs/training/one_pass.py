@@ -1,18 +1,25 @@
-"""Training without steps: it is done at once, there is nothing to resume, and a run that is finished is not made again."""
+"""Training without steps: it happens in one pass, there is nothing to resume, and a finished run is not trained again."""
 
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from stairs import machine
+from stairs.errors import BadInput
+from stairs.progress import format_count, say, track
 from stairs.tasks.task import Task
-from stairs.training.run import FORMAT, Run, versions
+from stairs.text.shards import Shards
+from stairs.training.records import run_settings
+from stairs.training.run import FORMAT, Run
 
 
 def fit_once(folder: Path, settings: dict[str, Any], train: Callable[[], Task], evaluate: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
-    """Keep what `learn` gives as a run, with what `judge` says of it: that measurement, and the seconds."""
+    """Save the task that `train` returns as a run, and the measurement that `evaluate` returns of it, with the seconds."""
     run = Run(folder)
-    with run.open_for_writing({"format": FORMAT, **settings, "versions": versions()}):
+    with run.open_for_writing({"format": FORMAT, **settings, "versions": machine.versions()}):
         if not run.is_finished or run.damage():
             run.drop_metrics()
             started, cpu_started = time.monotonic(), time.process_time()
@@ -21,3 +28,40 @@ def fit_once(folder: Path, settings: dict[str, Any], train: Callable[[], Task], 
             run.log(step=1, seconds=round(seconds, 3), cpu_seconds=round(cpu_seconds, 3), **evaluate(task))
             run.save_model(task)
     return run.metrics()[-1]
+
+
+def count_into(task: Task, shards: Shards, run: Run, seed: int) -> dict[str, Any]:
+    """`fit` for models that learn by counting."""
+    with run.open_for_writing(run_settings(task, shards, seed)):
+        if run.is_finished:
+            damage = run.damage()
+            if damage is None:
+                say(f"{run.folder} is finished; nothing to do")
+                return run.metrics()[-1]
+            say(f"{damage}: it is trained again")
+            run.drop_metrics()
+        measured = count(task, shards)
+        run.log(**measured)  # the measurement before the model: a finished run has both
+        run.save_model(task)
+    return measured
+
+
+def count(task: Task, shards: Shards) -> dict[str, Any]:
+    """One pass over the train split, no gradient."""
+    ids = shards.ids("train")
+    if not len(ids):
+        raise BadInput(f"the train split of {shards.folder} has no tokens; give a longer text")
+    model: Any = task.model
+    started, cpu_started = time.monotonic(), time.process_time()
+    with track("counting", total=len(ids), unit="tokens") as advance:
+        assumed = model.count(ids, advance=advance)
+    if assumed:
+        say(f"too little text to estimate the discounts of the {', '.join(f'{n}-grams' for n in assumed)}; using 0.5, 1 and 1.5")
+    seconds, cpu_seconds = time.monotonic() - started, time.process_time() - cpu_started
+    tokens = shards.info("train")["tokens"]
+    sizes = ", ".join(f"{format_count(size)} {order}-grams" for order, size in enumerate(np.asarray(model.sizes), 1))
+    say(f"counted {format_count(tokens)} tokens in {seconds:.1f} s ({format_count(tokens / seconds)} tokens/s): {sizes}")
+    validation = {task.monitor: task.evaluate_split(shards, "validation")[task.monitor]}
+    measured = task.evaluate_split(shards, shards.final_split)
+    times = {"seconds": round(seconds, 3), "cpu_seconds": round(cpu_seconds, 3)}
+    return {"step": 1, "trained_tokens": tokens, **times, "validation": validation, **measured}

@@ -1,56 +1,70 @@
-"""How a training is run: everything that is not the model's own. The flags of `stairs train` are these fields and the words behind them."""
+"""How a training is run: everything that is not a setting of the model. The flags of `stairs train` are these fields; their help is the comments.
+
+It imports neither torch nor a model, so that --help and a refused flag answer at once.
+"""
 
 import math
 import re
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import asdict, dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, Literal
 
-from stairs.errors import BadInput
+from stairs.errors import BadInput, Unsupported
+from stairs.progress import say
+
+if TYPE_CHECKING:
+    from stairs.models.base import Model
+    from stairs.tasks.task import Task
+    from stairs.training.updater import BatchSource
 
 DEFAULT_BUDGET = "10m"
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
-# What a run may be continued with although it was begun with something else: none of it decides which weights come out.
+# Options that a resumed run may change, since none of them decides the weights.
 RESUMABLE = ("evaluate_every", "patience", "save_every", "keep", "compile", "device", "threads", "tensorboard", "shard", "on_disk_full")
-NOT_RECORDED = ("accept_new_corpus", "seed")  # said once, or kept elsewhere
+NOT_RECORDED = ("accept_new_corpus", "seed")  # the first holds for one command only; the seed is recorded beside the options
+# Options that only training by gradients has.
+GRADIENT_ONLY = (
+    "steps", "batch_tokens", "batch_examples", "accumulate", "schedule", "warmup", "warmup_steps", "beta1", "beta2", "adam_epsilon",
+    "embedding_lr_scale", "weight_decay", "clip", "precision", "compile", "shard",
+)  # fmt: skip
 Schedule = Literal["linear", "cosine", "hold", "inverse-sqrt", "constant"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingOptions:
-    steps: int | None = None  # updates of the weights; with --budget, at most so many
+    steps: int | None = None  # number of updates; with --budget, at most this many
     epochs: float | None = None  # passes over the corpus, instead of --steps
-    budget: str | None = None  # time for learning and judging, as 90s, 20m or 2h; 10m if neither --steps nor --epochs is given
-    batch_tokens: int = 2048  # positions per step, over all workers
-    batch_examples: int | None = None  # labelled examples per step, drawn at random, instead
-    accumulate: int = 1  # parts each step is computed in, to save memory; the result is the same
-    learning_rate: float | None = None  # the highest; the step's own if not given
-    schedule: Schedule = "linear"  # how the learning rate falls after the warm-up; hold: in the last fifth only, so that the run can be lengthened
+    budget: str | None = None  # time for training and evaluation, as 90s, 20m or 2h; 10m if neither --steps nor --epochs is given
+    batch_tokens: int = 2048  # batch size in positions, over all workers
+    batch_examples: int | None = None  # batch size in labelled examples, drawn at random, instead of --batch-tokens
+    accumulate: int = 1  # gradient accumulation: parts in which each batch is computed, to save memory; the result is the same
+    learning_rate: float | None = None  # peak learning rate; the model's own default if not given
+    schedule: Schedule = "linear"  # learning rate after the warm-up; hold: constant until the last fifth, so that the run can be extended
     warmup: float = 0.05  # share of the training in which the learning rate rises
     warmup_steps: int | None = None  # updates in which the learning rate rises, instead of --warmup
     beta1: float = 0.9  # AdamW: decay of the mean of gradients
-    beta2: float = 0.95  # AdamW: decay of the mean of squared gradients; short, as GPT-3 has it
-    adam_epsilon: float = 1e-8  # AdamW: what is added to the root of the mean of squared gradients
-    embedding_lr_scale: float | None = None  # learning rate of the embedding tables, as a multiple of the others'; the model's own if not given
-    weight_decay: float = 0.01  # pull of AdamW towards zero, on matrices only
-    clip: float = 1.0  # longest gradient; 0 for no limit
-    patience: int = 5  # stop after so many evaluations without a better one; 0 never
-    evaluate_every: int | None = None  # updates between evaluations on validation text; if not given, a twelfth of --steps, or as a share of --budget
+    beta2: float = 0.95  # AdamW: decay of the mean of squared gradients; 0.95 as in GPT-3
+    adam_epsilon: float = 1e-8  # AdamW: added to the root of the mean of squared gradients
+    embedding_lr_scale: float | None = None  # learning rate of the embeddings, as a multiple of --learning-rate; the model's own if not given
+    weight_decay: float = 0.01  # AdamW: weight decay, on matrices only
+    clip: float = 1.0  # maximum norm of the gradient; 0 for no limit
+    patience: int = 5  # early stopping after this many evaluations without improvement; 0 for never
+    evaluate_every: int | None = None  # updates between evaluations on validation data; if not given, a twelfth of --steps, or a share of --budget
     save_every: int | None = None  # updates between checkpoints; if not given, about 20 seconds
-    keep: int = 3  # newest checkpoints kept, besides the best
-    precision: Literal["auto", "fp32", "bf16"] = "auto"  # of the arithmetic; auto takes bf16 where the processor has it and a probe finds it faster
-    compile: bool = False  # use torch.compile; seldom worth it on a CPU
-    device: str = "auto"  # cpu, cuda or cuda:1
-    threads: int | None = None  # of the CPU; if not given, one for each core, or with --budget a single one where the first updates are faster so
-    tensorboard: bool = False  # write TensorBoard's files too
-    shard: bool = False  # under torchrun: divide the weights among the workers (FSDP2), for models that do not fit one of them
-    deterministic: bool = False  # cbow, skipgram and glove: the same bits with any number of threads, which is slower
+    keep: int = 3  # number of newest checkpoints to keep, besides the best
+    precision: Literal["auto", "fp32", "bf16"] = "auto"  # arithmetic; auto: bf16 where the processor has it and a probe finds it faster
+    compile: bool = False  # use torch.compile; rarely worth it on a CPU
+    device: str = "auto"  # cpu, cuda or cuda:1; auto: the first GPU, else the CPU
+    threads: int | None = None  # CPU threads; if not given, one per core, or with --budget a single one if the first updates are faster with it
+    tensorboard: bool = False  # write TensorBoard logs, too
+    shard: bool = False  # under torchrun: shard the weights over the workers (FSDP2), for models that do not fit on one of them
+    deterministic: bool = False  # cbow, skipgram and glove: the same bits with any number of threads; slower
     on_disk_full: Literal["go-on", "stop"] = "go-on"  # what to do when a checkpoint cannot be written
-    init_from: str | None = None  # a run whose weights this new run begins with
-    accept_new_corpus: bool = False  # go on although the text has changed
-    seed: int = 0  # of everything random
+    init_from: str | None = None  # a run whose weights this new run starts from
+    accept_new_corpus: bool = False  # resume although the text has changed
+    seed: int = 0  # seed of everything random
 
     def check(self) -> None:
-        """Refuse what cannot be before any work is done."""
+        """Refuse impossible values before any work is done."""
         if self.steps is not None and self.epochs is not None:
             raise BadInput("--steps and --epochs both say how long to train; give one of them")
         for name, low, high in (
@@ -63,27 +77,74 @@ class TrainingOptions:
             check_range(name, getattr(self, name), low, high)
         for name in ("epochs", "learning_rate"):
             if getattr(self, name) == 0:
-                raise BadInput(f"{flag(name)} 0 would learn nothing; give a number above 0")
+                raise BadInput(f"{flag(name)} 0 would train nothing; give a number above 0")
         if not re.fullmatch(r"auto|cpu|cuda(:\d+)?", self.device):
-            raise BadInput(f"--device {self.device!r} is not known; give auto, cpu, cuda or cuda:1")
+            raise BadInput(f"--device {self.device!r} is unknown; give auto, cpu, cuda or cuda:1")
         if self.budget is not None:
             parse_duration(self.budget)
 
+    def validated(self, model: "Model | type[Model]") -> "TrainingOptions":
+        """The options as `model` is trained with, its defaults filled in; an option that has no effect on it is refused."""
+        self.check()
+        if model.learns_by == "adoption":
+            raise Unsupported(f"{model.name} are adopted, not trained; train cbow, skipgram or glove")
+        if model.learns_by == "sweeping":
+            return self._validated_for_sweeps(model)
+        if self.deterministic:
+            raise BadInput(f"--deterministic is for cbow, skipgram and glove; {model.name} needs only the same --threads for the same bits")
+        return replace(self, budget=self.budget or DEFAULT_BUDGET) if self.is_timed else self
+
+    def _validated_for_sweeps(self, model: "Model | type[Model]") -> "TrainingOptions":
+        for field in fields(self):
+            if field.name in GRADIENT_ONLY and getattr(self, field.name) != field.default:
+                advice = "give --epochs or --budget" if field.name == "steps" else "leave it out"
+                raise BadInput(f"{flag(field.name)} has no effect on {model.name}, which is not trained by gradient descent; {advice}")
+        if self.device.startswith("cuda"):
+            raise BadInput(f"--device {self.device}: {model.name} is trained on the CPU; leave it out")
+        return replace(self, epochs=model.epochs) if self.epochs is None and self.budget is None else self
+
+    def for_task(self, task: "Task") -> "TrainingOptions":
+        """The options with the defaults of the task and its model; an option that has no effect on them is refused."""
+        if task.training_defaults is None:
+            return self.validated(task.model)
+        self.check()
+        return self if self.batch_examples is not None else replace(self, batch_examples=task.training_defaults["batch_examples"])
+
+    def with_default_epochs(self, task: "Task", examples: "BatchSource") -> "TrainingOptions":
+        """With the task's default number of epochs for its labelled examples, if the options do not say how long to train."""
+        if task.training_defaults is None or self.steps is not None or self.epochs is not None or self.budget is not None:
+            return self
+        from stairs.tasks.parts.length import epochs_for_updates
+
+        assert self.batch_examples is not None
+        default, rows = task.training_defaults["epochs"], len(examples.lengths)
+        updates = -(-rows // self.batch_examples)
+        epochs = epochs_for_updates(updates, default, task.training_defaults.get("least_updates", 0))
+        if epochs > default:
+            count = "1 update" if updates == 1 else f"{updates} updates"
+            say(f"{epochs:g} epochs instead of {default:g}, since an epoch of {rows} rows is {count}; change it with --epochs")
+        return replace(self, epochs=epochs)
+
     @property
     def is_timed(self) -> bool:
-        """Whether the clock says when the training ends."""
+        """Whether a time budget ends the training."""
         return self.budget is not None or (self.steps is None and self.epochs is None)
 
     @property
     def budget_seconds(self) -> float:
         return parse_duration(self.budget or DEFAULT_BUDGET)
 
+    def requested_steps(self, steps_per_epoch: int) -> int | None:
+        """The number of updates; None if only a time is given."""
+        return self.steps if self.epochs is None else max(round(self.epochs * steps_per_epoch), 1)
+
     def frozen_fields(self) -> dict[str, Any]:
-        """What decides the weights that come out: a run goes on only with the same. A switch that is off is not mentioned, so that runs from
-        before there was such a switch go on, too."""
+        """The options that decide the weights: a run resumes only with the same. A switch that is off is left out, so that a new switch does not
+        change the runs from before it."""
         return {name: value for name, value in asdict(self).items() if name not in (*RESUMABLE, *NOT_RECORDED) and value is not False}
 
     def resumable_fields(self) -> dict[str, Any]:
+        """The options that a resumed run may change."""
         return {name: getattr(self, name) for name in RESUMABLE}
 
 
@@ -98,7 +159,7 @@ def check_range(name: str, value: float | None, low: float, high: float) -> None
 
 def parse_duration(text: str) -> float:
     """'90s' -> 90.0, '20m' -> 1200.0"""
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smhd]?)", text.strip())
-    if not found or not 0 < float(found[1]) * UNITS[found[2] or "s"] < 1e9:
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smhd]?)", text.strip())
+    if not match or not 0 < float(match[1]) * UNITS[match[2] or "s"] < 1e9:
         raise BadInput(f"--budget {text!r} is not a time; write it as 90s, 20m or 2h")
-    return float(found[1]) * UNITS[found[2] or "s"]
+    return float(match[1]) * UNITS[match[2] or "s"]

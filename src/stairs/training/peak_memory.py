@@ -1,11 +1,11 @@
-"""The peak memory of a piece of work: resident megabytes above what the process held when the work began.
+"""The peak memory of a piece of work: resident megabytes above what the process held when the work started.
 
-Counted are weights, gradients, the optimizer's state, features, examples as the model reads them, and the pages of mapped files that were touched.
-Not counted is what was there before: the interpreter, libraries, the labelled examples. What the allocator holds back from work before is given back
-to the system first, or the next piece of work could hide in it.
+It counts weights, gradients, the optimizer's state, features, encoded examples, and the pages of mapped files that were touched. It does not count
+what was there before: the interpreter, libraries, the labelled examples. Memory that the allocator holds back from earlier work is returned to the
+system first, or the next piece of work could hide in it.
 
-On Linux the kernel keeps the peak, and writing 5 to /proc/self/clear_refs sets it back; where that is not allowed, a thread looks every few
-milliseconds. On other systems the peak of the process never falls, so work that needs less than something before it has no number.
+On Linux the kernel records the peak, and writing 5 to /proc/self/clear_refs resets it; where that is not allowed, a thread samples the memory every
+few milliseconds. On other systems the peak of the process never falls, so work that needs less than something before it has no number.
 """
 
 import ctypes
@@ -18,50 +18,50 @@ from pathlib import Path
 from types import TracebackType
 
 STATUS_FILE, CLEAR_FILE = Path("/proc/self/status"), Path("/proc/self/clear_refs")
-SAMPLE_INTERVAL = 0.01  # seconds between two looks of the thread
+SAMPLE_INTERVAL = 0.01  # seconds between two samples of the thread
 
 
 class PeakMemory:
-    """`with PeakMemory() as peak: work()`, then `peak.format_megabytes`; None where nothing can be told."""
+    """`with PeakMemory() as peak: work()`, then `peak.megabytes`; None where it cannot be measured."""
 
     megabytes: float | None = None
 
     def __enter__(self) -> "PeakMemory":
         release_memory()
         self.before = resident_megabytes()
-        self.seen, self.done = self.before or 0.0, threading.Event()
+        self.sampled, self.is_done = self.before or 0.0, threading.Event()
         self.kernel_counts = reset_peak()
-        self.looking: threading.Thread | None = None
+        self.sampler: threading.Thread | None = None
         if not self.kernel_counts and self.before is not None:
-            self.looking = threading.Thread(target=self.look, daemon=True)
-            self.looking.start()
-        self.highest = process_peak()
+            self.sampler = threading.Thread(target=self.sample, daemon=True)
+            self.sampler.start()
+        self.process_peak = process_peak()
         return self
 
-    def look(self) -> None:
-        while not self.done.wait(SAMPLE_INTERVAL):
-            self.seen = max(self.seen, resident_megabytes() or 0.0)
+    def sample(self) -> None:
+        while not self.is_done.wait(SAMPLE_INTERVAL):
+            self.sampled = max(self.sampled, resident_megabytes() or 0.0)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self.done.set()
-        if self.looking is not None:
-            self.looking.join()
+        self.is_done.set()
+        if self.sampler is not None:
+            self.sampler.join()
         if self.before is not None:
-            peak = (status_megabytes("VmHWM") or 0.0) if self.kernel_counts else max(self.seen, resident_megabytes() or 0.0)
+            peak = (status_megabytes("VmHWM") or 0.0) if self.kernel_counts else max(self.sampled, resident_megabytes() or 0.0)
             self.megabytes = round(max(peak - self.before, 0.0), 1)
-        elif process_peak() > self.highest:
-            self.megabytes = round(process_peak() - self.highest, 1)
+        elif process_peak() > self.process_peak:
+            self.megabytes = round(process_peak() - self.process_peak, 1)
 
 
 def release_memory() -> None:
-    """What nobody uses any more, from the garbage collector to the allocator to the system."""
+    """Return unused memory from the garbage collector and the allocator to the system."""
     gc.collect()
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)  # glibc's
 
 
 def reset_peak() -> bool:
-    """Whether the kernel began to count anew."""
+    """Whether the kernel started to record the peak anew."""
     try:
         CLEAR_FILE.write_text("5")
     except OSError:
@@ -83,5 +83,5 @@ def status_megabytes(name: str) -> float | None:
 
 
 def process_peak() -> float:
-    """The peak of the process since it began, in MB."""
+    """The peak of the process since it started, in MB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024) / 1e6

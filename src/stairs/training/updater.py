@@ -1,40 +1,68 @@
-"""What the loop asks of whatever changes the weights: `GradientUpdater`, batch by batch, or `SweepUpdater`, stretch by stretch."""
+"""What the loop asks of whatever changes the weights: `GradientUpdater`, batch by batch, or `SweepUpdater`, one slice of the corpus after another."""
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, Protocol, TypedDict
 
+import numpy as np
 from torch import Tensor, nn
 
+from stairs.text.batch import Batch
 from stairs.training.clock import Action
 from stairs.training.distributed import Workers
 
+Evaluate = Callable[[int | None], dict[str, Any]]  # evaluates about this many positions of validation data, or all of it
+
+
+class BatchSource(Protocol):
+    """Training examples that a task has encoded: what `Task.examples` returns for training by gradients."""
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """(N,) positions of each example."""
+
+    def batch(self, numbers: np.ndarray, epoch: int, seed: int) -> Batch:
+        """The examples with these numbers; masks and the like follow from the epoch and the seed."""
+
 
 class StepResult(NamedTuple):
-    """What came of one step."""
+    """What one update gave."""
 
     loss: float  # nats per target
     targets: int  # over all workers
     tokens: int  # read by all of them
-    stop_requested: bool  # whether a worker wishes to leave
-    extra_metrics: Mapping[str, float] = {}  # for the metrics
+    stop_requested: bool  # whether a worker was asked to stop
+    extra_metrics: Mapping[str, float] = {}
+
+
+class ProbedPlan(TypedDict, total=False):
+    """What a probe decided once, in run.json: a resumed run keeps to it."""
+
+    precision: str  # "fp32" or "bf16"
+    steps: int  # updates, if their number is known in advance
+    steps_per_epoch: int  # of a training by sweeps
 
 
 class Updater(Protocol):
     trained_module: nn.Module
     workers: Workers
+    is_sweeping: bool  # whether it reads the text from end to end, and is evaluated and saved after every epoch
+    unit: str  # what its speed is counted in
 
     @property
-    def epoch(self) -> int:
-        """Steps in which all of the text is read once."""
+    def steps_per_epoch(self) -> int:
+        """Updates in which all of the training data is read once."""
 
-    def apply_plan(self, known: dict[str, Any]) -> None:
-        """Take over what was decided when the run began."""
+    def apply_plan(self, plan: ProbedPlan) -> None:
+        """Train as the plan of the run says."""
+
+    def start(self, step: int) -> None:
+        """Get ready for the first update of this process, once the weights of `step` are loaded."""
 
     def update(self, action: Action, stop_requests: int = 0) -> StepResult:
-        """Make the update with the number `turn.step`, counted from 0."""
+        """Make the update with the number `action.step`, counted from 0."""
 
     def optimizer_state(self) -> dict[str, Tensor]:
-        """What must be known to go on, besides the weights and the number of the step."""
+        """What a resumed training needs besides the weights and the step."""
 
-    def load_optimizer_state(self, found: dict[str, Tensor] | None) -> None:
-        """Take back what `optimizer_state` gave; only the first worker has it."""
+    def load_optimizer_state(self, tensors: dict[str, Tensor] | None) -> None:
+        """Load what `optimizer_state` returned; only rank 0 has it."""

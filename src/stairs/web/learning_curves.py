@@ -16,7 +16,7 @@ def learning_curves(run: OpenedRun) -> dict[str, Any]:
     summary = run.summary()
     steps = [line for line in lines if is_number(line.get("step"))]
     losses = [{"step": line["step"], "value": line["loss"]} for line in steps if is_number(line.get("loss"))]
-    judged = [line for line in steps if not is_number(line.get("loss")) and "finished" not in line]
+    judged = [line for line in steps if not is_number(line.get("loss")) and "trained_steps" not in line]
     quality = next((name for name in NAMES for line in judged if isinstance(line.get(name), dict)), None)
     measured = [(line["step"], line[quality]) for line in judged if quality and isinstance(line.get(quality), dict)]
     whole = [(step, value) for step, value in measured if is_number(value.get("value"))]

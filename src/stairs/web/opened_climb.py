@@ -6,7 +6,7 @@ from typing import Any
 
 from stairs.climb.messages import FORMAT, LANGUAGES, METRIC_NAMES, advice, describe_resolution, join_names, join_sentences, message
 from stairs.files import os_error_reason
-from stairs.training.run_lock import RUN_FILE
+from stairs.training.run import RUN_FILE
 from stairs.web.requests import RequestError
 
 REPORT = "report.json"

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from stairs.errors import StairsError
-from stairs.files import MANIFEST, os_error_reason
-from stairs.training.run_lock import LOCK_FILE, RUN_FILE
+from stairs.files import LOCK_FILE, MANIFEST, os_error_reason
+from stairs.training.run import RUN_FILE
 from stairs.web.requests import RequestError, json_safe
 
 METRICS, MODEL, WEIGHTS = "metrics.jsonl", "model", "model.safetensors"

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from stairs.errors import BadInput, EnvironmentFault
 from stairs.files import os_error_reason
-from stairs.training.run_lock import RUN_FILE
+from stairs.training.run import RUN_FILE
 from stairs.web.opened_climb import REPORT, OpenedClimb
 from stairs.web.opened_run import METRICS, MODEL, OpenedRun, as_utf8
 from stairs.web.requests import RequestError

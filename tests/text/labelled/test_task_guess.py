@@ -86,7 +86,7 @@ def test_records_with_a_list_of_words_and_one_of_tags(write):
     numbers = read_examples(write("b.jsonl", '{"tokens": ["a", "b"], "tags": [0, 3]}\n'), "tag")
     assert numbers.examples[0].tags == ("0", "3") and "the tags are numbers" in numbers.notes[0]
     several = write("c.jsonl", '{"tokens": ["a"], "pos_tags": ["X"], "ner_tags": ["O"]}\n')
-    assert "several columns hold tags: tag from 'pos_tags' or tag from 'ner_tags'? Say so with --columns tag=pos_tags" in refused(guess_task, several)
+    assert "several columns hold tags: tag from 'pos_tags' or tag from 'ner_tags'? Choose with --columns tag=pos_tags" in refused(guess_task, several)
     assert guess_task(several, columns="tag=ner_tags") == "tag" and read_examples(several, "tag", columns="tag=ner_tags").examples[0].tags == ("O",)
 
 
@@ -143,7 +143,7 @@ def test_a_first_line_like_the_others_is_no_header(write, rows, columns, delimit
     path = write("a.txt", rows, delimiter)
     assert guess_task(path) == "classify"
     assert f"{path}:1: the first line looks like the others, so there is no header: text from" in (told := refused(read_examples, path, "classify"))
-    assert f"Say so with --columns {columns}, or take the first with --yes" in told
+    assert f"Choose with --columns {columns}, or take the first with --yes" in told
     found = read_examples(path, "classify", columns=columns).examples
     text = int(columns.split(",")[0][-1]) - 1
     assert len(found) == len(rows) and found[0].text == rows[0][text] and found[0].where == f"{path}:1"
@@ -192,7 +192,7 @@ def test_several_readings_are_a_question_with_the_flags_that_answer_it(write, mo
     assert guess_task(path) == task
     told = refused(read_examples, path, task)
     assert f"{path}:1: several columns fit: " in told
-    assert f"Say so with --columns {flags[0]} or --columns {flags[1]}, or take the first with --yes" in told
+    assert f"Choose with --columns {flags[0]} or --columns {flags[1]}, or take the first with --yes" in told
     taken = [read_examples(path, task, columns=flag).examples[5] for flag in flags]
     assert taken[0] != taken[1]
     monkeypatch.setattr(questions, "assume_yes", True)
@@ -201,12 +201,12 @@ def test_several_readings_are_a_question_with_the_flags_that_answer_it(write, mo
 
 def test_which_task_is_a_question_where_no_header_tells(write):
     news = write("news.csv", [[number % 4, prose(number, 4), prose(1000 + number)] for number in range(16)])
-    assert "two texts and how they relate or a text and its label? Say so with --task compare or --task classify" in refused(guess_task, news)
+    assert "two texts and how they relate or a text and its label? Choose with --task compare or --task classify" in refused(guess_task, news)
     pairs = write("pairs.tsv", [[prose(number), prose(1000 + number), number % 2] for number in range(16)], "\t")
-    assert "Say so with --task compare or --task translate" in refused(guess_task, pairs)  # it was read as translations before
+    assert "Choose with --task compare or --task translate" in refused(guess_task, pairs)  # it was read as translations before
     assert read_examples(pairs, "compare", columns="1,2,3").examples[0] == TextPair(prose(0), prose(1000), "0", None, f"{pairs}:1")
     moods = write("moods.tsv", [[prose(number), ("very good", "not good")[number % 2]] for number in range(16)], "\t")
-    assert "a text and its label or a sentence and its translation? Say so with --task classify or" in refused(guess_task, moods)
+    assert "a text and its label or a sentence and its translation? Choose with --task classify or" in refused(guess_task, moods)
     questions_in_passages = write("boolq.csv", [["question", "passage", "answer"], *[[prose(n, 4), prose(1000 + n), n % 2] for n in range(16)]])
     assert guess_task(questions_in_passages) == "compare"  # a pair that the header names
     told = refused(read_examples, questions_in_passages, "classify")
@@ -238,7 +238,7 @@ def test_at_a_terminal_the_question_is_asked_once(write, monkeypatch):
     monkeypatch.setattr("sys.stderr", said := Terminal())
     assert [example.label for example in read_examples(train, "classify").examples[:3]] == ["0", "1", "2"]
     assert [example.label for example in read_examples(test, "classify").examples[:3]] == ["0", "1", "2"]  # the file to test on is read the same way
-    assert said.getvalue().count("Which is meant? 1 to 2:") == 2 and "2  label from 'topic'   (--columns label=topic)" in said.getvalue()
+    assert said.getvalue().count("Which one? 1 to 2:") == 2 and "2  label from 'topic'   (--columns label=topic)" in said.getvalue()
 
 
 @pytest.mark.parametrize(("answer", "is_read"), [("yes\n", True), ("y\n", True), ("no\n", False), ("", False)])
@@ -250,16 +250,16 @@ def test_one_reading_is_answered_with_yes_or_no(write, monkeypatch, answer, is_r
     if is_read:
         assert len(read_examples(path, "classify").examples) == 12
     else:
-        assert "not read, as the first line looks like the others" in refused(read_examples, path, "classify")
+        assert "not read, since the first line looks like the others" in refused(read_examples, path, "classify")
 
 
 def test_commands_refuse_an_uncertain_guess_and_take_the_flags(write, command, tmp_path):
     path = write("a.csv", [[("neg", "pos")[number % 2], prose(number)] for number in range(120)])
-    told = "a.csv:1: the first line looks like the others, so there is no header: text from '2', label from '1'? Say so with --columns text=2,label=1"
+    told = "a.csv:1: the first line looks like the others, so there is no header: text from '2', label from '1'? Choose with --columns text=2,label=1"
     ended = command("tune", "tfidf", path, "--out", tmp_path / "a")
     assert ended.code == 2 and told in ended.err and not (tmp_path / "a").exists()
     ended = command("tune", "tfidf", path, "--out", tmp_path / "b", "--yes")
-    assert ended.code == 0 and "text from '2', label from '1' was taken because of --yes" in ended.err
+    assert ended.code == 0 and "--yes takes text from '2', label from '1'" in ended.err
     assert command("tune", "tfidf", path, "--out", tmp_path / "c", "--columns", "text=2,label=1").code == 0
     for arguments in (["score", tmp_path / "b", path], ["climb", "--labels", path, "--out", tmp_path / "d"]):
         ended = command(*arguments)

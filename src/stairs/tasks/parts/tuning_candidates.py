@@ -1,4 +1,4 @@
-"""Which ways to learn a task are worth trying, cheapest first. `training/selection.py` trains them and keeps what does best on validation examples.
+"""Which ways to learn a task are worth trying, cheapest first. `training/tuning.py` trains them and keeps what does best on validation examples.
 
 Few examples are often learnt better by a head on vectors that stay as they are than by all weights, and nobody knows beforehand; many are learnt
 better by all weights. Scores of pairs are learnt through the cosine of two vectors, which a sentence encoder was made for, or by reading both texts

@@ -1,7 +1,7 @@
 """Trainings for tests to kill, stop and starve.
 
-python trainee.py RUN TEXT STEP key=value ...   one training; the keys are settings of the step and options of the training
-python trainee.py serve                         forks a training for each order on stdin, so that torch is imported only once
+python train_process.py RUN TEXT MODEL key=value ...   one training; the keys are settings of the model and options of the training
+python train_process.py serve                          forks a training for each order on stdin, so that torch is imported only once
 """
 
 import dataclasses
@@ -33,10 +33,10 @@ from stairs.training.fit import fit
 from stairs.training.options import TrainingOptions
 from stairs.training.run import load_tokenizer
 from tests.support.tiny import tiny
-from tests.training.toy import Toy, ToyConfig
+from tests.training.toy_model import Toy, ToyConfig
 
 MODELS["toy"], CONFIGS["toy"] = Toy, ToyConfig
-sweeps.SLICE_TOKENS, sweeps.SYNC_TOKENS = 512, 256  # in a stretch, so that an epoch of a small text has many
+sweeps.SLICE_TOKENS, sweeps.SYNC_TOKENS = 512, 256  # so that an epoch of a small text has many slices
 
 SMALL = {
     "ngram": tiny("ngram"),
@@ -54,55 +54,52 @@ QUICK = {"steps": 40, "batch_tokens": 256, "precision": "fp32", "threads": 1, "s
 SWEEPING = {"epochs": 4, "threads": 1, "save_every": 4, "deterministic": True}
 
 
-def prepared(out: str | Path, text: str | Path, step: str, **given) -> tuple:
-    """What `fit` takes."""
+def fit_arguments(out: str | Path, text: str | Path, name: str, **values) -> tuple:
+    """What `fit` takes to train a small model of this name; the values are settings of the model and options of the training."""
     names = {field.name for field in dataclasses.fields(TrainingOptions)}
-    if step in ("seq2seq", "transformer", "tuned"):
-        return from_examples(out, text, step, names, given)
-    usual = SWEEPING if MODELS[step].learns_by == "sweeping" else QUICK
-    options = TrainingOptions(**{**usual, **{name: value for name, value in given.items() if name in names}})
-    settings = {**SMALL[step], **{name: value for name, value in given.items() if name not in names}}
+    given = {name: value for name, value in values.items() if name in names}
+    if name in ("seq2seq", "transformer", "tuned"):
+        return labelled_arguments(out, text, name, TrainingOptions(**{**QUICK, **given}))
+    options = TrainingOptions(**{**(SWEEPING if MODELS[name].learns_by == "sweeping" else QUICK), **given})
+    settings = {**SMALL[name], **{name: value for name, value in values.items() if name not in names}}
     spec = load_tokenizer(out) if options.accept_new_corpus else TokenizerSpec("words", vocab_size=300)
     shards = build_shards(Corpus(Path(text)), spec)
-    tokenizer = shards.tokenizer
-    roles = {field.name: tokenizer.vocabulary_settings[field.name] for field in dataclasses.fields(CONFIGS[step])
-        if field.name in tokenizer.vocabulary_settings}
-    model = MODELS[step](CONFIGS[step](**roles, **settings))
-    return TASKS[model.pretrains_with](model, tokenizer), shards, out, options
+    vocabulary, config_fields = shards.tokenizer.vocabulary_settings, dataclasses.fields(CONFIGS[name])
+    model = MODELS[name](CONFIGS[name](**{field.name: vocabulary[field.name] for field in config_fields if field.name in vocabulary}, **settings))
+    return TASKS[model.pretrains_with](model, shards.tokenizer), shards, out, options
 
 
-def from_examples(out: str | Path, text: str | Path, step: str, names: set[str], given: dict) -> tuple:
-    """The same for what learns from labelled examples: each line and itself from the last word to the first, or whether its words are many."""
+def labelled_arguments(out: str | Path, text: str | Path, name: str, options: TrainingOptions) -> tuple:
+    """The same for labelled examples: each line and its words in reverse, or whether the line is long."""
     lines = [line for line in Path(text).read_text().split("\n") if line]
-    options = TrainingOptions(**{**QUICK, **{name: value for name, value in given.items() if name in names}})
     tokenizer = Tokenizer.train(TokenizerSpec("words"), lambda: [lines])
-    if step == "tuned":
-        model = MODELS["bert"](CONFIGS["bert"](vocab_size=tokenizer.vocab_size, **SMALL[step]))
-        labelled = [LabelledText(line, "long" if len(line.split()) > 9 else "short") for line in lines]
-        task = TASKS["classify"](model, tokenizer, **TASKS["classify"].settings_from(labelled))
-        return task, LabelledSplits(labelled[40:], labelled[:40]), out, options
-    model = MODELS[step](CONFIGS[step](vocab_size=tokenizer.vocab_size, **SMALL[step]))
+    if name == "tuned":
+        model = MODELS["bert"](CONFIGS["bert"](vocab_size=tokenizer.vocab_size, **SMALL[name]))
+        examples = [LabelledText(line, "long" if len(line.split()) > 9 else "short") for line in lines]
+        task = TASKS["classify"](model, tokenizer, **TASKS["classify"].settings_from(examples))
+        return task, LabelledSplits(examples[40:], examples[:40]), out, options
+    model = MODELS[name](CONFIGS[name](vocab_size=tokenizer.vocab_size, **SMALL[name]))
     pairs = [TranslationPair(line, " ".join(line.split()[::-1])) for line in lines]
     return TASKS["translate"](model, tokenizer), LabelledSplits(pairs[20:], pairs[:20]), out, options
 
 
-def main(out: str, text: str, step: str, *words: str) -> int:
+def main(out: str, text: str, name: str, *words: str) -> int:
     progress.messages_enabled = True
-    given = {name: json.loads(value) for name, value in (word.split("=", 1) for word in words)}
-    limit, like = given.pop("megabytes", None), given.pop("plans_from", None)
+    values = {name: json.loads(value) for name, value in (word.split("=", 1) for word in words)}
+    limit, plans_from = values.pop("megabytes", None), values.pop("plans_from", None)
     try:
-        trained = prepared(out, text, step, **given)
+        arguments = fit_arguments(out, text, name, **values)
         if limit:
             now = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
             resource.setrlimit(resource.RLIMIT_AS, (now + limit * 1_000_000,) * 2)
-        measured = fit(*trained, like)
+        measured = fit(*arguments, plans_from)
     except StairsError as error:
         print_error(str(error))
         return error.code
     except KeyboardInterrupt:
         return 130
-    except SystemExit as ended:
-        return ended.code
+    except SystemExit as ending:
+        return ending.code
     print(json.dumps(measured), flush=True)
     return 0
 
@@ -111,26 +108,26 @@ def serve() -> None:
     torch.set_num_threads(1)
     weight = torch.nn.Parameter(torch.zeros(1))
     weight.grad = torch.zeros(1)
-    torch.optim.AdamW([weight], fused=True).step()  # imports more of torch, once for all
-    numba.njit(lambda: 0)()  # and what numba's first call imports: a BLAS that waits for ever where memory is short
+    torch.optim.AdamW([weight], fused=True).step()  # imports more of torch, once for all of them
+    numba.njit(lambda: 0)()  # and what numba's first call imports: a BLAS that hangs where memory is short
     for line in sys.stdin:
         order = json.loads(line)
         if "wait" in order:
             print(os.waitstatus_to_exitcode(os.waitpid(order["wait"], 0)[1]), flush=True)
             continue
-        number = os.fork()
-        if number == 0:
+        process = os.fork()
+        if process == 0:
             log = os.open(order["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
             os.dup2(log, 1), os.dup2(log, 2)
             if order.get("stopped"):
                 os.kill(os.getpid(), signal.SIGSTOP)
             code = 1
             try:
-                code = main(*order["words"])
+                code = main(*order["arguments"])
             finally:
                 sys.stdout.flush(), sys.stderr.flush()
                 os._exit(code)
-        print(number, flush=True)
+        print(process, flush=True)
 
 
 if __name__ == "__main__":
@@ -139,4 +136,4 @@ if __name__ == "__main__":
     else:
         code = main(*sys.argv[1:])
         sys.stdout.flush(), sys.stderr.flush()
-        os._exit(code)  # as the command does: gloo's threads may abort while the interpreter takes itself apart
+        os._exit(code)  # as the command does: gloo's threads may abort while the interpreter shuts down

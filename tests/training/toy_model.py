@@ -47,7 +47,7 @@ class Toy(Model):
     def encode(self, batch: Batch) -> Tensor:
         return self.vectors[batch.ids]
 
-    def vectors_of(self) -> np.ndarray:
+    def all_vectors(self) -> np.ndarray:
         return as_array(self.vectors)
 
     def oov_vector(self, word: str) -> np.ndarray | None:
@@ -64,18 +64,18 @@ class Toy(Model):
         begin, end = stretch.bounds(len(self.ids))
         nats, pairs = 0.0, 0
         for at in range(begin, end, 64):
-            dice = np.random.default_rng([stretch.seed, stretch.epoch, at])
+            random = np.random.default_rng([stretch.seed, stretch.epoch, at])
             done = (at - begin) / (end - begin)
             rate = stretch.rate_from + (stretch.rate_to - stretch.rate_from) * done
-            loss, count = self.learn(self.ids[at : min(at + 64, end)], dice, rate)
+            loss, count = self.learn(self.ids[at : min(at + 64, end)], random, rate)
             nats, pairs = nats + loss.sum(), pairs + count
         return float(nats), pairs, int((self.ids[begin:end] >= SPECIAL).sum())
 
-    def learn(self, ids: np.ndarray, dice: np.random.Generator, rate: float) -> tuple[np.ndarray, int]:
+    def learn(self, ids: np.ndarray, random: np.random.Generator, rate: float) -> tuple[np.ndarray, int]:
         vectors, contexts, sums = as_array(self.vectors), as_array(self.contexts), self.sums.numpy()
         beside = (ids[:-1] >= SPECIAL) & (ids[1:] >= SPECIAL)
         words, near = ids[:-1][beside], ids[1:][beside]
-        drawn = dice.integers(SPECIAL, len(vectors), len(near))
+        drawn = random.integers(SPECIAL, len(vectors), len(near))
         loss = np.zeros(len(words))
         for others, target in ((near, 1.0), (drawn, 0.0)):
             probability = 1 / (1 + np.exp(-(vectors[words] * contexts[others]).sum(1)))

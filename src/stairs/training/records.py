@@ -1,0 +1,79 @@
+"""What run.json holds, and which of it a resumed run may change."""
+
+from collections.abc import Collection
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
+
+from stairs import machine
+from stairs.data import TrainingData
+from stairs.errors import BadInput, preview
+from stairs.training.options import parse_duration
+from stairs.training.run import FORMAT
+
+if TYPE_CHECKING:
+    from stairs.tasks.task import Task
+    from stairs.training.updater import ProbedPlan
+
+EXTENDABLE = ("training.steps", "training.epochs")  # a run may be extended; under a time budget only with --schedule hold
+UNCHECKED = {"versions", "created", "format", "environment", "machine", "resumable", "probed_plan", "recipe"}  # when a run is resumed
+
+
+class DataSettings(TypedDict, total=False):
+    corpus: str  # fingerprint of the data
+    tokenizer: str  # hash
+    split_format: int  # version of the rule that splits a corpus
+
+
+class RunSettings(TypedDict):
+    """run.json."""
+
+    format: int
+    task: str
+    model: str
+    config: dict[str, Any]  # of the model
+    seed: NotRequired[int]
+    data: NotRequired[DataSettings]
+    versions: NotRequired[dict[str, str]]
+    training: NotRequired[dict[str, Any]]  # options that decide the weights
+    resumable: NotRequired[dict[str, Any]]  # options that a resumed run may change
+    environment: NotRequired[dict[str, Any]]  # what bit-exactness depends on besides
+    machine: NotRequired[dict[str, Any]]
+    probed_plan: "NotRequired[ProbedPlan]"
+    recipe: NotRequired[dict[str, Any]]  # size, batch and vocabulary, where the time chose them
+
+
+def run_settings(task: "Task", data: TrainingData, seed: int) -> dict[str, Any]:
+    """The settings of a new run, without those of its training."""
+    sources = {"corpus": data.fingerprint, "tokenizer": task.tokenizer.hash}
+    split_format = {} if data.split_format is None else {"split_format": data.split_format}  # a corpus that is split in another way is other data
+    return {"format": FORMAT, **task.describe(), "seed": seed, "data": {**sources, **split_format}, "versions": machine.versions()}
+
+
+def refuse_changes(old: dict[str, Any], new: dict[str, Any], folder: Path, allowed: Collection[str] = ()) -> None:
+    """A run resumes only with the settings it was started with; a change of the data is named first, since other settings follow from it."""
+    before, now = flatten(old), flatten(new)
+    for key in sorted(before.keys() | now.keys(), key=lambda key: (not key.startswith("data"), key)):
+        was, given = before.get(key), now.get(key)
+        if was == given or key in allowed or (key in EXTENDABLE and was is not None and given is not None and given > was):
+            continue
+        if key == "training.budget" and was and given and parse_duration(given) > parse_duration(was):
+            if before.get("training.schedule") == "hold":
+                continue
+            raise BadInput(
+                f"{folder} was trained for {was} with --schedule {before.get('training.schedule')}, whose learning rate has fallen by then; only a "
+                f"run started with --schedule hold can be extended; choose another --out, with --init-from {folder} to start from these weights"
+            )
+        advice = "choose another --out for a new run"
+        if "training" in old:
+            advice += f", with --init-from {folder} to start from these weights"
+            advice += ", or add --accept-new-corpus" if key == "data.corpus" else ""
+        raise BadInput(f"{folder} was started with {key} = {preview(was)}, now it is {preview(given)}; {advice}")
+
+
+def flatten(settings: dict[str, Any]) -> dict[str, Any]:
+    """{"config": {"order": 3}} -> {"config.order": 3}, without what may change."""
+    flat: dict[str, Any] = {}
+    for key, value in settings.items():
+        if key not in UNCHECKED:
+            flat |= {f"{key}.{name}": inner for name, inner in value.items()} if isinstance(value, dict) else {key: value}
+    return flat
