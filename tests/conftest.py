@@ -53,9 +53,9 @@ def repeatable():
 
         torch.set_num_threads(1)
         torch.manual_seed(0)
-    said = progress.messages_enabled, progress.verbose, progress.bars_enabled, progress.listener
+    before = progress.messages_enabled, progress.verbose, progress.bars_enabled, progress.listener
     yield
-    progress.messages_enabled, progress.verbose, progress.bars_enabled, progress.listener = said  # a command within a test decides for itself
+    progress.messages_enabled, progress.verbose, progress.bars_enabled, progress.listener = before  # a command within a test decides for itself
     questions.assume_yes = False
 
 
@@ -116,8 +116,8 @@ def command(tmp_path, monkeypatch, capsys):
             code = cli.main([str(argument) for argument in arguments])
         except SystemExit as ended:
             code = ended.code
-        said = capsys.readouterr()
-        return Ended(code, said.out, said.err)
+        printed = capsys.readouterr()
+        return Ended(code, printed.out, printed.err)
 
     yield run
     for number, handler in before.items():

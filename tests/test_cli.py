@@ -38,12 +38,12 @@ def test_a_mistyped_command_is_named_with_the_nearest(capsys):
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_lists_the_commands(shell, capsys):
     assert main(["--completion", shell]) == 0
-    said = capsys.readouterr().out
-    assert all(command in said for command in COMMANDS)
+    printed = capsys.readouterr().out
+    assert all(command in printed for command in COMMANDS)
 
 
 def test_a_bug_is_one_line_too(monkeypatch, capsys):
     monkeypatch.setattr("stairs.cli.run_command", lambda arguments: 1 / 0)
     assert main(["train"]) == 1
-    said = capsys.readouterr().err
-    assert said.startswith("stairs: error: a bug: ZeroDivisionError") and said.count("\n") == 1
+    printed = capsys.readouterr().err
+    assert printed.startswith("stairs: error: a bug: ZeroDivisionError") and printed.count("\n") == 1

@@ -28,6 +28,6 @@ def test_a_python_that_will_not_do(tmp_path, script, sentence):
         python.write_text(f"#!/bin/sh\n{script}\n")
         python.chmod(0o755)
     ended = subprocess.run(["make", "test", f"PYTHON={python}"], cwd=tmp_path, capture_output=True, text=True)
-    said, ending = ended.stderr.splitlines()
-    assert ended.returncode and said == sentence.format(python=python) and ending.startswith("make")
+    printed, ending = ended.stderr.splitlines()
+    assert ended.returncode and printed == sentence.format(python=python) and ending.startswith("make")
     assert not (tmp_path / ".venv").exists() and "install" not in ended.stdout

@@ -162,8 +162,8 @@ def test_those_that_translate_say_step_by_step_what_they_say_at_once(name):
     for row, words in ((2, 7), (0, 8)):
         alone = batch_of(name, [ROWS[row]])
         ids = torch.cat([alone.ids[:, : position + 1], torch.tensor([[words]])], 1)
-        told = model.predict(replace(alone, ids=ids, real=torch.ones_like(ids, dtype=torch.bool)))[0, -1]
-        assert torch.allclose(after[0 if row == 2 else 2], told, atol=1e-5)
+        expected = model.predict(replace(alone, ids=ids, real=torch.ones_like(ids, dtype=torch.bool)))[0, -1]
+        assert torch.allclose(after[0 if row == 2 else 2], expected, atol=1e-5)
 
 
 @pytest.mark.parametrize("name", reading())

@@ -56,7 +56,7 @@ DAMAGED = {  # the file, its line, and what the sentence says
     "no words": (GOOD.replace("-0.2\ta b", "-0.2"), 14, "a 2-gram"),
     "spaces for tabs": (GOOD.replace("-0.2\ta b", "-0.2 a b"), 14, "a 2-gram"),
     "too many fields": (GOOD.replace("-0.2\ta b", "-0.2\ta b\t0\t0"), 14, "a 2-gram"),
-    "a chance that is no number": (GOOD.replace("-0.2\ta b", "x\ta b"), 14, "a 2-gram"),
+    "a probability that is no number": (GOOD.replace("-0.2\ta b", "x\ta b"), 14, "a 2-gram"),
     "a weight that is no number": (GOOD.replace("\ta\t-0.2", "\ta\tx"), 9, "a 1-gram"),
     "nan": (GOOD.replace("-0.2\ta b", "nan\ta b"), 14, "logarithm"),
     "infinity": (GOOD.replace("\ta\t-0.2", "\ta\tinf"), 9, "logarithm"),

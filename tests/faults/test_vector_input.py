@@ -130,8 +130,8 @@ def test_near_answers_words_sums_and_texts(command, run):
 
 
 def test_near_draws(command, refused, run, tmp_path):
-    said = command("near", run, "--analogy", "man", "king", "woman", "--map", "map.svg", "--strips", "strips.svg")
-    assert said.code == 0, said.err
+    ended = command("near", run, "--analogy", "man", "king", "woman", "--map", "map.svg", "--strips", "strips.svg")
+    assert ended.code == 0, ended.err
     drawn = {name: (tmp_path / name).read_text() for name in ("map.svg", "strips.svg")}
     assert all(content.startswith("<svg") and "queen" in content and "king - man + woman" in content for content in drawn.values())
     assert command("near", run, "king", "国王", "--tsne", "--map", "map.html").code == 0
@@ -163,8 +163,8 @@ def test_runs_of_different_width_and_kind(command, refused, run, trained, tmp_pa
 
 @pytest.mark.parametrize("kind", ["word2vec", "word2vec-binary", "glove"])
 def test_convert_and_adopt_again(command, run, tmp_path, kind):
-    said = "again: 11 vectors of width 8; read back from the file, vectors differ by at most 0\n"
-    assert command("convert", run, kind, "--out", "again").out == said
+    printed = "again: 11 vectors of width 8; read back from the file, vectors differ by at most 0\n"
+    assert command("convert", run, kind, "--out", "again").out == printed
     assert near(command("adopt", "again", "--out", "second", "--json")) == {"run": "second", "words": 11, "width": 8, "format": kind}
     assert command("near", "second", "king", "--json").out == command("near", run, "king", "--json").out
 

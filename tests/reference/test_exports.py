@@ -119,13 +119,13 @@ def test_words_in_a_blank(tmp_path, command, pieces):
     theirs = transformers.pipeline("fill-mask", model=str(tmp_path / "out"), tokenizer=str(tmp_path / "out"))
     for text in TEXTS[:3]:
         blank = f"{text.partition(' ')[0]} ___ {text.rpartition(' ')[2]}"
-        said = theirs(blank.replace("___", theirs.tokenizer.mask_token), top_k=3)
+        output = theirs(blank.replace("___", theirs.tokenizer.mask_token), top_k=3)
         row = [pieces.begin, *pieces.encode(blank.partition(" ")[0]), pieces.mask, *pieces.encode(blank.rpartition(" ")[2]), pieces.end]
         ids = torch.tensor([row])
         with torch.no_grad():
             probabilities = task.model.predict(Batch(ids, torch.ones_like(ids, dtype=torch.bool)))[0, row.index(pieces.mask)].softmax(-1)
-        assert [found["token"] for found in said] == probabilities.topk(3).indices.tolist()
-        assert [found["score"] for found in said] == pytest.approx(probabilities.topk(3).values.tolist(), abs=1e-5)
+        assert [found["token"] for found in output] == probabilities.topk(3).indices.tolist()
+        assert [found["score"] for found in output] == pytest.approx(probabilities.topk(3).values.tolist(), abs=1e-5)
 
 
 def test_labels(tmp_path, command, pieces):
@@ -140,9 +140,9 @@ def test_scores_of_two_texts_in_a_cross_encoder(tmp_path, command, pieces):
     peers = pytest.importorskip("sentence_transformers")
     task = as_run(bert(pieces, "score"))
     assert convert(command, "huggingface")["labels_difference"] < 1e-5
-    said = peers.CrossEncoder(str(tmp_path / "out")).predict([(TEXTS[0], TEXTS[1]), (TEXTS[1], TEXTS[2])])
+    output = peers.CrossEncoder(str(tmp_path / "out")).predict([(TEXTS[0], TEXTS[1]), (TEXTS[1], TEXTS[2])])
     ours = [task.answer(first, second=second)["score"] for first, second in ((TEXTS[0], TEXTS[1]), (TEXTS[1], TEXTS[2]))]
-    assert said.ravel().tolist() == pytest.approx(ours, abs=1e-4)
+    assert output.ravel().tolist() == pytest.approx(ours, abs=1e-4)
 
 
 def test_a_continuation_in_the_pipeline(tmp_path, command, bytes_of):
@@ -150,8 +150,8 @@ def test_a_continuation_in_the_pipeline(tmp_path, command, bytes_of):
     assert convert(command, "huggingface")["continuations"] >= 3
     theirs = transformers.pipeline("text-generation", model=str(tmp_path / "out"), tokenizer=str(tmp_path / "out"))
     for text in (*TEXTS[:3], "rain and"):
-        said = theirs(text, do_sample=False, max_new_tokens=8)[0]["generated_text"]
-        assert said == command("ask", "run", text, "--length", 8).out.rstrip("\n")
+        output = theirs(text, do_sample=False, max_new_tokens=8)[0]["generated_text"]
+        assert output == command("ask", "run", text, "--length", 8).out.rstrip("\n")
 
 
 def test_the_gpt2_of_others_continues_as_in_its_own_folder(tmp_path, command, bytes_of):
@@ -171,8 +171,8 @@ def test_the_gpt2_of_others_continues_as_in_its_own_folder(tmp_path, command, by
     for place in ("theirs", "out"):
         assert np.abs(means(tmp_path / place, TEXTS) - embedded(command, *TEXTS)).max() < 1e-4
         theirs = transformers.pipeline("text-generation", model=str(tmp_path / place), tokenizer=str(tmp_path / place))
-        said = theirs(TEXTS[0], do_sample=False, max_new_tokens=5)[0]["generated_text"]
-        assert said == command("ask", "run", TEXTS[0], "--length", 5).out.rstrip("\n")
+        output = theirs(TEXTS[0], do_sample=False, max_new_tokens=5)[0]["generated_text"]
+        assert output == command("ask", "run", TEXTS[0], "--length", 5).out.rstrip("\n")
 
 
 @pytest.mark.parametrize("norm_first", [False, True], ids=["marian", "pegasus"])
@@ -190,8 +190,8 @@ def test_translations(tmp_path, command, bytes_of, norm_first):
         read = tokenizer(text, return_tensors="pt")
         for beams in (1, 4):
             ours = command("ask", "run", text, "--beam-size", beams).out.rstrip("\n")
-            said = model.generate(**read, num_beams=beams, max_length=most + 1)[0]
-            assert tokenizer.decode(said, skip_special_tokens=True) == ours
+            output = model.generate(**read, num_beams=beams, max_length=most + 1)[0]
+            assert tokenizer.decode(output, skip_special_tokens=True) == ours
             row = tokenizer.convert_ids_to_tokens(read["input_ids"][0].tolist())
             best = translator.translate_batch([row], beam_size=beams, max_decoding_length=most, patience=beams)[0].hypotheses[0]
             assert tokenizer.decode(tokenizer.convert_tokens_to_ids(best), skip_special_tokens=True) == ours

@@ -41,8 +41,8 @@ def test_greedy_text_is_equal(pair):
     prompt = torch.randint(5, 300, (2, 7))
     expected = theirs.generate(prompt, max_new_tokens=40, do_sample=False, pad_token_id=0, eos_token_id=None)[:, 7:]
     logits, state = ours.read(prompt)
-    said = []
+    output_ids = []
     for _ in range(40):
-        said.append(logits.argmax(-1))
-        logits, state = ours.decode_step(said[-1], state)
-    assert torch.stack(said, 1).tolist() == expected.tolist()
+        output_ids.append(logits.argmax(-1))
+        logits, state = ours.decode_step(output_ids[-1], state)
+    assert torch.stack(output_ids, 1).tolist() == expected.tolist()

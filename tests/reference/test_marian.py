@@ -42,12 +42,12 @@ def test_logits_are_equal(task, theirs):
     read = batch.ids.clone()
     read[:, 0] = theirs[0].config.decoder_start_token_id
     with torch.no_grad():
-        said = theirs[0](input_ids=batch.source.ids, attention_mask=batch.source.real.long(), decoder_input_ids=read).logits
+        output = theirs[0](input_ids=batch.source.ids, attention_mask=batch.source.real.long(), decoder_input_ids=read).logits
         ours = task.model.predict(batch)
     never = task.tokenizer.suppressed_ids
     sayable = [number for number in range(ours.shape[-1]) if number not in never]
-    assert (ours - said[..., : ours.shape[-1]])[batch.real][:, sayable].abs().max() < 1e-4
-    assert said[..., never].max() < -1e3
+    assert (ours - output[..., : ours.shape[-1]])[batch.real][:, sayable].abs().max() < 1e-4
+    assert output[..., never].max() < -1e3
 
 
 @pytest.mark.parametrize("beams", [1, 4])
@@ -55,9 +55,9 @@ def test_translations_are_equal(task, theirs, beams):
     model, folder = theirs
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     given = tokenizer(SENTENCES, return_tensors="pt", padding=True)
-    said = model.generate(**given, num_beams=beams, max_length=31)
+    output = model.generate(**given, num_beams=beams, max_length=31)
     found = task.search(task.encode_texts(SENTENCES), beams, task.model)
-    for row, one in zip(said.tolist(), found, strict=True):
+    for row, one in zip(output.tolist(), found, strict=True):
         words = row[1:]
         words = words[: words.index(task.tokenizer.end)] if task.tokenizer.end in words else words
         assert one.hypotheses[0].ids[:30] == words[:30]

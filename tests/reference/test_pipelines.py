@@ -51,8 +51,8 @@ def test_a_score(tokenizer, tmp_path):
     pairs = [TextPair(a, b, None, 1.0 + 4 * (a[0] == b[0])) for a in SENTENCES[:10] for b in SENTENCES[::30]]
     task, folder = exported("compare", tokenizer, tmp_path, pairs)
     model, cut = transformers.AutoModelForSequenceClassification.from_pretrained(folder), transformers.AutoTokenizer.from_pretrained(folder)
-    said = model(**cut(SENTENCES[0], SENTENCES[9], return_tensors="pt")).logits.item()
-    assert task.answer(SENTENCES[0], second=SENTENCES[9])["score"] == pytest.approx(said, abs=1e-4)
+    output = model(**cut(SENTENCES[0], SENTENCES[9], return_tensors="pt")).logits.item()
+    assert task.answer(SENTENCES[0], second=SENTENCES[9])["score"] == pytest.approx(output, abs=1e-4)
 
 
 def test_tags(tokenizer, tmp_path):

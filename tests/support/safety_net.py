@@ -49,7 +49,7 @@ SCRATCH = Path(os.environ["XDG_CACHE_HOME"])
 SEED = 7
 DIGITS = 6
 
-FOOD, WEATHER, PLACES = ("soup", "bread", "rice", "beans", "cheese"), ("rain", "wind", "snow", "sun", "hail"), ("Rome", "Paris", "Kyoto")
+FOOD, WEATHER, CITIES = ("soup", "bread", "rice", "beans", "cheese"), ("rain", "wind", "snow", "sun", "hail"), ("Rome", "Paris", "Kyoto")
 VERBS = ("eats", "likes", "sees", "wants", "finds")
 CHINESE = {
     "soup": "汤", "bread": "面包", "rice": "米饭", "beans": "豆子", "cheese": "奶酪",
@@ -62,7 +62,7 @@ MATERIAL = {*CHINESE, *CHINESE.values(), *LABELS}
 
 
 def sentence(dice: random.Random, things: tuple[str, ...] = FOOD + WEATHER) -> list[str]:
-    return f"she {dice.choice(VERBS)} the {dice.choice(things)} and the {dice.choice(things)} in {dice.choice(PLACES)} today .".split()
+    return f"she {dice.choice(VERBS)} the {dice.choice(things)} and the {dice.choice(things)} in {dice.choice(CITIES)} today .".split()
 
 
 def in_chinese(words: list[str]) -> str:
@@ -95,9 +95,9 @@ def labelled(kind: str, count: int = 72) -> list:
         elif kind == "score":
             made.append(TextPair(text, " ".join(sentence(dice, (other,))), None, 4.0 * (other in things) + number % 2 / 2, where))
         elif kind == "tag":
-            made.append(TaggedSentence(tuple(words), tuple("B-place" if word in PLACES else "O" for word in words), where))
+            made.append(TaggedSentence(tuple(words), tuple("B-place" if word in CITIES else "O" for word in words), where))
         elif kind == "span":
-            place = next(word for word in words if word in PLACES)
+            place = next(word for word in words if word in CITIES)
             made.append(Question("where is she ?", " ".join(words), ((" ".join(words).index(place), place),), str(number), where))
         else:
             made.append(TranslationPair(" ".join(words), in_chinese(words), where))
