@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from side_by_side import conditions, data, in_turn, stairs
-from stairs.models.kneser_ney import estimate
+from stairs.fast.kneser_ney_trie import estimate
 from stairs.text.batch import next_token_batch
 from stairs.text.corpus.corpus import Corpus
 from stairs.text.shards import build_shards

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numba import njit
 
-from stairs.kernels.sampling import WHOLE, alias_table, below, draw, keep_limits, scatter, scramble, stream
+from stairs.kernels.sampling import WHOLE, alias_table, below, draw, keep_limits, scramble, stream, uniform_rows
 
 
 @njit
@@ -60,8 +60,8 @@ def test_frequent_words_are_thinned_out_as_word2vec_does_it():
 
 def test_first_weights_are_even_and_leave_the_margin_alone():
     matrix, again = np.zeros((400, 32), np.float32), np.zeros((400, 32), np.float32)
-    scatter(matrix, 20, np.float32(0.1), np.uint64(5))
-    scatter(again, 20, np.float32(0.1), np.uint64(6))
+    uniform_rows(matrix, 20, np.float32(0.1), np.uint64(5))
+    uniform_rows(again, 20, np.float32(0.1), np.uint64(6))
     inside = matrix[:, :20]
     assert (matrix[:, 20:] == 0).all() and not np.array_equal(matrix, again)
     assert np.abs(inside).max() <= 0.1 and abs(inside.mean()) < 0.003

@@ -7,11 +7,12 @@ import pytest
 import torch
 
 from stairs.errors import BadInput
+from stairs.fast import glove_sweep
 from stairs.fast.corpus_slice import CorpusSlice
+from stairs.fast.glove_sweep import WEIGHTS, round_order
 from stairs.kernels.cooccurrence import BLOCKS
 from stairs.kernels.glove import words_of
-from stairs.models import glove
-from stairs.models.glove import WEIGHTS, GloVe, round_order
+from stairs.models.glove import GloVe
 from stairs.models.settings import GloVeConfig
 from stairs.text.batch import Batch
 
@@ -131,7 +132,7 @@ def test_stretches_and_workers_share_the_pairs_of_an_epoch():
 
 
 def test_judging_scales_the_counts_and_changes_nothing(monkeypatch):
-    monkeypatch.setattr(glove, "COMMONEST", 1.0)
+    monkeypatch.setattr(glove_sweep, "COMMONEST", 1.0)
     ids = text(8000)
     model = made(ids)
     before = {name: tensor.clone() for name, tensor in model.tensors().items()}
@@ -187,7 +188,7 @@ def test_words_used_alike_become_alike():
 def test_many_pairs_are_kept_on_the_disk(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     inside = made(text())
-    monkeypatch.setattr(glove, "MOST_IN_MEMORY", 100)
+    monkeypatch.setattr(glove_sweep, "MAX_BYTES_IN_MEMORY", 100)
     outside = made(text())
     assert isinstance(outside.pairs, np.memmap) and np.array_equal(inside.pairs, outside.pairs)
     assert inside.sweep(ONE) == outside.sweep(ONE)

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import torch
 
+from stairs.fast.corpus_slice import token_counts
 from stairs.models import MODELS
 from stairs.models.settings import make_config
 from stairs.tasks import TASKS
 from stairs.tasks.parts.adapt import adaptation_task
-from stairs.tasks.parts.stream import token_counts
 from stairs.tasks.parts.supervised import LabelledSplits
 from stairs.text.batch import IGNORE_INDEX
 from stairs.text.corpus.corpus import Corpus

@@ -36,7 +36,7 @@ def drawn_by_the_kernel(model, ids, seed):
     """The reach of each centre's window and the negatives, from the same streams."""
     seed = np.uint64(seed) ^ ANOTHER
     length, k = len(ids), model.config.negatives
-    table = model.tools[1].table
+    table = model.tables[1].table
     reach = torch.ones(1, length, dtype=torch.long)
     shared, own = torch.full((1, length, 1, k), 5), torch.full((1, length, length, k), 5)
     words = np.where(ids >= 5, ids.astype(np.int32), BORDER)
@@ -183,7 +183,7 @@ def test_the_vector_of_a_word_with_characters_is_the_mean_of_its_parts():
     model = small(CBOW, subwords="3-4", buckets=1000)
     model.set_vocabulary(WORDS)
     grams = model.subword_ids[int(model.subword_starts[7]) + 1 : int(model.subword_starts[8])] - VOCABULARY
-    expected = torch.cat([model.vectors[7][None], model.grams[grams.long()]]).mean(0)
+    expected = torch.cat([model.vectors[7][None], model.ngrams[grams.long()]]).mean(0)
     assert len(grams) > 3 and torch.allclose(model.compose(torch.tensor([[6, 7]]))[0, 1], expected, atol=1e-6)
     assert np.allclose(model.all_vectors()[7], expected.detach(), atol=1e-6)
 

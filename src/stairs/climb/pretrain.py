@@ -8,12 +8,13 @@ import numpy as np
 from stairs import machine
 from stairs.climb.evaluate import cost, time_taken
 from stairs.climb.experiment import Experiment
+from stairs.fast.corpus_slice import token_counts
 from stairs.models import MODELS
 from stairs.models.settings import make_config
 from stairs.models.sizes import SIZES
 from stairs.progress import say_verbose
 from stairs.tasks import TASKS, BidirectionalLM, NextToken, Task
-from stairs.tasks.parts.stream import language_model_metrics, token_counts
+from stairs.tasks.parts.stream import language_model_metrics
 from stairs.text.shards import Shards
 from stairs.text.tokenizers.tokenizer import Tokenizer
 from stairs.training.fit import fit

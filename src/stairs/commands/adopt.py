@@ -79,8 +79,8 @@ def is_arpa(file: str) -> bool:
 
 def ngrams(file: str) -> tuple[Any, dict[str, Any], str]:
     """The task, what to say of it, and the same for people."""
+    from stairs.fast.kneser_ney_trie import NEVER
     from stairs.formats.arpa import arpa_writer
-    from stairs.models.kneser_ney import NEVER
     from stairs.tasks import NextToken
 
     model, tokenizer = arpa_writer.read(file)

@@ -1,4 +1,4 @@
-"""The inner loops of modified Kneser-Ney smoothing; `stairs.models.kneser_ney` says what they compute."""
+"""The inner loops of modified Kneser-Ney smoothing; the recursion that they compute is in `models/kneser_ney.py`."""
 
 import numpy as np
 from numba import njit, prange

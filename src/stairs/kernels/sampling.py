@@ -43,7 +43,7 @@ def draw(table, bits):
 
 
 @njit(nogil=True, cache=True)
-def scatter(matrix, width, bound, seed):
+def uniform_rows(matrix, width, bound, seed):
     """Fill the first `width` columns with numbers between -bound and bound, each a function of the seed and of its place."""
     for row in range(len(matrix)):
         for column in range(width):

@@ -1,76 +1,49 @@
-"""What steps that learn word vectors share: the error, who stands near whom, how often each word occurs, and matrices laid out for kernels."""
+"""What models of word vectors share: which words are near one another, the loss of a binary choice, and words made of subwords."""
 
-from typing import Any
-
-import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from stairs.kernels.cooccurrence import BEGIN, END, SPECIAL
-from stairs.kernels.huffman import huffman_paths
 from stairs.layers.masks import padding
-
-AT_A_TIME = 1 << 24
-LINE = 64  # bytes that memory gives at a time
-NUMBERS = LINE // 4
 
 
 class BinaryNLL(torch.autograd.Function):
-    """-ln of the chance that a score gives to its target; it pushes the score by the error."""
+    """-ln of the probability sigmoid(score) of a target of 1, or 1 - sigmoid(score) of 0; its gradient is the error, target - sigmoid(score)."""
 
     @staticmethod
-    def forward(saved: Any, score: Tensor, target: Tensor) -> Tensor:
-        saved.save_for_backward(score, target)
+    def forward(ctx: torch.autograd.function.FunctionCtx, score: Tensor, target: Tensor) -> Tensor:
+        ctx.save_for_backward(score, target)
         return F.softplus(score) - target * score
 
     @staticmethod
-    def backward(saved: Any, gradient: Tensor) -> tuple[Tensor, None]:
-        score, target = saved.saved_tensors
+    def backward(ctx: torch.autograd.function.FunctionCtx, gradient: Tensor) -> tuple[Tensor, None]:
+        score, target = ctx.saved_tensors  # type: ignore[attr-defined]
         error = target - score.sigmoid()
         return -error * gradient, None
 
 
 def context_mask(ids: Tensor, real: Tensor, reach: Tensor | int) -> Tensor:
-    """Which words stand at most `reach` (a number, or one per centre) from a centre and in its sentence, itself excluded: (B, T, T)."""
-    places = torch.arange(ids.shape[1], device=ids.device)
-    word = real & (ids >= SPECIAL)
+    """Which words stand at most `reach` (a number, or one for each centre) from a centre and in its sentence, itself excluded: (B, T, T)."""
+    positions = torch.arange(ids.shape[1], device=ids.device)
+    is_word = real & (ids >= SPECIAL)
     sentence = ((ids == BEGIN) | (ids == END)).cumsum(1)
-    distance = (places[:, None] - places).abs()
+    distance = (positions[:, None] - positions).abs()
     within = distance <= (reach[:, :, None] if isinstance(reach, Tensor) else reach)
-    return within & (distance > 0) & word[:, :, None] & padding(word) & (sentence[:, :, None] == sentence[:, None, :])
+    return within & (distance > 0) & is_word[:, :, None] & padding(is_word) & (sentence[:, :, None] == sentence[:, None, :])
 
 
 def full_gradient_mean(mean: Tensor, count: Tensor) -> Tensor:
-    """The mean, whose every part takes the whole change: its gradient is `format_tokens` times as large."""
+    """The mean, each part of which takes the whole gradient and not its share: the gradient is `count` times as large."""
     return mean * count[..., None] - (mean * (count[..., None] - 1)).detach()
 
 
-def token_counts(ids: np.ndarray, size: int) -> np.ndarray:
-    """How often each id stands in the text."""
-    counts = np.zeros(size, np.int64)
-    for at in range(0, len(ids), AT_A_TIME):
-        counts += np.bincount(ids[at : at + AT_A_TIME], minlength=size)
-    return counts
-
-
-def negative_weights(counts: np.ndarray, power: float) -> np.ndarray:
-    """How often a word is drawn: count^power; if nothing was counted, all words alike."""
-    counted = counts.astype(np.float64)
-    counted[:SPECIAL] = 0
-    if not counted.any():
-        counted[SPECIAL:] = 1
-    return np.where(counted > 0, counted**power, 0)
-
-
-def word_paths(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Every word's way down the Huffman tree of all words: where it begins, its nodes, and the target at each."""
-    return huffman_paths(counts, np.argsort(counts[SPECIAL:], kind="stable") + SPECIAL)
-
-
-def aligned_zeros(rows: int, width: int) -> np.ndarray:
-    """A matrix of zeros whose rows begin at lines of memory, so that a row is read in as few of them as can be."""
-    wide = -(-width // NUMBERS) * NUMBERS
-    raw = np.zeros(rows * wide + NUMBERS, np.float32)
-    skipped = -raw.ctypes.data % LINE // raw.itemsize
-    return raw[skipped : skipped + rows * wide].reshape(rows, wide)
+def mean_of_subwords(words: Tensor, subwords: Tensor, starts: Tensor, subword_ids: Tensor, ids: Tensor) -> Tensor:
+    """The mean of a word's own row of `words` and of the rows of `subwords` that its n-grams have, (..., D). Those of word w are
+    subword_ids[starts[w] + 1 : starts[w + 1]], counted on from the rows of `words`."""
+    flat = ids.flatten()
+    counts = starts[flat + 1] - starts[flat] - 1
+    listed = torch.repeat_interleave(starts[flat] + 1 + counts - counts.cumsum(0), counts) + torch.arange(int(counts.sum()))
+    rows = subwords[subword_ids[listed].long() - len(words)]
+    sums = words[flat].index_add(0, torch.repeat_interleave(counts), rows)
+    return (sums / (counts + 1)[:, None]).reshape(*ids.shape, -1)

@@ -19,9 +19,9 @@ from torch import Tensor
 
 from stairs.errors import BadInput
 from stairs.fast.decode_state import ContextState, DecodeState
+from stairs.fast.kneser_ney_trie import Trie, estimate
 from stairs.kernels import trie
 from stairs.models.base import Model, as_array
-from stairs.models.kneser_ney import Trie, estimate
 from stairs.models.settings import NGramConfig
 from stairs.text.batch import IGNORE_INDEX, Batch
 
@@ -62,16 +62,16 @@ class NGram(Model):
         config = self.config
         if len(ids) >= 1 << 32:
             raise BadInput(f"{len(ids)} tokens are more than an n-gram model counts ({(1 << 32) - 1}); give it a part of the corpus")
-        found = estimate(
+        trie_arrays = estimate(
             ids, order=config.order, vocab_size=config.vocab_size, begin=config.begin, end=config.end, unknown=config.unknown,
             impossible_ids=config.impossible_ids, closed=closed, prune=config.prune, advance=advance,
         )  # fmt: skip
-        self.set_trie(found)
-        return found.assumed
+        self.set_trie(trie_arrays)
+        return trie_arrays.default_discounts
 
-    def set_trie(self, found: Trie) -> None:
-        for name, kind in ARRAYS.items():
-            setattr(self, name, torch.as_tensor(np.asarray(getattr(found, name))).to(kind))
+    def set_trie(self, arrays: Trie) -> None:
+        for name, dtype in ARRAYS.items():
+            setattr(self, name, torch.as_tensor(np.asarray(getattr(arrays, name))).to(dtype))
 
     @property
     def trie(self) -> tuple[np.ndarray, ...]:

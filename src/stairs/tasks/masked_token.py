@@ -13,6 +13,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy, linear
 
 from stairs.errors import BadInput, preview
+from stairs.fast.corpus_slice import token_counts
 from stairs.layers.vocabulary import logit_chunks
 from stairs.models.base import Model
 from stairs.models.bert import BERT
@@ -21,7 +22,7 @@ from stairs.randomness import derive_seed
 from stairs.tasks.metrics import proportion, ratio
 from stairs.tasks.parts.blanks import BlankFiller
 from stairs.tasks.parts.sentence_pairs import NEXT, SentencePairs, pairs_of_split
-from stairs.tasks.parts.stream import encode_documents, token_counts
+from stairs.tasks.parts.stream import encode_documents
 from stairs.tasks.task import Task
 from stairs.text.batch import IGNORE_INDEX, Batch
 from stairs.text.shards import Shards, is_sentence_end

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import torch
 
+from stairs.fast.corpus_slice import token_counts
 from stairs.tasks.parts.decoding import generate, prefill
 from stairs.tasks.parts.generative import Generative
-from stairs.tasks.parts.stream import StreamExamples, bits_of_rows, encode_documents, language_model_metrics, row_length, token_counts
+from stairs.tasks.parts.stream import StreamExamples, bits_of_rows, encode_documents, language_model_metrics, row_length
 from stairs.text.batch import Batch, next_token_batch
 from stairs.text.shards import Shards, is_sentence_end
 

@@ -18,12 +18,13 @@ import numpy as np
 import torch
 
 from stairs.errors import BadInput, preview
+from stairs.fast.corpus_slice import token_counts
 from stairs.models.base import Model
 from stairs.models.language_model import EncoderDecoder
 from stairs.progress import say, track
 from stairs.tasks.parts.decoding import BeamResult, beam_search, check_beam_size, generate_batch
 from stairs.tasks.parts.generative import Generative
-from stairs.tasks.parts.stream import language_model_metrics, token_counts
+from stairs.tasks.parts.stream import language_model_metrics
 from stairs.tasks.translation_metrics import bleu_and_chrf
 from stairs.text.batch import Batch, batches_by_length, next_token_batch, pad_rows
 from stairs.text.examples import TranslationPair

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from stairs.errors import BadInput, preview
+from stairs.fast.kneser_ney_trie import NEVER, Trie
 from stairs.kernels import trie
-from stairs.models.kneser_ney import NEVER, Trie
 from stairs.models.ngram import NGram
 from stairs.models.settings import NGramConfig
 from stairs.progress import track

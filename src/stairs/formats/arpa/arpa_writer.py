@@ -10,9 +10,9 @@ import re
 
 import numpy as np
 
+from stairs.fast.kneser_ney_trie import NEVER
 from stairs.formats.arpa.arpa_reader import read
 from stairs.formats.output import open_output
-from stairs.models.kneser_ney import NEVER
 from stairs.models.ngram import NGram
 from stairs.progress import track
 from stairs.text.tokenizers.tokenizer import Tokenizer

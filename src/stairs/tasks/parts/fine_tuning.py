@@ -70,7 +70,7 @@ def layer_depth(name: str, model: Model) -> tuple[int, int]:
     block = re.match(r"blocks\.(\d+)\.", name)
     if block:
         return int(block[1]) + 1, deepest
-    below = name.startswith(("tokens.", "positions.", "segments.", "vectors", "grams")) or (model.name == "bert" and name.startswith("norm."))
+    below = name.startswith(("tokens.", "positions.", "segments.", "vectors", "ngrams")) or (model.name == "bert" and name.startswith("norm."))
     return 0 if below else deepest, deepest
 
 

@@ -23,17 +23,10 @@ from stairs.text.tokenizers.tokenizer import Tokenizer
 
 ROW = 128  # tokens in a row, for models that see only the last few of them
 POSITIONS = 8192  # judged at once
-COUNTED_AT_ONCE = 1 << 24  # tokens
 
 
 def row_length(model: Model) -> int:
     return model.config.context or ROW
-
-
-def token_counts(ids: np.ndarray, vocab_size: int) -> np.ndarray:
-    """How often each id occurs, (V,)."""
-    parts = (np.bincount(ids[at : at + COUNTED_AT_ONCE], minlength=vocab_size) for at in range(0, len(ids), COUNTED_AT_ONCE))
-    return sum(parts, np.zeros(vocab_size, np.int64))
 
 
 class StreamExamples:
