@@ -32,7 +32,7 @@ TEXTS = {
 OPTIONS = {"senses": {"word": "soup"}, "attention": {"layer": 1, "head": -1}, "lines": {"word": "Rome"}, "next": {"top": 3}}
 
 
-def counted(folder):
+def counted_ngrams(folder):
     (folder / "world.txt").write_text("\n\n".join(SENTENCES), "utf-8")
     shards = build_shards(Corpus([folder / "world.txt"]), TokenizerSpec("words"), cache=folder)
     model = NGram(NGramConfig(shards.tokenizer.vocab_size))
@@ -40,9 +40,9 @@ def counted(folder):
     return NextToken(model, shards.tokenizer)
 
 
-def translator(step, tokenizer, **settings):
-    roles = {name: tokenizer.vocabulary_settings[name] for name in ("vocab_size", "begin", "end")}
-    return Translate(MODELS[step](CONFIGS[step](**roles, **{**SMALL[step], **settings})).eval(), tokenizer)
+def translator(kind, tokenizer, **settings):
+    known = {name: tokenizer.vocabulary_settings[name] for name in ("vocab_size", "begin", "end")}
+    return Translate(MODELS[kind](CONFIGS[kind](**known, **{**SMALL[kind], **settings})).eval(), tokenizer)
 
 
 def runs(folder):
@@ -52,7 +52,7 @@ def runs(folder):
     train = examples("classify")
     near = WordVectors(encoder("skipgram", words), words)
     return {
-        "ngram": counted(folder),
+        "ngram": counted_ngrams(folder),
         "nnlm": NextToken(encoder("nnlm", spaced), spaced),
         "gpt": NextToken(encoder("gpt", spaced), spaced),
         "elmo": BidirectionalLM(encoder("elmo", words), words),

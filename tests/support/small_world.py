@@ -31,32 +31,33 @@ SMALL = {
 
 def examples(example_kind, count=60):
     random = np.random.default_rng(0)
-    found = []
+    made = []
     for number in range(count):
-        kind = number % 2
-        a, b = random.choice(FOOD if kind else WEATHER, 2)
+        is_food = number % 2
+        a, b = random.choice(FOOD if is_food else WEATHER, 2)
         other = random.choice(FOOD if random.random() < 0.5 else WEATHER)
-        place = random.choice(CITIES)
-        sentence = f"{a} and {b} in {place} today ."
+        city = random.choice(CITIES)
+        sentence = f"{a} and {b} in {city} today ."
         if example_kind == "classify":
-            found.append(LabelledText(sentence, "food" if kind else "weather", f"file:{number}"))
+            made.append(LabelledText(sentence, "food" if is_food else "weather", f"file:{number}"))
         elif example_kind == "compare":
-            found.append(TextPair(f"{a} today", f"{other} today", "same" if (other in FOOD) == bool(kind) else "other", None, f"file:{number}"))
+            made.append(TextPair(f"{a} today", f"{other} today", "same" if (other in FOOD) == bool(is_food) else "other", None, f"file:{number}"))
         elif example_kind == "tag":
             words = tuple(sentence.split())
-            found.append(TaggedSentence(words, tuple("B-place" if word in CITIES else "O" for word in words), f"file:{number}"))
+            made.append(TaggedSentence(words, tuple("B-place" if word in CITIES else "O" for word in words), f"file:{number}"))
         else:
-            found.append(Question(QUESTION, sentence, ((sentence.index(place), place),), where=f"file:{number}"))
-    return found
+            made.append(Question(QUESTION, sentence, ((sentence.index(city), city),), where=f"file:{number}"))
+    return made
 
 
-def encoder(step, tokenizer):
-    names = {field.name for field in dataclasses.fields(CONFIGS[step])}
-    model = MODELS[step](CONFIGS[step](**{name: value for name, value in tokenizer.vocabulary_settings.items() if name in names}, **SMALL[step]))
-    if step == "vectors":
-        found = torch.randn((tokenizer.vocab_size, 16), generator=torch.Generator().manual_seed(0))
-        model.restore({"vectors": found, "lengths": found.norm(dim=1)})
-    elif step in ("cbow", "skipgram", "glove"):
+def encoder(kind, tokenizer):
+    """An untrained model of a kind, such as "bert"."""
+    names = {field.name for field in dataclasses.fields(CONFIGS[kind])}
+    model = MODELS[kind](CONFIGS[kind](**{name: value for name, value in tokenizer.vocabulary_settings.items() if name in names}, **SMALL[kind]))
+    if kind == "vectors":
+        drawn = torch.randn((tokenizer.vocab_size, 16), generator=torch.Generator().manual_seed(0))
+        model.restore({"vectors": drawn, "lengths": drawn.norm(dim=1)})
+    elif kind in ("cbow", "skipgram", "glove"):
         model.initialize(1)
     return model.eval()
 
