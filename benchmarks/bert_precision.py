@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from side_by_side import PRECISIONS, conditions, data
-from stairs.pictures.curves import curves
+from stairs.pictures.climb import curves
 
 SMOOTHED = 50  # steps of which the mean is drawn
 LAST = 200  # steps that count as the end
@@ -41,7 +41,7 @@ def main() -> None:
         for precision, (losses, _) in found.items()
         for at, value in enumerate(losses[: len(losses) // SMOOTHED * SMOOTHED].reshape(-1, SMOOTHED).mean(1))
     ]
-    curves(points, quality="loss in nats", along="steps").save(options.out / "precision.svg")
+    curves(points, metric="loss in nats", along="steps").save(options.out / "precision.svg")
     print(f"BERT {options.size}, {options.steps} steps of {options.batch_tokens} tokens; {conditions()}")
     for precision, (losses, measured) in found.items():
         held = ", ".join(f"{name.replace('_', ' ')} {value['value']:.4f}" for name, value in measured.items() if isinstance(value, dict))

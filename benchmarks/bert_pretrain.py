@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from side_by_side import conditions, data
-from stairs.pictures.curves import curves
+from stairs.pictures.climb import curves
 from stairs.training.run import load as open_run
 
 ASKED = {
@@ -38,7 +38,7 @@ def main() -> None:
         values = [line[name]["value"] for name in ("loss", "masked_accuracy", "next_sentence_accuracy")]
         print(f"{line['step']:8d}{line['seconds'] / 60:9.1f}" + "".join(f"{value:9.4f}" for value in values))
     points = [{"series": "BERT mini", "minutes": line["seconds"] / 60, "value": line["loss"]["value"]} for line in judged]
-    curves(points, quality="loss on held-out text, nats", along="minutes").save(options.out / "curve.svg")
+    curves(points, metric="loss on held-out text, nats", along="minutes").save(options.out / "curve.svg")
     task = open_run(options.out)
     for text in options.ask or ASKED["zh" if "zh" in options.text else "en"]:
         found = task.answer(text, top=5)

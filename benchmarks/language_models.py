@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 from side_by_side import conditions, data, stairs
-from stairs.pictures.curves import curves
+from stairs.pictures.climb import curves
 from stairs.training.run import Run
 
 COUNTED = {"5-gram, words": ["--tokenizer", "words"], "5-gram, byte-bpe": ["--tokenizer", "byte-bpe"]}

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from side_by_side import conditions
-from stairs.pictures.image_files import save
+from stairs.pictures.charts import save
 from stairs.pictures.translation import against_length
 from stairs.tasks.translation_metrics import bleu_and_chrf
 from stairs.text.embedded.number_names import number_pairs
@@ -56,7 +56,7 @@ def pairs(task: Any, name: str, options: argparse.Namespace) -> list[dict[str, A
             bleu = bleu_and_chrf([truth[n] for n in own], [translations[options.beam_size][n] for n in own])["bleu"]
             mean = sum(len(sources[n].split()) for n in own) / len(own)
             print(f"{name:20} {shortest:3d} words and more, {len(own):4d} sentences: BLEU {bleu['value']:.2f}")
-            points.append({"run": name, "length": mean, "quality": bleu["value"], "low": bleu["low"], "high": bleu["high"]})
+            points.append({"run": name, "length": mean, "score": bleu["value"], "low": bleu["low"], "high": bleu["high"]})
         shortest = longest + 1
     return points
 
@@ -70,9 +70,9 @@ def numbers(task: Any, name: str, options: argparse.Namespace) -> list[dict[str,
         for length in sorted(set(lengths)):
             own = [n for n, own in enumerate(lengths) if own == length]
             exact = bleu_and_chrf([examples[n].target for n in own], [translations[n] for n in own])["exact_match"]
-            points.append({"run": name, "length": length, "quality": exact["value"], "low": exact["low"], "high": exact["high"]})
+            points.append({"run": name, "length": length, "score": exact["value"], "low": exact["low"], "high": exact["high"]})
         exact = bleu_and_chrf([one.target for one in examples], translations)["exact_match"]
-        by_length = ", ".join(f"{point['length']}: {point['quality']:.2f}" for point in points)
+        by_length = ", ".join(f"{point['length']}: {point['score']:.2f}" for point in points)
         print(f"{name:20} {given:15} {exact['value']:.3f} exact ({exact['low']:.3f} to {exact['high']:.3f}); by words {by_length}", flush=True)
     return points
 

@@ -6,7 +6,7 @@ python benchmarks/two_senses.py RUN [RUN ...] [--chinese]
 import argparse
 
 from side_by_side import conditions
-from stairs.inspection.senses import sense_separation
+from stairs.inspection.layers import sense_separation
 from stairs.training.run import load
 
 PYTHON = {

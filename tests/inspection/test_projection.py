@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from stairs.errors import BadInput
-from stairs.inspection.flat import PCA, points, project_pca, project_tsne
+from stairs.inspection.projection import PCA, points, project_pca, project_tsne
 
 
 def in_a_plane(count=40, width=20):
@@ -16,11 +16,11 @@ def in_a_plane(count=40, width=20):
 
 def test_what_lies_in_a_plane_keeps_its_distances():
     flat, vectors = in_a_plane()
-    found = PCA(vectors)
-    assert found.share == pytest.approx(1)
-    distances = [np.linalg.norm(places[:, None] - places[None], axis=-1) for places in (flat, found(vectors))]
+    plane = PCA(vectors)
+    assert plane.explained_variance == pytest.approx(1)
+    distances = [np.linalg.norm(places[:, None] - places[None], axis=-1) for places in (flat, plane(vectors))]
     assert np.allclose(*distances)
-    assert np.ptp(found(vectors)[:, 0]) > np.ptp(found(vectors)[:, 1])
+    assert np.ptp(plane(vectors)[:, 0]) > np.ptp(plane(vectors)[:, 1])
 
 
 def test_the_same_vectors_lie_the_same_way_round_each_time():
@@ -30,9 +30,9 @@ def test_the_same_vectors_lie_the_same_way_round_each_time():
 
 def test_others_are_projected_onto_the_same_plane():
     _, vectors = in_a_plane()
-    found = PCA(vectors)
-    assert np.allclose(found(vectors[:3]), found(vectors)[:3])
-    assert np.allclose(found(found.centre[None]), 0)
+    plane = PCA(vectors)
+    assert np.allclose(plane(vectors[:3]), plane(vectors)[:3])
+    assert np.allclose(plane(plane.mean[None]), 0)
 
 
 def test_vectors_of_one_number_lie_on_a_line():

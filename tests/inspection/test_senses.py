@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from stairs.errors import BadInput
-from stairs.inspection.senses import sense_separation
+from stairs.inspection.layers import sense_separation
 from stairs.models.elmo import ELMo
 from stairs.models.settings import ELMoConfig, Word2VecConfig
 from stairs.models.word2vec import SkipGram
@@ -36,7 +36,7 @@ def test_layers_in_context_differ_and_the_word_alone_does_not(words):
 
 def test_what_it_needs(words):
     model = ELMo(ELMoConfig(**words.vocabulary_settings, width=8, hidden=12, filters=(4, 4))).eval()
-    with pytest.raises(BadInput, match="'bank' does not stand in"):
+    with pytest.raises(BadInput, match="'bank' is not in"):
         sense_separation(BidirectionalLM(model, words), "bank", {"a": ["the river"], "b": ["money"]})
     with pytest.raises(BadInput, match="two senses with two texts"):
         sense_separation(BidirectionalLM(model, words), "bank", {"a": ["the bank"]})

@@ -65,6 +65,6 @@ def test_a_text_of_known_and_unknown_words(task):
 def test_what_is_drawn(task):
     shown = words_to_draw(task, [neighbours(task, "king - man + woman", top=2)])
     assert list(shown)[:4] == ["king", "man", "woman", "king - man + woman"] and len(shown) == 6
-    assert [word.group for word in shown.values()] == ["asked with"] * 3 + ["their sum"] + ["near"] * 2
+    assert [word.group for word in shown.values()] == ["query"] * 3 + ["sum"] + ["nearest"] * 2
     both = words_to_draw(task, [neighbours(task, "king", top=3), neighbours(task, "queen", top=3)])
     assert both["king"].group == "king" and {word.group for word in both.values()} <= {"king", "queen"}

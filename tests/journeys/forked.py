@@ -12,7 +12,7 @@ from importlib import import_module
 HEAVY = (
     "stairs.climb.runner",
     "stairs.commands.train",
-    "stairs.inspection.vectors",
+    "stairs.inspection.layers",
     "stairs.formats.arpa.arpa_writer",
     "stairs.text.embedded.python_prose",
     "sklearn.linear_model",

@@ -1,4 +1,4 @@
-"""Every look has a picture, and every picture can be drawn of what its look gives."""
+"""Every picture can be drawn from the data of its view."""
 
 import base64
 import itertools
@@ -8,11 +8,10 @@ import zlib
 
 import pytest
 
-from stairs.inspection.views import VIEWS, suitable_views, view
-from stairs.pictures import attention, labels, style, tokens, words
-from stairs.pictures.catalogue import PICTURES, draw
-from stairs.pictures.curves import curves
-from stairs.pictures.image_files import render
+from stairs.pictures import attention, charts, labels, words
+from stairs.pictures.catalogue import PICTURES, draw, picture_data, suitable_pictures
+from stairs.pictures.charts import render
+from stairs.pictures.climb import curves
 from tests.support.gallery import OPTIONS, TEXT, TEXTS, runs
 
 CONFUSION = {"split": "dev", "labels": ["好", "坏"], "counts": [[3, 1], [0, 4]]}
@@ -28,23 +27,19 @@ def tasks(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def shown(tasks):
-    """Of each picture what the first run that has it shows."""
-    found = {"confusion": CONFUSION, "nearest": NEAREST}
+def data(tasks):
+    """Of each picture, the data of the first run that has it."""
+    of_pictures = {"confusion": CONFUSION, "nearest": NEAREST}
     for task in tasks.values():
-        for name in suitable_views(task):
-            if name not in found:
-                found[name] = json.loads(json.dumps(view(task, name, TEXTS.get(name, TEXT), **OPTIONS.get(name, {}))))
-    return found
+        for name in suitable_pictures(task):
+            if name not in of_pictures:
+                of_pictures[name] = json.loads(json.dumps(picture_data(task, name, TEXTS.get(name, TEXT), **OPTIONS.get(name, {}))))
+    return of_pictures
 
 
-def test_looks_and_pictures_have_the_same_names(shown):
-    assert list(PICTURES) == list(VIEWS) and set(shown) == set(VIEWS)
-
-
-@pytest.mark.parametrize("name", VIEWS)
-def test_each_is_drawn(name, shown):
-    assert render(PICTURES[name](shown[name]), ".svg").startswith(b"<svg")
+@pytest.mark.parametrize("name", PICTURES)
+def test_each_is_drawn(name, data):
+    assert render(PICTURES[name].draw(data[name]), ".svg").startswith(b"<svg")
 
 
 def test_one_line_from_a_task_to_a_chart(tasks):
@@ -56,10 +51,10 @@ def test_words_that_mean_something_to_javascript_are_drawn_in_their_order():
     square = [[1.0] * 4] * 4
     steps = [{"series": name, "minutes": minute, "value": minute} for name in names for minute in (1, 2)]
     charts = [
-        words.strips(names, square),
+        words.strips({"words": names, "matrix": square}),
         labels.confusion({"split": "dev", "labels": names, "counts": square}),
         curves(steps, [{"series": "valueOf", "value": 1.0}]),
-        tokens.neighbours({"answers": [{"query": name, "near": [{"word": name, "cosine": 0.5}]} for name in names]}),
+        words.neighbours({"answers": [{"query": name, "near": [{"word": name, "cosine": 0.5}]} for name in names]}),
     ]
     for chart in charts:
         svg = render(chart, ".svg").decode()
@@ -68,31 +63,31 @@ def test_words_that_mean_something_to_javascript_are_drawn_in_their_order():
 
 
 def test_boxes_run_as_text_does_and_stay_on_the_page():
-    pieces = [{"name": name, "colour": style.BLUE, "strength": 2.0, "says": ""} for name in ["word", "很长的中文词"] * 40]
-    placed, end = tokens.place_boxes(pieces, 10)
-    assert all(box["x"] < box["x2"] <= style.WIDTH and 10 <= box["y"] < box["y2"] <= end for box in placed)
+    pieces = [{"name": name, "colour": charts.BLUE, "strength": 2.0, "tooltip": ""} for name in ["word", "很长的中文词"] * 40]
+    placed, end = charts.place_boxes(pieces, 10)
+    assert all(box["x"] < box["x2"] <= charts.WIDTH and 10 <= box["y"] < box["y2"] <= end for box in placed)
     for box, other in itertools.pairwise(placed):
         assert other["y"] > box["y"] or other["x"] >= box["x2"]
-    assert {box["opacity"] for box in placed} == {tokens.MAX_OPACITY}
+    assert {box["opacity"] for box in placed} == {charts.MAX_OPACITY}
 
 
 def test_long_texts_are_wrapped_between_words_and_cut():
-    assert labels.wrap("soup and bread", 500, 3) == ["soup and bread"]
-    lines = labels.wrap("soup and bread " * 20, 100, 3)
-    assert len(lines) == 3 and lines[2].endswith("…") and all(style.text_width(line) <= 100 and line[0] != " " for line in lines)
-    assert labels.wrap("中文" * 9, 48, 9)[0] == "中文中文" and labels.wrap("x" * 30, 70, 9) == ["x" * 10] * 3
+    assert charts.wrap("soup and bread", 500, 3) == ["soup and bread"]
+    lines = charts.wrap("soup and bread " * 20, 100, 3)
+    assert len(lines) == 3 and lines[2].endswith("…") and all(charts.text_width(line) <= 100 and line[0] != " " for line in lines)
+    assert charts.wrap("中文" * 9, 48, 9)[0] == "中文中文" and charts.wrap("x" * 30, 70, 9) == ["x" * 10] * 3
     said = json.dumps(labels.nearest(NEAREST).to_dict(), ensure_ascii=False)
-    assert "of the 3 nearest texts 1 have that label" in said and said.count(style.ORANGE) == 2
+    assert "1 of the 3 nearest texts agree" in said and said.count(charts.ORANGE) == 2
 
 
 def test_tokens_are_written_for_people():
-    written = [style.display_token(token) for token in (" man", "▁man", "man</w>", "\n", "人", "x" * 60)]
+    written = [charts.display_token(token) for token in (" man", "▁man", "man</w>", "\n", "人", "x" * 60)]
     assert written == ["␣man", "␣man", "man␣", "⏎", "人", "x" * 39 + "…"]
-    assert style.text_width("人人") > style.text_width("ab")
+    assert charts.text_width("人人") > charts.text_width("ab")
 
 
 def test_an_image_has_a_pixel_for_each_number():
-    kind, coded = attention.image([[0.0, 1.0, 0.5], [2.0, 0.25, 0.0]], "#2f7ed8").split(",")
+    kind, coded = attention.png_image([[0.0, 1.0, 0.5], [2.0, 0.25, 0.0]], "#2f7ed8").split(",")
     png = base64.b64decode(coded)
     assert kind == "data:image/png;base64" and struct.unpack(">II", png[16:24]) == (3, 2)
     size = struct.unpack(">I", png[33:37])[0]
@@ -102,7 +97,7 @@ def test_an_image_has_a_pixel_for_each_number():
 
 def test_a_sure_classifier_is_drawn_by_its_log_odds():
     words = [{"word": "good", "probability_drop": 0.0001, "log_odds_drop": 3.0}, {"word": "but", "probability_drop": 0.0, "log_odds_drop": -1.5}]
-    said = json.dumps(tokens.reasons({"text": "good but", "label": "1", "probability": 1.0, "words": words}).to_dict(), ensure_ascii=False)
+    said = json.dumps(labels.reasons({"text": "good but", "label": "1", "probability": 1.0, "words": words}).to_dict(), ensure_ascii=False)
     assert "log-odds" in said and "+3.0" in said and "−1.5" in said
     moved = [{**words[0], "probability_drop": 0.4}, words[1]]
-    assert "+40" in json.dumps(tokens.reasons({"text": "good but", "label": "1", "probability": 0.9, "words": moved}).to_dict())
+    assert "+40" in json.dumps(labels.reasons({"text": "good but", "label": "1", "probability": 0.9, "words": moved}).to_dict())

@@ -1,11 +1,11 @@
-"""The staircase and the frontier: every step that has a score, once, and no name over another."""
+"""The staircase and the frontier show every model that has a score once, and no name covers another."""
 
 import itertools
 
 import pytest
 
-from stairs.pictures.climb import format_seconds, frontier, pareto_front, place_names, staircase
-from stairs.pictures.image_files import render
+from stairs.pictures.charts import render
+from stairs.pictures.climb import curves, format_seconds, frontier, pareto_front, place_names, staircase
 
 
 def row(model, value, seconds):
@@ -22,7 +22,7 @@ def blocks(chart):
 
 
 def test_a_stair_for_each_step_with_a_score():
-    found = blocks(staircase([*ROWS, UNSCORED], best=["tfidf"]))
+    found = blocks(staircase([*ROWS, UNSCORED], recommended=["tfidf"]))
     assert [one["model"] for one in found] == [row["model"] for row in ROWS]
     assert all(one["x2"] == other["x"] for one, other in itertools.pairwise(found))
     deep = {one["model"]: one["x2"] - one["x"] for one in found}
@@ -41,8 +41,7 @@ def test_the_frontier_is_of_steps_that_beat_all_cheaper_ones():
 
 
 def test_names_of_crowded_points_do_not_cover_one_another():
-    points = [{"model": name} for name in ("elmo", "gpt", "bert", "transformer")]
-    placed = place_names(points, [(300, 100), (301, 108), (315, 92), (620, 100)])
+    placed = place_names(["elmo", "gpt", "bert", "transformer"], [(300, 100), (301, 108), (315, 92), (620, 100)])
     for one, other in itertools.combinations(placed, 2):
         assert abs(one["x"] - other["x"]) > 20 or abs(one["y"] - other["y"]) >= 12
     assert placed[-1]["x"] < 620  # the last has no room on its right
@@ -54,5 +53,14 @@ def test_few_and_many_are_drawn(picture, rows):
     assert render(picture(rows), ".svg").startswith(b"<svg")
 
 
-def test_times_are_spoken():
+def test_times_are_formatted():
     assert [format_seconds(seconds) for seconds in (0.04, 5, 99, 600, 7200)] == ["0.04 s", "5 s", "99 s", "10 min", "2.0 h"]
+
+
+def test_a_line_for_each_series_and_a_rule_for_each_level():
+    points = [{"series": "gpt", "minutes": m, "value": 3 / (1 + m)} for m in range(4)] + [{"series": "nnlm", "minutes": 1, "value": 2.0}]
+    chart = curves(points, [{"series": "5-gram", "value": 1.9}])
+    rules, lines = chart.to_dict()["layer"]
+    assert lines["data"]["values"] == points and rules["data"]["values"] == [{"series": "5-gram", "value": 1.9}]
+    svg = render(chart, ".svg").decode()
+    assert svg.index(">5-gram<") < svg.index(">gpt<") < svg.index(">nnlm<")

@@ -7,7 +7,7 @@ import pytest
 
 from stairs.cli import main
 from stairs.commands.draw import ABOUT
-from stairs.inspection.views import VIEWS
+from stairs.pictures.catalogue import PICTURES
 from tests.support.gallery import TEXT
 
 
@@ -38,16 +38,16 @@ def test_several_runs_below_one_another(run, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "again").symlink_to(run)
     assert main(["draw", run, "tokens", TEXT, "--beside", "again", "--json"]) == 0
-    assert [cut["name"] for cut in json.loads(capsys.readouterr().out)["tokenizations"]] == [f"words, by {run}, again"]
+    assert [tokenization["name"] for tokenization in json.loads(capsys.readouterr().out)["tokenizations"]] == [f"words, by {run}, again"]
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["attention", TEXT], "has nothing to show as attention; it has tokens, backoff, surprise, next, mask"),
+        (["attention", TEXT], "has no attention to draw; it has tokens, backoff, surprise, next, mask"),
         (["atention", TEXT], "did you mean attention?"),
-        (["tokens"], "none came"),
-        (["tokens", TEXT, "--out", "a.pdf"], "a.pdf is no name of a picture"),
+        (["tokens"], "none was given"),
+        (["tokens", TEXT, "--out", "a.pdf"], "a.pdf is not the name of a picture"),
         (["next", TEXT, "--beside", "run"], "--beside is not for next but for tokens"),
         (["tokens", TEXT, "--layer", "1"], "--layer is not for tokens"),
         (["next", TEXT, "--top", "0"], "--top 0 is not between"),
@@ -63,4 +63,4 @@ def test_what_does_not_fit_is_one_sentence(run, arguments, words, tmp_path, monk
 
 
 def test_the_help_names_every_picture():
-    assert set(VIEWS) <= set(re.findall(r"\w+", ABOUT))
+    assert set(PICTURES) <= set(re.findall(r"\w+", ABOUT))

@@ -18,8 +18,8 @@ def spread(words, seed=0):
 
 
 def layers(chart):
-    said = chart.to_dict()
-    return {(layer["mark"]["type"] if isinstance(layer["mark"], dict) else layer["mark"]): layer for layer in said["layer"]}
+    layers = chart.to_dict()["layer"]
+    return {(layer["mark"]["type"] if isinstance(layer["mark"], dict) else layer["mark"]): layer for layer in layers}
 
 
 def names(chart):
@@ -28,22 +28,22 @@ def names(chart):
 
 def test_a_map_has_a_dot_and_a_name_for_each_word(tmp_path):
     points = spread(WORDS)
-    chart = words_map(points, "five words")
+    chart = words_map({"points": points})
     assert layers(chart)["circle"]["data"]["values"] == points and names(chart) == WORDS
     assert "color" not in layers(chart)["circle"]["encoding"]
     chart.save(tmp_path / "map.svg")
     drawn = (tmp_path / "map.svg").read_text("utf-8")
-    assert all(word in drawn for word in (*WORDS, "five words"))
+    assert all(word in drawn for word in WORDS)
 
 
 def test_groups_have_colours_in_the_order_they_come():
     points = [{**point, "group": group} for point, group in zip(spread(WORDS), "zzyyx", strict=True)]
-    assert layers(words_map(points))["circle"]["encoding"]["color"]["sort"] == ["z", "y", "x"]
+    assert layers(words_map({"points": points}))["circle"]["encoding"]["color"]["sort"] == ["z", "y", "x"]
 
 
-def boxes(points, every=False):
+def boxes(points, all_names=False):
     frame = Frame(points)
-    for name in frame.names(points, every, ()):
+    for name in frame.place_labels(points, all_names, ()):
         x, y = frame.pixels({"x": name["name_x"], "y": name["name_y"]})
         yield x, y, 12 * len(name["word"]) * 0.58, 12
 
@@ -58,32 +58,32 @@ def test_no_name_covers_another_nor_leaves_the_picture_and_crowded_ones_are_left
 
 
 def test_one_unit_is_as_long_across_as_it_is_up():
-    encoding = layers(words_map([{"word": "a", "x": 0, "y": 0}, {"word": "b", "x": 3, "y": 1}]))["circle"]["encoding"]
+    encoding = layers(words_map({"points": [{"word": "a", "x": 0, "y": 0}, {"word": "b", "x": 3, "y": 1}]}))["circle"]["encoding"]
     across, up = (encoding[axis]["scale"]["domain"] for axis in "xy")
     assert (across[1] - across[0]) / WIDTH == pytest.approx((up[1] - up[0]) / HEIGHT)
 
 
 @pytest.mark.parametrize("points", [[], [{"word": "alone", "x": 1.0, "y": 2.0}], [{"word": word, "x": 0.0, "y": 0.0} for word in WORDS]])
 def test_no_word_one_word_and_words_in_one_place_can_be_drawn(points, tmp_path):
-    words_map(points).save(tmp_path / "few.svg")
+    words_map({"points": points}).save(tmp_path / "few.svg")
     assert (tmp_path / "few.svg").read_text().startswith("<svg")
 
 
 def test_strips_have_a_cell_for_each_number_in_the_order_of_the_words():
     matrix = np.array([[0.5, -0.25, 0.0], [1.0, 2.0, -3.0]], np.float32)
-    said = strips(["王", "king"], matrix).to_dict()
-    cells = said["data"]["values"]
+    chart = strips({"words": ["王", "king"], "matrix": matrix.tolist()}).to_dict()
+    cells = chart["data"]["values"]
     assert [(cell["word"], cell["value"]) for cell in cells] == [("王", 0.5), ("王", -0.25), ("王", 0), ("king", 1), ("king", 2), ("king", -3)]
-    assert said["encoding"]["y"]["sort"] is None  # in the order of the data
-    low, high = said["encoding"]["color"]["scale"]["domain"]
+    assert chart["encoding"]["y"]["sort"] is None  # in the order of the data
+    low, high = chart["encoding"]["color"]["scale"]["domain"]
     assert -low == high > 0
 
 
 def test_an_analogy_draws_its_arrows_towards_the_head():
     points = [{"word": word, "x": x, "y": y} for word, x, y in (("man", 0.0, 0.0), ("king", 0.0, 2.0), ("woman", 3.0, 0.0), ("sum", 3.0, 2.0))]
-    chart = analogy(points, [("man", "king"), ("woman", "sum"), ("king", "sum")])
+    chart = analogy({"points": points, "arrows": [["man", "king"], ["woman", "sum"], ["king", "sum"]], "near": []})
     arrows = layers(chart)["point"]["data"]["values"]
-    assert [arrow["turn"] for arrow in arrows] == pytest.approx([0, 0, 90])
+    assert [arrow["angle"] for arrow in arrows] == pytest.approx([0, 0, 90])
     assert all(1.5 < arrow["y2"] < 2 for arrow in arrows[:2]) and 2.5 < arrows[2]["x2"] < 3
     assert sorted(names(chart)) == ["king", "man", "sum", "woman"]
 
@@ -102,6 +102,6 @@ def test_chinese_names_can_be_read_in_a_png(tmp_path):
         pytest.skip("no font with Chinese characters is installed; fonts-noto-cjk has one")
     pictures = []
     for word in ("猫", "狗"):
-        words_map([{"word": word, "x": 0.0, "y": 0.0}]).save(tmp_path / "map.png")
+        words_map({"points": [{"word": word, "x": 0.0, "y": 0.0}]}).save(tmp_path / "map.png")
         pictures.append((tmp_path / "map.png").read_bytes())
     assert pictures[0] != pictures[1]  # without a font, either would be the same empty box

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from stairs.errors import BadInput, Unsupported
-from stairs.inspection.vectors import layer_encoder
+from stairs.inspection.layers import layer_encoder
 from stairs.models.bert import BERT
 from stairs.models.settings import BERTConfig
 from stairs.tasks import Encode

@@ -10,7 +10,7 @@ import torch
 
 from stairs.commands.ask import Ask, line, of_bert
 from stairs.errors import BadInput, Unsupported
-from stairs.inspection.vectors import layer_encoder
+from stairs.inspection.layers import layer_encoder
 from stairs.models.bert import BERT
 from stairs.models.settings import BERTConfig
 from stairs.tasks import TASKS, MaskedToken

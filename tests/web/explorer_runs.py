@@ -67,7 +67,7 @@ def bad(place):
 
 def climb(place, *more):
     """The folder of a climb: two steps that were judged, one that failed, one that was not tried, and more."""
-    from stairs.climb.messages import worded
+    from stairs.climb.messages import message
 
     place.mkdir(exist_ok=True)
     rows = [
@@ -77,9 +77,9 @@ def climb(place, *more):
         {"model": "elmo", "failed": f"it broke on {TRICKS[1]}"},
         *more,
     ]
-    why = {"en": f"words scores 0.8000, as good as {TRICK}", "zh": "words 得分 0.8000，与最好的一样好"}
+    why = {"en": f"tfidf scores 0.8000, as good as {TRICK}", "zh": "tfidf 得分 0.8000，与最好的一样好"}
     told = {"model": "tfidf", "models": ["tfidf"], "names": {"en": "tfidf", "zh": "tfidf"}, "score": 0.8, "best": TRICK, "separates": 0.05,
-            "why": why, "rule": worded("rule_train")}  # fmt: skip
+            "why": why, "rule": message("rule_train")}  # fmt: skip
     report = {"format": 1, "rows": rows, "recommendation": told, "settings": {"task": "classify"}, "examples": {"train": 8, "dev": 1, "test": 2}}
     (place / "report.json").write_text(json.dumps(report))
     return report

@@ -79,9 +79,9 @@ def visit(browser, address):
 
 
 def offering(shelf, name):
-    from stairs.web.drawing import drawables
+    from stairs.pictures.catalogue import PICTURES
 
-    return next((run.name for run in shelf.runs.values() if run.task is not None and name in drawables() and drawables()[name].suits(run.task)), None)
+    return next((run.name for run in shelf.runs.values() if run.task is not None and PICTURES[name].view.suits(run.task)), None)
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -155,8 +155,8 @@ def test_the_list_of_runs(visit, shelf):
     assert names == list(shelf.runs) and TRICK in names
     assert page.locator("img").count() == 1  # the sign of the house, and none of a run's name
     assert "bytes where its manifest says" in page.locator("main").inner_text()
-    figures = "async () => { const { figure } = await import('/static/shared.js'); return [100, 0.5, 1234.5, 2e-7].map((n) => figure(n, 3)); }"
-    assert page.evaluate(figures) == ["100", "0.5", "1230", "2e-7"]
+    script = "const { formatNumber } = await import('/static/shared.js'); return [100, 0.5, 1234.5, 2e-7].map((number) => formatNumber(number, 3));"
+    assert page.evaluate(f"async () => {{ {script} }}") == ["100", "0.5", "1230", "2e-7"]
 
 
 def test_side_by_side_and_a_word_that_is_clicked(visit, shelf):
@@ -193,16 +193,16 @@ def test_the_staircase_grows_while_a_climb_goes_on(visit, climbed):
     page = visit("/staircase")
     page.wait_for_function("() => document.querySelectorAll('.picture svg').length === 2")
     assert page.locator("#menu a").first.inner_text() == CLIMB["staircase"][0] == page.locator("h2", has_text="staircase").inner_text()
-    assert "Recommended: words" in page.locator(".box").inner_text() and TRICK in page.locator(".box").inner_text()
+    assert "Recommended: tfidf" in page.locator(".advice").inner_text() and TRICK in page.locator(".advice").inner_text()
     assert page.locator("td.name").all_inner_texts() == ["tfidf", TRICK, "bert", "elmo"] and page.locator("main :is(img, script)").count() == 0
     table = page.locator("table").inner_text()
     assert "not tried: its share of the budget was too small" in table and f"failed: it broke on {TRICKS[1]}" in table
     with page.expect_download() as told:
         page.get_by_role("button", name="JSON").first.click()
     with open(told.value.path()) as file:
-        assert json.load(file)["best"] == ["tfidf"] and told.value.suggested_filename == "staircase.json"
+        assert json.load(file)["recommended"] == ["tfidf"] and told.value.suggested_filename == "staircase.json"
     page.locator("#language").click()
-    page.wait_for_selector(f"text={CLIMB['recommended'][1]}: words")
+    page.wait_for_selector(f"text={CLIMB['recommended'][1]}: tfidf")
     climb(climbed, judged("toString", 0.9, 30.0))
     page.wait_for_selector("text=toString")
     (climbed / "report.json").write_text("{")
@@ -263,6 +263,6 @@ def test_tricks_stay_text(visit):
     page.wait_for_selector(".card .bars")
     page.locator("#text").fill(" ".join(TRICKS) + " ___")
     page.get_by_role("button", name="Ask").click()
-    page.wait_for_function("() => [...document.querySelectorAll('.card')].every(card => !card.textContent.includes('Asking'))")
+    page.wait_for_function("() => [...document.querySelectorAll('.card')].every(card => !card.textContent.includes('Waiting'))")
     assert page.locator("main :is(script, iframe, img)").count() == 0
     page.faults[:] = [fault for fault in page.faults if "422" not in fault and "413" not in fault]  # refused with a sentence

@@ -7,8 +7,7 @@ from collections import Counter
 
 import pytest
 
-from stairs.inspection import probabilities
-from stairs.inspection.views import VIEWS
+from stairs.pictures.catalogue import PICTURES
 from stairs.web.picture_pages import PAGES
 from stairs.web.requests import MAX_TEXT_LENGTH
 from stairs.web.shelf import Shelf, find_folders
@@ -28,7 +27,7 @@ def listed(client):
 
 def test_runs_are_listed_with_what_is_wrong(client):
     runs = listed(client)
-    assert runs["gpt"]["state"] == "finished" and runs["gpt"]["quality"]["name"] == "bits_per_character" and runs["gpt"]["at"] == 20
+    assert runs["gpt"]["state"] == "finished" and runs["gpt"]["score"]["name"] == "bits_per_character" and runs["gpt"]["step"] == 20
     assert runs["gpt"]["parameters"] > 1000 and runs["gpt"]["bytes"] > 4000 and runs["gpt"]["problem"] is None
     assert runs["damaged"]["state"] == "damaged" and "bytes where its manifest says" in runs["damaged"]["problem"]
     assert runs["unreadable"]["state"] == "damaged" and "run.json is damaged" in runs["unreadable"]["problem"]
@@ -61,7 +60,7 @@ def test_every_picture_that_is_offered_can_be_drawn(client):
                 response = client.post(f"/api/picture/{name}", json={**asked, "format": kind})
                 assert response.status_code == 200, (run["name"], name, response.text)
                 assert response.content.startswith(BEGINS[kind]) and response.headers["content-disposition"].startswith("attachment")
-            assert set(picture["options"]) <= set(VIEWS[name].options)
+            assert set(picture["options"]) <= set(PICTURES[name].view.options)
             drawn[name] += 1
     assert drawn.keys() >= {"tokens", "surprise", "next", "neighbours", "alignment", "tree", "confusion", "mix", "nearest"}
 
@@ -82,13 +81,11 @@ def test_which_file_is_looked_in_no_request_decides(client, folder):
 
 
 def test_every_picture_has_a_page_in_both_languages():
-    from stairs.web.drawing import drawables
-
-    assert set(drawables()) <= set(PAGES)
+    assert set(PICTURES) == set(PAGES)
     assert STRINGS["en"].keys() == STRINGS["zh"].keys()
     for page in PAGES.values():
         assert page["group"] in STRINGS["en"]
-        assert all(set(page[part]) == {"en", "zh"} and all(page[part].values()) for part in ("title", "example", "see"))
+        assert all(set(page[part]) == {"en", "zh"} and all(page[part].values()) for part in ("title", "example", "description"))
 
 
 def test_answers_of_all_kinds(client):
@@ -104,20 +101,21 @@ def test_answers_of_all_kinds(client):
 
 
 def test_tokens_of_bytes_are_written_for_people():
+    from stairs.inspection.probabilities import readable_vocabulary_token
     from stairs.tasks import NextToken
     from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
-    from stairs.web.answers import answer
+    from stairs.web.studio import answer
 
     pieces = Tokenizer.train(TokenizerSpec("byte-bpe", vocab_size=280), lambda: [["我们 北京 北京 北京"] * 9])
     found = answer(NextToken(encoder("gpt", pieces), pieces), "北京", "")["next"]
-    every = {probabilities.readable_vocabulary_token(NextToken(encoder("gpt", pieces), pieces), pieces.token(i)) for i in range(pieces.vocab_size)}
-    assert len(found) == 8 and all(entry["shown"] in every for entry in found)
-    assert " 北京" in every and "<E4>" in every and not any("å" in shown or "Ġ" in shown or "\ufffd" in shown for shown in every)
+    every = {readable_vocabulary_token(NextToken(encoder("gpt", pieces), pieces), pieces.token(i)) for i in range(pieces.vocab_size)}
+    assert len(found) == 8 and all(entry["readable"] in every for entry in found)
+    assert " 北京" in every and "<E4>" in every and not any("å" in token or "Ġ" in token or "\ufffd" in token for token in every)
 
 
 def test_curves(client):
-    found = client.get("/api/curves/gpt").json()
-    assert [point["step"] for point in found["held_out"]] == [10, 20] and len(found["training"]) == 20 and found["quality"] == "bits_per_character"
+    data = client.get("/api/curves/gpt").json()
+    assert [point["step"] for point in data["held_out"]] == [10, 20] and len(data["training"]) == 20 and data["metric"] == "bits_per_character"
     assert client.get("/api/curves/gpt", params={"format": "svg"}).content.startswith(b"<svg")
     assert client.get("/api/curves/unreadable").status_code == 200 and client.get("/api/curves/none").status_code == 404
     assert client.get("/api/curves/gpt", params={"format": "exe"}).status_code == 422
@@ -127,12 +125,12 @@ def test_a_model_that_is_not_loaded_yet_is_asked_for_again(folder, monkeypatch):
     from stairs.web import opened_run
 
     monkeypatch.setattr(opened_run, "PATIENCE", 0.0)
-    one = Shelf([folder / "gpt"]).runs["gpt"]
-    with one.loading, pytest.raises(opened_run.RequestError) as refused, one.model():
+    run = Shelf([folder / "gpt"]).runs["gpt"]
+    with run.loading, pytest.raises(opened_run.RequestError) as refused, run.open_task():
         pass
     assert refused.value.status == 503
-    one.load()
-    with one.model() as task:
+    run.load()
+    with run.open_task() as task:
         assert task.model_name == "gpt"
 
 
@@ -167,9 +165,9 @@ def test_equal_names_are_told_apart_and_a_folder_of_runs_is_opened(folder, tmp_p
         (b'{"run": "gpt", "text": "a", "more": 1}', 422, "more"),
         (b'{"run": "gpt", "text": "a", "format": "html"}', 422, "format"),
         (b'{"run": "gpt", "text": "a", "format": ["svg"]}', 422, "format"),
-        (b'{"run": "gpt", "text": "a", "beside": "bert"}', 422, "beside"),
-        (b'{"run": "gpt", "text": "a", "beside": ["bert"]}', 422, "beside"),
-        (b'{"run": "gpt", "text": "a", "beside": ["none"]}', 404, "run"),
+        (b'{"run": "gpt", "text": "a", "side_by_side": "bert"}', 422, "side_by_side"),
+        (b'{"run": "gpt", "text": "a", "side_by_side": ["bert"]}', 422, "side_by_side"),
+        (b'{"run": "gpt", "text": "a", "side_by_side": ["none"]}', 404, "run"),
         (b'{"run": "gpt", "text": "a", "options": []}', 422, "options"),
         (b'{"run": "gpt", "text": "a", "options": {"top": "many"}}', 422, "options.top"),
         (b'{"run": "gpt", "text": "a", "options": {"top": 0}}', 422, "options.top"),

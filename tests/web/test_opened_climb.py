@@ -1,4 +1,4 @@
-"""The climbs that are shown: whatever stands in their report, the pages get rows or a sentence."""
+"""A climb that was opened: whatever its report holds, the page gets rows or a sentence."""
 
 import json
 
@@ -11,11 +11,11 @@ from tests.web.explorer_runs import TRICK, climb, judged
 
 
 def test_what_a_page_gets(client, climbed):
-    shown = client.get("/api/climb/hill").json()
-    assert [row["model"] for row in shown["rows"]] == ["tfidf", TRICK, "bert", "elmo"]
-    assert shown["chosen"] == ["tfidf"] and shown["names"]["zh"] == "tfidf" and shown["problem"] is None
-    assert shown["rows"][1]["bits"] == 2.0 and "score" not in shown["rows"][2] and "0.8000" in shown["recommended"]["zh"]
-    assert "8 training, 1 validation and 2 test examples" in shown["data"]["en"] and "Rule:" in shown["data"]["en"]
+    summary = client.get("/api/climb/hill").json()
+    assert [row["model"] for row in summary["rows"]] == ["tfidf", TRICK, "bert", "elmo"]
+    assert summary["recommended"] == ["tfidf"] and summary["names"]["zh"] == "tfidf" and summary["problem"] is None
+    assert summary["rows"][1]["bits"] == 2.0 and "score" not in summary["rows"][2] and "0.8000" in summary["advice"]["zh"]
+    assert "8 training, 1 validation and 2 test examples" in summary["data"]["en"] and "Rule:" in summary["data"]["en"]
     assert client.get("/api/runs").json()["climbs"] == ["hill"]
 
 
@@ -63,16 +63,16 @@ def test_wrong_addresses(client):
 def test_a_damaged_report_is_a_sentence(client, climbed, change):
     changed = change(climb(climbed))
     (climbed / "report.json").write_bytes(changed if isinstance(changed, bytes) else json.dumps(changed).encode())
-    shown = client.get("/api/climb/hill").json()
-    assert "report.json is damaged" in shown["problem"] and shown["rows"] == []
+    summary = client.get("/api/climb/hill").json()
+    assert "report.json is damaged" in summary["problem"] and summary["rows"] == []
     assert client.get("/api/climb/hill/staircase").status_code == 422
 
 
 def test_a_climb_without_a_score_has_no_picture_yet(client, climbed, tmp_path):
     report = climb(climbed)
     (climbed / "report.json").write_text(json.dumps(report | {"rows": [], "recommendation": None}))
-    assert "No model that learnt something has a score" in client.get("/api/climb/hill").json()["recommended"]["en"]
-    assert "no step of hill has a score yet" in client.get("/api/climb/hill/frontier").json()["error"]["message"]
+    assert "No model that learnt something has a score" in client.get("/api/climb/hill").json()["advice"]["en"]
+    assert "no model of hill has a score yet" in client.get("/api/climb/hill/frontier").json()["error"]["message"]
     assert "There were no labels" in advice(None, "")["en"]
     (climbed / "report.json").unlink()
     assert "cannot be read" in client.get("/api/climb/hill").json()["problem"]
@@ -88,15 +88,15 @@ def test_its_runs_are_opened_in_the_order_of_its_rows_and_new_ones_are_taken_in(
     places = find_folders([str(hill)])
     assert places.climbs == [hill] and [path.name for path in places.runs] == ["classify-tfidf", "next-token-gpt", "another"]
     shelf = Shelf(*places)
-    assert shelf.shown(shelf.climb("hill"))["rows"][0]["runs"] == ["classify-tfidf"]
+    assert shelf.climb_summary("hill")["rows"][0]["runs"] == ["classify-tfidf"]
     (hill / f"classify-{TRICK}").mkdir()
     (hill / f"classify-{TRICK}" / "run.json").write_text("{}")
     shelf.refresh()
-    assert list(shelf.runs)[-1] == f"classify-{TRICK}" == shelf.shown(shelf.climb("hill"))["rows"][1]["runs"][0]
+    assert list(shelf.runs)[-1] == f"classify-{TRICK}" == shelf.climb_summary("hill")["rows"][1]["runs"][0]
     assert OpenedClimb(tmp_path / "none", "none").runs() == []
 
 
 def test_a_report_of_another_format_is_a_sentence(client, climbed):
     (climbed / "report.json").write_text(json.dumps(climb(climbed) | {"format": 7}))
-    assert "has the format 7, and this version shows 1" in client.get("/api/climb/hill").json()["problem"]
+    assert "has the format 7, and this version reads 1" in client.get("/api/climb/hill").json()["problem"]
     climb(climbed)

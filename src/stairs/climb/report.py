@@ -8,9 +8,8 @@ from typing import Any
 
 from stairs.climb.messages import MESSAGES, advice, describe_resolution, message
 from stairs.files import write_atomically
-from stairs.pictures.climb import frontier, staircase
-from stairs.pictures.curves import curves
-from stairs.pictures.image_files import render
+from stairs.pictures.charts import render
+from stairs.pictures.climb import curves, frontier, staircase
 from stairs.training.run import Run
 
 PADDING = {"left": 5, "top": 5, "right": 30, "bottom": 5}  # names of steps are wider in some fonts
@@ -55,10 +54,10 @@ def page(report: dict[str, Any], out: Path) -> str:
         parts += [section("frontier", pictures(lambda words: frontier(scored, words(quality_of(scored)), words("axis_seconds"))), see=True)]
     points, levels = learnt(report["rows"], out)
     if points or levels:
-        parts += [section("curves", pictures(lambda words: curves(points, levels, words("bits"), title=words("axis_minutes"))), see=True)]
+        parts += [section("curves", pictures(lambda words: curves(points, levels, words("bits"), axis_title=words("axis_minutes"))), see=True)]
     teaching = taught(scored, out)
     if teaching:
-        shown = pictures(lambda words: curves(teaching, (), words(quality_of(scored)), title=words("axis_minutes")))
+        shown = pictures(lambda words: curves(teaching, (), words(quality_of(scored)), axis_title=words("axis_minutes")))
         parts += [section("taught", shown, see=True)]
     if scored:
         parts += [section("disagree", disagreements(report, scored), see=True)]

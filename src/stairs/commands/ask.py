@@ -88,17 +88,17 @@ def translate(task: Any, texts: list[str], options: Ask) -> int:
     return 0
 
 
-def draw(answer: dict[str, Any], options: Ask) -> None:
+def draw(answer: Any, options: Ask) -> None:
     """The pictures that were asked for."""
-    from stairs.pictures.image_files import save
+    from stairs.pictures.charts import save
     from stairs.pictures.translation import alignment, beam_tree
 
     if options.alignment and answer["alignment"] is None:
         raise Unsupported(f"{options.run} looks at one vector of the whole sentence, so there is no alignment; train with --attention additive")
     if options.alignment:
-        save(alignment(**answer["alignment"]), options.alignment)
+        save(alignment(answer | answer["alignment"]), options.alignment)
     if options.tree:
-        save(beam_tree(answer.get("tree", [])), options.tree)
+        save(beam_tree(answer | {"steps": answer.get("tree", [])}), options.tree)
 
 
 def of_bert(task: Any, text: str, options: Ask) -> dict[str, Any] | None:

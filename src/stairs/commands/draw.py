@@ -36,24 +36,24 @@ class Draw(Common):
 def main(arguments: list[str]) -> int:
     options = parse(Draw, arguments, "draw", ABOUT)
     if options.out is not None and Path(options.out).suffix not in ENDINGS:
-        raise BadInput(f"{options.out} is no name of a picture; let it end in {', '.join(ENDINGS)}")
+        raise BadInput(f"{options.out} is not the name of a picture; let it end in {', '.join(ENDINGS)}")
     if options.top is not None and not 1 <= options.top <= MOST:
         raise BadInput(f"--top {options.top} is not between 1 and {MOST}")
     if options.beside and options.picture != "tokens":
         raise BadInput(f"--beside is not for {options.picture} but for tokens; leave it out")
     from stairs.inspection.tokens import side_by_side
-    from stairs.inspection.views import find_view, view
+    from stairs.pictures.catalogue import find_picture, picture_data
     from stairs.training.run import load
 
     given: dict[str, Any] = {name: getattr(options, name) for name in ("layer", "head", "word", "second", "top", "labels")}
     given = {name: value for name, value in given.items() if value is not None}
-    if "run" in find_view(options.picture).options:
+    if "run" in find_picture(options.picture).view.options:
         given["run"] = options.run
     text = text_from(options.text)
-    data = view(load(options.run), options.picture, text, **given)
+    data = picture_data(load(options.run), options.picture, text, **given)
     if options.beside:
-        data = side_by_side({options.run: data, **{run: view(load(run), options.picture, text) for run in options.beside}})
-    if "truncation" in data:
+        data = side_by_side({options.run: data, **{run: picture_data(load(run), options.picture, text) for run in options.beside}})
+    if data.get("truncation"):
         say(data["truncation"])
     if options.json:
         show(data)
@@ -79,7 +79,7 @@ def write(data: dict[str, Any], picture: str, out: str) -> None:
         write_json(Path(out), data)
     else:
         from stairs.pictures.catalogue import PICTURES
-        from stairs.pictures.image_files import save
+        from stairs.pictures.charts import save
 
-        save(PICTURES[picture](data), out)
+        save(PICTURES[picture].draw(data), out)
     say(f"drawn: {out}")

@@ -27,7 +27,7 @@ class Embed(Common):
 def main(arguments: list[str]) -> int:
     options = parse(Embed, arguments, "embed", ABOUT)
     texts = texts_from(options.text, options.file)
-    from stairs.inspection.vectors import layer_encoder
+    from stairs.inspection.layers import layer_encoder
     from stairs.training.run import load
 
     task = load(options.run)

@@ -57,17 +57,17 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def draw(task: Any, found: list[dict[str, Any]], options: Near) -> None:
+def draw(task: Any, found: list[Any], options: Near) -> None:
     """The pictures that were asked for: the words of each question and their neighbours, and what a sum of words comes to."""
     if not (options.map or options.strips):
         return
-    from stairs.inspection.word_looks import analogy_data, map_data, strips_data
+    from stairs.inspection.words import analogy_data, map_data, strips_data
     from stairs.pictures.catalogue import PICTURES
-    from stairs.pictures.image_files import save
+    from stairs.pictures.charts import save
 
     if options.map and len(found) == 1 and options.analogy and not options.tsne:
-        save(PICTURES["analogy"](analogy_data(task, found)), options.map)
+        save(PICTURES["analogy"].draw(analogy_data(task, found)), options.map)
     elif options.map:
-        save(PICTURES["map"](map_data(task, found, options.tsne)), options.map)
+        save(PICTURES["map"].draw(map_data(task, found, options.tsne)), options.map)
     if options.strips:
-        save(PICTURES["strips"](strips_data(task, found)), options.strips)
+        save(PICTURES["strips"].draw(strips_data(task, found)), options.strips)

@@ -1,78 +1,150 @@
-"""Who looks at whom: attention weights of any layer and head, the mask they obey, and how positions are told.
+"""Attention weights of any layer and head, the attention mask, and the position encoding.
 
-Of a text with more tokens than a picture can tell apart, neighbours stand together: a group looks at another with the mean of its tokens' weights,
-summed over the other's, so that each row still adds up to 1.
+Tokens of a long text are grouped, since a picture cannot show each of them: the weight from one group to another is the mean over the tokens that
+attend, summed over the tokens attended to, so that each row still sums to 1.
 """
 
 from collections.abc import Sequence
-from contextlib import ExitStack
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 import torch
 
 from stairs.errors import BadInput, preview
-from stairs.inspection.tokens import Data, TokenizedText, find_tokens, group_bounds, group_names, readable_token, tokenize, with_note
+from stairs.inspection.tokens import TokenizedText, Truncatable, find_tokens, group_bounds, group_names, readable_token, tokenize
+from stairs.inspection.views import has_attention, has_positions, position_encoding, reads_a_row, self_attention, view
 from stairs.layers.capture import capture
 from stairs.layers.masks import causal, window
+from stairs.layers.positions import LearnedPositions, RotaryPositions
+from stairs.models.base import Model
+from stairs.models.glove import GloVe
+from stairs.models.ngram import NGram
+from stairs.models.nnlm import NNLM
+from stairs.models.word2vec import Word2Vec
+from stairs.tasks import Task
 
 THUMBNAIL = 32  # cells of a thumbnail, each way
-MIN_WEIGHT = 0.02  # weights below are no lines
-NEIGHBOURS_SHOWN = 20  # tokens on either side of a word, in a picture with lines
-POSITIONS_SHOWN, DIMENSIONS_SHOWN = 64, 128  # of a table of positions
+MIN_WEIGHT = 0.02  # smaller weights are not drawn as lines
+NEIGHBOURS_SHOWN = 20  # tokens on either side of a word, in the picture with lines
+POSITIONS_SHOWN, DIMENSIONS_SHOWN = 64, 128  # of a position encoding
 DIGITS = 4
-WITHOUT_ATTENTION = ("ngram", "nnlm", "cbow", "skipgram", "glove", "seq2seq", "cove", "elmo")  # and yet not free to look anywhere
+Rows = list[list[float]]
 
 
-def attention(task: Any, text: str, *, layer: int = 0, head: int = 0, second: str | None = None) -> Data:
-    """The weights of one head: a row for each token that looks, a column for each that is looked at."""
-    found = tokenize(task, text, second)
-    weights = head_weights(task, found, layer, head)
-    groups = group_bounds(len(found.tokens))
-    return with_note({"tokens": group_names(found.tokens, groups), "layer": layer, "head": head, "weights": rounded_rows(pool_groups(weights,
-        groups))}, found.cut)
+class AttentionData(Truncatable):
+    tokens: list[str]
+    layer: int
+    head: int
+    weights: Rows  # a row for each token that attends, a column for each it attends to
 
 
-def lines(task: Any, text: str, *, layer: int = 0, head: int = 0, word: str | None = None, second: str | None = None) -> Data:
-    """The same as lines from word to word: all that are not faint, or those from one word, named by its spelling or its number."""
-    found = tokenize(task, text, second)
-    weights = head_weights(task, found, layer, head)
-    places = [] if word is None else word_positions(task, word, found.tokens)
-    middle = places[0] if places else NEIGHBOURS_SHOWN
-    start = max(min(middle - NEIGHBOURS_SHOWN, len(found.tokens) - 2 * NEIGHBOURS_SHOWN - 1), 0)
-    shown = range(start, min(start + 2 * NEIGHBOURS_SHOWN + 1, len(found.tokens)))
-    joined = [
-        {"from": looking - start, "to": looked_at - start, "weight": round(float(weights[looking, looked_at]), DIGITS)}
-        for looking in (places or shown)
-        for looked_at in shown
-        if weights[looking, looked_at] >= MIN_WEIGHT
+Line = TypedDict("Line", {"from": int, "to": int, "weight": float})  # positions of tokens
+
+
+class LinesData(Truncatable):
+    tokens: list[str]
+    layer: int
+    head: int
+    word: list[int]  # positions of the word whose lines are shown; empty for all
+    lines: list[Line]
+
+
+class HeadsData(Truncatable):
+    tokens: list[str]
+    layers: list[list[Rows]]  # the weights of each head of each layer
+
+
+class MaskData(Truncatable):
+    tokens: list[str]
+    mask: Rows  # the share of each column that a row may attend to
+
+
+class PositionsData(TypedDict):
+    kind: str
+    positions: int
+    width: int
+    table: Rows  # a row for each position
+
+
+@view(has_attention)
+def attention(task: Task, text: str, *, layer: int = 0, head: int = 0, second: str | None = None) -> AttentionData:
+    """The attention weights of one head in one layer."""
+    row = tokenize(task, text, second)
+    groups = group_bounds(len(row.tokens))
+    weights = pool_groups(head_weights(task, row, layer, head), groups)
+    return {
+        "tokens": group_names(row.tokens, groups), "layer": layer, "head": head, "weights": rounded_rows(weights), "truncation": row.truncation,
+    }  # fmt: skip
+
+
+@view(has_attention)
+def lines(task: Task, text: str, *, layer: int = 0, head: int = 0, word: str | None = None, second: str | None = None) -> LinesData:
+    """The attention weights as lines from token to token: all that are not too small, or those of one word, given by spelling or position."""
+    row = tokenize(task, text, second)
+    weights = head_weights(task, row, layer, head)
+    of_word = [] if word is None else word_positions(task, word, row.tokens)
+    middle = of_word[0] if of_word else NEIGHBOURS_SHOWN
+    start = max(min(middle - NEIGHBOURS_SHOWN, len(row.tokens) - 2 * NEIGHBOURS_SHOWN - 1), 0)
+    shown = range(start, min(start + 2 * NEIGHBOURS_SHOWN + 1, len(row.tokens)))
+    drawn: list[Line] = [
+        {"from": query - start, "to": key - start, "weight": round(float(weights[query, key]), DIGITS)}
+        for query in (of_word or shown)
+        for key in shown
+        if weights[query, key] >= MIN_WEIGHT
     ]
-    data = {"tokens": [found.tokens[at] for at in shown], "layer": layer, "head": head, "word": [at - start for at in places], "lines": joined}
-    part = f"tokens {start} to {shown.stop - 1} of {len(found.tokens)} are shown" if len(shown) < len(found.tokens) else None
-    return with_note(data, found.cut or part)
+    part = f"tokens {start} to {shown.stop - 1} of {len(row.tokens)} are shown" if len(shown) < len(row.tokens) else None
+    return {
+        "tokens": [row.tokens[position] for position in shown], "layer": layer, "head": head,
+        "word": [position - start for position in of_word], "lines": drawn, "truncation": row.truncation or part,
+    }  # fmt: skip
 
 
-def heads(task: Any, text: str, *, second: str | None = None) -> Data:
-    """All heads of all layers, small."""
-    found = tokenize(task, text, second)
-    groups = group_bounds(len(found.tokens), THUMBNAIL)
-    layers = [[rounded_rows(pool_groups(head, groups), 3) for head in layer] for layer in attention_weights(task, found, range(task.model.depth))]
-    return with_note({"tokens": group_names(found.tokens, groups), "layers": layers}, found.cut)
+@view(has_attention)
+def heads(task: Task, text: str, *, second: str | None = None) -> HeadsData:
+    """Every head of every layer as a thumbnail."""
+    row = tokenize(task, text, second)
+    groups = group_bounds(len(row.tokens), THUMBNAIL)
+    layers = attention_weights(task, row, range(task.model.depth))
+    thumbnails = [[rounded_rows(pool_groups(head, groups), 3) for head in layer] for layer in layers]
+    return {"tokens": group_names(row.tokens, groups), "layers": thumbnails, "truncation": row.truncation}
 
 
-def attention_weights(task: Any, found: TokenizedText, layers: Sequence[int]) -> list[np.ndarray]:
+@view(reads_a_row)
+def mask(task: Task, text: str) -> MaskData:
+    """Which tokens each may attend to; for a model without attention, which ones its prediction or vector depends on."""
+    row = tokenize(task, text)
+    groups = group_bounds(len(row.tokens))
+    sizes = np.array([stop - start for start, stop in groups])
+    allowed = pool_groups(attention_mask(task.model, row).float().numpy(), groups) / sizes
+    return {"tokens": group_names(row.tokens, groups), "mask": rounded_rows(allowed, 2), "truncation": row.truncation}
+
+
+@view(has_positions)
+def positions(task: Task, text: str = "") -> PositionsData:
+    """The position encoding: a row for each position, a column for each dimension; for rotary positions, the cosines of the angles."""
+    encoding = position_encoding(task.model)
+    assert encoding is not None
+    if isinstance(encoding, LearnedPositions):
+        table: torch.Tensor = encoding.weight
+    else:
+        table = encoding.cosines if isinstance(encoding, RotaryPositions) else encoding.table
+    shown = table[:POSITIONS_SHOWN, :DIMENSIONS_SHOWN].detach().float().numpy()
+    return {"kind": encoding.kind, "positions": len(table), "width": table.shape[1], "table": rounded_rows(shown)}
+
+
+def attention_weights(task: Task, row: TokenizedText, layers: Sequence[int]) -> list[np.ndarray]:
     """(H, T, T) of each of the layers."""
-    with torch.no_grad(), capture(task.model, *(task.model.blocks[layer].attention for layer in layers)) as seen:
-        task.model.encode(found.batch)
-    return [weights[0].float().numpy() for weights in seen.values()]
+    with capture(task.model, *(self_attention(task.model, layer) for layer in layers)) as outputs, torch.no_grad():
+        task.model.encode(row.batch)
+    return [outputs[f"blocks.{layer}.attention"][0].float().numpy() for layer in layers]
 
 
-def head_weights(task: Any, found: TokenizedText, layer: int, head: int) -> np.ndarray:
-    (weights,) = attention_weights(task, found, [task.model.check_layer(layer)])
+def head_weights(task: Task, row: TokenizedText, layer: int, head: int) -> np.ndarray:
+    (weights,) = attention_weights(task, row, [task.model.check_layer(layer)])
     return weights[check_head(task, head, len(weights))]
 
 
-def check_head(task: Any, head: int, heads: int) -> int:
+def check_head(task: Task, head: int, heads: int) -> int:
     if not -heads <= head < heads:
         raise BadInput(f"{task.model_name} has no head {head}; each layer has {heads}, numbered from 0")
     return head
@@ -85,64 +157,29 @@ def pool_groups(weights: np.ndarray, groups: list[tuple[int, int]]) -> np.ndarra
     return np.add.reduceat(np.add.reduceat(weights, starts, 1), starts, 0) / sizes[:, None]
 
 
-def word_positions(task: Any, word: str, tokens: list[str]) -> list[int]:
-    """Where a word stands first, with all its pieces; or the token that has this number."""
-    forms = [[readable_token(task.tokenizer, i) for i in task.tokenizer.encode(form)] for form in (word, f" {word}")]
-    if (places := find_tokens(forms, tokens)) is not None:
-        return list(places)
+def word_positions(task: Task, word: str, tokens: list[str]) -> list[int]:
+    """Where a word occurs first, with all its pieces; or the token at this position."""
+    forms = [[readable_token(task.tokenizer, number) for number in task.tokenizer.encode(form)] for form in (word, f" {word}")]
+    if (occurrence := find_tokens(forms, tokens)) is not None:
+        return list(occurrence)
     if word.isdecimal() and int(word) < len(tokens):
         return [int(word)]
-    raise BadInput(f"the word {preview(word)} does not stand in the text, which has {', '.join(token.strip() for token in tokens[:12])}")
+    raise BadInput(f"the word {preview(word)} is not in the text, whose tokens are {', '.join(token.strip() for token in tokens[:12])}")
 
 
-def mask(task: Any, text: str) -> Data:
-    """Which tokens each may look at: as its attention does, or, for a step without, which ones a word is judged by."""
-    found = tokenize(task, text)
-    length = len(found.tokens)
-    groups = group_bounds(length)
-    allowed = pool_groups(attention_mask(task, found).float().numpy(), groups) / np.array([stop - start for start, stop in groups])
-    return with_note({"tokens": group_names(found.tokens, groups), "mask": rounded_rows(allowed, 2)}, found.cut)
-
-
-def attention_mask(task: Any, found: TokenizedText) -> torch.Tensor:
-    """(T, T) bool."""
-    length, model = len(found.tokens), task.model
-    if hasattr(model, "blocks"):
-        return model_mask(model, found).expand(1, length, length)[0]
-    if model.name in ("ngram", "nnlm"):  # after the last word of the context
+def attention_mask(model: Model, row: TokenizedText) -> torch.Tensor:
+    """(T, T) bool. What a model with attention attends to in any head of any layer is what its mask allows."""
+    length = len(row.tokens)
+    if model.is_transformer:
+        with capture(model, *(self_attention(model, layer) for layer in range(model.depth))) as outputs, torch.no_grad():
+            model.encode(row.batch)
+        return torch.stack([weights[0].amax(0) for weights in outputs.values()]).amax(0) > 0
+    if isinstance(model, NGram | NNLM):  # the last word of the context predicts the next
         return causal(length) & window(length, model.config.order - 2)
-    if model.name in ("cbow", "skipgram", "glove"):
+    if isinstance(model, Word2Vec | GloVe):
         return window(length, model.config.window) & ~torch.eye(length, dtype=torch.bool)
     return torch.ones(length, length, dtype=torch.bool)  # recurrent in both directions
 
 
-def model_mask(model: Any, found: TokenizedText) -> torch.Tensor:
-    """The mask that the first block is told, as it is told."""
-    seen: list[torch.Tensor] = []
-    block = model.blocks[0].attention
-    with ExitStack() as hooks, torch.no_grad():
-        hooks.callback(block.register_forward_pre_hook(lambda module, given, named: seen.append(named["mask"]), with_kwargs=True).remove)
-        hooks.enter_context(capture(model, block))
-        model.encode(found.batch)
-    return seen[0]
-
-
-def positions(task: Any, text: str = "") -> Data:
-    """A row for each place and a column for each number that it is told by; of a rotary model the cosines of its turns."""
-    table = position_table(task.model)
-    assert table is not None
-    kind = (task.model.positions or task.model.blocks[0].attention.rotary).kind
-    return {"kind": kind, "positions": len(table), "width": table.shape[1], "table": rounded_rows(table[:POSITIONS_SHOWN,
-        :DIMENSIONS_SHOWN].detach().float().numpy())}
-
-
-def position_table(model: Any) -> torch.Tensor | None:
-    """(T, D)"""
-    found = getattr(model, "positions", None)
-    if found is None and hasattr(model, "blocks"):
-        found = model.blocks[0].attention.rotary
-    return next((getattr(found, name) for name in ("weight", "table", "cosines") if hasattr(found, name)), None)
-
-
-def rounded_rows(matrix: np.ndarray, digits: int = DIGITS) -> list[list[float]]:
+def rounded_rows(matrix: np.ndarray, digits: int = DIGITS) -> Rows:
     return [[round(number, digits) for number in row] for row in matrix.tolist()]

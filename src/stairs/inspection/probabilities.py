@@ -1,68 +1,130 @@
-"""What steps that speak think of a text: how surprising each token was, on what its chance rests, and which words would fit."""
+"""What a language model thinks of a text: the bits of each token, the n-gram behind its probability, and the words that would fit."""
 
 import math
-from typing import Any
+from typing import NotRequired, TypedDict, cast
 
-from stairs.inspection.tokens import Data, encode, max_tokens, readable_token, token_offsets, with_note
-from stairs.tasks.next_token import NextToken
+from stairs.inspection.tokens import Truncatable, encode, max_tokens, readable_token, token_offsets, truncated_to
+from stairs.inspection.views import counts_ngrams, fills_blanks, gives_token_probabilities, predicts_next_token, view
+from stairs.models.ngram import NGram
+from stairs.tasks import MaskedToken, NextToken
 
 
-def backoff(task: Any, text: str) -> Data:
-    """Of each token: the length of the n-gram that its chance came from, and the chance. The longer, the less had to be backed off."""
+class TokenOrder(TypedDict):
+    token: str
+    order: int  # length of the n-gram behind the probability
+    probability: float
+    bits: float
+
+
+class BackoffData(TypedDict):
+    text: str
+    order: int  # the highest
+    tokens: list[TokenOrder]
+
+
+class TokenBits(TypedDict):
+    token: str
+    bits: float
+
+
+class SurpriseData(Truncatable):
+    text: str
+    measure: NotRequired[str]  # given for a pseudo-likelihood
+    tokens: list[TokenBits]
+
+
+class NextEntry(TypedDict):
+    token: str
+    probability: float
+    order: NotRequired[int]
+
+
+class NextData(TypedDict):
+    text: str
+    next: list[NextEntry]
+
+
+class WordProbability(TypedDict):
+    word: str
+    probability: float
+
+
+class Blank(TypedDict):
+    words: list[WordProbability]
+
+
+class BlanksData(TypedDict):
+    text: str
+    filled: str
+    blanks: list[Blank]
+    truncation: NotRequired[str]
+
+
+@view(counts_ngrams)
+def backoff(task: NextToken, text: str) -> BackoffData:
+    """The length of the n-gram behind the probability of each token: the longer, the less the model had to back off."""
+    assert isinstance(task.model, NGram)
     ids = encode(task, text)
-    scores, orders = (found[0].tolist() for found in task.model.target_scores(task.batch([ids])))
-    rows = zip(tokens_with_end(task, ids), orders, scores, strict=True)
-    found = [{"token": token, "order": order, "probability": math.exp(score), "bits": -score / math.log(2)} for token, order, score in rows]
-    return {"text": text, "order": task.model.config.order, "tokens": found}
+    scores, orders = (rows[0].tolist() for rows in task.model.target_scores(task.batch([ids])))
+    entries: list[TokenOrder] = [
+        {"token": token, "order": order, "probability": math.exp(score), "bits": -score / math.log(2)}
+        for token, order, score in zip(tokens_with_end(task, ids), orders, scores, strict=True)
+    ]
+    return {"text": text, "order": task.model.config.order, "tokens": entries}
 
 
-def surprise(task: Any, text: str) -> Data:
-    """Bits of each token: after those before it, or, for a bert, among all others."""
+@view(gives_token_probabilities)
+def surprise(task: NextToken | MaskedToken, text: str) -> SurpriseData:
+    """The negative log-probability of each token in bits: given the tokens before it or, for a masked language model, given all others."""
     ids = encode(task, text)
-    if task.name == "masked-token":
+    if isinstance(task, MaskedToken):
         return pseudo_likelihood_bits(task, text, ids)
-    most = max_tokens(task)
-    kept = ids if most is None else ids[: most - 1]
-    scores = (task.model.log_likelihood(task.batch([kept]))[0] / math.log(2)).tolist()
-    cut = f"{task.model_name} reads {most} tokens at once; those behind were left out" if len(kept) < len(ids) else None
-    return with_note({"text": text, "tokens": with_bits(tokens_with_end(task, kept), scores)[: None if cut is None else -1]}, cut)
+    limit = max_tokens(task)
+    fitting = ids if limit is None else ids[: limit - 1]
+    scores = (task.model.log_likelihood(task.batch([fitting]))[0] / math.log(2)).tolist()
+    tokens = token_bits(tokens_with_end(task, fitting), scores)
+    if limit is None or len(fitting) == len(ids):
+        return {"text": text, "tokens": tokens, "truncation": None}
+    return {"text": text, "tokens": tokens[:-1], "truncation": truncated_to(task, limit)}
 
 
-def pseudo_likelihood_bits(task: Any, text: str, ids: list[int]) -> Data:
-    """Bits of each token when it alone is left out."""
-    cut, end = None, token_offsets(task.tokenizer, text, ids)[min(len(ids), task.max_tokens) - 1][1]
+def pseudo_likelihood_bits(task: MaskedToken, text: str, ids: list[int]) -> SurpriseData:
+    """Bits of each token when it alone is masked."""
+    truncation = None
     if len(ids) > task.max_tokens:
-        cut, text = f"{task.model_name} reads {task.max_tokens} tokens at once; those behind were left out", text[:end]
-    found = task.pseudo_log_likelihood(text)
-    scores = [token["log_probability"] / math.log(2) for token in found["tokens"]]
-    tokens = [readable_token(task.tokenizer, i) for i in encode(task, text)]
-    return with_note({"text": text, "measure": found["measure"], "tokens": with_bits(tokens, scores)}, cut)
+        end = token_offsets(task.tokenizer, text, ids)[task.max_tokens - 1][1]
+        truncation, text = truncated_to(task, task.max_tokens), text[:end]
+    likelihood = task.pseudo_log_likelihood(text)
+    scores = [token["log_probability"] / math.log(2) for token in likelihood["tokens"]]
+    tokens = [readable_token(task.tokenizer, number) for number in encode(task, text)]
+    return {"text": text, "measure": likelihood["measure"], "tokens": token_bits(tokens, scores), "truncation": truncation}
 
 
-def next_tokens(task: NextToken, text: str, *, top: int = 10) -> Data:
-    """The likeliest next tokens."""
-    most, ids = max_tokens(task), task.tokenizer.encode(text)
-    prompt, _ = task.tokenizer.with_special_ids(ids if most is None else ids[-(most - 1) :])
-    named = (({"token": readable_vocabulary_token(task, entry.pop("token")), "probability": entry.pop("probability")}, entry)
-        for entry in task.next_tokens(prompt, top))
-    return {"text": text, "next": [{**found, **rest} for found, rest in named]}
+@view(predicts_next_token)
+def next_tokens(task: NextToken, text: str, *, top: int = 10) -> NextData:
+    """The most probable next tokens."""
+    limit, ids = max_tokens(task), task.tokenizer.encode(text)
+    prompt, _ = task.tokenizer.with_special_ids(ids if limit is None else ids[-(limit - 1) :])
+    entries = [{**entry, "token": readable_vocabulary_token(task, entry["token"])} for entry in task.next_tokens(prompt, top)]
+    return {"text": text, "next": cast(list[NextEntry], entries)}
 
 
-def blanks(task: Any, text: str, *, top: int = 10) -> Data:
-    """The words for each blank."""
-    return task.answer(text, top=top)
+@view(fills_blanks)
+def blanks(task: MaskedToken, text: str, *, top: int = 10) -> BlanksData:
+    """The most probable words for each blank."""
+    return cast(BlanksData, task.answer(text, top=top))
 
 
-def tokens_with_end(task: Any, ids: list[int]) -> list[str]:
-    """With the end of the sentence, which has its chance as well."""
-    return [readable_token(task.tokenizer, i) for i in (*ids, task.tokenizer.end)]
+def tokens_with_end(task: NextToken, ids: list[int]) -> list[str]:
+    """The end of the sentence has a probability, too."""
+    return [readable_token(task.tokenizer, number) for number in (*ids, task.tokenizer.end)]
 
 
-def with_bits(tokens: list[str], scores: list[float]) -> list[Data]:
+def token_bits(tokens: list[str], scores: list[float]) -> list[TokenBits]:
     return [{"token": token, "bits": max(-score, 0.0)} for token, score in zip(tokens, scores, strict=True)]
 
 
-def readable_vocabulary_token(task: Any, token: str) -> str:
-    """The other spelling of a token of the vocabulary."""
+def readable_vocabulary_token(task: NextToken, token: str) -> str:
+    """A token of the vocabulary as people read it."""
     number = task.tokenizer.id(token)
     return token if number == task.tokenizer.unknown else readable_token(task.tokenizer, number)

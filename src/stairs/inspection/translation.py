@@ -1,33 +1,57 @@
-"""How a translation came about: which token looked at which of the source, and the beginnings that beam search tried."""
+"""How a translation came about: which source tokens each output token attended to, and the hypotheses of beam search."""
 
-from typing import Any
+from typing import NotRequired, TypedDict
 
 from stairs.errors import Unsupported
-from stairs.inspection.attention import check_head, rounded_rows
-from stairs.inspection.tokens import Data
+from stairs.inspection.attention import Rows, check_head, rounded_rows
+from stairs.inspection.views import aligns, translates, view
 from stairs.layers.capture import capture
+from stairs.models.transformer import Transformer
 from stairs.tasks.translate import BEAM, Translate
 
 
-def alignment(task: Translate, text: str, *, layer: int | None = None, head: int | None = None) -> Data:
-    """The best translation, and how much each of its tokens looked at each of the text; of a Transformer also by one layer or one head."""
+class AlignmentData(TypedDict):
+    text: str
+    translation: str
+    source: list[str]
+    target: list[str]
+    weights: Rows  # a row for each output token, a column for each source token
+
+
+class TreeNode(TypedDict):
+    token: str
+    log_probability: float
+    parent: int  # rank of the hypothesis that it continues
+    rank: int | None  # among the hypotheses that go on; None for a pruned or finished one
+    is_finished: bool
+    id: NotRequired[int]
+
+
+class TreeData(TypedDict):
+    text: str
+    translation: str
+    steps: list[list[TreeNode]]
+
+
+@view(aligns)
+def alignment(task: Translate, text: str, *, layer: int | None = None, head: int | None = None) -> AlignmentData:
+    """The attention of each output token to the source tokens; for a Transformer also that of one layer or one head."""
     (source,) = task.encode_texts([text])
-    said = task.search([source], BEAM)[0].hypotheses[0].ids
-    data = {"text": text, "translation": task.tokenizer.decode(said)}
-    if layer is None and head is None:
-        return {**data, **(task.alignment(source, said) or {})}
-    blocks: Any = getattr(task.model, "decoder_blocks", None)
-    if blocks is None:
-        raise Unsupported(f"{task.model_name} looks at the source once, without layers or heads; leave --layer and --head out")
-    number = task.model.check_layer(layer or 0)
-    with capture(task.model, blocks[number].cross_attention) as seen:
-        aligned = task.alignment(source, said)
-    (weights,) = seen.values()
-    chosen = weights[0].mean(0) if head is None else weights[0, check_head(task, head, weights.shape[1])]
-    return {**data, **(aligned or {}), "weights": rounded_rows(chosen.float().numpy())}
+    output_ids = task.search([source], BEAM)[0].hypotheses[0].ids
+    with capture(task.model) as outputs:
+        found = task.alignment(source, output_ids)
+    assert found is not None
+    weights = found["weights"]
+    if layer is not None or head is not None:
+        if not isinstance(task.model, Transformer):
+            raise Unsupported(f"{task.model_name} has one attention, without layers and heads; leave --layer and --head out")
+        heads = outputs[f"decoder_blocks.{task.model.check_layer(layer or 0)}.cross_attention"][0]
+        weights = rounded_rows((heads.mean(0) if head is None else heads[check_head(task, head, len(heads))]).float().numpy())
+    return {"text": text, "translation": task.tokenizer.decode(output_ids), "source": found["source"], "target": found["target"], "weights": weights}
 
 
-def beam_tree(task: Translate, text: str) -> Data:
-    """Step by step."""
+@view(translates)
+def beam_tree(task: Translate, text: str) -> TreeData:
+    """The hypotheses of beam search, step by step."""
     answer = task.answer(text)
     return {"text": text, "translation": answer["translation"], "steps": answer["tree"]}

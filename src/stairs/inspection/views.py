@@ -1,113 +1,138 @@
-"""Everything that can be seen of a run, by name: from a task and a text to plain data, which `pictures.PICTURES` draws under the same name.
+"""A view is what can be seen in a run, as plain data: a function of a task and a text. `pictures/catalogue.py` lists them, each with its drawing.
 
-look(task, "attention", "the cat sat", layer=1, head=0)      # {"tokens": [...], "weights": [[...]], ...}
+@view(has_attention)
+def attention(task: Task, text: str, *, layer: int = 0, head: int = 0) -> AttentionData: ...
+
+The predicate says which tasks the view suits. The keyword-only parameters of the function are the options of the picture; a `text` with a default
+means that the picture needs none.
 """
 
+import functools
+import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
-from difflib import get_close_matches
-from typing import Any
+from typing import Generic, ParamSpec, TypeVar
 
-from stairs.errors import BadInput, Unsupported
-from stairs.inspection import attention, labels, layers, nearest, probabilities, tokens, translation, word_looks
-from stairs.inspection.tokens import Data
+from stairs.layers.attention import Attention
+from stairs.layers.positions import LearnedPositions, RotaryPositions, SinusoidalPositions
+from stairs.models.base import Model
+from stairs.models.seq2seq import Seq2Seq
+from stairs.models.vectors import Vectors
+from stairs.tasks import BidirectionalLM, MaskedToken, NextToken, Task, Translate, WordVectors
+from stairs.tasks.baselines import Classifier, NGramClassifier
+from stairs.tasks.classify import Classify
+from stairs.tasks.compare import Compare
+from stairs.tasks.parts.supervised import Supervised
+
+P = ParamSpec("P")
+D = TypeVar("D")
+Suits = Callable[[Task], bool]
+Positions = LearnedPositions | RotaryPositions | SinusoidalPositions
 
 
-@dataclass(frozen=True)
-class View:
-    data: Callable[..., Data]  # of a task and a text
-    suits: Callable[[Any], bool]  # whether a task has something to show
-    options: tuple[str, ...] = ()  # the options it knows
-    needs_text: bool = True  # whether it is of a text
+class View(Generic[P, D]):
+    """A function that shows something of a run, and which tasks it suits."""
+
+    def __init__(self, function: Callable[P, D], suits: Suits) -> None:
+        self.function, self.suits = function, suits
+        parameters = inspect.signature(function).parameters
+        self.options = tuple(parameter.name for parameter in parameters.values() if parameter.kind is parameter.KEYWORD_ONLY)
+        self.needs_text = parameters["text"].default is inspect.Parameter.empty
+        functools.update_wrapper(self, function)
+
+    def __call__(self, *arguments: P.args, **options: P.kwargs) -> D:
+        return self.function(*arguments, **options)
 
 
-def model(task: Any) -> Any:
-    """None for classifiers that have none, or one for each label."""
+def view(suits: Suits) -> Callable[[Callable[P, D]], View[P, D]]:
+    return lambda function: View(function, suits)
+
+
+# Which tasks a view suits
+
+
+def any_task(task: Task) -> bool:
+    return True
+
+
+def model_of(task: Task) -> Model | None:
+    """None for classifiers that have no model, or one for each label."""
     return getattr(task, "model", None)
 
 
-def attends(task: Any) -> bool:
-    return hasattr(model(task), "blocks")
+def has_attention(task: Task) -> bool:
+    return (model := model_of(task)) is not None and model.is_transformer
 
 
-def speaks(task: Any) -> bool:
-    return task.name in ("next-token", "bidirectional-lm")
+def has_positions(task: Task) -> bool:
+    return (model := model_of(task)) is not None and position_encoding(model) is not None
 
 
-def fills(task: Any) -> bool:
-    return task.name == "masked-token" and model(task).word_head is not None
+def position_encoding(model: Model) -> Positions | None:
+    """What adds the positions to the token vectors, or rotates them."""
+    if not model.is_transformer:
+        return None
+    added: Positions | None = getattr(model, "positions", None)
+    return self_attention(model, 0).rotary if added is None else added
 
 
-def counts(task: Any) -> bool:
-    return speaks(task) and hasattr(model(task), "target_scores")
+def self_attention(model: Model, layer: int) -> Attention:
+    attention = model.blocks[layer].attention
+    assert isinstance(attention, Attention)
+    return attention
 
 
-def gives_labels(task: Any) -> bool:
-    return task.example_kind == "classify" and hasattr(task, "probabilities")
+def reads_a_row(task: Task) -> bool:
+    """All models but adopted word vectors, which do not say how they were trained."""
+    return (model := model_of(task)) is not None and not isinstance(model, Vectors)
 
 
-def translates(task: Any) -> bool:
-    return task.name == "translate"
+def has_layers(task: Task) -> bool:
+    return (model := model_of(task)) is not None and model.depth > 1
 
 
-def aligns(task: Any) -> bool:
-    return translates(task) and getattr(model(task), "attends", True)
+def has_token_vectors(task: Task) -> bool:
+    return (model := model_of(task)) is not None and model.encodes
 
 
-def has_words(task: Any) -> bool:
-    return task.name == "word-vectors"
+def predicts_next_token(task: Task) -> bool:
+    return isinstance(task, NextToken | BidirectionalLM)
 
 
-def encodes(task: Any) -> bool:
-    return model(task) is not None and model(task).encodes
+def counts_ngrams(task: Task) -> bool:
+    return predicts_next_token(task) and task.model.has_ngrams
 
 
-VIEWS: dict[str, View] = {
-    "tokens": View(tokens.tokens, lambda task: True),
-    "backoff": View(probabilities.backoff, counts),
-    "surprise": View(probabilities.surprise, lambda task: speaks(task) or fills(task)),
-    "next": View(probabilities.next_tokens, speaks, ("top",)),
-    "blanks": View(probabilities.blanks, fills, ("top",)),
-    "neighbours": View(word_looks.neighbours_view, has_words, ("top",)),
-    "strips": View(word_looks.strips, has_words, ("top",)),
-    "map": View(word_looks.words_map, has_words, ("top",)),
-    "analogy": View(word_looks.analogy, has_words, ("top",)),
-    "alignment": View(translation.alignment, aligns, ("layer", "head")),
-    "tree": View(translation.beam_tree, translates),
-    "positions": View(attention.positions, lambda task: attention.position_table(model(task)) is not None, needs_text=False),
-    "mask": View(attention.mask, lambda task: attends(task) or getattr(model(task), "name", "") in attention.WITHOUT_ATTENTION),
-    "attention": View(attention.attention, attends, ("layer", "head", "second")),
-    "lines": View(attention.lines, attends, ("layer", "head", "word", "second")),
-    "heads": View(attention.heads, attends, ("second",)),
-    "layers": View(layers.layers, lambda task: model(task) is not None and model(task).depth > 1, ("second",)),
-    "mix": View(layers.mix, lambda task: bool(getattr(getattr(task, "feature_extractor", None), "mixes", ())), needs_text=False),
-    "senses": View(layers.senses, encodes, ("word",)),
-    "reasons": View(labels.reasons, gives_labels),
-    "nearest": View(nearest.nearest, lambda task: gives_labels(task) and hasattr(task, "text_features"), ("labels", "top")),
-    "confusion": View(labels.confusion, lambda task: task.example_kind in ("classify", "compare"), ("run",), needs_text=False),
-}
+def fills_blanks(task: Task) -> bool:
+    return isinstance(task, MaskedToken) and task.model.fills_blanks
 
 
-def suitable_views(task: Any) -> list[str]:
-    """The pictures that a run can give."""
-    return [name for name, look in VIEWS.items() if look.suits(task)]
+def gives_token_probabilities(task: Task) -> bool:
+    return predicts_next_token(task) or fills_blanks(task)
 
 
-def find_view(name: str) -> View:
-    if name not in VIEWS:
-        near = get_close_matches(name, VIEWS, 1)
-        raise BadInput(f"there is no picture {name!r}; " + (f"did you mean {near[0]}?" if near else f"there are {', '.join(VIEWS)}"))
-    return VIEWS[name]
+def has_word_vectors(task: Task) -> bool:
+    return isinstance(task, WordVectors)
 
 
-def view(task: Any, name: str, text: str = "", **options: Any) -> Data:
-    """What a picture shows, as plain data."""
-    found = find_view(name)
-    if not found.suits(task):
-        raise Unsupported(f"a {task.name} run of {task.model_name} has nothing to show as {name}; it has {', '.join(suitable_views(task))}")
-    strange = next((option for option in options if option not in found.options), None)
-    if strange is not None:
-        raise BadInput(f"--{strange} is not for {name}" + (f", which takes {', '.join(found.options)}" if found.options else "; leave it out"))
-    if found.needs_text and not text.strip():
-        raise BadInput(f"{name} is a picture of a text, and none came; give one")
-    return found.data(task, text, **options)
+def translates(task: Task) -> bool:
+    return isinstance(task, Translate)
+
+
+def aligns(task: Task) -> bool:
+    return translates(task) and (not isinstance(task.model, Seq2Seq) or task.model.attends)
+
+
+def classifies(task: Task) -> bool:
+    return isinstance(task, Classifier) or type(task) is Classify
+
+
+def has_text_features(task: Task) -> bool:
+    return classifies(task) and not isinstance(task, NGramClassifier)
+
+
+def has_confusion(task: Task) -> bool:
+    return isinstance(task, Classifier | Classify | Compare)
+
+
+def mixes_layers(task: Task) -> bool:
+    return isinstance(task, Supervised) and bool(task.feature_extractor.mixes)

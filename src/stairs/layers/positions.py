@@ -28,6 +28,7 @@ def sinusoidal(length: int, width: int) -> Tensor:
 class SinusoidalPositions(nn.Module):
     """The waves as a module, to stand where `StepResult` could."""
 
+    kind = "sinusoidal"
     table: Tensor
 
     def __init__(self, length: int, width: int) -> None:

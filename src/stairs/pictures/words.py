@@ -1,86 +1,92 @@
-"""Word vectors to look at: a map, colour strips, an analogy, and the paths words take while they are learnt.
-
-Places come from `inspection.flatten_row`. Names are written in a font that has Chinese characters, where one is installed.
-"""
+"""Word vectors: neighbours as bars, a map, colour strips, an analogy, and the paths of words in the course of training."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import altair as alt
 
-from stairs.pictures.style import FONT_SIZE, HEIGHT, WIDTH, finish, text_width
+from stairs.inspection.projection import Point
+from stairs.inspection.words import AnalogyData, MapData, NeighboursData, StripsData
+from stairs.pictures.charts import FONT_SIZE, HEIGHT, WIDTH, Chart, bars, chart_of, colour_limit, finish, text_width
 
 ROW = 24  # height of a strip
-MARGIN = 0.08  # of the picture, on each side, for names that stand at the edge
-DOT = 8  # room for a point, in pixels
-AWAY = (0, 14, 28, 42)  # pixels a name may stand from its point; a line leads to those that are not beside it
-AROUND = ((1, 0), (-1, 0), (0, -1), (0, 1), (1, -1), (-1, -1), (1, 1), (-1, 1))  # right, left, above, below, and between
-PALE = 0.02  # share of a strip's numbers that may be beyond the darkest colour: a few large ones would make the others pale
-Point = dict[str, Any]
+MARGIN = 0.08  # of the picture, on each side, for names at the edge
+DOT = 8  # pixels for a point
+DISTANCES = (0, 14, 28, 42)  # pixels between a name and its point; a line leads to a name that is not beside its point
+DIRECTIONS = ((1, 0), (-1, 0), (0, -1), (0, 1), (1, -1), (-1, -1), (1, 1), (-1, 1))  # right, left, above, below, and between
+AnyPoint = Point | Mapping[str, Any]
 
 
-def words_map(points: Sequence[Point], title: str = "") -> Any:
-    """`points` are {"word", "x", "y"}, and {"group"} where words have a colour. A name without room is left out; its dot tells it when touched."""
-    frame = Frame(points)
-    return finish([*labelled_points(frame, points, group_colours(points))], title)
+def neighbours(data: NeighboursData) -> Chart:
+    """The nearest words of each query."""
+    groups = [(answer["query"], answer["near"]) for answer in data["answers"]]
+    return bars([(query, [{"word": near["word"], "value": near["cosine"]} for near in words]) for query, words in groups], "cosine", ".2f")
 
 
-def strips(words: Sequence[str], matrix: Sequence[Sequence[float]], title: str = "") -> Any:
-    """A row per word and a cell per number of its vector: blue below zero, orange above. Words used alike have like stripes."""
-    cells: list[Point] = [{"word": word, "number": n, "value": float(v)} for word, row in zip(words, matrix, strict=True) for n, v in enumerate(row)]
-    sizes = sorted(abs(cell["value"]) for cell in cells)
-    most = sizes[int((1 - PALE) * (len(sizes) - 1))] if sizes else 1.0
-    scale = alt.Scale(scheme="blueorange", domain=[-most, most], domainMid=0, clamp=True)
+def words_map(data: MapData) -> Chart:
+    """The words as points. A name for which there is no space is left out; pointing at its dot shows it."""
+    frame = Frame(data["points"])
+    return finish(labelled_points(frame, data["points"], group_colours(data["points"])))
+
+
+def strips(data: StripsData) -> Chart:
+    """A row for each word and a cell for each dimension of its vector: negative is blue, positive orange."""
+    cells = [
+        {"word": word, "dimension": dimension, "value": float(value)}
+        for word, row in zip(data["words"], data["matrix"], strict=True)
+        for dimension, value in enumerate(row)
+    ]
+    limit = colour_limit(data["matrix"])
+    scale = alt.Scale(scheme="blueorange", domain=[-limit, limit], domainMid=0, clamp=True)
     chart = (
-        alt.Chart(alt.Data(values=cells))
+        chart_of(cells)
         .mark_rect()
         .encode(
-            x=alt.X("number:O", axis=None),
+            x=alt.X("dimension:O", axis=None),
             y=alt.Y("word:N", sort=None, title=None, axis=alt.Axis(domain=False, ticks=False, labelFontSize=FONT_SIZE)),
             color=alt.Color("value:Q", scale=scale, title=None),
-            tooltip=["word:N", "number:O", alt.Tooltip("value:Q", format=".3f")],
+            tooltip=["word:N", "dimension:O", alt.Tooltip("value:Q", format=".3f")],
         )
     )
-    return finish([chart], title, height=ROW * len(words))
+    return finish([chart], height=ROW * len(data["words"]))
 
 
-def analogy(points: Sequence[Point], arrows: Sequence[tuple[str, str]], title: str = "") -> Any:
-    """`points` are {"word", "x", "y"}, with {"group"} for what was given, computed and found; each arrow leads from one word to another.
-
-    For king - man + woman, man -> king and woman -> the sum are two sides of a parallelogram.
-    """
-    frame = Frame(points)
-    where = {point["word"]: point for point in points}
-    lines: list[Point] = []
-    along: list[tuple[float, float]] = []
-    for tail, head in arrows:
-        (x, y), (to_x, to_y) = frame.pixels(where[tail]), frame.pixels(where[head])
+def analogy(data: AnalogyData) -> Chart:
+    """An arrow from word to word: for king - man + woman, man -> king and woman -> the sum are two sides of a parallelogram."""
+    frame = Frame(data["points"])
+    point_of = {point["word"]: point for point in data["points"]}
+    arrows = []
+    covered: list[tuple[float, float]] = []  # by the arrows
+    for tail, head in data["arrows"]:
+        (x, y), (to_x, to_y) = frame.pixels(point_of[tail]), frame.pixels(point_of[head])
         length = math.hypot(to_x - x, to_y - y) or 1.0
-        share = max(length - DOT, 0.0) / length  # the tip does not vanish under the dot
-        along += [(x + (to_x - x) * part * DOT / length, y + (to_y - y) * part * DOT / length) for part in range(1, int(length / DOT))]
-        tip = frame.units(x + (to_x - x) * share, y + (to_y - y) * share)
-        lines.append({"x": where[tail]["x"], "y": where[tail]["y"], "x2": tip[0], "y2": tip[1], "turn": math.degrees(math.atan2(to_x - x, y - to_y))})
-    base = alt.Chart(alt.Data(values=lines))
+        share = max(length - DOT, 0.0) / length  # the tip ends before the dot
+        covered += [(x + (to_x - x) * part * DOT / length, y + (to_y - y) * part * DOT / length) for part in range(1, int(length / DOT))]
+        tip_x, tip_y = frame.units(x + (to_x - x) * share, y + (to_y - y) * share)
+        angle = math.degrees(math.atan2(to_x - x, y - to_y))
+        arrows.append({"x": point_of[tail]["x"], "y": point_of[tail]["y"], "x2": tip_x, "y2": tip_y, "angle": angle})
+    base = chart_of(arrows)
     shafts = base.mark_rule(color="gray", strokeDash=[5, 3]).encode(**frame.axes(), x2="x2:Q", y2="y2:Q")
     tips = base.mark_point(shape="triangle", filled=True, color="gray", size=80, opacity=1)
-    tips = tips.encode(**frame.axes("x2", "y2"), angle=alt.Angle("turn:Q", scale=None))
-    return finish([shafts, tips, *labelled_points(frame, points, group_colours(points), every=True, avoid=along)], title)
+    tips = tips.encode(**frame.axes("x2", "y2"), angle=alt.Angle("angle:Q", scale=None))
+    names = labelled_points(frame, data["points"], group_colours(data["points"]), all_names=True, avoid=covered)
+    return finish([shafts, tips, *names])
 
 
-def snapshots(points: Sequence[Point], title: str = "") -> Any:
-    """`points` are {"word", "x", "y", "epoch"}: the path of each word, thicker the later, with its name where it has arrived."""
+def snapshots(points: Sequence[AnyPoint]) -> Chart:
+    """Points with an "epoch": the path of each word, the later the thicker, with its name at the end."""
     frame = Frame(points)
     ordered = sorted(points, key=lambda point: point["epoch"])
     last = {point["word"]: point for point in ordered}
     aged = [{**point, "age": (point["epoch"] + 1) / (last[point["word"]]["epoch"] + 1)} for point in ordered]
     colour = {"color": alt.Color("word:N", legend=None)}
     size = alt.Size("age:Q", legend=None, scale=alt.Scale(domain=[0, 1], range=[0.3, 4]))
-    paths = alt.Chart(alt.Data(values=aged)).mark_trail(opacity=0.5).encode(**frame.axes(), order="epoch:Q", size=size, **colour)
-    return finish([paths, *labelled_points(frame, list(last.values()), colour)], title)
+    paths = chart_of(aged).mark_trail(opacity=0.5).encode(**frame.axes(), order="epoch:Q", size=size, **colour)
+    return finish([paths, *labelled_points(frame, list(last.values()), colour)])
 
 
-class Box(NamedTuple):
+class Rectangle(NamedTuple):
     """In pixels."""
 
     left: float
@@ -88,7 +94,7 @@ class Box(NamedTuple):
     width: float
     height: float
 
-    def overlaps(self, other: "Box") -> bool:
+    def overlaps(self, other: "Rectangle") -> bool:
         return (
             self.left < other.left + other.width
             and other.left < self.left + self.width
@@ -97,22 +103,23 @@ class Box(NamedTuple):
         )
 
     def nearest(self, x: float, y: float) -> tuple[float, float]:
-        """The place in it that is nearest to another."""
+        """The point in it that is nearest to another."""
         return min(max(x, self.left), self.left + self.width), min(max(y, self.top), self.top + self.height)
 
-    def inside(self) -> bool:
+    def is_inside(self) -> bool:
         return self.left >= 0 and self.top >= 0 and self.left + self.width <= WIDTH and self.top + self.height <= HEIGHT
 
 
 class Frame:
-    """From places to pixels and back, one unit as long upwards as it is across."""
+    """From coordinates to pixels and back, with the same scale in both directions."""
 
-    def __init__(self, points: Sequence[Point]) -> None:
-        (left, right), (low, high) = (extent([point[axis] for point in points]) for axis in "xy")
+    def __init__(self, points: Sequence[AnyPoint]) -> None:
+        left, right = extent([point["x"] for point in points])
+        low, high = extent([point["y"] for point in points])
         self.unit = max((right - left) / WIDTH, (high - low) / HEIGHT) * (1 + 2 * MARGIN) or 1.0  # per pixel
         self.left, self.low = (left + right - WIDTH * self.unit) / 2, (low + high - HEIGHT * self.unit) / 2
 
-    def pixels(self, point: Point) -> tuple[float, float]:
+    def pixels(self, point: AnyPoint) -> tuple[float, float]:
         """From the upper left corner."""
         return (point["x"] - self.left) / self.unit, HEIGHT - (point["y"] - self.low) / self.unit
 
@@ -120,48 +127,47 @@ class Frame:
         return self.left + across * self.unit, self.low + (HEIGHT - down) * self.unit
 
     def axes(self, x: str = "x", y: str = "y") -> dict[str, Any]:
-        """A place says nothing by itself, so there are no numbers at the edges."""
+        """Without numbers: a coordinate by itself means nothing."""
         across = alt.Scale(domain=[self.left, self.left + WIDTH * self.unit], nice=False, zero=False)
         up = alt.Scale(domain=[self.low, self.low + HEIGHT * self.unit], nice=False, zero=False)
         return {"x": alt.X(f"{x}:Q", scale=across, axis=None), "y": alt.Y(f"{y}:Q", scale=up, axis=None)}
 
-    def names(self, points: Sequence[Point], every: bool, avoid: Sequence[tuple[float, float]]) -> list[Point]:
-        """Where the middle of each name is, so that none covers another, nor a dot or what is to `avoid` if there is a choice.
-
-        Those that find no room are left out, unless `every` name must be there.
-        """
-        dots = [Box(x - DOT / 2, y - DOT / 2, DOT, DOT) for x, y in [*map(self.pixels, points), *avoid]]
-        taken: list[Box] = []
-        found = []
+    def place_labels(self, points: Sequence[AnyPoint], all_names: bool, avoid: Sequence[tuple[float, float]]) -> list[dict[str, Any]]:
+        """The middle of each name: none covers another, and if possible none covers a dot or what is to `avoid`. A name for which there is no space
+        is left out, unless `all_names` must be there."""
+        dots = [Rectangle(x - DOT / 2, y - DOT / 2, DOT, DOT) for x, y in [*map(self.pixels, points), *avoid]]
+        occupied: list[Rectangle] = []
+        labels = []
         for point in points:
             x, y = self.pixels(point)
-            wide = text_width(point["word"])
-            tried = []
-            for away in AWAY:
-                for right, down in AROUND:
-                    gap = away + (0 if right and down else DOT)  # at a corner, a name is near enough
-                    middle = (x + right * (wide / 2 + gap), y + down * (FONT_SIZE / 2 + gap))
-                    box = Box(middle[0] - wide / 2, middle[1] - FONT_SIZE / 2, wide, FONT_SIZE)
-                    if box.inside() and not any(map(box.overlaps, taken)):
-                        tried.append((any(map(box.overlaps, dots)), away, middle, box))
-            if every and not tried:
-                tried = [(True, 0, (x, y), Box(x, y, 0, 0))]
-            if tried:
-                _, away, middle, box = min(tried, key=lambda one: one[0])
-                taken.append(box)
+            width = text_width(point["word"])
+            candidates = []
+            for distance in DISTANCES:
+                for right, down in DIRECTIONS:
+                    gap = distance + (0 if right and down else DOT)  # a name at a corner is close enough
+                    middle = (x + right * (width / 2 + gap), y + down * (FONT_SIZE / 2 + gap))
+                    box = Rectangle(middle[0] - width / 2, middle[1] - FONT_SIZE / 2, width, FONT_SIZE)
+                    if box.is_inside() and not any(map(box.overlaps, occupied)):
+                        candidates.append((any(map(box.overlaps, dots)), distance, middle, box))
+            if all_names and not candidates:
+                candidates = [(True, 0, (x, y), Rectangle(x, y, 0, 0))]
+            if candidates:
+                _, distance, middle, box = min(candidates, key=lambda candidate: candidate[0])
+                occupied.append(box)
                 name_x, name_y = self.units(*middle)
                 edge_x, edge_y = self.units(*box.nearest(x, y))
-                found.append({**point, "name_x": name_x, "name_y": name_y, "edge_x": edge_x, "edge_y": edge_y, "away": away})
-        return found
+                labels.append({**point, "name_x": name_x, "name_y": name_y, "edge_x": edge_x, "edge_y": edge_y, "distance": distance})
+        return labels
 
 
-def labelled_points(frame: Frame, points: Sequence[Point], colour: dict[str, Any], every: bool = False, avoid: Sequence[tuple[float,
-    float]] = ()) -> list[Any]:
-    """Dots, their names, and lines to the names that stand away from their dot."""
-    names = frame.names(points, every, avoid)
-    lines = alt.Chart(alt.Data(values=[name for name in names if name["away"]])).mark_rule(color="silver", strokeWidth=0.7)
-    dots = alt.Chart(alt.Data(values=list(points))).mark_circle(size=4 * DOT, opacity=0.8)
-    texts = alt.Chart(alt.Data(values=names)).mark_text(fontSize=FONT_SIZE)
+def labelled_points(
+    frame: Frame, points: Sequence[AnyPoint], colour: dict[str, Any], all_names: bool = False, avoid: Sequence[tuple[float, float]] = ()
+) -> list[Chart]:
+    """Dots, their names, and lines to the names that are not beside their dot."""
+    labels = frame.place_labels(points, all_names, avoid)
+    lines = chart_of([label for label in labels if label["distance"]]).mark_rule(color="silver", strokeWidth=0.7)
+    dots = chart_of(points).mark_circle(size=4 * DOT, opacity=0.8)
+    texts = chart_of(labels).mark_text(fontSize=FONT_SIZE)
     return [
         lines.encode(**frame.axes(), x2="edge_x:Q", y2="edge_y:Q"),
         dots.encode(**frame.axes(), tooltip="word:N", **colour),
@@ -169,11 +175,10 @@ def labelled_points(frame: Frame, points: Sequence[Point], colour: dict[str, Any
     ]
 
 
-def group_colours(points: Sequence[Point]) -> dict[str, Any]:
+def group_colours(points: Sequence[AnyPoint]) -> dict[str, Any]:
     groups = [*dict.fromkeys(point["group"] for point in points if "group" in point)]
     return {"color": alt.Color("group:N", title=None, sort=groups)} if groups else {}
 
 
 def extent(numbers: Sequence[float]) -> tuple[float, float]:
     return (min(numbers), max(numbers)) if numbers else (0.0, 1.0)
-

@@ -1,55 +1,70 @@
-"""How a training went, or goes: what metrics.jsonl says so far, thinned out to what a picture can show."""
+"""The learning curves of a run: metrics.jsonl, thinned out to what a picture can show."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypedDict
 
-from stairs.web.opened_run import OpenedRun
+from stairs.web.opened_run import OpenedRun, metric_title
 from stairs.web.requests import json_safe
 
-MAX_POINTS = 150  # points of a curve
-NAMES = ("bits_per_character", "loss", "error", "accuracy", "macro_f1", "f1", "bleu", "perplexity")  # the first that was measured is drawn
+MAX_POINTS = 150  # of a curve
+METRIC_ORDER = ("bits_per_character", "loss", "error", "accuracy", "macro_f1", "f1", "bleu", "perplexity")  # the first one measured is drawn
 
 
-def learning_curves(run: OpenedRun) -> dict[str, Any]:
-    """{"run", "state", "at", "training": [{"step", "value"}], "held_out": [{"step", "value", "low", "high"}], "quality", "problem"}."""
-    lines, damaged = run.metrics()
+class CurvePoint(TypedDict):
+    step: int
+    value: float
+
+
+class CurvesData(TypedDict):
+    run: str
+    state: str
+    step: int | None  # the last
+    problem: str | None
+    metric: str | None
+    training: list[CurvePoint]  # the loss
+    held_out: list[dict[str, Any]]  # the metric: CurvePoint with "low" and "high"
+
+
+def learning_curves(run: OpenedRun) -> CurvesData:
+    lines, problem = run.metrics()
     summary = run.summary()
     steps = [line for line in lines if is_number(line.get("step"))]
-    losses = [{"step": line["step"], "value": line["loss"]} for line in steps if is_number(line.get("loss"))]
-    judged = [line for line in steps if not is_number(line.get("loss")) and "trained_steps" not in line]
-    quality = next((name for name in NAMES for line in judged if isinstance(line.get(name), dict)), None)
-    measured = [(line["step"], line[quality]) for line in judged if quality and isinstance(line.get(quality), dict)]
-    whole = [(step, value) for step, value in measured if is_number(value.get("value"))]
+    losses: list[CurvePoint] = [{"step": line["step"], "value": line["loss"]} for line in steps if is_number(line.get("loss"))]
+    evaluations = [line for line in steps if not is_number(line.get("loss")) and "trained_steps" not in line]
+    metric = next((name for name in METRIC_ORDER for line in evaluations if isinstance(line.get(name), dict)), None)
+    measured = [(line["step"], line[metric]) for line in evaluations if metric and isinstance(line.get(metric), dict)]
+    scores = [(step, score) for step, score in measured if is_number(score.get("value"))]
+    points = [{"step": step, **{key: score.get(key) for key in ("value", "low", "high")}} for step, score in scores]
     return json_safe({
         "run": run.name,
         "state": summary["state"],
-        "at": summary["at"],
-        "problem": damaged,
-        "quality": quality,
+        "step": summary["step"],
+        "problem": problem,
+        "metric": metric,
         "training": thin_out(losses),
-        "held_out": [{"step": step, **{key: value.get(key) for key in ("value", "low", "high")}} for step, value in whole[-MAX_POINTS:]],
+        "held_out": points[-MAX_POINTS:],
     })  # fmt: skip
 
 
-def thin_out(points: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """As many as can be told apart, each the mean of those it stands for."""
+def thin_out(points: Sequence[CurvePoint]) -> list[CurvePoint]:
+    """At most MAX_POINTS, each the mean of its neighbours."""
     size = -(-len(points) // MAX_POINTS) or 1
     groups = (points[start : start + size] for start in range(0, len(points), size))
     return [{"step": group[-1]["step"], "value": sum(point["value"] for point in group) / len(group)} for group in groups]
 
 
-def chart(found: dict[str, Any]) -> Any:
-    """The loss on what is learnt from, and beside it the quality on what is not."""
+def draw_curves(data: CurvesData) -> Any:
+    """The training loss, and beside it the metric on held-out text."""
     import altair as alt
 
-    from stairs.pictures.curves import curves as drawn
+    from stairs.pictures.climb import curves
 
     sides = []
-    for series, quality in (("training", "loss"), ("held_out", found["quality"])):
-        points = [{"series": series.replace("_", " "), "steps": point["step"], "value": point["value"]} for point in found[series]]
+    for title, series, metric in (("training", data["training"], "loss"), ("held out", data["held_out"], data["metric"])):
+        points = [{"series": title, "steps": point["step"], "value": point["value"]} for point in series]
         if points:
-            side = drawn(points, quality=str(quality).replace("_", " "), along="steps")
-            sides.append(side.properties(width=360, height=250, title=series.replace("_", " ")))
+            side = curves(points, metric=metric_title(str(metric))["en"], along="steps")
+            sides.append(side.properties(width=360, height=250, title=title))
     return alt.hconcat(*sides).configure_legend(disable=True)
 
 

@@ -1,6 +1,6 @@
-"""A page for each picture: its place in the menu, an example to begin with, and what to see in it, in English and in Chinese."""
+"""The page of each picture: its group in the menu, an example to start with, and what to look for, in English and in Chinese."""
 
-from typing import Any
+from typing import TypedDict
 
 CAT, CAT_ZH = "The cat sat on the mat and looked at the dog.", "今天天气很好，我们一起去公园散步。"
 BLANK, BLANK_ZH = "The capital of France is ___.", "法国的首都是___。"
@@ -15,156 +15,171 @@ BANK_ZH = """水果：他吃了一个苹果。
 公司：苹果公司的股票上涨了。"""
 FILM, HOTEL_ZH = "A warm and funny film, but much too long.", "房间干净，服务热情，就是离地铁有点远。"
 HUNDRED, HUNDRED_ZH = "one hundred five", "一百零五"
+Texts = dict[str, str]  # by language
+
+
+class Page(TypedDict):
+    group: str  # a heading of the menu
+    title: Texts
+    example: Texts  # the text to start with
+    description: Texts  # what to look for
+    options: dict[str, Texts]  # the values to start with
 
 
 def page(
     group: str, titles: tuple[str, str], examples: tuple[str, str], english: str, chinese: str, **options: tuple[str, str]
-) -> dict[str, Any]:
-    languages = ("en", "zh")
+) -> Page:
     return {
         "group": group,
-        "title": dict(zip(languages, titles, strict=True)),
-        "example": dict(zip(languages, examples, strict=True)),
-        "see": {"en": english, "zh": chinese},
-        "options": {name: dict(zip(languages, values, strict=True)) for name, values in options.items()},  # to begin with
+        "title": in_both(*titles),
+        "example": in_both(*examples),
+        "description": in_both(english, chinese),
+        "options": {name: in_both(*values) for name, values in options.items()},
     }
+
+
+def in_both(english: str, chinese: str) -> Texts:
+    return {"en": english, "zh": chinese}
 
 
 PAGES = {
     "tokens": page(
         "reading", ("Tokens", "分词"), (CAT, CAT_ZH),
-        "The text as the run reads it: each box is one token, and a model never sees anything smaller. Rare words fall into pieces; a word "
-        "the run has never met is unknown, or is spelt out.",
-        "模型读到的文本：每个方框是一个词元，模型看不到比它更小的单位。少见的词会被切成几段，从未见过的词则成为未知词，或被逐字拼出。",
+        "The text as the run reads it. Each box is a token, the smallest unit that the model sees. Rare words are split into pieces; a word "
+        "that the vocabulary cannot spell becomes the unknown token, drawn in orange.",
+        "模型读到的文本：每个方框是一个词元，也就是模型能看到的最小单位。少见的词会被切成子词；词表无法拼出的词成为未知词元，以橙色标出。",
     ),
     "backoff": page(
         "reading", ("Back-off", "回退"), (CAT, CAT_ZH),
-        "For each word the longest n-gram that was counted in the training text. Where it is long, the run knows the phrase; where it is "
-        "short, it has to fall back on fewer words, down to the word alone.",
-        "每个词所依据的、训练文本中出现过的最长 n 元组。长，说明模型见过这个说法；短，说明它只能依靠更少的词，直至单个词本身。",
+        "For each word, the longest n-gram ending in it that occurs in the training text. A long one means that the phrase was seen; a short one "
+        "means that the model backed off to fewer words, in the end to the word alone.",
+        "以每个词结尾、且在训练文本中出现过的最长 n 元组。长，说明训练文本里有这个说法；短，说明模型回退到了更短的上下文，直至只看这个词本身。",
     ),
     "surprise": page(
         "reading", ("Surprise", "惊讶度"), (CAT, CAT_ZH),
-        "How many bits each token costs, given what stands before it: 1 bit is a coin toss, 10 bits one chance in a thousand. Strongly "
-        "coloured tokens are those the run did not expect. Their mean is what training makes smaller.",
-        "已知前文时每个词元的代价（比特）：1 比特相当于抛一次硬币，10 比特相当于千分之一的机会。颜色浓的是模型没有料到的词元；训练要降低的正"
+        "The negative log-probability of each token given the tokens before it, in bits: 1 bit is a coin toss, 10 bits are a probability of one "
+        "in a thousand. The stronger the colour, the less the model expected the token. Training minimises the mean of these numbers.",
+        "已知前文时每个词元的负对数概率，以比特计：1 比特相当于抛一次硬币，10 比特相当于千分之一的概率。颜色越深，模型越没有料到。训练所降低的正"
         "是它们的平均值。",
     ),
     "next": page(
         "reading", ("Next token", "下一个词元"), ("The cat sat on the", "今天天气"),
-        "What the run thinks comes next, and with which chance. One tall bar means that it is sure; many low ones that anything could follow.",
-        "模型认为接下来会出现什么，以及各自的概率。一根高柱表示它有把握，许多矮柱表示什么都可能出现。",
+        "The most probable next tokens. One long bar means that the model is confident; many short ones mean that almost anything may follow.",
+        "概率最高的下一个词元。一根长条表示模型有把握，许多短条表示几乎什么都可能出现。",
     ),
     "blanks": page(
         "reading", ("Blanks", "填空"), (BLANK, BLANK_ZH),
-        "The words that fit each blank, from both sides of it. A blank is written ___ or [MASK]. Change one word after the blank and see the "
-        "chances move: a step that reads from the left only cannot do that.",
-        "根据左右两侧的文字，每个空格可以填什么。空格写作 ___ 或 [MASK]。改动空格之后的一个词，看概率如何变化：只从左边读的模型做不到这一点。",
+        "The most probable words for each blank, given the text on both sides of it. Write a blank as ___ or [MASK]. Change a word after the blank "
+        "and the probabilities change, which no left-to-right model can do.",
+        "根据左右两侧的上下文，每个空格处概率最高的词。空格写作 ___ 或 [MASK]。改动空格之后的词，概率也会变化：从左到右的语言模型做不到这一点。",
     ),
     "positions": page(
         "attention", ("Positions", "位置编码"), (CAT, CAT_ZH),
-        "What is added to a token's vector so that its place is known: a row for each position, a column for each number. Neighbouring rows "
-        "are alike, distant ones are not.",
-        "为表示位置而加到词元向量上的数：每行一个位置，每列一个分量。相邻的行相似，相距远的行不同。",
+        "The position encoding: a row for each position, a column for each dimension. Neighbouring positions have similar rows, distant ones do not.",
+        "位置编码：每行一个位置，每列一个维度。相邻位置的行相似，相距远的不相似。",
     ),
     "mask": page(
         "attention", ("Mask", "掩码"), (CAT, CAT_ZH),
-        "Who may look at whom: a row for each token that looks, a column for each one looked at. A triangle is a step that reads from the "
-        "left; a full square looks both ways.",
-        "谁可以看谁：每行是发出注意的词元，每列是被看的词元。三角形表示只从左向右读，整个方块表示可以看两侧。",
+        "The attention mask: which tokens (columns) each token (row) may attend to. A triangle is a left-to-right model, a full square reads in both "
+        "directions, a band reads a fixed window.",
+        "注意力掩码：每行的词元可以关注哪些列的词元。三角形是从左到右的模型，整个方块是双向的模型，窄带是只看固定窗口的模型。",
     ),
     "attention": page(
         "attention", ("Attention", "注意力"), (CAT, CAT_ZH),
-        "Where each token looks, in one layer and one head: rows look at columns, and each row sums to 1. Choose other layers and heads: "
-        "some look at the word before, some at the end of the sentence, some at words that belong together.",
-        "在某一层、某个注意力头中，每个词元看向哪里：行看列，每行之和为 1。换不同的层和头看看：有的看前一个词，有的看句末，有的看相互关联的词。",
+        "The attention weights of one head in one layer: rows attend to columns, and each row sums to 1. Try other layers and heads: some attend to "
+        "the previous token, some to [SEP], some to words that belong together.",
+        "某一层、某个注意力头的权重：行关注列，每行之和为 1。换其他层和头看看：有的关注前一个词元，有的关注 [SEP]，有的关注相互关联的词。",
     ),
     "lines": page(
         "attention", ("Word to word", "词与词"), (CAT, CAT_ZH),
-        "The same attention as lines from the word that looks to the words it looks at; the thicker, the more. Give a word to see its lines "
-        "alone.",
-        "同样的注意力，画成从发出注意的词到被看的词的连线，越粗看得越多。填入一个词，就只看它的连线。",
+        "The same weights as lines from the attending token on the left to the attended ones on the right; the thicker, the larger the weight. "
+        "Enter a word to see its lines alone.",
+        "同样的权重画成连线，从左边发出注意的词元连到右边被关注的词元，越粗权重越大。填入一个词，就只显示它的连线。",
     ),
     "heads": page(
         "attention", ("All heads", "全部注意力头"), (CAT, CAT_ZH),
-        "Every head of every layer as a small matrix. Look for stripes beside the diagonal (the neighbour), upright lines (one token that "
-        "everybody looks at) and blocks (phrases), then open that head on the attention page.",
-        "每一层每个注意力头的缩略矩阵。留意对角线旁的条纹（相邻词）、竖线（人人都看的词元）和方块（短语），再到“注意力”页细看那个头。",
+        "Every head of every layer as a small matrix. Look for diagonals (attention to a neighbour), vertical lines (one token that all attend to) "
+        "and blocks (phrases), then open that head on the attention page.",
+        "每一层每个注意力头的缩略矩阵。留意斜线（关注相邻词元）、竖线（所有词元都关注同一个词元）和方块（短语），再到“注意力”页细看那个头。",
     ),
     "layers": page(
         "attention", ("Layers", "各层"), (CAT, CAT_ZH),
-        "How a token's vector changes from layer to layer. What is alike at the bottom, where only the word counts, may part further up, "
-        "where the sentence counts.",
-        "词元的向量如何逐层变化。底层只看词本身，相似的词在更高层可能因句子不同而分开。",
+        "How far the vector of each token turns away, layer by layer, from its vector in the lowest layer. The lowest layer knows little more than "
+        "the token itself; higher layers mix in the sentence.",
+        "每个词元的向量逐层偏离最底层向量的程度。最底层几乎只含词元本身的信息，越往上融入的上下文越多。",
     ),
     "mix": page(
         "attention", ("Layer mix", "层的混合"), (CAT, CAT_ZH),
-        "In which shares a tuned run mixes the layers below it. Tasks about grammar tend to take from the lower layers, tasks about meaning "
-        "from the higher ones.",
-        "微调后的模型以怎样的比例混合下面的各层。语法类任务多取低层，语义类任务多取高层。",
+        "The weights with which a fine-tuned run mixes the layers of its encoder. Syntactic tasks tend to use the lower layers, semantic tasks the "
+        "higher ones.",
+        "微调后的模型混合编码器各层的权重。语法类任务多用低层，语义类任务多用高层。",
     ),
     "senses": page(
         "vectors", ("Senses", "词义"), (BANK, BANK_ZH),
-        "One word in several sentences, each line with its sense before the colon: how near its vectors are to one another where the sense "
-        "is the same, and where it is not. With static vectors there is no difference; with vectors that know the sentence it grows in the "
-        "higher layers.",
-        "同一个词出现在几个句子里，每行冒号前写明词义：词义相同时它的向量有多近，不同时又有多近。静态词向量没有差别；了解句子的向量层越高差别"
-        "越大。",
+        "One word in several sentences; each line starts with the sense of the word and a colon. The lines show how similar its vectors are within a "
+        "sense and between senses, layer by layer. Static vectors show no difference; for contextual ones it usually grows in the higher layers.",
+        "同一个词出现在几个句子里，每行以词义和冒号开头。折线表示各层中同一词义之间、不同词义之间向量的相似度。静态词向量没有差别；上下文向量"
+        "的差别通常越往上越大。",
         word=("bank", "苹果"),
     ),
     "neighbours": page(
         "vectors", ("Neighbours", "近邻"), ("king", "北京"),
-        "The words whose vectors point in nearly the same direction, by cosine. They are used alike, which is not the same as meaning the "
-        "same: opposites are often near.",
-        "向量方向最接近的词（按余弦）。它们用法相近，但意义不一定相同：反义词往往也很近。",
+        "The words with the highest cosine similarity. They occur in similar contexts, which does not mean that they have the same meaning: "
+        "antonyms are often close.",
+        "余弦相似度最高的词。它们出现在相似的上下文中，但意义未必相同：反义词往往也很接近。",
     ),
     "analogy": page(
         "vectors", ("Analogy", "类比"), (SUM, SUM_ZH),
-        "A sum of word vectors, and what lies where it ends. If the two arrows are parallel, the run has learnt the relation; if they only "
-        "lead to the same neighbourhood, it has learnt less.",
-        "词向量的加减，以及结果落在哪里。两支箭头若平行，说明模型学到了这种关系；若只是指向同一片区域，说明学到的不多。",
+        "The sum of word vectors and the words nearest to it. If the two arrows are parallel, the vectors encode the relation; if they only end in "
+        "the same region, they encode less.",
+        "词向量的加减结果，以及离它最近的词。两支箭头若平行，说明向量编码了这种关系；若只是指向同一片区域，说明学到的不多。",
     ),
     "strips": page(
         "vectors", ("Strips", "色条"), ("king\nqueen\nman\nwoman", "北京\n上海\n东京"),
-        "Each word's vector as a strip of colours, a cell for each number. Words that are used alike have like stripes; a column in which "
-        "two groups differ is a direction that separates them.",
-        "每个词的向量画成一条色带，每格一个数。用法相近的词条纹相似；两组词在某一列上不同，说明这个方向把它们分开。",
+        "Each word vector as a strip of colours, a cell for each dimension. Words used in similar contexts have similar strips; a column in which "
+        "two groups of words differ is a dimension that separates them.",
+        "每个词向量画成一条色带，每格一个维度。上下文相似的词色带也相似；两组词在某一列上不同，说明这个维度能把它们分开。",
     ),
     "map": page(
         "vectors", ("Map", "地图"), ("king\nParis\nmusic", "北京\n国王\n音乐"),
-        "The words and their neighbours on a plane: the two directions in which they differ most. What lies apart does lie apart; what lies "
-        "together may differ in a direction that is not shown.",
-        "词与近邻在平面上的位置，取差别最大的两个方向。图上分开的确实分开；图上靠近的，可能在未画出的方向上不同。",
+        "The words and their neighbours projected onto their first two principal components. Points far apart are far apart in the vectors; points "
+        "close together may still differ in a dimension that is not shown.",
+        "词与近邻在前两个主成分上的投影。图上离得远的，向量确实离得远；图上靠近的，仍可能在未画出的维度上不同。",
     ),
     "confusion": page(
         "labels", ("Confusion", "混淆矩阵"), ("-", "-"),
-        "On held-out examples: a row for each true label, a column for each one given. What is off the diagonal is wrong; a strong cell "
-        "there names two labels that the run, or the file, does not tell apart.",
-        "在留出的样例上：每行是真实标签，每列是模型给出的标签。对角线之外是错误；那里颜色浓的格子说明这两个标签难以区分。",
+        "The confusion matrix on held-out examples: a row for each gold label, a column for each predicted one. Everything off the diagonal is an "
+        "error; a dark cell there names two labels that the run, or the file, does not tell apart.",
+        "留出样本上的混淆矩阵：每行是真实标签，每列是预测标签。对角线之外都是错误；那里颜色深的格子说明模型（或数据本身）分不清这两个标签。",
     ),
     "reasons": page(
         "labels", ("Reasons", "理由"), (FILM, HOTEL_ZH),
-        "Which words speak for the label and which against it. Take the strongest word out and see whether the label changes: that is the "
-        "test of a reason.",
-        "哪些词支持这个标签，哪些词反对。删去最强的那个词，看标签是否改变：这才是对理由的检验。",
+        "How much the probability of the predicted label drops when a word is left out: orange words support the label, blue ones contradict it. "
+        "Delete the strongest word and see whether the prediction changes.",
+        "去掉某个词后，预测标签的概率下降多少：橙色的词支持该标签，蓝色的词反对。删去影响最大的词，看预测是否改变。",
     ),
     "nearest": page(
-        "labels", ("Nearest examples", "最近的样例"), (FILM, HOTEL_ZH),
-        "The labelled texts that the run takes to be most like this one, by the vectors that decide its label. Blue ones have the label that it "
-        "gives, orange ones another: where they stand among the first, the text is hard, or the file gives two labels to texts that are alike.",
-        "模型认为与这段文本最相似的有标签样例，依据的是决定标签的向量。蓝色的标签与模型给出的相同，橙色的不同：橙色排在前面，说明这段文本难判"
-        "断，或者文件给相似的文本标了不同的标签。",
+        "labels", ("Nearest examples", "最近的样本"), (FILM, HOTEL_ZH),
+        "The labelled examples most similar to this text, by the cosine of the features that the classifier reads. Blue bars have the predicted "
+        "label, orange ones another: if orange comes first, the text is hard, or the file labels similar texts differently.",
+        "与这段文本最相似的有标签样本，按分类器所用特征的余弦相似度排序。蓝色与预测标签相同，橙色不同：橙色排在前面，说明这段文本难以判断，"
+        "或者数据给相似的文本标了不同的标签。",
     ),
     "alignment": page(
         "translation", ("Alignment", "对齐"), (HUNDRED, HUNDRED_ZH),
-        "A row for each token that was said, a column for each of the source; the stronger the colour, the more it was looked at. A diagonal "
-        "means that both sides have one order; a crossing, that the order changes.",
-        "每行是译文的一个词元，每列是原文的一个词元，颜色越浓看得越多。对角线表示两边语序相同，交叉表示语序改变。",
+        "The attention from the translation to the source: a row for each output token, a column for each source token. A diagonal means that both "
+        "languages have the same word order; a crossing shows where the order changes.",
+        "译文对原文的注意力：每行是译文的一个词元，每列是原文的一个词元。对角线表示两边语序相同，交叉表示语序改变。",
     ),
     "tree": page(
         "translation", ("Beam tree", "束搜索树"), (HUNDRED, HUNDRED_ZH),
-        "The beginnings that were followed at once. Pale ones were dropped; the strongest are whole sentences. The best sentence need not "
-        "begin with the likeliest word.",
-        "同时跟踪的若干开头。颜色淡的已被放弃，没有后续的浓色点是完整的句子。最好的句子未必以概率最高的词开头。",
+        "The hypotheses of beam search, step by step. Blue ones were kept, grey ones were pruned, orange ones are finished sentences. The best "
+        "sentence need not start with the most probable word.",
+        "束搜索各步的候选。蓝色的被保留，灰色的被剪枝，橙色的是完整的句子。最好的译文未必以概率最高的词开头。",
     ),
 }  # fmt: skip
+
+
+def default_page(name: str, description: str) -> Page:
+    """The page of a picture without texts of its own."""
+    return page("more", (name, name), (CAT, CAT_ZH), description, description)

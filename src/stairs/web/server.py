@@ -1,4 +1,4 @@
-"""One socket on this machine's own address, and the server behind it."""
+"""A socket on the loopback address, and the server behind it."""
 
 import asyncio
 import errno
@@ -12,16 +12,16 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from stairs.errors import EnvironmentFault
 from stairs.files import os_error_reason
 from stairs.web.app import application
-from stairs.web.guards import BODY_SECONDS
+from stairs.web.requests import BODY_SECONDS
 from stairs.web.shelf import SHUTDOWN_SECONDS, Shelf
 
 LOOPBACK = "127.0.0.1"
-MAX_CONNECTIONS = 1024  # connections; more are told to come again
-MAX_HEAD_BYTES = 16_384  # bytes of a request's head
+MAX_CONNECTIONS = 1024  # more are told to try again
+MAX_HEAD_BYTES = 16_384  # of a request
 
 
 class Impatient(H11Protocol):
-    """Closes a connection whose request does not come, or comes drop by drop."""
+    """Closes a connection whose request does not arrive, or arrives too slowly."""
 
     deadline: asyncio.TimerHandle | None = None
 
@@ -47,7 +47,7 @@ class Impatient(H11Protocol):
 
 
 def listen(port: int) -> socket.socket:
-    """A socket that listens on this machine only; port 0 is any that is free."""
+    """A socket that listens on the loopback address only; port 0 is any free port."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -66,7 +66,7 @@ def address(listener: socket.socket) -> str:
 
 
 def serve(shelf: Shelf, listener: socket.socket) -> None:
-    """Until it is interrupted."""
+    """Until interrupted."""
     app = application(shelf, listener.getsockname()[1])
     shelf.load_all()
     try:

@@ -1,4 +1,4 @@
-"""All that is shown, on one shelf: which runs and climbs are meant, under names that differ."""
+"""All runs and climbs that were opened, under unique names."""
 
 import os
 import threading
@@ -9,16 +9,15 @@ from typing import Any, NamedTuple
 
 from stairs.errors import BadInput, EnvironmentFault
 from stairs.files import os_error_reason
-from stairs.training.run import RUN_FILE
 from stairs.web.opened_climb import REPORT, OpenedClimb
-from stairs.web.opened_run import METRICS, MODEL, OpenedRun, as_utf8
+from stairs.web.opened_run import METRICS_FILE, MODEL_FOLDER, RUN_FILE, OpenedRun, as_utf8
 from stairs.web.requests import RequestError
 
-SHUTDOWN_SECONDS = 5  # seconds for what is under way when it ends
+SHUTDOWN_SECONDS = 5  # for what is under way when the server stops
 
 
 class Shelf:
-    """All runs and climbs that were given, by names that differ, and the file of labelled examples to look in."""
+    """Runs and climbs by unique names, and the file of labelled examples that nearest examples are taken from."""
 
     def __init__(self, folders: Sequence[Path], climbs: Sequence[Path] = (), labels: str = "") -> None:
         self.labels = labels
@@ -34,29 +33,30 @@ class Shelf:
 
     def add(self, folder: Path) -> OpenedRun:
         run = OpenedRun(folder, unique_name(folder, self.runs))
-        self.runs = {**self.runs, run.name: run}  # whoever goes through the others meanwhile is not disturbed
+        self.runs = {**self.runs, run.name: run}  # a new dict, since other threads may be iterating over the old one
         return run
 
     def __getitem__(self, name: str) -> OpenedRun:
         if name not in self.runs:
-            raise RequestError(404, "no_run", f"there is no run {name[:80]!r} here; choose one of the list", "run")
+            raise RequestError(404, "no_run", f"there is no run {name[:80]!r}; choose one from the list", "run")
         return self.runs[name]
 
     def climb(self, name: str) -> OpenedClimb:
         if name not in self.climbs:
-            raise RequestError(404, "no_climb", f"there is no climb {name[:80]!r} here; choose one of the list")
+            raise RequestError(404, "no_climb", f"there is no climb {name[:80]!r}; choose one from the list")
         return self.climbs[name]
 
-    def shown(self, climb: OpenedClimb) -> dict[str, Any]:
-        """A climb with its runs as they are called here."""
+    def climb_summary(self, name: str) -> dict[str, Any]:
+        """The summary of a climb, with the names that its runs have on this shelf."""
+        climb = self.climb(name)
         names = {run.folder: run.name for run in self.runs.values()}
-        found = climb.shown()
-        for row in found["rows"]:
+        summary = climb.summary()
+        for row in summary["rows"]:
             row["runs"] = [names[climb.folder / run] for run in row["runs"] if climb.folder / run in names]
-        return found
+        return summary
 
     def refresh(self) -> None:
-        """Take in the runs that climbs have begun meanwhile."""
+        """Add the runs that climbs have started in the meantime."""
         with self.adding:
             known = {run.folder for run in self.runs.values()}
             new = [folder for climb in self.climbs.values() for folder in climb.runs() if folder not in known]
@@ -68,17 +68,17 @@ class Shelf:
         self.load(list(self.runs.values()))
 
     def load(self, runs: Sequence[OpenedRun]) -> None:
-        """In the background, so that the pages know soon what each run can show."""
+        """In the background, so that the pages soon know which pictures each run has."""
 
         def work() -> None:
             for run in runs:
-                if (run.folder / MODEL).is_dir() and not self.closing:
+                if (run.folder / MODEL_FOLDER).is_dir() and not self.closing:
                     run.load()
 
         threading.Thread(target=work, daemon=True).start()
 
     def close(self) -> None:
-        """Wait for a model that is being read: a process that ends meanwhile aborts instead."""
+        """Wait for a model that is being loaded: a process that ends in the middle would abort."""
         self.closing = True
         for run in list(self.runs.values()):
             if run.loading.acquire(timeout=SHUTDOWN_SECONDS):
@@ -86,7 +86,7 @@ class Shelf:
 
 
 def unique_name(folder: Path, taken: Container[str]) -> str:
-    """The folder's name, with a number if it is taken."""
+    """The name of the folder, with a number if it is taken."""
     name = as_utf8(os.path.basename(os.path.abspath(folder)))
     return name if name not in taken else next(copy for copy in (f"{name} ({number})" for number in count(2)) if copy not in taken)
 
@@ -97,19 +97,19 @@ class FoundFolders(NamedTuple):
 
 
 def find_folders(places: Sequence[str]) -> FoundFolders:
-    """The folders that are meant: each place is a run, a folder of several, or that of a climb."""
+    """Each place is a run, a folder of runs, or the folder of a climb."""
     folders, climbs = [], []
     for place in map(Path, places):
         try:
             if not place.is_dir():
                 raise BadInput(f"{place} is {'a file' if place.exists() else 'not there'}; give a run folder, or a folder of runs")
-            own = any((place / name).exists() for name in (RUN_FILE, MODEL, METRICS))
+            own = any((place / name).exists() for name in (RUN_FILE, MODEL_FOLDER, METRICS_FILE))
             climbed = not own and (place / REPORT).is_file()
             inside = [place] if own else OpenedClimb(place, place.name).runs()
         except OSError as error:
             raise EnvironmentFault(f"cannot read {place}: {os_error_reason(error)}; check the folder") from None
         if not inside and not climbed:
-            raise BadInput(f"{place} is no run and holds none; make one with stairs train")
+            raise BadInput(f"{place} is not a run and holds none; make one with stairs train")
         folders += inside
         climbs += [place] if climbed else []
     return FoundFolders(list(dict.fromkeys(folders)), list(dict.fromkeys(climbs)))

@@ -1,123 +1,122 @@
-// The same text asked of every run, side by side; a click on a word makes it a blank.
+// The same text answered by every run, side by side; a click on a word masks it.
 
-import { ask, complain, figure, known, make, remember, remembered, say } from "./shared.js";
+import { formatNumber, label, make, recall, remember, request, showError, state, submitOnEnter } from "./shared.js";
 
 const BLANK = "___";
 const PIECES = /___|[\p{Script=Han}]|[\p{L}\p{N}'’]+|\s+|[^\s]/gu;
-const MOST_WORDS = 600; // that can be clicked
+const MAX_WORDS = 600; // that can be clicked
 const EXAMPLE = { en: "The cat sat on the mat.", zh: "我在北京大学研究语言模型。" };
+const BARS = 8;
 
 export function comparePage() {
-  const text = make("textarea", { id: "text", name: "text", spellcheck: "false", oninput: () => { masked.clear(); spell(); }, onkeydown: entered });
+  const text = make("textarea", {
+    id: "text", name: "text", spellcheck: "false", oninput: () => { masked.clear(); showWords(); }, onkeydown: submitOnEnter(askAll),
+  });
   const second = make("input", { id: "second", name: "second", type: "text" });
-  const words = make("div", { class: "words", role: "group", "aria-label": say("words") });
+  const words = make("div", { class: "words", role: "group", "aria-label": label("mask_a_word") });
   const cards = make("div", { class: "cards" });
-  const masked = new Map(); // the place of a piece that is a blank now -> what stood there
+  const masked = new Map(); // index of a masked piece -> its text
   const form = make("form", { onsubmit: (event) => { event.preventDefault(); askAll(); } },
-    make("label", {}, say("text"), text),
+    make("label", {}, label("text"), text),
     make("div", { class: "row" },
-      make("label", { class: "wide" }, say("beside"), second),
-      make("button", { class: "main", type: "submit" }, say("ask"))));
+      make("label", { class: "wide" }, label("second_text"), second),
+      make("button", { class: "main", type: "submit" }, label("ask"))));
   let turn = 0;
 
-  function entered(event) {
-    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
-    event.preventDefault();
-    askAll();
-  }
-
-  function spell() {
+  function showWords() {
     const pieces = text.value.match(PIECES) ?? [];
     const buttons = [];
-    pieces.slice(0, MOST_WORDS).forEach((piece, place) => {
+    pieces.slice(0, MAX_WORDS).forEach((piece, index) => {
       if (!piece.trim()) return;
-      const blank = masked.has(place) || piece === BLANK;
-      const attributes = { type: "button", "aria-pressed": String(blank), onclick: () => toggle(pieces, place) };
-      buttons.push(make("button", attributes, masked.get(place) ?? piece));
+      const isBlank = masked.has(index) || piece === BLANK;
+      const attributes = { type: "button", "aria-pressed": String(isBlank), onclick: () => toggleMask(pieces, index) };
+      buttons.push(make("button", attributes, masked.get(index) ?? piece));
     });
     words.replaceChildren(...buttons);
   }
 
-  function toggle(pieces, place) {
-    if (masked.has(place)) {
-      pieces[place] = masked.get(place);
-      masked.delete(place);
-    } else if (pieces[place] !== BLANK) {
-      masked.set(place, pieces[place]);
-      pieces[place] = BLANK;
+  function toggleMask(pieces, index) {
+    if (masked.has(index)) {
+      pieces[index] = masked.get(index);
+      masked.delete(index);
+    } else if (pieces[index] !== BLANK) {
+      masked.set(index, pieces[index]);
+      pieces[index] = BLANK;
     }
     text.value = pieces.join("");
-    spell();
-    words.querySelectorAll("button")[pieces.slice(0, place).filter((piece) => piece.trim()).length]?.focus();
+    showWords();
+    words.querySelectorAll("button")[pieces.slice(0, index).filter((piece) => piece.trim()).length]?.focus();
     askAll();
   }
 
   function askAll() {
     const mine = ++turn;
     remember("text compare", text.value);
-    const asked = { text: text.value, second: second.value };
-    cards.replaceChildren(...known.runs.filter((run) => run.can_answer).map((run) => card(run, asked, () => mine === turn)));
+    const question = { text: text.value, second: second.value };
+    cards.replaceChildren(...state.runs.filter((run) => run.can_answer).map((run) => card(run, question, () => mine === turn)));
   }
 
   function begin() {
-    text.value = remembered("text compare") ?? EXAMPLE[known.language];
-    if (remembered("text compare") == null) {
+    text.value = recall("text compare") ?? EXAMPLE[state.language];
+    if (recall("text compare") == null) {
       const pieces = text.value.match(PIECES);
-      masked.set(pieces.length - 2, pieces[pieces.length - 2]);
-      text.value = pieces.with(pieces.length - 2, BLANK).join("");
+      const last = pieces.length - 2; // the word before the full stop
+      masked.set(last, pieces[last]);
+      text.value = pieces.with(last, BLANK).join("");
     }
-    spell();
+    showWords();
     askAll();
   }
 
   queueMicrotask(begin);
-  const element = make("section", {}, make("h1", {}, say("compare")), make("p", { class: "see" }, say("compare_about")), form, words, cards);
-  return { title: say("compare"), element };
+  const element = make("section", {}, make("h1", {}, label("compare")), make("p", { class: "description" }, label("compare_about")), form, words, cards);
+  return { title: label("compare"), element };
 }
 
-function card(run, asked, current) {
-  const place = make("div", { class: "status" }, say("asking"));
-  const found = make("article", { class: "card" }, make("h2", {}, run.name), make("p", { class: "quiet" }, [run.model, run.task].filter(Boolean).join(", ")), place);
-  ask("/api/answer", { run: run.name, ...asked }, () => { place.textContent = say("loading"); })
+function card(run, question, isCurrent) {
+  const status = make("div", { class: "status" }, label("asking"));
+  const kind = [run.model, run.task].filter(Boolean).join(", ");
+  const element = make("article", { class: "card" }, make("h2", {}, run.name), make("p", { class: "quiet" }, kind), status);
+  request("/api/answer", { run: run.name, ...question }, () => { status.textContent = label("loading"); })
     .then((response) => response.json())
-    .then(({ answer }) => { if (current()) place.replaceWith(...told(answer)); })
-    .catch((error) => { if (current()) complain(place, error); });
-  return found;
+    .then(({ answer }) => { if (isCurrent()) status.replaceWith(...answerElements(answer)); })
+    .catch((error) => { if (isCurrent()) showError(status, error); });
+  return element;
 }
 
-// An answer as people read it: what is said, and what else was likely.
-function told(answer) {
+// The answer itself, then the alternatives with their probabilities or cosines.
+function answerElements(answer) {
   const parts = [];
-  const said = answer.filled ?? answer.translation ?? answer.continuation ?? answer.verdict ?? answer.answer ?? answer.label;
-  if (said != null) parts.push(make("p", { class: "said" }, String(said)));
+  const main = answer.filled ?? answer.translation ?? answer.continuation ?? answer.verdict ?? answer.answer ?? answer.label;
+  if (main != null) parts.push(make("p", { class: "answer" }, String(main)));
   for (const blank of answer.blanks ?? []) parts.push(bars(blank.words.map(({ word, probability }) => [word, probability])));
-  if (answer.next) parts.push(bars(answer.next.map((one) => [one.shown, one.probability])));
-  if (answer.probabilities) parts.push(bars(Object.entries(answer.probabilities).sort(([, one], [, other]) => other - one).slice(0, 8)));
-  if (answer.near) parts.push(bars(answer.near.map((one) => [one.word ?? one.text, one.cosine])));
-  if (answer.senses) parts.push(bars(answer.senses.slice(0, 8).map(({ sense, cosine }) => [sense, cosine])));
-  if (answer.tags) parts.push(make("p", {}, answer.words.map((word, place) => tagged(word, answer.tags[place])).join(" ")));
+  if (answer.next) parts.push(bars(answer.next.map((entry) => [entry.readable, entry.probability])));
+  if (answer.probabilities) parts.push(bars(Object.entries(answer.probabilities).sort(([, first], [, second]) => second - first).slice(0, BARS)));
+  if (answer.near) parts.push(bars(answer.near.map((entry) => [entry.word ?? entry.text, entry.cosine])));
+  if (answer.senses) parts.push(bars(answer.senses.slice(0, BARS).map(({ sense, cosine }) => [sense, cosine])));
+  if (answer.tags) parts.push(make("p", {}, answer.words.map((word, index) => tagWord(word, answer.tags[index])).join(" ")));
   for (const name of ["score", "cosine", "next_sentence_probability"]) {
-    if (answer[name] != null) parts.push(make("p", {}, `${name.replaceAll("_", " ")}: ${figure(answer[name])}`));
+    if (answer[name] != null) parts.push(make("p", {}, `${name.replaceAll("_", " ")}: ${formatNumber(answer[name])}`));
   }
-  if (answer.vector) parts.push(make("p", { class: "quiet" }, `(${answer.vector.slice(0, 6).map((number) => figure(number, 3)).join(", ")}, …)`));
-  if (answer.read) parts.push(make("p", { class: "quiet" }, String(answer.read)));
+  if (answer.vector) parts.push(make("p", { class: "quiet" }, `(${answer.vector.slice(0, 6).map((number) => formatNumber(number, 3)).join(", ")}, …)`));
+  if (answer.truncation) parts.push(make("p", { class: "quiet" }, String(answer.truncation)));
   return parts.length ? parts : [make("p", {}, JSON.stringify(answer).slice(0, 2000))];
 }
 
-function tagged(word, tag) {
+function tagWord(word, tag) {
   return tag === "O" ? word : `${word}/${tag}`;
 }
 
-// A space and the end of a line, which nobody would see, as signs of them.
-function shown(name) {
+// Spaces and line ends, which would be invisible, are shown as signs.
+function displayToken(name) {
   return String(name).replace(/^[ ▁]/, "␣").replaceAll("\n", "⏎");
 }
 
 function bars(rows) {
   const cells = rows.flatMap(([name, value]) => [
-    make("span", { class: "what" }, shown(name)),
+    make("span", { class: "name" }, displayToken(name)),
     make("meter", { min: 0, max: 1, value: Math.min(1, Math.max(0, value ?? 0)), "aria-label": String(name) }),
-    make("span", { class: "how" }, (value ?? 0).toFixed(3)),
+    make("span", { class: "value" }, (value ?? 0).toFixed(3)),
   ]);
   return make("div", { class: "bars" }, ...cells);
 }

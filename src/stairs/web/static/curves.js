@@ -1,59 +1,59 @@
-// The curves of a training, drawn anew while it goes on.
+// The learning curves of a run, redrawn while it is in training.
 
-import { drawn } from "./drawing.js";
-import { ask, complain, known, make, Refused, remember, remembered, save, saves, say } from "./shared.js";
+import { svgElement } from "./drawing.js";
+import { label, make, recall, remember, request, saveBlob, saveButtons, showError, state } from "./shared.js";
 
-const AGAIN = 2000; // milliseconds
+const REFRESH = 2000; // milliseconds
 
 export function curvesPage() {
-  const run = make("select", { id: "run", name: "run", onchange: () => { seen = ""; look(); } });
-  const wanted = new URLSearchParams(location.search).get("run") ?? remembered("run");
+  const run = make("select", { id: "run", name: "run", onchange: () => { drawnState = ""; refreshCurves(); } });
+  const requested = new URLSearchParams(location.search).get("run") ?? recall("run");
   const status = make("p", { class: "status", role: "status" });
-  const picture = make("div", { class: "picture", tabindex: "0", "aria-label": say("curves") });
-  run.replaceChildren(...known.runs.map(({ name }) => make("option", { value: name, selected: name === wanted }, name)));
-  let seen = ""; // what is drawn already
+  const picture = make("div", { class: "picture", tabindex: "0", "aria-label": label("curves") });
+  run.replaceChildren(...state.runs.map(({ name }) => make("option", { value: name, selected: name === requested }, name)));
+  let drawnState = ""; // what the picture shows
   let timer = null;
-  let left = false;
+  let hasLeft = false;
 
   const address = (format) => `/api/curves/${encodeURIComponent(run.value)}?format=${format}`;
 
-  async function look() {
+  async function refreshCurves() {
     clearTimeout(timer);
     if (!run.value) return;
     const chosen = run.value;
     remember("run", chosen);
     try {
-      const found = await (await ask(address("json"))).json();
-      if (left || chosen !== run.value) return;
+      const curves = await (await request(address("json"))).json();
+      if (hasLeft || chosen !== run.value) return;
       status.className = "status";
-      status.textContent = [say(found.state), found.at == null ? "" : `${say("at")} ${found.at}`, found.problem].filter(Boolean).join(" · ");
-      const now = JSON.stringify([chosen, found.training.length, found.held_out.length, found.at]);
-      if (now !== seen) {
-        seen = now;
-        await redraw(found);
+      status.textContent = [label(curves.state), curves.step == null ? "" : `${label("step")} ${curves.step}`, curves.problem].filter(Boolean).join(" · ");
+      const current = JSON.stringify([chosen, curves.training.length, curves.held_out.length, curves.step]);
+      if (current !== drawnState) {
+        drawnState = current;
+        await redraw(curves);
       }
-      if (found.state === "training" && !left) timer = setTimeout(look, AGAIN);
+      if (curves.state === "training" && !hasLeft) timer = setTimeout(refreshCurves, REFRESH);
     } catch (error) {
-      complain(status, error);
+      showError(status, error);
     }
   }
 
-  async function redraw(found) {
-    if (!found.training.length && !found.held_out.length) return picture.replaceChildren(make("p", { class: "quiet" }, say("no_curve")));
-    picture.replaceChildren(drawn(await (await ask(address("svg"))).text()));
+  async function redraw(curves) {
+    if (!curves.training.length && !curves.held_out.length) return picture.replaceChildren(make("p", { class: "quiet" }, label("no_curve")));
+    picture.replaceChildren(svgElement(await (await request(address("svg"))).text()));
   }
 
-  async function keep(format) {
+  async function save(format) {
     try {
-      save(await (await ask(address(format))).blob(), `curves.${format}`);
+      saveBlob(await (await request(address(format))).blob(), `curves.${format}`);
     } catch (error) {
-      complain(status, error instanceof Refused ? error : new Refused({ message: String(error) }));
+      showError(status, error);
     }
   }
 
-  queueMicrotask(look);
-  const row = make("form", { onsubmit: (event) => event.preventDefault() }, make("label", {}, say("run"), run));
-  const told = make("p", { class: "see" }, say("curves_about"));
-  const element = make("section", {}, make("h1", {}, say("curves")), told, row, status, picture, saves(keep));
-  return { title: say("curves"), element, leave: () => { left = true; clearTimeout(timer); } };
+  queueMicrotask(refreshCurves);
+  const row = make("form", { onsubmit: (event) => event.preventDefault() }, make("label", {}, label("run"), run));
+  const description = make("p", { class: "description" }, label("curves_about"));
+  const element = make("section", {}, make("h1", {}, label("curves")), description, row, status, picture, saveButtons(save));
+  return { title: label("curves"), element, leave: () => { hasLeft = true; clearTimeout(timer); } };
 }

@@ -1,46 +1,46 @@
-// A picture that came as SVG, copied element by element into the page: only shapes and writing, no script, no link, no style.
+// A picture that arrived as SVG, copied element by element into the page: only shapes and text, no script, no link, no style.
 
 const SVG = "http://www.w3.org/2000/svg";
-const LINKS = "http://www.w3.org/1999/xlink";
-const ELEMENTS = words("svg g path rect circle line text tspan defs clipPath linearGradient stop title desc image");
-const ATTRIBUTES = words(`
+const XLINK = "http://www.w3.org/1999/xlink";
+const ELEMENTS = setOf("svg g path rect circle line text tspan defs clipPath linearGradient stop title desc image");
+const ATTRIBUTES = setOf(`
   width height viewBox preserveAspectRatio version class id role aria-label aria-hidden transform d x y x1 y1 x2 y2 dx dy cx cy r rx ry opacity
   fill fill-opacity stroke stroke-width stroke-opacity stroke-dasharray stroke-dashoffset stroke-linecap stroke-linejoin stroke-miterlimit
   clip-path gradientUnits offset stop-color stop-opacity text-anchor dominant-baseline font-family font-size font-weight font-style`);
 
-const ELSEWHERE = /url\((?!['"]?#)|:\/\//; // only what stands in the picture itself may be referred to
+const EXTERNAL = /url\((?!['"]?#)|:\/\//; // a picture may refer only to its own parts
 
-function words(text) {
-  return new Set(text.trim().split(/\s+/));
+function setOf(names) {
+  return new Set(names.trim().split(/\s+/));
 }
 
-export function drawn(source) {
-  const plain = source.replace(/<[^>]+>/g, (tag) => tag.replace(/ style="[^"]*"/g, "")); // styles would be refused, and complained of
-  const parsed = new DOMParser().parseFromString(plain, "image/svg+xml").documentElement;
-  const picture = parsed.localName === "svg" ? copied(parsed) : document.createElementNS(SVG, "svg");
+export function svgElement(source) {
+  const unstyled = source.replace(/<[^>]+>/g, (tag) => tag.replace(/ style="[^"]*"/g, "")); // the content security policy forbids inline styles
+  const parsed = new DOMParser().parseFromString(unstyled, "image/svg+xml").documentElement;
+  const picture = parsed.localName === "svg" ? copySafely(parsed) : document.createElementNS(SVG, "svg");
   picture.setAttribute("role", "img");
-  const paper = picture.firstElementChild;
-  if (paper?.localName === "rect") paper.remove(); // the page has a ground of its own
+  const background = picture.firstElementChild;
+  if (background?.localName === "rect") background.remove(); // the page has its own
   picture.addEventListener("pointermove", showHint);
   picture.addEventListener("pointerleave", hideHint);
   return picture;
 }
 
-function copied(node) {
+function copySafely(node) {
   const copy = document.createElementNS(SVG, node.localName);
   for (const { name, value } of node.attributes) {
-    if (ATTRIBUTES.has(name) && (name === "aria-label" || !ELSEWHERE.test(value))) copy.setAttribute(name, value);
+    if (ATTRIBUTES.has(name) && (name === "aria-label" || !EXTERNAL.test(value))) copy.setAttribute(name, value);
   }
-  const pixels = node.localName === "image" ? (node.getAttribute("href") ?? node.getAttributeNS(LINKS, "href")) : null;
+  const pixels = node.localName === "image" ? (node.getAttribute("href") ?? node.getAttributeNS(XLINK, "href")) : null;
   if (pixels?.startsWith("data:image/png;base64,")) copy.setAttribute("href", pixels);
   for (const child of node.childNodes) {
     if (child.nodeType === Node.TEXT_NODE) copy.append(child.data);
-    else if (child.nodeType === Node.ELEMENT_NODE && ELEMENTS.has(child.localName)) copy.append(copied(child));
+    else if (child.nodeType === Node.ELEMENT_NODE && ELEMENTS.has(child.localName)) copy.append(copySafely(child));
   }
   return copy;
 }
 
-// What a mark stands for is written on it for those who cannot see it; the others read it when they point at it.
+// Each mark describes itself in its aria-label for screen readers; pointing at it shows the same text.
 function showHint(event) {
   const hint = document.getElementById("hint");
   const mark = event.target.closest("[aria-label]");

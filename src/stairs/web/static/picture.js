@@ -1,112 +1,109 @@
-// The page of one picture: a run, a text, options; the picture; what to see in it; and the same as a file.
+// The page of one picture: a run, a text and options; the picture itself; what to look for; and the picture as a file.
 
-import { drawn } from "./drawing.js";
-import { ask, complain, known, make, remember, remembered, save, saves, say, spoken } from "./shared.js";
+import { svgElement } from "./drawing.js";
+import { label, localized, make, recall, remember, request, saveBlob, saveButtons, showError, state, submitOnEnter } from "./shared.js";
 
-const WORDS = new Set(["word", "second"]); // options that are text; the others are whole numbers
-const SEVERAL = new Set(["tokens"]); // pictures of which several runs can share one
-const FIRST = { layer: 0, head: 0 }; // what they begin with
+const TEXT_OPTIONS = new Set(["word", "second"]); // the others are whole numbers
+const SIDE_BY_SIDE = new Set(["tokens"]); // pictures that can show several runs
+const DEFAULTS = { layer: 0, head: 0 };
+const NO_PICTURE = { options: [], needs_text: true };
 
 export function picturePage(name) {
-  const page = known.pages[name];
-  const run = make("select", { id: "run", name: "run", onchange: chose });
-  const text = make("textarea", { id: "text", name: "text", spellcheck: "false", onkeydown: entered });
-  const written = make("label", {}, say("text"), text);
+  const page = state.pages[name];
+  const run = make("select", { id: "run", name: "run", onchange: changeRun });
+  const text = make("textarea", { id: "text", name: "text", spellcheck: "false", onkeydown: submitOnEnter(draw) });
+  const textField = make("label", {}, label("text"), text);
   const options = make("div", { class: "row" });
   const status = make("p", { class: "status", role: "status" });
-  const picture = make("div", { class: "picture", tabindex: "0", "aria-label": spoken(page.title) });
-  const below = saves(keep);
-  const all = make("input", { id: "all", type: "checkbox", onchange: () => draw() });
-  const together = make("label", { class: "check" }, all, say("beside_all"));
-  const submit = make("button", { class: "main", type: "submit" }, say("draw"));
-  const row = make("div", { class: "row" }, make("label", {}, say("run"), run), options, together, submit, status);
-  const form = make("form", { onsubmit: (event) => { event.preventDefault(); draw(); } }, written, row);
-  let turn = 0; // of two questions the later one is shown, whichever is answered first
-  const before = remembered(`text ${name}`);
-  text.value = before == null || Object.values(page.example).includes(before) ? spoken(page.example) : before;
+  const picture = make("div", { class: "picture", tabindex: "0", "aria-label": localized(page.title) });
+  const buttons = saveButtons(save);
+  const allRuns = make("input", { id: "all", type: "checkbox", onchange: () => draw() });
+  const allRunsField = make("label", { class: "check" }, allRuns, label("all_runs"));
+  const submit = make("button", { class: "main", type: "submit" }, label("draw"));
+  const row = make("div", { class: "row" }, make("label", {}, label("run"), run), options, allRunsField, submit, status);
+  const form = make("form", { onsubmit: (event) => { event.preventDefault(); draw(); } }, textField, row);
+  let turn = 0; // of two requests the later one is shown, whichever is answered first
+  const lastText = recall(`text ${name}`);
+  text.value = lastText == null || Object.values(page.example).includes(lastText) ? localized(page.example) : lastText;
 
-  function entered(event) {
-    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
-    event.preventDefault();
+  function changeRun() {
+    history.replaceState(null, "", location.pathname); // the address no longer names the run
+    showOptions();
     draw();
   }
 
-  function chose() {
-    history.replaceState(null, "", location.pathname); // the run that the address named is no longer wanted
-    choices();
-    draw();
+  function suitableRuns() {
+    return state.runs.filter((one) => one.pictures && name in one.pictures).map((one) => one.name);
   }
 
-  function suited() {
-    return known.runs.filter((one) => one.pictures && name in one.pictures).map((one) => one.name);
-  }
-
-  function offer() {
-    const wanted = new URLSearchParams(location.search).get("run") ?? (run.value || remembered("run"));
-    const names = suited();
-    together.hidden = !SEVERAL.has(name) || names.length < 2;
+  // Whether the list of runs has changed.
+  function updateRuns() {
+    const requested = new URLSearchParams(location.search).get("run") ?? (run.value || recall("run"));
+    const names = suitableRuns();
+    allRunsField.hidden = !SIDE_BY_SIDE.has(name) || names.length < 2;
     if (names.join("\n") === [...run.options].map((option) => option.value).join("\n")) return false;
-    run.replaceChildren(...names.map((one) => make("option", { value: one, selected: one === wanted }, one)));
-    choices();
+    run.replaceChildren(...names.map((one) => make("option", { value: one, selected: one === requested }, one)));
+    showOptions();
     return true;
   }
 
-  function choices() {
-    const { options: takes, needs_text: reads } = known.runs.find((one) => one.name === run.value)?.pictures?.[name] ?? { options: [], needs_text: true };
-    written.hidden = !reads;
-    const before = chosen();
-    options.replaceChildren(...takes.map((option) => {
-      const kind = WORDS.has(option) ? { type: "text" } : { type: "number", step: "1", min: FIRST[option] ?? 1, onchange: draw };
-      const value = before[option] ?? (page.options[option] ? spoken(page.options[option]) : FIRST[option] ?? "");
-      return make("label", {}, say(option), make("input", { ...kind, name: option, value }));
+  function showOptions() {
+    const available = state.runs.find((one) => one.name === run.value)?.pictures?.[name] ?? NO_PICTURE;
+    textField.hidden = !available.needs_text;
+    const previous = optionValues();
+    options.replaceChildren(...available.options.map((option) => {
+      const kind = TEXT_OPTIONS.has(option) ? { type: "text" } : { type: "number", step: "1", min: DEFAULTS[option] ?? 1, onchange: draw };
+      const value = previous[option] ?? (page.options[option] ? localized(page.options[option]) : DEFAULTS[option] ?? "");
+      return make("label", {}, label(option), make("input", { ...kind, name: option, value }));
     }));
   }
 
-  function chosen() {
+  function optionValues() {
     const filled = [...options.querySelectorAll("input")].filter((input) => input.value !== "");
     return Object.fromEntries(filled.map((input) => [input.name, input.type === "number" ? Number(input.value) : input.value]));
   }
 
-  const others = () => (all.checked ? suited().filter((one) => one !== run.value) : []);
-  const asked = (format) => ({ run: run.value, text: text.value, options: chosen(), format, beside: others() });
-  const tell = (sentence) => { status.className = "status"; status.textContent = sentence; };
+  const otherRuns = () => (allRuns.checked ? suitableRuns().filter((one) => one !== run.value) : []);
+  const body = (format) => ({ run: run.value, text: text.value, options: optionValues(), format, side_by_side: otherRuns() });
+  const showStatus = (sentence) => { status.className = "status"; status.textContent = sentence; };
+  const fetchPicture = (format) => request(`/api/picture/${name}`, body(format), () => showStatus(label("loading")));
 
   async function draw() {
     if (!run.value) return;
     const mine = ++turn;
     remember(`text ${name}`, text.value);
     remember("run", run.value);
-    tell(say("drawing"));
+    showStatus(label("drawing"));
     try {
-      const response = await ask(`/api/picture/${name}`, asked("svg"), () => tell(say("loading")));
+      const response = await fetchPicture("svg");
       const source = await response.text();
       if (mine !== turn) return;
-      picture.replaceChildren(drawn(source));
-      tell(decodeURIComponent(response.headers.get("x-note") ?? ""));
-      below.hidden = false;
+      picture.replaceChildren(svgElement(source));
+      showStatus(decodeURIComponent(response.headers.get("x-note") ?? ""));
+      buttons.hidden = false;
     } catch (error) {
-      if (mine === turn) complain(status, error);
+      if (mine === turn) showError(status, error);
     }
   }
 
-  async function keep(format) {
+  async function save(format) {
     try {
-      const response = await ask(`/api/picture/${name}`, asked(format), () => tell(say("loading")));
-      save(await response.blob(), `${name}.${format}`);
-      tell("");
+      saveBlob(await (await fetchPicture(format)).blob(), `${name}.${format}`);
+      showStatus("");
     } catch (error) {
-      complain(status, error);
+      showError(status, error);
     }
   }
 
   function refresh() {
     const before = run.value;
-    if (offer() && run.value !== before) draw();
-    if (!run.value) tell(say(known.runs.some((one) => one.can_answer && !one.pictures) ? "waiting" : "none"));
+    if (updateRuns() && run.value !== before) draw();
+    if (!run.value) showStatus(label(state.runs.some((one) => one.can_answer && !one.pictures) ? "still_loading" : "no_run"));
   }
 
-  const element = make("section", {}, make("h1", {}, spoken(page.title)), make("p", { class: "see" }, spoken(page.see)), form, picture, below);
-  below.hidden = true;
+  const description = make("p", { class: "description" }, localized(page.description));
+  const element = make("section", {}, make("h1", {}, localized(page.title)), description, form, picture, buttons);
+  buttons.hidden = true;
   queueMicrotask(refresh);
-  return { title: spoken(page.title), element, refresh };
+  return { title: localized(page.title), element, refresh };
 }

@@ -1,49 +1,50 @@
-// The list of runs: what each is, how far it is, how good, how large, and what is wrong with it.
+// The list of runs: model, state, step, score and size of each, and what is wrong with it.
 
-import { figure, known, make, say, spoken } from "./shared.js";
+import { formatNumber, label, localized, make, state } from "./shared.js";
 
-const COLUMNS = ["run", "model", "state", "at", "quality", "size", "look"];
+const COLUMNS = ["run", "model", "state", "step", "score", "size", "pictures"];
+const LINKS = 4; // pictures that a row links to
 
 export function runsPage() {
   const body = make("tbody");
-  const head = make("tr", {}, ...COLUMNS.map((name) => make("th", { scope: "col" }, say(name))));
+  const head = make("tr", {}, ...COLUMNS.map((name) => make("th", { scope: "col" }, label(name))));
   const table = make("div", { class: "card wide" }, make("table", {}, make("thead", {}, head), body));
-  const fill = () => body.replaceChildren(...known.runs.flatMap(rows));
+  const fill = () => body.replaceChildren(...state.runs.flatMap(rows));
   fill();
-  const element = make("section", {}, make("h1", {}, say("runs")), make("p", { class: "see" }, say("about")), table);
-  return { title: say("runs"), element, refresh: fill };
+  const element = make("section", {}, make("h1", {}, label("runs")), make("p", { class: "description" }, label("runs_about")), table);
+  return { title: label("runs"), element, refresh: fill };
 }
 
 function rows(run) {
-  const offers = Object.keys(run.pictures ?? {}).filter((name) => name in known.pages);
-  const link = (name) => make("a", { href: address(`/picture/${name}`, run) }, spoken(known.pages[name].title));
-  const links = offers.slice(0, 4).flatMap((name) => [link(name), " · "]);
-  const wrong = run.problem ? [make("tr", { class: "more" }, make("td", { class: "wrong", colspan: COLUMNS.length }, run.problem))] : [];
-  const about = make("tr", { class: wrong.length ? "one" : null },
+  const pictures = Object.keys(run.pictures ?? {}).filter((name) => name in state.pages);
+  const link = (name) => make("a", { href: address(`/picture/${name}`, run) }, localized(state.pages[name].title));
+  const links = pictures.slice(0, LINKS).flatMap((name) => [link(name), " · "]);
+  const problem = run.problem ? [make("tr", { class: "problem" }, make("td", { class: "wrong", colspan: COLUMNS.length }, run.problem))] : [];
+  const row = make("tr", { class: problem.length ? "with-problem" : null },
     make("td", { class: "name" }, run.name),
     make("td", {}, run.model, make("div", { class: "quiet" }, run.task)),
-    make("td", {}, make("span", { class: `badge ${run.state}` }, say(run.state))),
-    make("td", { class: "number" }, run.at == null ? "" : String(run.at)),
-    make("td", { class: "kept" }, ...quality(run.quality)),
-    make("td", { class: "kept" }, ...size(run)),
-    make("td", {}, ...links, run.at == null ? "" : make("a", { href: address("/curves", run) }, say("curves"))),
+    make("td", {}, make("span", { class: `badge ${run.state}` }, label(run.state))),
+    make("td", { class: "number" }, run.step == null ? "" : String(run.step)),
+    make("td", { class: "nowrap" }, ...score(run.score)),
+    make("td", { class: "nowrap" }, ...size(run)),
+    make("td", {}, ...links, run.step == null ? "" : make("a", { href: address("/curves", run) }, label("curves"))),
   );
-  return [about, ...wrong];
+  return [row, ...problem];
 }
 
 function address(path, run) {
   return `${path}?run=${encodeURIComponent(run.name)}`;
 }
 
-function quality(measured) {
+function score(measured) {
   if (!measured) return [];
-  const around = measured.low == null ? "" : ` (${figure(measured.low, 3)}–${figure(measured.high, 3)})`;
-  return [`${figure(measured.value, 3)} ${around}`, make("div", { class: "quiet" }, measured.name.replaceAll("_", " "))];
+  const interval = measured.low == null ? "" : ` (${formatNumber(measured.low, 3)}–${formatNumber(measured.high, 3)})`;
+  return [`${formatNumber(measured.value, 3)} ${interval}`, make("div", { class: "quiet" }, localized(measured.title))];
 }
 
 function size(run) {
   if (run.bytes == null) return [];
-  const [unit, letter] = run.parameters >= 1e6 ? [1e6, " M"] : run.parameters >= 1e3 ? [1e3, " k"] : [1, ""];
-  const short = figure(run.parameters / unit, 3) + letter;
-  return [`${figure(run.bytes / 1e6, 3)} MB`, make("div", { class: "quiet" }, `${short} ${say("parameters")}`)];
+  const [unit, suffix] = run.parameters >= 1e6 ? [1e6, " M"] : run.parameters >= 1e3 ? [1e3, " k"] : [1, ""];
+  const count = formatNumber(run.parameters / unit, 3) + suffix;
+  return [`${formatNumber(run.bytes / 1e6, 3)} MB`, make("div", { class: "quiet" }, `${count} ${label("parameters")}`)];
 }

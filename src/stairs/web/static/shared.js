@@ -1,18 +1,18 @@
-// What all pages need: elements made of text only, the words of a language, and questions to the server.
+// What every page needs: elements whose content is text only, the interface texts, and requests to the server.
 
-const WAIT = 1000; // milliseconds until a model that is being loaded is asked again
+const RETRY = 1000; // milliseconds until a model that is still loading is asked for again
 
-export const known = { words: {}, pages: {}, language: "en", runs: [], climbs: [] };
+export const state = { strings: {}, pages: {}, language: "en", runs: [], climbs: [] };
 
-export function say(key) {
-  return known.words[known.language]?.[key] ?? key.replaceAll("_", " ");
+export function label(key) {
+  return state.strings[state.language]?.[key] ?? key.replaceAll("_", " ");
 }
 
-export function spoken(texts) {
-  return texts[known.language] ?? texts.en;
+export function localized(texts) {
+  return texts[state.language] ?? texts.en;
 }
 
-// An element; strings become text nodes, so nothing that was typed or read is ever taken for HTML.
+// An element; strings become text nodes, so that nothing typed or read from a file is ever taken for HTML.
 export function make(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -24,7 +24,7 @@ export function make(tag, attributes = {}, ...children) {
   return element;
 }
 
-export class Refused extends Error {
+export class RequestError extends Error {
   constructor(error) {
     super(error.message);
     this.field = error.field;
@@ -32,37 +32,39 @@ export class Refused extends Error {
   }
 }
 
-// The response; while a model is being loaded it is asked for again, and `waiting` is told.
-export async function ask(path, body, waiting = () => {}) {
-  const sent = body && { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
+// The response. While a model is loading, the request is repeated and `onLoading` is called each time.
+export async function request(path, body, onLoading = () => {}) {
+  const options = body && { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
   for (;;) {
     let response;
     try {
-      response = await fetch(path, sent);
+      response = await fetch(path, options);
     } catch {
-      throw new Refused({ message: say("gone") });
+      throw new RequestError({ message: label("no_server") });
     }
-    if (response.status !== 503) return accepted(response);
-    waiting();
-    await new Promise((resolve) => setTimeout(resolve, WAIT));
+    if (response.status !== 503) return checkResponse(response);
+    onLoading();
+    await new Promise((resolve) => setTimeout(resolve, RETRY));
   }
 }
 
-async function accepted(response) {
+async function checkResponse(response) {
   if (response.ok) return response;
-  const found = await response.json().catch(() => ({ error: { message: response.statusText } }));
-  throw new Refused(found.error);
+  const content = await response.json().catch(() => ({ error: { message: response.statusText } }));
+  throw new RequestError(content.error);
 }
 
-export async function readRuns() {
-  Object.assign(known, await (await ask("/api/runs")).json());
-  return known.runs;
+export async function fetchRuns() {
+  const { runs, climbs, more_pages: morePages } = await (await request("/api/runs")).json();
+  Object.assign(state, { runs, climbs });
+  Object.assign(state.pages, morePages); // of pictures that have no texts of their own
+  return state.runs;
 }
 
-export function complain(place, error) {
-  place.className = "status wrong";
-  place.textContent = error.message;
-  if (!(error instanceof Refused)) throw error;
+export function showError(element, error) {
+  element.className = "status wrong";
+  element.textContent = error.message;
+  if (!(error instanceof RequestError)) throw error;
 }
 
 export function remember(key, value) {
@@ -71,7 +73,7 @@ export function remember(key, value) {
   } catch { /* a browser may forbid it; then nothing is remembered */ }
 }
 
-export function remembered(key) {
+export function recall(key) {
   try {
     return sessionStorage.getItem(key);
   } catch {
@@ -79,18 +81,27 @@ export function remembered(key) {
   }
 }
 
-export function save(blob, name) {
+export function saveBlob(blob, name) {
   const link = make("a", { href: URL.createObjectURL(blob), download: name });
   link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), WAIT);
+  setTimeout(() => URL.revokeObjectURL(link.href), RETRY);
 }
 
 // The buttons below a picture.
-export function saves(keep) {
-  const buttons = ["svg", "png", "json"].map((format) => make("button", { type: "button", onclick: () => keep(format) }, format.toUpperCase()));
-  return make("div", { class: "saves" }, say("save"), ...buttons);
+export function saveButtons(save) {
+  const buttons = ["svg", "png", "json"].map((format) => make("button", { type: "button", onclick: () => save(format) }, format.toUpperCase()));
+  return make("div", { class: "save-buttons" }, label("save"), ...buttons);
 }
 
-export function figure(value, digits = 4) {
+export function formatNumber(value, digits = 4) {
   return typeof value === "number" ? String(Number(value.toPrecision(digits))) : "";
+}
+
+// Enter submits; Shift-Enter starts a new line, and an Enter that ends the composition of a Chinese word does neither.
+export function submitOnEnter(submit) {
+  return (event) => {
+    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+    event.preventDefault();
+    submit();
+  };
 }

@@ -1,111 +1,111 @@
-// A climb: which step is worth it, the staircase, what each step is worth and costs, and quality against cost; read anew while it goes on.
+// A climb: the recommended model, the staircase, the score and cost of each model, and score against cost; refreshed while the climb goes on.
 
-import { drawn } from "./drawing.js";
-import { ask, complain, known, make, readRuns, save, saves, say, spoken } from "./shared.js";
+import { svgElement } from "./drawing.js";
+import { fetchRuns, label, localized, make, request, saveBlob, saveButtons, showError, state } from "./shared.js";
 
-const AGAIN = 2000; // milliseconds
+const REFRESH = 2000; // milliseconds
 const COLUMNS = ["model", "score", "interval", "bits", "cpu", "seconds", "per_text", "training_mb", "answering_mb", "parameters", "megabytes"];
 
 export function staircasePage() {
-  const title = say("climb_title");
-  if (!known.climbs.length) {
-    return { title, element: make("section", {}, make("h1", {}, title), make("p", { class: "see" }, say("no_climb"))) };
+  const title = label("climb_title");
+  if (!state.climbs.length) {
+    return { title, element: make("section", {}, make("h1", {}, title), make("p", { class: "description" }, label("no_climb"))) };
   }
-  const climb = make("select", { id: "climb", name: "climb", onchange: () => { seen = ""; look(); } });
-  climb.replaceChildren(...known.climbs.map((name) => make("option", { value: name }, name)));
-  const choice = make("form", { onsubmit: (event) => event.preventDefault() }, make("label", {}, say("climb"), climb));
-  choice.hidden = known.climbs.length < 2;
+  const climb = make("select", { id: "climb", name: "climb", onchange: () => { shownSource = ""; refreshClimb(); } });
+  climb.replaceChildren(...state.climbs.map((name) => make("option", { value: name }, name)));
+  const choice = make("form", { onsubmit: (event) => event.preventDefault() }, make("label", {}, label("climb"), climb));
+  choice.hidden = state.climbs.length < 2;
   const status = make("p", { id: "wrong", class: "status", role: "status" });
   const advice = make("div");
   const body = make("tbody");
-  const head = make("tr", {}, ...COLUMNS.map((name) => make("th", { scope: "col" }, say(`climb_${name}`))));
-  const table = make("div", { class: "card wide" }, make("table", { class: "worth" }, make("thead", {}, head), body));
-  const pictures = ["staircase", "frontier"].map(figureOf);
-  let seen = ""; // what is shown already, as it came
-  let shown = { rows: [], chosen: [] };
+  const head = make("tr", {}, ...COLUMNS.map((name) => make("th", { scope: "col" }, label(`climb_${name}`))));
+  const table = make("div", { class: "card wide" }, make("table", { class: "costs" }, make("thead", {}, head), body));
+  const pictures = ["staircase", "frontier"].map(pictureSection);
+  let shownSource = ""; // the JSON that is shown
+  let report = { rows: [], recommended: [] };
   let timer = null;
-  let left = false;
+  let hasLeft = false;
 
-  const address = (name, format) => `/api/climb/${encodeURIComponent(climb.value)}/${name}?format=${format}&language=${known.language}`;
+  const address = (name, format) => `/api/climb/${encodeURIComponent(climb.value)}/${name}?format=${format}&language=${state.language}`;
 
-  function figureOf(name) {
-    const place = make("div", { class: "picture whole", tabindex: "0", "aria-label": say(`climb_${name}`) });
-    const told = make("p", { class: "see" }, say(`climb_${name}_see`));
-    const section = make("section", {}, make("h2", {}, say(`climb_${name}`)), told, place, saves((format) => keep(name, format)));
+  function pictureSection(name) {
+    const picture = make("div", { class: "picture fit", tabindex: "0", "aria-label": label(`climb_${name}`) });
+    const description = make("p", { class: "description" }, label(`climb_${name}_see`));
+    const section = make("section", {}, make("h2", {}, label(`climb_${name}`)), description, picture, saveButtons((format) => save(name, format)));
     section.hidden = true;
-    return { name, place, section };
+    return { name, picture, section };
   }
 
-  async function keep(name, format) {
+  async function save(name, format) {
     try {
-      save(await (await ask(address(name, format))).blob(), `${name}.${format}`);
+      saveBlob(await (await request(address(name, format))).blob(), `${name}.${format}`);
     } catch (error) {
-      complain(status, error);
+      showError(status, error);
     }
   }
 
-  async function look() {
+  async function refreshClimb() {
     clearTimeout(timer);
     const chosen = climb.value;
     try {
-      const source = await (await ask(`/api/climb/${encodeURIComponent(chosen)}`)).text();
-      if (left || chosen !== climb.value) return;
-      if (source !== seen) {
-        seen = source;
-        await readRuns(); // there may be new ones
-        await show(JSON.parse(source), () => !left && source === seen);
+      const source = await (await request(`/api/climb/${encodeURIComponent(chosen)}`)).text();
+      if (hasLeft || chosen !== climb.value) return;
+      if (source !== shownSource) {
+        shownSource = source;
+        await fetchRuns(); // there may be new ones
+        await show(JSON.parse(source), () => !hasLeft && source === shownSource);
       }
     } catch (error) {
-      complain(status, error);
+      showError(status, error);
     }
-    if (!left) timer = setTimeout(look, AGAIN);
+    if (!hasLeft) timer = setTimeout(refreshClimb, REFRESH);
   }
 
-  const fill = () => body.replaceChildren(...shown.rows.map((row) => line(row, shown.chosen.includes(row.model))));
+  const fill = () => body.replaceChildren(...report.rows.map((row) => tableRow(row, report.recommended.includes(row.model))));
 
-  async function show(found, current) {
-    shown = found;
-    status.className = found.problem ? "status wrong" : "status";
-    status.textContent = found.problem ?? "";
-    advice.replaceChildren(...advised(found));
+  async function show(current, isCurrent) {
+    report = current;
+    status.className = report.problem ? "status wrong" : "status";
+    status.textContent = report.problem ?? "";
+    advice.replaceChildren(...adviceElements(report));
     fill();
-    table.hidden = !found.rows.length;
-    const scored = found.rows.some((row) => row.score);
-    for (const { name, place, section } of pictures) {
-      section.hidden = !scored;
-      if (!scored) continue;
-      const source = await (await ask(address(name, "svg"))).text();
-      if (current()) place.replaceChildren(drawn(source));
+    table.hidden = !report.rows.length;
+    const hasScore = report.rows.some((row) => row.score);
+    for (const { name, picture, section } of pictures) {
+      section.hidden = !hasScore;
+      if (!hasScore) continue;
+      const source = await (await request(address(name, "svg"))).text();
+      if (isCurrent()) picture.replaceChildren(svgElement(source));
     }
   }
 
-  queueMicrotask(look);
-  const worth = make("section", {}, make("h2", {}, say("climb_table")), table);
-  const element = make("section", {}, make("h1", {}, title), choice, status, advice, pictures[0].section, worth, pictures[1].section);
-  return { title, element, refresh: fill, leave: () => { left = true; clearTimeout(timer); } };
+  queueMicrotask(refreshClimb);
+  const costs = make("section", {}, make("h2", {}, label("climb_table")), table);
+  const element = make("section", {}, make("h1", {}, title), choice, status, advice, pictures[0].section, costs, pictures[1].section);
+  return { title, element, refresh: fill, leave: () => { hasLeft = true; clearTimeout(timer); } };
 }
 
-function advised(found) {
+function adviceElements(report) {
   const parts = [];
-  if (found.recommended) {
-    const step = found.names ? [make("b", {}, `${say("climb_recommended")}: ${spoken(found.names)}`), " · "] : [];
-    parts.push(make("p", { class: "box" }, ...step, spoken(found.recommended)));
+  if (report.advice) {
+    const heading = report.names ? [make("b", {}, `${label("climb_recommended")}: ${localized(report.names)}`), " · "] : [];
+    parts.push(make("p", { class: "advice" }, ...heading, localized(report.advice)));
   }
-  if (found.data) parts.push(make("p", { class: "see" }, spoken(found.data)));
+  if (report.data) parts.push(make("p", { class: "description" }, localized(report.data)));
   return parts;
 }
 
-function line(row, chosen) {
+function tableRow(row, isRecommended) {
   const cell = (text) => make("td", { class: "number" }, text ?? "");
-  const name = make("td", { class: "name" }, row.model, ...row.runs.map(link));
+  const name = make("td", { class: "name" }, row.model, ...row.runs.map(runLink));
   const reason = ["not_tried", "failed"].find((one) => one in row);
-  if (reason) return make("tr", {}, name, make("td", { class: "quiet", colspan: COLUMNS.length - 1 }, `${say(`climb_${reason}`)}: ${row[reason]}`));
+  if (reason) return make("tr", {}, name, make("td", { class: "quiet", colspan: COLUMNS.length - 1 }, `${label(`climb_${reason}`)}: ${row[reason]}`));
   const { score } = row;
-  return make("tr", { class: chosen ? "chosen" : null }, name,
+  return make("tr", { class: isRecommended ? "recommended" : null }, name,
     cell(score?.value.toFixed(4)),
     cell(score && `${score.low.toFixed(4)} – ${score.high.toFixed(4)}`),
     cell(row.bits?.toFixed(4)),
-    cell(row.cpu_seconds.toFixed(1) + (row.adopted ? ` ${say("climb_elsewhere")}` : "")),
+    cell(row.cpu_seconds.toFixed(1) + (row.adopted ? ` ${label("climb_elsewhere")}` : "")),
     cell(row.seconds.toFixed(1)),
     cell(row.ms_per_text?.toFixed(2)),
     cell(row.training_mb?.toFixed(0)),
@@ -114,9 +114,9 @@ function line(row, chosen) {
     cell(row.megabytes.toFixed(1)));
 }
 
-// To the picture of a run that tells most of it.
-function link(name) {
-  const offered = Object.keys(known.runs.find((run) => run.name === name)?.pictures ?? {});
-  const picture = ["reasons", "surprise", "neighbours"].find((one) => offered.includes(one)) ?? "tokens";
+// A link to the picture that shows most about a run.
+function runLink(name) {
+  const pictures = Object.keys(state.runs.find((run) => run.name === name)?.pictures ?? {});
+  const picture = ["reasons", "surprise", "neighbours"].find((one) => pictures.includes(one)) ?? "tokens";
   return make("div", { class: "run" }, make("a", { href: `/picture/${picture}?run=${encodeURIComponent(name)}` }, name));
 }

@@ -1,15 +1,15 @@
-// The frame of every page: the menu, the switches, and which page it is.
+// The frame of every page: the menu, the switches for language and theme, and which page the address names.
 
 import { comparePage } from "./compare.js";
 import { curvesPage } from "./curves.js";
 import { picturePage } from "./picture.js";
 import { runsPage } from "./runs.js";
-import { ask, complain, known, make, readRuns, say, spoken } from "./shared.js";
+import { fetchRuns, label, localized, make, request, showError, state } from "./shared.js";
 import { staircasePage } from "./staircase.js";
 
 const PAGES = { staircase: staircasePage, compare: comparePage, curves: curvesPage, picture: picturePage };
-const GROUPS = ["reading", "attention", "vectors", "translation", "labels"];
-const AGAIN = 1500; // milliseconds until it is seen which models have been loaded meanwhile
+const GROUPS = ["reading", "attention", "vectors", "translation", "labels", "more"];
+const POLL = 1500; // milliseconds until the page asks again which models have been loaded
 
 const settings = {
   get: (key) => { try { return localStorage.getItem(key); } catch { return null; } },
@@ -17,60 +17,60 @@ const settings = {
 };
 
 let theme = settings.get("theme");
-let page = null; // what is shown: { element, refresh }
+let page = null; // the page that is shown: { title, element, refresh, leave }
 
-function switches() {
-  const dark = theme ? theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-  const other = known.language === "en" ? "zh" : "en";
+function showSwitches() {
+  const isDark = theme ? theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  const otherLanguage = state.language === "en" ? "zh" : "en";
   document.getElementById("switches").replaceChildren(
-    turn("theme", say(dark ? "light" : "dark"), () => paint(dark ? "light" : "dark")),
-    turn("language", known.words[other].name, () => speak(other)),
+    switchButton("theme", label(isDark ? "light" : "dark"), () => setTheme(isDark ? "light" : "dark")),
+    switchButton("language", state.strings[otherLanguage].name, () => setLanguage(otherLanguage)),
   );
 }
 
-function turn(what, to, onclick) {
-  return make("button", { type: "button", id: what, "aria-label": `${say(what)}: ${to}`, onclick }, to);
+function switchButton(setting, value, onclick) {
+  return make("button", { type: "button", id: setting, "aria-label": `${label(setting)}: ${value}`, onclick }, value);
 }
 
-function paint(chosen) {
+function setTheme(chosen) {
   theme = chosen;
   settings.set("theme", chosen);
   document.documentElement.dataset.theme = chosen;
-  switches();
+  showSwitches();
 }
 
-function speak(language) {
+function setLanguage(language) {
   settings.set("language", language);
-  known.language = language;
-  show();
+  state.language = language;
+  showPage();
 }
 
-function entry(address, text, idle = false) {
-  const here = location.pathname === address;
-  return make("a", { href: address, "aria-current": here && "page", class: idle && !here ? "idle" : null }, text);
+function menuLink(address, text, isIdle = false) {
+  const isHere = location.pathname === address;
+  return make("a", { href: address, "aria-current": isHere && "page", class: isIdle && !isHere ? "idle" : null }, text);
 }
 
-function menu() {
-  const offered = new Set(known.runs.flatMap((run) => Object.keys(run.pictures ?? {})));
-  const settled = known.runs.every((run) => run.pictures || !run.can_answer);
-  const climbed = known.climbs.length ? [entry("/staircase", say("climb_staircase"))] : [];
-  const parts = [...climbed, entry("/", say("runs")), entry("/compare", say("compare")), entry("/curves", say("curves"))];
+function showMenu() {
+  const available = new Set(state.runs.flatMap((run) => Object.keys(run.pictures ?? {})));
+  const allLoaded = state.runs.every((run) => run.pictures || !run.can_answer);
+  const climbs = state.climbs.length ? [menuLink("/staircase", label("climb_staircase"))] : [];
+  const parts = [...climbs, menuLink("/", label("runs")), menuLink("/compare", label("compare")), menuLink("/curves", label("curves"))];
   for (const group of GROUPS) {
-    const wanted = (name) => !settled || offered.has(name) || location.pathname === `/picture/${name}`;
-    const names = Object.keys(known.pages).filter((name) => known.pages[name].group === group && wanted(name));
+    const isListed = (name) => !allLoaded || available.has(name) || location.pathname === `/picture/${name}`;
+    const names = Object.keys(state.pages).filter((name) => state.pages[name].group === group && isListed(name));
     if (!names.length) continue;
-    parts.push(make("h2", {}, say(group)));
-    parts.push(...names.map((name) => entry(`/picture/${name}`, spoken(known.pages[name].title), !offered.has(name))));
+    parts.push(make("h2", {}, label(group)));
+    parts.push(...names.map((name) => menuLink(`/picture/${name}`, localized(state.pages[name].title), !available.has(name))));
   }
   document.getElementById("menu").replaceChildren(...parts);
 }
 
-function show() {
-  document.documentElement.lang = known.language;
-  document.getElementById("skip").textContent = say("skip");
-  document.getElementById("menu").setAttribute("aria-label", say("menu"));
-  switches();
-  menu();
+function showPage() {
+  document.documentElement.lang = state.language;
+  document.getElementById("skip").textContent = label("skip");
+  document.getElementById("menu").setAttribute("aria-label", label("menu"));
+  showSwitches();
+  showMenu();
   page?.leave?.();
   const [, kind, name] = location.pathname.split("/");
   page = (PAGES[kind] ?? runsPage)(name);
@@ -78,33 +78,33 @@ function show() {
   document.getElementById("content").replaceChildren(page.element);
 }
 
-// Models are loaded behind the page; what they offer is added as soon as it is known, without disturbing what is being typed.
-async function watch() {
+// Models are loaded in the background; what they offer is added when it is known, without disturbing what is being typed.
+async function watchRuns() {
   for (;;) {
-    const before = JSON.stringify(known.runs);
-    await readRuns();
-    if (JSON.stringify(known.runs) !== before) {
-      menu();
+    const before = JSON.stringify(state.runs);
+    await fetchRuns();
+    if (JSON.stringify(state.runs) !== before) {
+      showMenu();
       page.refresh?.();
     }
-    if (known.runs.every((run) => (run.pictures || !run.can_answer) && run.state !== "training")) return;
-    await new Promise((resolve) => setTimeout(resolve, AGAIN));
+    if (state.runs.every((run) => (run.pictures || !run.can_answer) && run.state !== "training")) return;
+    await new Promise((resolve) => setTimeout(resolve, POLL));
   }
 }
 
 async function start() {
-  const { words, pages } = await (await ask("/api/strings")).json();
-  Object.assign(known, { words, pages });
-  const wanted = settings.get("language") ?? (navigator.language.startsWith("zh") ? "zh" : "en");
-  known.language = wanted in words ? wanted : "en";
+  const { strings, pages } = await (await request("/api/strings")).json();
+  Object.assign(state, { strings, pages });
+  const preferred = settings.get("language") ?? (navigator.language.startsWith("zh") ? "zh" : "en");
+  state.language = preferred in strings ? preferred : "en";
   if (theme) document.documentElement.dataset.theme = theme;
-  await readRuns();
-  show();
-  await watch();
+  await fetchRuns();
+  showPage();
+  await watchRuns();
 }
 
 start().catch((error) => {
-  const place = make("p", {});
-  document.getElementById("content").append(place);
-  complain(place, error);
+  const message = make("p", {});
+  document.getElementById("content").append(message);
+  showError(message, error);
 });

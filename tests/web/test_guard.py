@@ -12,7 +12,7 @@ import time
 import pytest
 
 from stairs.errors import EnvironmentFault
-from stairs.web import guards
+from stairs.web import requests
 from stairs.web.server import listen
 from tests.web.explorer_runs import PORT
 
@@ -49,7 +49,7 @@ def test_every_response_is_guarded(client):
         assert headers["x-content-type-options"] == "nosniff" and headers["referrer-policy"] == "no-referrer"
 
 
-def asked(headers, messages, wait=0.0):
+def guard_response(headers, messages, wait=0.0):
     """What the guard sends to a request, and what reached the application behind it."""
     sent, reached = [], []
 
@@ -66,7 +66,7 @@ def asked(headers, messages, wait=0.0):
         sent.append(message)
 
     scope = {"type": "http", "headers": [(b"host", b"127.0.0.1:%d" % PORT), *headers]}
-    asyncio.run(guards.Guard(inner, PORT)(scope, receive, send))
+    asyncio.run(requests.Guard(inner, PORT)(scope, receive, send))
     return sent[0]["status"] if sent else None, reached
 
 
@@ -75,14 +75,14 @@ def part(body, more=False):
 
 
 def test_bodies(monkeypatch):
-    assert asked([], [part(b"ab", True), part(b"c")]) == (200, [b"abc"])
-    assert asked([(b"content-length", b"999999999")], [part(b"a")]) == (413, [])
-    assert asked([(b"content-length", b"x")], [part(b"a")]) == (400, [])
-    assert asked([(b"host", b"evil")], [part(b"a")]) == (400, [])
-    assert asked([], [part(b"a" * 100_000, True) for _ in range(9)]) == (413, [])
-    assert asked([], [{"type": "http.disconnect"}]) == (None, [])
-    monkeypatch.setattr(guards, "BODY_SECONDS", 0.05)
-    assert asked([], [part(b"a", True)] * 9, wait=0.03) == (408, [])
+    assert guard_response([], [part(b"ab", True), part(b"c")]) == (200, [b"abc"])
+    assert guard_response([(b"content-length", b"999999999")], [part(b"a")]) == (413, [])
+    assert guard_response([(b"content-length", b"x")], [part(b"a")]) == (400, [])
+    assert guard_response([(b"host", b"evil")], [part(b"a")]) == (400, [])
+    assert guard_response([], [part(b"a" * 100_000, True) for _ in range(9)]) == (413, [])
+    assert guard_response([], [{"type": "http.disconnect"}]) == (None, [])
+    monkeypatch.setattr(requests, "BODY_SECONDS", 0.05)
+    assert guard_response([], [part(b"a", True)] * 9, wait=0.03) == (408, [])
 
 
 def test_two_explorers_on_one_port():

@@ -4,7 +4,7 @@ import altair as alt
 import pytest
 
 from stairs.errors import BadInput, EnvironmentFault
-from stairs.pictures.image_files import render, save
+from stairs.pictures.charts import render, save
 
 CHART = alt.Chart(alt.Data(values=[{"x": 1, "word": "国王"}])).mark_text().encode(x="x:Q", text="word:N")
 
