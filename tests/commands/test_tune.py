@@ -291,7 +291,7 @@ def test_examples_that_the_training_file_holds_as_well_are_counted(folder, capsy
     [
         ("writer", "labels.tsv:1: no column 'writer' for --group; name one of"),
         ("one", "all 40 examples have 'a' in --group one"),
-        ("two", "--group two makes 2 groups, too few for 3 parts"),
+        ("two", "--group two makes 2 groups, too few for 3 splits"),
         ("label", "the group 'food' of --group label holds all examples of the label 'food'"),
     ],
 )

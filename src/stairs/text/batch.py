@@ -1,37 +1,35 @@
-"""A Batch: ids, what is real in them, and what is asked. B batch, T positions, S source positions, C characters."""
+"""A Batch: ids, which of them are tokens, and what the loss compares with. B rows, T positions, S source positions, C characters, D width."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 import torch
 from torch import Tensor
 
-IGNORE_INDEX = -100  # a target that nobody asks for
+IGNORE_INDEX = -100  # the target of a position without one
 
 
 @dataclass(frozen=True)
 class Batch:
     ids: Tensor  # (B, T)
     real: Tensor  # (B, T) bool: a token, not padding
-    targets: Tensor | None = None  # what the task's loss compares with, IGNORE elsewhere
-    segments: Tensor | None = None  # (B, T)
-    characters: Tensor | None = None  # (B, T, C)
-    labels: Tensor | None = None  # (B,) what is asked of a row as a whole
-    vectors: Tensor | None = None  # (B, D) or (B, T, D): what an encoder said of the rows before
-    position_ids: Tensor | None = None  # (B, T) where each token stands, if not simply one after the other
-    attention_mask: Tensor | None = None  # (B, T, T) who may look at whom, if not everyone at everyone
-    source: "Batch | None" = None
+    targets: Tensor | None = None  # what the loss compares with, IGNORE_INDEX elsewhere
+    segments: Tensor | None = None  # (B, T) token type ids
+    characters: Tensor | None = None  # (B, T, C) character ids of each word
+    labels: Tensor | None = None  # (B,) the label of each row
+    vectors: Tensor | None = None  # (B, D) or (B, T, D): features of an encoder, computed before
+    position_ids: Tensor | None = None  # (B, T), if not 0, 1, 2 and so on
+    attention_mask: Tensor | None = None  # (B, T, T) bool: which position attends to which, if not each to all
+    source: "Batch | None" = None  # (B, S) the source side of an encoder-decoder
 
     def to(self, device: torch.device) -> "Batch":
-        held = {field.name: getattr(self, field.name) for field in fields(self)}
-        moved: dict[str, Any] = {name: None if part is None else part.to(device) for name, part in held.items()}
-        return Batch(**moved)
+        parts = {field.name: getattr(self, field.name) for field in fields(self)}
+        return replace(self, **{name: part.to(device) for name, part in parts.items() if part is not None})
 
 
 def pad_rows(rows: Sequence[Sequence[int] | np.ndarray], pad_id: int) -> tuple[Tensor, Tensor]:
-    """Rows of different lengths as one (B, T) tensor, and what is real in it."""
+    """Rows of different lengths as one (B, T) tensor, and which of its positions are real."""
     lengths = np.fromiter(map(len, rows), np.int64, len(rows))
     real = np.arange(max(lengths, default=0)) < lengths[:, None]
     ids = np.full(real.shape, pad_id, np.int64)
@@ -41,19 +39,19 @@ def pad_rows(rows: Sequence[Sequence[int] | np.ndarray], pad_id: int) -> tuple[T
 
 
 def batches_by_length(lengths: Sequence[int], max_positions: int) -> Iterator[list[int]]:
-    """The numbers of all rows, shortest first, cut where a batch would have more than so many positions: hardly any of them is padding."""
-    waiting: list[int] = []
+    """The numbers of all rows, shortest first, in batches of at most so many positions, so that little of a batch is padding."""
+    batch: list[int] = []
     for number in sorted(range(len(lengths)), key=lengths.__getitem__):
-        if waiting and (len(waiting) + 1) * lengths[number] > max_positions:
-            yield waiting
-            waiting = []
-        waiting.append(number)
-    if waiting:
-        yield waiting
+        if batch and (len(batch) + 1) * lengths[number] > max_positions:
+            yield batch
+            batch = []
+        batch.append(number)
+    if batch:
+        yield batch
 
 
 def next_token_batch(rows: Sequence[Sequence[int] | np.ndarray], begin: int, end: int | None, pad: int) -> Batch:
-    """Each row asks, at every position, for what comes next, and after the last for `end` (for nothing if it is None)."""
+    """The target of each position is the next token, that of the last one `end` (none if it is None)."""
     ids, real = pad_rows([np.concatenate([[begin], row]) for row in rows], pad)
     last = IGNORE_INDEX if end is None else end
     targets, _ = pad_rows([np.concatenate([row, [last]]) for row in rows], IGNORE_INDEX)

@@ -1,6 +1,6 @@
-"""Words as codes of their letters, for models that read those: [BEGIN, letters, END], filled up with PAD.
+"""Words as character ids, for models that read characters: [WORD_BEGIN, characters, WORD_END], filled up with PAD_CHARACTER.
 
-A letter is a code point, or a byte of UTF-8; a special token is a letter of its own.
+A character is a code point, or a byte of UTF-8; a special token is a character of its own.
 """
 
 from typing import Literal
@@ -8,14 +8,16 @@ from typing import Literal
 from stairs.text.special import SPECIAL_TOKENS
 
 CharacterSet = Literal["unicode", "bytes"]
-# no letter, the marks around a word, and the first thing that can stand between them: a special token
 PAD_CHARACTER, WORD_BEGIN, WORD_END, FIRST_SPECIAL = range(4)
-FIRST_CHARACTER = FIRST_SPECIAL + len(SPECIAL_TOKENS)  # the first letter
-# how many there are; beyond the basic plane, letters share the codes of others
-CHARACTER_ID_COUNTS = {"unicode": FIRST_CHARACTER + (1 << 16), "bytes": FIRST_CHARACTER + (1 << 8)}
+FIRST_CHARACTER = FIRST_SPECIAL + len(SPECIAL_TOKENS)
+CHARACTER_ID_COUNTS = {
+    "unicode": FIRST_CHARACTER + (1 << 16),  # beyond the basic plane, characters share the ids of others
+    "bytes": FIRST_CHARACTER + (1 << 8),
+}
 
 
 def character_ids(word: str, character_set: CharacterSet, max_characters: int) -> list[int]:
-    """The codes of as many letters as can be read, without the marks."""
-    codes = [ord(letter) & 0xFFFF for letter in word[:max_characters]] if character_set == "unicode" else list(word.encode()[:max_characters])
+    """The ids of at most so many characters, without the marks around them."""
+    is_unicode = character_set == "unicode"
+    codes = [ord(character) & 0xFFFF for character in word[:max_characters]] if is_unicode else list(word.encode()[:max_characters])
     return [FIRST_CHARACTER + code for code in codes]

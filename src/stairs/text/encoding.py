@@ -1,7 +1,7 @@
-"""Bytes to text: which encoding a file is in, and its decoded text in blocks, whatever its size.
+"""Bytes to text: the encoding of a file, and its decoded text in blocks, whatever its size.
 
-UTF-8, and UTF-16 or UTF-32 with a byte-order mark, are certain; GB18030 is accepted when it reads as Chinese; all else is a guess, and
-is put to the user instead of being acted on. LF, CRLF and CR end a line; U+2028, U+2029 and NEL are ordinary whitespace. NUL and other
+UTF-8, and UTF-16 or UTF-32 with a byte-order mark, are certain. GB18030 is accepted when it reads as Chinese. Anything else is a guess, which the
+user is told and which is not acted on. LF, CRLF and CR end a line; U+2028, U+2029 and NEL are ordinary whitespace. NUL and other
 control characters in valid UTF-8 are text.
 """
 
@@ -14,7 +14,7 @@ from typing import Protocol
 from stairs.errors import BadInput
 
 BLOCK = 1 << 20
-SAMPLE = 1 << 16  # bytes that a guess is made from
+SAMPLE = 1 << 16  # bytes that a guess is based on
 
 BYTE_ORDER_MARKS = (  # UTF-32 first: its little-endian mark begins with that of UTF-16
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -54,7 +54,7 @@ def grid(codec: str, leads: range, tails: range) -> str:
     return bytes(byte for lead in leads for tail in tails for byte in (lead, tail)).decode(codec, "ignore")
 
 
-# What a language is full of: the share of these among the characters beyond ASCII tells a right guess from a wrong one.
+# The commonest characters of a language: their share among those beyond ASCII tells a right guess from a wrong one.
 COMMON_HAN = (
     "，。、；：？！（）《》“”‘’「」『』的是一年不在有了人中大以和我上月日到本為这很个出也为地成他用国可作好时生要就行还下多家得部國其后於间之公能小来子书自分都而方第没前于"
     "房主会看比名西但同最面店道位里事高次斯天新及酒被所法外民过文後点因对入说時由理特南會学此加发定台任度北服三美與建们市然合感务政工住心二等太至代性路开电通期去如表全物者常重系正"
@@ -65,7 +65,7 @@ HANGUL = "이다는을에의가고를하지은로도기사한인있서자리아�
 KANA = "、。ー" + "".join(map(chr, range(0x3041, 0x30FB)))
 CYRILLIC = "абвгдежзийклмнопрстуфхцчшщъыьэюяё"
 LATIN = "ÉÀÇÖÜÄàâäáãåçéèêëíìîïñóòôöõøúùûüßæœ’‘“”–—…«»£€°·"
-GUESSES = (  # codec, what is usual in it, what is at least ordinary; ties go to the earlier one
+GUESSES = (  # codec, common characters, characters that are at least ordinary; ties go to the earlier one
     ("gb18030", COMMON_HAN, grid("gb2312", range(0xB0, 0xD8), range(0xA1, 0xFF))),
     ("big5", COMMON_HAN, grid("big5", range(0xA4, 0xC7), range(0x40, 0x7F))),
     ("utf-16-le", COMMON_HAN, ""),
@@ -117,16 +117,16 @@ def detect_encoding(head: bytes, name: str) -> str:
 
 
 def refuse_binary(head: bytes, name: str) -> None:
-    """Refuse what is known by its first bytes not to be text."""
+    """Refuse a file whose first bytes say that it is not text."""
     for magic, what, advice in MAGIC:
         if head.startswith(magic):
             raise BadInput(f"{name}: looks like {what}; {advice}")
 
 
 def guess_wide_encoding(head: bytes) -> str | None:
-    """UTF-16 or UTF-32 without a mark: nearly every character of Western text leaves zeros at the same places."""
+    """UTF-16 or UTF-32 without a mark: nearly every character of Western text leaves zeros at the same offsets."""
     pairs, quads = len(head) // 2, len(head) // 4
-    zeros = [head[place::4].count(0) for place in range(4)]
+    zeros = [head[offset::4].count(0) for offset in range(4)]
     if quads and min(zeros[1:]) > 0.6 * quads and zeros[0] < 0.1 * quads:
         return "utf-32-le"
     if quads and min(zeros[:3]) > 0.6 * quads and zeros[3] < 0.1 * quads:
@@ -141,22 +141,22 @@ def guess_wide_encoding(head: bytes) -> str | None:
 
 
 def guess_encoding(sample: bytes) -> str | None:
-    """The likeliest encoding of bytes that are not UTF-8; "utf-8" when most of them are, but for a few damaged ones; None for no idea."""
+    """The most probable encoding of bytes that are not UTF-8; "utf-8" if all but a few damaged bytes are; None if unknown."""
     loose = sample.decode("utf-8", "replace")
     bad = loose.count("\ufffd")
     if sum(not character.isascii() for character in loose) > 3 * bad:
         return "utf-8"
     best, best_score = None, MIN_SCORE
-    for codec, usual, ordinary in GUESSES:
+    for codec, common, ordinary in GUESSES:
         try:
             text = codecs.getincrementaldecoder(codec)().decode(sample)
         except UnicodeDecodeError:
             continue
         foreign = [character for character in text if character > "\x7f"]
         letters = sum(character.isascii() and character.isalpha() for character in text)
-        if IMPLAUSIBLE.search(text) or (usual is CYRILLIC and len(foreign) < letters):  # French in cp1251 has a й for each é
+        if IMPLAUSIBLE.search(text) or (common is CYRILLIC and len(foreign) < letters):  # French in cp1251 has a й for each é
             continue
-        first, second = set(usual), set(ordinary)
+        first, second = set(common), set(ordinary)
         score = sum(1.0 if character in first else 0.5 * (character in second) for character in foreign) / max(len(foreign), 1)
         if score > best_score:
             best, best_score = codec, score
@@ -164,7 +164,7 @@ def guess_encoding(sample: bytes) -> str | None:
 
 
 def sample_from_line_start(block: bytes, offset: int) -> bytes:
-    """Some bytes around `neighbour_offset` that start where a character does, whatever the encoding."""
+    """Some bytes around `offset` that start at a character, whatever the encoding."""
     start = block.rfind(b"\n", max(offset - SAMPLE, 0), offset) + 1
     return block[start - start % 2 :][:SAMPLE]
 
@@ -175,10 +175,10 @@ def line_at(head: bytes, offset: int) -> int:
 
 
 def decoding_error(name: str, codec: str, line: int, offset: int, byte: int, sample: bytes | None) -> BadInput:
-    """The one sentence for a byte that is not in the encoding; a better one is guessed from the sample, if the encoding is in doubt."""
+    """The error for a byte that cannot be decoded; another encoding is guessed from the sample, if the encoding is in doubt."""
     likely = guess_encoding(sample) if sample is not None else codec
     if likely == codec:
-        advice = "the rest is, so the file is damaged there: repair or remove it"
+        advice = "the rest is, so the file is damaged there: repair or remove the byte"
     elif likely:
         advice = f"it looks like {likely}: use --encoding {likely}"
     else:
@@ -187,7 +187,7 @@ def decoding_error(name: str, codec: str, line: int, offset: int, byte: int, sam
 
 
 def text_codec(encoding: str) -> str:
-    """The name of a known text encoding, else BadInput."""
+    """The standard name of a text encoding; BadInput if it is unknown."""
     try:
         info = codecs.lookup(encoding)
     except (LookupError, ValueError):
@@ -218,12 +218,12 @@ def decode_stream(raw: Readable, encoding: str | None, name: str) -> Iterator[st
         try:
             text = newlines.decode(decoder.decode(block, final), final)
         except UnicodeDecodeError as error:
-            start = error.start - len(state[0])  # the decoder puts what it kept of the last block before this one
+            start = error.start - len(state[0])  # the decoder puts the undecoded rest of the last block before this one
             decoder.setstate(state)
             line += newlines.decode(decoder.decode(block[: max(start, 0)])).count("\n")
             if final:
-                shown = f"{name}:{line}: ends in the middle of a {codec.upper()} character at offset {offset + start:,}"
-                raise BadInput(f"{shown}; the file is cut short, get it whole") from None
+                fault = f"{name}:{line}: ends in the middle of a {codec.upper()} character at offset {offset + start:,}"
+                raise BadInput(f"{fault}; the file is cut short, get all of it") from None
             sample = None if certain else sample_from_line_start(block, max(start, 0))
             raise decoding_error(name, codec, line, offset + start, error.object[error.start], sample) from None
         certain = certain or (encoding is None and not text.isascii())
@@ -240,7 +240,7 @@ def decode_stream(raw: Readable, encoding: str | None, name: str) -> Iterator[st
 
 
 def read_full(raw: Readable) -> bytes:
-    """A whole block, though a pipe may hand it over in pieces."""
+    """A full block, though a pipe may deliver it in pieces."""
     block = raw.read(BLOCK)
     while block and len(block) < BLOCK:
         more = raw.read(BLOCK - len(block))

@@ -2,21 +2,22 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 
 
 @dataclass(frozen=True, slots=True)
 class LabelledText:
-    """A text and what it is."""
+    """A text and its label."""
 
     text: str
     label: str
     where: str = ""  # "file:line", as in every class here, so that a later error can point at it
-    group: str = ""  # what the example shares with others, such as its document: they stay together when examples are split
+    group: str = ""  # what the example shares with others, such as its document: a split keeps them together
 
 
 @dataclass(frozen=True, slots=True)
 class TextPair:
-    """Two texts and how they relate: a label by name, or a score by degree; never both."""
+    """Two texts and how they relate: a label or a score, never both."""
 
     first: str
     second: str
@@ -38,7 +39,7 @@ class TaggedSentence:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question about a passage; an answer is (start, text) with start in code points; no answers: it cannot be answered."""
+    """A question about a passage; an answer is (start, text) with start in code points; without answers it cannot be answered."""
 
     question: str
     passage: str
@@ -50,7 +51,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class SenseSentence:
-    """The words of a sentence, their lemmas (with the part of speech), and the places of those that have a sense, with it."""
+    """The words of a sentence, their lemmas (with the part of speech), and (position, sense) of each word that has a sense."""
 
     words: tuple[str, ...]
     lemmas: tuple[str, ...]
@@ -60,7 +61,7 @@ class SenseSentence:
 
 @dataclass(frozen=True, slots=True)
 class TranslationPair:
-    """A sentence and the same in another language."""
+    """A sentence and its translation."""
 
     source: str
     target: str
@@ -73,10 +74,41 @@ Example = LabelledText | TextPair | TaggedSentence | Question | SenseSentence | 
 
 @dataclass(frozen=True)
 class LabelledData:
-    """What a file of examples holds: `columns` says in words how it was read, `notes` what deserves a look."""
+    """The examples of a file; `columns` says in words how it was read, `notes` what the user should check."""
 
     task: str  # classify, compare, tag, span, sense or translate
     examples: Sequence[Example]
     columns: str = ""
     source: str = ""
     notes: tuple[str, ...] = ()
+
+
+def example_texts(example: Example) -> tuple[str, ...]:
+    """What a model reads of an example."""
+    match example:
+        case LabelledText(text=text):
+            return (text,)
+        case TextPair(first=first, second=second):
+            return first, second
+        case TaggedSentence(words=words) | SenseSentence(words=words):
+            return (" ".join(words),)
+        case Question(question=question, passage=passage):
+            return question, passage
+        case TranslationPair(source=source, target=target):
+            return source, target
+    raise AssertionError(type(example))
+
+
+def normalize_text(text: str) -> str:
+    """The text without case and white space, also that between words and punctuation, which tokenized files add."""
+    return "".join(text.casefold().split())
+
+
+def text_hash(*texts: str) -> bytes:
+    """The same for texts that differ only in case and white space."""
+    return blake2b("\0".join(map(normalize_text, texts)).encode(errors="surrogatepass"), digest_size=12).digest()
+
+
+def example_hash(example: Example) -> bytes:
+    """The same for examples with the same input."""
+    return text_hash(example.source) if isinstance(example, TranslationPair) else text_hash(*example_texts(example))

@@ -1,6 +1,6 @@
-"""Files on disk as streams of bytes: folders walked in order, gz, xz and zst inflated block by block, and bombs refused.
+"""Files on disk as streams of bytes: folders walked in order, gz, xz and zst inflated block by block, decompression bombs refused.
 
-A file is opened only when it is known to be regular: a FIFO, a device or a socket would hang or never end.
+Only a regular file is opened: a FIFO, a device or a socket would hang or never end.
 """
 
 import lzma
@@ -18,7 +18,7 @@ from typing import BinaryIO
 from stairs.errors import BadInput, EnvironmentFault
 from stairs.files import os_error_reason
 
-COMPRESSED_BLOCK = 4096  # compressed bytes at a time: even at zstd's highest ratio what comes out of one feed fits in memory
+COMPRESSED_BLOCK = 4096  # compressed bytes at a time: even at zstd's highest ratio they inflate to what fits in memory
 BOMB_RATIO, BOMB_BYTES = 200, 100 << 20
 COMPRESSIONS = (".gz", ".xz", ".zst")
 FILE_KINDS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".parquet": "parquet"}
@@ -32,21 +32,21 @@ class InputFile:
     name: str  # what an error calls it
     size: int  # bytes on disk
     kind: str  # text, jsonl, csv, tsv or parquet
-    compression: str  # an ending, or "" for none
+    compression: str  # a suffix, or "" for none
 
 
 @dataclass
 class ReadMeter:
-    """Bytes read so far: those on disk, and what became of them."""
+    """Bytes read so far: those on disk, and those they inflated to."""
 
     limit: int | None = None
-    bytes_done: int = 0  # on disk, of all the files
+    bytes_done: int = 0  # on disk, of all files
     inflated_total: int = 0
 
     def add(self, count: int, name: str) -> None:
         self.inflated_total += count
         if self.limit is not None and self.inflated_total > self.limit:
-            raise BadInput(f"{name}: more than {self.limit:,} bytes of text in all; raise --max-bytes or give less")
+            raise BadInput(f"{name}: more than {self.limit:,} bytes of text in all; raise --max-bytes or give less text")
 
 
 def printable(path: str | Path) -> str:
@@ -55,21 +55,21 @@ def printable(path: str | Path) -> str:
 
 
 def find_files(path: str | Path) -> tuple[list[InputFile], list[str]]:
-    """The files of a path, sorted within each folder, hidden ones left out; and a sentence for each that can not be read."""
+    """The files of a path, sorted within each folder, without hidden ones; and a sentence for each that cannot be read."""
     path = Path(path)
     try:
         mode = path.stat().st_mode
     except FileNotFoundError:
         raise BadInput(f"{printable(path)}: no such file or folder; check the path") from None
     except (OSError, ValueError) as error:
-        raise BadInput(f"{printable(path)}: can not be read ({getattr(error, 'strerror', None) or error}); check the path") from None
+        raise BadInput(f"{printable(path)}: cannot be read ({getattr(error, 'strerror', None) or error}); check the path") from None
     if not stat.S_ISDIR(mode):
         return [inspect_file(path)], []
     sources: list[InputFile] = []
     faults: list[str] = []
 
     def fault(error: OSError) -> None:
-        faults.append(f"{printable(error.filename)}: can not be read ({os_error_reason(error)}); fix its permissions or use --skip-unreadable")
+        faults.append(f"{printable(error.filename)}: cannot be read ({os_error_reason(error)}); fix its permissions or use --skip-unreadable")
 
     for folder, inner, files in os.walk(path, onerror=fault):
         inner[:] = sorted(name for name in inner if not name.startswith("."))
@@ -89,12 +89,12 @@ def inspect_file(path: Path) -> InputFile:
     try:
         status = path.stat()
     except OSError as error:
-        raise BadInput(f"{name}: can not be read ({os_error_reason(error)}); remove it or use --skip-unreadable") from None
+        raise BadInput(f"{name}: cannot be read ({os_error_reason(error)}); remove it or use --skip-unreadable") from None
     if not stat.S_ISREG(status.st_mode):
         raise BadInput(f"{name}: is a {special_file_type(status.st_mode)}, not a file; pipe its content in and give - instead")
-    endings = [ending.lower() for ending in path.suffixes]
-    compression = endings.pop() if endings and endings[-1] in COMPRESSIONS else ""
-    return InputFile(path, name, status.st_size, FILE_KINDS.get(endings[-1], "text") if endings else "text", compression)
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    compression = suffixes.pop() if suffixes and suffixes[-1] in COMPRESSIONS else ""
+    return InputFile(path, name, status.st_size, FILE_KINDS.get(suffixes[-1], "text") if suffixes else "text", compression)
 
 
 def special_file_type(mode: int) -> str:
@@ -103,18 +103,18 @@ def special_file_type(mode: int) -> str:
 
 
 def spool_stdin(stream: BinaryIO | None = None, limit: int | None = None) -> tuple[BinaryIO, InputFile]:
-    """Standard input kept in an unnamed temporary file, so that it can be read more than once."""
+    """Standard input in an unnamed temporary file, so that it can be read more than once."""
     stream = stream or sys.stdin.buffer
-    kept, size = temporary_file(), 0
+    file, size = temporary_file(), 0
     try:
         while block := stream.read(1 << 20):
             size += len(block)
             ReadMeter(limit).add(size, "stdin")
-            kept.write(block)
-        kept.flush()
+            file.write(block)
+        file.flush()
     except OSError as error:
         raise no_space_error("stdin", error) from None
-    return kept, InputFile(Path("-"), "stdin", size, "text", "")
+    return file, InputFile(Path("-"), "stdin", size, "text", "")
 
 
 def temporary_file() -> BinaryIO:
@@ -125,7 +125,7 @@ def temporary_file() -> BinaryIO:
 
 
 def no_space_error(what: str, error: OSError) -> EnvironmentFault:
-    return EnvironmentFault(f"{what}: can not be written to the temporary folder ({os_error_reason(error)}); free some space or set TMPDIR")
+    return EnvironmentFault(f"{what}: cannot be written to the temporary folder ({os_error_reason(error)}); free some space or set TMPDIR")
 
 
 def open_file(source: InputFile) -> BinaryIO:
@@ -136,11 +136,11 @@ def open_file(source: InputFile) -> BinaryIO:
 
 
 def unreadable_error(source: InputFile, error: OSError) -> BadInput:
-    return BadInput(f"{source.name}: can not be read ({os_error_reason(error)}); fix it, leave it out or use --skip-unreadable")
+    return BadInput(f"{source.name}: cannot be read ({os_error_reason(error)}); fix it, leave it out or use --skip-unreadable")
 
 
 class InputStream:
-    """The inflated bytes of an open file, with the `prefill` of a binary stream; may return a little more than was asked for."""
+    """The inflated bytes of an open file, with the `read` of a binary stream; it may return a little more than `size`."""
 
     def __init__(self, file: BinaryIO, source: InputFile, meter: ReadMeter):
         self.file, self.source, self.meter = file, source, meter
@@ -156,10 +156,10 @@ class InputStream:
         return block
 
     def read_inflated(self, size: int) -> bytes:
-        pieces, held = [], 0
-        while held < size and (piece := next(self.blocks, b"")):
+        pieces, length = [], 0
+        while length < size and (piece := next(self.blocks, b"")):
             pieces.append(piece)
-            held += len(piece)
+            length += len(piece)
             self.inflated_bytes += len(piece)
             self.refuse_bomb()
         return b"".join(pieces)
@@ -172,42 +172,42 @@ class InputStream:
             raise BadInput(f"{self.source.name}: {sizes}, {advice}")
 
     def seekable(self) -> BinaryIO:
-        """The same bytes in a file one can seek in."""
+        """The same bytes in a seekable file."""
         if not self.source.compression:
             return self.file
-        kept = temporary_file()
+        copy = temporary_file()
         try:
-            shutil.copyfileobj(self, kept)
-            kept.seek(0)
+            shutil.copyfileobj(self, copy)
+            copy.seek(0)
         except OSError as error:
             raise no_space_error(self.source.name, error) from None
-        return kept
+        return copy
 
 
 def inflate(file: BinaryIO, source: InputFile) -> Iterator[bytes]:
     """Decompress streams that follow one another in a file, as gzip, xz and zstd do."""
     new = decompressor(source.compression)
-    machine = None
+    decoder = None
     try:
         while block := file.read(COMPRESSED_BLOCK):
             while block:
-                if machine is None:
+                if decoder is None:
                     block = block.lstrip(b"\0")  # padding between streams
                     if not block:
                         break
-                    machine = new()
-                out = machine.decompress(block)
+                    decoder = new()
+                out = decoder.decompress(block)
                 block = b""
-                if machine.eof:
-                    block, machine = machine.unused_data, None
+                if decoder.eof:
+                    block, decoder = decoder.unused_data, None
                 if out:
                     yield out
     except (zlib.error, lzma.LZMAError, ValueError) as error:
         where = f"{source.name}: damaged {source.compression} data near byte {file.tell():,}"
         raise BadInput(f"{where} ({str(error)[:60]}); get the file again") from None
-    if machine is not None:
+    if decoder is not None:
         where = f"{source.name}: ends in the middle of its {source.compression} data at byte {file.tell():,}"
-        raise BadInput(f"{where}; the file is cut short, get it whole")
+        raise BadInput(f"{where}; the file is cut short, get all of it")
 
 
 def decompressor(compression: str) -> Callable:
@@ -218,18 +218,18 @@ def decompressor(compression: str) -> Callable:
     import zstandard
 
     class Frame:
-        """zstandard's own object, with its error among the built-in ones."""
+        """zstandard's decompressor, with a built-in exception."""
 
         def __init__(self):
-            self.machine = zstandard.ZstdDecompressor().decompressobj()
+            self.decoder = zstandard.ZstdDecompressor().decompressobj()
 
         def decompress(self, block: bytes) -> bytes:
             try:
-                return self.machine.decompress(block)
+                return self.decoder.decompress(block)
             except zstandard.ZstdError as error:
                 raise ValueError(str(error)) from None
 
-        eof = property(lambda self: self.machine.eof)
-        unused_data = property(lambda self: self.machine.unused_data)
+        eof = property(lambda self: self.decoder.eof)
+        unused_data = property(lambda self: self.decoder.unused_data)
 
     return Frame

@@ -1,9 +1,9 @@
-"""What a tagger takes for a word: the words that it is given, or a text cut the way its training words were.
+"""The words that a tagger tags: those it is given, or a text segmented the way its training words were.
 
-A text with white space has its words already. Marks at the ends of a word stand alone if they did in training, and so do 's and n't; in a text
-where a full stop or a comma already stands alone, words are taken as they are. A full stop stays with an abbreviation: it is parted at the end of
-the text, and before a capital behind a word of more than three letters without another stop. Chinese without white space is cut into characters if
-the training words were characters, else into jieba's words.
+A text with white space has its words already. Punctuation at the ends of a word is split off if it was in training, and so are 's and n't; in a text
+where a full stop or a comma already stands alone, words are taken as they are. A full stop stays with an abbreviation: it is split off at the end of
+the text, and between a word of more than three letters without another stop and a capital. Chinese without white space is segmented into characters
+if the training words were characters, else into jieba's words.
 """
 
 import re
@@ -18,12 +18,12 @@ SENTENCE_MARK = re.compile(r"[，。！？；：、]")
 OPENING = re.compile(r"""[("'\[{<“‘«「『（《【]+(?=.)""")
 CLOSING = re.compile(r"""(?<=.)(?:\.\.\.|[)"\]}>,;:!?”’»」』）》】，。！？；：、…]|(?<=\w)'(?!\w))$""")
 CLITIC = re.compile(r"(?<=\w)(?:n['’]t|['’](?:s|m|d|re|ve|ll))$", re.IGNORECASE)
-ALREADY_SEGMENTED = re.compile(r"[.,。，]|n['’]t|['’]s")  # what stands alone only in a text that was cut; a dash does in any, "!" in French
-PIECE = re.compile(rf"[{HAN}]|[^\W{HAN}_]+|\S")  # of a text without spaces: a Han character, letters and digits, a mark
+ALREADY_SEGMENTED = re.compile(r"[.,。，]|n['’]t|['’]s")  # stands alone only in a tokenized text; a dash does so in any, "!" in French
+PIECE = re.compile(rf"[{HAN}]|[^\W{HAN}_]+|\S")  # of a text without spaces: a Han character, letters and digits, or punctuation
 
 
 class SegmentedText(NamedTuple):
-    """The words of a text, their places in it, and where they come from."""
+    """The words of a text, their spans in it, and how they were found."""
 
     words: list[str]
     spans: list[tuple[int, int]]
@@ -32,19 +32,19 @@ class SegmentedText(NamedTuple):
 
 @dataclass(frozen=True)
 class Segmentation:
-    """How the words of training data stand; the defaults are for data that nobody has seen."""
+    """How the words of the training data were segmented; the defaults are for unknown data."""
 
     chinese: str = "characters"  # or words
-    splits_characters: bool = False  # every letter and digit is a word of its own, as in Chinese data by characters
-    splits_punctuation: bool = True  # a full stop is a word of its own
+    splits_characters: bool = False  # every letter and digit is a word, as in Chinese data by characters
+    splits_punctuation: bool = True  # a full stop is a word
     splits_clitics: bool = False  # so is 's
 
     @classmethod
     def from_sentences(cls, sentences: Iterable[Sequence[str]]) -> "Segmentation":
-        """From words in their sentences; where there is nothing to tell by, the defaults hold."""
+        """Learnt from the words of sentences; where they do not tell, the defaults hold."""
         han = [0, 0]  # words of one Han character, and of more
         latin = [0, 0]
-        marks = [0, 0]  # marks at the end of a word, and by themselves
+        marks = [0, 0]  # punctuation at the end of a word, and by itself
         clitics = [0, 0]
         for words in sentences:
             for word in words:
@@ -67,7 +67,7 @@ class Segmentation:
         )
 
     def segment(self, text: str) -> SegmentedText:
-        """The words of a text and where they stand in it."""
+        """The words of a text and their spans."""
         chunks = [(chunk.start(), chunk.end()) for chunk in re.finditer(r"\S+", text)]
         if not chunks:
             return SegmentedText([], [], "given")
@@ -80,7 +80,7 @@ class Segmentation:
         return segmented_text(text, places, "given" if places == chunks else "punctuation split")
 
     def without_spaces(self, text: str, start: int, stop: int) -> list[tuple[int, int]]:
-        """A text that holds Chinese, cut as the training words were."""
+        """The spans of the words of a chunk of Chinese text, segmented as the training words were."""
         chunk = text[start:stop]
         pieces = [(piece.start(), piece.end()) for piece in PIECE.finditer(chunk)]
         if self.splits_characters:
@@ -90,7 +90,7 @@ class Segmentation:
         return [(start + a, start + b) for a, b in pieces]
 
     def split_marks(self, text: str, chunk: tuple[int, int], after: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-        """A word without the marks at its ends, and these."""
+        """The spans of a word and of the punctuation at its ends."""
         start, stop = chunk
         before: list[tuple[int, int]] = []
         behind: list[tuple[int, int]] = []
@@ -113,7 +113,7 @@ def segmented_text(text: str, places: list[tuple[int, int]], source: str) -> Seg
 
 
 def is_unsegmented(text: str, chunks: Sequence[tuple[int, int]]) -> bool:
-    """Whether Chinese stands there uncut: without spaces, with more characters between two than a word has, or in sentences."""
+    """Whether the text holds Chinese without spaces between words: one chunk, runs longer than a word, or sentences."""
     runs = [len(run) for start, stop in chunks for run in HAN_RUN.findall(text[start:stop])]
     if not runs:
         return False
@@ -121,7 +121,7 @@ def is_unsegmented(text: str, chunks: Sequence[tuple[int, int]]) -> bool:
 
 
 def is_full_stop(word: str, after: str) -> bool:
-    """Whether the stop at the end of a word ends a sentence; `after` is the next word, nothing if a quote or the text ends there."""
+    """Whether the stop at the end of a word ends a sentence; `after` is the next word, empty if a quote or the text ends there."""
     if not word.endswith(".") or len(word) < 2 or has_han(word):
         return False
     if not after:

@@ -1,15 +1,15 @@
-"""Sentences of English and Chinese text, by rule.
+"""English and Chinese text split into sentences, by rule.
 
-A mark ends a sentence together with the marks, quotes and brackets that close it: in English if whitespace follows and then no small
-letter, and a full stop only if it does not belong to an abbreviation or an initial; in Chinese wherever it stands, except inside 《》 or
-before a comma. A line end always does. Whitespace at the edges of a sentence is all that is dropped.
+An end mark ends a sentence together with the marks, quotes and brackets that close it: in English if whitespace and then no lower-case letter
+follows, and a full stop only if it does not belong to an abbreviation or an initial; in Chinese anywhere but inside 《》 or before a comma. A line
+end always ends a sentence. Only whitespace at the edges of a sentence is dropped.
 """
 
 import re
 
 from stairs.text.chinese import CJK, HAN, is_cjk
 
-MAX_SENTENCE_CHARACTERS = 10_000  # characters; a longer one is cut, at a space if there is any
+MAX_SENTENCE_CHARACTERS = 10_000  # a longer one is cut, at a space if there is one
 
 CHINESE_MARKS = "。！？"
 CLOSING = "\"'”’»)]」』）】"
@@ -19,10 +19,10 @@ WESTERN_OR_CHINESE = re.compile(rf"[.!?…{CHINESE_MARKS}][.!?…{CHINESE_MARKS}
 HAN_THEN_MARK = re.compile(f"[{HAN}][!?…]")
 DOTTED = re.compile(r"(?:[^\W\d_]{1,2}\.)+[^\W\d_]{1,2}")  # U.S, e.g, Ph.D
 THROUGH_CHINESE = re.compile(f"^.*[{CJK}]")  # 在U.S: only what follows the Chinese is a word
-MAX_TITLE_CHARACTERS = 100  # characters a title in 《》 may have
+MAX_TITLE_CHARACTERS = 100  # in 《》
 WORD = re.compile(r"[^\W\d_]+(?!\.)")
 CONTINUES = set("，、；：,;:》〉)）]】」』”’")
-CONTINUES_AFTER_EXCLAMATION = CONTINUES | set("（(%％~～—-·/")  # after ! and ?, which stand in many a name
+CONTINUES_AFTER_EXCLAMATION = CONTINUES | set("（(%％~～—-·/")  # after ! and ?, which many names contain
 ATTACHING_PARTICLES = set("的地得等與与和及或是之")
 
 
@@ -53,8 +53,8 @@ STARTERS = word_set(
 
 
 def split_sentences(text: str) -> list[str]:
-    """The sentences of a text in order: `sentences("Dr. Li left. 她走了。") == ["Dr. Li left.", "她走了。"]`."""
-    found: list[str] = []
+    """The sentences of a text in order: `split_sentences("Dr. Li left. 她走了。") == ["Dr. Li left.", "她走了。"]`."""
+    sentences: list[str] = []
     pattern = WESTERN_OR_CHINESE if has_chinese_marks(text) else WESTERN
     for line in text.split("\n"):
         begin, length = 0, len(line)
@@ -62,16 +62,16 @@ def split_sentences(text: str) -> list[str]:
             start, stop = match.span()
             if stop == length:
                 break
-            plain = line[start] == "." and line[start + 1] == " " and line[stop].isupper() and line[start - 7 : start].isalpha()
-            if plain or ends_sentence(line, begin, start, stop):  # `os_error_reason` only saves time: no abbreviation is that long
-                found.append(line[begin:stop].strip())
+            is_plain = line[start] == "." and line[start + 1] == " " and line[stop].isupper() and line[start - 7 : start].isalpha()
+            if is_plain or ends_sentence(line, begin, start, stop):  # `is_plain` only saves time: no abbreviation is that long
+                sentences.append(line[begin:stop].strip())
                 begin = stop
         last = line[begin:].strip()
         if last:
-            found.append(last)
-    if len(text) > MAX_SENTENCE_CHARACTERS and max(map(len, found), default=0) > MAX_SENTENCE_CHARACTERS:
-        found = [piece for sentence in found for piece in cut_long_sentence(sentence)]
-    return found
+            sentences.append(last)
+    if len(text) > MAX_SENTENCE_CHARACTERS and max(map(len, sentences), default=0) > MAX_SENTENCE_CHARACTERS:
+        sentences = [piece for sentence in sentences for piece in cut_long_sentence(sentence)]
+    return sentences
 
 
 def has_chinese_marks(text: str) -> bool:
@@ -83,7 +83,7 @@ def has_chinese_marks(text: str) -> bool:
 
 
 def ends_sentence(line: str, begin: int, start: int, stop: int) -> bool:
-    """Whether the marks at line[start:stop], with the whitespace after them, end the sentence that began at `prefix`."""
+    """Whether the marks at line[start:stop], with the whitespace after them, end the sentence that began at `begin`."""
     follower = line[stop]
     if not line[stop - 1].isspace():
         return line[start] != "." and ends_chinese_sentence(line, start, stop)
@@ -111,7 +111,7 @@ def ends_sentence(line: str, begin: int, start: int, stop: int) -> bool:
 
 
 def ends_chinese_sentence(line: str, start: int, stop: int) -> bool:
-    """The same for marks that need no space after them; ASCII ones only between Chinese characters."""
+    """The same for marks that need no space after them; ASCII marks only between Chinese characters."""
     follower = line[stop]
     if follower in (CONTINUES if line[start] == "。" else CONTINUES_AFTER_EXCLAMATION):
         return False

@@ -195,7 +195,7 @@ def test_an_unreadable_file_stops_unless_it_is_to_be_skipped(tmp_path, monkeypat
 
     monkeypatch.setattr("stairs.text.corpus.corpus.open_file", refuse)
     message = complaint(tmp_path)
-    assert message.startswith(f"{tmp_path / 'b.txt'}: can not be read (permission denied)") and "--skip-unreadable" in message
+    assert message.startswith(f"{tmp_path / 'b.txt'}: cannot be read (permission denied)") and "--skip-unreadable" in message
     corpus = Corpus(tmp_path, skip_unreadable=True)
     assert list(corpus.documents()) == ["a.txt", "c.txt"] and len(corpus.skipped) == 1
     assert corpus.content_hash == Corpus([tmp_path / "a.txt", tmp_path / "c.txt"]).content_hash
@@ -204,7 +204,7 @@ def test_an_unreadable_file_stops_unless_it_is_to_be_skipped(tmp_path, monkeypat
 def test_a_broken_link_and_a_picture_in_a_folder(tmp_path):
     write(tmp_path, "a.txt", "text")
     (tmp_path / "b.txt").symlink_to(tmp_path / "gone")
-    assert "b.txt: can not be read" in complaint(tmp_path)
+    assert "b.txt: cannot be read" in complaint(tmp_path)
     write(tmp_path, "c.png", b"\x89PNG\r\n\x1a\n")
     corpus = Corpus(tmp_path, skip_unreadable=True)
     assert list(corpus.documents()) == ["text"] and len(corpus.skipped) == 2

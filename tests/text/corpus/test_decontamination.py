@@ -1,4 +1,4 @@
-"""What stands in validation and test examples is not in the corpus that language models read."""
+"""The texts of validation and test examples are not in the corpus that language models are pretrained on."""
 
 import json
 
@@ -53,15 +53,15 @@ def test_any_sentence_of_a_long_held_out_text_and_either_side_of_a_pair(tmp_path
     assert list(DecontaminatedCorpus(corpus_of(tmp_path, *lost, *OTHERS), held).documents()) == OTHERS
 
 
-def test_nothing_removed_text_is_the_same_corpus_and_something_is_another(tmp_path):
+def test_nothing_removed_is_the_same_corpus_and_something_is_another(tmp_path):
     corpus = corpus_of(tmp_path, *OTHERS)
     same = DecontaminatedCorpus(corpus, [LabelledText("What nobody wrote in this corpus.", "x")])
     assert same.content_hash == corpus.content_hash and same.removed_text["paragraphs"] == 0 and list(same.documents()) == OTHERS
     less = DecontaminatedCorpus(corpus, [LabelledText("It was cat number 3.", "x")])
     assert less.content_hash not in (corpus.content_hash, DecontaminatedCorpus(corpus, [LabelledText("It was cat number 4.", "x")]).content_hash)
     assert less.content_hash == DecontaminatedCorpus(corpus, [LabelledText("it was cat number 3 .", "y")]).content_hash
-    assert (less.name, less.size, less.sources) == (corpus.name, corpus.size, corpus.sources)
-    with pytest.raises(BadInput, match="all of the corpus stands in validation or test examples"):
+    assert (less.name, less.size) == (corpus.name, corpus.size)
+    with pytest.raises(BadInput, match="examples hold all of the corpus"):
         DecontaminatedCorpus(corpus_of(tmp_path, "All of it."), [LabelledText("All of it.", "x")]).content_hash  # noqa: B018
 
 
@@ -74,7 +74,7 @@ def test_shards_are_made_of_what_is_left(tmp_path):
     assert [own.tokenizer.id("wombat") != own.tokenizer.unknown for own in shards] == [True, False]
 
 
-def test_a_climb_says_what_it_removed_text_and_keeps_the_count(tmp_path, monkeypatch, capsys):
+def test_a_climb_says_what_it_removed_and_keeps_the_count(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("stairs.climb.compilation.compile_kernels", lambda: None)
     texts = [f"the {word} cat number {i} sat on the mat" for i in range(30) for word in ("happy", "sad")]

@@ -12,7 +12,7 @@ import pytest
 
 from stairs.climb.experiment import decontaminate, split_examples
 from stairs.text.embedded import docstrings, python_prose
-from stairs.text.labelled.split import example_texts, normalize_text
+from stairs.text.examples import example_texts, normalize_text
 
 DIGEST = """
 import hashlib

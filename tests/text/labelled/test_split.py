@@ -7,9 +7,9 @@ import pytest
 
 from stairs.climb.experiment import split_examples
 from stairs.errors import BadInput
-from stairs.text.examples import LabelledText, Question, TaggedSentence, TextPair, TranslationPair
+from stairs.text.examples import LabelledText, Question, TaggedSentence, TextPair, TranslationPair, normalize_text
 from stairs.text.labelled import read_examples
-from stairs.text.labelled.split import count_overlap, find_groups, normalize_text, split
+from stairs.text.labelled.split import count_overlap, find_groups, split
 
 SIZES = {"train": 0.8, "dev": 0.1, "test": 0.1}
 
@@ -108,7 +108,7 @@ def test_a_single_document_is_split_with_a_word_about_it(capsys, monkeypatch):
     monkeypatch.setattr("stairs.progress.messages_enabled", True)
     given = [TaggedSentence((f"w{i}",), ("O",), group="all") for i in range(50)]
     assert [len(own) for own in split(given, sizes(given), 0, source="a.conll").values()] == [40, 5, 5]
-    assert "a.conll: 1 documents or passages are too few for 3 parts" in capsys.readouterr().err
+    assert "a.conll: 1 documents or passages are too few for 3 splits" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("column", ["author", "3"])
@@ -124,7 +124,7 @@ def test_a_column_of_groups(column, tmp_path):
     ("groups", "says"),
     [
         (lambda i: "anna", "all 40 examples have 'anna' in --group by; name a column that tells groups apart"),
-        (lambda i: "anna" if i < 20 else "bob", "--group by makes 2 groups, too few for 3 parts; name another column, or give more"),
+        (lambda i: "anna" if i < 20 else "bob", "--group by makes 2 groups, too few for 3 splits; name another column, or give more"),
         (lambda i: "anna" if i % 2 else f"bob {i % 8}", "the group 'anna' of --group by holds all examples of the label 'bad'"),
     ],
 )

@@ -62,7 +62,7 @@ def test_a_long_word_is_cut_and_that_is_said_once(words, capsys, monkeypatch):
     long = [words.id("incomprehensible"), words.id("incomprehension")]
     assert torch.equal(*words.character_ids(torch.tensor(long)).split(1))
     said = capsys.readouterr().err
-    assert said.count("more than 6 letters") == 1 and "incomprehensible" in said
+    assert said.count("more than 6 characters") == 1 and "incomprehensible" in said
 
 
 def test_only_so_many_new_words_are_remembered(words, monkeypatch):

@@ -1,30 +1,30 @@
-"""A corpus without the texts that a model is judged by: what stands in validation or test examples is not read by a language model before.
+"""A corpus without the validation and test texts of labelled data, so that no language model is pretrained on what it is evaluated on.
 
-A whole document is left out if it is named, as the embedded ones are, whose sources are known. Of a user's files a paragraph is left out if it equals
-a held-out text or a paragraph of one, or has a sentence of one in it, all compared without case and white space. Sentences of less than
-`MIN_SENTENCE_BYTES` bytes are too common to tell anything by themselves.
+A document is removed if it is named, as the embedded ones are, whose sources are known. Of a user's files a paragraph is removed if it equals a
+held-out text or a paragraph of one, or holds a sentence of one, all compared without case and white space. Sentences of less than
+`MIN_SENTENCE_BYTES` bytes are too common to prove anything.
 
-One pass finds the documents concerned and keeps their numbers; later passes look at those alone. Memory holds 12 bytes for each held-out sentence.
+One pass finds the documents concerned and keeps their numbers; later passes compare those alone. Memory holds 12 bytes for each held-out sentence.
 """
 
 import hashlib
 from collections.abc import Iterable, Iterator
 from functools import cached_property
-from typing import Any
 
+from stairs.data import CorpusLike
 from stairs.errors import BadInput
-from stairs.text.labelled.split import example_texts, normalize_text, text_hash
+from stairs.text.examples import Example, example_texts, normalize_text, text_hash
 from stairs.text.sentences import split_sentences
 
-MIN_SENTENCE_BYTES = 24  # bytes, that is letters, or eight Chinese characters
-PREFIX_LENGTH = 8  # characters without white space by which nearly all paragraphs are told from the held-out ones at once
+MIN_SENTENCE_BYTES = 24  # that is letters, or eight Chinese characters
+PREFIX_LENGTH = 8  # characters without white space that tell nearly all paragraphs from the held-out ones
 
 
 class DecontaminatedCorpus:
-    """What `Corpus` offers, without the held-out texts."""
+    """A corpus like any other, without the held-out texts."""
 
-    def __init__(self, corpus: Any, examples: Iterable[Any] = (), documents: Iterable[str] = ()):
-        self.corpus = corpus
+    def __init__(self, corpus: CorpusLike, examples: Iterable[Example] = (), documents: Iterable[str] = ()):
+        self.corpus, self.name, self.size = corpus, corpus.name, corpus.size
         self.document_hashes = {text_hash(document) for document in documents}
         self.paragraph_hashes: set[bytes] = set()
         self.sentence_hashes: set[bytes] = set()
@@ -34,15 +34,23 @@ class DecontaminatedCorpus:
                 self.withhold(text)
 
     def withhold(self, text: str) -> None:
-        whole = [text, *text.split("\n")]
-        parts = [sentence for sentence in split_sentences(text) if is_distinctive(sentence)]
-        self.paragraph_hashes |= {text_hash(part) for part in whole if part.strip()}
-        self.sentence_hashes |= {text_hash(part) for part in parts}
-        self.prefixes |= {prefix(part) for part in (*whole, *parts) if part.strip()}
+        paragraphs = [text, *text.split("\n")]
+        sentences = [sentence for sentence in split_sentences(text) if is_distinctive(sentence)]
+        self.paragraph_hashes |= {text_hash(paragraph) for paragraph in paragraphs if paragraph.strip()}
+        self.sentence_hashes |= {text_hash(sentence) for sentence in sentences}
+        self.prefixes |= {prefix(part) for part in (*paragraphs, *sentences) if part.strip()}
 
-    def __getattr__(self, name: str) -> Any:
-        """Its name, size, position, sources and oddities are those of the corpus."""
-        return getattr(self.corpus, name)
+    @property
+    def position(self) -> int:
+        return self.corpus.position
+
+    @property
+    def skipped(self) -> list[str]:
+        return getattr(self.corpus, "skipped", [])
+
+    @property
+    def odd_characters(self) -> dict[str, int]:
+        return getattr(self.corpus, "odd_characters", {})
 
     def documents(self) -> Iterator[str]:
         for number, document in enumerate(self.corpus.documents()):
@@ -52,7 +60,7 @@ class DecontaminatedCorpus:
                 yield rest
 
     def remaining_text(self, document: str) -> str:
-        """What may be read of a document."""
+        """The document without what is held out."""
         if self.document_hashes and text_hash(document) in self.document_hashes:
             return ""
         if not self.prefixes:
@@ -69,23 +77,22 @@ class DecontaminatedCorpus:
         return any(prefix(part) in self.prefixes and text_hash(part) in self.sentence_hashes for part in split_sentences(line))
 
     @cached_property
-    def scan(self) -> tuple[frozenset[int], dict[str, int]]:
-        """The numbers of the documents that lose something, and how much that is."""
-        concerned = []
+    def scan(self) -> tuple[frozenset[int], dict[str, int], str]:
+        """The numbers of the documents that lose something, how much that is, and a hash of it."""
+        affected = []
         documents = paragraphs = left = 0
         digest = hashlib.sha256()
         for number, document in enumerate(self.corpus.documents()):
             documents = number + 1
             rest = self.remaining_text(document)
             if len(rest) != len(document):
-                concerned.append(number)
+                affected.append(number)
                 digest.update(f"{number} {len(rest)} ".encode())
                 paragraphs += count_paragraphs(document) - count_paragraphs(rest)
             left += bool(rest.strip())
         if not left:
-            raise BadInput("all of the corpus stands in validation or test examples; give other text to learn from")
-        self.digest = digest.hexdigest()
-        return frozenset(concerned), {"documents": len(concerned), "of_documents": documents, "paragraphs": paragraphs}
+            raise BadInput("the validation and test examples hold all of the corpus; give other text to pretrain on")
+        return frozenset(affected), {"documents": len(affected), "of_documents": documents, "paragraphs": paragraphs}, digest.hexdigest()
 
     @property
     def affected_documents(self) -> frozenset[int]:
@@ -93,21 +100,21 @@ class DecontaminatedCorpus:
 
     @property
     def removed_text(self) -> dict[str, int]:
-        """How many documents lost something, of how many, and how many paragraphs that were."""
+        """How many documents lost something, of how many, and how many paragraphs were removed."""
         return self.scan[1]
 
     @property
     def content_hash(self) -> str:
-        """That of the corpus, if nothing is left out of it."""
+        """That of the corpus, if nothing is removed from it."""
         if not self.affected_documents:
             return self.corpus.content_hash
-        return hashlib.sha256(f"{self.corpus.content_hash} without {self.digest}".encode()).hexdigest()
+        return hashlib.sha256(f"{self.corpus.content_hash} without {self.scan[2]}".encode()).hexdigest()
 
 
 def prefix(text: str) -> str:
-    """How it begins; of most texts without looking at all of them."""
-    found = normalize_text(text[: 4 * PREFIX_LENGTH])[:PREFIX_LENGTH]
-    return found if len(found) == PREFIX_LENGTH or len(text) <= 4 * PREFIX_LENGTH else normalize_text(text)[:PREFIX_LENGTH]
+    """The first characters of a text, without normalizing all of it if possible."""
+    start = normalize_text(text[: 4 * PREFIX_LENGTH])[:PREFIX_LENGTH]
+    return start if len(start) == PREFIX_LENGTH or len(text) <= 4 * PREFIX_LENGTH else normalize_text(text)[:PREFIX_LENGTH]
 
 
 def is_distinctive(sentence: str) -> bool:

@@ -1,250 +1,237 @@
-"""Which examples are learnt from, which choose on the way and which are judged at the end: a split by groups, the same for the same seed.
+"""Labelled examples split into train, validation and test by groups, the same for the same seed.
 
 Two examples are of one group if their file says so (`group`: a document, a source file, a column), or if their texts differ only in case and white
-space. A group is never torn apart, or what a model remembers of it would count as what it has learnt.
+space. A group is never split, or what a model remembers of it would count as what it has learnt.
 
-Each part is to have `value_size` examples, and of each label l its share, want[p, l] = size_p * n_l / n. The groups, largest first and those of one
-size in an order drawn by the seed, go where the squared error
-    sum over p and l of (has[p, l] - want[p, l])^2 / want[p, l],    with one more l that counts all examples,
+Each split should have `size` examples, and of each label l its share, want[s, l] = size_s * n_l / n. The groups, largest first and those of one size
+in an order drawn by the seed, go where the squared error
+    sum over s and l of (has[s, l] - want[s, l])^2 / want[s, l],    with one more l that counts all examples,
 stays smallest. For groups of one example each that is Webster's apportionment: shares are kept to the nearest whole example.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from hashlib import blake2b
-from typing import Any
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import TypeVar
 
 import numpy as np
 
 from stairs.errors import BadInput, preview
 from stairs.progress import say
-from stairs.text.examples import Example, LabelledText, Question, SenseSentence, TaggedSentence, TextPair, TranslationPair
+from stairs.text.examples import Example, Question, TextPair, example_hash, text_hash
 
-MAX_LINKED_SHARE = 0.1  # of all pairs may hang together by the texts they share; if more do, the texts say little about one another
-UNUSED = ""  # the part of those that are more than were asked for
+MAX_LINKED_SHARE = 0.1  # of all pairs may be linked by the texts they share; if more are, sharing a text says little
+UNUSED = ""  # the split of the examples beyond the sizes
 
-
-def normalize_text(text: str) -> str:
-    """The text without what makes no difference: case and white space, also that between words and marks, which tokenized files add."""
-    return "".join(text.casefold().split())
-
-
-def text_hash(*texts: str) -> bytes:
-    """A short name for texts that differ only in case and white space."""
-    return blake2b("\0".join(map(normalize_text, texts)).encode(errors="surrogatepass"), digest_size=12).digest()
-
-
-def example_texts(example: Example) -> tuple[str, ...]:
-    """What a model reads of an example."""
-    match example:
-        case LabelledText(text=text):
-            return (text,)
-        case TextPair(first=first, second=second):
-            return first, second
-        case TaggedSentence(words=words) | SenseSentence(words=words):
-            return (" ".join(words),)
-        case Question(question=question, passage=passage):
-            return question, passage
-        case TranslationPair(source=source, target=target):
-            return source, target
-    raise AssertionError(type(example))
-
-
-def example_hash(example: Example) -> bytes:
-    """The same for examples that ask the same."""
-    return text_hash(example.source) if isinstance(example, TranslationPair) else text_hash(*example_texts(example))
+AnyExample = TypeVar("AnyExample", bound=Example)
+Groups = list[list[int]]  # the indices of the examples of each group
+Label = str | None
 
 
 class ExampleGroups:
-    """Union-find over examples: those that share a name are one group, and so are those that share another with one of these."""
+    """Union-find over examples: those that share a name are one group, and so are those that share another name with one of these."""
 
     def __init__(self, count: int):
         self.parents = list(range(count))
 
-    def root(self, place: int) -> int:
-        while self.parents[place] != place:
-            self.parents[place] = self.parents[self.parents[place]]
-            place = self.parents[place]
-        return place
+    def root(self, index: int) -> int:
+        while self.parents[index] != index:
+            self.parents[index] = self.parents[self.parents[index]]
+            index = self.parents[index]
+        return index
 
-    def join(self, names: Iterable[tuple[int, Any]]) -> None:
-        """Each (example, name), one example with as many names as it likes."""
-        first: dict[Any, int] = {}
-        for place, name in names:
-            one, two = self.root(place), self.root(first.setdefault(name, place))
+    def join(self, names: Iterable[tuple[int, Hashable]]) -> None:
+        """Each (example, name); an example may have several names."""
+        first: dict[Hashable, int] = {}
+        for index, name in names:
+            one, two = self.root(index), self.root(first.setdefault(name, index))
             self.parents[max(one, two)] = min(one, two)
 
-    def members(self) -> list[list[int]]:
-        found: dict[int, list[int]] = {}
-        for place in range(len(self.parents)):
-            found.setdefault(self.root(place), []).append(place)
-        return list(found.values())
+    def members(self) -> Groups:
+        groups: dict[int, list[int]] = {}
+        for index in range(len(self.parents)):
+            groups.setdefault(self.root(index), []).append(index)
+        return list(groups.values())
 
 
-def find_groups(examples: Sequence[Any], by_group: bool = True) -> list[list[int]]:
-    """The places of the examples of each group."""
+def find_groups(examples: Sequence[Example], by_group: bool = True) -> Groups:
+    """The indices of the examples of each group."""
     groups = ExampleGroups(len(examples))
-    groups.join((place, example_hash(example)) for place, example in enumerate(examples))
+    groups.join((index, example_hash(example)) for index, example in enumerate(examples))
     if by_group:
-        groups.join((place, name) for place, example in enumerate(examples) if (name := group_name(example)))
-    return link_pairs(examples, groups) if isinstance(examples[0], TextPair) else groups.members()
+        groups.join((index, name) for index, example in enumerate(examples) if (name := group_name(example)))
+    if isinstance(examples[0], TextPair):
+        return link_pairs([pair for pair in examples if isinstance(pair, TextPair)], groups)
+    return groups.members()
 
 
-def group_name(example: Any) -> Any:
+def group_name(example: Example) -> str | bytes:
     return getattr(example, "group", "") or (text_hash(example.passage) if isinstance(example, Question) else "")
 
 
-def link_pairs(examples: Sequence[TextPair], groups: ExampleGroups) -> list[list[int]]:
-    """Pairs that share a text stay together: both, or one of its two sides, unless that would bind most of the file together."""
-    before = list(groups.parents)
+def label_of(example: Example) -> Label:
+    return getattr(example, "label", None)
+
+
+def link_pairs(examples: Sequence[TextPair], groups: ExampleGroups) -> Groups:
+    """Pairs that share a text stay together, by both sides or by one of the two, unless that would link most of the file."""
+    unlinked = list(groups.parents)
     for sides in (("first", "second"), ("first",), ("second",)):
-        groups.parents = list(before)
-        groups.join((place, text_hash(getattr(pair, side))) for place, pair in enumerate(examples) for side in sides)
-        found = groups.members()
-        if max(map(len, found)) <= MAX_LINKED_SHARE * len(examples):
-            return found
-    groups.parents = before
+        groups.parents = list(unlinked)
+        groups.join((index, text_hash(getattr(pair, side))) for index, pair in enumerate(examples) for side in sides)
+        linked = groups.members()
+        if max(map(len, linked)) <= MAX_LINKED_SHARE * len(examples):
+            return linked
+    groups.parents = unlinked
     return groups.members()
 
 
 def split(
-    examples: Sequence[Any], sizes: Mapping[str, float], seed: int, *, source: str = "", column: str | None = None, advice: str = "give more"
-) -> dict[str, list[Any]]:
-    """Parts of about so many examples, the one to learn from first, each in the order of the file; of more than are wanted, the rest is in none.
+    examples: Sequence[AnyExample],
+    sizes: Mapping[str, float],
+    seed: int,
+    *,
+    source: str = "",
+    column: str | None = None,
+    advice: str = "give more",
+) -> dict[str, list[AnyExample]]:
+    """Splits of about these sizes, train first, each in the order of the file; examples beyond the sizes are in none.
 
-    `column` is the one that the user named for groups: what cannot be split by it is refused. Documents and passages that are too few for that are
-    split themselves, with a word about it. `cure` ends the sentence of an error.
+    `column` is the column of groups that the user named: a file that cannot be split by it is refused. Where the file's own documents or passages are
+    too few, their examples are split, and the user is told. `advice` ends the sentence of an error.
     """
     groups = find_groups(examples)
     named = len({group_name(example) for example in examples} - {""})
-    column = column if len(sizes) > 1 else None  # what is only drawn from is not split
+    column = column if len(sizes) > 1 else None  # a sample is not a split
     if column is not None:
         check_column(examples, groups, sizes, source, column, advice)
     elif len(groups) < len(sizes):
         if named:
-            say(f"{source}: {named} documents or passages are too few for {len(sizes)} parts, so their examples are split: scores may be too good")
+            say(f"{source}: {named} documents or passages are too few for {len(sizes)} splits, so their examples are split: scores may be too good")
             groups = find_groups(examples, by_group=False)
         if len(groups) < len(sizes):
-            raise BadInput(f"{source} has {len(groups)} different examples, too few to hold some back; {advice}")
-    labels = [getattr(example, "label", None) for example in examples]
+            raise BadInput(f"{source} has {len(groups)} different examples, too few for {len(sizes)} splits; {advice}")
+    labels = [label_of(example) for example in examples]
     assigned = assign(groups, labels, sizes, np.random.default_rng(seed), every_label=column is not None)
     if column is not None:
         check_labels(assigned, groups, labels, source, column)
     trim(assigned, sizes, np.random.default_rng([seed, 1]))
-    return {part: [examples[place] for place in sorted(assigned[part])] for part in sizes}
+    return {name: [examples[index] for index in sorted(assigned[name])] for name in sizes}
 
 
 def assign(
-    groups: list[list[int]], labels: Sequence[Any], sizes: Mapping[str, float], random: np.random.Generator, every_label: bool = False
+    groups: Groups, labels: Sequence[Label], sizes: Mapping[str, float], random: np.random.Generator, every_label: bool = False
 ) -> dict[str, list[int]]:
-    """The places of the examples of each part; with `every_label` each label is judged, if it is in more than one group."""
-    total, asked = len(labels), sum(sizes.values())
-    wanted = dict(sizes) if asked >= total - 0.5 else {**sizes, UNUSED: total - asked}
+    """The indices of the examples of each split; with `every_label` each label that is in more than one group is evaluated, too."""
+    total, requested = len(labels), sum(sizes.values())
+    all_sizes = dict(sizes) if requested >= total - 0.5 else {**sizes, UNUSED: total - requested}
     numbers = {label: number for number, label in enumerate(dict.fromkeys(labels), 1)}  # 0 counts all of them
     counts = [total, *Counter(labels).values()]
-    want = [[size * count / total for count in counts] for size in wanted.values()]
-    has = [[0.0] * len(counts) for _ in wanted]
-    holds: dict[str, list[list[int]]] = {part: [] for part in wanted}
-    names = list(wanted)
+    want = [[size * count / total for count in counts] for size in all_sizes.values()]
+    has = [[0.0] * len(counts) for _ in all_sizes]
+    holds: dict[str, Groups] = {name: [] for name in all_sizes}
+    names = list(all_sizes)
     order = random.permutation(len(groups)).tolist()
     for group in sorted((groups[i] for i in order), key=len, reverse=True):
-        inside = Counter([numbers[labels[place]] for place in group]).items() if len(group) > 1 else [(numbers[labels[group[0]]], 1)]
+        inside = Counter([numbers[labels[index]] for index in group]).items() if len(group) > 1 else [(numbers[labels[group[0]]], 1)]
         own = [(0, len(group)), *inside]
         costs = [sum([n * (2 * (there[at] - aim[at]) + n) / aim[at] for at, n in own]) for there, aim in zip(has, want, strict=True)]
-        chosen = costs.index(min(costs))
+        best = costs.index(min(costs))
         for at, n in own:
-            has[chosen][at] += n
-        holds[names[chosen]].append(group)
+            has[best][at] += n
+        holds[names[best]].append(group)
     fill_empty(holds, labels, list(sizes))
     cover_labels_in_train(holds, labels, names[0])
     if every_label:
         cover_labels_in_test(holds, labels, names[0], list(sizes)[-1])
-    return {part: [place for group in groups for place in group] for part, groups in holds.items()}
+    return {name: [index for group in own for index in group] for name, own in holds.items()}
 
 
-def fill_empty(holds: dict[str, list[list[int]]], labels: Sequence[Any], parts: Sequence[str]) -> None:
-    """Each part has a group at least: the smallest of the part with most, one that does not take a label away with it if there is one."""
-    for part in parts:
-        if not holds[part]:
+def fill_empty(holds: dict[str, Groups], labels: Sequence[Label], names: Sequence[str]) -> None:
+    """Each split has at least one group: the smallest of the split with most, if possible one that leaves no label without examples there."""
+    for name in names:
+        if not holds[name]:
             donor = max(holds, key=lambda other: len(holds[other]))
-            spare = Counter(labels[place] for group in holds[donor] for place in group)
-            given = min(holds[donor], key=lambda group: (any(spare[labels[place]] <= len(group) for place in group), len(group)))
-            holds[donor].remove(given)
-            holds[part].append(given)
+            spare = Counter(labels[index] for group in holds[donor] for index in group)
+            donated = min(holds[donor], key=lambda group: (any(spare[labels[index]] <= len(group) for index in group), len(group)))
+            holds[donor].remove(donated)
+            holds[name].append(donated)
 
 
-def cover_labels_in_train(holds: dict[str, list[list[int]]], labels: Sequence[Any], first: str) -> None:
-    """No label is judged that is not learnt: a group of such a label, the smallest, is learnt from, unless its part has no other."""
-    learnt = {labels[place] for group in holds[first] for place in group}
-    for label in set(labels) - learnt:
-        found = [(len(group), part, group) for part, own in holds.items() if len(own) > 1 for group in own if any(labels[i] == label for i in group)]
-        if found and label not in learnt:
-            _, part, group = min(found)
-            holds[part].remove(group)
-            holds[first].append(group)
-            learnt |= {labels[place] for place in group}
+def cover_labels_in_train(holds: dict[str, Groups], labels: Sequence[Label], train: str) -> None:
+    """No label is evaluated that is not trained on: its smallest group moves to train, unless it is the only group of its split."""
+    trained = {labels[index] for group in holds[train] for index in group}
+    for label in set(labels) - trained:
+        candidates = [
+            (len(group), name, group) for name, own in holds.items() if len(own) > 1 for group in own if any(labels[i] == label for i in group)
+        ]
+        if candidates and label not in trained:
+            _, name, group = min(candidates)
+            holds[name].remove(group)
+            holds[train].append(group)
+            trained |= {labels[index] for index in group}
 
 
-def cover_labels_in_test(holds: dict[str, list[list[int]]], labels: Sequence[Any], first: str, last: str) -> None:
-    """A label that would be learnt only is judged as well, by its smallest group that takes no label away from those that are learnt."""
-    inside = {part: Counter(label for group in own for label in {labels[place] for place in group}) for part, own in holds.items()}
+def cover_labels_in_test(holds: dict[str, Groups], labels: Sequence[Label], train: str, test: str) -> None:
+    """A label that is only trained on is evaluated, too, by its smallest group that takes no label away from train."""
+    inside = {name: Counter(label for group in own for label in {labels[index] for index in group}) for name, own in holds.items()}
     for label in sorted(set(labels), key=str):
-        if any(inside[part][label] for part in holds if part not in (first, UNUSED)):
+        if any(inside[name][label] for name in holds if name not in (train, UNUSED)):
             continue
-        spare = [group for group in holds[first] if label in {labels[i] for i in group} and all(inside[first][labels[i]] > 1 for i in group)]
+        spare = [group for group in holds[train] if label in {labels[i] for i in group} and all(inside[train][labels[i]] > 1 for i in group)]
         if spare:
             group = min(spare, key=len)
-            holds[first].remove(group)
-            holds[last].append(group)
-            for other in {labels[place] for place in group}:
-                inside[first][other] -= 1
-                inside[last][other] += 1
+            holds[train].remove(group)
+            holds[test].append(group)
+            for other in {labels[index] for index in group}:
+                inside[train][other] -= 1
+                inside[test][other] += 1
 
 
 def trim(assigned: dict[str, list[int]], sizes: Mapping[str, float], random: np.random.Generator) -> None:
-    """No more examples than were asked for, in all and in the first part, which pays: what it gives up is in no part, so no group is torn apart."""
-    first = next(iter(sizes))
-    excess = max(sum(len(assigned[part]) for part in sizes) - round(sum(sizes.values())), len(assigned[first]) - round(sizes[first]))
-    if UNUSED in assigned and 0 < excess < len(assigned[first]):
-        assigned[first] = random.permutation(assigned[first])[excess:].tolist()
+    """No more examples than requested, in all and in train. Train gives up the excess, which is then in no split, so that no group is split."""
+    train = next(iter(sizes))
+    excess = max(sum(len(assigned[name]) for name in sizes) - round(sum(sizes.values())), len(assigned[train]) - round(sizes[train]))
+    if UNUSED in assigned and 0 < excess < len(assigned[train]):
+        assigned[train] = random.permutation(assigned[train])[excess:].tolist()
 
 
-def check_column(examples: Sequence[Any], groups: list[list[int]], sizes: Mapping[str, float], source: str, column: str, advice: str) -> None:
-    """Whether the groups of a column can be split at all."""
-    names = {example.group for example in examples}
+def check_column(examples: Sequence[Example], groups: Groups, sizes: Mapping[str, float], source: str, column: str, advice: str) -> None:
+    """Refuse a column whose groups cannot be split."""
+    names = {str(getattr(example, "group", "")) for example in examples}
     if len(names) == 1:
-        came = f"all {len(examples)} examples have {preview(names.pop())} in --group {column}"
-        raise BadInput(f"{source}: {came}; name a column that tells groups apart")
+        fault = f"all {len(examples)} examples have {preview(names.pop())} in --group {column}"
+        raise BadInput(f"{source}: {fault}; name a column that tells groups apart")
     if len(groups) < len(sizes):
-        raise BadInput(f"{source}: --group {column} makes {len(groups)} groups, too few for {len(sizes)} parts; name another column, or {advice}")
-    held: dict[Any, set[int]] = {}
+        raise BadInput(f"{source}: --group {column} makes {len(groups)} groups, too few for {len(sizes)} splits; name another column, or {advice}")
+    groups_of: dict[Label, set[int]] = {}
     for number, group in enumerate(groups):
-        for place in group:
-            held.setdefault(getattr(examples[place], "label", None), set()).add(number)
-    for label, own in held.items():
-        if label is not None and len(own) == 1 and len(held) > 1:
-            name = next(example.group for example in examples if example.label == label)
-            came = f"the group {preview(name)} of --group {column} holds all examples of the label {preview(label)}"
-            raise BadInput(f"{source}: {came}, which could not be both learnt and judged; name another column, or leave that label out")
+        for index in group:
+            groups_of.setdefault(label_of(examples[index]), set()).add(number)
+    for label, own in groups_of.items():
+        if label is not None and len(own) == 1 and len(groups_of) > 1:
+            name = next(getattr(example, "group", "") for example in examples if label_of(example) == label)
+            fault = f"the group {preview(name)} of --group {column} holds all examples of the label {preview(label)}"
+            raise BadInput(f"{source}: {fault}, so it cannot be both trained on and evaluated; name another column, or leave that label out")
 
 
-def check_labels(assigned: dict[str, list[int]], groups: list[list[int]], labels: Sequence[Any], source: str, column: str) -> None:
-    """Whether each label is learnt that is judged, and judged if it is learnt."""
-    first = next(iter(assigned))
-    there = {part: {labels[place] for place in places} for part, places in assigned.items() if part != UNUSED}
-    judged = set().union(*(own for part, own in there.items() if part != first))
-    for label in sorted(judged ^ there[first], key=str):
-        number = sum(any(labels[place] == label for place in group) for group in groups)
-        fate = "learnt from" if label in there[first] else "held back"
-        came = f"the {number} groups of --group {column} with the label {preview(label)} are all {fate}"
-        raise BadInput(f"{source}: {came}, so it could not be both learnt and judged; name another column, another --seed, or give more groups")
+def check_labels(assigned: dict[str, list[int]], groups: Groups, labels: Sequence[Label], source: str, column: str) -> None:
+    """Refuse a split in which a label is only trained on, or only evaluated."""
+    train = next(iter(assigned))
+    inside = {name: {labels[index] for index in indices} for name, indices in assigned.items() if name != UNUSED}
+    evaluated = set().union(*(own for name, own in inside.items() if name != train))
+    for label in sorted(evaluated ^ inside[train], key=str):
+        number = sum(any(labels[index] == label for index in group) for group in groups)
+        side = "in the training split" if label in inside[train] else "held out"
+        fault = f"the {number} groups of --group {column} with the label {preview(label)} are all {side}"
+        advice = "name another column, another --seed, or give more groups"
+        raise BadInput(f"{source}: {fault}, so it cannot be both trained on and evaluated; {advice}")
 
 
-def count_overlap(train: Sequence[Any], other: Sequence[Any]) -> int:
-    """How many of the others have a text that is learnt from, but for case and white space; of questions, the passage."""
+def count_overlap(train: Sequence[Example], other: Sequence[Example]) -> int:
+    """How many of the others have a text of the training examples, but for case and white space; of questions, the passage."""
 
-    def name(example: Any) -> bytes:
+    def key(example: Example) -> bytes:
         return text_hash(example.passage) if isinstance(example, Question) else example_hash(example)
 
-    known = set(map(name, train))
-    return sum(name(example) in known for example in other)
+    known = set(map(key, train))
+    return sum(key(example) in known for example in other)

@@ -1,8 +1,8 @@
-"""A tokenizer that another tool made: BERT's word pieces or GPT-2's bytes, with special tokens by its own names and at its own ids.
+"""A tokenizer that another tool made: BERT's word pieces or GPT-2's byte-level BPE, with special tokens of its own names and ids.
 
-Read from tokenizer.json, or from vocab.txt, or from vocab.json and merges.txt, with the roles of the special tokens in tokenizer_config.json
-and special_tokens_map.json. As for our own, only the learnt part and a few switches are taken from a file; the rest is built here, so that a
-crafted file brings in no regular expression. What it is built from is written as any other tool expects it.
+Read from tokenizer.json, or from vocab.txt, or from vocab.json and merges.txt, with the roles of the special tokens in tokenizer_config.json and
+special_tokens_map.json. As for our own, only the learnt part and a few switches are taken from a file; the rest is built here, so that a crafted file
+can bring in no regular expression. It is saved as any other tool expects it.
 """
 
 import functools
@@ -11,16 +11,16 @@ import json
 from pathlib import Path
 from typing import Any
 
+import tokenizers
 from tokenizers import AddedToken, decoders, models, normalizers, pre_tokenizers
-from tokenizers import Tokenizer as Library
 
 from stairs.errors import BadInput, Unsupported, preview
 from stairs.text.tokenizers import spec as files
 from stairs.text.tokenizers.spec import MAX_VOCAB_SIZE, TokenizerSpec
 from stairs.text.tokenizers.tokenizer import Tokenizer
 
-VERSION = 1
-# Who plays a role: the first of these names that tokenizer_config.json gives to a token, or else the first of these tokens that is there.
+FORMAT = 1
+# The token of a role: the first of these keys in tokenizer_config.json, or else the first of these tokens in the vocabulary.
 ROLES = {
     "pad": (("pad_token",), ("[PAD]", "<pad>")),
     "unknown": (("unk_token",), ("[UNK]", "<unk>")),
@@ -29,13 +29,13 @@ ROLES = {
     "mask": (("mask_token",), ("[MASK]", "<mask>")),
 }
 SWITCHES = ("clean_text", "handle_chinese_chars", "strip_accents", "lowercase")  # of BERT's normalizer
-FILLER = "<unused {}>"  # a row of the weights that no token has
+FILLER = "<unused {}>"  # the name of a row of the weights without a token
 
 
 class AdoptedTokenizer(Tokenizer):
-    """Text to ids and back as the other tool does it. A role that its vocabulary lacks is played by the end, as in GPT-2."""
+    """Text to ids and back as the other tool does it. A role without a token takes the end token, as in GPT-2."""
 
-    def __init__(self, spec: TokenizerSpec, backend: Any, role_ids: dict[str, int], adds_begin: bool = True) -> None:
+    def __init__(self, spec: TokenizerSpec, backend: tokenizers.Tokenizer, role_ids: dict[str, int], adds_begin: bool = True) -> None:
         super().__init__(spec, backend)
         self.adds_begin = adds_begin
         self.special_ids = frozenset(number for number, token in backend.get_added_tokens_decoder().items() if token.special)
@@ -51,10 +51,10 @@ class AdoptedTokenizer(Tokenizer):
             return cls(spec, backend, find_role_ids(folder, backend, path), spec.kind == "wordpiece" or adds_begin_token(folder, content))
         except BadInput:
             raise
-        except BaseException as fault:  # the library's panics are not Exceptions
-            if isinstance(fault, KeyboardInterrupt | SystemExit | MemoryError):
+        except BaseException as error:  # the library's panics are not Exceptions
+            if isinstance(error, KeyboardInterrupt | SystemExit | MemoryError):
                 raise
-            raise files.damage_error(path, preview(str(fault), 80)) from None
+            raise files.damage_error(path, preview(str(error), 80)) from None
 
     @staticmethod
     def is_adopted(folder: Path) -> bool:
@@ -66,23 +66,23 @@ class AdoptedTokenizer(Tokenizer):
         """Write tokenizer.json and tokenizer_config.json."""
         files.write(Path(folder) / files.TOKENIZER_FILE, self.backend.to_str())
         names = {keys[0]: self.token(getattr(self, role)) for role, (keys, _) in ROLES.items()}
-        ours = {"stairs": {"adopted": VERSION, "adds_begin": self.adds_begin}}
+        ours = {"stairs": {"adopted": FORMAT, "adds_begin": self.adds_begin}}
         files.write(Path(folder) / files.CONFIG_FILE, json.dumps({**names, **ours}, ensure_ascii=False, indent=2) + "\n")
 
     def pad_vocabulary(self, size: int) -> "AdoptedTokenizer":
-        """With a name for every row of weights that have more rows than it has tokens."""
+        """The tokenizer with a name for every row of weights that have more rows than it has tokens."""
         missing = range(self.vocab_size, size)
         self.backend.add_special_tokens([FILLER.format(number) for number in missing])
         return AdoptedTokenizer(self.spec, self.backend, {role: getattr(self, role) for role in ROLES}, self.adds_begin)
 
     @functools.cached_property
     def hash(self) -> str:
-        decides = {**json.loads(self.backend.to_str()), "roles": [getattr(self, role) for role in ROLES]}
-        return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()
+        content = {**json.loads(self.backend.to_str()), "roles": [getattr(self, role) for role in ROLES]}
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def read_content(folder: Path) -> tuple[Path, dict[str, Any]]:
-    """The file that holds the vocabulary, and what is in it in the form of tokenizer.json."""
+    """The file of the vocabulary, and its content in the form of tokenizer.json."""
     path = folder / files.TOKENIZER_FILE
     if path.is_file():
         return path, files.read_json(path)
@@ -104,10 +104,10 @@ def read_content(folder: Path) -> tuple[Path, dict[str, Any]]:
 def read_text(path: Path) -> str:
     try:
         return path.read_bytes().decode()
-    except UnicodeDecodeError as fault:
-        raise files.damage_error(path, f"byte {fault.start} is not UTF-8") from None
-    except OSError as fault:
-        raise BadInput(f"{path} can not be read: {fault.strerror}; check its permissions") from None
+    except UnicodeDecodeError as error:
+        raise files.damage_error(path, f"byte {error.start} is not UTF-8") from None
+    except OSError as error:
+        raise BadInput(f"{path} cannot be read: {error.strerror}; check its permissions") from None
 
 
 def read_vocabulary_lines(path: Path) -> dict[str, int]:
@@ -116,14 +116,14 @@ def read_vocabulary_lines(path: Path) -> dict[str, int]:
     for number, line in enumerate(read_text(path).removesuffix("\n").split("\n")):
         token = line.removesuffix("\r")
         if not token or "\0" in token or token in vocabulary:
-            wrong = "empty" if not token else f"{preview(token)}, which holds a NUL" if "\0" in token else f"{preview(token)} for the second time"
-            raise BadInput(f"{path}:{number + 1}: a token was expected and the line is {wrong}; restore the file")
+            fault = "empty" if not token else f"{preview(token)}, which holds a NUL" if "\0" in token else f"{preview(token)} for the second time"
+            raise BadInput(f"{path}:{number + 1}: the line is {fault} where a token should be; restore the file")
         vocabulary[token] = number
     return vocabulary
 
 
-def build(content: dict[str, Any], path: Path) -> tuple[TokenizerSpec, Any]:
-    """The settings and the library's tokenizer."""
+def build(content: dict[str, Any], path: Path) -> tuple[TokenizerSpec, tokenizers.Tokenizer]:
+    """The settings and the backend."""
     model, before = content.get("model"), content.get("pre_tokenizer")
     if not isinstance(model, dict):
         raise files.damage_error(path, "it has no model")
@@ -132,10 +132,10 @@ def build(content: dict[str, Any], path: Path) -> tuple[TokenizerSpec, Any]:
         raise files.damage_error(path, "it has no vocabulary")
     files.check_encodable(vocabulary, path)
     kind = "wordpiece" if model.get("type") == "WordPiece" else "byte-bpe"
-    named = before.get("type") if isinstance(before, dict) else before
-    if (model.get("type"), named) not in (("WordPiece", "BertPreTokenizer"), ("BPE", "ByteLevel")):
+    before_type = before.get("type") if isinstance(before, dict) else before
+    if (model.get("type"), before_type) not in (("WordPiece", "BertPreTokenizer"), ("BPE", "ByteLevel")):
         raise Unsupported(
-            f"{path} cuts text by {preview(named)} and {preview(model.get('type'))}; BertPreTokenizer with WordPiece, as in BERT, "
+            f"{path} splits text with {preview(before_type)} and {preview(model.get('type'))}; only BertPreTokenizer with WordPiece, as in BERT, "
             "and ByteLevel with BPE, as in GPT-2, can be adopted"
         )
     if kind == "wordpiece":
@@ -149,15 +149,15 @@ def build(content: dict[str, Any], path: Path) -> tuple[TokenizerSpec, Any]:
     return TokenizerSpec(kind, vocab_size=None, chinese="characters", lowercase=lowercase), backend
 
 
-def build_wordpiece(model: dict[str, Any], vocabulary: dict[str, int], normalizer: Any, path: Path) -> tuple[Any, bool]:
+def build_wordpiece(model: dict[str, Any], vocabulary: dict[str, int], normalizer: object, path: Path) -> tuple[tokenizers.Tokenizer, bool]:
     prefix, unknown = model.get("continuing_subword_prefix", "##"), model.get("unk_token", "[UNK]")
     if prefix != "##" or unknown not in vocabulary:
-        raise files.damage_error(path, f"its later pieces are marked {preview(prefix)}, not ##, or its unknown token {preview(unknown)} is missing")
-    longest = model.get("max_input_chars_per_word", 100)
-    backend = Library(models.WordPiece(vocabulary, unk_token=unknown, continuing_subword_prefix=prefix, max_input_chars_per_word=longest))
+        raise files.damage_error(path, f"its continuation prefix is {preview(prefix)}, not ##, or its unknown token {preview(unknown)} is missing")
+    limit = model.get("max_input_chars_per_word", 100)
+    backend = tokenizers.Tokenizer(models.WordPiece(vocabulary, unk_token=unknown, continuing_subword_prefix=prefix, max_input_chars_per_word=limit))
     if normalizer is not None and (not isinstance(normalizer, dict) or normalizer.get("type") != "BertNormalizer"):
-        came = preview(normalizer.get("type") if isinstance(normalizer, dict) else normalizer)
-        raise Unsupported(f"{path} prepares text by {came}; only BERT's own normalizer can be adopted with word pieces")
+        kind = preview(normalizer.get("type") if isinstance(normalizer, dict) else normalizer)
+        raise Unsupported(f"{path} normalizes text with {kind}; only BERT's own normalizer can be adopted with word pieces")
     switches = {name: normalizer.get(name) for name in SWITCHES} if normalizer else {}
     if any(value not in (True, False, None) for value in switches.values()):
         raise files.damage_error(path, f"its normalizer has {preview(switches, 120)}")
@@ -169,29 +169,29 @@ def build_wordpiece(model: dict[str, Any], vocabulary: dict[str, int], normalize
     return backend, bool(switches.get("lowercase"))
 
 
-def build_byte_bpe(model: dict[str, Any], vocabulary: dict[str, int], before: dict[str, Any], normalizer: Any, path: Path) -> Any:
+def build_byte_bpe(model: dict[str, Any], vocabulary: dict[str, int], before: dict[str, Any], normalizer: object, path: Path) -> tokenizers.Tokenizer:
     if normalizer is not None or not before.get("use_regex", True) or model.get("ignore_merges"):
-        raise Unsupported(f"{path} is not a tokenizer like GPT-2's: it normalizes text or cuts it otherwise, and can not be adopted")
-    backend = Library(models.BPE(vocabulary, files.validate_merges(model.get("merges"), vocabulary, path)))
+        raise Unsupported(f"{path} is not a tokenizer like GPT-2's: it normalizes text or splits it in another way, and cannot be adopted")
+    backend = tokenizers.Tokenizer(models.BPE(vocabulary, files.validate_merges(model.get("merges"), vocabulary, path)))
     backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=bool(before.get("add_prefix_space")), trim_offsets=False)
     backend.decoder = decoders.ByteLevel()
     return backend
 
 
-def add_tokens(backend: Any, added: Any, path: Path) -> None:
-    """Tokens beside the learnt ones; the library numbers them itself, which must give the ids that the file says."""
+def add_tokens(backend: tokenizers.Tokenizer, added: object, path: Path) -> None:
+    """Tokens beside the learnt ones; the library numbers them itself, which must give the ids of the file."""
     if not isinstance(added, list) or not all(isinstance(entry, dict) and isinstance(entry.get("content"), str) for entry in added):
-        raise files.damage_error(path, "its added tokens are no list of tokens")
+        raise files.damage_error(path, "its added tokens are not a list of tokens")
     for entry in sorted(added, key=lambda entry: entry.get("id", 0)):
         flags = {name: bool(entry.get(name, False)) for name in ("single_word", "lstrip", "rstrip", "normalized")}
         token = AddedToken(entry["content"], special=bool(entry.get("special")), **flags)
         (backend.add_special_tokens if entry.get("special") else backend.add_tokens)([token])
         if backend.token_to_id(entry["content"]) != entry.get("id"):
-            raise files.damage_error(path, f"the added token {preview(entry['content'])} can not have the id {preview(entry.get('id'))}")
+            raise files.damage_error(path, f"the added token {preview(entry['content'])} cannot have the id {preview(entry.get('id'))}")
 
 
 def adds_begin_token(folder: Path, content: dict[str, Any]) -> bool:
-    """Whether the other tool puts a mark before a text, as GPT-2's does not."""
+    """Whether the other tool puts a special token before a text; GPT-2's does not."""
     settings = files.read_json(folder / files.CONFIG_FILE) if (folder / files.CONFIG_FILE).is_file() else {}
     ours = settings.get("stairs")
     known = ours.get("adds_begin") if isinstance(ours, dict) else settings.get("add_bos_token")
@@ -201,20 +201,20 @@ def adds_begin_token(folder: Path, content: dict[str, Any]) -> bool:
     return isinstance(single, list) and bool(single) and isinstance(single[0], dict) and "SpecialToken" in single[0]
 
 
-def find_role_ids(folder: Path, backend: Any, path: Path) -> dict[str, int]:
-    """Which id begins a text, which ends it, and so on."""
-    given: dict[str, Any] = {}
+def find_role_ids(folder: Path, backend: tokenizers.Tokenizer, path: Path) -> dict[str, int]:
+    """The id of each role: which begins a text, which ends it, and so on."""
+    settings: dict[str, Any] = {}
     for name in ("special_tokens_map.json", files.CONFIG_FILE):
         if (folder / name).is_file():
-            given |= files.read_json(folder / name)
-    found: dict[str, int | None] = {}
-    for role, (keys, usual) in ROLES.items():
-        names = [token.get("content") if isinstance(token, dict) else token for token in map(given.get, keys)]
-        numbers = [backend.token_to_id(name) for name in (*names, *usual) if isinstance(name, str)]
-        found[role] = next((number for number in numbers if number is not None), None)
-    end = found["end"] if found["end"] is not None else found["begin"]
+            settings |= files.read_json(folder / name)
+    ids: dict[str, int | None] = {}
+    for role, (keys, defaults) in ROLES.items():
+        names = [token.get("content") if isinstance(token, dict) else token for token in map(settings.get, keys)]
+        known = [backend.token_to_id(name) for name in (*names, *defaults) if isinstance(name, str)]
+        ids[role] = next((number for number in known if number is not None), None)
+    end = ids["end"] if ids["end"] is not None else ids["begin"]
     if end is None:
         raise files.damage_error(path, "no token ends a text: there is neither [SEP] nor </s> nor <|endoftext|>")
-    played = {role: end if number is None else number for role, number in found.items()}
-    backend.add_special_tokens([backend.id_to_token(number) for number in set(played.values())])  # so that no text is ever encoded as one
-    return played
+    role_ids = {role: end if number is None else number for role, number in ids.items()}
+    backend.add_special_tokens([backend.id_to_token(number) for number in set(role_ids.values())])  # so that no text is ever encoded as one
+    return role_ids

@@ -14,6 +14,7 @@ expression. What is taken is validated first, because the library panics on some
 
 import json
 import math
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -43,11 +44,11 @@ MAX_FILE_SIZE = 1 << 30
 @dataclass(frozen=True)
 class TokenizerSpec:
     kind: str = "words"
-    vocab_size: int | None = None  # the special tokens counted; None: all words or characters, or 8192 subwords
-    min_count: int = 1  # words and characters seen less often are unknown; so are pairs not merged
-    chinese: str | None = None  # Chinese by "characters" or by jieba's "words"; None: words for kind words, else characters
-    lowercase: bool = False
-    split: str = "punctuation"  # words apart from punctuation, or at "spaces" alone, for text that another tool has cut
+    vocab_size: int | None = None  # with the special tokens; if not given, all words or characters, or 8192 subwords
+    min_count: int = 1  # rarer words and characters are unknown, rarer pairs are not merged
+    chinese: str | None = None  # segment Chinese into "characters" or jieba's "words"; if not given, words for the kind words, else characters
+    lowercase: bool = False  # lower-case all text
+    split: str = "punctuation"  # split words at spaces and "punctuation", or at "spaces" alone, for text that is tokenized already
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -58,24 +59,24 @@ class TokenizerSpec:
             object.__setattr__(self, "chinese", "words" if self.kind == "words" else "characters")
         smallest = MIN_VOCAB_SIZE[self.kind]
         if self.vocab_size is not None and not (is_integer(self.vocab_size) and smallest <= self.vocab_size <= MAX_VOCAB_SIZE):
-            raise BadInput(f"a vocabulary of {preview(self.vocab_size)} does not fit {self.kind}; give {smallest} to {MAX_VOCAB_SIZE}")
+            raise BadInput(f"vocab_size {preview(self.vocab_size)} is out of range for {self.kind}; give {smallest} to {MAX_VOCAB_SIZE}")
         if not (is_integer(self.min_count) and 1 <= self.min_count <= 1 << 31):
             raise BadInput(f"min_count {preview(self.min_count)} is not a count; give 1 or more")
         if self.chinese not in ("characters", "words"):
-            raise BadInput(f"Chinese by {preview(self.chinese)} is unknown; choose characters or words")
+            raise BadInput(f"Chinese cannot be segmented into {preview(self.chinese)}; choose characters or words")
         if self.chinese == "words" and self.kind not in SPLIT_BY_WORDS:
-            raise BadInput(f"{self.kind} keeps spaces as they are and can not mark Chinese words; use words, bpe or wordpiece")
+            raise BadInput(f"{self.kind} keeps spaces as they are and cannot mark Chinese words; use words, bpe or wordpiece")
         if self.split not in ("punctuation", "spaces") or (self.split == "spaces" and (self.kind, self.chinese) != ("words", "characters")):
-            raise BadInput(f"{self.kind} split at {preview(self.split)} is unknown; only words without jieba can be split at spaces alone")
+            raise BadInput(f"{self.kind} cannot be split at {preview(self.split)}; only words without jieba can be split at spaces alone")
         if not isinstance(self.lowercase, bool):
             raise BadInput(f"lowercase {preview(self.lowercase)} is neither true nor false")
 
 
-def is_integer(value: Any) -> bool:
+def is_integer(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def empty_model(kind: str) -> Any:
+def empty_model(kind: str) -> models.Model:
     """The library's model of a kind, without a vocabulary."""
     if kind in ("words", "characters"):
         return models.WordLevel({}, unk_token=SPECIAL_TOKENS[UNKNOWN])
@@ -88,8 +89,8 @@ def empty_model(kind: str) -> Any:
     return models.Unigram()
 
 
-def assemble_backend(spec: TokenizerSpec, model: Any) -> tokenizers.Tokenizer:
-    """A library tokenizer of this kind around a model; special tokens written in a text are ordinary text to it."""
+def assemble_backend(spec: TokenizerSpec, model: models.Model) -> tokenizers.Tokenizer:
+    """A tokenizer of the library around a model; special tokens written in a text are ordinary text to it."""
     backend = tokenizers.Tokenizer(model)
     if spec.split == "spaces":
         backend.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
@@ -122,12 +123,12 @@ def assemble_backend(spec: TokenizerSpec, model: Any) -> tokenizers.Tokenizer:
 
 
 def stored_settings(spec: TokenizerSpec) -> dict[str, Any]:
-    """What stands under "stairs" in tokenizer_config.json."""
+    """The settings under "stairs" in tokenizer_config.json."""
     chinese = {"segmenter": segmenter()[0]} if spec.chinese == "words" else {}
     return {"version": FORMAT, **asdict(spec), **chinese}
 
 
-def save(folder: Path, spec: TokenizerSpec, backend: Any, spacing: SpacingTable | None = None) -> None:
+def save(folder: Path, spec: TokenizerSpec, backend: tokenizers.Tokenizer, spacing: SpacingTable | None = None) -> None:
     write(folder / TOKENIZER_FILE, backend.to_str())
     save_config(folder, spec, spacing)
 
@@ -142,33 +143,33 @@ def write(path: Path, text: str) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    except OSError as fault:
-        raise EnvironmentFault(f"no tokenizer can be written to {path.parent}: {fault.strerror}; make room or choose another folder") from None
+    except OSError as error:
+        raise EnvironmentFault(f"cannot write the tokenizer to {path.parent}: {error.strerror}; free some space or choose another folder") from None
 
 
-def load(folder: Path) -> tuple[TokenizerSpec, Any]:
-    """The settings and the library's tokenizer of a folder that `save` wrote."""
+def load(folder: Path) -> tuple[TokenizerSpec, tokenizers.Tokenizer]:
+    """The settings and the backend of a folder that `save` wrote."""
     spec = read_spec(folder / CONFIG_FILE)
     path = folder / TOKENIZER_FILE
     model = read_json(path).get("model")
     if not isinstance(model, dict) or model.get("type") != BACKEND_MODELS[spec.kind]:
-        found = preview(model.get("type") if isinstance(model, dict) else model)
-        raise damage_error(path, f"its model is {found} where {spec.kind} needs {BACKEND_MODELS[spec.kind]}")
+        kind = preview(model.get("type") if isinstance(model, dict) else model)
+        raise damage_error(path, f"its model is {kind} where {spec.kind} needs {BACKEND_MODELS[spec.kind]}")
     try:
         backend = assemble_backend(spec, rebuild_model(spec, model, path))
     except BadInput:
         raise
-    except BaseException as fault:  # the library's panics are not Exceptions
-        if isinstance(fault, KeyboardInterrupt | SystemExit | MemoryError):
+    except BaseException as error:  # the library's panics are not Exceptions
+        if isinstance(error, KeyboardInterrupt | SystemExit | MemoryError):
             raise
-        raise damage_error(path, preview(str(fault), 80)) from None
+        raise damage_error(path, preview(str(error), 80)) from None
     if [backend.token_to_id(token) for token in SPECIAL_TOKENS] != list(range(len(SPECIAL_TOKENS))):
         raise damage_error(path, f"the special tokens {' '.join(SPECIAL_TOKENS)} do not have the ids 0 to 4")
     return spec, backend
 
 
 def damage_error(path: Path, what: str) -> BadInput:
-    return BadInput(f"{path} is not a tokenizer that can be used: {what}; train it again or restore the file")
+    return BadInput(f"{path} is not a usable tokenizer: {what}; train it again or restore the file")
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -178,12 +179,12 @@ def read_json(path: Path) -> dict[str, Any]:
         content = json.loads(path.read_bytes())
     except FileNotFoundError:
         raise BadInput(f"{path} does not exist; give a folder that holds {TOKENIZER_FILE} and {CONFIG_FILE}") from None
-    except (ValueError, RecursionError) as fault:
-        raise damage_error(path, f"no valid JSON ({preview(str(fault), 80)})") from None
-    except OSError as fault:
-        raise EnvironmentFault(f"{path} can not be read: {fault.strerror}; check its permissions") from None
+    except (ValueError, RecursionError) as error:
+        raise damage_error(path, f"not valid JSON ({preview(str(error), 80)})") from None
+    except OSError as error:
+        raise EnvironmentFault(f"{path} cannot be read: {error.strerror}; check its permissions") from None
     if not isinstance(content, dict):
-        raise damage_error(path, "no JSON object")
+        raise damage_error(path, "not a JSON object")
     return content
 
 
@@ -193,26 +194,26 @@ def read_spec(path: Path) -> TokenizerSpec:
         raise damage_error(path, 'it has no "stairs" settings')
     version = stored.get("version")
     if not isinstance(version, int) or version > FORMAT:
-        raise BadInput(f"{path} was made by format {preview(version)}, this is {FORMAT}; upgrade stairs")
+        raise BadInput(f"{path} has format {preview(version)}, and this version reads {FORMAT}; upgrade stairs")
     names = {field.name for field in fields(TokenizerSpec)}
     if stored.get("chinese") == "words" and stored.get("segmenter") != segmenter()[0]:
-        say(f"{path}: Chinese was cut by {preview(stored.get('segmenter'))}, here it is cut by {segmenter()[0]}; a few words may differ")
+        say(f"{path}: Chinese was segmented by {preview(stored.get('segmenter'))}, here it is segmented by {segmenter()[0]}; a few words may differ")
     try:
         return TokenizerSpec(**{name: value for name, value in stored.items() if name in names})
-    except (BadInput, TypeError) as fault:
-        raise damage_error(path, str(fault)) from None
+    except (BadInput, TypeError) as error:
+        raise damage_error(path, str(error)) from None
 
 
 def read_spacing(folder: Path) -> SpacingTable | None:
-    """What the spaces cost that the tokenizer drops, if that was counted."""
+    """The table of what dropped spaces cost, if there is one."""
     lines = read_json(folder / CONFIG_FILE)["stairs"].get("spacing")
     try:
         return None if lines is None else SpacingTable.from_lines(lines)
-    except (ValueError, OverflowError) as fault:
-        raise damage_error(folder / CONFIG_FILE, str(fault)) from None
+    except (ValueError, OverflowError) as error:
+        raise damage_error(folder / CONFIG_FILE, str(error)) from None
 
 
-def rebuild_model(spec: TokenizerSpec, model: dict[str, Any], path: Path) -> Any:
+def rebuild_model(spec: TokenizerSpec, model: dict[str, Any], path: Path) -> models.Model:
     """The library's model with the learnt part of the file."""
     if spec.kind == "unigram":
         return models.Unigram(validate_pieces(model.get("vocab"), path), unk_id=UNKNOWN)
@@ -228,7 +229,7 @@ def rebuild_model(spec: TokenizerSpec, model: dict[str, Any], path: Path) -> Any
     return models.BPE(vocabulary, merges, unk_token=unknown, end_of_word_suffix="</w>")
 
 
-def validate_vocabulary(vocabulary: Any, path: Path) -> dict[str, int]:
+def validate_vocabulary(vocabulary: object, path: Path) -> dict[str, int]:
     if not isinstance(vocabulary, dict) or not len(SPECIAL_TOKENS) <= len(vocabulary) <= MAX_VOCAB_SIZE:
         raise damage_error(path, "it has no vocabulary")
     numbers = list(vocabulary.values())
@@ -238,7 +239,7 @@ def validate_vocabulary(vocabulary: Any, path: Path) -> dict[str, int]:
     return vocabulary
 
 
-def validate_pieces(pieces: Any, path: Path) -> list[tuple[str, float]]:
+def validate_pieces(pieces: object, path: Path) -> list[tuple[str, float]]:
     if not isinstance(pieces, list) or not len(SPECIAL_TOKENS) <= len(pieces) <= MAX_VOCAB_SIZE:
         raise damage_error(path, "it has no vocabulary")
     for pair in pieces:
@@ -247,11 +248,11 @@ def validate_pieces(pieces: Any, path: Path) -> list[tuple[str, float]]:
             raise damage_error(path, f"{preview(pair)} is not a piece and its score")
     check_encodable([piece for piece, _ in pieces], path)
     if len({piece for piece, _ in pieces}) < len(pieces) or any(not piece for piece, _ in pieces):
-        raise damage_error(path, "a piece is empty or stands there twice")
+        raise damage_error(path, "a piece is empty or listed twice")
     return [(piece, float(score)) for piece, score in pieces]
 
 
-def validate_merges(merges: Any, vocabulary: dict[str, int], path: Path) -> list[tuple[str, str]]:
+def validate_merges(merges: object, vocabulary: dict[str, int], path: Path) -> list[tuple[str, str]]:
     if not isinstance(merges, list):
         raise damage_error(path, "it has no merges")
     pairs = [merge.split(" ") if isinstance(merge, str) else merge for merge in merges]
@@ -259,11 +260,11 @@ def validate_merges(merges: Any, vocabulary: dict[str, int], path: Path) -> list
         if not (isinstance(pair, list) and len(pair) == 2 and all(isinstance(part, str) for part in pair)):
             raise damage_error(path, f"{preview(pair)} is not a merge of two tokens")
         if not all(token in vocabulary for token in (*pair, "".join(pair))) or "".join(pair) in SPECIAL_TOKENS:
-            raise damage_error(path, f"the merge {preview(pair)} is not of tokens of the vocabulary")
+            raise damage_error(path, f"the merge {preview(pair)} has tokens that are not in the vocabulary")
     return [(first, second) for first, second in pairs]
 
 
-def check_encodable(tokens: Any, path: Path) -> None:
+def check_encodable(tokens: Iterable[str], path: Path) -> None:
     try:
         "".join(tokens).encode()
     except UnicodeEncodeError:

@@ -11,9 +11,10 @@ import json
 import math
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
+import tokenizers
 from tokenizers import decoders, models, pre_tokenizers
 
 from stairs.errors import BadInput
@@ -23,13 +24,23 @@ from stairs.text.tokenizers import spec as files
 from stairs.text.tokenizers.bulk_encoding import BYTE_CHARACTERS, lone_surrogate_error
 from stairs.text.tokenizers.spacing import SpacingTable, join_words
 from stairs.text.tokenizers.spec import KINDS, TokenizerSpec, assemble_backend
-from stairs.text.tokenizers.vocabulary_training import Sentences, train_library
+from stairs.text.tokenizers.vocabulary_training import Sentences, train_backend
 
 __all__ = ["KINDS", "SPECIAL_TOKENS", "TOKENIZERS", "Tokenizer", "TokenizerSpec"]
 
-TOKENIZERS = {kind: TokenizerSpec(kind) for kind in KINDS}  # each kind with its usual settings
+TOKENIZERS = {kind: TokenizerSpec(kind) for kind in KINDS}  # each kind with its default settings
 
 CODE_POINTS = 0x110000
+
+
+class Encoding(Protocol):
+    """The ids of a text, and (start, end) of each in the preprocessed text."""
+
+    @property
+    def ids(self) -> list[int]: ...
+
+    @property
+    def offsets(self) -> list[tuple[int, int]]: ...
 
 
 class Tokenizer:
@@ -37,26 +48,26 @@ class Tokenizer:
 
     pad, unknown, begin, end, mask = PAD, UNKNOWN, BEGIN, END, MASK
     special_ids = frozenset(range(len(SPECIAL_TOKENS)))
-    spacing: SpacingTable | None = None  # what the spaces cost that it drops, from the text it was trained on; None if nobody counted them
-    adds_begin = True  # whether a text is read with the mark of its beginning
+    spacing: SpacingTable | None = None  # what the dropped spaces cost, counted on the training text; None if not counted
+    adds_begin = True  # whether a text is read with [CLS], or what stands for it, before it
 
-    def __init__(self, spec: TokenizerSpec, backend: Any, vocabulary: list[str] | None = None):
+    def __init__(self, spec: TokenizerSpec, backend: tokenizers.Tokenizer, vocabulary: list[str] | None = None):
         self.spec = spec
         self.backend = backend
         if vocabulary is not None:
-            self.vocabulary = vocabulary  # saves asking the library, which takes a while for a large one
+            self.vocabulary = vocabulary  # reading a large one from the backend takes a while
 
     @classmethod
     def train(cls, spec: TokenizerSpec, sentences: Sentences) -> "Tokenizer":
-        """Learn from `sentences()`, which gives a fresh iterator of documents, each a list of sentences."""
-        return cls(spec, train_library(spec, sentences))
+        """Learn the vocabulary from `sentences()`, a fresh iterator of documents, each a list of sentences."""
+        return cls(spec, train_backend(spec, sentences))
 
     @classmethod
     def from_words(cls, words: list[str]) -> "Tokenizer":
-        """A tokenizer of a given vocabulary, for text in which spaces stand between the words."""
+        """A tokenizer with this vocabulary, for text whose words are separated by spaces."""
         special = next((word for word in words if word in SPECIAL_TOKENS), None)
         if special:
-            raise BadInput(f"the word {special} is a special token here and no word can be called so; rename it")
+            raise BadInput(f"the word {special} has the name of a special token; rename it")
         spec = TokenizerSpec("words", chinese="characters", split="spaces")
         vocabulary = {token: number for number, token in enumerate([*SPECIAL_TOKENS, *words])}
         return cls(spec, assemble_backend(spec, models.WordLevel(vocabulary, unk_token=SPECIAL_TOKENS[UNKNOWN])))
@@ -81,7 +92,7 @@ class Tokenizer:
 
     @functools.cached_property
     def hash(self) -> str:
-        """Of what decides the ids, and not of how a library version writes it down."""
+        """A hash of what decides the ids, not of how a version of the library writes it."""
         rules = None
         if self.spec.kind in ("bpe", "byte-bpe", "unigram"):
             model = json.loads(self.backend.to_str())["model"]
@@ -91,8 +102,7 @@ class Tokenizer:
     @functools.cached_property
     def vocabulary(self) -> list[str]:
         """The tokens by id."""
-        numbers = self.ids_by_token
-        return sorted(numbers, key=numbers.__getitem__)
+        return sorted(self.ids_by_token, key=self.ids_by_token.__getitem__)
 
     @functools.cached_property
     def ids_by_token(self) -> dict[str, int]:
@@ -104,42 +114,42 @@ class Tokenizer:
 
     @property
     def id_count(self) -> int:
-        """How many ids a text can have."""
+        """How many different ids a text can be encoded with."""
         return self.vocab_size
 
     @property
     def vocabulary_settings(self) -> dict[str, Any]:
-        """What a model must be told: the size of the vocabulary, and the ids that have a part to play."""
+        """What the config of a model takes from a tokenizer."""
         return {"vocab_size": self.vocab_size, "begin": self.begin, "end": self.end, "unknown": self.unknown}
 
     @property
     def suppressed_ids(self) -> list[int]:
-        """The ids that no continuation has."""
+        """The ids that are never generated: all special ones but the end."""
         return sorted(self.special_ids - {self.end})
 
     def token(self, number: int) -> str:
         if not 0 <= number < self.vocab_size:
-            raise BadInput(f"no token has the id {number}; this vocabulary ends at {self.vocab_size - 1}")
+            raise BadInput(f"no token has the id {number}; the vocabulary ends at {self.vocab_size - 1}")
         return self.vocabulary[number]
 
     def display_token(self, number: int) -> str:
-        """A token as people read it: letters in place of bytes, with the space before a word."""
+        """A token as people read it: characters instead of bytes, with the space before a word."""
         token = self.token(number)
         return decoders.ByteLevel().decode([token]) if self.spec.kind == "byte-bpe" and number not in self.special_ids else token
 
     def id(self, token: str) -> int:
-        """The id of a token, that of [UNK] for one that is not in the vocabulary."""
+        """The id of a token; that of [UNK] if it is not in the vocabulary."""
         return self.ids_by_token.get(token, self.unknown)
 
     def with_special_ids(self, ids: list[int], adds_end_token: bool = False) -> tuple[list[int], int]:
-        """The ids of a text with the marks around it, and where the text itself begins. One without ids has a mark to begin with in any case."""
+        """The ids of a text with the special ids around it, and where the text itself begins. An empty text always gets the one before it."""
         before = [self.begin] if self.adds_begin or not ids else []
         return [*before, *ids, *([self.end] if adds_end_token else [])], len(before)
 
     def preprocess(self, text: str) -> str:
         return space_words(text) if self.spec.chinese == "words" else text
 
-    def encode_with_offsets(self, text: str) -> Any:
+    def encode_with_offsets(self, text: str) -> Encoding:
         return self.backend.encode(refuse_lone_surrogates(self.preprocess(text)), add_special_tokens=False)
 
     def encode(self, text: str) -> list[int]:
@@ -153,7 +163,7 @@ class Tokenizer:
         return [self.vocabulary[number] for number in self.encode(text)]
 
     def words(self, text: str) -> list[str]:
-        """The words of a text, known or not, before any is cut into pieces."""
+        """The words of a text, known or not, before they are cut into pieces."""
         prepared = self.preprocess(text)
         normal = self.backend.normalizer.normalize_str(prepared) if self.backend.normalizer else prepared
         return [word for word, _ in self.backend.pre_tokenizer.pre_tokenize_str(normal)]
@@ -227,22 +237,22 @@ class Tokenizer:
         return starts
 
     def unknown_words(self, text: str) -> list[str]:
-        """What stands in the text where the ids have [UNK]: words, or single characters for bpe, unigram and characters."""
+        """The text behind each [UNK]: words, or single characters for bpe, unigram and characters."""
         encoding, text = self.encode_with_offsets(text), self.preprocess(text)
         return [text[start:end] for number, (start, end) in zip(encoding.ids, encoding.offsets, strict=True) if number == self.unknown]
 
     def spelling_bits(self, word: str) -> float:
-        """What it costs to spell an unknown word: add-one frequencies of the letters, and of the end, in the vocabulary's own words."""
+        """Bits that spell an unknown word: add-one frequencies of the characters, and of the end, in the words of the vocabulary."""
         counts, total = self.character_counts
         slot = math.log2(total)
         bits = slot - math.log2(counts[""] + 1)
-        for letter in word:
-            bits += slot - math.log2(counts[letter] + 1) if letter in counts else slot + math.log2(CODE_POINTS)
+        for character in word:
+            bits += slot - math.log2(counts[character] + 1) if character in counts else slot + math.log2(CODE_POINTS)
         return bits
 
     @functools.cached_property
     def character_counts(self) -> tuple[Counter[str], int]:
-        """How often each letter occurs in the vocabulary's words ("" is the end), and the sum, one added to each and for the unseen."""
+        """How often each character occurs in the words of the vocabulary ("" is the end), and the sum, with one more for each and for the unseen."""
         tokens = [token for number, token in enumerate(self.vocabulary) if number not in self.special_ids]
         words = [token.removeprefix("##").removesuffix("</w>").replace("▁", "") for token in tokens]
         counts = Counter("".join(words))
@@ -250,11 +260,10 @@ class Tokenizer:
         return counts, counts.total() + len(counts) + 1
 
     def encode_pretokens(self, spellings: list[str]) -> list[list[int]]:
-        """The ids of pre-tokens as kernels/pretokens.py cuts them, for the bulk path."""
+        """The ids of pre-tokens as kernels/pretokens.py cuts them, for bulk encoding."""
         kind = self.spec.kind
         if kind in ("words", "characters"):
-            known = self.ids_by_token
-            return [[known.get(spelling, self.unknown)] for spelling in spellings]
+            return [[self.ids_by_token.get(spelling, self.unknown)] for spelling in spellings]
         tokenize = self.backend.model.tokenize
         return [[piece.id for piece in tokenize(spelling)] for spelling in map(PRETOKEN_FORMS.get(kind, str), spellings)]
 
@@ -269,8 +278,8 @@ class Tokenizer:
 def refuse_lone_surrogates(text: str) -> str:
     try:
         text.encode()
-    except UnicodeEncodeError as fault:
-        raise lone_surrogate_error(fault) from None
+    except UnicodeEncodeError as error:
+        raise lone_surrogate_error(error) from None
     return text
 
 
@@ -284,8 +293,8 @@ def bytes_as_characters(spelling: str) -> str:
 
 
 def spaces_as_metaspaces(spelling: str) -> str:
-    marked = spelling.replace(" ", "▁")
-    return marked if marked.startswith("▁") else "▁" + marked
+    form = spelling.replace(" ", "▁")
+    return form if form.startswith("▁") else "▁" + form
 
 
 PRETOKEN_FORMS = {"byte-bpe": bytes_as_characters, "unigram": spaces_as_metaspaces}

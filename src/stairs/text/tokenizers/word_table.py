@@ -1,11 +1,11 @@
-"""The tokenizer of a vocabulary that came with vectors: millions of words that are looked up in a file and never read as a whole.
+"""The tokenizer of adopted word vectors: millions of words that are looked up in a file and never loaded as a list.
 
 words.safetensors   letters: the words one after another in UTF-8; starts: where each begins, and the end;
-                    hashes: CRC-32 of each word, in order; order: whose hash it is
+                    hashes: CRC-32 of each word, sorted; order: the id of the word of each hash
 
-A word is found by bisection among the hashes and compared letter by letter. The words were cut by another tool, in its own way, so a stretch
-between spaces that is a word of the vocabulary is one, whatever signs it holds, and so is what is left without the signs around it; any other is
-cut at punctuation, and Chinese by jieba.
+A word is found by bisection among the hashes and compared byte by byte. The words were tokenized by another tool, in its own way, so a chunk between
+spaces that is in the vocabulary is a word, whatever punctuation it holds, and so is what is left without the punctuation around it. Any other chunk
+is split at punctuation, and Chinese by jieba.
 """
 
 import functools
@@ -14,7 +14,6 @@ import re
 import zlib
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -27,7 +26,7 @@ from stairs.text.chinese import has_han
 from stairs.text.special import SPECIAL_TOKENS, UNKNOWN
 from stairs.text.tokenizers import spec as files
 from stairs.text.tokenizers.spec import TokenizerSpec, assemble_backend
-from stairs.text.tokenizers.tokenizer import Tokenizer, refuse_lone_surrogates
+from stairs.text.tokenizers.tokenizer import Encoding, Tokenizer, refuse_lone_surrogates
 
 MARKS_AROUND = re.compile(r"(\W*)(.*?)(\W*)", re.S)  # around a word
 TABLE_NAMES = ("letters", "starts", "hashes", "order")
@@ -38,22 +37,22 @@ class WordTable(Tokenizer):
 
     def __init__(self, spec: TokenizerSpec, tables: dict[str, np.ndarray]) -> None:
         only_special = {token: number for number, token in enumerate(SPECIAL_TOKENS)}
-        super().__init__(spec, assemble_backend(spec, models.WordLevel(only_special, unk_token=SPECIAL_TOKENS[UNKNOWN])))  # to cut text, no more
+        super().__init__(spec, assemble_backend(spec, models.WordLevel(only_special, unk_token=SPECIAL_TOKENS[UNKNOWN])))  # only to split text
         self.tables = tables
         self.letters, self.starts, self.hashes, self.order = (tables[name] for name in TABLE_NAMES)
 
     @classmethod
     def from_words(cls, words: list[str]) -> "WordTable":
-        """Of words that differ; letters are made small in texts if no word has a capital."""
+        """A table of words without duplicates; texts are lower-cased if no word has a capital."""
         special = next((word for word in words if word in SPECIAL_TOKENS), None)
         if special:
-            raise BadInput(f"the word {special} is a special token here and no word can be called so; rename it")
-        spelt = [word.encode() for word in (*SPECIAL_TOKENS, *words)]
-        hashes = np.fromiter(map(zlib.crc32, spelt), np.int64, len(spelt))
+            raise BadInput(f"the word {special} has the name of a special token; rename it")
+        spellings = [word.encode() for word in (*SPECIAL_TOKENS, *words)]
+        hashes = np.fromiter(map(zlib.crc32, spellings), np.int64, len(spellings))
         order = np.argsort(hashes, kind="stable")
         tables = {
-            "letters": np.frombuffer(b"".join(spelt), np.uint8).copy(),
-            "starts": np.concatenate([[0], np.cumsum(np.fromiter(map(len, spelt), np.int64, len(spelt)))]),
+            "letters": np.frombuffer(b"".join(spellings), np.uint8).copy(),
+            "starts": np.concatenate([[0], np.cumsum(np.fromiter(map(len, spellings), np.int64, len(spellings)))]),
             "hashes": hashes[order],
             "order": order.astype(np.int32),
         }
@@ -70,11 +69,11 @@ class WordTable(Tokenizer):
             kinds = [tables[name].dtype.name for name in TABLE_NAMES] == ["uint8", "int64", "int64", "int32"]
             sizes = len(starts) - 1 == len(hashes) == len(order) >= len(SPECIAL_TOKENS)
             if not (kinds and sizes and starts[0] == 0 and starts[-1] == len(letters) and (np.diff(starts) >= 0).all()):
-                raise ValueError("its tables do not fit together")
+                raise ValueError("its tables do not agree in size")
             if not (order.min() >= 0 and order.max() < len(hashes)):
-                raise ValueError("it has ids beyond its end")
-        except (SafetensorError, ValueError, KeyError, TypeError, OSError) as fault:
-            raise files.damage_error(path, str(fault)) from None
+                raise ValueError("it has ids beyond its last word")
+        except (SafetensorError, ValueError, KeyError, TypeError, OSError) as error:
+            raise files.damage_error(path, str(error)) from None
         return cls(spec, tables)
 
     def save(self, folder: str | Path) -> None:
@@ -84,10 +83,10 @@ class WordTable(Tokenizer):
 
     @functools.cached_property
     def hash(self) -> str:
-        found = hashlib.sha256(str(sorted(files.stored_settings(self.spec).items())).encode())
+        digest = hashlib.sha256(str(sorted(files.stored_settings(self.spec).items())).encode())
         for table in (self.starts, self.letters):
-            found.update(np.ascontiguousarray(table).data)
-        return found.hexdigest()
+            digest.update(np.ascontiguousarray(table).data)
+        return digest.hexdigest()
 
     @functools.cached_property
     def vocab_size(self) -> int:
@@ -95,7 +94,7 @@ class WordTable(Tokenizer):
 
     @functools.cached_property
     def vocabulary(self) -> list[str]:
-        """All words at once, for those who need them."""
+        """All words as a list, for the few callers that need it."""
         letters, starts = self.letters.tobytes(), self.starts.tolist()
         return [letters[a:b].decode("utf-8", "replace") for a, b in pairwise(starts)]
 
@@ -108,29 +107,29 @@ class WordTable(Tokenizer):
 
     def token(self, number: int) -> str:
         if not 0 <= number < self.vocab_size:
-            raise BadInput(f"no token has the id {number}; this vocabulary ends at {self.vocab_size - 1}")
+            raise BadInput(f"no token has the id {number}; the vocabulary ends at {self.vocab_size - 1}")
         return self.spelling(number).decode("utf-8", "replace")
 
     def id(self, token: str) -> int:
-        spelt = refuse_lone_surrogates(token).encode()
-        wanted = zlib.crc32(spelt)
-        at = int(np.searchsorted(self.hashes, wanted))
-        while at < len(self.hashes) and self.hashes[at] == wanted:
-            if self.spelling(int(self.order[at])) == spelt:
+        spelling = refuse_lone_surrogates(token).encode()
+        key = zlib.crc32(spelling)
+        at = int(np.searchsorted(self.hashes, key))
+        while at < len(self.hashes) and self.hashes[at] == key:
+            if self.spelling(int(self.order[at])) == spelling:
                 return int(self.order[at])
             at += 1
         return UNKNOWN
 
     def words(self, text: str) -> list[str]:
-        found: list[str] = []
-        for stretch in self.preprocess(refuse_lone_surrogates(text)).split():
-            stretch = stretch.lower() if self.spec.lowercase else stretch
-            begin, core, end = MARKS_AROUND.fullmatch(stretch).groups()  # type: ignore[union-attr]  # which anything matches
-            if self.knows(stretch):
-                found.append(stretch)
+        words: list[str] = []
+        for chunk in self.preprocess(refuse_lone_surrogates(text)).split():
+            chunk = chunk.lower() if self.spec.lowercase else chunk
+            begin, core, end = MARKS_AROUND.fullmatch(chunk).groups()  # type: ignore[union-attr]  # anything matches
+            if self.knows(chunk):
+                words.append(chunk)
             else:
-                found += [*super().words(begin), core, *super().words(end)] if self.knows(core) else super().words(stretch)
-        return found
+                words += [*super().words(begin), core, *super().words(end)] if self.knows(core) else super().words(chunk)
+        return words
 
     def knows(self, word: str) -> bool:
         return self.id(word) >= len(SPECIAL_TOKENS)
@@ -150,5 +149,5 @@ class WordTable(Tokenizer):
     def word_ids(self, text: str) -> list[int]:
         return list(range(len(self.words(text))))
 
-    def encode_with_offsets(self, text: str) -> Any:
-        raise Unsupported("adopted word vectors cut text at words alone, so there are no places of subwords; train a step of your own for those")
+    def encode_with_offsets(self, text: str) -> Encoding:
+        raise Unsupported("adopted word vectors have whole words only, so there are no offsets of subwords; train a model of your own for those")
