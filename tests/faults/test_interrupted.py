@@ -63,7 +63,7 @@ def test_files_that_may_not_grow(command, corpus, trained):
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
-@pytest.mark.parametrize("place", ["tasks.next_token.NextToken.evaluate_shards", "tasks.next_token.NextToken.save", "files.fsync_path"])
+@pytest.mark.parametrize("place", ["tasks.next_token.NextToken.evaluate_split", "tasks.next_token.NextToken.save", "files.fsync_path"])
 def test_a_signal_ends_it_in_order(command, corpus, trained, monkeypatch, number, code, place):
     with monkeypatch.context() as patched:
         patched.setattr(f"stairs.{place}", lambda *arguments: signal.raise_signal(number))

@@ -117,13 +117,13 @@ def near(ended):
 
 def test_near_answers_words_sums_and_texts(command, run):
     found = near(command("near", run, "king", "king - man + woman", "--top", "3", "--json"))
-    assert [answer["question"] for answer in found] == ["king", "king - man + woman"]
+    assert [answer["query"] for answer in found] == ["king", "king - man + woman"]
     assert all(len(answer["near"]) == 3 and "king" not in [entry["word"] for entry in answer["near"]] for answer in found)
     assert found[1]["near"][0]["word"] == "queen" and found[1]["near"][0]["cosine"] > 0.9
     assert near(command("near", run, "--analogy", "man", "king", "woman", "--top", "3", "--json"))[0] == found[1]
     for same in ("国王 - 男人 + 女人", "国王－男人＋女人", "+ 国王 - 男人 + 女人", "国王-男人+女人"):
         assert near(command("near", run, same, "--json"))[0]["near"][0]["word"] == "女王"
-    assert near(command("near", run, "well-known", "--json"))[0]["question"] == "well-known"
+    assert near(command("near", run, "well-known", "--json"))[0]["query"] == "well-known"
     assert command("near", run, "king - man + woman", "--top", "1").out.split()[1] == "queen"
     text = near(command("near", run, "king apple", "--json"))[0]["near"]
     assert not {"king", "apple"} & {entry["word"] for entry in text}
@@ -155,7 +155,7 @@ def test_runs_of_different_width_and_kind(command, refused, run, trained, tmp_pa
     (tmp_path / "w.txt").write_text(GOOD)
     assert command("adopt", "w.txt", "--out", "narrow").code == 0
     refused("near", run, "--analogy", "man", "king", "woman", "--among", "narrow", words=("width 8 and 2",))
-    refused("near", trained, "king", words=("ngram has no vectors of words",))
+    refused("near", trained, "king", words=("ngram has no word vectors",))
     refused("convert", trained, "word2vec", "--out", "v.vec", words=("only word vectors can be written as word2vec",))
     refused("convert", run, "arpa", "--out", "v.arpa", words=("only n-gram language models",))
     refused("train", "vectors", "w.txt", words=("there is no step 'vectors'",))
@@ -172,12 +172,12 @@ def test_convert_and_adopt_again(command, run, tmp_path, kind):
 def test_questions_of_score(command, refused, run, tmp_path):
     (tmp_path / "q.txt").write_text(": royal\nman king woman queen\nman KING woman Queen\nman king boy prince\n: 王\n男人 国王 女人 女王\n")
     found = near(command("score", run, "q.txt", "--json"))
-    assert (found["accuracy"]["value"], found["covered"], found["asked"]) == (1, 3, 4)
+    assert (found["accuracy"]["value"], found["covered"], found["total"]) == (1, 3, 4)
     assert found["sections"]["royal"]["covered"] == 2 and found["sections"]["王"]["accuracy"]["low"] > 0
     assert "2 of 3 covered" in command("score", run, "q.txt").out
     (tmp_path / "s.tsv").write_text("# people say\nking\tman\t9\nqueen\twoman\t8\nking\tapple\t1\nking\tzebra\t3\n")
     found = near(command("score", run, "s.tsv", "--json"))
-    assert found["covered"] == 3 and found["asked"] == 4 and 0 < found["spearman"]["value"] <= 1
+    assert found["covered"] == 3 and found["total"] == 4 and 0 < found["spearman"]["value"] <= 1
     (tmp_path / "q.txt").write_text(": a\nman king woman\n")
     refused("score", run, "q.txt", words=("q.txt:2: 3 words came where four",))
     (tmp_path / "q.txt").write_text(": a\none two three four\n")

@@ -125,7 +125,7 @@ def test_every_model_says_where_it_departs_from_its_paper(path):
 @pytest.mark.parametrize(
     ("model", "words"),
     [
-        ("gpt", ("faster", "fainter", "unigram", "batches")),
+        ("gpt", ("times as fast", "start smaller", "unigram", "batches")),
         ("bert", ("XLNet", "faster", "unigram", "batches")),
         ("elmo", ("Adagrad", "clip", "schedule")),
         ("seq2seq", ("after", "Adadelta", "sqrt")),
