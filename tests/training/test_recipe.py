@@ -1,4 +1,4 @@
-"""The recipe: what fits into a time on a machine, that it is said and kept, and that whatever the user gives goes before it."""
+"""The recipe: what fits into a time on a machine; it is reported and recorded, and options of the user override it."""
 
 import json
 import subprocess
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from stairs import machine, progress
+from stairs import machine
 from stairs.commands import train
 from stairs.errors import BadInput
 from stairs.models.sizes import SIZES, TRAINING_DEFAULTS
@@ -22,13 +22,6 @@ TIMES = (1, 10, 60, 180, 600, 3600, 36_000, 1e6, 1e8)
 
 def flags(*words):
     return train.flags(train.Train, list(words), "train", train.ABOUT)
-
-
-@pytest.fixture
-def messages(monkeypatch):
-    heard = []
-    monkeypatch.setattr(progress, "listener", heard.append)
-    return heard
 
 
 @pytest.fixture
@@ -59,11 +52,11 @@ def test_more_time_or_a_faster_machine_never_chooses_a_smaller_size(model):
 
 
 @pytest.mark.parametrize("model", MIN_TOKENS)
-def test_larger_sizes_are_slower_and_want_more_text(model):
+def test_larger_sizes_are_slower_and_need_more_text(model):
     speeds = [tokens_per_second(model, size, 8192, ORDINARY) for size in SIZES_ASCENDING]
     assert speeds == sorted(speeds, reverse=True)
-    wanted = [min_tokens(model, size, 8192) for size in SIZES_ASCENDING[1:]]
-    assert wanted == sorted(wanted) and wanted[0] > 0
+    needed = [min_tokens(model, size, 8192) for size in SIZES_ASCENDING[1:]]
+    assert needed == sorted(needed) and needed[0] > 0
     assert tokens_per_second(model, "base", 8192, ORDINARY, bf16=True) > speeds[-1]
     assert multiply_adds(model, "mini", 16_384) >= multiply_adds(model, "mini", 8192)
 
@@ -73,7 +66,7 @@ def test_a_minute_of_an_ordinary_core_is_for_nano(model):
     assert choose_recipe(model, 60, 4_000_000, ORDINARY).size == "nano"
 
 
-def test_little_text_asks_for_a_small_model_and_few_subwords():
+def test_little_text_gets_a_small_model_and_few_subwords():
     much, little = (choose_recipe("gpt", 36_000, characters, ORDINARY) for characters in (100_000_000, 50_000))
     assert SIZES_ASCENDING.index(little.size) < SIZES_ASCENDING.index(much.size)
     assert little.vocab_size < much.vocab_size == 8192
@@ -83,29 +76,29 @@ def test_little_text_asks_for_a_small_model_and_few_subwords():
 def test_the_reason_is_one_line_that_says_what_and_why():
     recipe = choose_recipe("gpt", 60, None, ORDINARY)
     assert "\n" not in recipe.reason
-    for words in ("gpt in 60 s", "tokens/s", "size nano (2 x 64)", f"batches of {recipe.batch_tokens}", "because it can read", "micro, which wants"):
+    for words in ("gpt in 60 s", "tokens/s", "size nano (2 x 64)", f"batches of {recipe.batch_tokens}", "because it can train on", "micro needs"):
         assert words in recipe.reason
 
 
-def test_a_size_brings_its_batch_and_learning_rate_and_mini_is_as_ever():
+def test_a_size_brings_its_batch_and_learning_rate_and_mini_keeps_the_defaults():
     assert recipe_of_size("gpt", "nano").learning_rate == TRAINING_DEFAULTS["gpt"]["nano"]["learning_rate"]
     for model in SIZES:
         assert recipe_of_size(model, "mini") == type(recipe_of_size(model, "mini"))("mini", None, 2048, None, "")
     assert choose_recipe("skipgram", 60, None, ORDINARY).size == "mini"
 
 
-def test_the_probe_is_short_and_made_once():
+def test_the_probe_is_short_and_cached():
     machine.gigaflops.cache_clear()
-    began = time.monotonic()
+    started = time.process_time()  # its own time: other processes may keep the machine busy
     first = machine.gigaflops(1)
-    assert first > 0 and time.monotonic() - began < 2  # a busy machine may wake us late
+    assert first > 0 and time.process_time() - started < 2
     assert machine.gigaflops(1) == first
 
 
 # The command
 
 
-def test_without_a_size_the_time_chooses_and_it_is_said(ordinary, messages):
+def test_without_a_size_the_time_chooses_it_with_a_message(ordinary, messages):
     options, recipe = train.with_recipe(flags("gpt", "text.txt", "--budget", "60s"))
     assert (options.size, options.batch_tokens, options.learning_rate, options.vocab_size) == ("nano", 1024, 5e-3, 8192)
     assert messages == [recipe.reason] and train.config_of(options, vocab_size=9).width == SIZES["gpt"]["nano"]["width"]
@@ -113,24 +106,24 @@ def test_without_a_size_the_time_chooses_and_it_is_said(ordinary, messages):
 
 
 @pytest.mark.parametrize("how_long", [("--steps", "5"), ("--epochs", "1")])
-def test_a_number_of_steps_is_trained_with_mini_as_ever(ordinary, messages, how_long):
+def test_a_number_of_steps_is_trained_with_mini(ordinary, messages, how_long):
     options, recipe = train.with_recipe(flags("gpt", "text.txt", *how_long))
     assert (options.size, options.batch_tokens, options.learning_rate, options.vocab_size) == ("mini", 2048, None, None)
     assert not messages and not recipe.reason
 
 
-def test_what_the_user_gives_goes_before_the_recipe(ordinary, messages):
+def test_options_of_the_user_override_the_recipe(ordinary, messages):
     words = ("gpt", "text.txt", "--budget", "60s")
     options, _ = train.with_recipe(flags(*words, "--batch-tokens", "300", "--learning-rate", "0.01", "--vocab-size", "500", "--context", "32"))
     assert (options.size, options.batch_tokens, options.learning_rate, options.vocab_size, options.context) == ("nano", 300, 0.01, 500, 32)
     assert train.with_recipe(flags(*words, "--size", "small"))[0].size == "small"
     assert train.with_recipe(flags(*words, "--size", "micro"))[0].batch_tokens == TRAINING_DEFAULTS["gpt"]["micro"]["batch_tokens"]
-    assert train.with_recipe(flags(*words, "--width", "32"))[0].size == "mini"  # a model of one's own
-    assert train.with_recipe(flags(*words, "--tokenizer", "words"))[0].vocab_size is None  # all words, as ever
+    assert train.with_recipe(flags(*words, "--width", "32"))[0].size == "mini"  # a model of the user
+    assert train.with_recipe(flags(*words, "--tokenizer", "words"))[0].vocab_size is None  # all words
     assert len(messages) == 2
 
 
-def test_many_workers_do_not_choose_each_for_itself(ordinary, monkeypatch):
+def test_with_several_workers_nothing_is_chosen(ordinary, monkeypatch):
     monkeypatch.setenv("WORLD_SIZE", "2")
     assert train.with_recipe(flags("gpt", "text.txt", "--budget", "60s"))[0].size == "mini"
 
@@ -140,12 +133,12 @@ def test_number_names_are_known_to_have_few_words(ordinary):
     assert sizes == ["micro", "nano"]
 
 
-def test_a_run_goes_on_with_the_recipe_it_was_begun_with(ordinary, messages, monkeypatch):
+def test_a_resumed_run_keeps_its_recipe(ordinary, messages, monkeypatch):
     words = ("gpt", "text.txt", "--budget", "10m", "--out", "run")
     options, recipe = train.with_recipe(flags(*words))
     Path("run").mkdir()
-    kept = {"format": FORMAT, "recipe": recipe.__dict__}
-    Path("run/run.json").write_text(json.dumps(kept))
+    settings = {"format": FORMAT, "recipe": recipe.__dict__}
+    Path("run/run.json").write_text(json.dumps(settings))
     monkeypatch.setattr(machine, "gigaflops", lambda threads=None: ORDINARY / 1000)
     again, same = train.with_recipe(flags(*words))
     assert vars(again) == vars(options) and same == recipe and len(messages) == 1
@@ -153,10 +146,10 @@ def test_a_run_goes_on_with_the_recipe_it_was_begun_with(ordinary, messages, mon
     assert train.with_recipe(flags("gpt", "text.txt"))[1] != recipe
     Path("run/run.json").write_text(json.dumps({"format": FORMAT}))  # of a run without a recipe
     assert train.with_recipe(flags(*words))[0].size == "mini"
-    refuse_changes(kept, {"format": FORMAT, "recipe": None}, Path("run"))
+    refuse_changes(settings, {"format": FORMAT, "recipe": None}, Path("run"))
 
 
-def test_the_recipe_is_kept_with_the_run(ordinary, monkeypatch):
+def test_the_recipe_is_recorded_in_the_run(ordinary, monkeypatch):
     Path("text.txt").write_text("The old cat sat on the new mat. The new dog ran.\n\n" * 300)
     given = {}
     monkeypatch.setattr("stairs.training.fit.fit", lambda task, shards, out, options: given.update(task=task, options=options) or {})

@@ -1,10 +1,10 @@
 """Which size, batch and vocabulary fit into a time on this machine: the one place that chooses.
 
-The products that the machine shows and the multiply-adds of a size give the tokens a second that it would learn from; with the time, how many it can
-read. The largest size that can read enough is taken: of two models the smaller learns faster and the larger learns more, and `MAX_TOKENS_CHECKED`
-says where they cross. Text that is read again counts a few times only.
+The measured gigaflops of the machine and the multiply-adds of a size give its tokens per second; with the time, the number of tokens it can train on.
+The largest size that can train on enough tokens is taken: of two models the smaller learns faster and the larger learns more, and `MIN_TOKENS` says
+where they cross. Text that is read again counts up to `EPOCHS` times.
 
-It imports nothing heavy.
+It does not import torch.
 """
 
 import math
@@ -17,21 +17,21 @@ from stairs.models.sizes import DEFAULT_TOKENIZER, SIZES, TRAINING_DEFAULTS, TRA
 from stairs.training.options import TrainingOptions
 
 SIZES_ASCENDING = ("nano", "micro", "mini", "small", "base")
-UPDATE_SHARE = 0.8  # of the time that is spent on updates
-UTILISATION = 0.85  # of the products that the machine shows, in those of a training
-BF16 = 1.8  # how many times as fast the products are with bfloat16 in hardware
-LOGIT_COST = 24  # multiply-adds that the softmax of one logit is worth
-# Multiply-adds a token that all but the products is worth: norms, attention, cells, the optimizer. With it the speed of nano, micro and mini of every
-# model is known to a third, on one core of the ordinary kind (AVX2, fp32, 79 gigaflops).
+UPDATE_SHARE = 0.8  # of the time is spent on updates
+UTILISATION = 0.85  # of the measured gigaflops, reached in training
+BF16 = 1.8  # speed-up of matrix products with bfloat16 in hardware
+LOGIT_COST = 24  # multiply-adds that take as long as the softmax of one logit
+# Multiply-adds per token that take as long as everything but the matrix products: norms, attention, cells, the optimizer. With it the speed of nano,
+# micro and mini of every model is right within a third, on one core of the ordinary kind (AVX2, fp32, 79 gigaflops).
 OVERHEAD = {"nnlm": 0.0, "gpt": 2e5, "bert": 2.5e5, "elmo": 1.4e6, "seq2seq": 5.5e5, "cove": 7.5e5, "transformer": 4.8e5}
-EPOCHS = 16  # so often is a text worth reading again
+EPOCHS = 16  # a text is worth reading this many times
 CHARACTERS_PER_TOKEN = {"words": 5.3, "byte-bpe": 4.0, "wordpiece": 4.0}
-VOCABULARY = {"words": 32_768, "byte-bpe": 8192, "wordpiece": 8192}  # about as many tokens
-TOKENS_PER_WEIGHT = 5  # that a size above mini should be able to read
+VOCABULARY = {"words": 32_768, "byte-bpe": 8192, "wordpiece": 8192}  # typical sizes
+TOKENS_PER_PARAMETER = 5  # tokens that a size above mini should train on, per parameter
 
-# Tokens that a size must be able to read to be better than the size below it. Measured on one core of the ordinary kind (AVX2, fp32), by CPU seconds:
-#   gpt          4 MB of Wikipedia, bits per character: 45 s nano 2.315, micro 2.414; 150 s nano 2.153, micro 2.236. At as many tokens the two are
-#                about alike, so micro pays where nano flattens, behind what was measured: 5 million is an extrapolation
+# Tokens that a size must train on to be better than the size below it. Measured on one core of the ordinary kind (AVX2, fp32), by CPU seconds:
+#   gpt          4 MB of Wikipedia, bits per character: 45 s nano 2.315, micro 2.414; 150 s nano 2.153, micro 2.236. With the same tokens the
+#                two are about equal, so micro pays where nano flattens, beyond what was measured: 5 million is an extrapolation
 #   elmo         the same text: 30 s nano 2.365, micro 2.394
 #   bert         the same text, loss: 30 s nano 6.99, micro 7.09
 #   transformer  number names, BLEU: 30 s nano 97.1, micro 91.2
@@ -50,20 +50,20 @@ MIN_TOKENS: dict[str, dict[str, float]] = {
 
 @dataclass(frozen=True)
 class Recipe:
-    """What fits. Whatever the user gives goes before it."""
+    """What fits. Options of the user override it."""
 
     size: str
-    vocab_size: int | None  # None: as many as the tokenizer usually has
+    vocab_size: int | None  # None: the tokenizer's default
     batch_tokens: int
-    learning_rate: float | None  # None: the model's own
-    reason: str  # one line, for the user; nothing if there was nothing to choose
-    optimizer: dict[str, Any] = field(default_factory=dict)  # other options of a training, as the paper of a size has them
+    learning_rate: float | None  # None: the model's default
+    reason: str  # one line for the user; empty if there was nothing to choose
+    optimizer: dict[str, Any] = field(default_factory=dict)  # other training options, as the paper has them
 
     @property
     def training(self) -> dict[str, Any]:
-        """The options of a training by this recipe."""
-        own = {} if self.learning_rate is None else {"learning_rate": self.learning_rate}
-        return {"batch_tokens": self.batch_tokens, **own, **self.optimizer}
+        """The training options of this recipe."""
+        learning_rate = {} if self.learning_rate is None else {"learning_rate": self.learning_rate}
+        return {"batch_tokens": self.batch_tokens, **learning_rate, **self.optimizer}
 
 
 def choose_recipe(
@@ -75,38 +75,37 @@ def choose_recipe(
     bf16: bool = False,
     vocabulary: int | None = None,
 ) -> Recipe:
-    """The recipe for so many `parse_duration` of training on so many `characters` of text (None: not known) at so many float32 `gigaflops`, see
-    `machine.gigaflops`. `vocabulary` is the number of tokens, if it is known."""
+    """The recipe for this many `seconds` of training on this many `characters` of text (None: unknown) at this many float32 `gigaflops`, see
+    `machine.gigaflops`. `vocabulary` is the vocabulary size, if it is known."""
     if model not in MIN_TOKENS:
         return recipe_of_size(model, "mini")
     kind = DEFAULT_TOKENIZER[model]
     vocab_size = None if vocabulary or kind == "words" or model in TRANSLATION_MODELS else vocabulary_for(characters)
     tokens = vocabulary or vocab_size or VOCABULARY[kind]
     text = None if characters is None else EPOCHS * characters / CHARACTERS_PER_TOKEN[kind]
-    readable = {
-        size: min(tokens_per_second(model, size, tokens, gigaflops, bf16) * seconds * UPDATE_SHARE, text or math.inf) for size in SIZES_ASCENDING
-    }
+    speeds = {size: tokens_per_second(model, size, tokens, gigaflops, bf16) for size in SIZES_ASCENDING}
+    possible = {size: min(speed * seconds * UPDATE_SHARE, text or math.inf) for size, speed in speeds.items()}
     size = SIZES_ASCENDING[0]
     for larger in SIZES_ASCENDING[1:]:
-        if readable[larger] < min_tokens(model, larger, tokens):
+        if possible[larger] < min_tokens(model, larger, tokens):
             break
         size = larger
-    chosen = recipe_of_size(model, size)
-    what = f"size {size} ({describe_shape(model, size)}), batches of {chosen.batch_tokens} tokens{f', vocabulary {vocab_size}' if vocab_size else ''}"
-    why = f"because it can read {format_tokens(readable[size])} tokens"
+    recipe = recipe_of_size(model, size)
+    what = f"size {size} ({describe_shape(model, size)}), batches of {recipe.batch_tokens} tokens{f', vocabulary {vocab_size}' if vocab_size else ''}"
+    why = f"because it can train on {format_tokens(possible[size])} tokens"
     if size != larger:
-        why += f", and {larger}, which wants {format_tokens(min_tokens(model, larger, tokens))}, only {format_tokens(readable[larger])}"
-    if text is not None and readable[size] == text:
+        needed = format_tokens(min_tokens(model, larger, tokens))
+        why += f", and {larger} needs {needed} but could train on {format_tokens(possible[larger])}"
+    if text is not None and possible[size] == text:
         why += f": {EPOCHS} times this text"
-    speed = tokens_per_second(model, size, tokens, gigaflops, bf16)
     return Recipe(
-        size, vocab_size, chosen.batch_tokens, chosen.learning_rate,
-        f"{model} in {seconds:.0f} s at about {round_to_two_digits(speed):,} tokens/s: {what}, {why}",
+        size, vocab_size, recipe.batch_tokens, recipe.learning_rate,
+        f"{model} in {seconds:.0f} s at about {round_to_two_digits(speeds[size]):,} tokens/s: {what}, {why}",
     )  # fmt: skip
 
 
 def recipe_of_size(model: str, size: str) -> Recipe:
-    """How a given size is trained."""
+    """The recipe of a given size."""
     training = dict(TRAINING_DEFAULTS.get(model, {}).get(size, {}))
     return Recipe(size, None, training.pop("batch_tokens", default_option("batch_tokens")), training.pop("learning_rate", None), "", training)
 
@@ -116,29 +115,29 @@ def default_option(option: str) -> Any:
 
 
 def vocabulary_for(characters: int | None) -> int:
-    """Subwords: fewer for a text in which most of many would be seen too seldom. Measured with gpt nano, 15 s, bits per character: 500 thousand
-    characters: 8192 2.436, 4096 2.400; 200 thousand: 8192 3.161, 4096 3.027, 2048 2.966."""
+    """The number of subwords: smaller for a short text, in which most would be rare. Measured with gpt nano, 15 s, bits per character: 500
+    thousand characters: 8192 2.436, 4096 2.400; 200 thousand: 8192 3.161, 4096 3.027, 2048 2.966."""
     return 8192 if characters is None or characters >= 1_000_000 else 4096 if characters >= 250_000 else 2048
 
 
 def min_tokens(model: str, size: str, vocabulary: int) -> float:
-    """Tokens from which a size is worth its time."""
-    return MIN_TOKENS[model].get(size) or TOKENS_PER_WEIGHT * parameter_count(model, size, vocabulary)
+    """Tokens that a size must train on to be worth its time."""
+    return MIN_TOKENS[model].get(size) or TOKENS_PER_PARAMETER * parameter_count(model, size, vocabulary)
 
 
 def tokens_per_second(model: str, size: str, vocabulary: int, gigaflops: float, bf16: bool = False) -> float:
-    """Of training: forward and twice as much backward, two operations for each multiply-add."""
-    faster = BF16 if bf16 else 1.0
-    return gigaflops * 1e9 * UTILISATION / (6 * (multiply_adds(model, size, vocabulary) / faster + OVERHEAD[model]))
+    """Speed of training: one forward and twice as much backward, two operations per multiply-add."""
+    speed_up = BF16 if bf16 else 1.0
+    return gigaflops * 1e9 * UTILISATION / (6 * (multiply_adds(model, size, vocabulary) / speed_up + OVERHEAD[model]))
 
 
 def multiply_adds(model: str, size: str, vocabulary: int) -> float:
-    """For each token in the forward pass: blocks and output layer."""
+    """Per token in the forward pass: blocks and output layer."""
     return MULTIPLY_ADDS[model](build_config(model, size, vocabulary))
 
 
 def parameter_count(model: str, size: str, vocabulary: int) -> float:
-    """About as many parameters: the multiply-adds without attention, and the table of tokens."""
+    """Approximately: the multiply-adds without attention, and the token embeddings."""
     config = build_config(model, size, vocabulary)
     return MULTIPLY_ADDS[model](config) + vocabulary * config.width
 
@@ -148,7 +147,7 @@ def build_config(model: str, size: str, vocabulary: int) -> Any:
 
 
 def describe_shape(model: str, size: str) -> str:
-    """As in 2 x 64."""
+    """Layers and width, as in 2 x 64."""
     config = build_config(model, size, VOCABULARY[DEFAULT_TOKENIZER[model]])
     if model == "nnlm":
         return f"{config.order - 1} x {config.width} and {config.hidden}"
@@ -157,49 +156,50 @@ def describe_shape(model: str, size: str) -> str:
 
 
 def round_to_two_digits(number: float) -> int:
-    """To two digits: more are not known."""
+    """More digits are not known."""
     return int(float(f"{number:.2g}"))
 
 
 def format_tokens(tokens: float) -> str:
     """960, 540 thousand, 1.2 million."""
-    about = float(f"{tokens:.2g}")
-    return f"{about / 1e6:g} million" if about >= 1e6 else f"{about / 1e3:g} thousand" if about >= 1e3 else f"{about:g}"
+    rounded = float(f"{tokens:.2g}")
+    return f"{rounded / 1e6:g} million" if rounded >= 1e6 else f"{rounded / 1e3:g} thousand" if rounded >= 1e3 else f"{rounded:g}"
 
 
-def gpt_multiply_adds(c: Any) -> float:
-    return block_multiply_adds(c) + c.vocab_size * (c.width + LOGIT_COST)
+def gpt_multiply_adds(config: Any) -> float:
+    return block_multiply_adds(config) + config.vocab_size * (config.width + LOGIT_COST)
 
 
-def bert_multiply_adds(c: Any) -> float:
-    return block_multiply_adds(c) + c.mask_prob * (c.vocab_size * (c.width + LOGIT_COST) + c.width**2)
+def bert_multiply_adds(config: Any) -> float:
+    return block_multiply_adds(config) + config.mask_prob * (config.vocab_size * (config.width + LOGIT_COST) + config.width**2)
 
 
-def block_multiply_adds(c: Any) -> float:
-    return c.layers * (12 * c.width**2 + 2 * c.context * c.width)
+def block_multiply_adds(config: Any) -> float:
+    return config.layers * (12 * config.width**2 + 2 * config.context * config.width)
 
 
-def nnlm_multiply_adds(c: Any) -> float:
-    read = (c.order - 1) * c.width
-    return read * c.hidden + c.vocab_size * (c.hidden + read + LOGIT_COST)
+def nnlm_multiply_adds(config: Any) -> float:
+    inputs = (config.order - 1) * config.width
+    return inputs * config.hidden + config.vocab_size * (config.hidden + inputs + LOGIT_COST)
 
 
-def elmo_multiply_adds(c: Any) -> float:
-    """Half of the words are met again within a batch."""
-    characters = c.max_word_length * c.character_width * sum(size * number for size, number in enumerate(c.filters, 1)) / 2
-    said = min(c.output_vocab, c.vocab_size, c.samples)
-    return characters + 2 * (c.layers * (8 * c.hidden * c.width + c.hidden * c.width) + said * (c.width + LOGIT_COST))
+def elmo_multiply_adds(config: Any) -> float:
+    """Half of the words occur again within a batch."""
+    characters = config.max_word_length * config.character_width * sum(size * number for size, number in enumerate(config.filters, 1)) / 2
+    outputs = min(config.output_vocab, config.vocab_size, config.samples)
+    cells = config.layers * (8 * config.hidden * config.width + config.hidden * config.width)
+    return characters + 2 * (cells + outputs * (config.width + LOGIT_COST))
 
 
-def seq2seq_multiply_adds(c: Any) -> float:
-    """Half of the tokens are read, half are said."""
-    read = c.layers * 4 * c.hidden * (c.width + c.hidden / 2)
-    said = c.layers * 4 * c.hidden * (c.width + c.hidden) + 2 * c.hidden * c.width + c.vocab_size * (c.width + LOGIT_COST)
-    return (read + said) / 2
+def seq2seq_multiply_adds(config: Any) -> float:
+    """Half of the tokens are read, half are generated."""
+    encoder = config.layers * 4 * config.hidden * (config.width + config.hidden / 2)
+    decoder = config.layers * 4 * config.hidden * (config.width + config.hidden) + 2 * config.hidden * config.width
+    return (encoder + decoder + config.vocab_size * (config.width + LOGIT_COST)) / 2
 
 
-def transformer_multiply_adds(c: Any) -> float:
-    return (c.layers * 28 * c.width**2 + c.vocab_size * (c.width + LOGIT_COST)) / 2
+def transformer_multiply_adds(config: Any) -> float:
+    return (config.layers * 28 * config.width**2 + config.vocab_size * (config.width + LOGIT_COST)) / 2
 
 
 MULTIPLY_ADDS: dict[str, Callable[[Any], float]] = {
