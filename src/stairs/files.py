@@ -62,7 +62,7 @@ def new_folder(target: Path, metadata: dict[str, Any] | None = None) -> Iterator
 def verified_manifest(folder: Path) -> dict[str, Any]:
     """The manifest of a folder, every file verified against it; BadInput names the first that differs."""
     try:
-        manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
+        manifest: dict[str, Any] = json.loads((folder / MANIFEST).read_text("utf-8"))
         files = {str(name): (int(expected["bytes"]), str(expected["sha256"])) for name, expected in manifest["files"].items()}
         if manifest.pop("checksum") != checksum(manifest):
             raise ValueError

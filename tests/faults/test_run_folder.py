@@ -207,7 +207,7 @@ def test_the_same_command_again(command, run):
 def test_changed_settings(refused, run, corpus, tmp_path):
     refused(*TRAIN, "--order", "2", words=("config.order = 3", "now it is 2"))
     refused(*TRAIN, "--prune", "0", "1", words=("config.prune = [0]", "now it is [0, 1]"))
-    refused(*TRAIN, "--seed", "4", words=("seed = 0", "now 4"))
+    refused(*TRAIN, "--seed", "4", words=("seed = 0", "now it is 4"))
     refused(*TRAIN, "--lowercase", words=("data.tokenizer",))
     old = json.loads((run / "run.json").read_text())["data"]["corpus"]
     corpus.write_text(sentences() + " and one more sentence .")

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from importlib.metadata import version
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 import torch.distributed as dist
@@ -25,6 +25,7 @@ from stairs.machine import cores
 from stairs.progress import say
 from stairs.training.options import TrainingOptions
 
+Data = TypeVar("Data")  # plain data: what JSON can hold
 TIMEOUT = 120.0  # seconds a worker waits for the others
 LOST_WORKER = re.compile(r"gloo|nccl|socket|store|connection|peer|timed ?out|timeout|rendezvous", re.I)
 MEMORY_ERROR_PHRASES = ("can't allocate memory", "out of memory", "not enough memory", "unable to mmap", "Cannot allocate memory")
@@ -120,7 +121,7 @@ class Workers:
             dist.all_reduce(tensor)
         return tensor
 
-    def broadcast(self, data: Any) -> Any:
+    def broadcast(self, data: Data) -> Data:
         """Plain data of rank 0, on every rank."""
         if self.world_size == 1:
             return data
@@ -130,9 +131,10 @@ class Workers:
         if not self.is_rank_zero:
             encoded = torch.empty(int(size), dtype=torch.uint8, device=self.device)
         dist.broadcast(encoded, 0)
-        return json.loads(bytes(encoded.cpu().numpy()))
+        received: Data = json.loads(bytes(encoded.cpu().numpy()))
+        return received
 
-    def on_rank_zero(self, work: Callable[[], Any]) -> Any:
+    def on_rank_zero(self, work: Callable[[], Data]) -> Data:
         """What `work` returns on rank 0, on every rank; if it raises there, every rank raises."""
         if self.world_size == 1:
             return work()
@@ -145,7 +147,8 @@ class Workers:
         answer = self.broadcast(answer)
         if "error" in answer:
             raise getattr(errors, answer["error"], StairsError)(answer["sentence"])
-        return answer["value"]
+        value: Data = answer["value"]
+        return value
 
     def broadcast_tensor(self, target: Tensor, source: Tensor | None) -> None:
         """Copy what rank 0 has into every rank's tensor, or into its shard of it."""

@@ -142,8 +142,8 @@ class Loop:
     def next_action(self) -> tuple[Action, bool]:
         """What rank 0 decides for all: what to do next, and whether to write a checkpoint before."""
         if not self.workers.is_rank_zero:
-            values, saves = self.workers.broadcast(None)
-            return Action(*values), saves
+            decision: Any = self.workers.broadcast(None)
+            return Action(*decision[0]), decision[1]
         action = self.budget.next(self.state)
         if action.spent:
             self.state.seconds = action.spent

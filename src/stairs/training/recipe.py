@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from stairs.models.settings import CONFIGS
+from stairs.models.settings import CONFIGS, BERTConfig, ELMoConfig, GPTConfig, NNLMConfig, Seq2SeqConfig, TransformerConfig
 from stairs.models.sizes import DEFAULT_TOKENIZER, SIZES, TRAINING_DEFAULTS, TRANSLATION_MODELS
 from stairs.training.options import TrainingOptions
 
@@ -139,7 +139,8 @@ def multiply_adds(model: str, size: str, vocabulary: int) -> float:
 def parameter_count(model: str, size: str, vocabulary: int) -> float:
     """Approximately: the multiply-adds without attention, and the token embeddings."""
     config = build_config(model, size, vocabulary)
-    return MULTIPLY_ADDS[model](config) + vocabulary * config.width
+    width: int = config.width
+    return MULTIPLY_ADDS[model](config) + vocabulary * width
 
 
 def build_config(model: str, size: str, vocabulary: int) -> Any:
@@ -166,24 +167,24 @@ def format_tokens(tokens: float) -> str:
     return f"{rounded / 1e6:g} million" if rounded >= 1e6 else f"{rounded / 1e3:g} thousand" if rounded >= 1e3 else f"{rounded:g}"
 
 
-def gpt_multiply_adds(config: Any) -> float:
+def gpt_multiply_adds(config: GPTConfig) -> float:
     return block_multiply_adds(config) + config.vocab_size * (config.width + LOGIT_COST)
 
 
-def bert_multiply_adds(config: Any) -> float:
+def bert_multiply_adds(config: BERTConfig) -> float:
     return block_multiply_adds(config) + config.mask_prob * (config.vocab_size * (config.width + LOGIT_COST) + config.width**2)
 
 
-def block_multiply_adds(config: Any) -> float:
+def block_multiply_adds(config: GPTConfig | BERTConfig) -> float:
     return config.layers * (12 * config.width**2 + 2 * config.context * config.width)
 
 
-def nnlm_multiply_adds(config: Any) -> float:
+def nnlm_multiply_adds(config: NNLMConfig) -> float:
     inputs = (config.order - 1) * config.width
     return inputs * config.hidden + config.vocab_size * (config.hidden + inputs + LOGIT_COST)
 
 
-def elmo_multiply_adds(config: Any) -> float:
+def elmo_multiply_adds(config: ELMoConfig) -> float:
     """Half of the words occur again within a batch."""
     characters = config.max_word_length * config.character_width * sum(size * number for size, number in enumerate(config.filters, 1)) / 2
     outputs = min(config.output_vocab, config.vocab_size, config.samples)
@@ -191,14 +192,14 @@ def elmo_multiply_adds(config: Any) -> float:
     return characters + 2 * (cells + outputs * (config.width + LOGIT_COST))
 
 
-def seq2seq_multiply_adds(config: Any) -> float:
+def seq2seq_multiply_adds(config: Seq2SeqConfig) -> float:
     """Half of the tokens are read, half are generated."""
     encoder = config.layers * 4 * config.hidden * (config.width + config.hidden / 2)
     decoder = config.layers * 4 * config.hidden * (config.width + config.hidden) + 2 * config.hidden * config.width
     return (encoder + decoder + config.vocab_size * (config.width + LOGIT_COST)) / 2
 
 
-def transformer_multiply_adds(config: Any) -> float:
+def transformer_multiply_adds(config: TransformerConfig) -> float:
     return (config.layers * 28 * config.width**2 + config.vocab_size * (config.width + LOGIT_COST)) / 2
 
 

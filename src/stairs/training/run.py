@@ -57,7 +57,7 @@ class Run:
     def settings(self) -> dict[str, Any]:
         path = self.folder / RUN_FILE
         try:
-            settings = json.loads(path.read_text("utf-8"))
+            settings: dict[str, Any] = json.loads(path.read_text("utf-8"))
             number, version = int(settings["format"]), settings.get("versions", {}).get("stairs", "unknown")
         except OSError as error:
             if error.errno in NO_SUCH_PATH:

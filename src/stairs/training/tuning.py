@@ -118,7 +118,7 @@ def build_task(candidate: TuningCandidate, source: str | Path, train: list[Examp
     settings, transfer, vectors = {**candidate.task_class.settings_from(train), "metric": metric}, candidate.transfer, None
     if transfer.insert != "head":
         settings, transfer, vectors = add_words(settings, transfer, train, run.tokenizer)
-    task = candidate.task_class(run.model, run.tokenizer, transfer, **settings)
+    task: Supervised = candidate.task_class(run.model, run.tokenizer, transfer, **settings)
     task.word_vectors = vectors
     return task
 
