@@ -160,7 +160,7 @@ def main() -> None:
     letters = wide.character_ids(torch.arange(shards.tokenizer.vocab_size))
     kinds = [kind for kind in PRECISIONS if kind != "int8"]
     trainers = {f"plain, {kind}": Trainer(Plain(ours, letters), lambda model, row: model.loss(row), kind == "bf16") for kind in kinds}
-    trainers[f"ours, {kinds[-1]}"] = Trainer(ours, lambda model, row: model.loss(batch_of(row)), kinds[-1] == "bf16")
+    trainers[f"ours, {kinds[-1]}"] = Trainer(ours, lambda model, row: model.loss(task.add_characters(batch_of(row))), kinds[-1] == "bf16")
     trainers = {name: trainer for name, trainer in trainers.items() if trainer.model is ours or not options.alone}
     batches = rows(ids, longer)
     for first in range(0, longer, TURN):

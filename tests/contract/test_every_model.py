@@ -16,6 +16,7 @@ from stairs.models.settings import CONFIGS
 from stairs.models.sizes import SIZES, TRAINING_DEFAULTS
 from stairs.text.batch import IGNORE_INDEX, Batch, next_token_batch, pad_rows
 from stairs.training.options import TrainingOptions
+from tests.support.characters import add_characters
 from tests.support.tiny import TINY, noiseless
 
 BEGIN, END, PAD, VOCABULARY = 2, 3, 0, 30
@@ -28,7 +29,7 @@ def has(name, verb):
 
 def batch_of(name, rows=ROWS):
     """What comes next, after a source for those that translate: the same rows from the last to the first."""
-    batch = next_token_batch(rows, BEGIN, END, PAD)
+    batch = add_characters(next_token_batch(rows, BEGIN, END, PAD), BEGIN)
     translates = MODELS[name].pretrains_with == "translate"
     return replace(batch, source=Batch(*pad_rows([[BEGIN, *row[::-1], END] for row in rows], PAD))) if translates else batch
 
@@ -195,7 +196,7 @@ def test_loss_is_the_mean_surprise_of_the_targets(name):
     total, count = float(model.log_likelihood(batch).sum()), int(asked.sum())
     if MODELS[name].pretrains_with == "bidirectional-lm":  # from the right it reads all but the first token, and asks for the one before
         turned = next_token_batch([row[::-1] for row in ROWS], BEGIN, END, PAD)
-        turned = replace(turned, ids=turned.ids[:, 1:], real=turned.real[:, 1:], targets=turned.targets[:, 1:])
+        turned = add_characters(replace(turned, ids=turned.ids[:, 1:], real=turned.real[:, 1:], targets=turned.targets[:, 1:]), BEGIN)
         total, count = total + float(model.log_likelihood(turned, backwards=True).sum()), count + sum(map(len, ROWS))
     assert float(model.loss(batch).detach()) == pytest.approx(-total / count, rel=1e-6)
 
@@ -235,7 +236,7 @@ def test_padding_changes_no_vector(name):
     model = trained(name)
     batch = batch_of(name)
     together = model.encode(batch)
-    filled = model.encode(Batch(batch.ids.masked_fill(~batch.real, 17), batch.real))
+    filled = model.encode(replace(batch, ids=batch.ids.masked_fill(~batch.real, 17)))
     assert together.shape[:2] == batch.ids.shape
     for i, row in enumerate(ROWS):
         length = len(row) + 1

@@ -4,7 +4,7 @@ import torch
 from torch import nn
 
 from stairs.layers import characters
-from stairs.layers.characters import PAD, CharacterCNN, Highway, unique_with_inverse
+from stairs.layers.characters import PAD, CharacterCNN, Highway, distinct
 from stairs.layers.initial import initialize
 
 WORDS = torch.tensor([[1, 9, 2, 0, 0, 0, 0], [1, 10, 11, 12, 13, 14, 2], [1, 9, 9, 12, 2, 0, 0]])
@@ -47,9 +47,7 @@ def test_a_highway_begins_by_letting_most_pass():
     assert all((highway(x) - x).norm() < 0.5 * x.norm() for highway in layer.highways if isinstance(highway, Highway))
 
 
-def test_once_gives_every_different_word_once():
+def test_every_different_word_is_found_once():
     ids = torch.tensor([7, 3, 7, 7, 3])
-    words, places = unique_with_inverse(ids)
-    assert words.tolist() == [3, 7] and torch.equal(words[places], ids)
-    rows, places = unique_with_inverse(WORDS[[0, 1, 0]])
-    assert len(rows) == 2 and torch.equal(rows[places], WORDS[[0, 1, 0]])
+    where, inverse = distinct(ids)
+    assert ids[where].tolist() == [3, 7] and torch.equal(ids[where][inverse], ids)

@@ -6,10 +6,12 @@ import pytest
 import torch
 
 from stairs.errors import BadInput
+from stairs.fast.decode_state import CharacterState
 from stairs.layers.capture import capture
 from stairs.models.elmo import ELMo
 from stairs.models.settings import ELMoConfig
 from stairs.text.batch import IGNORE_INDEX, Batch
+from tests.support.characters import add_characters, one_character_ids
 from tests.support.tiny import noiseless
 
 SMALL = noiseless("elmo", vocab_size=40)
@@ -18,12 +20,13 @@ SMALL = noiseless("elmo", vocab_size=40)
 def made(**settings):
     model = ELMo(ELMoConfig(**{**SMALL, **settings}))
     model.initialize(5)
+    model.set_vocabulary(one_character_ids(torch.arange(model.output_vocab)))
     return model.eval()
 
 
 def stream(rows=2, length=9, seed=0):
     ids = torch.randint(5, 40, (rows, length + 1), generator=torch.Generator().manual_seed(seed))
-    return Batch(ids[:, :-1].contiguous(), torch.ones(rows, length, dtype=torch.bool), ids[:, 1:].contiguous())
+    return add_characters(Batch(ids[:, :-1].contiguous(), torch.ones(rows, length, dtype=torch.bool), ids[:, 1:].contiguous()))
 
 
 def test_three_vectors_the_first_of_the_word_alone_the_others_of_both_sides():
@@ -32,7 +35,7 @@ def test_three_vectors_the_first_of_the_word_alone_the_others_of_both_sides():
     assert len(layers) == model.depth == 3 and all(layer.shape == (1, 9, 16) for layer in layers)
     assert torch.equal(layers[0][..., :8], layers[0][..., 8:])
     for place in (0, 8):
-        changed = replace(batch, ids=batch.ids.index_fill(1, torch.tensor([place]), 4))
+        changed = add_characters(replace(batch, ids=batch.ids.index_fill(1, torch.tensor([place]), 4)))
         now = model.hidden_states(changed)
         assert torch.allclose(now[0][0, 4], layers[0][0, 4], atol=1e-6)
         left, right = (not torch.allclose(now[1][0, 4, part], layers[1][0, 4, part], atol=1e-6) for part in (slice(8), slice(8, 16)))
@@ -54,11 +57,12 @@ def test_what_passes_through_can_be_captured():
     assert all(torch.equal(seen[f"layer_taps.{number}"], layer) for number, layer in enumerate(layers))
 
 
-def test_characters_of_a_batch_come_before_those_of_ids():
+def test_a_word_is_its_characters_whatever_its_id():
     model, batch = made(), stream(1)
-    spelt = model.character_ids(batch.ids.flatten()).unflatten(0, batch.ids.shape)
-    other = replace(batch, ids=torch.full_like(batch.ids, 7), characters=spelt)
+    other = replace(batch, ids=batch.ids + 100)
     assert torch.allclose(model.encode(other), model.encode(batch), atol=1e-6)
+    with pytest.raises(AssertionError, match="the task fills in the characters"):
+        model.encode(replace(batch, characters=None))
 
 
 def test_words_beyond_those_that_can_be_said_are_the_unknown_one():
@@ -79,6 +83,7 @@ def test_carried_words_are_read_and_not_learnt_from():
     loss.backward()
     forward = -model.log_likelihood(batch).sum()
     turned = Batch(whole.ids.flip(1), whole.real, torch.cat([whole.ids.flip(1)[:, 1:], torch.full((2, 1), IGNORE_INDEX)], 1))
+    turned = add_characters(turned)
     asked = torch.zeros_like(turned.real)
     asked[:, 3:12] = True
     backward = -model.log_likelihood(replace(turned, targets=turned.targets.masked_fill(~asked, IGNORE_INDEX)), backwards=True).sum()
@@ -89,8 +94,8 @@ def test_carried_words_are_read_and_not_learnt_from():
     others[others == word] = 5
     others[:, 0] = word
     model.zero_grad()
-    model.loss(replace(batch, ids=others)).backward()
-    code = model.character_ids(torch.tensor([word]))[0, 1]
+    model.loss(add_characters(replace(batch, ids=others))).backward()
+    code = one_character_ids(torch.tensor([word]))[0, 1]
     assert not model.characters.codes.weight.grad[code].any()
 
 
@@ -111,14 +116,14 @@ def test_every_softmax_learns(softmax):
 def test_cnn_softmax_is_letters_and_a_correction():
     model = made(softmax="cnn", correction_width=4)
     ids = torch.tensor([6, 9, 6])
-    spelt = model.output_characters(model.character_ids(ids))
+    spelt = model.output_characters(one_character_ids(ids))
     assert torch.allclose(model.output_weight[ids], spelt + model.output_projection(model.output_correction.weight[ids]), atol=1e-6)
 
 
 def test_a_state_goes_on_where_it_stood():
     model, batch = made(), stream(2, 8)
     whole = model.predict(batch)[:, -1]
-    _, state = model.prefill(batch.ids[:, :5])
+    _, state = model.prefill(batch.ids[:, :5], CharacterState(one_character_ids))
     assert torch.allclose(model.prefill(batch.ids[:, 5:], state)[0], whole, atol=1e-5)
     turned = state.reorder(torch.tensor([1, 1]))
     assert torch.allclose(model.prefill(batch.ids[[1, 1], 5:], turned)[0], whole[[1, 1]], atol=1e-5)

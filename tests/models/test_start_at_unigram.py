@@ -58,7 +58,7 @@ def test_an_untrained_model_knows_how_frequent_tokens_are(shards, name):
     examples = task.examples(shards)
     task.start(3, examples)
     batch = examples.batch(np.arange(20), 0, 0)
-    mean = task.model.predict(batch).detach()[batch.real].softmax(-1).mean(0)
+    mean = task.model.predict(task.add_characters(batch)).detach()[batch.real].softmax(-1).mean(0)
     wanted = shares(task.target_counts(examples))
     if name == "elmo":  # what cannot be said is the unknown word
         wanted = torch.cat([wanted[:10], wanted[10:].sum()[None]])

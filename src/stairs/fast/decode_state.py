@@ -51,13 +51,14 @@ class ContextState(DecodeState):
 
 
 @dataclass(frozen=True)
-class RecurrentState(DecodeState):
-    """The states of the recurrent layers, (B, D) each."""
+class CharacterState(DecodeState):
+    """The states of recurrent layers, (B, D) each, None at the start; and the characters of words, which the task looks up by id: (N,) to (N, C)."""
 
-    layers: list[State]
+    character_ids: Callable[[Tensor], Tensor]
+    layers: list[State] | None = None
 
-    def reorder(self, rows: Tensor) -> "RecurrentState":
-        return RecurrentState([tuple(part[rows] for part in layer) for layer in self.layers])
+    def reorder(self, rows: Tensor) -> "CharacterState":
+        return replace(self, layers=None if self.layers is None else [tuple(part[rows] for part in layer) for layer in self.layers])
 
 
 @dataclass(frozen=True)

@@ -100,7 +100,8 @@ def tokenize_pair(task: Task, first: list[int], second: list[int], limit: int | 
 def tokenized(task: Task, ids: list[int], segments: list[int], limit: int | None) -> TokenizedText:
     """`limit` if the text was truncated to it."""
     batch = Batch(torch.tensor([ids]), torch.ones(1, len(ids), dtype=torch.bool), segments=torch.tensor([segments]))
-    return TokenizedText([readable_token(task.tokenizer, number) for number in ids], batch, None if limit is None else truncated_to(task, limit))
+    tokens = [readable_token(task.tokenizer, number) for number in ids]
+    return TokenizedText(tokens, task.add_characters(batch), None if limit is None else truncated_to(task, limit))
 
 
 def continues_text(task: Task) -> bool:

@@ -68,6 +68,8 @@ class CharacterCNN(nn.Module):
             nn.init.constant_(highway.gate.bias, GATE_BIAS)  # type: ignore[union-attr, arg-type]
 
 
-def unique_with_inverse(ids: Tensor) -> tuple[Tensor, Tensor]:
-    """Each different id, or row of codes, once, and which of them stands at each place."""
-    return torch.unique(ids, return_inverse=True) if ids.dim() == 1 else torch.unique(ids, dim=0, return_inverse=True)
+def distinct(ids: Tensor) -> tuple[Tensor, Tensor]:
+    """Where each different id occurs for the last time, in ascending order of the ids, and which of them stands at each position, (N,)."""
+    unique, inverse = torch.unique(ids, return_inverse=True)
+    positions = torch.arange(len(ids), device=ids.device)
+    return inverse.new_zeros(len(unique)).scatter_(0, inverse, positions), inverse

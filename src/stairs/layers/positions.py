@@ -26,7 +26,7 @@ def sinusoidal(length: int, width: int) -> Tensor:
 
 
 class SinusoidalPositions(nn.Module):
-    """The waves as a module, to stand where `StepResult` could."""
+    """The table as a module, in the place of `LearnedPositions`."""
 
     kind = "sinusoidal"
     table: Tensor

@@ -22,12 +22,14 @@ neither. All sizes are trained by our AdamW, schedule and gradients of length 1 
 and lets gradients be 10 long; batches are of 2048 words instead of 128 rows of 20.
 """
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import pad
+from torch.nn.functional import linear, pad
 
-from stairs.fast.decode_state import DecodeState, RecurrentState
-from stairs.layers.characters import CharacterCNN, unique_with_inverse
+from stairs.fast.decode_state import CharacterState, DecodeState
+from stairs.layers.characters import CharacterCNN, distinct
 from stairs.layers.dropout import Dropout
 from stairs.layers.initial import initialize
 from stairs.layers.recurrent import Recurrent, State, reverse_rows
@@ -35,7 +37,7 @@ from stairs.layers.vocabulary import linear_cross_entropy, linear_nll, sampled_s
 from stairs.models.base import Model
 from stairs.models.settings import ELMoConfig
 from stairs.text.batch import IGNORE_INDEX, Batch
-from stairs.text.character_ids import CHARACTER_ID_COUNTS, FIRST_SPECIAL, WORD_BEGIN, WORD_END
+from stairs.text.character_ids import CHARACTER_ID_COUNTS
 
 LARGE = 8192  # words against which the full softmax is slow to train
 
@@ -44,36 +46,35 @@ class ELMo(Model):
     """Two language models, three vectors for each word."""
 
     name = "elmo"
-    encodes = True
-    predicts = True
-    generates = True
-    pretrains_with = "bidirectional-lm"
-    reads_characters = True
-    reads_context = True
-    adds_end_token = True
-    default_layers = "all"
     config: ELMoConfig
+    encodes = predicts = generates = reads_characters = reads_context = adds_end_token = True
+    pretrains_with = "bidirectional-lm"
+    default_layers = "all"
+    vocabulary_characters: Tensor | None  # (V, C), with `--softmax cnn`
 
     def __init__(self, config: ELMoConfig) -> None:
         super().__init__(config)
         width, layers = config.width, range(config.layers)
         self.learning_rate = 2e-3 * min(1.0, 512 / config.hidden) ** 0.5
         self.output_vocab = min(config.output_vocab, config.vocab_size)
-        self.character_ids = one_character_ids  # the letters of ids; a task puts its tokenizer's own in this place
-        self.characters = CharacterCNN(CHARACTER_ID_COUNTS[config.character_set], config.character_width, config.filters, config.highways, width)
+        self.characters = self.new_cnn()
         self.forwards = nn.ModuleList(Recurrent("lstm", width, config.hidden, width) for _ in layers)
         self.backwards = nn.ModuleList(Recurrent("lstm", width, config.hidden, width) for _ in layers)
         self.dropout = Dropout(config.dropout)
-        self.layer_taps = nn.ModuleList(nn.Identity() for _ in range(self.depth))  # R passes through here, for who looks
+        self.layer_taps = nn.ModuleList(nn.Identity() for _ in range(self.depth))  # R passes through them, for `capture`
         if config.softmax == "cnn":
-            self.output_characters = CharacterCNN(CHARACTER_ID_COUNTS[config.character_set], config.character_width, config.filters, config.highways,
-                width)
+            self.output_characters = self.new_cnn()
             self.output_correction = nn.Embedding(self.output_vocab, config.correction_width)
             self.output_projection = nn.Linear(config.correction_width, width, bias=False)
         else:
             self.output_words = nn.Embedding(self.output_vocab, width)
         self.output_bias = nn.Parameter(torch.zeros(self.output_vocab))
+        self.register_buffer("vocabulary_characters", None, persistent=False)
         self.initialize(0)
+
+    def new_cnn(self) -> CharacterCNN:
+        config = self.config
+        return CharacterCNN(CHARACTER_ID_COUNTS[config.character_set], config.character_width, config.filters, config.highways, config.width)
 
     def initialize(self, seed: int) -> None:
         initialize(self, seed, None)
@@ -85,7 +86,7 @@ class ELMo(Model):
 
     @torch.no_grad()
     def start_at_unigram(self, log_shares: Tensor) -> None:
-        """A word that cannot be said counts as the unknown one."""
+        """A word outside the output vocabulary counts as the unknown one."""
         self.output_bias.copy_(log_shares[: self.output_vocab])
         rest = log_shares[self.output_vocab :]
         if len(rest):
@@ -94,27 +95,24 @@ class ELMo(Model):
     # Reading
 
     def words(self, batch: Batch) -> Tensor:
-        """x, (B, T, D): each different word once."""
-        if batch.characters is not None:
-            words, places = unique_with_inverse(batch.characters.flatten(0, 1))
-        else:
-            ids, places = unique_with_inverse(batch.ids.where(batch.real, self.config.begin).flatten())
-            words = self.character_ids(ids)
-        return self.characters(words)[places].unflatten(0, batch.ids.shape)
+        """x, (B, T, D): each different word is computed once."""
+        assert batch.characters is not None, "the task fills in the characters of a batch"
+        first, inverse = distinct(batch.ids.where(batch.real, self.config.begin).flatten())
+        return self.characters(batch.characters.flatten(0, 1)[first])[inverse].unflatten(0, batch.ids.shape)
 
     def run_lstms(self, layers: nn.ModuleList, x: Tensor, states: list[State] | None = None) -> tuple[list[Tensor], list[State]]:
         """h of every layer, (B, T, D) each, in the direction of the positions; and the states after the last."""
-        found, after = [], []
-        for number, layer in enumerate(layers):
-            h, state = layer(self.dropout(x), None if states is None else states[number])
-            x = h if number == 0 else h + x
-            found.append(x)
+        outputs, after = [], []
+        for index, layer in enumerate(layers):
+            h, state = layer(self.dropout(x), None if states is None else states[index])
+            x = h if index == 0 else h + x
+            outputs.append(x)
             after.append(state)
-        return found, after
+        return outputs, after
 
     @property
     def reads_at_most(self) -> None:
-        """The context is that of training alone: what reads word by word reads on."""
+        """Any number of words: the context is that of training alone."""
 
     @property
     def depth(self) -> int:
@@ -123,58 +121,67 @@ class ELMo(Model):
     def hidden_states(self, batch: Batch) -> list[Tensor]:
         """R: [x, x], then both directions of each LSTM side by side, (B, T, 2 D) each."""
         x = self.words(batch)
-        from_left = self.run_lstms(self.forwards, x)[0]
-        from_right = [reverse_rows(h, batch.real) for h in self.run_lstms(self.backwards, reverse_rows(x, batch.real))[0]]
-        found = [torch.cat([x, x], -1), *(torch.cat(pair, -1) for pair in zip(from_left, from_right, strict=True))]
-        return [place(layer) for place, layer in zip(self.layer_taps, found, strict=True)]
+        forward = self.run_lstms(self.forwards, x)[0]
+        backward = [reverse_rows(h, batch.real) for h in self.run_lstms(self.backwards, reverse_rows(x, batch.real))[0]]
+        layers = [torch.cat([x, x], -1), *(torch.cat(pair, -1) for pair in zip(forward, backward, strict=True))]
+        return [tap(layer) for tap, layer in zip(self.layer_taps, layers, strict=True)]
 
     def encode(self, batch: Batch) -> Tensor:
-        """Their mean: the mix that no task has changed yet."""
+        """The mean of R: the mix before any task has trained one."""
         return torch.stack(self.hidden_states(batch)).mean(0)
 
     # Predicting
 
     def output_targets(self, targets: Tensor) -> Tensor:
-        """What is to be said for each target: a word beyond those that can be is the unknown one."""
+        """A target outside the output vocabulary is the unknown word."""
         return targets.where(targets < self.output_vocab, self.config.unknown)
 
+    def set_vocabulary(self, characters: Tensor) -> None:
+        """The characters of every word of the output vocabulary, (V, C), for `--softmax cnn`."""
+        self.vocabulary_characters = characters
+
     def output_vectors(self, ids: Tensor) -> Tensor:
-        """Of words that can be said, (N,) to (N, D)."""
+        """tokens_w of words of the output vocabulary, (N,) to (N, D)."""
         if self.config.softmax != "cnn":
             return self.output_words(ids)
-        words, places = unique_with_inverse(ids)
-        return (self.output_characters(self.character_ids(words)) + self.output_projection(self.output_correction(words)))[places]
+        assert self.vocabulary_characters is not None, "the task sets the vocabulary"
+        words, inverse = torch.unique(ids, return_inverse=True)
+        spelled = self.output_characters(self.vocabulary_characters[words])
+        return (spelled + self.output_projection(self.output_correction(words)))[inverse]
 
     @property
     def output_weight(self) -> Tensor:
-        """Of all of them, (outputs, D)."""
+        """tokens, of the whole output vocabulary."""
         if self.config.softmax != "cnn":
             return self.output_words.weight
         return torch.cat([self.output_vectors(part) for part in torch.arange(self.output_vocab, device=self.output_bias.device).split(LARGE)])
 
     def loss(self, batch: Batch) -> Tensor:
-        """The mean of both directions. Words at the ends of the rows that nobody asks for are read, and not learnt from."""
+        """The mean of both directions: -ln p(next word | those before) and -ln p(word before | those after). Only the columns from the first
+        target to the last are learnt from; those outside are the burn-in."""
         assert batch.targets is not None
-        asked, real, length = batch.targets != IGNORE_INDEX, batch.real, batch.ids.shape[1]
-        columns = asked.any(0).nonzero()
-        first, last = int(columns[0]), int(columns[-1])
+        has_next, real, length = batch.targets != IGNORE_INDEX, batch.real, batch.ids.shape[1]
+        columns = has_next.any(0).nonzero()
+        first, stop = int(columns[0]), int(columns[-1]) + 1
         x = self.words(batch)
-        from_left = self.hidden_after_context(self.forwards, x[:, : last + 1], first)[asked[:, first : last + 1]]
-        turned = self.hidden_after_context(self.backwards, reverse_rows(x, real)[:, : length - first], length - 1 - last)
-        from_right = reverse_rows(pad(turned, (0, 0, length - 1 - last, first)), real)
-        has_one = real & (torch.arange(length, device=real.device) >= max(first, 1)) & (torch.arange(length, device=real.device) <= last)
-        before = batch.ids.roll(1, 1)[has_one]
-        before = before.where(before != self.config.begin, self.config.end)  # as the targets have it
-        targets = self.output_targets(torch.cat([batch.targets[asked], before]))
-        return self.nll(self.dropout(torch.cat([from_left, from_right[has_one]])), targets) / len(targets)
+        forward = self.hidden_within(self.forwards, x, first, stop)
+        backward = reverse_rows(self.hidden_within(self.backwards, reverse_rows(x, real), length - stop, length - first), real)
+        position = torch.arange(length, device=real.device)
+        has_previous = real & (position >= max(first, 1)) & (position < stop)
+        previous = batch.ids.roll(1, 1)
+        previous = previous.where(previous != self.config.begin, self.config.end)  # as in the targets
+        hidden = torch.cat([forward[has_next], backward[has_previous]])
+        targets = self.output_targets(torch.cat([batch.targets[has_next], previous[has_previous]]))
+        return self.nll(self.dropout(hidden), targets) / len(targets)
 
-    def hidden_after_context(self, layers: nn.ModuleList, x: Tensor, carried: int) -> Tensor:
-        """The last h of each position behind those that are only carried along."""
+    def hidden_within(self, layers: nn.ModuleList, x: Tensor, start: int, stop: int) -> Tensor:
+        """The last h of the positions from `start` to `stop`, zeros elsewhere, (B, T, D); those before are read without a gradient."""
         states = None
-        if carried:
+        if start:
             with torch.no_grad():
-                states = self.run_lstms(layers, x[:, :carried])[1]
-        return self.run_lstms(layers, x[:, carried:], states)[0][-1]
+                states = self.run_lstms(layers, x[:, :start])[1]
+        hidden = self.run_lstms(layers, x[:, start:stop], states)[0][-1]
+        return pad(hidden, (0, 0, start, x.shape[1] - stop))
 
     def nll(self, hidden: Tensor, targets: Tensor) -> Tensor:
         if self.training and self.samples_words:
@@ -189,26 +196,22 @@ class ELMo(Model):
     def log_likelihood(self, batch: Batch, backwards: bool = False) -> Tensor:
         """With `backwards`, of a text whose last word comes first."""
         assert batch.targets is not None
-        asked = batch.targets != IGNORE_INDEX
-        hidden = self.run_lstms(self.backwards if backwards else self.forwards, self.words(batch))[0][-1][asked]
-        found = linear_nll(hidden, self.output_weight, self.output_bias, self.output_targets(batch.targets[asked]))
-        return torch.zeros(asked.shape, device=asked.device).masked_scatter(asked, -found.float())
+        has_target = batch.targets != IGNORE_INDEX
+        hidden = self.run_lstms(self.backwards if backwards else self.forwards, self.words(batch))[0][-1][has_target]
+        nll = linear_nll(hidden, self.output_weight, self.output_bias, self.output_targets(batch.targets[has_target]))
+        return torch.zeros(has_target.shape, device=has_target.device).masked_scatter(has_target, -nll.float())
 
     def predict(self, batch: Batch) -> Tensor:
         """From the left."""
-        return nn.functional.linear(self.run_lstms(self.forwards, self.words(batch))[0][-1], self.output_weight, self.output_bias)
+        return linear(self.run_lstms(self.forwards, self.words(batch))[0][-1], self.output_weight, self.output_bias)
 
     @torch.no_grad()
     def prefill(self, ids: Tensor, state: DecodeState | None = None) -> tuple[Tensor, DecodeState]:
-        before = state.layers if isinstance(state, RecurrentState) else None
-        hidden, after = self.run_lstms(self.forwards, self.words(Batch(ids, torch.ones_like(ids, dtype=torch.bool))), before)
-        return nn.functional.linear(hidden[-1][:, -1], self.output_weight, self.output_bias), RecurrentState(after)
+        assert isinstance(state, CharacterState), "the task says how words are spelled"
+        characters = state.character_ids(ids.flatten()).unflatten(0, ids.shape)
+        x = self.words(Batch(ids, torch.ones_like(ids, dtype=torch.bool), characters=characters))
+        hidden, layers = self.run_lstms(self.forwards, x, state.layers)
+        return linear(hidden[-1][:, -1], self.output_weight, self.output_bias), replace(state, layers=layers)
 
     def decode_step(self, ids: Tensor, state: DecodeState | None = None) -> tuple[Tensor, DecodeState]:
         return self.prefill(ids[:, None], state)
-
-
-def one_character_ids(ids: Tensor) -> Tensor:
-    """Without a tokenizer an id is a word of one letter."""
-    marks = torch.full_like(ids, WORD_BEGIN), torch.full_like(ids, WORD_END)
-    return torch.stack([marks[0], FIRST_SPECIAL + ids % (CHARACTER_ID_COUNTS["bytes"] - FIRST_SPECIAL), marks[1]], 1)

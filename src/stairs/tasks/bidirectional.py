@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from stairs.fast.decode_state import CharacterState
 from stairs.models.elmo import ELMo
 from stairs.tasks.next_token import NextToken
 from stairs.tasks.parts.stream import StreamExamples, bits_of_rows, language_model_metrics
@@ -29,11 +30,14 @@ class BidirectionalLM(NextToken):
         self.tokenizer.warn_of_long_words(self.tokenizer.vocabulary)
         return StreamExamples(shards, split, config.context, config.burn_in)
 
+    def initial_state(self, rows: list[int]) -> CharacterState:
+        return CharacterState(self.tokenizer.character_ids)
+
     def evaluate_ids(self, ids: np.ndarray, limit: int | None = None, **known: Any) -> dict[str, Any]:
         bits, count = self.unsaid_words(ids)
         known = {**known, "spelling_bits": known["spelling_bits"] + bits, "unknown_words": known["unknown_words"] + count}
-        found = language_model_metrics(*bits_of_rows(self.model, ids, limit), **known)
-        turned = language_model_metrics(*bits_of_rows(self.model, ids[::-1], limit, backwards=True), **known)
+        found = language_model_metrics(*bits_of_rows(self.model, ids, limit, self.add_characters), **known)
+        turned = language_model_metrics(*bits_of_rows(self.model, ids[::-1], limit, self.add_characters, backwards=True), **known)
         return {**found, "backward_perplexity": turned["perplexity"], "backward_bits_per_character": turned["bits_per_character"]}
 
     def unsaid_words(self, ids: np.ndarray) -> tuple[float, int]:

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from stairs.fast.corpus_slice import token_counts
+from stairs.fast.decode_state import DecodeState
 from stairs.tasks.parts.decoding import generate, prefill
 from stairs.tasks.parts.generative import Generative
 from stairs.tasks.parts.stream import StreamExamples, bits_of_rows, encode_documents, language_model_metrics, row_length
@@ -31,14 +32,14 @@ class NextToken(Generative):
         prompt, _ = tokenizer.with_special_ids(tokenizer.encode(text))
         said = generate(
             self.inference_model, prompt, length=length, stop=tokenizer.end, suppressed_ids=tokenizer.suppressed_ids,
-            temperature=temperature, top_k=top_k, top_p=top_p, seed=seed,
+            temperature=temperature, top_k=top_k, top_p=top_p, seed=seed, initial_state=self.initial_state,
         )  # fmt: skip
         whole = tokenizer.decode([*prompt, *said])
         return {"text": text, "continuation": whole, "new": tokenizer.decode(said), "next": self.next_tokens(prompt, top)}
 
     def next_tokens(self, prompt: list[int], top: int) -> list[dict[str, Any]]:
         """The likeliest ids after a prompt, with the length of the n-gram that each chance rests on, where there is one."""
-        logits, state = prefill(self.inference_model, prompt)
+        logits, state = prefill(self.inference_model, prompt, self.initial_state([0]))
         orders = self.model.matched_order(state)
         probabilities, ids = (ranked[:top] for ranked in logits.log_softmax(-1).exp().sort(descending=True, stable=True))  # ties as in a continuation
         found = [{"token": self.tokenizer.token(i), "probability": probability} for probability, i in zip(probabilities.tolist(), ids.tolist(),
@@ -70,11 +71,15 @@ class NextToken(Generative):
         tokenizer = self.tokenizer
         with torch.no_grad():
             said = generate(self.model, [tokenizer.begin], length=20, stop=tokenizer.end, suppressed_ids=tokenizer.suppressed_ids, temperature=0.8,
-                seed=seed)
+                seed=seed, initial_state=self.initial_state)
         return tokenizer.decode(said)
 
+    def initial_state(self, rows: list[int]) -> DecodeState | None:
+        """What decoding some prompts begins with, where the model needs to be told something."""
+        return None
+
     def batch(self, rows: list) -> Batch:
-        return next_token_batch(rows, self.tokenizer.begin, self.tokenizer.end, self.tokenizer.pad)
+        return self.add_characters(next_token_batch(rows, self.tokenizer.begin, self.tokenizer.end, self.tokenizer.pad))
 
     def evaluate_split(self, shards: Shards, split: str = "validation", limit: int | None = None) -> dict[str, Any]:
         """Quality on a split of the corpus it was trained on; with `most`, on about so many positions of it."""
@@ -91,7 +96,7 @@ class NextToken(Generative):
     def evaluate_ids(self, ids: np.ndarray, limit: int | None = None, **known: Any) -> dict[str, Any]:
         """A model that counts judges each sentence by itself, others read on."""
         if self.model.learns_by == "gradient":
-            return language_model_metrics(*bits_of_rows(self.model, ids, limit), **known)
+            return language_model_metrics(*bits_of_rows(self.model, ids, limit, self.add_characters), **known)
         return language_model_metrics(*self.bits_of_sentences(ids), **known)
 
     def bits_of_sentences(self, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

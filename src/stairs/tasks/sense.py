@@ -78,7 +78,7 @@ class Sense(Indexed):
                 rows = [[tokenizer.begin, *[i for ids in own for i in ids][:room], tokenizer.end] for own in pieces]
                 ids, real = pad_rows(rows, tokenizer.pad)
                 with torch.inference_mode():
-                    hidden = summed_layers(model, Batch(ids, real), self.chosen).float().numpy()
+                    hidden = summed_layers(model, self.encoder.add_characters(Batch(ids, real)), self.chosen).float().numpy()
                 for number, own, row in zip(group, pieces, hidden, strict=True):
                     ends = np.minimum(np.cumsum([0, *map(len, own)]), room - 1) + 1
                     places = [place for place, _ in examples[number].senses]

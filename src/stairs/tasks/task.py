@@ -43,7 +43,13 @@ class Task:
             config = model.config
             if not isinstance(tokenizer, OpenVocabulary):
                 tokenizer = OpenVocabulary(tokenizer, config.character_set, config.max_word_length)
-            self.tokenizer, model.character_ids = tokenizer, tokenizer.character_ids
+            self.tokenizer = tokenizer
+            if config.softmax == "cnn":
+                model.set_vocabulary(tokenizer.character_ids(torch.arange(model.output_vocab)))
+
+    def add_characters(self, batch: Batch) -> Batch:
+        """The batch as the model reads it: with the characters of its words, if it reads those."""
+        return self.tokenizer.add_characters(batch) if isinstance(self.tokenizer, OpenVocabulary) else batch
 
     @property
     def trained_module(self) -> nn.Module:
@@ -149,7 +155,7 @@ class Task:
                 raise BadInput(f"there are no tokens in {preview(text)}; give a text with words")
             row, first = self.tokenizer.with_special_ids(ids, self.model.adds_end_token)
             with torch.no_grad():
-                found = (encode or self.model.encode)(Batch(*pad_rows([row], self.tokenizer.pad)))
+                found = (encode or self.model.encode)(self.add_characters(Batch(*pad_rows([row], self.tokenizer.pad))))
             yield [self.tokenizer.token(i) for i in ids], found[0, first : first + len(ids)].float().numpy()  # without those of the marks
 
     def for_inference(self, precision: Precision) -> Self:

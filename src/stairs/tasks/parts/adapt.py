@@ -108,7 +108,8 @@ class AdaptNext(ContinuedPretraining, NextToken):
         given = self.examples(shards, split)
         device = next(self.model.parameters()).device
         groups = np.array_split(np.argsort(given.lengths), -(-len(given.lengths) // TEXTS_PER_BATCH))
-        nats = np.concatenate([-self.model.log_likelihood(given.batch(group, 0, 0).to(device)).double().sum(1).cpu().numpy() for group in groups])
+        batches = (self.add_characters(given.batch(group, 0, 0)).to(device) for group in groups)
+        nats = np.concatenate([-self.model.log_likelihood(batch).double().sum(1).cpu().numpy() for batch in batches])
         tokens = np.concatenate([given.lengths[group] - 1 for group in groups])
         per_token = ratio(nats / math.log(2), tokens)
         characters = sum(map(len, unique_texts(shards.split(split))))

@@ -34,7 +34,7 @@ class EncoderFeatures(Task):
 
     def encode(self, batch: Batch) -> Tensor:
         """The token vectors (B, T, D), those of mixed layers side by side, or those of them that `pool` needs."""
-        return self.feature_extractor(batch, self.model)
+        return self.feature_extractor(self.add_characters(batch), self.model)
 
     def pool(self, hidden: Tensor, batch: Batch) -> Tensor:
         """What is kept of the token vectors: linear in them, so that layers may be mixed afterwards."""

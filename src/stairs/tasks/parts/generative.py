@@ -32,7 +32,7 @@ class Generative(Task):
         """Nats of all targets together, and how many there are."""
         assert batch.targets is not None
         count = int((batch.targets != IGNORE_INDEX).sum())
-        return self.model.loss(batch) * count, count
+        return self.model.loss(self.add_characters(batch)) * count, count
 
     def start(self, seed: int, examples: Any = None) -> None:
         super().start(seed, examples)

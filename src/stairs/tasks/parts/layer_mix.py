@@ -181,5 +181,5 @@ class FeatureExtractor(nn.Module):
 def token_vector_width(model: Model, layers: list[int] | None = None) -> int:
     """Of a token vector."""
     ids = torch.zeros(1, 2, dtype=torch.int64)
-    batch = Batch(ids, torch.ones_like(ids, dtype=torch.bool))
+    batch = Batch(ids, torch.ones_like(ids, dtype=torch.bool), characters=torch.ones(1, 2, 3, dtype=torch.int64))
     return (model.encode(batch) if layers is None else model.hidden_states(batch)[layers[0]]).shape[-1]

@@ -5,7 +5,7 @@ it is the begin of a document; asked for, it is the [SEP] that ends the sentence
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -64,7 +64,9 @@ def as_targets(following: torch.Tensor) -> torch.Tensor:
 
 
 @torch.no_grad()
-def bits_of_rows(model: Model, ids: np.ndarray, limit: int | None = None, **how: Any) -> tuple[np.ndarray, np.ndarray]:
+def bits_of_rows(
+    model: Model, ids: np.ndarray, limit: int | None = None, add_characters: Callable[[Batch], Batch] = lambda batch: batch, **how: Any
+) -> tuple[np.ndarray, np.ndarray]:
     """Bits and tokens of each row of a held-out stream. Rows overlap by half, so that every token is judged with at least half a context
     before it. With `most`, about so many positions are judged, spread evenly. The model's `log_likelihood` is told `how`."""
     context = row_length(model)
@@ -78,7 +80,7 @@ def bits_of_rows(model: Model, ids: np.ndarray, limit: int | None = None, **how:
     bits, tokens = [], []
     for group in np.array_split(rows, -(-len(rows) * context // POSITIONS)):
         batch = overlapping_batch(ids, group, context, half)
-        scores = model.log_likelihood(batch.to(device), **how).float().cpu()
+        scores = model.log_likelihood(add_characters(batch).to(device), **how).float().cpu()
         bits.append(-scores.sum(1).double().numpy() / math.log(2))
         tokens.append((batch.targets != IGNORE_INDEX).sum(1).numpy())  # type: ignore[union-attr]
     return np.concatenate(bits), np.concatenate(tokens)

@@ -5,6 +5,7 @@ ids behind it              new words in the order in which they occur; the oldes
 """
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,6 +14,7 @@ import torch
 
 from stairs.errors import Unsupported
 from stairs.progress import say
+from stairs.text.batch import Batch
 from stairs.text.character_ids import FIRST_SPECIAL, PAD_CHARACTER, WORD_BEGIN, WORD_END, CharacterSet, character_ids
 from stairs.text.tokenizers.tokenizer import Tokenizer
 
@@ -70,6 +72,12 @@ class OpenVocabulary(Tokenizer):
         row = self.character_table[number]
         row[:] = PAD_CHARACTER
         row[: len(characters) + 2] = [WORD_BEGIN, *characters, WORD_END]
+
+    def add_characters(self, batch: Batch) -> Batch:
+        """The batch, with the characters of its words, (B, T, C), and of those of its source."""
+        ids = batch.ids.where(batch.real, self.begin)
+        source = None if batch.source is None else self.add_characters(batch.source)
+        return replace(batch, characters=self.character_ids(ids.flatten()).unflatten(0, ids.shape), source=source)
 
     def character_ids(self, ids: torch.Tensor) -> torch.Tensor:
         """The character ids of words, (N,) to (N, C)."""
