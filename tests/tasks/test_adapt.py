@@ -33,7 +33,7 @@ def test_it_learns_the_texts(step, tokenizer, tmp_path):
     if step == "bert":  # as it comes from elsewhere: it gives vectors only
         from dataclasses import replace
 
-        model = type(model)(replace(model.config, parts=("pooler",), objective="none")).eval()
+        model = type(model)(replace(model.config, output_heads=("pooler",), objective="none")).eval()
     source = {"bert": Encode}.get(step, NextToken)(model, tokenizer)
     given = LabelledSplits(examples("classify", 80)[:60], examples("classify", 80)[60:], weights_hash(model))
     options = TrainingOptions(epochs=8, batch_examples=8, learning_rate=3e-3, precision="fp32", patience=0)
