@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from typing import TypeVar
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,7 @@ class TranslationPair:
 
 
 Example = LabelledText | TextPair | TaggedSentence | Question | SenseSentence | TranslationPair
+AnyExample = TypeVar("AnyExample", bound=Example)
 
 
 @dataclass(frozen=True)

@@ -72,10 +72,10 @@ def test_comments_stand_before_sentences_and_a_hash_may_be_a_word(tmp_path):
         ("EU\nrejects\n", 1, "one column, 'EU'; put a word and its tag on each line"),
         ("EU\tB-ORG\nrejects\tX\n", 2, "the tag 'X' is neither O nor like B-NAME or I-NAME"),
         ("EU\tB-ORG\nrejects\tB-\n", 2, "the tag 'B-' is neither"),
-        ("EU\tB-ORG\nrejects\tO\nthe\tI-ORG\n", 3, "I-ORG after O in BIO tags, where a stretch begins with B-; write B-ORG"),
+        ("EU\tB-ORG\nrejects\tO\nthe\tI-ORG\n", 3, "I-ORG after O in BIO tags, where an entity begins with B-; write B-ORG"),
         ("EU\tB-ORG\nrejects\tI-PER\n", 2, "I-PER after B-ORG in BIO tags"),
         ("a\tO\n\nb\tI-PER\nEU\tB-ORG\n", 3, "I-PER at the start of a sentence in BIO tags"),
-        ("a\tB-PER\nb\tE-PER\nc\tE-PER\n", 3, "E-PER after E-PER in BIOES tags, where a stretch begins with B-; write S-PER"),
+        ("a\tB-PER\nb\tE-PER\nc\tE-PER\n", 3, "E-PER after E-PER in BIOES tags, where an entity begins with B-; write S-PER"),
         ("w\tO\n" * 10_001, 10_001, "a sentence of more than 10,000 words; put a blank line"),
     ],
 )
@@ -92,11 +92,11 @@ def test_a_file_without_words_is_refused(tmp_path):
 def test_schemes_are_turned_into_bio(tmp_path):
     bio = ["B-PER I-PER O B-LOC B-LOC", "O B-PER"]
     assert tags(tmp_path, *bio) == (bio, "")
-    assert tags(tmp_path, "I-PER I-PER O I-LOC B-LOC", "O I-PER") == (bio, "the tags were IOB1 and are read as BIO")
-    assert tags(tmp_path, "B-PER E-PER O S-LOC S-LOC", "O S-PER") == (bio, "the tags were BIOES and are read as BIO")
-    assert tags(tmp_path, "B-PER L-PER O U-LOC U-LOC", "O U-PER") == (bio, "the tags were BIOES and are read as BIO")
+    assert tags(tmp_path, "I-PER I-PER O I-LOC B-LOC", "O I-PER") == (bio, "the tags are IOB1 and are read as BIO")
+    assert tags(tmp_path, "B-PER E-PER O S-LOC S-LOC", "O S-PER") == (bio, "the tags are BIOES and are read as BIO")
+    assert tags(tmp_path, "B-PER L-PER O U-LOC U-LOC", "O U-PER") == (bio, "the tags are BIOES and are read as BIO")
     assert tags(tmp_path, "B-PER I-PER M-PER E-PER", "S-LOC O")[0] == ["B-PER I-PER I-PER I-PER", "B-LOC O"]
-    assert tags(tmp_path, "B_PER I_PER O") == (["B-PER I-PER O"], "the tags were written B_NAME and are read as B-NAME")
+    assert tags(tmp_path, "B_PER I_PER O") == (["B-PER I-PER O"], "the tags are written B_NAME and are read as B-NAME")
     assert tags(tmp_path, "NOUN B O E", "S O") == (["NOUN B O E", "S O"], "")  # no names: not stretches
     assert tags(tmp_path, "I-PER I-LOC", "I-LOC O")[0] == ["B-PER B-LOC", "B-LOC O"]
 
@@ -104,7 +104,7 @@ def test_schemes_are_turned_into_bio(tmp_path):
 def test_a_sentence_cut_inside_a_stretch_gets_its_beginning(tmp_path):
     found, notes = tags(tmp_path, "O B-PER", "I-PER I-PER O", "O B-PER I-PER")
     assert found == ["O B-PER", "B-PER I-PER O", "O B-PER I-PER"]
-    assert "1 sentences begin in the stretch that the one before broke off, the first at" in notes and "a.conll:4;" in notes
+    assert "1 sentences begin inside an entity of the sentence before, the first at" in notes and "a.conll:4;" in notes
 
 
 stretches = st.lists(st.tuples(st.sampled_from(["O", "PER", "LOC"]), st.integers(1, 3)), min_size=1, max_size=5)
@@ -160,7 +160,7 @@ def test_conllu_words_have_their_upos(tmp_path):
     assert list(labelled.examples) == [
         TaggedSentence(("Do", "n't", "!"), ("AUX", "PART", "PUNCT"), f"{path}:3"), TaggedSentence(("5 000",), ("NUM",), f"{path}:8"),
     ]  # fmt: skip
-    assert labelled.notes == ("2 multiword tokens and empty nodes were passed over; their words are there",)
+    assert labelled.notes == ("2 multiword tokens and empty nodes were skipped; the words of the tokens are read",)
     assert read_examples(path, "tag", columns={"tag": "XPOS"}).examples[0].tags == ("VB", "RB", ".")
     unnamed = written(tmp_path, CONLLU, "a.tsv")
     assert len(read_examples(unnamed, "tag").examples) == 2 and guess_task(unnamed) == guess_task(path) == "tag"
@@ -169,8 +169,8 @@ def test_conllu_words_have_their_upos(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "line", "sentence"),
     [
-        ("3\t!", "5\t!", 6, "the id '5' where 3 should follow"),
-        ("3\t!", "x\t!", 6, "the id 'x' where 3 should follow"),
+        ("3\t!", "5\t!", 6, "the id '5' where 3 was expected"),
+        ("3\t!", "x\t!", 6, "the id 'x' where 3 was expected"),
         ("\tAUX\t", "\t", 3, "9 columns where CoNLL-U has 10"),
         ("\tAUX\t", "\t_\t", 3, "no upos; fill in the column"),
     ],
@@ -183,4 +183,4 @@ def test_bad_conllu_is_refused_at_its_line(tmp_path, old, new, line, sentence):
 
 def test_tags_never_trained_on_are_counted(tmp_path):
     train, test = (read_examples(written(tmp_path, f"a\tO\nb\t{tag}\n"), "tag") for tag in ("B-PER", "B-LOC"))
-    assert unseen_labels(train, test) == "1 of 1 examples have labels never trained on: 'B-LOC'"
+    assert unseen_labels(train, test) == "1 of 1 examples have labels that the training data does not have: 'B-LOC'"

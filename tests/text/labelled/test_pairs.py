@@ -52,14 +52,14 @@ def test_labels_and_texts_that_deserve_a_look_are_noted(write):
     assert "the labels '1' (2) and '1.0' (1) are taken as two" in noted
     assert "the texts look like ids ('id-1')" in notes_of(rows([("id-1", "a"), ("id-2", "b"), ("id-3", "b")]))
     noted = notes_of(path := rows([("one two", "a"), (" ", "b"), ("three four", "b")]))
-    assert f"1 of the examples had no text and were left out, the first at {path}:3" in noted
+    assert f"1 examples without text were skipped, the first at {path}:3" in noted
     assert notes_of(rows([("one two", "a"), ("2024", "b"), ("b", "b")])) == ""
 
 
 def test_labels_never_trained_on_are_counted(write):
     train, test = (read_examples(write(f"{label}.csv", f"text,label\none two,a\nthree four,{label}\n"), "classify") for label in "bc")
     assert unseen_labels(train, train) is None
-    assert unseen_labels(train, test) == "1 of 2 examples have labels never trained on: 'c'"
+    assert unseen_labels(train, test) == "1 of 2 examples have labels that the training data does not have: 'c'"
 
 
 def test_pairs_with_labels_and_with_scores(write):

@@ -58,7 +58,7 @@ def test_tags_are_bio_and_spans_stand_in_their_passages(data):
     labelled = read_examples(data / "tags/msra/train.tsv.xz", "tag")
     found = {tag for example in labelled.examples for tag in example.tags}
     assert found == {"O", "B-PER", "I-PER", "B-LOC", "I-LOC", "B-ORG", "I-ORG"}
-    assert "6 sentences begin in the stretch" in labelled.notes[0]
+    assert "6 sentences begin inside an entity" in labelled.notes[0]
     for name, notes in (("cmrc2018.train", 2), ("cmrc2018.test", 2), ("xquad.zh", 0)):
         spans = read_examples(data / f"spans/{name}.json", "span")
         assert all(span.passage.startswith(text, start) for span in spans.examples for start, text in span.answers)

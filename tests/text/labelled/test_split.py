@@ -138,8 +138,8 @@ def test_groups_that_cannot_be_split(groups, says):
     ("file", "content", "task", "says"),
     [
         ("a.csv", "text,label\na,b\n", "classify", "a.csv:1: no column 'author' for --group; name one of 'text', 'label', or its number"),
-        ("a.txt", "__label__x a\n", "classify", "lines that begin with their label have none; leave --group out, or give a table"),
-        ("a.conll", "a O\nb B-x\n", "tag", "their documents are told by -DOCSTART- and # newdoc; leave --group out"),
+        ("a.txt", "__label__x a\n", "classify", "lines that begin with their label have no columns; leave --group out, or give a table"),
+        ("a.conll", "a O\nb B-x\n", "tag", "-DOCSTART- and # newdoc begin their documents; leave --group out"),
         ("a.json", '{"data": []}', "span", "those of one passage stay together anyway; leave --group out"),
     ],
 )

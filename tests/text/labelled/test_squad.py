@@ -57,17 +57,17 @@ def test_utf_16_offsets_and_absent_answers_are_put_right_and_told(tmp_path):
     partly = asked(answers=[{"text": "dog", "answer_start": -1}, {"text": "cat", "answer_start": 6}])
     labelled = read_examples(squad(tmp_path, asked(7), partly), "span")
     assert [example.answers for example in labelled.examples] == [((6, "cat"),)] * 2
-    assert "1 answers had offsets in UTF-16 units" in labelled.notes[0] and "1 answers marked -1" in labelled.notes[1]
+    assert "1 answers had offsets in UTF-16 units" in labelled.notes[0] and "1 answers with offset -1" in labelled.notes[1]
 
 
 @pytest.mark.parametrize(
     ("question", "sentence"),
     [
-        (asked(3), "the answer 'cat' does not stand at 3 of its passage; it stands at 6: correct answer_start"),
-        (asked(3, "dog"), "the answer 'dog' does not stand at 3 of its passage; nor anywhere else in it"),
-        (asked(-1, "cat"), "the answer 'cat' does not stand at -1 of its passage; it stands at 6"),
-        (asked(-1, "dog"), "no answer to 'Who?' stands in its passage"),
-        (asked(10**9), "does not stand at 1000000000"),
+        (asked(3), "the answer 'cat' is not at 3 of its passage; it is at 6: correct answer_start"),
+        (asked(3, "dog"), "the answer 'dog' is not at 3 of its passage; nor anywhere else in it"),
+        (asked(-1, "cat"), "the answer 'cat' is not at -1 of its passage; it is at 6"),
+        (asked(-1, "dog"), "no answer to 'Who?' is in its passage"),
+        (asked(10**9), "is not at 1000000000"),
         (asked("6"), "the \"answer_start\" of 'cat' is a string; give a whole number"),
         (asked(True), "is a boolean"),
         (asked(6, ""), "an answer is empty"),
@@ -76,7 +76,7 @@ def test_utf_16_offsets_and_absent_answers_are_put_right_and_told(tmp_path):
         ({"id": "q", "answers": []}, 'the field "question" is missing'),
         (asked(answers=None), "the \"answers\" of question 'q1' are null, not a list"),
         (asked(answers=["cat"]), "an answer is a string; give an object with text and answer_start"),
-        (asked(is_impossible=True), "question 'q1' has answers and is_impossible"),
+        (asked(is_impossible=True), "question 'q1' has both answers and is_impossible"),
         ("Who?", "a string where a question should be"),
     ],
 )
@@ -90,14 +90,14 @@ def test_a_bad_question_is_refused_at_its_line(tmp_path, question, sentence):
     ("content", "line", "sentence"),
     [
         ("", 0, "no text in"),
-        ("[]", 1, "no SQuAD file"),
+        ("[]", 1, "not a SQuAD file"),
         ('{"version": 1}', 1, 'no field "data"'),
         ('{"data": {}}', 1, "where the list of articles should be"),
         ('{"data": [\n{"title": ""}]}', 2, 'an article without "paragraphs"'),
         ('{"data": [\n{"paragraphs": [\n{"context": "a"}]}]}', 3, 'a paragraph without "qas"'),
         ('{"data": [\n{"paragraphs": [\n{"qas": []}]}]}', 3, 'the "context" of a paragraph is null'),
-        ('{"data": [\n{"paragraphs": [\n{"context": "a", "context": "b", "qas": []}]}]}', 3, "the field 'context' stands twice"),
-        ('{"data": [\n{"paragraphs": [\n', 3, "breaks off"),
+        ('{"data": [\n{"paragraphs": [\n{"context": "a", "context": "b", "qas": []}]}]}', 3, "the field 'context' occurs twice"),
+        ('{"data": [\n{"paragraphs": [\n', 3, "ends too early"),
         ('{"data": [\n{"paragraphs": [7]}]}', 2, "'7]}]}' where a paragraph should be"),
         ('{"data": [],\n}', 2, "where a field name should be"),
         ('{"data": []}', 0, "no examples in"),
@@ -107,7 +107,7 @@ def test_a_bad_file_is_refused_at_its_line(tmp_path, content, line, sentence):
     path = tmp_path / "a.json"
     path.write_text(content)
     told = refused(path)
-    assert sentence in told or (sentence == "breaks off" and "the end of the file" in told)
+    assert sentence in told or (sentence == "ends too early" and "the end of the file" in told)
     assert not line or f"{path}:{line}: " in told
 
 
@@ -130,7 +130,7 @@ def test_aligned_files_given_both_or_found_by_name(tmp_path):
 def test_pairs_of_lines_with_nothing_on_one_side_are_left_out_and_told(tmp_path):
     labelled = read_examples(aligned(tmp_path, ["A man.", "", "A dog."], ["Un homme.", "Rien.", "Un chien."]), "translate")
     assert [example.where.rpartition(":")[2] for example in labelled.examples] == ["1", "3"]
-    assert "1 of the examples had no text and were left out" in labelled.notes[0]
+    assert "1 examples without text were skipped" in labelled.notes[0]
 
 
 def test_different_counts_are_told_with_the_likely_break(tmp_path):
@@ -138,7 +138,7 @@ def test_different_counts_are_told_with_the_likely_break(tmp_path):
     target = ["mot " * (3 + 7 * number % 23) for number in range(200)]
     paths = aligned(tmp_path, source, target[:120] + target[121:])
     told = refused(paths, "translate")
-    assert f"{paths[0]} has 200 lines and {paths[1]} has 199; they likely part about line 121" in told and f"{paths[0]}:121: " in told
+    assert f"{paths[0]} has 200 lines and {paths[1]} has 199; they probably diverge near line 121" in told and f"{paths[0]}:121: " in told
 
 
 @settings(derandomize=True, max_examples=40, deadline=None)
@@ -153,4 +153,4 @@ def test_the_break_is_found(place, missing, seed):
 def test_an_empty_side_breaks_at_once(tmp_path):
     paths = aligned(tmp_path, ["A man."], [])
     paths[1].write_text("")
-    assert "has 1 lines and" in refused(paths, "translate") and "about line 1:" in refused(paths, "translate")
+    assert "has 1 lines and" in refused(paths, "translate") and "near line 1:" in refused(paths, "translate")

@@ -63,7 +63,7 @@ def test_other_tables_of_words(write):
     numbered = write("a.tsv", "sentence_id\tword\ttag\n1\tEU\tB-ORG\n1\t\"\tO\n2\tUN\tB-ORG\n1\tEU\tB-ORG\n")
     labelled = read_examples(numbered, "tag")
     assert [example.words for example in labelled.examples] == [("EU", '"'), ("UN",), ("EU",)] and guess_task(numbered) == "tag"
-    assert labelled.notes == ("1 sentence numbers come back after others; each stretch of equal ones was taken as a sentence",)
+    assert labelled.notes == ("1 sentence numbers occur again after others; consecutive rows of one number were taken as a sentence",)
     parted = write("b.csv", "token,label\nEU,B-ORG\nsays,O\n\nUN,B-ORG\n")
     assert [example.words for example in read_examples(parted, "tag").examples] == [("EU", "says"), ("UN",)] and guess_task(parted) == "tag"
     own = write("c.csv", "s,t,b\n1,EU,B-ORG\n2,UN,O\n")
@@ -101,7 +101,7 @@ def test_lists_written_into_cells_are_no_labels(write):
     path = write("a.csv", [["Sentence", "Tag"], ["a b c", "['O', 'O', 'B-x']"]])
     assert f"{path}:2: the label 'Tag' is a list written as text; give one label, or for tags" in refused(read_examples, path, "classify")
     marked = write("a.jsonl", '{"text": "a", "label": [[0, 1, "x"]]}')
-    assert "is a list; give one label, or for marked stretches of text CoNLL" in refused(read_examples, marked, "classify")
+    assert "is a list; give one label, or CoNLL" in refused(read_examples, marked, "classify")
 
 
 @pytest.mark.parametrize("header", ["anchor,positive,negative", "sent0,sent1,hard_neg", "query,pos,neg", "first,second,third", "text1,text2,other"])
@@ -221,7 +221,7 @@ def test_which_task_is_a_question_where_no_header_tells(write):
 def test_a_row_that_contradicts_the_guess_is_refused_at_its_line(write, monkeypatch):
     monkeypatch.setattr(table_examples, "SAMPLE", 5)
     path = write("a.csv", [["sentence1", "sentence2", "label"], *[[prose(n), prose(1000 + n), n] for n in range(6)], ["a b", "c d", 3.5]])
-    assert f"{path}:8: '3.5' where whole numbers were taken for labels; say that they are scores" in refused(read_examples, path, "compare")
+    assert f"{path}:8: '3.5' after whole numbers that were taken for labels; say that they are scores" in refused(read_examples, path, "compare")
     assert read_examples(path, "compare", columns="score=label").examples[-1].score == 3.5
 
 

@@ -75,7 +75,7 @@ def test_columns_that_are_not_there_are_answered_with_those_that_are(write):
     assert "this task has the columns text, label" in refused(path, columns={"words": "alpha"})
     assert "this task has the columns text, label" in refused(path, columns="alpha,beta,gamma")
     assert f"{path}:1: two columns are called 'text'" in refused(write("a.csv", "text,text,label\na,b,c\n"))
-    with pytest.raises(BadInput, match=r"a\.csv:1: cannot tell the task from 'alpha', 'beta'; say which with --task"):
+    with pytest.raises(BadInput, match=r"a\.csv:1: cannot tell the task from 'alpha', 'beta'; name it with --task"):
         guess_task(write("a.csv", "alpha,beta\n1,2\n"))
 
 

@@ -44,11 +44,11 @@ def test_jsonl_is_read_with_its_lines(tmp_path):
         ("{'text': 'a', 'label': 'b'}", "single quotes are not JSON"),
         ('{"text": "a", "label": NaN}', "NaN is not JSON"),
         ('{"text": "a", "label": -Infinity}', "-Infinity is not JSON"),
-        ('{"text": "a", "text": "c", "label": "b"}', "the field 'text' stands twice"),
+        ('{"text": "a", "text": "c", "label": "b"}', "the field 'text' occurs twice"),
         ('[{"text": "a", "label": "b"}]', "a list where a record should be"),
         ('"text"', "a string where a record should be"),
-        ('{"text": "a", "lab', "the JSON breaks off"),
-        ('{"text": "a", "label": ', "the JSON breaks off"),
+        ('{"text": "a", "lab', "the JSON ends too early"),
+        ('{"text": "a", "label": ', "the JSON ends too early"),
         ('{"text": ' + "[" * 100_000 + "]" * 100_000 + ', "label": "b"}', "nested too deeply"),
         ('{"text": "a", "label": ' + "7" * 4301 + "}", "a number with thousands of digits"),
         ('{"text": "a \\ud800 b", "label": "b"}', "\\ud800 is half a surrogate pair"),
@@ -80,7 +80,7 @@ def test_a_json_file_may_be_one_list(tmp_path):
         (f"[\n{GOOD},\n]", 3, "a comma before ']'"),
         (f"[\n{GOOD}\n", 3, "the end of the file where a comma should be"),
         (f"[\n{GOOD}\n] x", 3, "'x' after the end"),
-        (f'[\n{GOOD},\n\n{{"text": "a", "lab', 4, "the JSON breaks off"),
+        (f'[\n{GOOD},\n\n{{"text": "a", "lab', 4, "the JSON ends too early"),
         (f"[\n{GOOD},\n7]", 3, "a number where a record should be"),
     ]:
         path = written(tmp_path, "b.json", content)

@@ -1,4 +1,4 @@
-"""Which column is the text and which the label: named by the user, or guessed from the header by the names people give them."""
+"""Which column is the text and which the label: named by the user, or guessed from the names in the header."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ def pair_list(text: str) -> list[tuple[str, str]]:
     return [(one, two) for one, _, two in (couple.partition("+") for couple in text.split())]
 
 
-TEXT = tuple(map(word_list, (  # the likelier ones first; two of one line leave a choice
+TEXT = tuple(map(word_list, (  # the more probable ones first; two columns with names of one line leave a choice
     "text 文本",
     """content sentence review review_body body comment document article utterance tweet message
     内容 正文 评论 评价 句子 文字 text_a sentence1""",
@@ -27,7 +27,7 @@ LABEL = tuple(map(word_list, (
     """labels gold_label class category target topic sentiment intent polarity emotion stars rating class_index cat tag y
     is_duplicate quality relation entailment entailment_judgment 类别 分类 情感 主题 类型 label_desc label_text""",
 )))  # fmt: skip
-OWN_LABEL = ("label", "gold_label", "标签")  # of a pair: there may be a score beside it
+OWN_LABEL = ("label", "gold_label", "标签")  # of a pair, which may have a score besides
 NEGATIVE = word_list("negative neg hard_negative hard_neg negatives negative_text")  # the third of a triplet
 SCORE = (word_list("score similarity similarity_score relatedness relatedness_score sim gold_score 分数 得分 相似度"),)
 PAIRS = pair_list("""
@@ -49,9 +49,9 @@ ROLES = {
     "span": (),
     "sense": (),
 }
-MAX_NAME_PARTS = 4  # of a name: a longer one is a sentence
-MAX_LISTED = 6  # columns that an error names
-OPTIONAL_ROLES = {"compare": ("score",), "tag": ("sentence",)}  # a score may stand for the label; which sentence a word is of
+MAX_NAME_PARTS = 4  # of a column name; a longer one is a sentence
+MAX_LISTED = 6  # columns in an error
+OPTIONAL_ROLES = {"compare": ("score",), "tag": ("sentence",)}  # a score instead of the label; the sentence of a word
 
 Columns = str | Mapping[str, str] | Sequence[str] | None
 
@@ -71,7 +71,7 @@ def is_language(name: str) -> bool:
 
 
 def parse_columns(columns: Columns, task: str) -> dict[str, str]:
-    """What the user asked for, by role: 'text=review,label=stars', 'review,stars', a list in that order, or a dict."""
+    """The columns that the user named, by role: 'text=review,label=stars', 'review,stars', a list in that order, or a dict."""
     roles = ROLES[task]
     if columns is None:
         return {}
@@ -82,8 +82,7 @@ def parse_columns(columns: Columns, task: str) -> dict[str, str]:
         columns = dict(zip([*roles, *["one too many"] * len(columns)], columns, strict=False))
     known = roles + OPTIONAL_ROLES.get(task, ())
     if set(columns) - set(known) or not roles:
-        fits = f"this task has the columns {', '.join(known)}" if roles else f"{task} data has no columns to name"
-        raise ValueError(fits)
+        raise ValueError(f"this task has the columns {', '.join(known)}" if roles else f"{task} data has no columns to name")
     return {role: str(column) for role, column in columns.items()}
 
 
@@ -93,24 +92,24 @@ def list_columns(columns: Sequence[str]) -> str:
 
 
 def likely_columns(columns: Sequence[str], names: Sequence[Sequence[str]]) -> list[str]:
-    """The columns with the likeliest names, in their order; whole names before parts of one ('review_text')."""
-    spelled = [(column, spellings(column)) for column in columns]
-    parts = [(column, own[-1].split("_")) for column, own in spelled]
+    """The columns with the most probable names, in their order; complete names before parts of one ('review_text')."""
+    complete = [(column, spellings(column)) for column in columns]
+    parts = [(column, own[-1].split("_")) for column, own in complete]
     parts = [(column, own) for column, own in parts if len(own) <= MAX_NAME_PARTS and "id" not in own]
-    for usual in (names[:2], *([tier] for tier in names[2:])):  # a part of a usual name before a whole seldom one: 'Review Text' before 'Title'
-        for known in (spelled, parts):
-            for likely in usual:
+    for tiers in (names[:2], *([tier] for tier in names[2:])):  # a part of a common name before a complete rare one: 'Review Text' before 'Title'
+        for known in (complete, parts):
+            for likely in tiers:
                 found = [column for column, own in known if set(own) & set(likely)]
                 if found:
                     return found
     return []
 
 
-def find_column(columns: Sequence[str], called: str) -> str | None:
+def find_column(columns: Sequence[str], name: str) -> str | None:
     """A column by its name, or by its number from 1."""
-    if called in columns:
-        return called
-    return columns[int(called) - 1] if re.fullmatch(r"[1-9]\d{0,3}", called) and int(called) <= len(columns) else None
+    if name in columns:
+        return name
+    return columns[int(name) - 1] if re.fullmatch(r"[1-9]\d{0,3}", name) and int(name) <= len(columns) else None
 
 
 def group_column(name: str, line: int, columns: Sequence[str], group: str) -> str:
@@ -128,8 +127,8 @@ def guess_text(columns: Sequence[str]) -> dict[str, list[str]]:
 
 
 def match_pair(columns: Sequence[str], pairs: Sequence[tuple[str, str]]) -> tuple[str, str] | None:
-    whole = {name: column for column in columns for name in spellings(column)}
-    return next(((whole[one], whole[two]) for one, two in pairs if one in whole and two in whole), None)
+    by_name = {name: column for column in columns for name in spellings(column)}
+    return next(((by_name[one], by_name[two]) for one, two in pairs if one in by_name and two in by_name), None)
 
 
 def guess_pair(columns: Sequence[str]) -> dict[str, list[str]]:

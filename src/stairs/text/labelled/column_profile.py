@@ -1,4 +1,4 @@
-"""What the columns of a table hold, from one pass over all its rows that keeps little: a text, a label, a number, an index."""
+"""What the columns of a table hold, from one pass over all rows in little memory: a text, a label, a number, an index."""
 
 import math
 import re
@@ -7,16 +7,16 @@ from typing import Any
 
 from stairs.text.chinese import HAN
 
-MAX_VALUES = 1000  # a column with more is no column of labels
+MAX_VALUES = 1000  # a column with more is not a column of labels
 MAX_LABEL_LENGTH = 80  # characters
-MIN_ROWS = 4  # fewer say nothing of a column
+MIN_ROWS = 4  # fewer prove nothing
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 SENTENCE_LIKE = re.compile(rf"\S\s+\S|[{HAN}]{{4}}|\S[.!?。！？]$")
-SERIALIZED_LIST = re.compile(r"\[(?:.*[,'\" ].*)?\]|\{.*[:,].*\}", re.DOTALL)  # a list or an object that a tool has written into a cell
+SERIALIZED_LIST = re.compile(r"\[(?:.*[,'\" ].*)?\]|\{.*[:,].*\}", re.DOTALL)  # a list or an object that a tool wrote into a cell
 
 
-def parse_number(value: Any) -> float | None:
-    """3.8, '3.8' and the '3,8' of other countries; None for what is no finite number."""
+def parse_number(value: object) -> float | None:
+    """3.8, '3.8' and the '3,8' of other countries; None for anything else."""
     if isinstance(value, str):
         value = value.strip()
         value = value.replace(",", ".") if value.count(",") == 1 and "." not in value else value
@@ -25,46 +25,46 @@ def parse_number(value: Any) -> float | None:
 
 
 class ColumnProfile:
-    """A column: how many of its cells are of which kind, and its values while they are few."""
+    """A column: how many of its cells are of each kind, and its values while they are few."""
 
     def __init__(self) -> None:
-        self.rows = self.empty = self.numbers = self.sentence_like = self.lists = self.max_length = 0
+        self.row_count = self.empty = self.numbers = self.sentence_like = self.lists = self.max_length = 0
         self.is_consecutive, self.previous = True, math.nan
         self.values: set[str] | None = set()
 
-    def add(self, value: Any) -> None:
+    def add(self, value: object) -> None:
         cell = "" if value is None else value if isinstance(value, str) else str(value)
-        self.rows += 1
+        self.row_count += 1
         self.empty += not cell.strip()
         self.lists += isinstance(value, list | dict) or SERIALIZED_LIST.fullmatch(cell) is not None
         self.max_length = max(self.max_length, len(cell))
-        found = parse_number(value)
-        self.numbers += found is not None
-        self.sentence_like += found is None and SENTENCE_LIKE.search(cell) is not None
-        self.is_consecutive = self.is_consecutive and found is not None and (self.rows == 1 or found == self.previous + 1)
-        self.previous = math.nan if found is None else found
+        number = parse_number(value)
+        self.numbers += number is not None
+        self.sentence_like += number is None and SENTENCE_LIKE.search(cell) is not None
+        self.is_consecutive = self.is_consecutive and number is not None and (self.row_count == 1 or number == self.previous + 1)
+        self.previous = math.nan if number is None else number
         if self.values is not None:
-            self.values.add(cell.strip() if len(cell) <= MAX_LABEL_LENGTH else f"{hash(cell)}")  # long ones are told apart, not kept
+            self.values.add(cell.strip() if len(cell) <= MAX_LABEL_LENGTH else f"{hash(cell)}")  # long values are compared, not kept
             self.values = None if len(self.values) > MAX_VALUES else self.values
 
     @property
     def is_index(self) -> bool:
-        return self.is_consecutive and self.rows >= MIN_ROWS
+        return self.is_consecutive and self.row_count >= MIN_ROWS
 
     @property
     def is_number(self) -> bool:
-        return self.numbers == self.rows > 0
+        return self.numbers == self.row_count > 0
 
     @property
     def fits_text(self) -> bool:
-        """Neither numbers nor ids nor a few names again and again."""
-        return self.sentence_like > self.rows / 4 and not self.lists and (self.values is None or 3 * len(self.values) > self.rows)
+        """Neither numbers nor ids nor a few values again and again."""
+        return self.sentence_like > self.row_count / 4 and not self.lists and (self.values is None or 3 * len(self.values) > self.row_count)
 
     @property
     def fits_label(self) -> bool:
         """A few short values, each of them often, in every row."""
-        few = self.values is not None and 2 <= len(self.values) <= max(2, self.rows / 3)
-        return few and not self.empty and not self.lists and self.max_length <= MAX_LABEL_LENGTH and not self.is_index
+        are_few = self.values is not None and 2 <= len(self.values) <= max(2, self.row_count / 3)
+        return are_few and not self.empty and not self.lists and self.max_length <= MAX_LABEL_LENGTH and not self.is_index
 
     @property
     def fits_target(self) -> bool:
@@ -73,19 +73,19 @@ class ColumnProfile:
 
 
 def profile_columns(columns: Sequence[str], rows: Iterable[tuple[int, Sequence[Any]]]) -> dict[str, ColumnProfile]:
-    """By column."""
-    found = [ColumnProfile() for _ in columns]
+    """The profile of each column."""
+    profiles = [ColumnProfile() for _ in columns]
     for _, values in rows:
-        for profile, value in zip(found, values, strict=True):
+        for profile, value in zip(profiles, values, strict=True):
             profile.add(value)
-    return dict(zip(columns, found, strict=True))
+    return dict(zip(columns, profiles, strict=True))
 
 
 def partition_rows_alike(rows: Iterable[tuple[int, Sequence[Any]]]) -> bool:
-    """Whether all columns part the rows alike, as 0 and 1 beside 'neg' and 'pos' do: then they say the same."""
+    """Whether all columns partition the rows in the same way, as 0 and 1 beside 'neg' and 'pos' do."""
     seen: dict[tuple[int, str], tuple[str, ...]] = {}
     for _, values in rows:
         cells = tuple(str(value).strip() for value in values)
-        if any(seen.setdefault((place, cell), cells) != cells for place, cell in enumerate(cells)) or len(seen) > 4 * MAX_VALUES:
+        if any(seen.setdefault((column, cell), cells) != cells for column, cell in enumerate(cells)) or len(seen) > 4 * MAX_VALUES:
             return False
     return True

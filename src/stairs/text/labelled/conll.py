@@ -1,4 +1,4 @@
-"""Tagged words: CoNLL columns (a word a line, a blank line between sentences) and CoNLL-U (universaldependencies.org/format)."""
+"""Tagged words: CoNLL columns (a word on each line, a blank line between sentences) and CoNLL-U (universaldependencies.org/format)."""
 
 import re
 from collections.abc import Iterator
@@ -31,68 +31,68 @@ def is_conllu(path: str | Path, encoding: str | None) -> bool:
 
 def read_tags(path: str | Path, encoding: str | None, columns: Columns, notes: DataNotes, scheme: TagScheme) -> tuple[str, Iterator[TaggedSentence]]:
     try:
-        asked = parse_columns(columns, "tag")
+        named = parse_columns(columns, "tag")
     except ValueError as error:
-        raise BadInput(f"columns {preview(columns)} do not fit; {error}") from None
-    tokens = find_token_table(path, encoding, asked)
+        raise BadInput(f"--columns {preview(columns)} cannot be used; {error}") from None
+    tokens = find_token_table(path, encoding, named)
     if tokens:
         return tokens.description + ("" if columns else " (guessed)"), tokens.sentences(scheme, notes)
     if is_conllu(path, encoding):
-        word, tag = (asked.get(role, usual).lower() for role, usual in (("word", "form"), ("tag", "upos")))
+        word, tag = (named.get(role, default).lower() for role, default in (("word", "form"), ("tag", "upos")))
         for name in (word, tag):
             if name not in CONLLU:
                 raise BadInput(f"{printable(path)}:1: no column {preview(name)}; CoNLL-U has {', '.join(CONLLU)}")
         return f"CoNLL-U: words from {word}, tags from {tag}", read_conllu(path, encoding, CONLLU.index(word), CONLLU.index(tag), notes)
-    layout = ConllLayout(path, encoding, asked)
+    layout = ConllLayout(path, encoding, named)
     return layout.description, layout.sentences(scheme)
 
 
 class DocumentMarks:
-    """Which document a sentence is of, by the lines that begin one: `-DOCSTART-`, `# newdoc` and `# newdoc id = PACKAGE_NAME`."""
+    """The document of a sentence, by the lines that begin one: `-DOCSTART-`, `# newdoc` and `# newdoc id = NAME`."""
 
     def __init__(self) -> None:
         self.count, self.name = 0, ""
 
     def add(self, text: str) -> None:
-        begins = re.match(r"-DOCSTART-|#\s*newdoc\b(?:\s+id\s*=\s*(\S.*?))?\s*$", text)
-        if begins:
+        match = re.match(r"-DOCSTART-|#\s*newdoc\b(?:\s+id\s*=\s*(\S.*?))?\s*$", text)
+        if match:
             self.count += 1
-            self.name = begins[1] or f"document {self.count}"
+            self.name = match[1] or f"document {self.count}"
 
 
 class ConllLayout:
-    """Where the word and the tag stand in a CoNLL file, told from its first lines."""
+    """The columns of the word and the tag in a CoNLL file, from its first lines."""
 
-    def __init__(self, path: str | Path, encoding: str | None, asked: dict[str, str]):
+    def __init__(self, path: str | Path, encoding: str | None, named: dict[str, str]):
         self.path, self.name, self.encoding, self.header = path, printable(path), encoding, 0
-        told = (pair for pair in numbered_lines(path, encoding) if pair[1].strip() and not self.is_remark(pair[1]))
-        line, text = next(told, (0, ""))
+        rows = (pair for pair in numbered_lines(path, encoding) if pair[1].strip() and not self.is_remark(pair[1]))
+        line, text = next(rows, (0, ""))
         if not line:
             raise BadInput(f"no text in {printable(path)}; give a file with a word and its tag on each line")
-        self.tabs = "\t" in text.strip()
+        self.has_tabs = "\t" in text.strip()
         first = self.cells(text)
         self.width, names = len(first), [cell.lower() for cell in first]
         if self.width < 2:
             raise input_error(self.name, line, f"one column, {preview(first[0])}; put a word and its tag on each line, with a tab between them")
         if names[0] in HEADER_WORDS and names[-1] in HEADER_TAGS:
             self.header = line
-        self.word, self.tag = (self.column_index(asked.get(role), usual, names, line) for role, usual in (("word", 0), ("tag", self.width - 1)))
+        self.word, self.tag = (self.column_index(named.get(role), default, names, line) for role, default in (("word", 0), ("tag", self.width - 1)))
         self.description = f"words from column {self.word + 1}, tags from column {self.tag + 1} of {self.width}"
 
-    def column_index(self, asked: str | None, usual: int, names: list[str], line: int) -> int:
-        if asked is None:
-            return usual
-        if self.header and asked.lower() in names:
-            return names.index(asked.lower())
-        if re.fullmatch(r"[1-9]\d{0,3}", asked) and int(asked) <= self.width:
-            return int(asked) - 1
-        raise input_error(self.name, line, f"no column {preview(asked)}; name one of 1 to {self.width}")
+    def column_index(self, named: str | None, default: int, names: list[str], line: int) -> int:
+        if named is None:
+            return default
+        if self.header and named.lower() in names:
+            return names.index(named.lower())
+        if re.fullmatch(r"[1-9]\d{0,3}", named) and int(named) <= self.width:
+            return int(named) - 1
+        raise input_error(self.name, line, f"no column {preview(named)}; name one of 1 to {self.width}")
 
     def cells(self, text: str) -> list[str]:
-        return text.split("\t") if self.tabs else re.split(r"[ \t]+", text.strip(" \t"))
+        return text.split("\t") if self.has_tabs else re.split(r"[ \t]+", text.strip(" \t"))
 
     def is_remark(self, text: str) -> bool:
-        """What does not look like a word though the columns are not known yet: a comment, or the mark between documents."""
+        """Whether a line is a comment or begins a document, while the columns are not known yet."""
         if text.startswith("-DOCSTART-"):
             return True
         last = re.split(r"[ \t]+", text.strip(" \t"))[-1]
@@ -103,8 +103,7 @@ class ConllLayout:
         documents = DocumentMarks()
         for line, text in chain(numbered_lines(self.path, self.encoding), [(-1, "")]):
             if text and not text.isspace():
-                comment = not block and (line == self.header or self.is_comment(text))
-                if comment:
+                if not block and (line == self.header or self.is_comment(text)):
                     documents.add(text)
                 else:
                     block.append(text)
@@ -118,14 +117,14 @@ class ConllLayout:
                 block = []
 
     def split(self, start: int, block: list[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        rows = [text.split("\t") for text in block] if self.tabs else [self.cells(text) for text in block]
+        rows = [text.split("\t") for text in block] if self.has_tabs else [self.cells(text) for text in block]
         for line, cells in enumerate(rows, start):
             if len(cells) != self.width or not cells[self.word] or not cells[self.tag].strip():
                 raise self.row_error(line, block[line - start], cells)
         return tuple([intern(cells[self.word]) for cells in rows]), tuple([intern(cells[self.tag]) for cells in rows])
 
     def is_comment(self, text: str) -> bool:
-        """Told before a sentence only, where '#' may be its first word: then it has the columns that a word has."""
+        """Asked only before a sentence, whose first word may be '#': then the line has the columns of a word."""
         if not text.startswith("#"):
             return text.startswith("-DOCSTART-")
         cells = self.cells(text)
@@ -134,15 +133,17 @@ class ConllLayout:
     def row_error(self, line: int, text: str, cells: list[str]) -> BadInput:
         if len(cells) == self.width:
             return input_error(self.name, line, f"an empty {'word' if not cells[self.word] else 'tag'}; fill it in or remove the line")
-        if self.tabs and "\t" not in text and len(text.split()) == self.width:
-            return input_error(self.name, line, "spaces between the columns where the file has tabs; put tabs")
-        cure = "give each word its tag, and part sentences by a blank line"
-        return input_error(self.name, line, f"{len(cells)} columns where the first line has {self.width}; {cure}")
+        if self.has_tabs and "\t" not in text and len(text.split()) == self.width:
+            return input_error(self.name, line, "spaces between the columns where the file has tabs; use tabs")
+        advice = "give each word its tag, and put a blank line between sentences"
+        return input_error(self.name, line, f"{len(cells)} columns where the first line has {self.width}; {advice}")
 
 
 def read_conllu(path: str | Path, encoding: str | None, word: int, tag: int, notes: DataNotes) -> Iterator[TaggedSentence]:
     """The words of each CoNLL-U sentence, in order, without multiword tokens and empty nodes."""
-    name, words, tags, start, left_out = printable(path), [], [], 0, 0  # type: ignore[var-annotated]
+    name, start, skipped = printable(path), 0, 0
+    words: list[str] = []
+    tags: list[str] = []
     documents = DocumentMarks()
     for line, text in numbered_lines(path, encoding):
         if text.startswith("#"):
@@ -155,12 +156,12 @@ def read_conllu(path: str | Path, encoding: str | None, word: int, tag: int, not
             continue
         cells = text.split("\t")
         if len(cells) != 10:
-            raise input_error(name, line, f"{len(cells)} columns where CoNLL-U has 10; part them with tabs and write _ for nothing")
+            raise input_error(name, line, f"{len(cells)} columns where CoNLL-U has 10; separate them by tabs and write _ for an empty one")
         if OTHER_ID.fullmatch(cells[0]):
-            left_out += 1
+            skipped += 1
             continue
         if not WORD_ID.fullmatch(cells[0]) or int(cells[0][:6]) != len(words) + 1:
-            raise input_error(name, line, f"the id {preview(cells[0])} where {len(words) + 1} should follow; number the words from 1")
+            raise input_error(name, line, f"the id {preview(cells[0])} where {len(words) + 1} was expected; number the words from 1")
         if not cells[word] or (cells[tag] in ("", "_") and CONLLU[tag] not in ("feats", "deps", "misc")):
             raise input_error(name, line, f"no {CONLLU[tag] if cells[word] else 'word'}; fill in the column or choose another for the tag")
         start = start if words else line
@@ -170,5 +171,5 @@ def read_conllu(path: str | Path, encoding: str | None, word: int, tag: int, not
             raise input_error(name, line, f"a sentence of more than {MAX_SENTENCE_WORDS:,} words; put a blank line between sentences")
     if words:
         yield TaggedSentence(tuple(words), tuple(tags), f"{name}:{start}", documents.name)
-    if left_out:
-        notes.add_remark(f"{left_out} multiword tokens and empty nodes were passed over; their words are there")
+    if skipped:
+        notes.add_remark(f"{skipped} multiword tokens and empty nodes were skipped; the words of the tokens are read")

@@ -9,12 +9,12 @@ from stairs.text.examples import LabelledText
 from stairs.text.input_files import printable
 from stairs.text.labelled.column_profile import MIN_ROWS, SENTENCE_LIKE
 from stairs.text.labelled.notes import DataNotes
+from stairs.text.tables import RECORD_SUFFIXES
 from stairs.text.tables.lines import file_suffix, input_error, numbered_lines
 
 FASTTEXT = "__label__"
-RECORD_SUFFIXES = (".parquet", ".json", ".jsonl", ".ndjson")
 LABEL_AND_TEXT = re.compile(r"([\w+\-:./]{1,40}) +(\S.*)")
-MAX_LABELS, MIN_LINES_PER_LABEL = 200, 4  # labels of plain lines, and how many lines a label has at least on average
+MAX_LABELS, MIN_LINES_PER_LABEL = 200, 4  # of plain lines, and how many lines a label has on average
 
 
 def is_fasttext(path: str | Path, encoding: str | None) -> bool:
@@ -24,30 +24,30 @@ def is_fasttext(path: str | Path, encoding: str | None) -> bool:
 
 
 def begins_with_labels(path: str | Path, encoding: str | None) -> bool:
-    """Whether every line begins with one of a few words and goes on with a text: a table or prose does not."""
+    """Whether every line begins with one of a few labels and continues with a text, unlike tables and prose."""
     if file_suffix(path) in RECORD_SUFFIXES:
         return False
     counts: dict[str, int] = {}
     texts: set[int] = set()
-    total = wordy = 0
+    total = sentence_like = 0
     for _, line in numbered_lines(path, encoding):
         if not line.strip():
             continue
-        found = LABEL_AND_TEXT.fullmatch(line.strip()) if "\t" not in line else None
-        if not found:
+        match = LABEL_AND_TEXT.fullmatch(line.strip()) if "\t" not in line else None
+        if not match:
             return False
-        counts[found[1]] = counts.get(found[1], 0) + 1
-        total, wordy = total + 1, wordy + (SENTENCE_LIKE.search(found[2]) is not None)
+        counts[match[1]] = counts.get(match[1], 0) + 1
+        total, sentence_like = total + 1, sentence_like + (SENTENCE_LIKE.search(match[2]) is not None)
         if len(texts) <= MAX_LABELS:
-            texts.add(hash(found[2]))
+            texts.add(hash(match[2]))
         if len(counts) > MAX_LABELS:
             return False
-    few = 2 <= len(counts) <= total / MIN_LINES_PER_LABEL and min(counts.values()) > 1
-    return total >= MIN_ROWS and few and 2 * wordy > total and len(texts) > min(total, MAX_LABELS) / 2
+    are_few = 2 <= len(counts) <= total / MIN_LINES_PER_LABEL and min(counts.values()) > 1
+    return total >= MIN_ROWS and are_few and 2 * sentence_like > total and len(texts) > min(total, MAX_LABELS) / 2
 
 
 def read_label_lines(path: str | Path, encoding: str | None, notes: DataNotes, prefix: str) -> Iterator[LabelledText]:
-    """A text for each line, with the label at its beginning; `prefix` is fastText's, or nothing."""
+    """A text for each line, with the label at its beginning; `prefix` is fastText's, or empty."""
     name = printable(path)
     for line, row in numbered_lines(path, encoding):
         if not row.strip():

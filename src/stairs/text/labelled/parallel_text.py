@@ -16,14 +16,14 @@ from stairs.text.tables.lines import numbered_lines
 
 
 def language_suffix(path: str | Path) -> str:
-    """'train.en.gz' -> 'en'; '' where the ending names no language."""
+    """'train.en.gz' -> 'en'; '' where the suffix is not a language."""
     path = Path(path)
     last = Path(path.stem if path.suffix.lower() in COMPRESSIONS else path.name).suffix[1:]
     return last if is_language(last) else ""
 
 
 def translation_sibling(path: str | Path) -> Path | None:
-    """The one file beside 'train.en' that is called the same in another language, if there is just one."""
+    """The file beside 'train.en' of the same name in another language, if there is exactly one."""
     path = Path(path)
     here = language_suffix(path)
     if not here or not path.parent.is_dir():
@@ -35,20 +35,20 @@ def translation_sibling(path: str | Path) -> Path | None:
 
 
 def read_parallel(source: str | Path, target: str | Path, encoding: str | None, notes: DataNotes) -> Iterator[TranslationPair]:
-    """Line by line; the counts must agree, and if they do not, the complaint says where they likely part."""
+    """Line by line; if the numbers of lines differ, the error says where the files probably diverge."""
     lengths = (array("I"), array("I"))
     name, other = printable(source), printable(target)
     for one, two in zip_longest(numbered_lines(source, encoding), numbered_lines(target, encoding)):
-        for seen, line in zip(lengths, (one, two), strict=True):
-            if line:
-                seen.append(len(line[1].strip()))
+        for own, numbered in zip(lengths, (one, two), strict=True):
+            if numbered:
+                own.append(len(numbered[1].strip()))
         if one and two and len(lengths[0]) == len(lengths[1]) and not notes.is_blank(name, one[0], one[1], two[1]):
             yield TranslationPair(one[1].strip(), two[1].strip(), f"{name}:{one[0]}")
-    counts = [len(seen) for seen in lengths]
+    counts = [len(own) for own in lengths]
     if counts[0] != counts[1]:
-        place = likely_misalignment(*(np.frombuffer(seen, dtype=np.uint32) for seen in lengths))
-        sentence = f"{name}:{place}: {name} has {counts[0]} lines and {other} has {counts[1]}"
-        raise BadInput(f"{sentence}; they likely part about line {place}: add or remove lines there so that each translates the other")
+        line = likely_misalignment(*(np.frombuffer(own, dtype=np.uint32) for own in lengths))
+        sentence = f"{name}:{line}: {name} has {counts[0]} lines and {other} has {counts[1]}"
+        raise BadInput(f"{sentence}; they probably diverge near line {line}: add or remove lines there so that each translates the other")
 
 
 def likely_misalignment(first: Sequence[int] | np.ndarray, second: Sequence[int] | np.ndarray) -> int:
@@ -58,8 +58,8 @@ def likely_misalignment(first: Sequence[int] | np.ndarray, second: Sequence[int]
         return 1
     missing = len(long) - len(short)
     short, long = np.log1p(short), np.log1p(long)
-    usual = np.median(long[: len(short)] - short)
-    straight = np.abs(long[: len(short)] - short - usual)
-    shifted = np.abs(long[missing:] - short - usual)
+    difference = np.median(long[: len(short)] - short)
+    straight = np.abs(long[: len(short)] - short - difference)
+    shifted = np.abs(long[missing:] - short - difference)
     costs = np.concatenate(([0.0], np.cumsum(straight))) + np.concatenate((np.cumsum(shifted[::-1])[::-1], [0.0]))
     return int(np.argmin(costs)) + 1

@@ -11,18 +11,16 @@ stays smallest. For groups of one example each that is Webster's apportionment: 
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import TypeVar
 
 import numpy as np
 
 from stairs.errors import BadInput, preview
 from stairs.progress import say
-from stairs.text.examples import Example, Question, TextPair, example_hash, text_hash
+from stairs.text.examples import AnyExample, Example, Question, TextPair, example_hash, text_hash
 
 MAX_LINKED_SHARE = 0.1  # of all pairs may be linked by the texts they share; if more are, sharing a text says little
 UNUSED = ""  # the split of the examples beyond the sizes
 
-AnyExample = TypeVar("AnyExample", bound=Example)
 Groups = list[list[int]]  # the indices of the examples of each group
 Label = str | None
 

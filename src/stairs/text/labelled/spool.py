@@ -1,4 +1,4 @@
-"""Examples kept in memory while they are few, and in a temporary file, one JSON line each, when they are many."""
+"""Examples in memory while they are few, and in a temporary file, one JSON line each, when they are many."""
 
 import json
 import os
@@ -9,40 +9,40 @@ from itertools import chain
 from typing import Any
 
 from stairs.errors import EnvironmentFault
-from stairs.text.examples import Example, Question
+from stairs.text.examples import AnyExample, Example, Question
 
 MAX_MEMORY_BYTES = 1 << 28  # estimated bytes of memory above which examples go to disk
-EXAMPLE_OVERHEAD = 320  # bytes an example costs besides its characters
+EXAMPLE_OVERHEAD = 320  # bytes of memory an example takes besides its characters
 
 
-def value_size(value: Any) -> int:
+def value_size(value: object) -> int:
     if isinstance(value, str):
         return len(value) * (1 if value.isascii() else 2)
     return 16 * len(value) if isinstance(value, tuple) else 0  # words are shared, answers are few
 
 
-def spool_examples(examples: Iterable[Example]) -> Sequence[Example]:
-    """All of them: a list, or above HELD bytes a sequence that lives on disk."""
-    held: list[Example] = []
-    room, rest = MAX_MEMORY_BYTES, iter(examples)
+def spool_examples(examples: Iterable[AnyExample]) -> Sequence[AnyExample]:
+    """All examples: a list, or above MAX_MEMORY_BYTES a sequence on disk."""
+    in_memory: list[AnyExample] = []
+    free, rest = MAX_MEMORY_BYTES, iter(examples)
     for example in rest:
-        held.append(example)
-        room -= EXAMPLE_OVERHEAD + sum(value_size(value) for value in field_values(example))
-        if room < 0:
+        in_memory.append(example)
+        free -= EXAMPLE_OVERHEAD + sum(value_size(value) for value in field_values(example))
+        if free < 0:
             kind = type(example)
-            held.reverse()
-            return SpooledExamples(kind, chain((held.pop() for _ in range(len(held))), rest))
-    return held
+            in_memory.reverse()
+            return SpooledExamples(kind, chain((in_memory.pop() for _ in range(len(in_memory))), rest))
+    return in_memory
 
 
 def field_values(example: Example) -> list[Any]:
     return [getattr(example, name) for name in example.__slots__]
 
 
-class SpooledExamples(Sequence):
-    """A read-only list of examples of one kind; the file has no name and goes with the object."""
+class SpooledExamples(Sequence[AnyExample]):
+    """A read-only list of examples of one kind; its file has no name and vanishes with the object."""
 
-    def __init__(self, kind: type, examples: Iterable[Example]):
+    def __init__(self, kind: type[AnyExample], examples: Iterable[AnyExample]):
         self.kind, self.ends, end = kind, array("Q", [0]), 0
         try:
             self.file = tempfile.TemporaryFile(prefix="stairs-")  # noqa: SIM115 (it lives as long as the object)
@@ -53,22 +53,22 @@ class SpooledExamples(Sequence):
                 self.ends.append(end)
             self.file.flush()
         except OSError as error:
-            why = error.strerror or error
-            raise EnvironmentFault(f"{tempfile.gettempdir()}: cannot hold the examples ({why}); free space or set TMPDIR") from error
+            reason = error.strerror or error
+            raise EnvironmentFault(f"{tempfile.gettempdir()}: cannot store the examples ({reason}); free some space or set TMPDIR") from error
 
     def __len__(self) -> int:
         return len(self.ends) - 1
 
-    def __iter__(self) -> Iterator[Example]:
-        return (self[place] for place in range(len(self)))
+    def __iter__(self) -> Iterator[AnyExample]:
+        return (self[index] for index in range(len(self)))
 
-    def __getitem__(self, place: Any) -> Any:
-        if isinstance(place, slice):
-            return [self[index] for index in range(*place.indices(len(self)))]
-        place = range(len(self))[place]
-        start, end = self.ends[place], self.ends[place + 1]
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return [self[each] for each in range(*index.indices(len(self)))]
+        index = range(len(self))[index]
+        start, end = self.ends[index], self.ends[index + 1]
         record = json.loads(os.pread(self.file.fileno(), end - start, start))
-        fields = [tuple(field) if isinstance(field, list) else field for field in record]
+        fields: list[Any] = [tuple(field) if isinstance(field, list) else field for field in record]
         if self.kind is Question:
             fields[2] = tuple((start, text) for start, text in fields[2])
         return self.kind(*fields)

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 from stairs.errors import BadInput
 from stairs.questions import Interpretation, choose_interpretation
@@ -16,16 +15,15 @@ from stairs.text.labelled.column_profile import MIN_ROWS, profile_columns
 from stairs.text.labelled.conll import is_conllu
 from stairs.text.labelled.label_lines import begins_with_labels, is_fasttext
 from stairs.text.labelled.parallel_text import translation_sibling
-from stairs.text.labelled.table_examples import open_table
 from stairs.text.labelled.token_tables import is_token_table
+from stairs.text.tables import RECORD_SUFFIXES, Table, open_table
 from stairs.text.tables.csv_table import CsvTable
 from stairs.text.tables.json_table import JsonCursor
 from stairs.text.tables.lines import file_suffix, input_error, numbered_lines
 
 TAG_SUFFIXES = {".conll", ".conllu", ".conllup", ".bio", ".bioes", ".iob", ".iob2", ".ner"}
-RECORD_SUFFIXES = {".parquet", ".json", ".jsonl", ".ndjson"}
 SAMPLE = 400  # lines
-TASK_READINGS = {
+INTERPRETATIONS = {
     "compare": Interpretation("two texts and how they relate", "--task compare"),
     "classify": Interpretation("a text and its label", "--task classify"),
     "translate": Interpretation("a sentence and its translation", "--task translate"),
@@ -34,18 +32,17 @@ GUESSES_BY_NAME = (("compare", guess_pair, 3), ("translate", guess_parallel, 2),
 
 
 def guess_task(path: str | Path | Sequence[str | Path], encoding: str | None = None, columns: Columns = None) -> str:
-    """classify, compare, tag, span or translate: from the columns that were named, the ending, the first lines, the header and the rows."""
+    """classify, compare, tag, span or translate: from the columns that the user named, the suffix, the first lines, the header and the rows."""
     if not isinstance(path, str | Path):
         return "translate" if len(path) == 2 else guess_task(path[0], encoding, columns)
-    by_role = task_of_roles(columns)
-    if by_role:
+    if by_role := task_of_roles(columns):
         return by_role
     if is_fasttext(path, encoding):
         return "classify"
-    if file_suffix(path) == ".json" and is_squad(path, encoding):
+    suffix = file_suffix(path)
+    if suffix == ".json" and is_squad(path, encoding):
         return "span"
-    if is_token_table(path, encoding) or file_suffix(path) in TAG_SUFFIXES or (file_suffix(path) not in RECORD_SUFFIXES and is_tagged(path,
-        encoding)):
+    if is_token_table(path, encoding) or suffix in TAG_SUFFIXES or (suffix not in RECORD_SUFFIXES and is_tagged(path, encoding)):
         return "tag"
     if translation_sibling(path):
         return "translate"
@@ -55,74 +52,74 @@ def guess_task(path: str | Path | Sequence[str | Path], encoding: str | None = N
 
 
 def task_of_roles(columns: Columns) -> str | None:
-    """What columns were named for, if they were named by role."""
+    """The task of the roles that the user named columns for, if only one task has them."""
     parts = columns.split(",") if isinstance(columns, str) else []
     roles = set(columns) if isinstance(columns, Mapping) else {part.partition("=")[0].strip() for part in parts if "=" in part}
     fits = [task for task, own in ROLES.items() if roles and roles <= {*own, *OPTIONAL_ROLES.get(task, ())}]
     return fits[0] if len(fits) == 1 else None
 
 
-def task_of_table(rows: Any) -> str:
-    """By the names of the columns; where they do not tell, by what the columns hold."""
-    as_it_is, rows = rows, detect_header(rows, {})
-    if rows is as_it_is:
-        ColumnChoice(rows, "compare", {}).refuse_triplets()
-        for task, guess, wanted in GUESSES_BY_NAME:
-            if len(guess(rows.columns)) >= wanted and (task != "translate" or is_translation_table(rows)):
+def task_of_table(original: Table) -> str:
+    """By the names of the columns; where they do not tell, by their cells."""
+    table = detect_header(original, {})
+    if table is original:
+        ColumnChoice(table, "compare", {}).refuse_triplets()
+        for task, guess, needed in GUESSES_BY_NAME:
+            if len(guess(table.columns)) >= needed and (task != "translate" or is_translation_table(table)):
                 return task
-        if match_pair(rows.columns, PAIRS) and is_readable(rows, "compare"):
+        if match_pair(table.columns, PAIRS) and is_readable(table, "compare"):
             return "compare"
-    if found := guess_bilingual(as_it_is):
-        return found
-    is_text_named = rows is as_it_is and "text" in guess_text(rows.columns)
-    fits = [task for task in ("compare", "classify") if (task == "classify" or not is_text_named) and is_readable(rows, task)]
+    if bilingual := guess_bilingual(original):
+        return bilingual
+    is_text_named = table is original and "text" in guess_text(table.columns)
+    fits = [task for task in ("compare", "classify") if (task == "classify" or not is_text_named) and is_readable(table, task)]
     if fits:
-        return fits[choose_interpretation(f"{rows.name}:{rows.line}", "no header tells the task", [TASK_READINGS[task]
-            for task in fits])] if len(fits) > 1 else fits[0]
-    if guess_text(rows.columns) and len(rows.columns) == 2:
+        return fits[0] if len(fits) == 1 else choose_task(table, fits)
+    if guess_text(table.columns) and len(table.columns) == 2:
         return "classify"
     tasks = "classify, compare, tag, span or translate"
-    raise input_error(rows.name, rows.line, f"cannot tell the task from {list_columns(as_it_is.columns)}; say which with --task {tasks}")
+    raise input_error(table.name, table.line, f"cannot tell the task from {list_columns(original.columns)}; name it with --task {tasks}")
 
 
-def is_readable(rows: Any, task: str) -> bool:
-    choice = ColumnChoice(rows, task, {})
+def choose_task(table: Table, tasks: Sequence[str]) -> str:
+    return tasks[choose_interpretation(f"{table.name}:{table.line}", "no header tells the task", [INTERPRETATIONS[task] for task in tasks])]
+
+
+def is_readable(table: Table, task: str) -> bool:
+    choice = ColumnChoice(table, task, {})
     with suppress(BadInput):
-        return choice.has_enough_rows and bool(choice.readings())
+        return choice.has_enough_rows and bool(choice.assignments())
     return False
 
 
-def guess_bilingual(rows: Any) -> str | None:
-    """A table of translations without a header: two sentences on the first line already, with tabs between. The last may be a label."""
-    if not (isinstance(rows, CsvTable) and rows.delimiter == "\t" and len(rows.columns) in (2, 3) and all(map(is_sentence_like, rows.columns[:2]))):
+def guess_bilingual(table: Table) -> str | None:
+    """A table of translations without a header: the first line has two sentences with a tab between. The last column may be a label."""
+    is_tsv = isinstance(table, CsvTable) and table.delimiter == "\t"
+    if not (isinstance(table, CsvTable) and is_tsv and len(table.columns) in (2, 3) and all(map(is_sentence_like, table.columns[:2]))):
         return None
-    bare = CsvTable(rows.path, rows.encoding, header=False)
-    last = list(profile_columns(bare.columns, bare.select_columns(bare.columns)).values())[-1]
-    other = "classify" if len(bare.columns) == 2 and last.fits_label else "compare" if len(bare.columns) == 3 and last.fits_target else None
-    if other is None:
-        return "translate"
-    fits = (other, "translate")
-    return fits[choose_interpretation(f"{rows.name}:{rows.line}", "no header tells the task", [TASK_READINGS[task] for task in fits])]
+    headerless = CsvTable(table.path, table.encoding, header=False)
+    columns = headerless.columns
+    last = list(profile_columns(columns, headerless.select_columns(columns)).values())[-1]
+    other = "classify" if len(columns) == 2 and last.fits_label else "compare" if len(columns) == 3 and last.fits_target else None
+    return "translate" if other is None else choose_task(table, (other, "translate"))
 
 
-def is_translation_table(rows: Any) -> bool:
-    """Whether columns called so hold two texts: `input` and `output` may hold a text and its label, `id` and `no` are no languages."""
-    pair = {role: columns[0] for role, columns in guess_parallel(rows.columns).items()}
-    found = profile_columns(list(pair.values()), rows.select_columns(list(pair.values())))
-    source, target = (found[pair[role]] for role in ("source", "target"))
-    empty = next((name for name, own in ((pair["source"], source), (pair["target"], target)) if 10 * own.empty > own.rows >= MIN_ROWS), None)
+def is_translation_table(table: Table) -> bool:
+    """Whether columns with such names hold two texts: `input` and `output` may hold a text and its label, `id` and `no` are no languages."""
+    pair = {role: columns[0] for role, columns in guess_parallel(table.columns).items()}
+    profiles = profile_columns(list(pair.values()), table.select_columns(list(pair.values())))
+    source, target = (profiles[pair[role]] for role in ("source", "target"))
+    where = f"{table.name}:{table.line}"
+    empty = next((name for name, own in ((pair["source"], source), (pair["target"], target)) if 10 * own.empty > own.row_count >= MIN_ROWS), None)
     if empty is not None:
-        choose_interpretation(f"{rows.name}:{rows.line}", f"{empty!r} is often empty", [TASK_READINGS["translate"]])
-    if source.rows < MIN_ROWS or not (target.fits_label or any(column.is_number or column.is_index for column in (source, target))):
+        choose_interpretation(where, f"{empty!r} is often empty", [INTERPRETATIONS["translate"]])
+    if source.row_count < MIN_ROWS or not (target.fits_label or any(column.is_number or column.is_index for column in (source, target))):
         return True
     if not (source.fits_text and target.fits_label):
         return False
     text, label = pair["source"], pair["target"]
-    ways = [
-        Interpretation(f"a text from {text!r} and its label from {label!r}", columns_flag({"text": text, "label": label})),
-        TASK_READINGS["translate"],
-    ]
-    return choose_interpretation(f"{rows.name}:{rows.line}", f"{label!r} has few values", ways) == 1
+    as_label = Interpretation(f"a text from {text!r} and its label from {label!r}", columns_flag({"text": text, "label": label}))
+    return choose_interpretation(where, f"{label!r} has few values", [as_label, INTERPRETATIONS["translate"]]) == 1
 
 
 def is_sentence_like(cell: str) -> bool:
@@ -142,7 +139,7 @@ def is_squad(path: str | Path, encoding: str | None) -> bool:
 
 
 def is_tagged(path: str | Path, encoding: str | None) -> bool:
-    """Short cells in even columns, and sentences parted by blank lines or tags that say so themselves."""
+    """Short cells in equally many columns, with blank lines between sentences or tags like B-PER."""
     if is_conllu(path, encoding):
         return True
     sample = [text for _, text in islice(numbered_lines(path, encoding), SAMPLE)]
@@ -151,5 +148,5 @@ def is_tagged(path: str | Path, encoding: str | None) -> bool:
     rows = [re.split(r"\t" if "\t" in text else " +", text) for text in sample if text.strip() and not text.startswith(("#", "-DOCSTART-"))]
     if not rows or len(rows[0]) < 2 or any(len(row) != len(rows[0]) or any(re.search(r"\S\s+\S", cell) for cell in row) for row in rows):
         return False
-    marks = sum(bool(re.fullmatch(r"O|[BIESLUMW][-_]\S+", row[-1])) for row in rows)
-    return marks > 0.9 * len(rows) or any(not text.strip() for text in sample[1:-1])
+    tags = sum(bool(re.fullmatch(r"O|[BIESLUMW][-_]\S+", row[-1])) for row in rows)
+    return tags > 0.9 * len(rows) or any(not text.strip() for text in sample[1:-1])

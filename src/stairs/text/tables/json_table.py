@@ -1,4 +1,4 @@
-"""JSON read strictly, and large files of it as a stream: a reader that walks down to small values and knows the line it is on."""
+"""JSON read strictly, and large files as a stream: a cursor walks down to small values and knows its line."""
 
 import json
 import re
@@ -15,7 +15,7 @@ SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 class InvalidJson(ValueError):
-    """Something Python's reader lets through and JSON does not."""
+    """What Python's parser accepts and JSON does not."""
 
 
 def refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -23,7 +23,7 @@ def refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(fields) < len(pairs):
         seen: set[str] = set()
         twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise InvalidJson(f"the field {preview(twice)} stands twice in one object; keep one of them")
+        raise InvalidJson(f"the field {preview(twice)} occurs twice in one object; keep one of them")
     return fields
 
 
@@ -35,7 +35,7 @@ DECODER = json.JSONDecoder(object_pairs_hook=refuse_duplicates, parse_constant=r
 
 
 def explain_error(error: Exception, text: str, at: int) -> str:
-    """What is wrong with `text`, parsed from `at`, in words that say what to do."""
+    """What is wrong with `text`, parsed from `at`, and what to do."""
     if isinstance(error, InvalidJson):
         return str(error)
     if isinstance(error, RecursionError):
@@ -44,7 +44,7 @@ def explain_error(error: Exception, text: str, at: int) -> str:
         return "a number with thousands of digits; write it as a string"
     rest = text[error.pos :]
     if not rest.strip() or error.msg.startswith("Unterminated"):
-        return "the JSON breaks off; the file is cut short or the record goes on in the next line: put it on one line"
+        return "the JSON ends too early; the file is cut short or the record continues on the next line: put it on one line"
     if rest.startswith("'"):
         return "single quotes are not JSON; use double quotes"
     if rest[0] in "}]" and text[at : error.pos].rstrip().endswith(","):
@@ -54,13 +54,13 @@ def explain_error(error: Exception, text: str, at: int) -> str:
     return f"not JSON at {preview(rest[:30])} ({error.msg[0].lower() + error.msg[1:]}); fix the record"
 
 
-def check_surrogates(value: Any, raw: str, at: int, end: int) -> None:
-    """Half a surrogate pair is no character: it could be neither saved nor printed."""
+def check_surrogates(value: object, raw: str, at: int, end: int) -> None:
+    """Half a surrogate pair is not a character: it could be neither saved nor printed."""
     if SURROGATE.search(raw, at, end):
         try:
             json.dumps(value, ensure_ascii=False).encode()
         except UnicodeEncodeError as error:
-            raise InvalidJson(f"\\u{ord(error.object[error.start]):04x} is half a surrogate pair and no character; remove it") from None
+            raise InvalidJson(f"\\u{ord(error.object[error.start]):04x} is half a surrogate pair and not a character; remove it") from None
 
 
 def parse_json(text: str, name: str, line: int) -> Any:
@@ -73,7 +73,7 @@ def parse_json(text: str, name: str, line: int) -> Any:
     return value
 
 
-def describe_type(value: Any) -> str:
+def describe_type(value: object) -> str:
     names = {type(None): "null", bool: "a boolean", int: "a number", float: "a number", str: "a string", list: "a list", dict: "an object"}
     return names.get(type(value), type(value).__name__)
 
@@ -89,8 +89,8 @@ class JsonTable:
         self.columns = list(first)
 
     def objects(self) -> Iterator[tuple[int, dict[str, Any]]]:
-        listed = file_suffix(self.path) == ".json" and JsonCursor(self.path, self.encoding).peek() == "["
-        for line, value in self.from_list() if listed else self.by_line():
+        is_list = file_suffix(self.path) == ".json" and JsonCursor(self.path, self.encoding).peek() == "["
+        for line, value in self.from_list() if is_list else self.by_line():
             if not isinstance(value, dict):
                 raise input_error(self.name, line, f"{describe_type(value)} where a record should be; put one object with named fields on each line")
             inner = value.get("translation")
@@ -118,7 +118,7 @@ class JsonTable:
 
 
 class JsonCursor:
-    """A place in a JSON file. `members` and `elements` walk into a container; the caller takes each value before asking for the next."""
+    """A position in a JSON file. `members` and `elements` walk into a container; the caller reads each value before the next."""
 
     def __init__(self, path: str | Path, encoding: str | None = None):
         self.name, self.blocks = printable(path), text_blocks(path, encoding)
@@ -132,7 +132,7 @@ class JsonCursor:
         return self.lines
 
     def read_more(self) -> None:
-        """Forget what was read and double what was not."""
+        """Drop what was read and double what was not."""
         self.lines, rest = self.line, self.text[self.at :]
         parts, length = [rest], 0
         while length <= len(rest) and not self.done:
@@ -143,7 +143,7 @@ class JsonCursor:
         self.text, self.at, self.counted = "".join(parts), 0, 0
 
     def peek(self) -> str:
-        """The next character that is not space; "" at the end."""
+        """The next character that is not white space; "" at the end."""
         while True:
             self.at = SPACE.match(self.text, self.at).end()  # type: ignore[union-attr]
             if self.at < len(self.text) or self.done:
@@ -154,20 +154,20 @@ class JsonCursor:
         return input_error(self.name, self.line, sentence)
 
     def expect(self, mark: str, what: str) -> None:
-        found = self.peek()
-        if found != mark:
-            came = preview(self.text[self.at : self.at + 20]) if found else "the end of the file"
-            raise self.fault(f"{came} where {what} should be; fix the JSON")
+        character = self.peek()
+        if character != mark:
+            actual = preview(self.text[self.at : self.at + 20]) if character else "the end of the file"
+            raise self.fault(f"{actual} where {what} should be; fix the JSON")
         self.at += 1
 
     def value(self) -> Any:
-        """The next value, whole."""
+        """The next value, all of it."""
         self.peek()
         while True:
             try:
                 value, end = DECODER.raw_decode(self.text, self.at)
-                number = isinstance(value, int | float)
-                if len(self.text) - end <= 2 * number and not self.done:  # a number may go on, also after a point or an e+ that stands alone so far
+                is_number = isinstance(value, int | float)
+                if len(self.text) - end <= 2 * is_number and not self.done:  # a number may continue, also after a point or an e+
                     self.read_more()
                     continue
                 check_surrogates(value, self.text, self.at, end)
@@ -191,7 +191,7 @@ class JsonCursor:
                 self.expect('"', "a field name")
             key = self.value()
             if key in seen:
-                raise self.fault(f"the field {preview(key)} stands twice in one object; keep one of them")
+                raise self.fault(f"the field {preview(key)} occurs twice in one object; keep one of them")
             seen.add(key)
             self.expect(":", "a colon")
             yield self.line, key
@@ -216,4 +216,4 @@ class JsonCursor:
 
     def expect_end(self) -> None:
         if self.peek():
-            raise self.fault(f"{preview(self.text[self.at : self.at + 20])} after the end; one file holds one JSON value")
+            raise self.fault(f"{preview(self.text[self.at : self.at + 20])} after the end; a file holds one JSON value")
