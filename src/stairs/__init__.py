@@ -1,31 +1,42 @@
 """Stairs: every language model from n-grams to BERT, on your own text and your own machine.
 
 import stairs
-task = stairs.load("runs/wiki")
-task.answer("the cat")
+gpt = stairs.train("gpt", "corpus.txt", budget="10m")
+gpt.answer("the cat")
+
+`stairs.api` has the verbs, `help(stairs.train)` one of them; MODELS, TASKS and TOKENIZERS are what they work with.
 """
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING
 
 from stairs.machine import prepare_threads
 from stairs.version import __version__
 
+if TYPE_CHECKING:
+    from stairs.api import adopt, climb, load, train, tune
+    from stairs.models.registry import MODELS
+    from stairs.tasks import TASKS
+    from stairs.text.tokenizers.tokenizer import TOKENIZERS
+
 prepare_threads()  # before anything imports torch
 
-# Imported when first asked for: they bring torch along, and `stairs --help` must not wait for it.
-DOORS = {
-    "load": "stairs.training.run",
-    "fit": "stairs.training.fit",
-    "MODELS": "stairs.models",
+# Imported at their first use: some bring torch along, and `stairs --help` must not wait for it.
+EXPORTS = {
+    **dict.fromkeys(("train", "load", "tune", "climb", "adopt"), "stairs.api"),
+    "MODELS": "stairs.models.registry",
     "TASKS": "stairs.tasks",
     "TOKENIZERS": "stairs.text.tokenizers.tokenizer",
 }
 
-__all__ = ["MODELS", "TASKS", "TOKENIZERS", "__version__", "fit", "load"]
+__all__ = ["MODELS", "TASKS", "TOKENIZERS", "__version__", "adopt", "climb", "load", "train", "tune"]
 
 
-def __getattr__(name: str) -> Any:
-    if name in DOORS:
-        return getattr(import_module(DOORS[name]), name)
+def __getattr__(name: str) -> object:
+    if name in EXPORTS:
+        return getattr(import_module(EXPORTS[name]), name)
     raise AttributeError(f"stairs has no {name}; it has {', '.join(__all__)}")
+
+
+def __dir__() -> list[str]:
+    return [*__all__, *(name for name in globals() if name.startswith("__"))]

@@ -5,6 +5,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
+from stairs.climb.time_shares import allot
 
 from stairs import machine
 from stairs.climb import finetune, models, pretrain, runner, translate
@@ -12,7 +13,6 @@ from stairs.climb.experiment import Experiment, split_examples
 from stairs.climb.models import ClimbModel
 from stairs.climb.runner import Observer, climb, load_plans, why_not_learnt
 from stairs.climb.table import written
-from stairs.climb.time_shares import allot
 from stairs.errors import BadInput
 from stairs.files import write_lock
 from stairs.models.sizes import DEFAULT_TOKENIZER

@@ -42,6 +42,7 @@ from stairs.text.corpus.corpus import Corpus
 from stairs.text.examples import LabelledText, Question, TaggedSentence, TextPair, TranslationPair
 from stairs.text.shards import build_shards
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
+from stairs.training.fit import fit
 from stairs.training.options import TrainingOptions
 
 EXPECTED = Path(__file__).with_name("safety_net.json")
@@ -197,7 +198,7 @@ def trained(name: str, task, data, options: dict) -> tuple:
 
         task.model.sweep = recorded_sweep
     folder = SCRATCH / name.replace(" ", "-")
-    stairs.fit(task, data, folder, TrainingOptions(**options))
+    fit(task, data, folder, TrainingOptions(**options))
     return stairs.load(folder), before, losses
 
 

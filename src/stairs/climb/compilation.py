@@ -1,7 +1,7 @@
 """Compile the kernels before a clock starts.
 
-numba compiles a loop when it is first called, which takes a minute for all of them, and keeps the result in a folder beside the sources. Here a text
-of a few lines goes the ordinary ways: cut by the tokenizers, learnt by the models that have kernels, asked. `make` does it as part of its set-up:
+numba compiles a loop when it is first called, which takes a minute for all of them, and caches the result in a folder beside the sources. Here a
+text of a few lines is tokenized, and the models that have kernels are trained on it and asked. `make` does it as part of its set-up:
 
 python -m stairs.climb.compilation
 """
@@ -24,7 +24,7 @@ from stairs import kernels
 from stairs.files import cache_folder, write_json
 from stairs.kernels.dropout import fill_dropout_mask
 from stairs.layers.dropout import dropout
-from stairs.models import MODELS
+from stairs.models.registry import MODELS
 from stairs.models.settings import make_config
 from stairs.progress import quiet, say
 from stairs.search.nearest import NearestNeighbours
@@ -44,8 +44,8 @@ WORDS = 70_000  # of a text that has more of them than 16 bits can number, and m
 TINY = {"width": 16, "heads": 2, "layers": 1, "context": 32}
 SWEEP = TrainingOptions(epochs=1, deterministic=True)
 UPDATE = TrainingOptions(steps=1, batch_tokens=64, precision="fp32")
-# The models that have kernels of their own, and how their text is cut.
-READERS: list[tuple[str, str, dict[str, Any]]] = [
+# The models that have kernels of their own, and their tokenizers.
+TINY_MODELS: list[tuple[str, str, dict[str, Any]]] = [
     ("ngram", "words", {}),
     ("cbow", "words", {"width": 16}),
     ("skipgram", "words", {"width": 16}),
@@ -55,14 +55,14 @@ READERS: list[tuple[str, str, dict[str, Any]]] = [
     ("gpt", "byte-bpe", TINY),
     ("bert", "wordpiece", TINY),
 ]
-LARGE = 4  # so many of them read the text of many words, too
+LARGE_TEXT_MODELS = 4  # so many of them are trained on the text of many words, too
 
 
 def compile_kernels() -> None:
-    """Every kernel that a climb calls is compiled afterwards. Where a note in the cache says that they are, nothing is done."""
-    note = cache_folder() / f"kernels-{key()}.json"
+    """Compile every kernel that a climb calls, unless a note in the cache says that it is done."""
+    note = cache_folder() / f"kernels-{kernels_key()}.json"
     with suppress(OSError, ValueError, TypeError):
-        if set(json.loads(note.read_text())) <= set(compiled()):
+        if set(json.loads(note.read_text())) <= set(compiled_files()):
             return
     say("compiling the inner loops, once for this machine")
     with TemporaryDirectory(prefix="stairs-") as name, quiet(), cpu_threads(1):
@@ -70,28 +70,28 @@ def compile_kernels() -> None:
         small, large = folder / "small.txt", folder / "large.txt"
         small.write_text("\n\n".join(SENTENCES), "utf-8")
         large.write_text("\n\n".join(" ".join([SENTENCES[0], *map(str, range(first, first + 50))]) for first in range(0, WORDS, 50)), "utf-8")
-        for number, (model, kind, settings) in enumerate(READERS):
-            for text in (small, large)[: 1 + (number < LARGE)]:
-                read(text, folder / f"{text.stem}-{number}", model, kind, settings)
-        translate(folder / "translate")
+        for number, (model, kind, settings) in enumerate(TINY_MODELS):
+            for text in (small, large)[: 1 + (number < LARGE_TEXT_MODELS)]:
+                train_tiny(text, folder / f"{text.stem}-{number}", model, kind, settings)
+        train_tiny_translator(folder / "translate")
     for precision in (torch.float32, torch.bfloat16):
         dropout(torch.ones(8, dtype=precision), 0.5)
     for questions in (1, 3):
         NearestNeighbours(np.eye(32, 16, dtype=np.float32)).nearest(np.eye(questions, 16, dtype=np.float32), 2)
     with suppress(OSError):
         note.parent.mkdir(parents=True, exist_ok=True)
-        write_json(note, compiled())
+        write_json(note, compiled_files())
 
 
 def warm_up(models: Collection[str] = ()) -> None:
-    """Load what is loaded when it is first used, compiled loops and libraries, so that no model of a climb pays for it; all if none is named."""
+    """Load compiled loops and libraries that are loaded at their first use, so that no model of a climb pays for it; for all if none is named."""
     with TemporaryDirectory(prefix="stairs-") as name, quiet(), cpu_threads(1):
         small = Path(name) / "small.txt"
         small.write_text("\n\n".join(SENTENCES), "utf-8")
-        first = {reader[0]: reader for reader in reversed(READERS) if not models or reader[0] in models}
+        first = {tiny[0]: tiny for tiny in reversed(TINY_MODELS) if not models or tiny[0] in models}
         for number, (model, kind, settings) in enumerate(first.values()):
             with suppress(Exception):  # a model that is broken says so in its own row
-                read(small, small.with_name(str(number)), model, kind, settings)
+                train_tiny(small, small.with_name(str(number)), model, kind, settings)
     examples = [LabelledText(sentence, str(number % 2)) for number, sentence in enumerate(SENTENCES)]
     tokenizer = Tokenizer.train(TokenizerSpec("words"), lambda: [SENTENCES])
     for classifier in (NGramClassifier, TfidfClassifier):
@@ -99,26 +99,26 @@ def warm_up(models: Collection[str] = ()) -> None:
             classifier.train(examples, tokenizer).predict(examples)
 
 
-def key() -> str:
-    """Of all that the compiled code depends on: the sources, the compiler and the processor."""
+def kernels_key() -> str:
+    """A hash of all that the compiled code depends on: the sources, the compiler and the processor."""
     sources = [(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in sorted(Path(kernels.__path__[0]).glob("*.py"))]
     processor = llvmlite.binding.get_host_cpu_name(), os.environ.get("NUMBA_CPU_NAME"), os.environ.get("NUMBA_CPU_FEATURES")
     return hashlib.sha256(repr((sources, numba.__version__, processor)).encode()).hexdigest()[:16]
 
 
-def compiled() -> list[str]:
-    """The files that numba keeps: those of all kernels are in one folder."""
+def compiled_files() -> list[str]:
+    """The files of numba's cache: those of all kernels are in one folder."""
     return sorted(str(path) for path in Path(fill_dropout_mask._cache.cache_path).glob("*.nb[ci]"))
 
 
-def read(text: Path, out: Path, model: str, kind: str, settings: dict[str, Any]) -> None:
+def train_tiny(text: Path, out: Path, model: str, kind: str, settings: dict[str, Any]) -> None:
     shards = build_shards(Corpus(text), TokenizerSpec(kind, vocab_size=None if kind == "words" else 400), cache=text.parent)
     task = TASKS[MODELS[model].pretrains_with](MODELS[model](make_config(model, shards.tokenizer.vocabulary_settings, **settings)), shards.tokenizer)
     fit(task, shards, out, SWEEP if task.learns_by == "sweeping" else UPDATE)
     task.answer("the big cat [MASK]" if model == "bert" else "the big cat")
 
 
-def translate(out: Path) -> None:
+def train_tiny_translator(out: Path) -> None:
     tokenizer = Tokenizer.train(TokenizerSpec("byte-bpe", vocab_size=400), lambda: [SENTENCES])
     pairs = [TranslationPair(sentence, sentence[::-1]) for sentence in SENTENCES[:24]]
     task = Translate(MODELS["transformer"](make_config("transformer", tokenizer.vocabulary_settings, **{**TINY, "context": 128})), tokenizer)

@@ -1,107 +1,114 @@
-"""Which steps there are to climb, and how: each reads the text first, then learns what the labels ask, within its share of the time."""
+"""Which models a climb trains, and how: each is pretrained on the text, then learns from the labels, within its share of the time."""
 
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from stairs.climb.evaluate import EVALUATION_SHARE
 from stairs.climb.experiment import Experiment
-from stairs.climb.finetune import at_once, finetuning_seconds, taught
-from stairs.climb.pretrain import read
-from stairs.climb.translate import TRANSLATORS, translator
-from stairs.models import MODELS
+from stairs.climb.finetune import finetune, finetuning_seconds, fit_classifier
+from stairs.climb.pretrain import pretrain
+from stairs.climb.schema import Row
+from stairs.climb.translate import MODELS_BY_NAME, train_translator
+from stairs.models.registry import MODELS
 from stairs.models.sizes import DEFAULT_TOKENIZER, TRANSLATION_MODELS
 from stairs.tasks import NGramClassifier, TfidfClassifier, VectorClassifier, WordVectors
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 from stairs.training.run import load
 
-PRETRAINING_SHARE = 0.5  # of a step's time, if there are labels to learn as well
-MAX_PRETRAINING_SHARE_OF_MIXES = 0.8  # at most, if only a mix of its layers and a head learn the labels: they need time, however fast the encoder is
+PRETRAINING_SHARE = 0.5  # of a model's time, if there are labels to learn from as well
+MAX_FROZEN_PRETRAINING_SHARE = 0.8  # if only a mix of layers and a head learn from the labels: they need time, however fast the encoder is
 
 
 @dataclass(frozen=True)
 class ClimbModel:
     name: str
-    climb: Callable[[Experiment, float], dict[str, Any]]  # within so many seconds; its row
+    train: Callable[[Experiment, float], Row]  # within so many seconds
     learns_by: str  # "gradient": for as long as it may; "sweeping"; "counting": it takes what it takes
-    reads_corpus: bool = True  # the text of the climb
+    reads_corpus: bool = True
 
 
 def models_for(example_kind: str, adopted: Sequence[str]) -> list[ClimbModel]:
-    """All that can be climbed, what costs little first, should the budget be used up."""
+    """All that can be trained, the cheap ones first, should the budget run out."""
     if example_kind == "translate":
-        return [ClimbModel(name, translator(name), "gradient", reads_corpus=False) for name in TRANSLATORS]
-    found = [ClimbModel("ngram", ngram, "counting")]
+        return [ClimbModel(name, partial(train_translator, name), "gradient", reads_corpus=False) for name in MODELS_BY_NAME]
+    models = [ClimbModel("ngram", train_ngram, "counting")]
     if example_kind == "classify":
-        found.append(ClimbModel("tfidf", words, "counting"))
-    counted = [model for model in DEFAULT_TOKENIZER if MODELS[model].learns_by == "sweeping"]
-    learnt = [model for model in DEFAULT_TOKENIZER if MODELS[model].learns_by == "gradient" and model not in TRANSLATION_MODELS]
-    found += [ClimbModel(model, reader(model), MODELS[model].learns_by) for model in (*counted, *learnt) if example_kind
-        or MODELS[model].pretrains_with != WordVectors.name]
-    return found + [ClimbModel(Path(run).name, adopted_run(run), "gradient", reads_corpus=False) for run in adopted if example_kind]
+        models.append(ClimbModel("tfidf", train_tfidf, "counting"))
+    sweeping = [model for model in DEFAULT_TOKENIZER if MODELS[model].learns_by == "sweeping"]
+    by_gradients = [model for model in DEFAULT_TOKENIZER if MODELS[model].learns_by == "gradient" and model not in TRANSLATION_MODELS]
+    for model in (*sweeping, *by_gradients):
+        if example_kind or MODELS[model].pretrains_with != WordVectors.name:
+            models.append(ClimbModel(model, partial(pretrain_and_finetune, model), MODELS[model].learns_by))
+    return models + [ClimbModel(Path(run).name, partial(finetune_adopted, run), "gradient", reads_corpus=False) for run in adopted if example_kind]
 
 
-def ngram(experiment: Experiment, seconds: float) -> dict[str, Any]:
-    row = read(experiment, "ngram", 0.0, order=experiment.order)
+def train_ngram(experiment: Experiment, seconds: float) -> Row:
+    pretrained = pretrain(experiment, "ngram", 0.0, order=experiment.order)
     if experiment.example_kind != "classify":
-        return row
-    learnt = at_once(experiment, "ngram", lambda: NGramClassifier.train(experiment.train, words_of(experiment), experiment.order))
-    reading = {name: row[name] for name in ("seconds", "cpu_seconds", "training_mb")}  # the classifier counts the labelled texts only
-    return {**row, **learnt, "read_by": row["run"], "reading": reading}
+        return pretrained
+    examples: Any = experiment.train
+    classifier = fit_classifier(experiment, "ngram", lambda: NGramClassifier.train(examples, word_tokenizer(examples), experiment.order))
+    costs = {"seconds": pretrained["seconds"], "cpu_seconds": pretrained["cpu_seconds"], "training_mb": pretrained["training_mb"]}
+    return {**pretrained, **classifier, "pretrained_run": pretrained["run"], "pretraining": costs}  # the classifier counts the labelled texts only
 
 
-def words(experiment: Experiment, seconds: float) -> dict[str, Any]:
-    return at_once(experiment, "tfidf", lambda: TfidfClassifier.train(experiment.train, words_of(experiment)))
+def train_tfidf(experiment: Experiment, seconds: float) -> Row:
+    examples: Any = experiment.train
+    return fit_classifier(experiment, "tfidf", lambda: TfidfClassifier.train(examples, word_tokenizer(examples)))
 
 
-def words_of(experiment: Experiment) -> Tokenizer:
-    return Tokenizer.train(TokenizerSpec(kind="words"), lambda: ([example.text] for example in experiment.train))
+def word_tokenizer(examples: Sequence[Any]) -> Tokenizer:
+    return Tokenizer.train(TokenizerSpec(kind="words"), lambda: ([example.text] for example in examples))
 
 
-def reader(model: str) -> Callable[[Experiment, float], dict[str, Any]]:
-    """A step that reads the text, and then learns from the examples with what it has read."""
-
-    def climb(experiment: Experiment, seconds: float) -> dict[str, Any]:
-        began = time.monotonic()
-        seconds *= 1 - (EVALUATION_SHARE if experiment.example_kind else 0.0)
-        at_once_too = MODELS[model].pretrains_with == WordVectors.name and experiment.example_kind == "classify"
-        share = 1.0 if at_once_too or not experiment.example_kind else PRETRAINING_SHARE
-        if share == PRETRAINING_SHARE and MODELS[model].learns_by == "gradient":  # what the labels do not need is for reading
-            share = max(share, 1 - finetuning_seconds(experiment, model, seconds * share) / seconds)
-            share = min(share, MAX_PRETRAINING_SHARE_OF_MIXES) if MODELS[model].default_layers else share
-        row = read(experiment, model, seconds * share)
-        if not experiment.example_kind:
-            return row
-        source = experiment.out / row["run"]
-        if at_once_too:
-            return together(row, at_once(experiment, model, lambda: VectorClassifier.train(experiment.train, window_in(source))))
-        return together(row, taught(experiment, model, source, max(seconds - (time.monotonic() - began), seconds * (1 - share))))
-
-    return climb
+def pretrain_and_finetune(model: str, experiment: Experiment, seconds: float) -> Row:
+    began = time.monotonic()
+    seconds *= 1 - (EVALUATION_SHARE if experiment.example_kind else 0.0)
+    needs_one_pass = MODELS[model].pretrains_with == WordVectors.name and experiment.example_kind == "classify"
+    share = 1.0 if needs_one_pass or not experiment.example_kind else PRETRAINING_SHARE
+    if share == PRETRAINING_SHARE and MODELS[model].learns_by == "gradient":  # what the labels do not need is for pretraining
+        share = max(share, 1 - finetuning_seconds(experiment, model, seconds * share) / seconds)
+        share = min(share, MAX_FROZEN_PRETRAINING_SHARE) if MODELS[model].default_layers else share
+    pretrained = pretrain(experiment, model, seconds * share)
+    if not experiment.example_kind:
+        return pretrained
+    source = experiment.out / pretrained["run"]
+    if needs_one_pass:
+        return combine(pretrained, fit_vector_classifier(experiment, model, source))
+    return combine(pretrained, finetune(experiment, model, source, max(seconds - (time.monotonic() - began), seconds * (1 - share))))
 
 
-def adopted_run(run: str) -> Callable[[Experiment, float], dict[str, Any]]:
-    """A run that has read other text before; what that cost, nobody counts here."""
-
-    def climb(experiment: Experiment, seconds: float) -> dict[str, Any]:
-        name, source = Path(run).name, Path(run)
-        if experiment.example_kind == "classify" and isinstance(load(source), WordVectors):
-            return {**at_once(experiment, name, lambda: VectorClassifier.train(experiment.train, window_in(source))), "adopted": True}
-        return {**taught(experiment, name, source, seconds * (1 - EVALUATION_SHARE), new=False), "adopted": True}
-
-    return climb
+def finetune_adopted(run: str, experiment: Experiment, seconds: float) -> Row:
+    """A run that was pretrained elsewhere; what that cost is not known here."""
+    source = Path(run)
+    if experiment.example_kind == "classify" and isinstance(load(source), WordVectors):
+        return {**fit_vector_classifier(experiment, source.name, source), "is_adopted": True}
+    return {**finetune(experiment, source.name, source, seconds * (1 - EVALUATION_SHARE), is_new=False), "is_adopted": True}
 
 
-def window_in(folder: Path) -> WordVectors:
-    found = load(folder)
-    assert isinstance(found, WordVectors)
-    return found
+def fit_vector_classifier(experiment: Experiment, name: str, source: Path) -> Row:
+    """Logistic regression on the mean of a text's word vectors."""
+
+    def train() -> VectorClassifier:
+        vectors, examples = load(source), experiment.train
+        assert isinstance(vectors, WordVectors)
+        return VectorClassifier.train(examples, vectors)  # type: ignore[arg-type]
+
+    return fit_classifier(experiment, name, train)
 
 
-def together(reading: dict[str, Any], learnt: dict[str, Any]) -> dict[str, Any]:
-    both: dict[str, Any] = {name: round(reading[name] + learnt[name], 3) for name in ("seconds", "cpu_seconds")}
-    peaks = [own["training_mb"] for own in (reading, learnt) if own.get("training_mb") is not None]
-    both |= {"training_mb": max(peaks, default=None), "training": [*reading.get("training", ()), *learnt.get("training", ())]}
-    return {**reading, **learnt, **both, "read_by": reading["run"]}
+def combine(pretrained: Row, finetuned: Row) -> Row:
+    """One row of both: times add up, the larger peak of memory counts."""
+    peaks = [row["training_mb"] for row in (pretrained, finetuned) if row.get("training_mb") is not None]
+    both: Row = {
+        "seconds": round(pretrained["seconds"] + finetuned["seconds"], 3),
+        "cpu_seconds": round(pretrained["cpu_seconds"] + finetuned["cpu_seconds"], 3),
+        "training_mb": max(peaks, default=None),  # type: ignore[type-var]
+        "training": [*pretrained.get("training", ()), *finetuned.get("training", ())],
+        "pretrained_run": pretrained["run"],
+    }
+    return {**pretrained, **finetuned, **both}

@@ -1,20 +1,21 @@
-"""report.html: one file that shows a climb, in English and Chinese, and needs nothing else: pictures are SVG, the switch of language is CSS."""
+"""report.html: a climb on one page, in English and Chinese, that needs nothing else: the pictures are SVG, the language switch is CSS."""
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from stairs.climb.messages import MESSAGES, advice, describe_resolution, message
+from stairs.climb.schema import LocalizedText, Report, Row
 from stairs.files import write_atomically
 from stairs.pictures.charts import render
 from stairs.pictures.climb import curves, frontier, staircase
 from stairs.training.run import Run
 
-PADDING = {"left": 5, "top": 5, "right": 30, "bottom": 5}  # names of steps are wider in some fonts
-SHOWN = 12  # examples on which the steps disagree
-LONGEST = 200  # letters of one
+PADDING = {"left": 5, "top": 5, "right": 30, "bottom": 5}  # names of models are wider in some fonts
+SHOWN_DISAGREEMENTS = 12
+MAX_CHARACTERS = 200  # of an example
 STYLE = """
 :root { color-scheme: light dark; --ink: #1b2a41; --paper: #ffffff; --faint: #667085; --line: #d0d5dd; --mark: #f7e3e1; --good: #e7f3ea }
 @media (prefers-color-scheme: dark) {
@@ -36,34 +37,33 @@ input:focus-visible + label { outline: 2px solid #2f6f4f } [lang=zh] { display: 
 """
 
 
-def write(report: dict[str, Any], out: Path) -> Path:
+def write_report(report: Report, out: Path) -> Path:
     """report.html beside the runs."""
     path = out / "report.html"
     write_atomically(path, page(report, out).encode())
     return path
 
 
-def page(report: dict[str, Any], out: Path) -> str:
+def page(report: Report, out: Path) -> str:
     scored = [row for row in report["rows"] if "score" in row]
-    parts = [f"<h1>{both('title')}</h1>", summary(report)]
+    metric, drawn = (scored[0]["metric"] if scored else ""), cast("list[dict[str, Any]]", scored)
+    recommended = report["recommendation"]["models"] if report["recommendation"] else []
+    parts = [f"<h1>{bilingual('title')}</h1>", summary(report)]
     if scored:
-        chosen = (report["recommendation"] or {}).get("models", ())
-        parts += [section("staircase", pictures(lambda words: staircase(scored, words(quality_of(scored)), chosen)), see=True)]
-    parts += [section("table", table(report), see=True)]
+        parts.append(section("staircase", pictures(lambda text: staircase(drawn, text(metric), recommended))))
+    parts.append(section("table", table(report, recommended)))
     if scored:
-        parts += [section("frontier", pictures(lambda words: frontier(scored, words(quality_of(scored)), words("axis_seconds"))), see=True)]
-    points, levels = learnt(report["rows"], out)
+        parts.append(section("frontier", pictures(lambda text: frontier(drawn, text(metric), text("axis_seconds")))))
+    points, levels = pretraining_curves(report["rows"], out)
     if points or levels:
-        parts += [section("curves", pictures(lambda words: curves(points, levels, words("bits"), axis_title=words("axis_minutes"))), see=True)]
-    teaching = taught(scored, out)
-    if teaching:
-        shown = pictures(lambda words: curves(teaching, (), words(quality_of(scored)), axis_title=words("axis_minutes")))
-        parts += [section("taught", shown, see=True)]
+        parts.append(section("curves", pictures(lambda text: curves(points, levels, text("bits"), axis_title=text("axis_minutes")))))
+    if finetuning := finetuning_curves(scored, out):
+        parts.append(section("finetuning", pictures(lambda text: curves(finetuning, (), text(metric), axis_title=text("axis_minutes")))))
     if scored:
-        parts += [section("disagree", disagreements(report, scored), see=True)]
-    told = {name: report[name] for name in ("settings", "budget", "used", "examples", "versions", "plans")}
+        parts.append(section("disagree", disagreements(report, scored)))
+    facts = {name: report.get(name) for name in ("settings", "budget", "seconds_used", "examples", "versions", "plans")}
     command = f"<pre><b>{escape(report['command'])}</b></pre>" if report["command"] else ""
-    parts += [section("again", f"{command}<pre>{escape(json.dumps(told, indent=1, ensure_ascii=False))}</pre>", see=True)]
+    parts.append(section("again", f"{command}<pre>{escape(json.dumps(facts, indent=1, ensure_ascii=False))}</pre>"))
     return (
         f'<!doctype html>\n<html><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">\n'
         f"<title>{escape(MESSAGES['title'][0])}</title><style>{STYLE}</style></head><body>\n"
@@ -73,114 +73,112 @@ def page(report: dict[str, Any], out: Path) -> str:
     )
 
 
-def quality_of(rows: list[dict[str, Any]]) -> str:
-    return rows[0]["metric"]
+def bilingual(name: str, **values: Any) -> str:
+    return language_spans(message(name, **values))
 
 
-def both(name: str, **values: Any) -> str:
-    return marked(message(name, **values))
-
-
-def marked(texts: dict[str, str]) -> str:
+def language_spans(text: LocalizedText) -> str:
     """A text in both languages; CSS shows one."""
-    return "".join(f'<span lang="{language}">{escape(text)}</span>' for language, text in texts.items())
+    return "".join(f'<span lang="{language}">{escape(own)}</span>' for language, own in text.items())
 
 
-def section(name: str, inside: str, see: bool = False) -> str:
-    said = f'<p class="see">{both(name + "_see")}</p>' if see else ""
-    return f"<section><h2>{both(name)}</h2>{said}{inside}</section>"
+def section(name: str, content: str) -> str:
+    return f'<section><h2>{bilingual(name)}</h2><p class="see">{bilingual(name + "_see")}</p>{content}</section>'
 
 
 def pictures(chart: Callable[[Callable[[str], str]], Any]) -> str:
-    """One in each language; `chart` is given what finds its words."""
-    words = [{name: texts[number] for name, texts in MESSAGES.items()} for number in (0, 1)]
-    drawings = [render(chart(own.__getitem__).properties(padding=PADDING), ".svg").decode() for own in words]
-    return "".join(f'<figure lang="{language}">{one}</figure>' for language, one in zip(("en", "zh"), drawings, strict=True))
+    """One in each language; `chart` is given the function that finds a message."""
+    texts = [{name: own[number] for name, own in MESSAGES.items()} for number in (0, 1)]
+    drawings = [render(chart(own.__getitem__).properties(padding=PADDING), ".svg").decode() for own in texts]
+    return "".join(f'<figure lang="{language}">{drawing}</figure>' for language, drawing in zip(("en", "zh"), drawings, strict=True))
 
 
-def summary(report: dict[str, Any]) -> str:
-    told, asked = report["recommendation"], report["settings"]["task"]
-    data = f"<p class='see'>{both('data', **report['examples'], example_kind=asked)}</p>" if asked and report["examples"]["test"] else ""
-    others = [row["model"] for row in report["rows"] if row.get("adopted")]
-    if told is not None:
-        data += f"<p class='see'>{marked(describe_resolution(told, report['examples']['test']))} {marked(told['rule'])}</p>"
-    left_out = report.get("removed_text") or {}
-    data += f"<p class='see'>{both('removed_text', **left_out)}</p>" if left_out.get("documents") else ""
-    data += f"<p class='see'>{both('adopted', models=', '.join(others))}</p>" if others else ""
-    if told is None:
-        return f"<p>{marked(advice(told, asked))}</p>{data}"
-    return f'<p class="box"><b>{both("recommended")}: {marked(told["names"])}.</b> {marked(advice(told, asked))}</p>{data}'
+def summary(report: Report) -> str:
+    found, task = report["recommendation"], report["settings"]["task"]
+    lines = [bilingual("data", **report["examples"], task=task)] if task and report["examples"]["test"] else []
+    if found is not None:
+        lines.append(f"{language_spans(describe_resolution(found['detectable_difference'], report['examples']['test']))} "
+                     f"{language_spans(found['rule'])}")  # fmt: skip
+    removed = report.get("removed_text") or {}
+    if removed.get("documents"):
+        lines.append(bilingual("removed_text", **removed))
+    if adopted := [row["model"] for row in report["rows"] if row.get("is_adopted")]:
+        lines.append(bilingual("adopted", models=", ".join(adopted)))
+    facts = "".join(f"<p class='see'>{line}</p>" for line in lines)
+    reason = language_spans(advice(found, bool(task)))
+    if found is None:
+        return f"<p>{reason}</p>{facts}"
+    return f'<p class="box"><b>{bilingual("recommended")}: {language_spans(found["names"])}.</b> {reason}</p>{facts}'
 
 
-def table(report: dict[str, Any]) -> str:
+def table(report: Report, recommended: Sequence[str]) -> str:
     names = ("model", "score", "interval", "bits", "cpu", "seconds", "per_text", "training_mb", "answering_mb", "parameters", "megabytes", "share")
-    chosen = (report["recommendation"] or {}).get("models", ())
-    rows = [f"<tr>{''.join(f'<th>{both(name)}</th>' for name in names)}</tr>"]
+    rows = [f"<tr>{''.join(f'<th>{bilingual(name)}</th>' for name in names)}</tr>"]
     for row in report["rows"]:
-        mark = ' class="chosen"' if row["model"] in chosen else ""
+        mark = ' class="chosen"' if row["model"] in recommended else ""
         rows.append(f"<tr{mark}>{''.join(cells(row, len(names)))}</tr>")
     return f'<div class="wide"><table>{"".join(rows)}</table></div>'
 
 
-def cells(row: dict[str, Any], count: int) -> Iterable[str]:
-    unlearnt = f"<br><small>{both('unlearnt')}: {marked(row['not_learnt'])}</small>" if "not_learnt" in row else ""
-    few = f"<br><small>{both('learnt_from', count=row['learnt_from'])}</small>" if "learnt_from" in row else ""
-    yield f"<td>{escape(row['step'])}{unlearnt}{few}</td>"
+def cells(row: Row, columns: int) -> Iterable[str]:
+    remarks = [f"{bilingual('not_learnt')}: {language_spans(row['not_learnt'])}"] if "not_learnt" in row else []
+    remarks += [bilingual("training_examples", count=row["training_examples"])] if "training_examples" in row else []
+    yield f"<td>{escape(row['model'])}{''.join(f'<br><small>{remark}</small>' for remark in remarks)}</td>"
     if "run" not in row:
-        reason = next(name for name in ("not_tried", "failed") if name in row)
-        yield f'<td colspan="{count - 1}">{both(reason)}: {escape(row[reason])}</td>'
+        reason, sentence = ("not_tried", row["not_tried"]) if "not_tried" in row else ("failed", row["failed"])
+        yield f'<td colspan="{columns - 1}">{bilingual(reason)}: {escape(sentence)}</td>'
         return
     score, bits = row.get("score"), row.get("bits_per_character")
     yield f"<td>{score['value']:.4f}</td><td>{score['low']:.4f} - {score['high']:.4f}</td>" if score else "<td></td><td></td>"
     yield f"<td>{bits['value']:.4f}</td>" if bits else "<td></td>"
     speed = f"{row['ms_per_text']:.2f}" if score else ""
-    elsewhere = f"<br><small>{both('elsewhere')}</small>" if row.get("adopted") else ""
+    elsewhere = f"<br><small>{bilingual('elsewhere')}</small>" if row.get("is_adopted") else ""
     yield f"<td>{row['cpu_seconds']:.1f}{elsewhere}</td><td>{row['seconds']:.1f}</td><td>{speed}</td>"
-    yield from (f"<td>{row[name]:.0f}</td>" if row.get(name) is not None else "<td></td>" for name in ("training_mb", "answering_mb"))
+    yield from (f"<td>{peak:.0f}</td>" if peak is not None else "<td></td>" for peak in (row.get("training_mb"), row.get("answering_mb")))
     yield f"<td>{row['parameters']:,}</td><td>{row['megabytes']:.1f}</td>"
-    told = row.get("time")
-    share = (told["updates"] + told["encoding"]) / max(told["used"], 1e-9) if told else 0.0
-    yield f"<td>{told['given']:.0f} s, {told['used']:.0f} s ({share:.0%})</td>" if told else "<td></td>"
+    times = row.get("time")
+    share = (times["updates"] + times["encoding"]) / max(times["used"], 1e-9) if times else 0.0
+    yield f"<td>{times['given']:.0f} s, {times['used']:.0f} s ({share:.0%})</td>" if times else "<td></td>"
 
 
-def learnt(rows: list[dict[str, Any]], out: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Curves of the steps that predict text, on one axis, and the levels of those that count."""
+def pretraining_curves(rows: Sequence[Row], out: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Curves of the models that predict text, on one axis, and the levels of those that count."""
     points: list[dict[str, Any]] = []
     levels: list[dict[str, Any]] = []
     for row in rows:
-        if "bits_per_character" not in row:
-            continue
-        own = curve(out / row.get("read_by", row["run"]), row["model"], "bits_per_character")
-        points += own if len(own) > 1 else []
-        levels += [] if len(own) > 1 else [{"series": row["model"], "value": row["bits_per_character"]["value"]}]
+        if "bits_per_character" in row:
+            own = learning_curve(out / row.get("pretrained_run", row["run"]), row["model"], "bits_per_character")
+            points += own if len(own) > 1 else []
+            levels += [] if len(own) > 1 else [{"series": row["model"], "value": row["bits_per_character"]["value"]}]
     return points, levels
 
 
-def taught(rows: list[dict[str, Any]], out: Path) -> list[dict[str, Any]]:
-    """Curves of the steps that learn the labels by gradients."""
-    found = (curve(out / row["run"], row["model"], row["metric"]) for row in rows)
+def finetuning_curves(rows: Sequence[Row], out: Path) -> list[dict[str, Any]]:
+    """Curves of the models that learn from the labels by gradients."""
+    found = (learning_curve(out / row["run"], row["model"], row["metric"]) for row in rows)
     return [point for own in found if len(own) > 1 for point in own]
 
 
-def curve(folder: Path, model: str, metric: str) -> list[dict[str, Any]]:
-    """What a run measured on its way."""
-    measured = Run(folder).metrics() if folder.is_dir() else []
-    entries = [entry for entry in measured if metric in entry and "seconds" in entry]
-    on_the_way = [entry for entry in entries if "trained_steps" not in entry]  # the last one is of other weights, or of more text
-    entries = on_the_way if len(on_the_way) > 1 else entries
-    return [{"series": model, "minutes": entry["seconds"] / 60, "value": entry[metric]["value"]} for entry in entries]
+def learning_curve(folder: Path, model: str, metric: str) -> list[dict[str, Any]]:
+    """What a run measured during its training."""
+    lines = Run(folder).metrics() if folder.is_dir() else []
+    lines = [line for line in lines if metric in line and "seconds" in line]
+    unfinished = [line for line in lines if "trained_steps" not in line]  # the last one is of other weights, or of more text
+    lines = unfinished if len(unfinished) > 1 else lines
+    return [{"series": model, "minutes": line["seconds"] / 60, "value": line[metric]["value"]} for line in lines]
 
 
-def disagreements(report: dict[str, Any], scored: list[dict[str, Any]]) -> str:
-    """The examples of which not all say the same, those first on which the steps are most divided."""
-    found = [(example, [row["said"][number] for row in scored]) for number, example in enumerate(report["test"])]
-    divided = sorted((pair for pair in found if len(set(pair[1])) > 1), key=lambda pair: -len(set(pair[1])))[:SHOWN]
-    if not divided:
-        return f"<p>{both('agree')}</p>"
-    models = "".join(f"<th>{escape(row['step'])}</th>" for row in scored)
-    head = f"<tr><th>{both('text')}</th><th>{both('right')}</th>{models}</tr>"
-    rows = []
-    for example, answers in divided:
-        said = "".join(f"<td{'' if answer == example['right'] else ' class=wrong'}>{escape(answer[:LONGEST])}</td>" for answer in answers)
-        rows.append(f"<tr><td>{escape(example['text'][:LONGEST])}</td><td>{escape(example['right'][:LONGEST])}</td>{said}</tr>")
-    return f'<div class="wide"><table class="words">{head}{"".join(rows)}</table></div>'
+def disagreements(report: Report, scored: Sequence[Row]) -> str:
+    """The examples for which the predictions differ, those with the most different predictions first."""
+    pairs = [(example, [row["predictions"][number] for row in scored]) for number, example in enumerate(report["test"])]
+    pairs = sorted((pair for pair in pairs if len(set(pair[1])) > 1), key=lambda pair: -len(set(pair[1])))[:SHOWN_DISAGREEMENTS]
+    if not pairs:
+        return f"<p>{bilingual('agree')}</p>"
+    models = "".join(f"<th>{escape(row['model'])}</th>" for row in scored)
+    rows = [f"<tr><th>{bilingual('text')}</th><th>{bilingual('gold')}</th>{models}</tr>"]
+    for example, predictions in pairs:
+        text, gold = escape(example["text"][:MAX_CHARACTERS]), escape(example["gold"][:MAX_CHARACTERS])
+        wrong = [" class=wrong" if own != example["gold"] else "" for own in predictions]
+        given = "".join(f"<td{mark}>{escape(own[:MAX_CHARACTERS])}</td>" for mark, own in zip(wrong, predictions, strict=True))
+        rows.append(f"<tr><td>{text}</td><td>{gold}</td>{given}</tr>")
+    return f'<div class="wide"><table class="words">{"".join(rows)}</table></div>'

@@ -7,31 +7,31 @@ from typing import Any
 
 from tyro.conf import Positional
 
-from stairs.commands.flags import Common, parse, show
+from stairs.commands.flags import CommonFlags, parse, show
 from stairs.errors import BadInput, Unsupported
 from stairs.progress import say
 
 ABOUT = """Write a run in another tool's format. arpa: n-gram runs, for KenLM, SRILM and others. word2vec (text, also fastText's .vec),
-word2vec-binary and glove: word vectors, for gensim, word2vec.c, fastText and others. A path that ends in .gz is packed; - is stdout. huggingface:
+word2vec-binary and glove: word vectors, for gensim, word2vec.c, fastText and others. A path that ends in .gz is compressed; - is stdout. huggingface:
 bert, gpt and transformer runs, as a folder for transformers. sentence-transformers: bert runs, as a folder for sentence-transformers. What was
-written is read back, asked some texts, and compared with the run; a file that gives anything else is not kept."""
+written is read back and compared with the run on some texts; a file that answers differently is deleted."""
 VECTORS = ("word2vec", "word2vec-binary", "glove")
 FOLDERS = ("huggingface", "sentence-transformers")
 FORMATS = ("arpa", *VECTORS, *FOLDERS)
 NUMBERS = {
     "difference": "vectors",
     "labels_difference": "labels",
-    "words_difference": "chances of words",
-    "pairs_difference": "chances of pairs",
+    "words_difference": "probabilities of words",
+    "pairs_difference": "probabilities of pairs",
     "log_probability_difference": "log-probabilities of sentences",
 }
 
 
 @dataclass(frozen=True)
-class Convert(Common):
+class Convert(CommonFlags):
     run: Positional[str]  # a run folder
     format: Positional[str]  # arpa, word2vec, word2vec-binary, glove, huggingface or sentence-transformers
-    out: str  # the file or folder to write
+    out: str  # file or folder to write; - is stdout
 
 
 def main(arguments: list[str]) -> int:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from stairs import machine
-from stairs.commands.flags import Common, parse, show
+from stairs.commands.flags import CommonFlags, parse, show
 from stairs.files import cache_folder
 from stairs.version import __version__
 
@@ -22,13 +22,13 @@ EXTRAS = {
 
 
 @dataclass(frozen=True)
-class Doctor(Common):
+class Doctor(CommonFlags):
     pass
 
 
 def main(arguments: list[str]) -> int:
     options = parse(Doctor, arguments, "doctor", ABOUT)
-    found = examined()
+    found = examine()
     if options.json:
         show(found)
     else:
@@ -37,7 +37,7 @@ def main(arguments: list[str]) -> int:
     return 3 if found["missing"] else 0
 
 
-def examined() -> dict[str, Any]:
+def examine() -> dict[str, Any]:
     missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
     found: dict[str, Any] = {
         "stairs": __version__,

@@ -6,39 +6,38 @@ from typing import Any
 
 from tyro.conf import Positional
 
-from stairs.commands.flags import Common, parse, show
+from stairs.commands.flags import CommonFlags, check_top, parse, show
 from stairs.errors import BadInput
 from stairs.progress import say
 
-ABOUT = """A picture of what a run makes of a text, as SVG, PNG or HTML, or as JSON what it would show. There are tokens of any run and mask of most;
-backoff of n-grams; surprise and next of language models; blanks and surprise of bert; neighbours, strips, map and analogy of word vectors; alignment
-and tree of translations; attention, lines, heads and positions of steps with attention; layers of those that have several; senses of a word; reasons,
-nearest, confusion and mix of a tuned run. Several texts are so many lines: words to ask for, or for senses as in "river: the bank of the river"."""
+ABOUT = """A picture of a run and a text, as SVG, PNG or HTML, or its data as JSON. tokens: any run; mask: most; backoff: n-grams; surprise, next:
+language models; blanks, surprise: bert; neighbours, strips, map, analogy: word vectors; alignment, tree: translation; attention, lines, heads,
+positions: models with attention; layers: models with several; senses: the senses of a word; reasons, nearest, confusion, mix: tuned runs. Several
+texts are separate lines: words to look up, or for senses examples as in "river: the bank of the river"."""
 ENDINGS = (".svg", ".png", ".html", ".json")
-MOST = 1 << 24
 
 
 @dataclass(frozen=True)
-class Draw(Common):
+class Draw(CommonFlags):
     run: Positional[str]  # a run folder
-    picture: Positional[str]  # the name of a picture, one of those above
-    text: Positional[tuple[str, ...]] = ()  # what to draw it of; - reads stdin
-    layer: int | None = None  # attention, lines, alignment: counted from 0; -1 is the last; 0 if not given
-    head: int | None = None  # attention, lines, alignment: counted from 0
-    word: str | None = None  # lines: from this word only, by its spelling or its place; senses: the word
-    second: str | None = None  # attention, lines, heads, layers: another text, read behind the first
-    top: int | None = None  # next, blanks, nearest, and words: how many to show
-    beside: tuple[str, ...] = ()  # tokens: other runs, whose cuts of the text stand below
-    labels: str | None = None  # nearest: the file of labelled examples that the run learnt from
-    out: str | None = None  # a file that ends in .svg, .png, .html or .json; PICTURE.svg here if not given
+    picture: Positional[str]  # name of a picture, one of those above
+    text: Positional[tuple[str, ...]] = ()  # text to draw; - is stdin
+    layer: int | None = None  # attention, lines, alignment: layer, counted from 0, -1 for the last; 0 if not given
+    head: int | None = None  # attention, lines, alignment: attention head, counted from 0; the mean of all if not given
+    word: str | None = None  # lines: show this word only, by spelling or position; senses: the word; all words if not given
+    second: str | None = None  # attention, lines, heads, layers: second text of a pair; none if not given
+    top: int | None = None  # next, blanks, nearest, neighbours: how many to show; the picture's own number if not given
+    beside: tuple[str, ...] = ()  # tokens: other runs, whose tokens are shown below
+    labels: str | None = None  # nearest: the labelled examples that the run was trained on; needed for nearest only
+    out: str | None = None  # file that ends in .svg, .png, .html or .json; PICTURE.svg if not given
 
 
 def main(arguments: list[str]) -> int:
     options = parse(Draw, arguments, "draw", ABOUT)
     if options.out is not None and Path(options.out).suffix not in ENDINGS:
-        raise BadInput(f"{options.out} is not the name of a picture; let it end in {', '.join(ENDINGS)}")
-    if options.top is not None and not 1 <= options.top <= MOST:
-        raise BadInput(f"--top {options.top} is not between 1 and {MOST}")
+        raise BadInput(f"{options.out} is not the name of a picture; it must end in {', '.join(ENDINGS)}")
+    if options.top is not None:
+        check_top(options.top)
     if options.beside and options.picture != "tokens":
         raise BadInput(f"--beside is not for {options.picture} but for tokens; leave it out")
     from stairs.inspection.tokens import side_by_side
@@ -75,7 +74,7 @@ def write(data: dict[str, Any], picture: str, out: str) -> None:
         from stairs.files import write_json
 
         if Path(out).exists() and not Path(out).is_file():
-            raise BadInput(f"{out} is no file that could be written over; give the name of a file")
+            raise BadInput(f"{out} is not a file; give the name of a file")
         write_json(Path(out), data)
     else:
         from stairs.pictures.catalogue import PICTURES

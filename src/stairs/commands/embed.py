@@ -5,23 +5,23 @@ from typing import Literal
 
 from tyro.conf import Positional
 
-from stairs.commands.flags import Common, parse, show, texts_from
+from stairs.commands.flags import CommonFlags, parse, show, texts_from
 from stairs.errors import Unsupported
 from stairs.text.windows import LongTextRule
 
-ABOUT = """Vectors of texts, or with --tokens of each of their tokens, from a run whose step encodes. Texts come as arguments, with --file, or on
-stdin, one per line. Without --json the numbers of a vector stand on a line."""
+ABOUT = """Vectors of texts, or with --tokens of each of their tokens, from a run whose model encodes. Texts are arguments, or lines of --file or of
+stdin. Without --json each vector is a line of numbers."""
 
 
 @dataclass(frozen=True)
-class Embed(Common):
+class Embed(CommonFlags):
     run: Positional[str]  # a run folder
-    text: Positional[tuple[str, ...]] = ()
-    file: str | None = None  # read the texts from here, one per line
-    tokens: bool = False  # a vector for each token
-    layer: int | None = None  # of this layer, counted from 0 (elmo: 0 is the word alone); -1 is the last; the model's own output if not given
-    long_text: LongTextRule | None = None  # bert: what is read of a text that is too long; its head, or with --tokens all of it, in windows
-    precision: Literal["fp32", "bf16", "int8"] | None = None  # int8, or bf16 where the processor has it, is faster; the vectors are nearly the same
+    text: Positional[tuple[str, ...]] = ()  # texts to encode; - is stdin
+    file: str | None = None  # file with one text per line; stdin if neither texts nor a file are given
+    tokens: bool = False  # a vector for each token instead of each text
+    layer: int | None = None  # layer, counted from 0 (elmo: 0 is the word alone), -1 for the last; the model's output if not given
+    long_text: LongTextRule | None = None  # bert: what to read of a text that is too long; if not given, its head, or with --tokens all
+    precision: Literal["fp32", "bf16", "int8"] | None = None  # arithmetic; int8, or bf16 in hardware, is faster; fp32 if not given
 
 
 def main(arguments: list[str]) -> int:

@@ -1,4 +1,4 @@
-"""Flags that mean the same everywhere, and how a command's flags are read."""
+"""How a command reads its flags. They are the fields of dataclasses, and the comment behind a field is the help of its flag."""
 
 import dataclasses
 import inspect
@@ -7,174 +7,156 @@ import json
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from contextlib import redirect_stderr
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, BinaryIO, Literal, TypeVar
+from dataclasses import dataclass, make_dataclass
+from functools import cache
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from stairs import progress, questions
 from stairs.errors import BadInput
-from stairs.files import os_error_reason
-from stairs.models.sizes import DEFAULT_MIN_COUNT, DEFAULT_TOKENIZER
 
-Kind = TypeVar("Kind")
-TokenizerKind = Literal["words", "characters", "bpe", "byte-bpe", "wordpiece", "unigram"]
-UNPACKED = 3.5  # bytes of text in a byte of a packed file
-TABLES = (".csv", ".tsv", ".jsonl", ".parquet")
-WORDING = (  # the parser's words, and ours
+Flags = TypeVar("Flags")
+MAX_COUNT = 1 << 24
+METAVARS: dict[type, str] = {int: "INT", float: "FLOAT", str: "STR"}
+PARSER_MESSAGES = (  # the parser's words, and ours
     (r"^Error parsing (--[\w-]+): (?:no type matching|Could not).*? from \[(.*?)\].*", r"\1 cannot be \2"),
     (r"^Error parsing (--[\w-]+): invalid literal for int\(\) with base 10: (.*)", r"\1 must be a whole number, not \2"),
     (r"^Error parsing (--[\w-]+): could not convert string to float: (.*)", r"\1 must be a number, not \2"),
     (r"^invalid choice (.*?) for argument '(--[\w-]+)'. Expected one of \((.*)\)", r"\2 cannot be \1 but one of \3"),
     (r"^Unrecognized options: (-[\w-]+).*", r"there is no option \1"),
-    (r"^Unrecognized options: (.*)", r"\1 came where nothing was expected"),
+    (r"^Unrecognized options: (.*)", r"unexpected argument \1"),
     (r"^Missing value for argument '(.*?)'.*", r"\1 needs a value"),
-    (r"^Missing from [a-z ]+: (?:STR )?(.*) \(required\)", r"something is missing: \1"),
+    (r"^Missing from [a-z ]+: (.*) \(required\)", r"something is missing: \1"),
 )
 
 
 @dataclass(frozen=True, kw_only=True)
-class Common:
+class CommonFlags:
     json: bool = False  # print JSON on stdout
-    quiet: bool = False  # no progress and no prose on stderr
+    quiet: bool = False  # no progress and no messages on stderr
     debug: bool = False  # show the traceback of an error
 
 
 @dataclass(frozen=True, kw_only=True)
-class Guessing:
+class GuessFlags:
     yes: bool = False  # take the likeliest reading of a labelled file where several fit and nobody can be asked
 
 
-@dataclass(frozen=True, kw_only=True)
-class Reading:
-    encoding: str | None = None  # of the text files; found out if not given
-    column: str | None = None  # that holds the text, in jsonl, csv, tsv and parquet
-    max_bytes: int | None = None  # refuse a compressed file that unpacks to more
-    skip_unreadable: bool = False  # pass over files of a folder that cannot be read
-
-
-@dataclass(frozen=True, kw_only=True)
-class Cutting:
-    tokenizer: TokenizerKind | None = None  # how text is cut into tokens; if not given, byte-bpe for nnlm and gpt, words for the others
-    vocab_size: int | None = None  # at most so many tokens; all words, or 8192 subwords, if not given
-    min_count: int | None = None  # words seen less often are unknown; if not given, 5 for word vectors and 1 for the others
-    chinese: Literal["characters", "words"] | None = None  # cut Chinese into characters, as BERT does, or words, as jieba does
-    lowercase: bool = False  # make all letters small first
-
-
-def parse(kind: type[Kind], arguments: Sequence[str], command: str, about: str) -> Kind:
-    """The flags as a `processor_kind`; what does not fit is one sentence."""
+def parse(kind: type[Flags], arguments: Sequence[str], command: str, about: str, settings: type | None = None) -> Flags:
+    """The arguments as a `kind`; what does not fit is one sentence. `settings` is a model's config, whose fields become flags, too."""
     import tyro
 
-    said = io.StringIO()
+    errors = io.StringIO()
     try:
-        with redirect_stderr(said):
-            options = tyro.cli(
-                kind, args=list(arguments), prog=f"stairs {command}", description=about, config=(tyro.conf.FlagCreatePairsOff,)
-            )
+        with redirect_stderr(errors):
+            options: Flags = tyro.cli(
+                with_help(cast(Hashable, kind), cast(Hashable, settings)), args=list(arguments), prog=f"stairs {command}", description=about,
+                config=(tyro.conf.FlagCreatePairsOff,),
+            )  # fmt: skip
     except SystemExit as ended:
         if not ended.code:
             raise
-        raise BadInput(sentence(said.getvalue(), command)) from None
-    switch_progress(options)
+        raise BadInput(error_sentence(errors.getvalue(), command)) from None
+    quiet = getattr(options, "quiet", False)
+    progress.messages_enabled = not quiet
+    progress.bars_enabled = not quiet and sys.stderr.isatty() and not os.environ.get("CI")
     questions.assume_yes = getattr(options, "yes", False)
     return options
 
 
-def sentence(box: str, command: str) -> str:
+@cache
+def with_help(kind: Any, settings: Any = None) -> Any:
+    """`kind` with the help of each flag, and with a flag for each of the settings. What a flag is if it is not given, its help says."""
+    flags: list[Any] = []
+    for field, text in fields_with_help(kind):
+        hint = "" if field.default in (None, (), "", False) else None
+        flags.append((field.name, annotate(type_of(kind, field.name), field.name, text, hint), field))
+    names = {name for name, *_ in flags}
+    for field, text in fields_with_help(settings) if settings else ():
+        if field.name not in names:
+            default = f" (default: {shown_default(field.default)}, or as --size has it)"
+            flags.append((field.name, annotate(type_of(settings, field.name) | None, field.name, text, default), None))
+    return make_dataclass(kind.__name__, flags, bases=(kind,), frozen=True)
+
+
+def annotate(kind: Any, name: str, text: str, hint: str | None) -> Any:
+    from tyro.conf import arg
+
+    return Annotated[kind, arg(help=text, metavar=metavar_of(kind, name), help_behavior_hint=hint)]
+
+
+def metavar_of(kind: Any, name: str) -> str | None:
+    """What stands for a value in the help; None if the parser's own word will do."""
+    if get_origin(kind) is Annotated:  # positional
+        base = get_args(kind)[0]
+        return f"[{name.upper()} ...]" if get_origin(base) is tuple else name.upper()
+    options = [own for own in get_args(kind) if own is not NoneType] if get_origin(kind) in (Union, UnionType) else [kind]
+    if len(options) == len(get_args(kind)) or kind is bool:
+        return None
+    own = options[0]
+    if get_origin(own) is Literal:
+        return "{" + ",".join(map(str, get_args(own))) + "}"
+    if get_origin(own) is tuple:
+        several = [METAVARS.get(part, "STR") for part in get_args(own) if part is not Ellipsis]
+        return " ".join(several) if Ellipsis not in get_args(own) else f"{several[0]} [{several[0]} ...]"
+    return METAVARS.get(own)
+
+
+def shown_default(value: Any) -> str:
+    return " ".join(map(str, value)) if isinstance(value, tuple) else "none" if value in (None, "") else str(value)
+
+
+def type_of(kind: Any, name: str) -> Any:
+    return type_hints(kind)[name]
+
+
+@cache
+def type_hints(kind: Any) -> dict[str, Any]:
+    return get_type_hints(kind, include_extras=True)
+
+
+@cache
+def fields_with_help(kind: Any) -> list[tuple[Any, str]]:
+    """The fields of a dataclass with the comments behind them, or above them where a line would be too long."""
+    texts: dict[str, str] = {}
+    for base in reversed(kind.__mro__[:-1]):
+        source = inspect.getsource(base)
+        texts |= dict(re.findall(r"^ {4}(\w+):.*?  # (?!type: |fmt: |noqa)(.*?)(?:  # .*)?$", source, re.M))
+        above = re.findall(r"^ {4}# (.*)\n {4}(\w+):[^#\n]*$", source, re.M)
+        texts |= {name: text for text, name in above}
+    return [(field, texts.get(field.name, "")) for field in dataclasses.fields(kind)]
+
+
+def error_sentence(box: str, command: str) -> str:
     """The parser's framed message as one sentence; the frame is of ASCII where the terminal is."""
     lines = [line.strip("│╭╮╰╯|+ ") for line in box.splitlines()]
     parts = [" ".join(part.split()) for part in re.split(r"[─-]{5,}", "\n".join(lines))]
-    said = [part for part in parts if part][1:]  # the first is the title
-    near = re.findall(r"(--[\w-]+)", said[1]) if len(said) > 1 and "Perhaps" in said[1] else []
+    messages = [part for part in parts if part][1:]  # the first is the title
+    near = re.findall(r"(--[\w-]+)", messages[1]) if len(messages) > 1 and "Perhaps" in messages[1] else []
     hint = f"did you mean {near[0]}?" if near else f"see stairs {command} --help"
-    for pattern, words in WORDING:
-        said[0] = re.sub(pattern, words, said[0])
-    return f"{said[0][:200].rstrip('.')}; {hint}"
+    found = re.sub(r", 'None'(?=\))|'None', ", "", messages[0])
+    for pattern, words in PARSER_MESSAGES:
+        found = re.sub(pattern, words, found)
+    return f"{found[:200].rstrip('.')}; {hint}"
 
 
-def switch_progress(options: Any) -> None:
-    quiet = getattr(options, "quiet", False)
-    progress.messages_enabled = not quiet
-    progress.bars_enabled = not quiet and sys.stderr.isatty() and not os.environ.get("CI")
-
-
-def open_corpus(paths: Sequence[str], options: Reading) -> Any:
-    if options.max_bytes is not None and options.max_bytes < 1:
-        raise BadInput(f"--max-bytes {options.max_bytes} is below 1")
-    from stairs.text.corpus.corpus import Corpus
-
-    return Corpus(
-        list(paths), encoding=options.encoding, column=options.column, max_bytes=options.max_bytes, skip_unreadable=options.skip_unreadable
-    )
-
-
-def text_size(corpus: Any) -> float:
-    """Bytes of text, about: a packed file holds several times its size."""
-    sources = getattr(corpus, "sources", None)
-    return corpus.size if sources is None else sum(source.size * (UNPACKED if source.compression else 1) for source in sources)
-
-
-def tokenizer_spec(options: Cutting, model: str) -> Any:
-    """How the text is to be cut for a step."""
-    from stairs.text.tokenizers.tokenizer import TokenizerSpec
-
-    if options.vocab_size is not None and not 6 <= options.vocab_size <= 1 << 24:
-        raise BadInput(f"--vocab-size {options.vocab_size} is not between 6 and {1 << 24}; 8192 to 32768 are usual")
-    if options.min_count is not None and options.min_count < 1:
-        raise BadInput(f"--min-count {options.min_count} is below 1; 1 keeps every word")
-    chinese = {} if options.chinese is None else {"chinese": options.chinese}
-    return TokenizerSpec(
-        kind=options.tokenizer or DEFAULT_TOKENIZER[model],
-        vocab_size=options.vocab_size,
-        min_count=options.min_count or DEFAULT_MIN_COUNT.get(model, 1),
-        lowercase=options.lowercase,
-        **chinese,
-    )
+def keywords_of(options: Any, *without: str) -> dict[str, object]:
+    """The flags as keywords of a verb of `stairs.api`, without those of the command itself."""
+    own = {field.name for kind in (CommonFlags, GuessFlags) for field in dataclasses.fields(kind)}
+    return {field.name: getattr(options, field.name) for field in dataclasses.fields(options) if field.name not in own | set(without)}
 
 
 def texts_from(texts: Sequence[str], file: str | None) -> list[str]:
     """Texts from the arguments, from a file, or from stdin, one per line."""
     if texts and file:
-        raise BadInput("texts came both as arguments and with --file; give one of the two")
+        raise BadInput("texts were given both as arguments and with --file; give one of the two")
     if texts and tuple(texts) != ("-",):
         return list(texts)
-    from stairs.text.encoding import decode_stream
+    from stairs.text.input_lines import read_lines
 
-    if file and file != "-":
-        with opened(file, "give a text file") as raw:
-            lines = "".join(decode_stream(raw, None, file)).split("\n")
-    else:
-        lines = "".join(decode_stream(sys.stdin.buffer, None, "stdin")).split("\n")
-    found = [line for line in lines if line.strip()]
-    if not found:
-        raise BadInput("no text came; give it as an argument, with --file, or on stdin, one per line")
-    return found
-
-
-def run_name(path: str) -> str:
-    """A part of a run's name that tells of a file."""
-    return re.sub(r"[^\w.-]+", "-", Path(path).name.split(".")[0])
-
-
-def opened(file: str, advice: str) -> BinaryIO:
-    """A file to read, but no device or pipe, which would hang or never end."""
-    if os.path.exists(file) and not os.path.isfile(file):
-        raise BadInput(f"{file} is a {'folder' if os.path.isdir(file) else 'device or a pipe'}, not a file; {advice}")
-    try:
-        return open(file, "rb")
-    except OSError as error:
-        raise BadInput(f"cannot read {file}: {os_error_reason(error)}; {advice}") from None
-
-
-def refuse_inside(out: Path, corpus: Sequence[str]) -> None:
-    """An output within its own input would be read the next time."""
-    for path in filter(os.path.exists, corpus):
-        if os.path.isdir(path) and out.resolve().is_relative_to(Path(path).resolve()):
-            raise BadInput(f"--out {out} lies inside the corpus {path}; choose a folder elsewhere")
-        if out.resolve() == Path(path).resolve():
-            raise BadInput(f"--out {out} is the corpus itself; choose another folder")
+    return read_lines(file)
 
 
 def check_seed(seed: int) -> None:
@@ -182,11 +164,20 @@ def check_seed(seed: int) -> None:
         raise BadInput(f"--seed {seed} is not between 0 and {(1 << 63) - 1}")
 
 
-def show(data: Any) -> None:
+def check_top(top: int) -> None:
+    if not 1 <= top <= MAX_COUNT:
+        raise BadInput(f"--top {top} is not between 1 and {MAX_COUNT}")
+
+
+def show(data: object) -> None:
+    """As JSON; a terminal without UTF-8 gets escapes."""
     print(json.dumps(data, ensure_ascii=not sys.stdout.encoding.lower().startswith("utf")))
 
 
-def worded(kind: Any) -> list[tuple[Any, str]]:
-    """The fields of a dataclass with the words that stand behind them."""
-    words = dict(re.findall(r"^ {4}(\w+):.*?# (?!type: )(.*)$", inspect.getsource(kind), re.M))
-    return [(field, words.get(field.name, "")) for field in dataclasses.fields(kind)]
+def print_plan(plan: Mapping[str, Any], as_json: bool) -> None:
+    """What a training would take."""
+    if as_json:
+        show(plan)
+        return
+    for name, value in plan.items():
+        print(f"{name.replace('_', ' '):18} {value if isinstance(value, str) else format(value, ',')}")

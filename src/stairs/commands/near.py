@@ -6,34 +6,32 @@ from typing import Any
 
 from tyro.conf import Positional
 
-from stairs.commands.flags import Common, parse, show
+from stairs.commands.flags import CommonFlags, check_top, parse, show
 from stairs.errors import BadInput
 
 ABOUT = """The words whose vectors are nearest, by cosine, to a word, to a sum such as "king - man + woman", or to a text of several words. Needs
 a run of word vectors: cbow, skipgram, glove, or adopted ones."""
-MOST = 1 << 24
 PICTURES = (".svg", ".png", ".html")
 
 
 @dataclass(frozen=True)
-class Near(Common):
+class Near(CommonFlags):
     run: Positional[str]  # a run folder
-    word: Positional[tuple[str, ...]] = ()  # words, sums or texts, each a question
-    top: int = 10  # how many neighbours
-    analogy: tuple[str, str, str] | None = None  # man king woman: king is to man as what is to woman?
-    among: str | None = None  # look for the neighbours in this run instead, whose vectors have the same width
-    map: str | None = None  # draw the words and their neighbours in two dimensions: a file that ends in .svg, .png or .html
-    tsne: bool = False  # of the map: by t-SNE, which keeps neighbourhoods, instead of principal components
-    strips: str | None = None  # draw the words' vectors as coloured strips: a file that ends in .svg, .png or .html
+    word: Positional[tuple[str, ...]] = ()  # words, sums or texts, each a query
+    top: int = 10  # number of neighbours
+    analogy: tuple[str, str, str] | None = None  # analogy, as in man king woman: king is to man as what is to woman? none if not given
+    among: str | None = None  # run in which to look for the neighbours; the run itself if not given
+    map: str | None = None  # write a map of words and neighbours in two dimensions here, as .svg, .png or .html; none if not given
+    tsne: bool = False  # map by t-SNE, which keeps neighbourhoods, instead of principal components
+    strips: str | None = None  # write a picture of the vectors as coloured strips here, as .svg, .png or .html; none if not given
 
 
 def main(arguments: list[str]) -> int:
     options = parse(Near, arguments, "near", ABOUT)
-    if not 1 <= options.top <= MOST:
-        raise BadInput(f"--top {options.top} is not between 1 and {MOST}")
+    check_top(options.top)
     for file in filter(None, (options.map, options.strips)):
         if Path(file).suffix not in PICTURES:
-            raise BadInput(f"{file} is no name of a picture; let it end in {', '.join(PICTURES)}")
+            raise BadInput(f"{file} is no name of a picture; it must end in {', '.join(PICTURES)}")
     from stairs.inspection.words import analogy_query, neighbours
     from stairs.training.run import load
 
@@ -41,7 +39,7 @@ def main(arguments: list[str]) -> int:
     if options.among and (options.map or options.strips):
         raise BadInput("pictures are of one run; leave out --among, or --map and --strips")
     if not all(map(str.strip, asked or [""])):
-        raise BadInput('no word came; give one, as in stairs near RUN king, or a sum: "king - man + woman"')
+        raise BadInput('no word given; give one, as in stairs near RUN king, or a sum: "king - man + woman"')
     task = load(options.run)
     among = load(options.among) if options.among else None
     found = [neighbours(task, text, options.top, among) for text in asked]

@@ -1,6 +1,9 @@
 """The steps, one paper a file. `MODELS` is imported when it is asked for: it brings torch along, and `--help` must not wait for it."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from stairs.models.registry import MODELS
 
 
 def __getattr__(name: str) -> Any:

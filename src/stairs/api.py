@@ -1,0 +1,164 @@
+"""The front door: train, load, tune, climb and adopt, for a program or a notebook; the commands call the same.
+
+    import stairs
+
+    bert = stairs.train("bert", "corpus.txt", budget="10m")
+    reviews = stairs.tune("runs/corpus-bert", "reviews.csv")
+    reviews.answer("what a film")["label"]
+    stairs.climb("corpus.txt", labels="reviews.csv", budget="1h")["recommendation"]
+
+This is the only place that puts corpus, shards, task and `fit` together. The keywords of each verb are the flags of the command of that name, with
+`_` for `-`. What can be refused is refused before torch is imported.
+"""
+
+import time
+from collections.abc import Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from stairs.climb_job import ClimbJob
+from stairs.files import write_json, write_lock
+from stairs.models.transfer_options import SUPERVISED_TASKS
+from stairs.train_job import TrainJob
+from stairs.tune_job import TuneJob
+
+if TYPE_CHECKING:
+    from stairs.climb.schema import Report
+    from stairs.tasks import Task
+
+EVALUATION_FILE = "evaluation.json"
+Paths = str | Path | Sequence[str | Path]
+
+
+class TrainedRun(NamedTuple):
+    folder: Path
+    task: "Task"  # as its training left it; `load` gives the best weights
+    metrics: dict[str, object]  # the last line of metrics.jsonl; empty for a worker that only computes
+
+
+class TunedRun(NamedTuple):
+    folder: Path
+    evaluation: dict[str, dict[str, object]]  # by split, "dev" and "test"; empty for a worker that only computes
+
+
+def load(run: str | Path) -> "Task":
+    """The task that a run holds, ready to answer.
+
+    >>> stairs.load("runs/corpus-gpt").answer("once upon")["continuation"]
+    """
+    from stairs.training.run import load
+
+    return load(run)
+
+
+def train(model: str, corpus: Paths = (), **options: object) -> "Task":
+    """Train a model on text, or with `pairs` on translations, and return its task.
+
+    >>> gpt = stairs.train("gpt", "corpus.txt", size="micro", budget="10m", out="runs/gpt")
+
+    Keywords: those of `TrainingOptions`, such as `steps`, `budget` and `learning_rate`; of the tokenizer, such as `vocab_size`; the model's own
+    settings, such as `width`; and `size`, `pairs`, `dev`, `backwards`, `out`. A run that exists is resumed, or left alone if it is finished.
+    """
+    return load(train_run(TrainJob.from_keywords(model, corpus, options)).folder)
+
+
+def train_run(job: TrainJob) -> TrainedRun:
+    """Corpus, shards, task, fit."""
+    job, recipe = job.with_recipe()
+    tokenizer, data = job.read_data()
+    task = job.new_task(tokenizer, recipe)
+    from stairs.training.fit import fit
+
+    return TrainedRun(job.folder, task, fit(task, data, job.folder, job.options))
+
+
+def tune(run: str | Path, labels: str | Path, **options: object) -> "Task":
+    """Fine-tune a run on labelled examples, and return the new task; its evaluation lies beside it, in evaluation.json.
+
+    >>> reviews = stairs.tune("runs/corpus-bert", "reviews.csv", task="classify", epochs=3)
+
+    In place of a run, "tfidf" and "ngram" learn to classify from the examples alone. Keywords: those of `TrainingOptions` and `TransferOptions`, and
+    `task`, `columns`, `group`, `dev`, `test`, `limit`, `head`, `adapt`, `metric`, `encoding`, `out`.
+    """
+    return load(tune_run(TuneJob.from_keywords(run, labels, options)).folder)
+
+
+def tune_run(job: TuneJob) -> TunedRun:
+    """Examples, splits, fit, and an evaluation beside the cheapest alternatives."""
+    example_kind = job.example_kind()
+    if example_kind == "similar":
+        return index_run(job)
+    splits = job.splits(example_kind)
+    from stairs.tasks.baseline_comparison import evaluate_with_baselines, train_baselines
+    from stairs.tasks.metrics import choose_metric
+
+    metric = choose_metric(example_kind, splits.train, job.metric) if example_kind in SUPERVISED_TASKS else ""
+    train = job.fit_counts if job.needs_no_run or example_kind == "sense" else job.fit_encoder
+    folder, (task, metrics) = train(example_kind, splits, metric)
+    if task is None:
+        return TunedRun(folder, {})
+    baselines = train_baselines(splits.train, task if job.needs_no_run else load(job.run)) if metric else {}
+    dev, test = (evaluate_with_baselines(task, examples, baselines, metric) for examples in (splits.dev, splits.test))
+    evaluation = {"dev": {**metrics, **dev}, "test": test}
+    write_json(folder / EVALUATION_FILE, evaluation)
+    return TunedRun(folder, evaluation)
+
+
+def index_run(job: TuneJob) -> TunedRun:
+    """The texts of a file, to search in."""
+
+    texts = job.texts()
+    folder = job.index_texts(texts)
+    evaluation: dict[str, dict[str, object]] = {"dev": {"texts": len(texts)}}
+    if job.test:
+        evaluation["test"] = load(folder).evaluate(job.read(job.test, "compare"))
+    write_json(folder / EVALUATION_FILE, evaluation)
+    return TunedRun(folder, evaluation)
+
+
+def climb(corpus: Paths = (), labels: str | Path | None = None, **options: object) -> "Report":
+    """Train all models on the same text and labels within a budget, and recommend the cheapest that is as good as the best.
+
+    >>> stairs.climb("corpus.txt", labels="reviews.csv", budget="1h")["recommendation"]["models"]
+
+    Without a corpus, it climbs on the prose of the Python installation. Keywords: `task`, `columns`, `budget`, `models`, `adopted`, `group`, `limit`,
+    `metric`, `cost`, `order`, `plans_from`, `out`, `seed`, and those of corpus and tokenizer. A climb that was stopped is resumed.
+    """
+    return climb_run(ClimbJob.from_keywords(corpus, {"labels": None if labels is None else str(labels), **options}))
+
+
+def climb_run(job: ClimbJob, command: str = "", on_terminal: bool = False) -> "Report":
+    """`on_terminal` shows how it goes, as the command does."""
+    example_kind = job.example_kind()
+    out = job.folder(example_kind)
+    from stairs.climb.compilation import compile_kernels, warm_up
+    from stairs.climb.report import write_report
+    from stairs.climb.runner import run_climb
+    from stairs.climb.table import observe
+
+    compile_kernels()  # ahead of the clock, once for this machine
+    began = time.monotonic()
+    experiment = job.experiment(example_kind, job.examples(example_kind), out)
+    with write_lock(out), observe(job.budget_seconds) if on_terminal else nullcontext() as observer:
+        adopted = job.adopted_runs(example_kind, out)
+        warming = time.monotonic()
+        warm_up(job.models)
+        began += time.monotonic() - warming  # which no budget is to pay for
+        report = run_climb(
+            experiment, budget=job.budget_seconds, models=job.models, adopted=adopted, command=command, observer=observer, began=began, cost=job.cost
+        )
+        write_report(report, out)
+    return {**report, "folder": str(out)}
+
+
+def adopt(source: str | Path, out: str | Path | None = None, *, encoder_only: bool = False) -> "Task":
+    """Another tool's model as a run: a folder of transformers or sentence-transformers, an ARPA file, word vectors, or an installed package.
+
+    >>> minilm = stairs.adopt("all-MiniLM-L6-v2", out="runs/minilm")
+    """
+    from stairs.adopt_job import adopt_run, default_folder
+
+    folder = Path(out) if out else default_folder(str(source))
+    adopt_run(str(source), folder, encoder_only)
+    return load(folder)

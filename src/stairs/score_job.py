@@ -1,0 +1,64 @@
+"""What `stairs score` is asked for: a run evaluated on a file, by whatever the file holds."""
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from stairs.errors import BadInput
+from stairs.text.input_options import CorpusOptions
+from stairs.tune_job import TABLES
+
+if TYPE_CHECKING:
+    from stairs.tasks import Task
+
+MAX_BENCHMARK_BYTES = 1 << 26  # of a file of analogies or word similarities
+
+
+def score_file(
+    task: "Task", file: str, second: Sequence[str] = (), *, columns: str | None = None, beam_size: int | None = None, reading: CorpusOptions
+) -> dict[str, Any]:
+    """The metrics of a task on text, labelled examples, pairs of sentences, analogies or word similarities."""
+    if task.example_kind != "translate" and (second or beam_size is not None):
+        raise BadInput("this run does not translate, so it takes one file and no --beam-size")
+    if task.example_kind == "translate":
+        from stairs.text.labelled.translation_splits import read_translations
+
+        options: dict[str, Any] = {} if beam_size is None else {"beam_size": beam_size}
+        return task.evaluate(read_translations((file, *second), columns, reading.encoding), **options)
+    if task.name == "word-vectors" and (benchmark := read_benchmark(file, columns, reading.encoding)) is not None:
+        from stairs.tasks.word_benchmarks import evaluate_benchmark
+
+        return evaluate_benchmark(task, benchmark)
+    from stairs.text.labelled import read_examples
+
+    if task.example_kind:
+        return task.evaluate(read_examples(file, task.example_kind, columns=columns, encoding=reading.encoding).examples)
+    if task.name == "encode" or is_scored_pairs(file, columns, reading.encoding):
+        from stairs.tasks import Similar
+
+        return Similar(task).evaluate(read_examples(file, "compare", columns=columns, encoding=reading.encoding).examples)
+    return task.evaluate_texts(reading.open([file]).documents())
+
+
+def is_scored_pairs(file: str, columns: str | None, encoding: str | None) -> bool:
+    """Whether the file is a table of pairs of texts with a score."""
+    if os.path.splitext(file)[1].lower() not in TABLES:
+        return False
+    from stairs.text.labelled import guess_task
+
+    try:
+        return guess_task(file, encoding, columns) == "compare"
+    except BadInput:
+        return False
+
+
+def read_benchmark(file: str, columns: str | None, encoding: str | None) -> Any:
+    """Analogies or word similarities; None if the file holds something else."""
+    if file == "-" or not os.path.isfile(file) or os.path.getsize(file) > MAX_BENCHMARK_BYTES:
+        return None
+    from stairs.tasks import word_benchmarks
+    from stairs.text.encoding import decode_stream
+    from stairs.text.input_lines import open_regular_file
+
+    with open_regular_file(file, "give a text file") as raw:
+        return word_benchmarks.read_benchmark("".join(decode_stream(raw, encoding, file)).split("\n"), file, columns)

@@ -1,0 +1,255 @@
+"""What `stairs train` is asked for, and how it is made ready: the data, the tokenizer, the size that fits the time, the untrained task.
+
+Everything that can be refused is refused before torch is imported and before a byte of the corpus is read.
+"""
+
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from stairs.data import TrainingData
+from stairs.errors import BadInput
+from stairs.models.settings import CONFIGS, FROM_TOKENIZER
+from stairs.models.sizes import DEFAULT_MIN_COUNT, DEFAULT_TOKENIZER, SIZES, TRANSLATION_MODELS
+from stairs.progress import say
+from stairs.text.input_options import CorpusOptions, TokenizerOptions, is_embedded, text_bytes
+from stairs.training.options import TrainingOptions
+from stairs.training.recipe import MIN_TOKENS, Recipe, choose_recipe, recipe_of_size
+from stairs.training.run import RUN_FILE, check_run
+
+if TYPE_CHECKING:
+    from stairs.tasks import Task
+    from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
+
+Built = TypeVar("Built")
+SHAPE = ("width", "heads", "layers", "hidden", "filters", "order")  # who gives one of these describes a model of their own
+NUMBER_NAME_WORDS = 64  # about so many different words are in the names of numbers
+
+
+@dataclass(frozen=True)
+class TrainJob:
+    """One training. `training` and `settings` hold what was given: options of the training, and settings of the model."""
+
+    model: str
+    corpus: tuple[str, ...] = ()
+    pairs: tuple[str, ...] = ()
+    dev: tuple[str, ...] = ()
+    backwards: bool = False
+    out: str | None = None
+    size: str = "auto"
+    reading: CorpusOptions = field(default_factory=CorpusOptions)
+    tokenizing: TokenizerOptions = field(default_factory=TokenizerOptions)
+    training: Mapping[str, object] = field(default_factory=dict)
+    settings: Mapping[str, object] = field(default_factory=dict)
+
+    @classmethod
+    def from_keywords(cls, model: str, corpus: str | Path | Sequence[str | Path], keywords: Mapping[str, object]) -> "TrainJob":
+        """Keywords are fields of this class, of the options it holds, or settings of the model; None is the same as not given."""
+        check_model(model)
+        given = {name: value for name, value in keywords.items() if value is not None}
+        settings = [own.name for own in fields(CONFIGS[model]) if own.name not in FROM_TOKENIZER]
+        training, reading, tokenizing = (take(given, names_of(kind)) for kind in (TrainingOptions, CorpusOptions, TokenizerOptions))
+        known = take(given, ["pairs", "dev", "backwards", "out", "size"])
+        own = take(given, settings)
+        if given:
+            refuse_unknown("train", next(iter(given)), [*names_of(TrainingOptions), *names_of(TokenizerOptions), *known, *settings])
+        paths: dict[str, object] = {name: as_paths(known.pop(name)) for name in ("pairs", "dev") if name in known}
+        job: TrainJob = build(
+            cls, {"model": model, "corpus": as_paths(corpus), **paths, **known, "reading": build(CorpusOptions, reading),
+                  "tokenizing": build(TokenizerOptions, tokenizing), "training": training, "settings": own},
+        )  # fmt: skip
+        job.check()
+        return job
+
+    def check(self) -> None:
+        """Refuse what cannot be trained so."""
+        translates = self.model in TRANSLATION_MODELS
+        if translates and (self.corpus or not self.pairs):
+            raise BadInput(f"{self.model} learns from pairs of sentences; give them as in: stairs train {self.model} --pairs train.en train.fr")
+        if (self.pairs or self.dev or self.backwards) and not translates:
+            instead = f"{self.model} learns from text: stairs train {self.model} notes.txt"
+            raise BadInput(f"--pairs, --dev and --backwards are for models that translate ({', '.join(TRANSLATION_MODELS)}); {instead}")
+        if not translates and not self.corpus:
+            raise BadInput(f"no corpus given; name a text file: stairs train {self.model} notes.txt")
+        if self.size not in ("auto", *SIZES[self.model]):
+            raise BadInput(f"{self.model} has no size {self.size}; it has {', '.join(SIZES[self.model])}")
+        self.options.check()
+
+    @property
+    def options(self) -> TrainingOptions:
+        return build(TrainingOptions, self.training)
+
+    @property
+    def folder(self) -> Path:
+        """Of the run; refused if it would lie in the corpus."""
+        first = (self.pairs or self.corpus)[0]
+        out = Path(self.out) if self.out else Path("runs") / f"{name_from(first) if first != '-' else 'stdin'}-{self.model}"
+        refuse_inside(out, self.corpus)
+        return out
+
+    @property
+    def spec(self) -> "TokenizerSpec":
+        """The tokenizer to train."""
+        kind = DEFAULT_TOKENIZER[self.model]
+        return self.tokenizing.spec_for_pairs(kind, self.has_number_names) if self.pairs else self.tokenizing.spec(kind, self.min_count)
+
+    @property
+    def min_count(self) -> int:
+        return DEFAULT_MIN_COUNT.get(self.model, 1)
+
+    @property
+    def has_number_names(self) -> bool:
+        if not self.pairs:
+            return False
+        from stairs.text.labelled.translation_splits import are_number_names
+
+        return are_number_names(self.pairs)
+
+    def with_recipe(self) -> tuple["TrainJob", Recipe]:
+        """The job with what it leaves open filled in (size, batch, vocabulary, optimizer), and the recipe that decided it. A run that exists, or one
+        whose weights it starts from, keeps its own."""
+        recipe = self.recipe()
+        decided = {"batch_tokens": recipe.batch_tokens, "learning_rate": recipe.learning_rate, **recipe.optimizer}
+        given = {*self.training} | ({"warmup_steps"} if "warmup" in self.training else set())
+        training = {**self.training, **{name: value for name, value in decided.items() if name not in given and value is not None}}
+        tokenizing = self.tokenizing
+        if tokenizing.vocab_size is None and tokenizing.tokenizer in (None, DEFAULT_TOKENIZER[self.model]):
+            tokenizing = replace(tokenizing, vocab_size=recipe.vocab_size)
+        return replace(self, size=recipe.size, training=training, tokenizing=tokenizing), recipe
+
+    def recipe(self) -> Recipe:
+        if self.size != "auto":
+            return recipe_of_size(self.model, self.size)
+        init_from = self.options.init_from
+        source = self.folder if os.path.exists(self.folder / RUN_FILE) else Path(init_from) if init_from else None
+        if source is not None:
+            from stairs.training.run import Run
+
+            known = Run(source).settings.get("recipe")
+            return Recipe(**known) if known else recipe_of_size(self.model, "mini")
+        has_own_shape = any(name in self.settings for name in SHAPE if name in SIZES[self.model].get("nano", ()))
+        if not self.options.is_timed or has_own_shape or self.model not in MIN_TOKENS or self.computes_elsewhere():
+            return recipe_of_size(self.model, "mini")
+        self.validated_options()  # refuses what the model has no use for before anything is measured or said
+        from stairs import machine
+
+        is_small = self.has_number_names and self.tokenizing.tokenizer is None
+        recipe = choose_recipe(
+            self.model, self.options.budget_seconds, self.characters(), machine.gigaflops(self.options.threads),
+            bf16=self.options.precision != "fp32" and machine.has_bf16(), vocabulary=NUMBER_NAME_WORDS if is_small else self.tokenizing.vocab_size,
+        )  # fmt: skip
+        say(recipe.reason)
+        return recipe
+
+    def computes_elsewhere(self) -> bool:
+        """On a GPU, or on many machines, which would have to agree: the probe of one processor says nothing about those."""
+        import torch
+
+        device = self.options.device
+        return int(os.environ.get("WORLD_SIZE", "1")) > 1 or device.startswith("cuda") or (device == "auto" and torch.cuda.is_available())
+
+    def characters(self) -> int | None:
+        """About so many, from the sizes of the files; None for pairs, for stdin, which can be read only once, and for the embedded prose."""
+        if self.pairs or "-" in self.corpus or is_embedded(self.corpus):
+            return None
+        return round(text_bytes(self.reading.open(self.corpus)))
+
+    def validated_options(self) -> TrainingOptions:
+        """How the model is trained; refuses options that it has no use for."""
+        from stairs.models.registry import MODELS
+
+        return self.options.validated(MODELS[self.model])
+
+    def config(self, **from_tokenizer: object) -> object:
+        """The model's settings: of its size, but for those that were given."""
+        kind = CONFIGS[self.model]
+        known = {name: value for name, value in from_tokenizer.items() if name in names_of(kind)}  # not every model has a part for each special id
+        return build(kind, {**known, **SIZES[self.model]["mini" if self.size == "auto" else self.size], **self.settings})
+
+    def read_data(self) -> tuple["Tokenizer", TrainingData]:
+        """The tokenizer, and the data as token ids or as pairs."""
+        check_run(self.folder)
+        spec = self.spec
+        self.config(vocab_size=0)  # refuses settings that the model cannot have before the corpus is read
+        self.validated_options()
+        if not self.pairs:
+            from stairs.text.shards import build_shards
+
+            shards = build_shards(self.reading.open(self.corpus), self.kept_tokenizer() or spec)
+            return shards.tokenizer, shards
+        from stairs.tasks.parts.supervised import LabelledSplits
+        from stairs.text.labelled.translation_splits import split_translations
+        from stairs.text.tokenizers.tokenizer import Tokenizer
+
+        train, validation, test = split_translations(self.pairs, self.dev, seed=self.options.seed, encoding=self.reading.encoding)
+        tokenizer = self.kept_tokenizer() or Tokenizer.train(spec, lambda: ([pair.source, pair.target] for pair in train))
+        return tokenizer, LabelledSplits(train, validation, test=test)
+
+    def kept_tokenizer(self) -> "Tokenizer | None":
+        """The tokenizer of a run whose weights go on with other text: its ids must mean the same."""
+        goes_on = self.options.accept_new_corpus and (self.folder / RUN_FILE).exists()
+        source = self.folder if goes_on else self.options.init_from
+        if source is None:
+            return None
+        from stairs.training.run import load_tokenizer
+
+        return load_tokenizer(source)
+
+    def new_task(self, tokenizer: "Tokenizer", recipe: Recipe | None = None) -> "Task":
+        """The model's own task, untrained."""
+        from stairs.models.registry import MODELS
+        from stairs.tasks import TASKS
+
+        kind = MODELS[self.model]
+        task = TASKS[kind.pretrains_with](kind(self.config(**tokenizer.vocabulary_settings)), tokenizer)
+        if self.backwards:
+            task.backwards = True  # type: ignore[attr-defined]
+        task.recipe = None if recipe in (None, recipe_of_size(self.model, "mini")) else asdict(recipe)
+        return task
+
+
+def check_model(model: str) -> None:
+    if model not in DEFAULT_TOKENIZER:
+        near = get_close_matches(model, DEFAULT_TOKENIZER, 1)
+        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(DEFAULT_TOKENIZER)}"
+        raise BadInput(f"there is no model {model!r} to train; {hint}")
+
+
+def refuse_unknown(verb: str, name: str, known: Sequence[str]) -> None:
+    near = get_close_matches(name, known, 1)
+    raise BadInput(f"{verb} has no option {name!r}" + (f"; did you mean {near[0]}?" if near else ""))
+
+
+def take(given: dict[str, object], names: Sequence[str]) -> dict[str, object]:
+    """Those of the given values that have one of these names, taken out."""
+    return {name: given.pop(name) for name in names if name in given}
+
+
+def build(kind: Callable[..., Built], values: Mapping[str, object]) -> Built:
+    return kind(**values)
+
+
+def names_of(kind: type) -> list[str]:
+    return [own.name for own in fields(kind)]
+
+
+def as_paths(given: object) -> tuple[str, ...]:
+    return (str(given),) if isinstance(given, str | Path) else tuple(map(str, given))  # type: ignore[call-overload]
+
+
+def name_from(path: str) -> str:
+    """The part of a run's name that tells of a file."""
+    return re.sub(r"[^\w.-]+", "-", Path(path).name.split(".")[0])
+
+
+def refuse_inside(out: Path, corpus: Sequence[str]) -> None:
+    """An output within its own input would be read the next time."""
+    for path in filter(os.path.exists, corpus):
+        if os.path.isdir(path) and out.resolve().is_relative_to(Path(path).resolve()):
+            raise BadInput(f"--out {out} lies inside the corpus {path}; choose a folder elsewhere")
+        if out.resolve() == Path(path).resolve():
+            raise BadInput(f"--out {out} is the corpus itself; choose another folder")

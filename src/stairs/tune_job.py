@@ -1,0 +1,209 @@
+"""What `stairs tune` is asked for, and how it is made ready: the labelled examples in three splits, and the ways to learn from them."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from stairs.errors import BadInput, Unsupported
+from stairs.models.transfer_options import SUPERVISED_TASKS, TransferOptions
+from stairs.progress import say
+from stairs.text.examples import Example
+from stairs.train_job import build, name_from, names_of, refuse_unknown, take
+from stairs.training.options import TrainingOptions
+from stairs.training.run import check_run
+
+if TYPE_CHECKING:
+    from stairs.tasks import Task
+    from stairs.tasks.parts.supervised import LabelledSplits
+
+TASK_NAMES = {**SUPERVISED_TASKS, "sense": "sense", "similar": "similar"}
+NEEDS_NO_RUN = ("tfidf", "ngram")  # models that learn to classify from the examples alone
+TABLES = (".csv", ".tsv", ".jsonl", ".parquet")
+HELD_OUT_SHARE = 0.1  # of the examples, for each split that no file is given for
+MAX_PASSES = 10_000
+
+
+class Splits(NamedTuple):
+    train: list[Example]
+    dev: list[Example]
+    test: list[Example]
+
+
+class Trained(NamedTuple):
+    task: "Task | None"  # None for a worker that only computes
+    metrics: dict[str, object]  # on the validation examples
+
+
+@dataclass(frozen=True)
+class TuneJob:
+    """One fine-tuning. `training` and `transfer_options` hold what was given."""
+
+    run: str  # the folder of a run, or one of NEEDS_NO_RUN
+    labels: str
+    task: str | None = None
+    columns: str | None = None
+    group: str | None = None
+    dev: str | None = None
+    test: str | None = None
+    limit: int | None = None
+    head: Literal["auto", "bi-encoder", "cross-encoder"] = "auto"
+    adapt: float = 0.0
+    metric: str | None = None
+    encoding: str | None = None
+    out: str | None = None
+    training: Mapping[str, object] = field(default_factory=dict)
+    transfer_options: Mapping[str, object] = field(default_factory=dict)
+
+    @classmethod
+    def from_keywords(cls, run: str | Path, labels: str | Path, keywords: Mapping[str, object]) -> "TuneJob":
+        """Keywords are fields of this class or of the options it holds; None is the same as not given."""
+        given = {name: value for name, value in keywords.items() if value is not None}
+        training, transfer = (take(given, names_of(kind)) for kind in (TrainingOptions, TransferOptions))
+        known = take(given, [name for name in names_of(cls) if name not in ("run", "labels", "training", "transfer_options")])
+        if given:
+            refuse_unknown("tune", next(iter(given)), [*names_of(TrainingOptions), *names_of(TransferOptions), *names_of(cls)])
+        own = {"run": str(run), "labels": str(labels), **known}
+        job: TuneJob = build(cls, {**own, "training": training, "transfer_options": {"transfer": "auto", **transfer}})
+        job.check()
+        return job
+
+    def check(self) -> None:
+        if not self.run or not self.labels:
+            raise BadInput("a run and a file of labelled examples are needed: stairs tune runs/wiki-bert reviews.csv")
+        if self.limit is not None and self.limit < 1:
+            raise BadInput(f"--limit {self.limit} is below 1")
+        if not 0 <= self.adapt <= MAX_PASSES:
+            raise BadInput(f"--adapt {self.adapt} is not between 0 and {MAX_PASSES}")
+        self.options.check()
+
+    @property
+    def options(self) -> TrainingOptions:
+        return build(TrainingOptions, self.training)
+
+    @property
+    def needs_no_run(self) -> bool:
+        return self.run in NEEDS_NO_RUN
+
+    def example_kind(self) -> str:
+        """What the labels are for: given, or guessed from the file."""
+        kind = self.task
+        if kind is None:
+            from stairs.text.labelled import guess_task
+
+            kind = guess_task(self.labels, self.encoding, self.columns)
+        if kind not in TASK_NAMES:
+            raise BadInput(f"{self.labels} holds examples for {kind}, which stairs tune does not learn; it learns {', '.join(TASK_NAMES)}")
+        if self.metric is not None and kind not in SUPERVISED_TASKS:
+            several = ", ".join(SUPERVISED_TASKS)
+            raise BadInput(f"--metric {self.metric} chooses between the metrics of {several}; {kind} has one only: leave it out")
+        return kind
+
+    def folder(self, task: str, model: str) -> Path:
+        out = Path(self.out) if self.out else Path("runs") / f"{name_from(self.labels)}-{task}-{model}"
+        check_run(out)
+        return out
+
+    def read(self, path: str, example_kind: str) -> list[Example]:
+        from stairs.text.labelled import read_examples
+
+        group = self.group if path == self.labels else None
+        return list(read_examples(path, example_kind, columns=self.columns, encoding=self.encoding, group=group).examples)
+
+    def splits(self, example_kind: str) -> Splits:
+        """Training, validation and test examples; the same ones for the same seed."""
+        from stairs.text.labelled.split import count_overlap, split
+
+        files = {name: path for name, path in (("dev", self.dev), ("test", self.test)) if path}
+        found = {name: self.read(path, example_kind) for name, path in {"train": self.labels, **files}.items()}
+        count, missing = len(found["train"]), [name for name in ("dev", "test") if name not in files]
+        train = count - len(missing) * max(count * HELD_OUT_SHARE, 1)
+        smaller = 1.0 if self.limit is None else min(self.limit / max(train, 1), 1.0)
+        sizes = {"train": train * smaller, **{name: max(count * HELD_OUT_SHARE * smaller, 1) for name in missing}}
+        if missing or smaller < 1:
+            advice = f"give more, or {' and '.join(f'--{name} FILE' for name in missing)}" if missing else "give more"
+            found |= split(found["train"], sizes, self.options.seed, source=self.labels, column=self.group, advice=advice)
+        for name, path in files.items():
+            if overlap := count_overlap(found["train"], found[name]):
+                also = f"{overlap} of the {len(found[name])} examples of {path} are in {self.labels} as well"
+                say(f"{also}, but for case and spaces, so the score on them is too high; remove them from one of the two")
+        return Splits(found["train"], found["dev"], found["test"])
+
+    def fit_encoder(self, example_kind: str, splits: Splits, metric: str) -> tuple[Path, Trained]:
+        """On top of a run, by gradients."""
+        from stairs.tasks import TASKS
+        from stairs.tasks.parts.feature_cache import weights_hash
+        from stairs.tasks.parts.supervised import LabelledSplits
+        from stairs.tasks.parts.tuning_candidates import tuning_candidates
+        from stairs.training.run import load
+        from stairs.training.tuning import Candidate, adapt, adapted_folder, build_task, fit_best
+
+        source = load(self.run)
+        out = self.folder(TASK_NAMES[example_kind], source.model_name)
+        if self.adapt:
+            adapted = adapt(source, LabelledSplits(splits.train, splits.dev, weights_hash(source.model)), out, self.options, self.adapt)
+            if adapted is None:
+                return out, Trained(None, {})
+            source = adapted
+        transfer = build(TransferOptions, self.transfer_options)
+        starts_elsewhere = self.options.init_from is not None
+        ways = tuning_candidates(TASKS[TASK_NAMES[example_kind]], source, splits.train, splits.dev, transfer, self.head, starts_elsewhere)
+        encoder = adapted_folder(out) if self.adapt else self.run
+        candidates = [Candidate(way.name, way.cost, partial(build_task, way, encoder, splits.train, metric)) for way in ways]
+        metrics = fit_best(candidates, LabelledSplits(splits.train, splits.dev, weights_hash(source.model)), out, self.options)
+        return out, Trained(load(out) if metrics else None, metrics)  # the best of it, not the last
+
+    def fit_counts(self, example_kind: str, splits: Splits, metric: str) -> tuple[Path, Trained]:
+        """In one pass, without gradients: the classifiers that need no run, and word senses."""
+        from stairs.tasks import NGramClassifier, Sense, TfidfClassifier
+        from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
+        from stairs.training.one_pass import fit_once
+        from stairs.training.run import load
+
+        if self.needs_no_run and example_kind != "classify":
+            raise Unsupported(f"{self.run} learns only to classify; for {example_kind} give a run whose model encodes")
+        layers = build(TransferOptions, self.transfer_options).layers
+        settings = {"seed": self.options.seed, "data": {"corpus": labelled(splits).fingerprint}, "task": example_kind, "source": self.run}
+        settings |= {"layers": layers, **({"metric": metric} if metric else {})}
+
+        examples: list[Any] = splits.train  # of one kind
+
+        def train() -> "Task":
+            if example_kind == "sense":
+                return Sense.train(examples, load(self.run), layers)
+            words = Tokenizer.train(TokenizerSpec(kind="words"), lambda: ([example.text] for example in examples))
+            return (TfidfClassifier if self.run == "tfidf" else NGramClassifier).train(examples, words)
+
+        out = self.folder(example_kind, Path(self.run).name)
+        metrics = fit_once(out, settings, train, lambda task: task.evaluate(splits.dev))
+        return out, Trained(load(out), metrics)
+
+    def index_texts(self, texts: list[str]) -> Path:
+        """The vectors of all texts of a file, to search in."""
+        from stairs.tasks import Similar
+        from stairs.training.one_pass import fit_once
+        from stairs.training.run import load
+
+        out = self.folder("similar", Path(self.run).name)
+        corpus = hashlib.sha256("\n".join(texts).encode()).hexdigest()
+        settings = {"seed": self.options.seed, "data": {"corpus": corpus}, "task": "similar", "source": self.run}
+        fit_once(out, settings, lambda: Similar(load(self.run), texts), lambda task: {"texts": len(texts)})
+        return out
+
+    def texts(self) -> list[str]:
+        """Of a file of labelled examples, or its lines; each once."""
+        if Path(self.labels).suffix.lower() in TABLES:
+            from stairs.tasks.parts.adapt import unique_texts
+
+            return unique_texts(self.read(self.labels, "classify"))[: self.limit]
+        from stairs.text.input_lines import read_lines
+
+        return list(dict.fromkeys(read_lines(self.labels)))[: self.limit]
+
+
+def labelled(splits: Splits) -> "LabelledSplits":
+    from stairs.tasks.parts.supervised import LabelledSplits
+
+    return LabelledSplits(splits.train, splits.dev)
