@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from stairs.data import TrainingData
 from stairs.errors import BadInput
-from stairs.models.settings import CONFIGS, FROM_TOKENIZER
+from stairs.models.settings import CONFIGS, FROM_TOKENIZER, ModelConfig
 from stairs.models.sizes import DEFAULT_MIN_COUNT, DEFAULT_TOKENIZER, SIZES, TRANSLATION_MODELS
 from stairs.progress import say
 from stairs.text.input_options import CorpusOptions, TokenizerOptions, is_embedded, text_bytes
@@ -164,7 +164,7 @@ class TrainJob:
 
         return self.options.validated(MODELS[self.model])
 
-    def config(self, **from_tokenizer: object) -> object:
+    def config(self, **from_tokenizer: object) -> ModelConfig:
         """The model's settings: of its size, but for those that were given."""
         kind = CONFIGS[self.model]
         known = {name: value for name, value in from_tokenizer.items() if name in names_of(kind)}  # not every model has a part for each special id

@@ -6,14 +6,14 @@ import re
 import pytest
 
 from stairs.climb.messages import join_names, message
-from stairs.climb.report import page, write
+from stairs.climb.report import page, write_report
 
 BAD = '<script>alert("x")</script>'
 
 
-def row(model, value, seconds, said, **more):
+def row(model, value, seconds, predictions, **more):
     score = {"value": value, "low": value - 0.02, "high": value + 0.02}
-    return {"model": model, "run": f"classify-{model}", "metric": "accuracy", "score": score, "said": said, "seconds": seconds,
+    return {"model": model, "run": f"classify-{model}", "metric": "accuracy", "score": score, "predictions": predictions, "seconds": seconds,
             "cpu_seconds": 2 * seconds, "ms_per_text": 0.5, "training_mb": 321.0, "answering_mb": 123.4,
             "parameters": 1000, "megabytes": 1.5, **more}  # fmt: skip
 
@@ -29,32 +29,32 @@ def report(tmp_path):
     (tmp_path / "classify-gpt" / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in measured))
     rows = [
         row("tfidf", 0.80, 1.0, ["good", "bad"]),
-        row("gpt", 0.81, 600.0, ["good", BAD], bits_per_character=bits, read_by="next-token-gpt"),
+        row("gpt", 0.81, 600.0, ["good", BAD], bits_per_character=bits, pretrained_run="next-token-gpt"),
         {"model": "bert", "not_tried": "its share of the budget was too small"},
         {"model": "elmo", "failed": f"it broke on {BAD}"},
     ]
-    why = {"en": "words scores 0.8000, as good as the best", "zh": "words 得分 0.8000，与最好的一样好"}
-    told = {"model": "tfidf", "models": ["tfidf"], "names": {"en": "tfidf", "zh": "tfidf"}, "score": 0.8, "best": "gpt", "separates": 0.05,
+    why = {"en": "tfidf scores 0.8000, as good as the best", "zh": "tfidf 得分 0.8000，与最好的一样好"}
+    told = {"model": "tfidf", "models": ["tfidf"], "names": {"en": "tfidf", "zh": "tfidf"}, "score": 0.8, "best": "gpt", "detectable_difference": 0.05,
             "why": why, "rule": message("rule_train")}  # fmt: skip
-    test = [{"text": "a fine day", "right": "good"}, {"text": BAD, "right": "bad"}]
+    test = [{"text": "a fine day", "gold": "good"}, {"text": BAD, "gold": "bad"}]
     settings = {"seed": 0, "order": 3, "task": "classify", "labelled": "0" * 64}
     counts = {"train": 8, "dev": 1, "test": 2}
     told = {"settings": settings, "rows": rows, "recommendation": told, "test": test, "examples": counts}
-    return {**told, "budget": 60.0, "used": 30.0, "versions": {}, "plans": {}, "command": "stairs climb --labels cats.csv"}
+    return {**told, "budget": 60.0, "seconds_used": 30.0, "versions": {}, "plans": {}, "command": "stairs climb --labels cats.csv"}
 
 
 def test_it_says_which_and_why_in_both_languages(report, tmp_path):
-    shown = write(report, tmp_path).read_text("utf-8")
+    shown = write_report(report, tmp_path).read_text("utf-8")
     assert "Recommended" in shown and "推荐" in shown and "as good as the best" in shown and "与最好的一样好" in shown
     assert shown.count("<svg") == 8 and "准确率" in shown and "its share of the budget was too small" in shown
     assert "separate two models that differ by about 0.0500" in shown and "Rule: a model is as good as the best if" in shown and "规则：" in shown
     assert "<td>321</td><td>123</td>" in shown and "<td>1200.0</td><td>600.0</td>" in shown
     assert "elsewhere" not in shown
-    report["rows"][0]["adopted"] = True
-    assert "words starts from weights pretrained elsewhere" in page(report, tmp_path) and "+ pretraining elsewhere" in page(report, tmp_path)
+    report["rows"][0]["is_adopted"] = True
+    assert "tfidf starts from weights pretrained elsewhere" in page(report, tmp_path) and "+ pretraining elsewhere" in page(report, tmp_path)
     report["recommendation"] |= {"models": ["tfidf", "gpt"], "names": join_names(["tfidf", "gpt"])}
     shown = page(report, tmp_path)
-    assert "words or gpt" in shown and "words 或 gpt" in shown and shown.count('class="chosen"') == 2
+    assert "tfidf or gpt" in shown and "tfidf 或 gpt" in shown and shown.count('class="chosen"') == 2
     assert shown.count('lang="en"') == shown.count('lang="zh"')
 
 
@@ -64,12 +64,12 @@ def test_nothing_is_fetched_or_run(report, tmp_path):
     assert not re.search(r"""(src|href)=["']?(?!#)""", re.sub(r"xmlns[:\w]*=\"[^\"]*\"", "", shown))
 
 
-def test_the_examples_on_which_the_steps_disagree(report, tmp_path):
+def test_the_examples_on_which_the_models_disagree(report, tmp_path):
     shown = page(report, tmp_path)
     told = shown[shown.index("Where they disagree") :]
     assert "a fine day" not in told.split("</section>")[0] and "class=wrong" in told
-    report["rows"][1]["said"] = ["good", "bad"]
-    assert "All models give the same answers" in page(report, tmp_path)
+    report["rows"][1]["predictions"] = ["good", "bad"]
+    assert "All models predict the same" in page(report, tmp_path)
 
 
 def test_without_labels_there_is_no_recommendation(report, tmp_path):

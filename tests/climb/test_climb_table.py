@@ -1,4 +1,4 @@
-"""What a person sees of a climb: lines in a file, on a terminal a table that fills up."""
+"""How a climb is shown: lines in a file, on a terminal a table that fills up."""
 
 import io
 
@@ -7,49 +7,49 @@ from rich.console import Console
 
 from stairs import progress
 from stairs.climb import table
-from stairs.climb.table import Filling, Lines, line, watching, written
+from stairs.climb.table import LineObserver, TableObserver, observe, report_text, row_line
 
 SCORE = {"value": 0.8, "low": 0.75, "high": 0.85}
-WORDS = {"model": "tfidf", "run": "classify-tfidf", "score": SCORE, "seconds": 1.5, "cpu_seconds": 2.25,
+TFIDF = {"model": "tfidf", "run": "classify-tfidf", "score": SCORE, "seconds": 1.5, "cpu_seconds": 2.25,
          "ms_per_text": 0.1, "training_mb": 30.4, "answering_mb": None, "parameters": 12_000, "megabytes": 1.25}  # fmt: skip
 GPT = {"model": "gpt", "not_tried": "its share of the budget, 3 s, is below the 10 s it needs"}
 
 
-def shown(filling):
+def shown(observer):
     console = Console(file=io.StringIO(), width=180)
-    console.print(filling)
+    console.print(observer)
     return console.file.getvalue()
 
 
 def test_the_table_fills_up():
-    filling = Filling(600)
-    filling.on_start(["tfidf", "gpt", "bert"])
-    filling.on_model_begin("tfidf")
-    assert "at work" in shown(filling) and shown(filling).count("waiting") == 2
-    filling.on_model_end(WORDS)
-    filling.on_model_begin("gpt")
-    filling.show_line("step 3 of 9: [/red] loss 2.0")
-    assert "0.8000 (0.7500-0.8500)" in shown(filling) and "gpt: step 3 of 9" in shown(filling) and "of 10:00 left" in shown(filling)
-    filling.on_model_end(GPT)
-    assert "not tried" in shown(filling)
+    observer = TableObserver(600)
+    observer.on_start(["tfidf", "gpt", "bert"])
+    observer.on_model_begin("tfidf")
+    assert "training" in shown(observer) and shown(observer).count("waiting") == 2
+    observer.on_model_end(TFIDF)
+    observer.on_model_begin("gpt")
+    observer.show_line("step 3 of 9: [/red] loss 2.0")
+    assert "0.8000 (0.7500-0.8500)" in shown(observer) and "gpt: step 3 of 9" in shown(observer) and "of 10:00 left" in shown(observer)
+    observer.on_model_end(GPT)
+    assert "not tried" in shown(observer)
 
 
 def test_lines_where_there_is_no_terminal():
-    with watching(60) as observer:
-        assert isinstance(observer, Lines)
-    assert line(WORDS).split() == ["tfidf", "0.8000", "(0.7500-0.8500)", "2.25", "1.50", "0.100", "30", "12.0", "k", "1.2"]
-    told = {"models": ["tfidf", "ngram"], "names": {"en": "words or ngram"}, "why": {"en": "They tie."}, "rule": {"en": "The rule."},
-        "separates": 0.1}
-    report = {"rows": [WORDS, GPT, WORDS | {"model": "mini", "adopted": True}], "recommendation": told, "examples": {"test": 20}}
-    said = written(report)
-    assert "Recommended: words or ngram. They tie.\n20 test examples separate" in said and said.endswith("The rule.")
-    assert "gpt          not tried: its share" in said and "mini: 2.2 CPU s + pretraining elsewhere" in said
+    with observe(60) as observer:
+        assert isinstance(observer, LineObserver)
+    assert row_line(TFIDF).split() == ["tfidf", "0.8000", "(0.7500-0.8500)", "2.25", "1.50", "0.100", "30", "12.0", "k", "1.2"]
+    recommendation = {"models": ["tfidf", "ngram"], "names": {"en": "tfidf or ngram"}, "why": {"en": "They tie."}, "rule": {"en": "The rule."},
+        "detectable_difference": 0.1}
+    report = {"rows": [TFIDF, GPT, TFIDF | {"model": "mini", "is_adopted": True}], "recommendation": recommendation, "examples": {"test": 20}}
+    text = report_text(report)
+    assert "Recommended: tfidf or ngram. They tie.\n20 test examples separate" in text and text.endswith("The rule.")
+    assert "gpt          not tried: its share" in text and "mini: 2.2 CPU s + pretraining elsewhere" in text
 
 
 def test_on_a_terminal_what_is_said_goes_below_the_table(monkeypatch):
     monkeypatch.setattr(progress, "bars_enabled", True)
     monkeypatch.setattr(table, "Console", lambda stderr: Console(file=io.StringIO(), force_terminal=True))
-    with pytest.raises(KeyboardInterrupt), watching(60) as observer:
+    with pytest.raises(KeyboardInterrupt), observe(60) as observer:
         progress.say("reading")
         assert observer.last_line == "reading"
         monkeypatch.setattr(progress, "LISTENER_INTERVAL", 0.0)

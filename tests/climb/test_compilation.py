@@ -28,13 +28,13 @@ sys.exit(code)
 
 def test_a_second_time_nothing_is_done(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(compilation, "READERS", compilation.READERS[:1])
-    monkeypatch.setattr(compilation, "translate", lambda out: None)
+    monkeypatch.setattr(compilation, "TINY_MODELS", compilation.TINY_MODELS[:1])
+    monkeypatch.setattr(compilation, "train_tiny_translator", lambda out: None)
     compilation.compile_kernels()
     (note,) = cache_folder().glob("kernels-*")
     files = json.loads(note.read_text())
     assert files and all(map(os.path.exists, files)) and not list(cache_folder().glob("shards-*"))
-    monkeypatch.setattr(compilation, "read", None)  # it would fail
+    monkeypatch.setattr(compilation, "train_tiny", None)  # it would fail
     compilation.compile_kernels()
     note.write_text(json.dumps([*files, "a file that is gone"]))
     with pytest.raises(TypeError):
@@ -42,9 +42,9 @@ def test_a_second_time_nothing_is_done(tmp_path, monkeypatch):
 
 
 def test_the_key_knows_the_processor(monkeypatch):
-    before = compilation.key()
+    before = compilation.kernels_key()
     monkeypatch.setenv("NUMBA_CPU_NAME", "another")
-    assert compilation.key() != before == (monkeypatch.undo() or compilation.key())
+    assert compilation.kernels_key() != before == (monkeypatch.undo() or compilation.kernels_key())
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from stairs.climb.experiment import Experiment
-from stairs.climb.messages import amount, describe_resolution
+from stairs.climb.messages import approximate_count, describe_resolution
 from stairs.climb.recommendation import cheapest, cost_bin, recommend
 from stairs.tasks.outcomes import groups_of
 from stairs.text.examples import LabelledText
@@ -56,7 +56,7 @@ def test_of_models_that_cannot_be_told_apart_the_cheaper_is_recommended_with_wha
     assert apart["low"] < 0 < apart["high"] and apart["difference"] == pytest.approx(6 / TESTED)
     assert apart["more_examples"] == pytest.approx(TESTED * ((1.96 * np.sqrt(54) / 6) ** 2 - 1), rel=0.1)
     assert "would separate them" in found["why"]["en"] and "ngram costs 1 CPU s of training, 1 ms per text and 5 MB" in found["why"]["en"]
-    assert "测试样本才能分出高下" in found["why"]["zh"] and 0.02 < found["separates"] < 0.06
+    assert "测试样本才能分出高下" in found["why"]["zh"] and 0.02 < found["detectable_difference"] < 0.06
 
 
 def test_a_real_tie_is_said_with_the_better_score_first(experiment):
@@ -114,8 +114,8 @@ def test_a_test_of_few_examples_says_that_it_separates_nothing(experiment):
     small = replace(experiment, test=experiment.test[:5])
     rows = [row("ngram", [0, 0, 0, 0, 1], 1.0), row("bert", [1, 1, 1, 1, 1], 400.0)]
     found = recommend(rows, small)
-    assert found["models"] == ["ngram"] and found["separates"] is None  # whatever the bootstrap of five examples says
-    assert "5 test examples are too few to separate any two models" in describe_resolution(found, 5)["en"]
+    assert found["models"] == ["ngram"] and found["detectable_difference"] is None  # whatever the bootstrap of five examples says
+    assert "5 test examples are too few to separate any two models" in describe_resolution(found["detectable_difference"], 5)["en"]
     same = recommend([row("a", [1, 1, 1, 1]), row("b", [1, 1, 1, 1])], replace(experiment, test=experiment.test[:4]))
     assert same["models"] == ["a", "b"] and "more than a million more" in same["why"]["en"]
     assert recommend([row("a", right_on(0.5)), row("b", right_on(0.5, also=range(395, 400)))], experiment)["as_good"] == ["b", "a"]
@@ -124,16 +124,16 @@ def test_a_test_of_few_examples_says_that_it_separates_nothing(experiment):
 
 def test_one_model_alone_and_none(experiment):
     found = recommend([row("ngram", GOOD)], experiment)
-    assert "no other model to compare it with" in found["why"]["en"] and found["separates"] == pytest.approx(0.05)
+    assert "no other model to compare it with" in found["why"]["en"] and found["detectable_difference"] == pytest.approx(0.05)
     assert recommend([], experiment) is None and recommend([{"model": "bert", "failed": "it broke"}], experiment) is None
     assert recommend([row("gpt", GOOD, not_learnt={"en": "it made only 3 updates"})], experiment) is None
 
 
 def test_the_cost_of_weights_from_elsewhere_says_so(experiment):
-    found = recommend([row("ngram", OTHERS, 1.0), row("mini", GOOD, 40.0, adopted=True)], experiment)
+    found = recommend([row("ngram", OTHERS, 1.0), row("mini", GOOD, 40.0, is_adopted=True)], experiment)
     assert "mini costs 40 CPU s of training, 1 ms per text and 5 MB + pretraining elsewhere" in found["why"]["en"]
 
 
 def test_amounts_that_nobody_takes_for_exact():
-    assert amount(1234)["en"] == "about 1,300" and amount(7)["en"] == "about 7" and amount(None)["en"] == "more than a million"
-    assert amount(2_000_000)["zh"] == "一百万以上"
+    assert approximate_count(1234)["en"] == "about 1,300" and approximate_count(7)["en"] == "about 7" and approximate_count(None)["en"] == "more than a million"
+    assert approximate_count(2_000_000)["zh"] == "一百万以上"

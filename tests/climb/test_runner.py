@@ -1,4 +1,4 @@
-"""climb: a row for every step, parts that keep the labels' shares, and a recommendation that follows from the numbers."""
+"""climb: a row for every model, splits that keep the proportions of the labels, and a recommendation that follows from the numbers."""
 
 import json
 from dataclasses import replace
@@ -11,8 +11,8 @@ from stairs import machine
 from stairs.climb import finetune, models, pretrain, runner, translate
 from stairs.climb.experiment import Experiment, split_examples
 from stairs.climb.models import ClimbModel
-from stairs.climb.runner import Observer, climb, load_plans, why_not_learnt
-from stairs.climb.table import written
+from stairs.climb.runner import Observer, allot, load_plans, run_climb, why_not_learnt
+from stairs.climb.table import report_text
 from stairs.errors import BadInput
 from stairs.files import write_lock
 from stairs.models.sizes import DEFAULT_TOKENIZER
@@ -68,14 +68,14 @@ def quick(monkeypatch):
         monkeypatch.setitem(pretrain.SIZES, model, {**pretrain.SIZES[model], "mini": settings})
 
 
-def test_a_row_for_each_step_and_runs_that_can_be_asked(experiment, quick):
+def test_a_row_for_each_model_and_runs_that_can_be_asked(experiment, quick):
     heard = []
 
     class Listening(Observer):
         def on_model_end(self, row):
             heard.append(row)
 
-    report = climb(experiment, budget=200, observer=Listening())
+    report = run_climb(experiment, budget=200, observer=Listening())
     assert [row["model"] for row in report["rows"]] == ["ngram", "tfidf", "cbow", "skipgram", "glove", "nnlm", "elmo", "gpt", "bert"]
     assert not any("failed" in row or "not_tried" in row for row in report["rows"]), report["rows"]
     assert heard == report["rows"] == json.loads((experiment.out / "report.json").read_text())["rows"]
@@ -84,19 +84,19 @@ def test_a_row_for_each_step_and_runs_that_can_be_asked(experiment, quick):
         assert 0 <= row["score"]["low"] <= row["score"]["value"] <= row["score"]["high"] <= 1
         assert row["seconds"] > 0 and row["cpu_seconds"] > 0 and row["ms_per_text"] > 0 and row["training_mb"] >= 0 and row["answering_mb"] >= 0
         assert set(row["outcomes"]) <= {"0", "1"} and row["outcomes"].count("1") / 12 == pytest.approx(row["score"]["value"])
-        assert row["parameters"] > 0 and row["megabytes"] >= 0 and len(row["said"]) == 12
+        assert row["parameters"] > 0 and row["megabytes"] >= 0 and len(row["predictions"]) == 12
         run = load(experiment.out / row["run"])  # what it answers is what was counted
-        assert [run.answer(example.text)["label"] for example in experiment.test[:4]] == row["said"][:4]
+        assert [run.answer(example.text)["label"] for example in experiment.test[:4]] == row["predictions"][:4]
         if row["model"] in ("nnlm", "elmo", "gpt", "bert"):
             assert row["updates"] > 0 and row["finetuning_updates"] > 0 and row["time"]["given"] == SHARE
             assert row["time"]["used"] >= row["time"]["updates"] + row["time"]["judging"] > 0
     told = report["recommendation"]
-    assert told["model"] in told["as_good"] and told["rule"]["en"] in written(report) and told["cost"] == "train"
+    assert told["model"] in told["as_good"] and told["rule"]["en"] in report_text(report) and told["cost"] == "train"
     assert [mix["is_trained"] for mix in load(experiment.out / "classify-elmo").feature_extractor.weights()] == [True]
     assert len(report["test"]) == 12 and report["examples"] == {"train": 43, "dev": 5, "test": 12}
 
 
-def test_models_that_learn_at_once_do_not_see_the_validation_examples(experiment, quick, monkeypatch):
+def test_models_that_need_one_pass_do_not_see_the_validation_examples(experiment, quick, monkeypatch):
     given = {}
     for kind in (models.NGramClassifier, models.TfidfClassifier, models.VectorClassifier):
 
@@ -105,41 +105,41 @@ def test_models_that_learn_at_once_do_not_see_the_validation_examples(experiment
             return work(examples, *rest)
 
         monkeypatch.setattr(kind, "train", learned)
-    climb(experiment, budget=60, models=["ngram", "tfidf", "skipgram"])
-    assert given == {name: list(experiment.train) for name in ("ByNGram", "ByWords", "ByVectors")}
+    run_climb(experiment, budget=60, models=["ngram", "tfidf", "skipgram"])
+    assert given == {name: list(experiment.train) for name in ("NGramClassifier", "TfidfClassifier", "VectorClassifier")}
 
 
 @pytest.mark.parametrize(("example_kind", "model"), [("compare", "skipgram"), ("tag", "bert"), ("span", "skipgram")])
 def test_labels_of_any_task(experiment, quick, example_kind, model):
     other = replace(experiment, **split_examples(examples(example_kind, 60), example_kind, 0))
-    report = climb(other, budget=60, models=["ngram", model])
+    report = run_climb(other, budget=60, models=["ngram", model])
     assert not any("failed" in row for row in report["rows"]), report["rows"]
     assert ["score" in row for row in report["rows"]] == [False, True]
-    assert all(isinstance(said, str) for said in report["rows"][1]["said"])
+    assert all(isinstance(said, str) for said in report["rows"][1]["predictions"])
 
 
 def test_pairs_of_sentences_are_climbed_by_those_that_translate(experiment, quick):
     cut = TokenizerSpec("words", chinese="characters")
     other = replace(experiment, pair_tokenizer=cut, **split_examples(number_pairs("numbers")[:200], "translate", 0))
-    report = climb(other, budget=90)
+    report = run_climb(other, budget=90)
     assert [row["model"] for row in report["rows"]] == ["seq2seq", "attention", "transformer"]
-    assert all(row["metric"] == "bleu" and "bits_per_character" in row and len(row["said"]) == 40 for row in report["rows"]), report["rows"]
+    assert all(row["metric"] == "bleu" and "bits_per_character" in row and len(row["predictions"]) == 40 for row in report["rows"]), report["rows"]
     assert load(experiment.out / "translate-attention").answer("one hundred five")["alignment"] is not None
     assert load(experiment.out / "translate-seq2seq").answer("one hundred five")["alignment"] is None
 
 
-def test_weights_of_others_are_a_step_too(experiment, quick, tmp_path):
-    climb(replace(experiment, out=tmp_path / "first"), budget=60, models=["bert", "skipgram"])
+def test_adopted_weights_are_a_model_too(experiment, quick, tmp_path):
+    run_climb(replace(experiment, out=tmp_path / "first"), budget=60, models=["bert", "skipgram"])
     runs = [str(tmp_path / "first" / name) for name in ("masked-token-bert", "word-vectors-skipgram")]
-    rows = climb(experiment, budget=60, models=["tfidf"], adopted=runs)["rows"]
+    rows = run_climb(experiment, budget=60, models=["tfidf"], adopted=runs)["rows"]
     assert [row["model"] for row in rows] == ["tfidf", "masked-token-bert", "word-vectors-skipgram"] and all("score" in row for row in rows)
-    assert [row.get("adopted", False) for row in rows] == [False, True, True]
+    assert [row.get("is_adopted", False) for row in rows] == [False, True, True]
 
 
 @pytest.mark.parametrize(("model", "place", "name"), [("glove", models.VectorClassifier, "train"), ("gpt", GradientUpdater, "update")])
 def test_stopped_and_begun_again_it_is_the_same_report(experiment, quick, tmp_path, monkeypatch, model, place, name):
     wanted = ["ngram", "tfidf", model]
-    whole = climb(replace(experiment, out=tmp_path / "whole"), budget=60, models=wanted)
+    whole = run_climb(replace(experiment, out=tmp_path / "whole"), budget=60, models=wanted)
     # its clock, whatever else the machine has to do
     experiment = replace(experiment, plans=load_plans(tmp_path / "whole"), plans_from=tmp_path / "whole")
     work, calls = getattr(place, name), []
@@ -152,30 +152,30 @@ def test_stopped_and_begun_again_it_is_the_same_report(experiment, quick, tmp_pa
 
     monkeypatch.setattr(place, name, stopped)
     with pytest.raises(KeyboardInterrupt):
-        climb(experiment, budget=60, models=wanted)
+        run_climb(experiment, budget=60, models=wanted)
     assert len(json.loads((experiment.out / "report.json").read_text())["rows"]) == 2
     monkeypatch.setattr(place, name, work)
-    again = climb(experiment, budget=60, models=wanted)
-    timing = ("ms_per_text", "seconds", "cpu_seconds", "training_mb", "answering_mb", "time", "reading")
+    again = run_climb(experiment, budget=60, models=wanted)
+    timing = ("ms_per_text", "seconds", "cpu_seconds", "training_mb", "answering_mb", "time", "pretraining")
     for a, b in zip(whole["rows"], again["rows"], strict=True):
         assert {k: v for k, v in a.items() if k not in timing} == {k: v for k, v in b.items() if k not in timing}
-    assert again["plans"] == whole["plans"] and climb(experiment, budget=60, models=wanted)["rows"] == again["rows"]
+    assert again["plans"] == whole["plans"] and run_climb(experiment, budget=60, models=wanted)["rows"] == again["rows"]
 
 
 def test_rows_behind_one_that_is_climbed_again_are_not_lost_by_a_kill(experiment, quick, monkeypatch):
     broken = models.TfidfClassifier.train
     monkeypatch.setattr(models.TfidfClassifier, "train", lambda *given: 1 / 0)
-    climb(experiment, budget=60, models=["ngram", "tfidf", "glove"])
+    run_climb(experiment, budget=60, models=["ngram", "tfidf", "glove"])
 
     def killed(*given):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(models.TfidfClassifier, "train", killed)
     with pytest.raises(KeyboardInterrupt):
-        climb(experiment, budget=60, models=["ngram", "tfidf", "glove"])
+        run_climb(experiment, budget=60, models=["ngram", "tfidf", "glove"])
     assert [row["model"] for row in json.loads((experiment.out / "report.json").read_text())["rows"]] == ["ngram", "glove"]
     monkeypatch.setattr(models.TfidfClassifier, "train", broken)
-    assert ["score" in row for row in climb(experiment, budget=60, models=["ngram", "tfidf", "glove"])["rows"]] == [True] * 3
+    assert ["score" in row for row in run_climb(experiment, budget=60, models=["ngram", "tfidf", "glove"])["rows"]] == [True] * 3
 
 
 def test_a_folder_without_plans_is_refused(tmp_path):
@@ -184,14 +184,14 @@ def test_a_folder_without_plans_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize(("error", "said"), [(BadInput("it cannot be"), "it cannot be"), (IndexError("0"), "a bug: IndexError: 0; train it")])
-def test_one_step_that_fails_does_not_stop_the_rest(experiment, quick, monkeypatch, error, said):
+def test_one_model_that_fails_does_not_stop_the_rest(experiment, quick, monkeypatch, error, said):
     def broken(*given):
         raise error
 
     monkeypatch.setattr(models.TfidfClassifier, "train", broken)
-    rows = climb(experiment, budget=60, models=["tfidf", "ngram"])["rows"]
+    rows = run_climb(experiment, budget=60, models=["tfidf", "ngram"])["rows"]
     assert "score" in rows[0] and rows[1]["model"] == "tfidf" and rows[1]["failed"].startswith(said)
-    assert rows[1].get("bug", False) == isinstance(error, IndexError)
+    assert rows[1].get("is_bug", False) == isinstance(error, IndexError)
 
 
 def test_models_for_which_there_is_no_time_are_said_before_it_starts(experiment, monkeypatch):
@@ -199,8 +199,8 @@ def test_models_for_which_there_is_no_time_are_said_before_it_starts(experiment,
     monkeypatch.setattr(runner, "say", heard.append)
     monkeypatch.setattr(machine, "gigaflops", lambda: 100.0)
     with pytest.raises(BadInput, match=r"a budget of 1 s is too short.*ngram alone needs about \d+ s, all models \dm"):
-        climb(experiment, budget=1, models=["ngram", "gpt"])
-    rows = climb(experiment, budget=12, models=["ngram", "tfidf", "gpt", "bert"])["rows"]
+        run_climb(experiment, budget=1, models=["ngram", "gpt"])
+    rows = run_climb(experiment, budget=12, models=["ngram", "tfidf", "gpt", "bert"])["rows"]
     assert ["score" in row for row in rows] == [True, True, False, False]
     assert heard == ["12 s leave no time for gpt and bert; all models take --budget 1m"] and rows[2]["not_tried"] == heard[0]
 
@@ -214,19 +214,19 @@ def test_every_model_that_learns_by_gradients_has_the_same_share_whatever_the_ot
 def test_what_did_not_learn_is_not_recommended_and_says_so(experiment):
     score = {"value": 0.9, "low": 0.8, "high": 1.0}
     assert "only 30 updates" in why_not_learnt({"metric": "accuracy", "score": score, "updates": 500, "finetuning_updates": 30}, experiment)["en"]
-    assert why_not_learnt({"metric": "accuracy", "score": score, "finetuning_updates": 30, "adopted": True}, experiment) is None
-    assert "commonest answer (0.5000)" in why_not_learnt({"metric": "accuracy", "score": {**score, "value": 0.5}}, experiment)["en"]
+    assert why_not_learnt({"metric": "accuracy", "score": score, "finetuning_updates": 30, "is_adopted": True}, experiment) is None
+    assert "most frequent label (0.5000)" in why_not_learnt({"metric": "accuracy", "score": {**score, "value": 0.5}}, experiment)["en"]
     assert "0.0000" in why_not_learnt({"metric": "bleu", "score": {**score, "value": 0.0}, "updates": 60}, experiment)["en"]
     assert "3.5000 bits" in why_not_learnt({"unigram_bits": 3.5, "bits_per_character": {"value": 3.6}, "updates": 60}, experiment)["en"]
     assert why_not_learnt({"metric": "accuracy", "score": score, "updates": 50, "unigram_bits": 3.5}, experiment) is None
 
 
-def test_an_unknown_step(experiment):
+def test_an_unknown_model(experiment):
     with pytest.raises(BadInput, match="'bret'"):
-        climb(experiment, budget=60, models=["bret"])
+        run_climb(experiment, budget=60, models=["bret"])
 
 
-def test_the_parts_keep_every_label_and_do_not_depend_on_chance():
+def test_the_splits_keep_every_label_and_depend_on_the_seed_alone():
     found = split_examples(labelled(), "classify", 0)
     assert [len(found[name]) for name in ("train", "dev", "test")] == [43, 5, 12] and sum(e.label == "good" for e in found["test"]) == 6
     assert len({id(example) for name in ("train", "dev", "test") for example in found[name]}) == 60
@@ -275,13 +275,13 @@ def test_a_climb_that_was_refused_leaves_no_folder(files, tmp_path, command):
 def test_a_folder_of_another_climb_is_refused_with_what_is_different(files, tmp_path, command):
     assert command("climb", *files, "--models", "tfidf").code == 0
     report = json.loads((tmp_path / "out" / "report.json").read_text())
-    assert report["format"] == 1 and report["settings"]["metric"] == "accuracy" == report["rows"][0]["metric"]
+    assert report["format"] == 2 and report["settings"]["metric"] == "accuracy" == report["rows"][0]["metric"]
     for option, said in ((("--metric", "macro_f1"), "metric = 'accuracy', now it is 'macro_f1'"), (("--seed", "1"), "was started with")):
         ended = command("climb", *files, "--models", "tfidf", *option)
         assert ended.code == 2 and said in ended.err, ended.err
     (tmp_path / "out" / "report.json").write_text(json.dumps(report | {"format": 7}))
     ended = command("climb", *files, "--models", "tfidf")
-    assert ended.code == 2 and "has the format 7, and this version writes 1" in ended.err
+    assert ended.code == 2 and "has the format 7, and this version writes 2" in ended.err
 
 
 def test_a_metric_of_another_task_is_refused_with_those_there_are(files, command):
@@ -290,7 +290,7 @@ def test_a_metric_of_another_task_is_refused_with_those_there_are(files, command
 
 
 def test_the_metric_that_was_asked_for_ranks_and_chooses_the_weights(experiment, quick):
-    row = climb(replace(experiment, metric="macro_f1"), budget=60, models=["bert"])["rows"][0]
+    row = run_climb(replace(experiment, metric="macro_f1"), budget=60, models=["bert"])["rows"][0]
     assert row["metric"] == "macro_f1" and row["score"] == row["macro_f1"]
     lines = [line for line in Run(experiment.out / row["run"]).metrics() if "error" in line]
     assert lines and all(line["error"]["value"] == pytest.approx(1 - line["macro_f1"]["value"]) for line in lines)
@@ -299,6 +299,6 @@ def test_the_metric_that_was_asked_for_ranks_and_chooses_the_weights(experiment,
 
 def test_where_there_is_no_time_to_encode_all_examples_training_and_validation_shrink_alike(monkeypatch):
     monkeypatch.setattr(finetune, "seconds_to_encode", lambda task, examples: 40.0)
-    head = SimpleNamespace(model=SimpleNamespace(mixes="all"), training_defaults={"epochs": 40.0})
+    head = SimpleNamespace(model=SimpleNamespace(default_layers="all"), training_defaults={"epochs": 40.0})
     planned = finetune.plan_finetuning("elmo", lambda way: head, LabelledSplits(range(400), range(200)), 10.0, 0, True)
     assert (planned["examples"], planned["validation"]) == (100, 50)

@@ -68,19 +68,21 @@ def bad(place):
 def climb(place, *more):
     """The folder of a climb: two steps that were judged, one that failed, one that was not tried, and more."""
     from stairs.climb.messages import message
+    from stairs.climb.schema import FORMAT as REPORT_FORMAT
 
     place.mkdir(exist_ok=True)
     rows = [
         judged("tfidf", 0.80, 1.0),
-        judged(TRICK, 0.81, 600.0, bits_per_character={"value": 2.0, "low": 1.9, "high": 2.1}, read_by="next-token-gpt"),
+        judged(TRICK, 0.81, 600.0, bits_per_character={"value": 2.0, "low": 1.9, "high": 2.1}, pretrained_run="next-token-gpt"),
         {"model": "bert", "not_tried": "its share of the budget was too small"},
         {"model": "elmo", "failed": f"it broke on {TRICKS[1]}"},
         *more,
     ]
     why = {"en": f"tfidf scores 0.8000, as good as {TRICK}", "zh": "tfidf 得分 0.8000，与最好的一样好"}
-    told = {"model": "tfidf", "models": ["tfidf"], "names": {"en": "tfidf", "zh": "tfidf"}, "score": 0.8, "best": TRICK, "separates": 0.05,
+    told = {"model": "tfidf", "models": ["tfidf"], "names": {"en": "tfidf", "zh": "tfidf"}, "score": 0.8, "best": TRICK, "detectable_difference": 0.05,
             "why": why, "rule": message("rule_train")}  # fmt: skip
-    report = {"format": 1, "rows": rows, "recommendation": told, "settings": {"task": "classify"}, "examples": {"train": 8, "dev": 1, "test": 2}}
+    counts = {"train": 8, "dev": 1, "test": 2}
+    report = {"format": REPORT_FORMAT, "rows": rows, "recommendation": told, "settings": {"task": "classify"}, "examples": counts}
     (place / "report.json").write_text(json.dumps(report))
     return report
 

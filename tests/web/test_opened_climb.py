@@ -98,5 +98,5 @@ def test_its_runs_are_opened_in_the_order_of_its_rows_and_new_ones_are_taken_in(
 
 def test_a_report_of_another_format_is_a_sentence(client, climbed):
     (climbed / "report.json").write_text(json.dumps(climb(climbed) | {"format": 7}))
-    assert "has the format 7, and this version reads 1" in client.get("/api/climb/hill").json()["problem"]
+    assert "has the format 7, and this version reads 2" in client.get("/api/climb/hill").json()["problem"]
     climb(climbed)

@@ -3,12 +3,12 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from stairs.models.registry import MODELS
+    from stairs.models.registry import MODELS as MODELS
 
 
 def __getattr__(name: str) -> Any:
     if name == "MODELS":
-        from stairs.models.registry import MODELS
+        from stairs.models.registry import MODELS as MODELS
 
         return MODELS
     raise AttributeError(name)

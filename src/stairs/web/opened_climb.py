@@ -4,7 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from stairs.climb.messages import FORMAT, LANGUAGES, advice, describe_resolution, join_names, join_sentences, message
+from stairs.climb.messages import LANGUAGES, advice, describe_resolution, join_names, join_sentences, message
+from stairs.climb.schema import FORMAT
 from stairs.files import os_error_reason
 from stairs.web.opened_run import RUN_FILE, metric_title
 from stairs.web.requests import RequestError
@@ -78,22 +79,23 @@ def check_report(report: dict[str, Any]) -> dict[str, Any]:
         "rows": [check_row(row) for row in report["rows"]],
         "recommended": [] if recommendation is None else [shorten_name(name) for name in recommendation["models"]],
         "names": None if recommendation is None else join_names([shorten_name(name) for name in recommendation["models"]]),
-        "advice": check_texts(advice(recommendation, example_kind)),
+        "advice": check_texts(advice(recommendation, bool(example_kind))),
         "data": join_sentences([data_sentence(report, counts), *rule_sentences(recommendation, counts)]) if example_kind else None,
     }
 
 
 def data_sentence(report: dict[str, Any], counts: dict[str, Any]) -> dict[str, str]:
     sizes = {name: check_number(counts[name]) for name in ("train", "dev", "test")}
-    return message("data", **sizes, example_kind=shorten_name(report["settings"]["task"]))
+    return message("data", **sizes, task=shorten_name(report["settings"]["task"]))
 
 
 def rule_sentences(recommendation: dict[str, Any] | None, counts: dict[str, Any]) -> list[dict[str, str]]:
     """Which differences the test can detect, and the rule of the recommendation."""
     if recommendation is None:
         return []
-    smallest = None if recommendation["separates"] is None else check_number(recommendation["separates"])
-    return [describe_resolution({"separates": smallest}, check_number(counts["test"])), check_texts(recommendation["rule"])]
+    smallest = recommendation["detectable_difference"]
+    smallest = None if smallest is None else check_number(smallest)
+    return [describe_resolution(smallest, check_number(counts["test"])), check_texts(recommendation["rule"])]
 
 
 def check_texts(texts: dict[str, str]) -> dict[str, str]:
@@ -104,13 +106,13 @@ def check_texts(texts: dict[str, str]) -> dict[str, str]:
 
 
 def check_row(row: dict[str, Any]) -> dict[str, Any]:
-    checked: dict[str, Any] = {"model": shorten_name(row["model"]), "runs": [str(row[name]) for name in ("run", "read_by") if name in row]}
+    checked: dict[str, Any] = {"model": shorten_name(row["model"]), "runs": [str(row[name]) for name in ("run", "pretrained_run") if name in row]}
     if "run" not in row:
         reason = "not_tried" if "not_tried" in row else "failed"
         return {**checked, reason: str(row[reason])[:MAX_REASON]}
     checked |= {name: check_number(row[name]) for name in ("cpu_seconds", "seconds", "parameters", "megabytes")}
     checked |= {name: check_number(row[name]) for name in ("training_mb", "answering_mb") if row.get(name) is not None}
-    checked["adopted"] = bool(row.get("adopted"))
+    checked["is_adopted"] = bool(row.get("is_adopted"))
     if "bits_per_character" in row:
         checked["bits"] = check_number(row["bits_per_character"]["value"])
     if "score" in row:

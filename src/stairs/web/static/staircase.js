@@ -105,7 +105,7 @@ function tableRow(row, isRecommended) {
     cell(score?.value.toFixed(4)),
     cell(score && `${score.low.toFixed(4)} – ${score.high.toFixed(4)}`),
     cell(row.bits?.toFixed(4)),
-    cell(row.cpu_seconds.toFixed(1) + (row.adopted ? ` ${label("climb_elsewhere")}` : "")),
+    cell(row.cpu_seconds.toFixed(1) + (row.is_adopted ? ` ${label("climb_elsewhere")}` : "")),
     cell(row.seconds.toFixed(1)),
     cell(row.ms_per_text?.toFixed(2)),
     cell(row.training_mb?.toFixed(0)),
