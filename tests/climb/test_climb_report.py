@@ -34,8 +34,8 @@ def report(tmp_path):
         {"model": "elmo", "failed": f"it broke on {BAD}"},
     ]
     why = {"en": "tfidf scores 0.8000, as good as the best", "zh": "tfidf 得分 0.8000，与最好的一样好"}
-    told = {"model": "tfidf", "models": ["tfidf"], "names": {"en": "tfidf", "zh": "tfidf"}, "score": 0.8, "best": "gpt", "detectable_difference": 0.05,
-            "why": why, "rule": message("rule_train")}  # fmt: skip
+    told = {"model": "tfidf", "models": ["tfidf"], "names": {"en": "tfidf", "zh": "tfidf"}, "score": 0.8, "best": "gpt",
+            "detectable_difference": 0.05, "why": why, "rule": message("rule_train")}  # fmt: skip
     test = [{"text": "a fine day", "gold": "good"}, {"text": BAD, "gold": "bad"}]
     settings = {"seed": 0, "order": 3, "task": "classify", "labelled": "0" * 64}
     counts = {"train": 8, "dev": 1, "test": 2}

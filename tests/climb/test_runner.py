@@ -5,7 +5,6 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
-from stairs.climb.time_shares import allot
 
 from stairs import machine
 from stairs.climb import finetune, models, pretrain, runner, translate

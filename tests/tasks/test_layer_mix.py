@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from stairs.commands.tune import mixes
+from stairs.commands.tune import mix_lines
 from stairs.errors import BadInput, Unsupported
 from stairs.formats.huggingface.task_heads import exported_head
 from stairs.models.transfer_options import TransferOptions
@@ -117,7 +117,7 @@ def test_gamma_may_be_fixed_and_whoever_learns_no_shares_does_not_claim_so(words
     fit(task, LabelledSplits(train[:40], train[40:]), tmp_path / "run", QUICK)
     (mix,) = load(tmp_path / "run").feature_extractor.weights()
     assert mix["gamma"] == 1 and mix["is_trained"]
-    assert mixes({"mix": [{"gamma": 1.0, "layers": {0: 0.5, 1: 0.5}, "is_trained": False}]})[0].endswith("these shares were not learnt")
+    assert mix_lines({"mix": [{"gamma": 1.0, "layers": {0: 0.5, 1: 0.5}, "is_trained": False}]})[0].endswith("these shares were not learnt")
 
 
 def test_each_layer_is_standardized_before_it_is_mixed(words, tmp_path, monkeypatch):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import stairs
-from stairs.commands import train
+from stairs.commands.train_flags import parse_training
 from stairs.models.settings import CONFIGS
 from stairs.tasks.parts.supervised import LabelledSplits
 from stairs.text.examples import TranslationPair
@@ -25,16 +25,16 @@ SHAPE = ("--width", "16", "--heads", "2", "--layers", "1", "--context", "32")
 
 def parsed(step, *flags):
     data = ("--pairs", "numbers") if step == "transformer" else ("python",)
-    return train.with_recipe(train.flags(train.Train, [step, *data, "--size", "paper", *flags], "train", train.ABOUT))[0]
+    return parse_training([step, *data, "--size", "paper", *flags], "train", "").job.with_recipe()[0]
 
 
 def gradients(step, *flags):
     options = parsed(step, "--steps", "100000", *SHAPE, *flags)
     tokenizer = Tokenizer.train(TokenizerSpec("words"), lambda: [SENTENCES])
-    task = train.untrained(options, tokenizer)
+    task = options.new_task(tokenizer)
     pairs = [TranslationPair(sentence, sentence) for sentence in SENTENCES[:20]]
     rows = task.examples(LabelledSplits(pairs, pairs)) if step == "transformer" else type("Rows", (), {"lengths": [5] * 20})
-    return GradientUpdater(task, rows, train.training_of(options), Workers(0, 1, find_device("cpu"))), train.training_of(options)
+    return GradientUpdater(task, rows, options.options, Workers(0, 1, find_device("cpu"))), options.options
 
 
 @pytest.mark.parametrize(
@@ -57,12 +57,12 @@ def test_no_option_of_a_training_takes_the_name_of_a_setting_of_a_model():
     trained = {field.name for field in dataclasses.fields(TrainingOptions)}
     for kind in CONFIGS.values():
         assert not trained & {field.name for field in dataclasses.fields(kind)}
-    assert train.config_of(parsed("bert"), vocab_size=9).epsilon == 1e-12
+    assert parsed("bert").config(vocab_size=9).epsilon == 1e-12
 
 
 def test_the_rate_of_the_paper_at_some_updates():
     def rates(step):
-        options = train.training_of(parsed(step, "--steps", "100000"))
+        options = parsed(step, "--steps", "100000").options
         return lambda update: options.learning_rate * lr_factor_by_steps(update - 1, 100_000, options)
 
     transformer, bert, gpt = map(rates, ("transformer", "bert", "gpt"))
@@ -83,15 +83,13 @@ def test_a_warm_up_in_updates_is_one_under_a_budget_too():
 
 
 def test_what_the_user_gives_goes_before_the_paper_and_other_sizes_keep_our_own():
-    given = train.training_of(
-        parsed("bert", "--beta2", "0.95", "--learning-rate", "0.01", "--schedule", "constant", "--warmup", "0.05", "--clip", "0")
-    )
+    given = parsed("bert", "--beta2", "0.95", "--learning-rate", "0.01", "--schedule", "constant", "--warmup", "0.05", "--clip", "0").options
     assert (given.beta2, given.learning_rate, given.schedule, given.warmup, given.warmup_steps, given.clip) == (0.95, 0.01, "constant", 0.05, None, 0)
     assert given.adam_epsilon == 1e-6
     ours = TrainingOptions()
     for step in ("elmo", "nnlm"):  # their papers did not use Adam
-        assert dataclasses.replace(train.training_of(parsed(step)), learning_rate=None) == ours
-    assert train.training_of(parsed("skipgram")) == ours
+        assert dataclasses.replace(parsed(step).options, learning_rate=None) == ours
+    assert parsed("skipgram").options == ours
     assert (ours.beta1, ours.beta2, ours.adam_epsilon, ours.schedule, ours.warmup) == (0.9, 0.95, 1e-8, "linear", 0.05)
 
 
@@ -100,14 +98,14 @@ def test_a_run_keeps_how_its_size_is_optimized(tmp_path, monkeypatch, capsys):
     pairs = [TranslationPair(sentence, sentence) for sentence in SENTENCES[:40]]
     tokenizer = Tokenizer.train(TokenizerSpec("words"), lambda: [SENTENCES])
     words = ["transformer", "--pairs", "numbers", "--out", "run", "--steps", "4", *SHAPE]
-    options, recipe = train.with_recipe(train.flags(train.Train, [*words, "--size", "paper"], "train", ""))
-    task = train.untrained(options, tokenizer)
+    job, recipe = parse_training([*words, "--size", "paper"], "train", "").job.with_recipe()
+    task = job.new_task(tokenizer)
     task.recipe = dataclasses.asdict(recipe)
-    fit(task, LabelledSplits(pairs[:30], pairs[30:]), "run", train.training_of(options))
+    fit(task, LabelledSplits(pairs[:30], pairs[30:]), "run", job.options)
     kept = json.loads(Path("run/run.json").read_text())["training"]
     assert (kept["beta2"], kept["adam_epsilon"], kept["warmup_steps"], kept["schedule"], kept["clip"]) == (0.98, 1e-9, 4000, "inverse-sqrt", 0.0)
-    again, _ = train.with_recipe(train.flags(train.Train, words, "train", ""))  # the size is that of the run
-    assert train.training_of(again) == train.training_of(options)
+    again, _ = parse_training(words, "train", "").job.with_recipe()  # the size is that of the run
+    assert again.options == job.options
     assert "the learning rate was still rising" in capsys.readouterr().err
 
 

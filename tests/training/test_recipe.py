@@ -10,6 +10,7 @@ import pytest
 
 from stairs import machine
 from stairs.commands import train
+from stairs.commands.train_flags import parse_training
 from stairs.errors import BadInput
 from stairs.models.sizes import SIZES, TRAINING_DEFAULTS
 from stairs.training.recipe import MIN_TOKENS, SIZES_ASCENDING, choose_recipe, min_tokens, multiply_adds, recipe_of_size, tokens_per_second
@@ -21,7 +22,7 @@ TIMES = (1, 10, 60, 180, 600, 3600, 36_000, 1e6, 1e8)
 
 
 def flags(*words):
-    return train.flags(train.Train, list(words), "train", train.ABOUT)
+    return parse_training(list(words), "train", train.ABOUT).job
 
 
 @pytest.fixture
@@ -99,53 +100,54 @@ def test_the_probe_is_short_and_cached():
 
 
 def test_without_a_size_the_time_chooses_it_with_a_message(ordinary, messages):
-    options, recipe = train.with_recipe(flags("gpt", "text.txt", "--budget", "60s"))
-    assert (options.size, options.batch_tokens, options.learning_rate, options.vocab_size) == ("nano", 1024, 5e-3, 8192)
-    assert messages == [recipe.reason] and train.config_of(options, vocab_size=9).width == SIZES["gpt"]["nano"]["width"]
-    assert train.with_recipe(flags("gpt", "text.txt"))[0].size in ("nano", "micro")  # ten minutes
+    job, recipe = flags("gpt", "text.txt", "--budget", "60s").with_recipe()
+    assert (job.size, job.options.batch_tokens, job.options.learning_rate, job.tokenizing.vocab_size) == ("nano", 1024, 5e-3, 8192)
+    assert messages == [recipe.reason] and job.config(vocab_size=9).width == SIZES["gpt"]["nano"]["width"]
+    assert flags("gpt", "text.txt").with_recipe()[0].size in ("nano", "micro")  # ten minutes
 
 
 @pytest.mark.parametrize("how_long", [("--steps", "5"), ("--epochs", "1")])
 def test_a_number_of_steps_is_trained_with_mini(ordinary, messages, how_long):
-    options, recipe = train.with_recipe(flags("gpt", "text.txt", *how_long))
-    assert (options.size, options.batch_tokens, options.learning_rate, options.vocab_size) == ("mini", 2048, None, None)
+    job, recipe = flags("gpt", "text.txt", *how_long).with_recipe()
+    assert (job.size, job.options.batch_tokens, job.options.learning_rate, job.tokenizing.vocab_size) == ("mini", 2048, None, None)
     assert not messages and not recipe.reason
 
 
 def test_options_of_the_user_override_the_recipe(ordinary, messages):
     words = ("gpt", "text.txt", "--budget", "60s")
-    options, _ = train.with_recipe(flags(*words, "--batch-tokens", "300", "--learning-rate", "0.01", "--vocab-size", "500", "--context", "32"))
-    assert (options.size, options.batch_tokens, options.learning_rate, options.vocab_size, options.context) == ("nano", 300, 0.01, 500, 32)
-    assert train.with_recipe(flags(*words, "--size", "small"))[0].size == "small"
-    assert train.with_recipe(flags(*words, "--size", "micro"))[0].batch_tokens == TRAINING_DEFAULTS["gpt"]["micro"]["batch_tokens"]
-    assert train.with_recipe(flags(*words, "--width", "32"))[0].size == "mini"  # a model of the user
-    assert train.with_recipe(flags(*words, "--tokenizer", "words"))[0].vocab_size is None  # all words
+    job, _ = flags(*words, "--batch-tokens", "300", "--learning-rate", "0.01", "--vocab-size", "500", "--context", "32").with_recipe()
+    assert (job.size, job.options.batch_tokens, job.options.learning_rate) == ("nano", 300, 0.01)
+    assert job.tokenizing.vocab_size == 500 and job.settings["context"] == 32
+    assert flags(*words, "--size", "small").with_recipe()[0].size == "small"
+    assert flags(*words, "--size", "micro").with_recipe()[0].options.batch_tokens == TRAINING_DEFAULTS["gpt"]["micro"]["batch_tokens"]
+    assert flags(*words, "--width", "32").with_recipe()[0].size == "mini"  # a model of the user
+    assert flags(*words, "--tokenizer", "words").with_recipe()[0].tokenizing.vocab_size is None  # all words
     assert len(messages) == 2
 
 
 def test_with_several_workers_nothing_is_chosen(ordinary, monkeypatch):
     monkeypatch.setenv("WORLD_SIZE", "2")
-    assert train.with_recipe(flags("gpt", "text.txt", "--budget", "60s"))[0].size == "mini"
+    assert flags("gpt", "text.txt", "--budget", "60s").with_recipe()[0].size == "mini"
 
 
 def test_number_names_are_known_to_have_few_words(ordinary):
-    sizes = [train.with_recipe(flags("transformer", "--pairs", pairs, "--budget", "3m"))[0].size for pairs in ("numbers", "file.tsv")]
+    sizes = [flags("transformer", "--pairs", pairs, "--budget", "3m").with_recipe()[0].size for pairs in ("numbers", "file.tsv")]
     assert sizes == ["micro", "nano"]
 
 
 def test_a_resumed_run_keeps_its_recipe(ordinary, messages, monkeypatch):
     words = ("gpt", "text.txt", "--budget", "10m", "--out", "run")
-    options, recipe = train.with_recipe(flags(*words))
+    job, recipe = flags(*words).with_recipe()
     Path("run").mkdir()
     settings = {"format": FORMAT, "recipe": recipe.__dict__}
     Path("run/run.json").write_text(json.dumps(settings))
     monkeypatch.setattr(machine, "gigaflops", lambda threads=None: ORDINARY / 1000)
-    again, same = train.with_recipe(flags(*words))
-    assert vars(again) == vars(options) and same == recipe and len(messages) == 1
-    assert train.with_recipe(flags("gpt", "text.txt", "--out", "other", "--init-from", "run"))[1] == recipe
-    assert train.with_recipe(flags("gpt", "text.txt"))[1] != recipe
+    again, same = flags(*words).with_recipe()
+    assert again == job and same == recipe and len(messages) == 1
+    assert flags("gpt", "text.txt", "--out", "other", "--init-from", "run").with_recipe()[1] == recipe
+    assert flags("gpt", "text.txt").with_recipe()[1] != recipe
     Path("run/run.json").write_text(json.dumps({"format": FORMAT}))  # of a run without a recipe
-    assert train.with_recipe(flags(*words))[0].size == "mini"
+    assert flags(*words).with_recipe()[0].size == "mini"
     refuse_changes(settings, {"format": FORMAT, "recipe": None}, Path("run"))
 
 

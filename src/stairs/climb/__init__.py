@@ -5,14 +5,13 @@ this package afterwards: it can be called like the function.
 """
 
 import sys
+from importlib import import_module
 from types import ModuleType
 
 
 class CallablePackage(ModuleType):
     def __call__(self, *arguments: object, **options: object) -> object:
-        from stairs.api import climb
-
-        return climb(*arguments, **options)  # type: ignore[arg-type]
+        return import_module("stairs.api").climb(*arguments, **options)  # by name: the API stands above this package
 
 
 sys.modules[__name__].__class__ = CallablePackage

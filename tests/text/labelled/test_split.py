@@ -151,13 +151,13 @@ def test_files_without_such_a_column(file, content, task, says, tmp_path):
 
 def test_at_most_so_many_are_drawn_from_the_whole_file_and_keep_their_shares():
     given = texts(1000, ("a", "b", "a", "a"))
-    parts = split_examples(given, "classify", 0, most=100)
+    parts = split_examples(given, "classify", 0, limit=100)
     counts = {part: Counter(example.label for example in parts[part]) for part in ("train", "dev", "test")}
     assert counts == {"train": {"a": 54, "b": 18}, "dev": {"a": 6, "b": 2}, "test": {"a": 15, "b": 5}}
     assert max(given.index(example) for example in parts["train"]) > 900
-    assert parts == split_examples(given, "classify", 0, most=100) != split_examples(given, "classify", 1, most=100)
+    assert parts == split_examples(given, "classify", 0, limit=100) != split_examples(given, "classify", 1, limit=100)
     many = [LabelledText(f"t {i}", "ab"[i % 2], group=f"g {i // 9}") for i in range(900)]
-    whole = split_examples(many, "classify", 0, most=200)
+    whole = split_examples(many, "classify", 0, limit=200)
     assert not torn(whole, lambda example: example.group) and sum(len(whole[part]) for part in ("train", "dev", "test")) <= 200
 
 
@@ -165,7 +165,7 @@ def test_too_few_to_hold_some_back():
     with pytest.raises(BadInput, match=r"f\.csv: 4 labelled examples are too few"):
         split_examples(texts(4), "classify", 0)
     with pytest.raises(BadInput, match="--limit 3 is too few"):
-        split_examples(texts(40), "classify", 0, most=3)
+        split_examples(texts(40), "classify", 0, limit=3)
     with pytest.raises(BadInput, match=r"f\.csv has 1 different examples"):
         split([LabelledText("The same", "a")] * 9, sizes(range(9)), 0, source="f.csv")
     assert all(len(parts) for parts in split(texts(5), sizes(range(5)), 0).values())

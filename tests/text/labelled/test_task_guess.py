@@ -268,8 +268,8 @@ def test_commands_refuse_an_uncertain_guess_and_take_the_flags(write, command, t
 
 
 def test_the_encoding_is_known_to_the_guess(tmp_path):
-    from stairs.commands.climb import Climb, asked
+    from stairs.climb_job import ClimbJob
 
     path = tmp_path / "ner.csv"
     path.write_bytes("Sentence #,Word,Tag\n1,année,O\n1,là,O\n2,été,B-x\n".encode("latin-1"))
-    assert asked(Climb(labels=str(path), encoding="latin-1")) == "tag"
+    assert ClimbJob.from_keywords((), {"labels": str(path), "encoding": "latin-1"}).example_kind() == "tag"
