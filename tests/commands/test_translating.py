@@ -86,7 +86,7 @@ def test_what_cannot_be_is_one_sentence(folder, capsys):
     assert "has 3 lines and short.zh has 2" in refused(["train", "transformer", "--pairs", "short.en", "short.zh"], capsys)
     assert "learns from pairs of sentences" in refused(["train", "transformer", "pairs.en"], capsys)
     assert "learns from pairs of sentences" in refused(["train", "seq2seq"], capsys)
-    assert "are for steps that translate" in refused(["train", "gpt", "--pairs", "pairs.en"], capsys)
+    assert "are for models that translate" in refused(["train", "gpt", "--pairs", "pairs.en"], capsys)
     train("transformer")
     assert "5 top beams of a beam of 4" in refused(["ask", "runs/transformer", "one", "--beam-size", "4", "--n-best", "5"], capsys)
     assert "a beam of 0" in refused(["ask", "runs/transformer", "one", "--beam-size", "0"], capsys)
@@ -119,4 +119,4 @@ def test_who_does_not_translate_says_so(folder, capsys):
     assert main(["train", "ngram", "notes.txt", "--out", "runs/ngram"]) == 0
     assert "cannot translate; train seq2seq or transformer" in refused(["ask", "runs/ngram", "the cat", "--beam-size", "4"], capsys)
     assert "does not translate, so it takes one file" in refused(["score", "runs/ngram", "notes.txt", "pairs.en"], capsys)
-    assert "are for steps that translate" in refused(["train", "ngram", "notes.txt", "--backwards"], capsys)
+    assert "are for models that translate" in refused(["train", "ngram", "notes.txt", "--backwards"], capsys)

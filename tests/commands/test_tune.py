@@ -55,7 +55,7 @@ def test_from_a_file_to_an_answer(example_kind, given, expected, folder, capsys)
     assert main(["tune", "bert", file, "--task", example_kind, "--out", "run", "--transfer", "full", *QUICK, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["run"] == "run" and 0 <= told["dev"]["error"]["value"] <= 1
-    assert json.loads((folder / "run" / "report.json").read_text())["dev"] == told["dev"]
+    assert json.loads((folder / "run" / "evaluation.json").read_text())["dev"] == told["dev"]
     assert main(["ask", "run", *given]) == 0
     said = capsys.readouterr().out.strip()
     if example_kind == "compare":  # a hard one for so small a model
@@ -69,7 +69,7 @@ def test_from_a_file_to_an_answer(example_kind, given, expected, folder, capsys)
 def test_the_report_for_people(folder, capsys):
     assert main(["tune", "bert", write(folder, "classify"), *QUICK]) == 0
     shown = capsys.readouterr().out
-    assert "runs/labels-classify-bert: accuracy" in shown and "macro f1" in shown and "precision  recall" in shown and "chances are off by" in shown
+    assert "runs/labels-classify-bert: accuracy" in shown and "macro f1" in shown and "precision  recall" in shown and "calibration error" in shown
     assert "on the validation examples" in shown and "on the test examples" in shown
 
 
@@ -128,7 +128,7 @@ def test_what_is_no_better_than_the_cheapest_alternative_is_said(folder, capsys)
     assert main(["tune", "bert", write(folder, "classify"), "--out", "run", *flags]) == 0
     shown = capsys.readouterr().out
     assert "the cheapest alternative, tfidf" in shown and "it gives one label, " in shown
-    baseline = json.loads((folder / "run" / "report.json").read_text())["dev"]["baseline"]
+    baseline = json.loads((folder / "run" / "evaluation.json").read_text())["dev"]["baseline"]
     assert baseline["name"] == "tfidf" and baseline["value"] > 0.9 and not baseline["is_beaten"]
 
 
@@ -152,19 +152,19 @@ def test_a_mix_of_layers_and_a_reader_of_words(folder, capsys):
     assert main(["tune", "elmo", file, "--word-vectors", "vectors", "--out", "run", *flags]) == 0
     shown = capsys.readouterr().out
     assert shown.count("it reads 0.") == 2 and "of layer 2, times" in shown
-    assert json.loads((folder / "run" / "report.json").read_text())["dev"]["accuracy"]["value"] > 0.7
+    assert json.loads((folder / "run" / "evaluation.json").read_text())["dev"]["accuracy"]["value"] > 0.7
     assert main(["ask", "run", "soup and wombats in Rome today ."]) == 0
     assert main(["tune", "elmo", file, "--word-vectors", "elmo", "--out", "other", *flags]) == 2
-    assert "elmo is a run of elmo, which has no vectors of words alone" in capsys.readouterr().err
+    assert "elmo is a run of elmo, which has no static word vectors" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("model", ["tfidf", "ngram"])
-def test_steps_that_need_no_run(model, folder, capsys):
+def test_models_that_need_no_run(model, folder, capsys):
     file = write(folder, "classify")
     assert main(["tune", model, file, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["dev"]["accuracy"]["value"] > 0.8
     assert main(["tune", model, write(folder, "compare"), "--task", "compare"]) == 2
-    assert f"{model} learns to classify alone; for compare give a run" in capsys.readouterr().err
+    assert f"{model} learns only to classify; for compare give a run" in capsys.readouterr().err
 
 
 def test_it_reads_the_texts_first(folder, capsys):

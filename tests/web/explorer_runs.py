@@ -39,7 +39,7 @@ def make(place):
         keep(place / step, kind(model.eval(), tokenizer))
     keep(place / "labels", new_task("classify", encoder("elmo", words), words, labelled(), transfer="frozen"))
     report = {"dev": {"labels": {TRICK: {}, "weather": {}}, "confusion": [[3, 1], [0, 4]]}}
-    (place / "labels" / "report.json").write_text(json.dumps(report))
+    (place / "labels" / "evaluation.json").write_text(json.dumps(report))
     shutil.copytree(place / "gpt", place / TRICK)
     bad(place)
 

@@ -30,7 +30,7 @@ from stairs.text.chinese import HAN_RUN, chinese_word_spans
 from stairs.text.examples import LabelledText
 from stairs.text.labelled import read_examples
 
-EVALUATION = "report.json"
+EVALUATION = "evaluation.json"
 MAX_SPANS = 96  # spans left out one by one; in a longer text a span is several words
 BATCH_SIZE = 64
 MIN_PROBABILITY = 1e-12
