@@ -114,12 +114,12 @@ class TrainingOptions:
         """With the task's default number of epochs for its labelled examples, if the options do not say how long to train."""
         if task.training_defaults is None or self.steps is not None or self.epochs is not None or self.budget is not None:
             return self
-        from stairs.tasks.parts.length import epochs_for_updates
+        from stairs.tasks.parts.epochs import epochs_for_updates
 
         assert self.batch_examples is not None
         default, rows = task.training_defaults["epochs"], len(examples.lengths)
         updates = -(-rows // self.batch_examples)
-        epochs = epochs_for_updates(updates, default, task.training_defaults.get("least_updates", 0))
+        epochs = epochs_for_updates(updates, default, task.training_defaults["min_updates"])
         if epochs > default:
             count = "1 update" if updates == 1 else f"{updates} updates"
             say(f"{epochs:g} epochs instead of {default:g}, since an epoch of {rows} rows is {count}; change it with --epochs")
