@@ -151,7 +151,7 @@ def test_a_damaged_cache_is_told_and_read_again(tree, monkeypatch, capsys):
     monkeypatch.setattr(progress, "messages_enabled", True)
     docstrings.docstrings.cache_clear()
     assert docstrings.docstrings() == first
-    assert f"{kept} could not be used; reading the docstrings again" in capsys.readouterr().err
+    assert f"{kept} is damaged; reading the docstrings again" in capsys.readouterr().err
 
 
 def test_the_key_knows_versions_and_files(tree, monkeypatch):

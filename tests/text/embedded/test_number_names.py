@@ -110,7 +110,7 @@ def test_a_number_without_a_name_is_refused(number):
 
 
 def test_more_than_there_are_is_refused():
-    with pytest.raises(BadInput, match="11 different numbers asked for between 0 and 9; ask for fewer"):
+    with pytest.raises(BadInput, match="no 11 different numbers from 0 to 9; give a smaller count"):
         number_names(11, lowest=0, highest=9)
 
 

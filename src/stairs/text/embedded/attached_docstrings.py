@@ -5,13 +5,13 @@ import re
 from collections.abc import Iterator
 from inspect import cleandoc
 
-MARKS = (b"add_newdoc(", b"add_docstr")  # in the source of every file that has such calls
+MARKS = (b"add_newdoc(", b"add_docstr")  # in every file with such calls
 CALLS = {"add_newdoc", "add_docstr", "_add_docstr", "add_docstr_all"}
 SLOT = re.compile(r"\{(\w+)\}")
 
 
 def attached_docstrings(tree: ast.Module) -> Iterator[tuple[str, str, int]]:
-    """(name, docstring, line) for each such call whose text can be put together without running anything."""
+    """(name, docstring, line) of each such call whose text can be assembled without running anything."""
     shared = shared_phrases(tree)
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and called_name(node) in CALLS and len(node.args) >= 2:
@@ -37,12 +37,12 @@ def called_name(node: ast.Call) -> str:
 
 
 def string_literal(node: ast.expr) -> str:
-    """The string it spells, or an empty one."""
+    """The string literal, or an empty string."""
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
 
 
 def fold_string(node: ast.expr, shared: dict[str, str]) -> str:
-    """The string an expression of literals, `+`, f-strings and `.format(**phrases)` stands for; what is unknown is left out."""
+    """The string an expression of literals, `+`, f-strings and `.format(**phrases)` stands for; unknown parts are dropped."""
     if isinstance(node, ast.Constant):
         return string_literal(node)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
@@ -58,7 +58,7 @@ def fold_string(node: ast.expr, shared: dict[str, str]) -> str:
 
 
 def shared_phrases(tree: ast.Module) -> dict[str, str]:
-    """What `.format` puts in: descriptions of arguments that many functions have, listed once at the top of the file."""
+    """What `.format` fills in: descriptions of arguments that many functions share, listed once at the top of the file."""
     phrases: dict[str, str] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Dict):
@@ -84,6 +84,6 @@ def signature(text: str) -> tuple[str, ...]:
     return argument_names(node.args) if isinstance(node, ast.FunctionDef) else ()
 
 
-def argument_names(given: ast.arguments) -> tuple[str, ...]:
-    every = [*given.posonlyargs, *given.args, given.vararg, *given.kwonlyargs, given.kwarg]
+def argument_names(arguments: ast.arguments) -> tuple[str, ...]:
+    every = [*arguments.posonlyargs, *arguments.args, arguments.vararg, *arguments.kwonlyargs, arguments.kwarg]
     return tuple(one.arg for one in every if one is not None and one.arg not in ("self", "cls"))

@@ -1,4 +1,4 @@
-"""Docstrings of compiled modules, which have no source to read: a fixed list that does nothing but define things when imported."""
+"""Docstrings of compiled modules, which have no source to read: a fixed list of modules that only define things when imported."""
 
 import inspect
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ CALLABLES = ("ufunc", "cython_function_or_method")
 
 
 def compiled_docstrings() -> Iterator[tuple[str, str, str, str, str]]:
-    """(package, module, name, kind, docstring), in a fixed order; a module this platform lacks is passed over."""
+    """(package, module, name, kind, docstring), in a fixed order; modules that this platform lacks are skipped."""
     for package, modules in MODULES.items():
         for name in modules:
             try:
@@ -36,7 +36,7 @@ def members(package: str, module_name: str, module: object) -> Iterator[tuple[st
     for name, value in sorted(vars(module).items()):
         if inspect.isclass(value):
             if value.__module__.lstrip("_") not in (module_name.lstrip("_"), package):
-                continue  # only borrowed from elsewhere, or put into builtins by somebody
+                continue  # imported from elsewhere, or added to builtins
             if text := own_docstring(value):
                 yield package, module_name, name, "class", text
             for inner, method in sorted(vars(value).items()):
@@ -47,7 +47,7 @@ def members(package: str, module_name: str, module: object) -> Iterator[tuple[st
 
 
 def own_docstring(value: object) -> str | None:
-    """Its docstring, unless it is only its type's: every integer carries that of `int`."""
+    """Its docstring, unless it is only that of its type: every integer has that of `int`."""
     text = getattr(value, "__doc__", None)
     if not isinstance(text, str) or text == type(value).__doc__ or not text.strip():
         return None

@@ -1,6 +1,6 @@
-"""The docstrings of the running Python and three of its packages, as records that know what the code says about their owner.
+"""The docstrings of the running Python and three of its packages, each with what the code says about its owner.
 
-Reading them takes seconds (sources.py), so they are kept in the cache folder under a key of versions, and of sizes and times of all files.
+Reading them takes seconds (python_sources.py), so they are cached under a key of versions, and of sizes and times of all files.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ from stairs.files import cache_folder
 from stairs.progress import say
 from stairs.text.embedded import attached_docstrings, compiled_docstrings, python_sources
 
-FORMAT = 1  # one more whenever other docstrings would be found in the same files
+FORMAT = 1  # increased whenever other docstrings would be found in the same files
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +47,14 @@ def from_row(row: list) -> Docstring:
 
 @lru_cache(maxsize=1)
 def docstrings() -> tuple[Docstring, ...]:
-    """All of them in order of package, file and line, none twice."""
+    """All docstrings in the order of package, file and line, without duplicates."""
     files = list(python_sources.source_files())
     path = cache_folder() / f"docstrings-{cache_key(files)}.json.zst"
     found = load(path)
     if found is None:
         found = tuple(drop_duplicates(from_row(row) for row in docstring_rows(files)))
         if not found:
-            raise EnvironmentFault("this Python has no source files to read docstrings from; give a text file of your own")
+            raise EnvironmentFault("this Python has no source files to read docstrings from; give a text file")
         save(path, found)
     return found
 
@@ -74,7 +74,7 @@ def drop_duplicates(found: Iterable[Docstring]) -> Iterator[Docstring]:
 
 
 def is_encodable(text: str) -> bool:
-    """Whether it can be written as UTF-8: a docstring may spell a lone surrogate."""
+    """Whether it can be written as UTF-8: a docstring may hold a lone surrogate."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -95,25 +95,25 @@ def cache_key(files: list[python_sources.SourceFile]) -> str:
 
 
 def save(path: Path, found: tuple[Docstring, ...]) -> None:
-    """Kept if the disk allows: without it the next start is slower, nothing else."""
-    packed = zstandard.ZstdCompressor(level=3, write_checksum=True).compress(json.dumps([one.row() for one in found]).encode())
+    """Cache them if the disk allows: otherwise the next start is slower, nothing else."""
+    compressed = zstandard.ZstdCompressor(level=3, write_checksum=True).compress(json.dumps([one.row() for one in found]).encode())
     unfinished = path.with_name(f"{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        unfinished.write_bytes(packed)
+        unfinished.write_bytes(compressed)
         os.replace(unfinished, path)
     except OSError as error:
         with suppress(OSError):
             unfinished.unlink()
-        say(f"docstrings could not be kept in {path.parent} ({error.strerror}); they will be read again next time")
+        say(f"the docstrings could not be cached in {path.parent} ({error.strerror}); they will be read again next time")
 
 
 def load(path: Path) -> tuple[Docstring, ...] | None:
-    """What `save` kept, or nothing if it is missing or its checksum does not fit."""
+    """What `save` wrote; None if it is missing or damaged."""
     try:
         return tuple(from_row(row) for row in json.loads(zstandard.ZstdDecompressor().decompress(path.read_bytes())))
     except FileNotFoundError:
         return None
     except (OSError, zstandard.ZstdError, ValueError, TypeError):
-        say(f"{path} could not be used; reading the docstrings again")
+        say(f"{path} is damaged; reading the docstrings again")
         return None

@@ -1,7 +1,7 @@
-"""Number names in English and Chinese, made by rule: sentences to translate of which any count can be had, and each answer is certain.
+"""Number names in English and Chinese, made by rule: any number of sentence pairs to translate, each with one right answer.
 
-105 is "one hundred five" and 一百零五. In Chinese, 2 is always 二 and a leading 一十 is 十; zeros inside a number are read once,
-as 零, and those at the end of a group of four are not read: 203000 is 二十万三千, 200003 is 二十万零三.
+105 is "one hundred five" and 一百零五. In Chinese, 2 is always 二 and a leading 一十 is 十; zeros inside a number are read once, as 零, and those at
+the end of a group of four are not read: 203000 is 二十万三千, 200003 is 二十万零三.
 """
 
 import random
@@ -9,10 +9,10 @@ import random
 from stairs.errors import BadInput, preview
 from stairs.text.examples import TranslationPair
 
-MAX_ENGLISH_WORDS = 10  # words of the longest English name to learn from: numbers of eight digits, and larger ones that are round
+MAX_ENGLISH_WORDS = 10  # of a name in the training set: numbers of eight digits, and larger round ones
 MAX_DRAWN = 10**12 - 1
 SET_SIZES = {"numbers": 20_000, "numbers-test": 1_000, "longer-numbers": 1_000}
-NAME_LIMIT = 10**16  # 亿亿 is not a word that anybody reads with ease
+NAME_LIMIT = 10**16  # 亿亿 is hardly ever used
 ENGLISH_SMALL = (
     "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen",
     "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
@@ -52,7 +52,7 @@ def chinese_name(number: int) -> str:
     if number == 0:
         return CHINESE_DIGITS[0]
     name = ""
-    gap = False  # a whole group of zeros was passed
+    gap = False  # a group of four zeros was skipped
     for position in (3, 2, 1, 0):
         group = number // 10000**position % 10000
         if group:
@@ -80,31 +80,31 @@ def chinese_below_ten_thousand(number: int) -> str:
 
 
 def number_pairs(name: str) -> list[TranslationPair]:
-    """The sets by name: `numbers` to learn from, `numbers-test` with others of the same lengths, `longer-numbers`, each longer than all of those."""
+    """A set by name: `numbers` to train on, `numbers-test` with others of the same lengths, `longer-numbers`, each longer than all of those."""
+    size = SET_SIZES[name]
     if name == "longer-numbers":
-        return [example for example in number_names(5 * SET_SIZES[name], 1, 0, MAX_DRAWN)
-            if english_word_count(example) > MAX_ENGLISH_WORDS][: SET_SIZES[name]]
-    known = [example for example in number_names(3 * SET_SIZES["numbers"], 0, 0, MAX_DRAWN)
-        if english_word_count(example) <= MAX_ENGLISH_WORDS][: SET_SIZES["numbers"]]
+        return [example for example in number_names(5 * size, 1, 0, MAX_DRAWN) if not is_short(example)][:size]
+    train = list(filter(is_short, number_names(3 * SET_SIZES["numbers"], 0, 0, MAX_DRAWN)))[: SET_SIZES["numbers"]]
     if name == "numbers":
-        return known
-    learnt = {example.where for example in known}
-    others = (example for example in number_names(9 * SET_SIZES[name], 1, 0, MAX_DRAWN) if english_word_count(example) <= MAX_ENGLISH_WORDS
-        and example.where not in learnt)
-    return list(others)[: SET_SIZES[name]]
+        return train
+    known = {example.where for example in train}
+    return [example for example in number_names(9 * size, 1, 0, MAX_DRAWN) if is_short(example) and example.where not in known][:size]
+
+
+def is_short(example: TranslationPair) -> bool:
+    return english_word_count(example) <= MAX_ENGLISH_WORDS
 
 
 def english_word_count(example: TranslationPair) -> int:
-    """Words of the English name."""
     return len(example.source.split())
 
 
 def number_names(count: int, seed: int = 0, lowest: int = 0, highest: int = 10**12) -> list[TranslationPair]:
-    """`format_tokens` different numbers from lowest to highest, short and long alike, English to Chinese; the seed alone decides which."""
+    """`count` different numbers from lowest to highest, short and long ones equally often, English to Chinese; the seed alone decides which."""
     check_number(lowest)
     check_number(highest)
     if not 0 <= count <= highest - lowest + 1:
-        raise BadInput(f"{count} different numbers asked for between {lowest} and {highest}; ask for fewer or widen the range")
+        raise BadInput(f"there are no {count} different numbers from {lowest} to {highest}; give a smaller count or a wider range")
     chosen = draw_numbers(count, random.Random(f"number names {seed}"), lowest, highest)
     return [TranslationPair(english_name(number), chinese_name(number), f"number {number}") for number in chosen]
 
@@ -118,13 +118,13 @@ def draw_numbers(count: int, source: random.Random, lowest: int, highest: int) -
     while len(chosen) < count:
         length = source.randint(shortest, longest)
         number = source.randrange(10 ** (length - 1) if length > 1 else 0, 10**length)
-        if source.random() < 0.3:  # round numbers and inner zeros are rare by chance and common in life
+        if source.random() < 0.3:  # round numbers and inner zeros are rare among random numbers and common in texts
             high = source.randint(0, length - 1)
             low = source.randint(0, high)
             number = number - number % 10**high + number % 10**low
         tries += 1
         if tries > 20 * count:
-            number = source.randint(lowest, highest)  # the short lengths are used up, or the range is narrow
+            number = source.randint(lowest, highest)  # no short numbers are left, or the range is narrow
         if lowest <= number <= highest:
             chosen[number] = None
     return list(chosen)

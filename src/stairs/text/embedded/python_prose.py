@@ -1,7 +1,7 @@
-"""The embedded default: text and labels that are on every machine, because they are the documentation of the Python that runs.
+"""The embedded corpus and labelled sets: the documentation of the running Python, which is on every machine.
 
-Nothing is stored with the project: it is read when asked for, and is the same every time for the same Python and packages. The labelled
-sets come in an order fixed by their content, so that any first part of one is a fair sample.
+Nothing is stored with the project: it is read when needed, and is the same every time for the same Python and packages. The order of the labelled
+sets is fixed by their content, so that the beginning of one is a fair sample.
 """
 
 import hashlib
@@ -20,14 +20,14 @@ from stairs.text.sentences import split_sentences
 __all__ = ["LABELS", "PythonProse", "chinese_name", "description_examples", "english_name", "number_names", "package_examples", "parameter_examples",
     "prose_documents"]
 
-# Packages with enough texts, of different matter; no large one drowns the others, and one that is hardly there is left out.
+# Packages with enough texts, on different topics; MAX_TEXTS keeps a large one from dominating, and one with fewer than MIN_TEXTS is dropped.
 LABELS = (
     "asyncio", "email", "tkinter", "numpy", "torch.distributed", "torch.nn", "torch._inductor", "sympy.combinatorics", "sympy.physics",
     "sympy.polys",
 )  # fmt: skip
 MIN_TEXTS, MAX_TEXTS = 50, 400
 OTHER_NAMES = ("np", "pytorch", "tk", "tcl", "inductor", "torchinductor", "torchscript", "emails")
-# Names of parameters that are also everyday words: they count only where the text marks them as names.
+# Parameter names that are also everyday words: they are tagged only where the text marks them as names.
 EVERYDAY_WORDS = {
     "a", "all", "also", "an", "and", "any", "are", "args", "as", "at", "be", "but", "by", "can", "default", "do", "each", "end",
     "file", "first", "for", "from", "function", "has", "if", "in", "into", "is", "it", "its", "last", "left", "may", "method", "name",
@@ -41,13 +41,13 @@ MARKUP = re.compile(r":\w+(?::\w+)?:`~?([^`]+)`|``([^`]+)``|`([^`]+)`|(?<!\w)\*{
 
 
 class PythonProse:
-    """The prose as a corpus: what `Corpus` offers, without a file."""
+    """The documentation as a corpus, without a file."""
 
     name = "python-prose"
 
     def __init__(self, limit: int | None = None):
         self.limit = limit  # in characters; None: all
-        self.position = 0  # bytes given out so far
+        self.position = 0  # bytes yielded so far
 
     def documents(self) -> Iterator[str]:
         self.position = 0
@@ -68,30 +68,30 @@ class PythonProse:
 
 
 def prose_documents(limit: int | None = None) -> Iterator[str]:
-    """Documents of one paragraph a line; with a limit, about so many characters of them, taken evenly from the whole."""
+    """Documents with a paragraph on each line; with a limit, about so many characters of them, evenly spread."""
     documents = all_documents()
     if limit is None:
         yield from documents
         return
     total = sum(map(len, documents))
-    passed = given = 0
+    seen = taken = 0
     for document in documents:
-        passed += len(document)
-        if given + len(document) / 2 <= limit * passed / total:
-            given += len(document)
+        seen += len(document)
+        if taken + len(document) / 2 <= limit * seen / total:
+            taken += len(document)
             yield document
 
 
 @lru_cache(maxsize=1)
 def all_documents() -> tuple[str, ...]:
-    texts = dict.fromkeys(join_paragraphs(found) for _, found in docstring_paragraphs())
+    texts = dict.fromkeys(join_paragraphs(own) for _, own in docstring_paragraphs())
     for _, topic in topics():
         texts[join_paragraphs(paragraphs(topic))] = None
     return tuple(text for text in texts if len(text.split()) > 2)
 
 
 def join_paragraphs(found: list[Paragraph]) -> str:
-    return "\n".join(one.text for one in found)
+    return "\n".join(paragraph.text for paragraph in found)
 
 
 @lru_cache(maxsize=1)
@@ -103,24 +103,24 @@ def topics() -> list[tuple[str, str]]:
     """The chapters behind `help("if")`: (title, text)."""
     try:
         from pydoc_data.topics import topics as chapters
-    except ImportError:  # some distributions leave them out
+    except ImportError:  # some distributions lack them
         return []
     return sorted(chapters.items())
 
 
 def package_examples() -> list[LabelledText]:
-    """Which package does this text document? About as many texts of each, with the packages' names taken out of all of them."""
+    """Which package does this text document? About as many texts of each package, with the names of all packages removed."""
     by_label: dict[str, dict[str, Docstring]] = {label: {} for label in LABELS}
     names = sorted({part.strip("_") for label in LABELS for part in label.split(".")} | set(OTHER_NAMES), key=len, reverse=True)
-    telling = re.compile(rf"(?<![a-z0-9])_?(?:{'|'.join(names)})(?![a-z0-9])\.?", re.IGNORECASE)
+    package_names = re.compile(rf"(?<![a-z0-9])_?(?:{'|'.join(names)})(?![a-z0-9])\.?", re.IGNORECASE)
     for one, found in docstring_paragraphs():
         label = next((label for label in LABELS if f"{one.module}.".startswith(f"{label}.")), None)
         if label is not None:
-            text = " ".join(telling.sub("", strip_markup(leading_prose(found))).split())
+            text = " ".join(package_names.sub("", strip_markup(leading_prose(found))).split())
             if 6 <= len(text.split()) <= 120:
                 by_label[label].setdefault(text, one)
-    # The source file is the group: texts of one file share their author and their names (TF-IDF scores 0.82 on files it knows, 0.71 on others), and
-    # each label has enough files to keep its share of every part, even tkinter with two thirds of its texts in one of eight.
+    # The source file is the group: texts of one file share their author and their names (TF-IDF scores 0.82 on files of the training split, 0.71 on
+    # others), and each label has enough files to keep its share of every split, even tkinter with two thirds of its texts in one of eight.
     chosen = [
         LabelledText(text, label, one.where, one.module)
         for label, texts in by_label.items()
@@ -131,7 +131,7 @@ def package_examples() -> list[LabelledText]:
 
 
 def parameter_examples() -> list[TaggedSentence]:
-    """Which words are parameter names? Sentences with the quotes and stars around names taken off; every other one has none."""
+    """Which words are parameter names? Sentences without the quotes and stars around names; half of them have no parameter name."""
     with_names: dict[tuple[str, ...], TaggedSentence] = {}
     without: dict[tuple[str, ...], TaggedSentence] = {}
     for one, found in docstring_paragraphs():
@@ -157,7 +157,7 @@ def sentence_text(example: TaggedSentence) -> str:
 
 
 def tag_parameters(sentence: str, known: set[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Its words without marks, and for each whether it is one of the known names."""
+    """The words of a sentence without markup, and for each a tag that says whether it is one of the known names."""
     words: list[str] = []
     tags: list[str] = []
 
@@ -178,7 +178,7 @@ def tag_parameters(sentence: str, known: set[str]) -> tuple[tuple[str, ...], tup
 
 
 def description_examples() -> list[TextPair]:
-    """Does this text describe this function? Half do; the others have the header of another function of the same module."""
+    """Does this text describe this function? Half of them do; the others have the header of another function of the same module."""
     by_module: dict[str, dict[str, tuple[str, Docstring]]] = defaultdict(dict)
     for one, found in docstring_paragraphs():
         name = one.name.rpartition(".")[2]
@@ -190,7 +190,7 @@ def description_examples() -> list[TextPair]:
     for headers in by_module.values():
         ordered = shuffle_by_content(headers.items(), key=lambda item: item[1][0])
         for (header, (text, one)), (_, (other_text, other)) in zip(ordered[::2], ordered[1::2], strict=False):
-            # Both take the same header, and its name is taken out of both texts, so that neither of the two alone says which one is true.
+            # Both get the same header, and its name is removed from both texts, so that no text gives the answer away by itself.
             name = header.partition("(")[0]
             if text != other_text and name != other.name.rpartition(".")[2]:
                 other_text = " ".join(remove_name(other_text, name).split())
@@ -199,22 +199,22 @@ def description_examples() -> list[TextPair]:
 
 
 def remove_name(text: str, name: str) -> str:
-    """Without the name of a function; a plain word such as `sort` may stay where it is not called."""
+    """The text without the name of a function; a plain word such as `sort` stays where it is not called."""
     return re.sub(rf"\b{name}\b" if "_" in name else rf"\b{name}\b(?=\()", "", text) if name in text else text
 
 
 def strip_markup(text: str) -> str:
-    """Without the marks of reStructuredText around names."""
+    """The text without reStructuredText markup around names."""
     return MARKUP.sub(lambda mark: mark[1] or mark[2] or mark[3] or mark[4], text)
 
 
 def source_documents(examples: Iterable[LabelledText | TextPair | TaggedSentence]) -> list[str]:
-    """The documents of the prose that embedded examples were made of, and those of other docstrings that begin with the same description."""
+    """The documents that embedded examples were made of, and those of other docstrings that begin with the same description."""
     sources = {example.where for example in examples}
-    described = {leading_prose(found) for one, found in docstring_paragraphs() if one.where in sources} - {""}
-    return [join_paragraphs(found) for one, found in docstring_paragraphs() if one.where in sources or leading_prose(found) in described]
+    descriptions = {leading_prose(found) for one, found in docstring_paragraphs() if one.where in sources} - {""}
+    return [join_paragraphs(found) for one, found in docstring_paragraphs() if one.where in sources or leading_prose(found) in descriptions]
 
 
 def shuffle_by_content(items: Iterable[Item], key: Callable[[Item], str]) -> list[Item]:
-    """In an order that depends on nothing but the content."""
+    """The items in an order that depends only on their content."""
     return sorted(items, key=lambda item: hashlib.blake2b(key(item).encode(), digest_size=8).digest())

@@ -1,4 +1,4 @@
-"""Docstrings read from source files with `ast`: nothing is imported or run to get them, and every core takes a share of the files."""
+"""Docstrings read from source files with `ast`: nothing is imported or run, and every core reads a share of the files."""
 
 import ast
 import gc
@@ -19,11 +19,11 @@ from stairs.text.embedded import attached_docstrings
 
 PACKAGES = ("numpy", "torch", "sympy")
 SKIPPED_FOLDERS = {"site-packages", "dist-packages", "__pycache__", "test", "tests", "testing", "idle_test"}
-MAX_BYTES_PER_QUOTE = 4000  # bytes for each triple quote; a file with more is nearly all code: a fifth of the time for a fortieth of the text
+MAX_BYTES_PER_QUOTE = 4000  # a file with more is nearly all code: such files would take a fifth of the time for a fortieth of the text
 SourceFile = tuple[str, str, str]  # package, its root, file
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-# A child process gets the parent's import path, so that it works however stairs was made importable; a fork could copy a held lock,
-# and multiprocessing's spawn would run the caller's script again.
+# A child process gets the parent's import path, so that it works however stairs was made importable. A fork could copy a locked lock, and
+# multiprocessing's spawn would run the caller's script again.
 CHILD = """
 import json, sys
 given = json.load(sys.stdin)
@@ -71,7 +71,7 @@ def start_child(files: list[SourceFile]) -> subprocess.Popen:
         child.stdin.write(json.dumps({"path": sys.path, "files": files}).encode())
         child.stdin.close()
     except BrokenPipeError:
-        pass  # it died; `child_rows` will find no answer
+        pass  # it died; `child_rows` will get nothing
     child.stdin = None
     return child
 
@@ -98,7 +98,7 @@ def read_share(files: list[SourceFile]) -> list[list[list]]:
 
 @contextmanager
 def quick_parsing() -> Iterator[None]:
-    """Syntax trees have no cycles, and the collector would double the time looking for them."""
+    """Syntax trees have no cycles, and the garbage collector would double the time looking for them."""
     collecting = gc.isenabled()
     gc.disable()
     try:

@@ -1,4 +1,4 @@
-"""A docstring as paragraphs, one a line: wrapped lines are joined again, code and tables keep theirs.
+"""A docstring as paragraphs, one on each line: wrapped lines are joined, code and tables keep their lines.
 
 Docstrings are wrapped to the width of a screen, and a line end would otherwise look like the end of a sentence.
 """
@@ -23,12 +23,12 @@ class Paragraph(NamedTuple):
 
 
 def paragraphs(text: str) -> list[Paragraph]:
-    """The paragraphs of a cleaned docstring; rules under headings are left out."""
+    """The paragraphs of a cleaned docstring, without the rules under headings."""
     found: list[Paragraph] = []
     open_lines: list[str] = []
-    hanging = False  # the open paragraph is an item, whose further lines may be indented
+    hanging = False  # the open paragraph is a list item, whose further lines may be indented
     previous = 0  # its indentation
-    code_indent: int | None = None  # lines deeper than this belong to the literal block after a `::`
+    code_indent: int | None = None  # lines indented deeper belong to the literal block after a `::`
     in_session = False  # between a prompt and the next blank line
 
     def close() -> None:
@@ -73,12 +73,12 @@ def paragraphs(text: str) -> list[Paragraph]:
 
 
 def leading_prose(found: list[Paragraph]) -> str:
-    """What is said before the first section or piece of code, without a leading line that only repeats the signature."""
-    kept = []
+    """The prose before the first section or piece of code, without a leading line that only repeats the signature."""
+    prose = []
     for number, one in enumerate(found):
         if number == 0 and re.match(r"[\w.]+\(", one.text):
             continue
         if one.kind != "prose" or ITEM.match(one.text):
             break
-        kept.append(one.text)
-    return " ".join(kept)
+        prose.append(one.text)
+    return " ".join(prose)
