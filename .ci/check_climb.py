@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from stairs.models import MODELS
-from stairs.models.sizes import DEFAULT_TOKENIZER, TRANSLATION_MODELS
+from stairs.models.settings import DEFAULT_TOKENIZER, TRANSLATION_MODELS
 
 FEWEST = 20  # updates
 

@@ -29,8 +29,7 @@ from bert_peer import bert
 from side_by_side import PRECISIONS, conditions, data
 from stairs.kernels.allocator import keep_freed_memory
 from stairs.models.bert import BERT
-from stairs.models.settings import BERTConfig
-from stairs.models.sizes import SIZES
+from stairs.models.settings import SIZES, BERTConfig
 from stairs.tasks.parts.masking import Masker
 from stairs.tasks.parts.sentence_pairs import NEXT, OTHER, SentencePairs, collate_pairs, truncate_pair
 from stairs.text.batch import Batch

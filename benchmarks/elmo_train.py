@@ -25,8 +25,7 @@ from torch.nn.functional import cross_entropy
 
 from side_by_side import PRECISIONS, conditions, data
 from stairs.models.elmo import ELMo
-from stairs.models.settings import ELMoConfig
-from stairs.models.sizes import SIZES
+from stairs.models.settings import SIZES, ELMoConfig
 from stairs.tasks import BidirectionalLM
 from stairs.text.batch import Batch
 from stairs.text.corpus.corpus import Corpus

@@ -22,8 +22,7 @@ from torch import Tensor, nn
 from gpt_peer import gpt2
 from side_by_side import PRECISIONS, conditions, data, in_turn
 from stairs.models.gpt import GPT
-from stairs.models.settings import GPTConfig
-from stairs.models.sizes import SIZES
+from stairs.models.settings import SIZES, GPTConfig
 from stairs.text.batch import Batch
 from stairs.text.corpus.corpus import Corpus
 from stairs.text.shards import build_shards

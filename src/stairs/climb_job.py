@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from stairs.data import CorpusLike
 from stairs.errors import BadInput, Unsupported
 from stairs.files import LOCK_FILE
-from stairs.models.sizes import DEFAULT_MIN_COUNT, DEFAULT_TOKENIZER
+from stairs.models.settings import DEFAULT_MIN_COUNT, DEFAULT_TOKENIZER
 from stairs.models.transfer_options import SUPERVISED_TASKS
 from stairs.progress import say
 from stairs.text.examples import Example

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from stairs.data import TrainingData
 from stairs.errors import BadInput
-from stairs.models.settings import CONFIGS, FROM_TOKENIZER, ModelConfig
-from stairs.models.sizes import DEFAULT_MIN_COUNT, DEFAULT_TOKENIZER, SIZES, TRANSLATION_MODELS
+from stairs.models.settings import CONFIGS, DEFAULT_MIN_COUNT, DEFAULT_TOKENIZER, FROM_TOKENIZER, SIZES, TRANSLATION_MODELS, ModelConfig
 from stairs.progress import say
 from stairs.text.input_options import CorpusOptions, TokenizerOptions, is_embedded, text_bytes
 from stairs.training.options import TrainingOptions

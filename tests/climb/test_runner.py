@@ -14,7 +14,7 @@ from stairs.climb.runner import Observer, allot, load_plans, run_climb, why_not_
 from stairs.climb.table import report_text
 from stairs.errors import BadInput
 from stairs.files import write_lock
-from stairs.models.sizes import DEFAULT_TOKENIZER
+from stairs.models.settings import DEFAULT_TOKENIZER
 from stairs.tasks.parts.supervised import LabelledSplits
 from stairs.text.corpus.corpus import Corpus
 from stairs.text.embedded.number_names import number_pairs

@@ -12,8 +12,7 @@ from stairs.fast.corpus_slice import CorpusSlice
 from stairs.layers.capture import capture
 from stairs.models import MODELS
 from stairs.models.base import Model
-from stairs.models.settings import CONFIGS
-from stairs.models.sizes import SIZES, TRAINING_DEFAULTS
+from stairs.models.settings import CONFIGS, SIZES, TRAINING_DEFAULTS
 from stairs.text.batch import IGNORE_INDEX, Batch, next_token_batch, pad_rows
 from stairs.training.options import TrainingOptions
 from tests.support.characters import add_characters

@@ -8,8 +8,7 @@ import torch
 from stairs.errors import BadInput, Unsupported
 from stairs.layers.capture import capture
 from stairs.models.bert import BERT
-from stairs.models.settings import BERTConfig
-from stairs.models.sizes import SIZES
+from stairs.models.settings import SIZES, BERTConfig
 from stairs.text.batch import IGNORE_INDEX, Batch
 from tests.support.tiny import noiseless
 

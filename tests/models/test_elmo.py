@@ -131,7 +131,7 @@ def test_a_state_goes_on_where_it_stood():
 
 @pytest.mark.parametrize(
     ("settings", "said"),
-    [({"filters": (4, 0)}, "filters 4 0"), ({"width": 12}, "remembers 12"), ({"output_vocab": 3}, "output_vocab"), ({"burn_in": -1}, "burn_in")],
+    [({"filters": (4, 0)}, "filters 4 0"), ({"width": 12}, "its cell of 12"), ({"output_vocab": 3}, "output_vocab"), ({"burn_in": -1}, "burn_in")],
 )
 def test_settings_it_cannot_have(settings, said):
     with pytest.raises(BadInput, match=said):

@@ -6,8 +6,7 @@ import torch
 from stairs.errors import BadInput
 from stairs.models import language_model
 from stairs.models.gpt import GPT
-from stairs.models.settings import GPTConfig
-from stairs.models.sizes import SIZES
+from stairs.models.settings import SIZES, GPTConfig
 from stairs.text.batch import Batch, next_token_batch, pad_rows
 from tests.support.tiny import tiny
 

@@ -200,7 +200,7 @@ def test_moving_on_after_the_weights_were_replaced():
 
 @pytest.mark.parametrize("given", ["6-3", "0-3", "three", "3-", "-3", "3-6-9", "3–6"])
 def test_lengths_that_are_none(given):
-    with pytest.raises(BadInput, match="no lengths of n-grams"):
+    with pytest.raises(BadInput, match="not lengths of n-grams"):
         Word2VecConfig(VOCABULARY, subwords=given)
 
 

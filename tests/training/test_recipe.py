@@ -12,7 +12,7 @@ from stairs import machine
 from stairs.commands import train
 from stairs.commands.train_flags import parse_training
 from stairs.errors import BadInput
-from stairs.models.sizes import SIZES, TRAINING_DEFAULTS
+from stairs.models.settings import SIZES, TRAINING_DEFAULTS
 from stairs.training.recipe import MIN_TOKENS, SIZES_ASCENDING, choose_recipe, min_tokens, multiply_adds, recipe_of_size, tokens_per_second
 from stairs.training.records import refuse_changes
 from stairs.training.run import FORMAT

@@ -14,7 +14,7 @@ from stairs.climb.pretrain import pretrain
 from stairs.climb.schema import Row
 from stairs.climb.translate import MODELS_BY_NAME, train_translator
 from stairs.models.registry import MODELS
-from stairs.models.sizes import DEFAULT_TOKENIZER, TRANSLATION_MODELS
+from stairs.models.settings import DEFAULT_TOKENIZER, TRANSLATION_MODELS
 from stairs.tasks import NGramClassifier, TfidfClassifier, VectorClassifier, WordVectors
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 from stairs.training.run import load

@@ -12,8 +12,7 @@ from stairs.climb.schema import Row
 from stairs.data import TrainingData
 from stairs.fast.corpus_slice import token_counts
 from stairs.models.registry import MODELS
-from stairs.models.settings import make_config
-from stairs.models.sizes import SIZES
+from stairs.models.settings import SIZES, make_config
 from stairs.progress import say_verbose
 from stairs.tasks import TASKS, BidirectionalLM, NextToken, Task
 from stairs.tasks.parts.stream import language_model_metrics

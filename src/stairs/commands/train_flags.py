@@ -7,8 +7,7 @@ from tyro.conf import Positional
 
 from stairs.commands.flags import CommonFlags, keywords_of, parse
 from stairs.errors import BadInput
-from stairs.models.settings import CONFIGS
-from stairs.models.sizes import DEFAULT_TOKENIZER
+from stairs.models.settings import CONFIGS, DEFAULT_TOKENIZER
 from stairs.text.input_options import CorpusOptions, TokenizerOptions
 from stairs.train_job import TrainJob, check_model
 from stairs.training.options import Schedule, TrainingOptions

@@ -1,28 +1,15 @@
-"""Every step by its name."""
+"""Every model class by its name, imported from where its settings say it is."""
+
+from importlib import import_module
 
 from stairs.models.base import Model
-from stairs.models.bert import BERT
-from stairs.models.elmo import ELMo
-from stairs.models.glove import GloVe
-from stairs.models.gpt import GPT
-from stairs.models.ngram import NGram
-from stairs.models.nnlm import NNLM
-from stairs.models.seq2seq import CoVe, Seq2Seq
-from stairs.models.transformer import Transformer
-from stairs.models.vectors import Vectors
-from stairs.models.word2vec import CBOW, SkipGram
+from stairs.models.settings import SETTINGS
 
-MODELS: dict[str, type[Model]] = {
-    "ngram": NGram,
-    "nnlm": NNLM,
-    "gpt": GPT,
-    "bert": BERT,
-    "seq2seq": Seq2Seq,
-    "cove": CoVe,
-    "elmo": ELMo,
-    "transformer": Transformer,
-    "cbow": CBOW,
-    "skipgram": SkipGram,
-    "glove": GloVe,
-    "vectors": Vectors,
-}
+
+def import_class(path: str) -> type[Model]:
+    """The class at module:class."""
+    module, _, name = path.partition(":")
+    return getattr(import_module(module), name)
+
+
+MODELS: dict[str, type[Model]] = {name: import_class(settings.model) for name, settings in SETTINGS.items()}

@@ -14,7 +14,7 @@ is the same pairs, but only one x to compose.
 
 Departures: a centre's negatives are shared by its neighbours (with subwords by two of them), and in CBOW by two centres far apart, which costs no
 quality and saves most of the time; as in the authors' programs, skip-gram's x is the neighbour and its target the centre, the reverse of the paper,
-each part of a mean takes the whole gradient, not its share, the window's reach is drawn for each centre, a frequent word is kept with probability
+each part of a mean takes the whole gradient, not its share, the window's reach is drawn for each centre, subsampling keeps a frequent word with
 sqrt(t/f) + t/f, where the paper has sqrt(t/f), and a negative that is the word itself is left out. Windows end with the sentence. Negatives come from
 an alias table, exact where the programs' table of 100 million is rounded. Vectors start within 2 / width of 0, four times as far as there: of three
 distances, this had the lowest loss on held-out text. The rate falls linearly from 0.05 for both, where the papers start at 0.025, over 5 epochs

@@ -195,7 +195,7 @@ class Task:
 
 
 def config_from(step: str, values: dict[str, Any], where: Path) -> Any:
-    kind = CONFIGS[step]
+    kind: Callable[..., Any] = CONFIGS[step]
     try:
         return kind(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})
     except TypeError as error:

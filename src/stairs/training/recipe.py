@@ -12,8 +12,19 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from stairs.models.settings import CONFIGS, BERTConfig, ELMoConfig, GPTConfig, NNLMConfig, Seq2SeqConfig, TransformerConfig
-from stairs.models.sizes import DEFAULT_TOKENIZER, SIZES, TRAINING_DEFAULTS, TRANSLATION_MODELS
+from stairs.models.settings import (
+    CONFIGS,
+    DEFAULT_TOKENIZER,
+    SIZES,
+    TRAINING_DEFAULTS,
+    TRANSLATION_MODELS,
+    BERTConfig,
+    ELMoConfig,
+    GPTConfig,
+    NNLMConfig,
+    Seq2SeqConfig,
+    TransformerConfig,
+)
 from stairs.training.options import TrainingOptions
 
 SIZES_ASCENDING = ("nano", "micro", "mini", "small", "base")

@@ -1,0 +1,75 @@
+"""The settings of every model: its config, sizes and default training, without importing torch. A new model joins with a line in `SETTINGS`.
+
+The flags of `stairs train` are made of the fields of the configs and the comments behind them.
+"""
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+from stairs.models.settings import bert, elmo, glove, gpt, ngram, nnlm, seq2seq, transformer, vectors, word2vec
+from stairs.models.settings.bert import BERTConfig
+from stairs.models.settings.common import ModelConfig, ModelSettings, check_range
+from stairs.models.settings.elmo import ELMoConfig
+from stairs.models.settings.glove import GloVeConfig
+from stairs.models.settings.gpt import GPTConfig
+from stairs.models.settings.ngram import NGramConfig
+from stairs.models.settings.nnlm import NNLMConfig
+from stairs.models.settings.seq2seq import Seq2SeqConfig
+from stairs.models.settings.transformer import TransformerConfig
+from stairs.models.settings.vectors import VectorsConfig
+from stairs.models.settings.word2vec import Word2VecConfig
+
+__all__ = [
+    "CONFIGS",
+    "DEFAULT_MIN_COUNT",
+    "DEFAULT_TOKENIZER",
+    "FROM_TOKENIZER",
+    "SETTINGS",
+    "SIZES",
+    "TRAINING_DEFAULTS",
+    "TRANSLATION_MODELS",
+    "BERTConfig",
+    "ELMoConfig",
+    "GPTConfig",
+    "GloVeConfig",
+    "ModelConfig",
+    "ModelSettings",
+    "NGramConfig",
+    "NNLMConfig",
+    "Seq2SeqConfig",
+    "TransformerConfig",
+    "VectorsConfig",
+    "Word2VecConfig",
+    "check_range",
+    "make_config",
+]
+
+# In the order of the staircase; `vectors` can only be adopted.
+SETTINGS: dict[str, ModelSettings] = {
+    "ngram": ngram.SETTINGS,
+    "cbow": word2vec.CBOW,
+    "skipgram": word2vec.SKIPGRAM,
+    "glove": glove.SETTINGS,
+    "nnlm": nnlm.SETTINGS,
+    "seq2seq": seq2seq.SEQ2SEQ,
+    "cove": seq2seq.COVE,
+    "transformer": transformer.SETTINGS,
+    "elmo": elmo.SETTINGS,
+    "gpt": gpt.SETTINGS,
+    "bert": bert.SETTINGS,
+    "vectors": vectors.SETTINGS,
+}
+CONFIGS = {name: settings.config for name, settings in SETTINGS.items()}
+SIZES = {name: settings.sizes for name, settings in SETTINGS.items()}
+TRAINING_DEFAULTS = {name: settings.training for name, settings in SETTINGS.items() if settings.training}
+DEFAULT_TOKENIZER = {name: settings.tokenizer for name, settings in SETTINGS.items() if settings.tokenizer is not None}
+DEFAULT_MIN_COUNT = {name: settings.min_count for name, settings in SETTINGS.items() if settings.min_count > 1}
+TRANSLATION_MODELS = ("seq2seq", "cove", "transformer")  # they learn from pairs of sentences
+FROM_TOKENIZER = ("vocab_size", "begin", "end", "unknown", "impossible_ids", "output_heads")  # fields without a flag
+
+
+def make_config(model: str, special_ids: Mapping[str, Any], **options: Any) -> ModelConfig:
+    """The config of a model: what the tokenizer knows, as far as the config has a field for it, and the options."""
+    names = {field.name for field in fields(CONFIGS[model])}
+    return CONFIGS[model](**{name: value for name, value in special_ids.items() if name in names}, **options)

@@ -1,0 +1,71 @@
+"""The settings, sizes and default training of BERT."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from stairs.errors import BadInput
+from stairs.layers.head_count import check_heads
+from stairs.models.settings.common import LARGEST, ModelConfig, ModelSettings, check_range
+
+
+@dataclass(frozen=True)
+class BERTConfig(ModelConfig):
+    context: int = 128  # context length, in tokens
+    width: int = 256  # width of a token vector
+    heads: int = 4  # attention heads of each block
+    layers: int = 4  # blocks
+    feed_forward: int | None = None  # width of the feed-forward layer; four times the width if not given
+    dropout: float = 0.1  # dropout
+    activation: Literal["gelu", "gelu-tanh", "relu"] = "gelu"  # activation of the feed-forward layer
+    segments: int = 2  # segment ids: the first and the second sentence of a pair
+    epsilon: float = 1e-12  # epsilon of the layer norms
+    objective: Literal["next-sentence", "none", "sentence-order", "prefix", "permutation"] = "next-sentence"  # objective beside the masked tokens
+    mask_prob: float = 0.15  # share of the tokens that are predicted
+    mask_token_share: float = 0.8  # share of the predicted tokens that [MASK] replaces
+    random_share: float = 0.1  # share of the predicted tokens that a random token replaces; the rest stay as they are
+    whole_word_masking: bool = True  # mask all pieces of a word or none; Chinese words as jieba segments them
+    short_seq_prob: float = 0.1  # share of the examples that are shorter than the context on purpose
+    output_heads: tuple[str, ...] | None = None  # layers on top of the blocks: pooler, words, next; None: what the objective needs
+
+    def __post_init__(self) -> None:
+        check_heads(self.width, self.heads)
+        for name in ("width", "layers", "segments"):
+            check_range(self, name, 1, LARGEST)
+        check_range(self, "context", 8, LARGEST)
+        for name, low, high in (("dropout", 0, 0.99), ("mask_prob", 0.001, 0.99), ("mask_token_share", 0, 1), ("random_share", 0, 1),
+            ("short_seq_prob", 0, 1)):
+            check_range(self, name, low, high)
+        if self.feed_forward is not None:
+            check_range(self, "feed_forward", 1, LARGEST)
+        if self.mask_token_share + self.random_share > 1:
+            raise BadInput(
+                f"mask_token_share {self.mask_token_share} and random_share {self.random_share} are shares of the same tokens "
+                "and cannot exceed 1 together"
+            )
+        if self.output_heads is None:
+            pairs = self.objective in ("next-sentence", "sentence-order")
+            object.__setattr__(self, "output_heads", ("pooler", "words", "next") if pairs else ("words",))
+
+
+SETTINGS = ModelSettings(
+    config=BERTConfig,
+    model="stairs.models.bert:BERT",
+    tokenizer="wordpiece",
+    sizes={
+        "nano": {"width": 64, "heads": 2, "layers": 2, "dropout": 0.0},
+        "micro": {"width": 128, "layers": 3, "dropout": 0.0},
+        "mini": {},
+        "small": {"width": 512, "heads": 8},
+        "base": {"context": 512, "width": 768, "heads": 12, "layers": 12},
+        "large": {"context": 512, "width": 1024, "heads": 16, "layers": 24},
+        "paper": {"context": 512, "width": 768, "heads": 12, "layers": 12},
+    },
+    training={
+        "nano": {"learning_rate": 0.002, "batch_tokens": 1024},
+        "micro": {"learning_rate": 0.001, "batch_tokens": 1024},
+        "paper": {
+            "learning_rate": 0.0001, "schedule": "linear", "warmup_steps": 10000, "beta1": 0.9, "beta2": 0.999, "adam_epsilon": 1e-06,
+            "weight_decay": 0.01, "clip": 1.0, "embedding_lr_scale": 1.0,
+        },
+    },
+)

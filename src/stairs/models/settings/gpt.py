@@ -1,0 +1,54 @@
+"""The settings, sizes and default training of GPT."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from stairs.errors import BadInput
+from stairs.layers.head_count import check_heads
+from stairs.models.settings.common import LARGEST, ModelConfig, ModelSettings, check_range
+
+
+@dataclass(frozen=True)
+class GPTConfig(ModelConfig):
+    begin: int = 2  # the id before every text
+    end: int = 3  # the id after every sentence
+    unknown: int = 1  # the id of a word outside the vocabulary
+    context: int = 256  # context length, in tokens
+    width: int = 256  # width of a token vector
+    heads: int = 4  # attention heads of each block
+    layers: int = 4  # blocks
+    dropout: float = 0.0  # dropout
+    norm_first: bool = True  # layer norm before each sublayer, as in GPT-2, or after the sum, as in GPT
+    positions: Literal["learned", "sinusoidal", "rotary"] = "learned"  # position embeddings
+    tie_embeddings: bool = True  # the output layer shares the weights of the token embeddings
+
+    def __post_init__(self) -> None:
+        check_heads(self.width, self.heads)
+        for name in ("width", "layers", "context"):
+            check_range(self, name, 1, LARGEST)
+        check_range(self, "dropout", 0, 0.99)
+        if self.positions == "rotary" and self.width // self.heads % 2:
+            raise BadInput(f"rotary positions need heads of an even width, got {self.width} / {self.heads}; change the number of heads")
+
+
+SETTINGS = ModelSettings(
+    config=GPTConfig,
+    model="stairs.models.gpt:GPT",
+    tokenizer="byte-bpe",
+    sizes={
+        "nano": {"context": 128, "width": 64, "heads": 2, "layers": 2},
+        "micro": {"context": 128, "width": 128, "heads": 4, "layers": 3},
+        "mini": {},
+        "small": {"width": 384, "heads": 6, "layers": 6},
+        "base": {"context": 512, "width": 768, "heads": 12, "layers": 12, "dropout": 0.1},
+        "paper": {"context": 512, "width": 768, "heads": 12, "layers": 12, "dropout": 0.1, "norm_first": False},
+    },
+    training={
+        "nano": {"learning_rate": 0.005, "batch_tokens": 1024},
+        "micro": {"learning_rate": 0.002, "batch_tokens": 1024},
+        "paper": {
+            "learning_rate": 0.00025, "schedule": "cosine", "warmup_steps": 2000, "beta1": 0.9, "beta2": 0.999, "adam_epsilon": 1e-08,
+            "weight_decay": 0.01, "clip": 1.0, "embedding_lr_scale": 1.0,
+        },
+    },
+)

@@ -1,0 +1,66 @@
+"""The settings, sizes and default training of Seq2Seq and CoVe."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from stairs.errors import BadInput
+from stairs.models.settings.common import LARGEST, ModelConfig, ModelSettings, check_range
+
+
+@dataclass(frozen=True)
+class Seq2SeqConfig(ModelConfig):
+    begin: int = 2  # the id before every text
+    end: int = 3  # the id after every text
+    context: int = 256  # maximum tokens of a sentence
+    width: int = 256  # width of a token vector
+    hidden: int = 512  # width of the state, half of it for each direction of the encoder
+    layers: int = 1  # recurrent layers, in the encoder and in the decoder each
+    cell: Literal["rnn", "lstm", "gru"] = "lstm"  # recurrent cell
+    attention: Literal["none", "dot", "scaled", "additive", "bilinear", "projected"] = "none"  # attention score; none: the whole source in one vector
+    dropout: float = 0.2  # dropout
+    label_smoothing: float = 0.1  # label smoothing: the share of each target that is spread over the vocabulary
+
+    def __post_init__(self) -> None:
+        for name in ("width", "hidden", "layers"):
+            check_range(self, name, 1, LARGEST)
+        check_range(self, "context", 2, LARGEST)
+        for name in ("dropout", "label_smoothing"):
+            check_range(self, name, 0, 0.99)
+        if self.hidden % 2:
+            raise BadInput(f"hidden {self.hidden} is shared by two directions; give an even number")
+
+
+SEQ2SEQ = ModelSettings(
+    config=Seq2SeqConfig,
+    model="stairs.models.seq2seq:Seq2Seq",
+    tokenizer="byte-bpe",
+    sizes={
+        "nano": {"width": 64, "hidden": 128},
+        "micro": {"width": 128, "hidden": 256},
+        "mini": {},
+        "small": {"width": 512, "layers": 2},
+        "base": {"width": 512, "hidden": 1024, "layers": 2},
+        "paper": {"width": 620, "hidden": 2000, "cell": "gru", "attention": "additive", "dropout": 0.0, "label_smoothing": 0.0},
+    },
+    training={
+        "nano": {"learning_rate": 0.005, "batch_tokens": 512},
+        "micro": {"learning_rate": 0.003, "batch_tokens": 512},
+    },
+)
+COVE = ModelSettings(
+    config=Seq2SeqConfig,
+    model="stairs.models.seq2seq:CoVe",
+    tokenizer="byte-bpe",
+    sizes={
+        "nano": {"width": 64, "hidden": 128, "layers": 2, "attention": "bilinear"},
+        "micro": {"width": 128, "hidden": 256, "layers": 2, "attention": "bilinear"},
+        "mini": {"layers": 2, "attention": "bilinear"},
+        "small": {"width": 300, "layers": 2, "attention": "bilinear"},
+        "base": {"width": 300, "hidden": 600, "layers": 2, "attention": "bilinear"},
+        "paper": {"width": 300, "hidden": 600, "layers": 2, "attention": "bilinear", "label_smoothing": 0.0},
+    },
+    training={
+        "nano": {"learning_rate": 0.005, "batch_tokens": 512},
+        "micro": {"learning_rate": 0.003, "batch_tokens": 512},
+    },
+)

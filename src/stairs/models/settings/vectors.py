@@ -1,0 +1,27 @@
+"""The settings, sizes and default training of adopted word vectors."""
+
+from dataclasses import dataclass
+
+from stairs.models.settings.common import LARGEST, ModelConfig, ModelSettings, check_range
+
+
+@dataclass(frozen=True)
+class VectorsConfig(ModelConfig):
+    """Vectors that another tool trained: `stairs adopt` makes them a run; they are not trained further."""
+
+    width: int = 100  # width of a word vector
+
+    def __post_init__(self) -> None:
+        check_range(self, "width", 1, LARGEST)
+
+
+SETTINGS = ModelSettings(
+    config=VectorsConfig,
+    model="stairs.models.vectors:Vectors",
+    sizes={
+        "mini": {},
+        "small": {},
+        "base": {},
+        "paper": {},
+    },
+)
