@@ -1,4 +1,4 @@
-"""The steps, one paper a file. `MODELS` is imported when it is asked for: it brings torch along, and `--help` must not wait for it."""
+"""The models, one paper a file. `MODELS` is imported when it is asked for: it brings torch along, and `--help` must not wait for it."""
 
 from typing import TYPE_CHECKING, Any
 
