@@ -57,7 +57,7 @@ def read_benchmark(file: str, columns: str | None, encoding: str | None) -> Any:
     if file == "-" or not os.path.isfile(file) or os.path.getsize(file) > MAX_BENCHMARK_BYTES:
         return None
     from stairs.tasks import word_benchmarks
-    from stairs.text.encoding import decode_stream
+    from stairs.text.input_files import decode_stream
     from stairs.text.input_lines import open_regular_file
 
     with open_regular_file(file, "give a text file") as raw:

@@ -7,8 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stairs.errors import BadInput
-from stairs.text import encoding
-from stairs.text.encoding import decode_stream, detect_encoding
+from stairs.text import input_files
+from stairs.text.encoding import detect_encoding
+from stairs.text.input_files import decode_stream
 
 ENGLISH = "The cat sat on the mat.\nIt was warm.\n"
 FRENCH = "Le café est très bon à côté de l'hôtel déjà fermé.\n"
@@ -149,12 +150,12 @@ def test_blocks_of_any_size_give_the_same_text(text, codec, size):
         text = text[1:]
     data = text.encode(codec)
     expected = io.TextIOWrapper(io.BytesIO(data), codec, newline=None).read()
-    before = encoding.BLOCK
-    encoding.BLOCK = size
+    before = input_files.BLOCK
+    input_files.BLOCK = size
     try:
         assert "".join(decode_stream(Drip(data), codec, "notes.txt")) == expected
     finally:
-        encoding.BLOCK = before
+        input_files.BLOCK = before
 
 
 def test_empty_input_is_empty_text():

@@ -1,19 +1,15 @@
-"""Bytes to text: the encoding of a file, and its decoded text in blocks, whatever its size.
+"""The encoding of a text file, detected from its first bytes.
 
 UTF-8, and UTF-16 or UTF-32 with a byte-order mark, are certain. GB18030 is accepted when it reads as Chinese. Anything else is a guess, which the
-user is told and which is not acted on. LF, CRLF and CR end a line; U+2028, U+2029 and NEL are ordinary whitespace. NUL and other
-control characters in valid UTF-8 are text.
+user is told and which is not acted on. NUL and other control characters in valid UTF-8 are
+text.
 """
 
 import codecs
-import io
 import re
-from collections.abc import Iterator
-from typing import Protocol
 
 from stairs.errors import BadInput
 
-BLOCK = 1 << 20
 SAMPLE = 1 << 16  # bytes that a guess is based on
 
 BYTE_ORDER_MARKS = (  # UTF-32 first: its little-endian mark begins with that of UTF-16
@@ -86,12 +82,6 @@ NULS = {
 }
 IMPLAUSIBLE = re.compile("[\0-\x08\x0b\x0e-\x1a\x1c-\x1f\x7f-\x9f]|[а-яё][А-ЯЁ─-╿]|[à-ÿ][À-Þ]")  # controls, capitals inside a word
 ESCAPES = {"utf-7", "unicode_escape", "raw_unicode_escape", "unicode-escape", "raw-unicode-escape", "punycode", "idna", "undefined"}
-
-
-class Readable(Protocol):
-    """Any binary stream."""
-
-    def read(self, size: int, /) -> bytes: ...
 
 
 def detect_encoding(head: bytes, name: str) -> str:
@@ -195,56 +185,3 @@ def text_codec(encoding: str) -> str:
     if info is None or info.name in ESCAPES or not getattr(info, "_is_text_encoding", True):
         raise BadInput(f"--encoding {encoding!r} is not a text encoding; try utf-8, gb18030, big5, utf-16 or cp1252")
     return info.name
-
-
-def decode_stream(raw: Readable, encoding: str | None, name: str) -> Iterator[str]:
-    """The text of `raw` in blocks cut anywhere, the first byte-order mark removed; `raw` may be endless, memory is not."""
-    codec = text_codec(encoding) if encoding else None
-    head = read_full(raw)
-    if codec is None:
-        codec = detect_encoding(head, name)
-    elif not head.startswith(tuple(mark for mark, _ in BYTE_ORDER_MARKS)):
-        refuse_binary(head, name)
-    codec = "utf-8" if codec == "utf-8-sig" else codec
-    decoder = codecs.getincrementaldecoder(codec)()
-    newlines = io.IncrementalNewlineDecoder(None, translate=True)
-    offset, line, block = 0, 1, head
-    own_mark = codec in ("utf-16", "utf-32")
-    certain = own_mark
-    first = True
-    while True:
-        state = decoder.getstate()
-        final = not block
-        try:
-            text = newlines.decode(decoder.decode(block, final), final)
-        except UnicodeDecodeError as error:
-            start = error.start - len(state[0])  # the decoder puts the undecoded rest of the last block before this one
-            decoder.setstate(state)
-            line += newlines.decode(decoder.decode(block[: max(start, 0)])).count("\n")
-            if final:
-                fault = f"{name}:{line}: ends in the middle of a {codec.upper()} character at offset {offset + start:,}"
-                raise BadInput(f"{fault}; the file is cut short, get all of it") from None
-            sample = None if certain else sample_from_line_start(block, max(start, 0))
-            raise decoding_error(name, codec, line, offset + start, error.object[error.start], sample) from None
-        certain = certain or (encoding is None and not text.isascii())
-        if first and text:
-            text = text if own_mark else text.removeprefix("\ufeff")
-            first = False
-        line += text.count("\n")
-        offset += len(block)
-        if text:
-            yield text
-        if final:
-            return
-        block = read_full(raw)
-
-
-def read_full(raw: Readable) -> bytes:
-    """A full block, though a pipe may deliver it in pieces."""
-    block = raw.read(BLOCK)
-    while block and len(block) < BLOCK:
-        more = raw.read(BLOCK - len(block))
-        if not more:
-            break
-        block += more
-    return block

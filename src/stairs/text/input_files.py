@@ -1,24 +1,26 @@
-"""Files on disk as streams of bytes: folders walked in order, gz, xz and zst inflated block by block, decompression bombs refused.
+"""Files on disk as streams of bytes and of text: folders walked in order, gz, xz and zst inflated, decompression bombs refused, bytes decoded.
 
 Only a regular file is opened: a FIFO, a device or a socket would hang or never end.
 """
 
-import lzma
+import codecs
+import io
 import os
 import shutil
 import stat
 import sys
 import tempfile
-import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Protocol
 
 from stairs.errors import BadInput, EnvironmentFault
 from stairs.files import os_error_reason
+from stairs.text.decompression import inflate
+from stairs.text.encoding import BYTE_ORDER_MARKS, decoding_error, detect_encoding, refuse_binary, sample_from_line_start, text_codec
 
-COMPRESSED_BLOCK = 4096  # compressed bytes at a time: even at zstd's highest ratio they inflate to what fits in memory
+BLOCK = 1 << 20
 BOMB_RATIO, BOMB_BYTES = 200, 100 << 20
 COMPRESSIONS = (".gz", ".xz", ".zst")
 FILE_KINDS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".parquet": "parquet"}
@@ -144,7 +146,7 @@ class InputStream:
 
     def __init__(self, file: BinaryIO, source: InputFile, meter: ReadMeter):
         self.file, self.source, self.meter = file, source, meter
-        self.blocks = inflate(file, source)
+        self.blocks = inflate(file, source.compression, source.name)
         self.inflated_bytes = 0
 
     def read(self, size: int = 1 << 20) -> bytes:
@@ -184,52 +186,73 @@ class InputStream:
         return copy
 
 
-def inflate(file: BinaryIO, source: InputFile) -> Iterator[bytes]:
-    """Decompress streams that follow one another in a file, as gzip, xz and zstd do."""
-    new = decompressor(source.compression)
-    decoder = None
+class Readable(Protocol):
+    """Any binary stream."""
+
+    def read(self, size: int, /) -> bytes: ...
+
+
+def decode_stream(raw: Readable, encoding: str | None, name: str) -> Iterator[str]:
+    """The text of `raw` in blocks cut anywhere, without the first byte-order mark, in bounded memory.
+
+    LF, CRLF and CR end a line and become LF; U+2028, U+2029 and NEL are ordinary whitespace.
+    """
+    codec = text_codec(encoding) if encoding else None
+    head = read_full(raw)
+    if codec is None:
+        codec = "utf-8" if is_utf8(head, name) else detect_encoding(head, name)
+    elif not head.startswith(tuple(mark for mark, _ in BYTE_ORDER_MARKS)):
+        refuse_binary(head, name)
+    codec = "utf-8" if codec == "utf-8-sig" else codec
+    decoder = codecs.getincrementaldecoder(codec)()
+    newlines = io.IncrementalNewlineDecoder(None, translate=True)
+    offset, line, block = 0, 1, head
+    own_mark = codec in ("utf-16", "utf-32")
+    certain = own_mark
+    first = True
+    while True:
+        state = decoder.getstate()
+        final = not block
+        try:
+            text = newlines.decode(decoder.decode(block, final), final)
+        except UnicodeDecodeError as error:
+            start = error.start - len(state[0])  # the decoder puts the undecoded rest of the last block before this one
+            decoder.setstate(state)
+            line += newlines.decode(decoder.decode(block[: max(start, 0)])).count("\n")
+            if final:
+                fault = f"{name}:{line}: ends in the middle of a {codec.upper()} character at offset {offset + start:,}"
+                raise BadInput(f"{fault}; the file is cut short, get all of it") from None
+            sample = None if certain else sample_from_line_start(block, max(start, 0))
+            raise decoding_error(name, codec, line, offset + start, error.object[error.start], sample) from None
+        certain = certain or (encoding is None and not text.isascii())
+        if first and text:
+            text = text if own_mark else text.removeprefix("\ufeff")
+            first = False
+        line += text.count("\n")
+        offset += len(block)
+        if text:
+            yield text
+        if final:
+            return
+        block = read_full(raw)
+
+
+def is_utf8(head: bytes, name: str) -> bool:
+    """Whether a file that begins with `head` is certainly UTF-8, as `detect_encoding` would find, too."""
+    refuse_binary(head, name)
     try:
-        while block := file.read(COMPRESSED_BLOCK):
-            while block:
-                if decoder is None:
-                    block = block.lstrip(b"\0")  # padding between streams
-                    if not block:
-                        break
-                    decoder = new()
-                out = decoder.decompress(block)
-                block = b""
-                if decoder.eof:
-                    block, decoder = decoder.unused_data, None
-                if out:
-                    yield out
-    except (zlib.error, lzma.LZMAError, ValueError) as error:
-        where = f"{source.name}: damaged {source.compression} data near byte {file.tell():,}"
-        raise BadInput(f"{where} ({str(error)[:60]}); get the file again") from None
-    if decoder is not None:
-        where = f"{source.name}: ends in the middle of its {source.compression} data at byte {file.tell():,}"
-        raise BadInput(f"{where}; the file is cut short, get all of it")
+        codecs.getincrementaldecoder("utf-8")().decode(head)
+    except UnicodeDecodeError:
+        return False
+    return 0 not in head
 
 
-def decompressor(compression: str) -> Callable:
-    if compression == ".gz":
-        return lambda: zlib.decompressobj(31)
-    if compression == ".xz":
-        return lzma.LZMADecompressor
-    import zstandard
-
-    class Frame:
-        """zstandard's decompressor, with a built-in exception."""
-
-        def __init__(self):
-            self.decoder = zstandard.ZstdDecompressor().decompressobj()
-
-        def decompress(self, block: bytes) -> bytes:
-            try:
-                return self.decoder.decompress(block)
-            except zstandard.ZstdError as error:
-                raise ValueError(str(error)) from None
-
-        eof = property(lambda self: self.decoder.eof)
-        unused_data = property(lambda self: self.decoder.unused_data)
-
-    return Frame
+def read_full(raw: Readable) -> bytes:
+    """A full block, though a pipe may deliver it in pieces."""
+    block = raw.read(BLOCK)
+    while block and len(block) < BLOCK:
+        more = raw.read(BLOCK - len(block))
+        if not more:
+            break
+        block += more
+    return block

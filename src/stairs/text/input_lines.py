@@ -20,7 +20,7 @@ def open_regular_file(file: str, advice: str) -> BinaryIO:
 
 def read_lines(file: str | None = None) -> list[str]:
     """The lines that are more than whitespace; of stdin for None and "-"."""
-    from stairs.text.encoding import decode_stream
+    from stairs.text.input_files import decode_stream
 
     if file and file != "-":
         with open_regular_file(file, "give a text file") as raw:

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stairs.errors import BadInput, EnvironmentFault
-from stairs.text import encoding, input_files
+from stairs.text import input_files
 from stairs.text.corpus.corpus import Corpus, cut_pieces, split_documents
 from stairs.text.tables import lines
 
@@ -239,7 +239,7 @@ def test_a_full_temporary_folder_is_the_environments_fault(tmp_path, monkeypatch
 def test_a_record_without_an_end_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(lines, "LINE_LIMIT", 100)
     path = write(tmp_path, "a.jsonl", '{"text": "a"}\n"' + "b" * 200)
-    monkeypatch.setattr(encoding, "BLOCK", 8)
+    monkeypatch.setattr(input_files, "BLOCK", 8)
     assert complaint(path).startswith(f"{path}:2: a line of more than 100 characters")
 
 
@@ -327,7 +327,7 @@ def test_where_blocks_end_does_not_matter(text, size, part):
 def test_the_block_size_does_not_matter(tmp_path, monkeypatch):
     path = write(tmp_path, "a.csv", 'id,text\n1,"a\n\nb"\n2,文字。\n' + "3,word\n" * 50)
     whole = documents(path)
-    monkeypatch.setattr(encoding, "BLOCK", 5)
+    monkeypatch.setattr(input_files, "BLOCK", 5)
     assert documents(path) == whole == ["a\n\nb", "文字。", *["word"] * 50]
 
 

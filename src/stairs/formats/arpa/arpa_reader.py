@@ -14,8 +14,7 @@ from stairs.kernels import trie
 from stairs.models.ngram import NGram
 from stairs.models.settings import NGramConfig
 from stairs.progress import track
-from stairs.text.encoding import decode_stream
-from stairs.text.input_files import InputStream, ReadMeter, inspect_file, open_file
+from stairs.text.input_files import InputStream, ReadMeter, decode_stream, inspect_file, open_file
 from stairs.text.tokenizers.tokenizer import Tokenizer
 
 SPECIAL = {"<s>": "begin", "</s>": "end", "<unk>": "unknown"}

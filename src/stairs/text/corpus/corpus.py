@@ -28,8 +28,8 @@ from stairs.data import CorpusLike
 from stairs.errors import BadInput
 from stairs.progress import say
 from stairs.text.corpus.text_column import csv_texts, json_texts, parquet_texts
-from stairs.text.encoding import decode_stream, text_codec
-from stairs.text.input_files import InputFile, InputStream, ReadMeter, find_files, open_file, spool_stdin, unreadable_error
+from stairs.text.encoding import text_codec
+from stairs.text.input_files import InputFile, InputStream, ReadMeter, decode_stream, find_files, open_file, spool_stdin, unreadable_error
 from stairs.text.sentences import split_sentences
 from stairs.text.tables.lines import split_lines
 

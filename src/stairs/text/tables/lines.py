@@ -8,8 +8,7 @@ from pathlib import Path
 
 from stairs.errors import BadInput, EnvironmentFault
 from stairs.files import os_error_reason
-from stairs.text.encoding import decode_stream
-from stairs.text.input_files import COMPRESSIONS, InputFile, InputStream, ReadMeter, printable
+from stairs.text.input_files import COMPRESSIONS, InputFile, InputStream, ReadMeter, decode_stream, printable
 
 LINE_LIMIT = 1 << 26  # characters; a longer line is a missing newline, and would not fit in memory
 
