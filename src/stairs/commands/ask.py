@@ -122,7 +122,7 @@ def answer_line(answer: dict[str, Any]) -> str:
         blanks = [", ".join(f"{word['word']} {word['probability']:.1%}" for word in blank["words"]) for blank in answer["blanks"]]
         return "\n  ".join([answer["filled"], *blanks])
     if "verdict" in answer:
-        return f"{answer['verdict']} (probability {answer['next_sentence_probability']:.1%})"
+        return f"{answer['verdict']} (probability that it follows {answer['next_sentence_probability']:.1%})"
     if "pseudo_log_likelihood" in answer:
         tokens = " ".join(f"{token['token']} {token['log_probability']:.2f}" for token in answer["tokens"])
         return f"pseudo-log-likelihood {answer['pseudo_log_likelihood']:.2f} nats: {tokens}"
