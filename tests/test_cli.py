@@ -1,4 +1,4 @@
-"""The door of the command line: it answers before anything heavy is imported."""
+"""The command line: it answers before anything heavy is imported."""
 
 import subprocess
 import sys
@@ -18,19 +18,19 @@ try: main({arguments!r})
 except SystemExit as ended: assert not ended.code
 heavy = [name for name in ("torch", "numba", "sklearn", "tokenizers") if name in sys.modules]
 assert not heavy, heavy"""
-    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert ended.returncode == 0, ended.stderr
-    assert "stairs" in ended.stdout
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    assert "stairs" in result.stdout
 
 
 def test_every_command_has_help(capsys):
     for command in COMMANDS:
-        with pytest.raises(SystemExit) as ended:
+        with pytest.raises(SystemExit) as result:
             main([command, "--help"])
-        assert ended.value.code == 0 and "--json" in capsys.readouterr().out
+        assert result.value.code == 0 and "--json" in capsys.readouterr().out
 
 
-def test_a_mistyped_command_is_named_with_the_nearest(capsys):
+def test_a_mistyped_command_gets_a_suggestion(capsys):
     assert main(["trian"]) == 2
     assert capsys.readouterr().err == "stairs: error: there is no command 'trian'; did you mean train?\n"
 
@@ -42,7 +42,7 @@ def test_completion_lists_the_commands(shell, capsys):
     assert all(command in printed for command in COMMANDS)
 
 
-def test_a_bug_is_one_line_too(monkeypatch, capsys):
+def test_a_bug_is_reported_in_one_line(monkeypatch, capsys):
     monkeypatch.setattr("stairs.cli.run_command", lambda arguments: 1 / 0)
     assert main(["train"]) == 1
     printed = capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""A large file is read in full once, and again when anybody has touched it."""
+"""A large file is verified in full once, and again after it has changed."""
 
 import os
 
@@ -18,24 +18,24 @@ def folder(tmp_path, monkeypatch):
     return tmp_path / "folder"
 
 
-def counted(monkeypatch):
-    read, whole = [], files.sha256
-    monkeypatch.setattr(files, "sha256", lambda path: read.append(path.name) or whole(path))
-    return read
+def count_reads(monkeypatch):
+    paths, sha256 = [], files.sha256
+    monkeypatch.setattr(files, "sha256", lambda path: paths.append(path.name) or sha256(path))
+    return paths
 
 
-def test_what_was_checked_is_not_read_again(folder, monkeypatch, tmp_path):
-    read = counted(monkeypatch)
+def test_a_verified_file_is_not_read_again(folder, monkeypatch, tmp_path):
+    read = count_reads(monkeypatch)
     files.verified_manifest(folder)
     assert read == ["small"]
-    for note in (tmp_path / "cache").rglob("checked/*"):
-        note.unlink()
-    files.verified_manifest(folder)  # as on a machine that has not seen it yet
+    for mark in (tmp_path / "cache").rglob("checked/*"):
+        mark.unlink()
+    files.verified_manifest(folder)  # as on another machine
     files.verified_manifest(folder)
     assert read == ["small", "large", "small", "small"]
 
 
-def test_a_change_is_found_even_if_its_date_was_set_back(folder):
+def test_a_change_is_detected_even_if_its_date_is_set_back(folder):
     path = folder / "large"
     before = path.stat()
     path.write_bytes(b"a" * 999 + b"c")
@@ -48,7 +48,7 @@ def test_a_change_is_found_even_if_its_date_was_set_back(folder):
 
 def test_without_a_cache_it_is_read_each_time(folder, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", "/proc/nothing")
-    read = counted(monkeypatch)
+    read = count_reads(monkeypatch)
     files.verified_manifest(folder)
     files.verified_manifest(folder)
     assert read == ["large", "small"] * 2

@@ -1,4 +1,4 @@
-"""A machine that cannot set itself up hears in one sentence what to install."""
+"""On a machine that cannot set itself up, make says in one sentence what to install."""
 
 import shutil
 import subprocess
@@ -20,14 +20,14 @@ BARE = 'case "$2" in *ensurepip*) exit 1;; esac; exit 0'
         (None, "There is no {python}: install Python 3.11 or newer."),
     ],
 )
-def test_a_python_that_will_not_do(tmp_path, script, sentence):
+def test_an_unsuitable_python_is_named(tmp_path, script, sentence):
     for name in ("Makefile", "pyproject.toml", "constraints.txt"):
         shutil.copy(ROOT / name, tmp_path)
     python = tmp_path / "python3"
     if script:
         python.write_text(f"#!/bin/sh\n{script}\n")
         python.chmod(0o755)
-    ended = subprocess.run(["make", "test", f"PYTHON={python}"], cwd=tmp_path, capture_output=True, text=True)
-    printed, ending = ended.stderr.splitlines()
-    assert ended.returncode and printed == sentence.format(python=python) and ending.startswith("make")
-    assert not (tmp_path / ".venv").exists() and "install" not in ended.stdout
+    result = subprocess.run(["make", "test", f"PYTHON={python}"], cwd=tmp_path, capture_output=True, text=True)
+    printed, ending = result.stderr.splitlines()
+    assert result.returncode and printed == sentence.format(python=python) and ending.startswith("make")
+    assert not (tmp_path / ".venv").exists() and "install" not in result.stdout

@@ -1,4 +1,4 @@
-"""Commands that must be refused, and a run to refuse them on."""
+"""Commands that must be refused, and a run for them."""
 
 import shutil
 import signal
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from stairs import cli
-from tests.faults.outcome import assert_one_sentence, sentences, tree
+from tests.faults.refusals import assert_one_sentence, sentences, tree
 
 
 @pytest.fixture
@@ -16,12 +16,12 @@ def refused(command, tmp_path):
 
     def run(*arguments: object, words: tuple[str, ...] = (), code: int = 2, stdin: bytes = b"") -> str:
         before = tree(tmp_path)
-        ended = command(*arguments, stdin=stdin)
-        assert_one_sentence(ended, code)
+        result = command(*arguments, stdin=stdin)
+        assert_one_sentence(result, code)
         for word in words:
-            assert word in ended.err, ended.err
+            assert word in result.err, result.err
         assert tree(tmp_path) == before
-        return ended.err
+        return result.err
 
     return run
 

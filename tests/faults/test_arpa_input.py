@@ -120,9 +120,9 @@ def test_a_sound_file_in_other_clothes(command, tmp_path, how):
     }[how]
     name = "m.arpa.gz" if how == "gz" else "m.arpa"
     (tmp_path / name).write_bytes(content)
-    ended = command("adopt", name, "--out", "run", "--json")
-    assert ended.code == 0, ended.err
-    assert json.loads(ended.out)["ngrams"][1] == 3
+    result = command("adopt", name, "--out", "run", "--json")
+    assert result.code == 0, result.err
+    assert json.loads(result.out)["ngrams"][1] == 3
     assert command("ask", "run", "a", "--length", "1").out == "a b\n"
 
 

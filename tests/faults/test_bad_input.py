@@ -9,7 +9,7 @@ import pytest
 
 from stairs.errors import BadInput
 from stairs.text.labelled import read_examples
-from tests.faults.outcome import LONGEST, assert_one_sentence, tree
+from tests.faults.refusals import MAX_LENGTH, assert_one_sentence, tree
 
 PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + bytes(range(256))
 NO_TEXT = {
@@ -73,7 +73,7 @@ FLAGS = [
     (("climb", "notes.txt", "--labels", "x" * 300), ("xxx",)),
     (("adopt", "x" * 300, "--out", "run"), ("xxx", "no such file")),
     (("train", "ngram"), ("no corpus",)),
-    (("train",), ("no step",)),
+    (("train",), ("no model",)),
     (("trian", "ngram", "notes.txt"), ("'trian'", "did you mean train?")),
     (("zebra",), ("'zebra'", "doctor")),
     (("--zebra",), ("'--zebra'",)),
@@ -192,8 +192,8 @@ def test_what_is_no_file_is_refused_without_hanging(refused, tmp_path):
 
 
 def test_no_text_to_ask(refused):
-    refused("ask", "run", words=("no text came",))
-    refused("ask", "run", "-", stdin=b" \n\n", words=("no text came",))
+    refused("ask", "run", words=("no text given",))
+    refused("ask", "run", "-", stdin=b" \n\n", words=("no text given",))
     refused("ask", "run", stdin=b"caf\xe9 au lait, tr\xe8s bien\n", words=("stdin:1", "byte 0xe9"))
     refused("ask", "run", stdin=PNG, words=("stdin", "PNG"))
 
@@ -201,9 +201,9 @@ def test_no_text_to_ask(refused):
 def test_the_whole_way_out(stairs, command, tmp_path):
     """In a process of its own: the exit code, one line on stderr and none on stdout. Only --debug lets the error itself through."""
     (tmp_path / "empty.txt").touch()
-    ended = stairs("train", "ngram", "empty.txt")
-    assert (ended.returncode, ended.stdout) == (2, "")
-    assert ended.stderr.startswith("stairs: error: no text in empty.txt") and ended.stderr.count("\n") == 1 and len(ended.stderr) < LONGEST
+    result = stairs("train", "ngram", "empty.txt")
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr.startswith("stairs: error: no text in empty.txt") and result.stderr.count("\n") == 1 and len(result.stderr) < MAX_LENGTH
     with pytest.raises(BadInput, match=r"no text in empty\.txt"):
         command("train", "ngram", "empty.txt", "--debug")
     assert list(tmp_path.iterdir()) == [tmp_path / "empty.txt"]

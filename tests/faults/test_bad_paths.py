@@ -1,4 +1,4 @@
-"""Places that nothing can be written to or that hold no run, and outputs nobody can read."""
+"""Paths that cannot be written to or hold no run, and outputs that nobody reads."""
 
 import subprocess
 import sys
@@ -12,13 +12,13 @@ def test_output_in_the_way(refused, corpus, tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine/diary.txt").write_text("dear diary")
     (tmp_path / "model.arpa").write_text("\\data\\\n")
-    for step in (("train", "ngram"), ("climb",)):
-        refused(*step, "notes.txt", "--out", "notes.txt", words=("--out notes.txt is the corpus",))
-        refused(*step, "texts", "--out", "texts", words=("inside the corpus",))
-        refused(*step, "texts", "--out", "texts/deep/er", words=("inside the corpus",))
-        refused(*step, "texts/a.txt", "--out", "mine", words=("mine exists and is not",))
-        refused(*step, "texts/a.txt", "--out", "notes.txt", words=("notes.txt is a file",))
-        refused(*step, "texts/a.txt", "--out", "notes.txt/below", words=("notes.txt is a file",))
+    for arguments in (("train", "ngram"), ("climb",)):
+        refused(*arguments, "notes.txt", "--out", "notes.txt", words=("--out notes.txt is the corpus",))
+        refused(*arguments, "texts", "--out", "texts", words=("inside the corpus",))
+        refused(*arguments, "texts", "--out", "texts/deep/er", words=("inside the corpus",))
+        refused(*arguments, "texts/a.txt", "--out", "mine", words=("mine exists and is not",))
+        refused(*arguments, "texts/a.txt", "--out", "notes.txt", words=("notes.txt is a file",))
+        refused(*arguments, "texts/a.txt", "--out", "notes.txt/below", words=("notes.txt is a file",))
     refused("adopt", "model.arpa", "--out", "mine", words=("mine exists and is not a run",))
     refused("adopt", "model.arpa", "--out", "model.arpa", words=("model.arpa is a file",))
 
@@ -30,7 +30,7 @@ def test_output_that_can_not_be_written(refused, corpus, tmp_path, place):
         refused(*arguments, "--out", place, code=3, words=("cannot write", place[:40]))
 
 
-def test_a_folder_one_has_no_permission_for(refused, corpus, monkeypatch):
+def test_a_folder_without_permission(refused, corpus, monkeypatch):
     def forbidden(*arguments, **options):
         raise PermissionError(13, "Permission denied")
 
@@ -48,15 +48,15 @@ def test_no_run(refused, tmp_path, corpus):
 
 
 def test_output_that_can_not_show_chinese(stairs):
-    ended = stairs("nothing-of-猫", env={"PYTHONIOENCODING": "ascii"})
-    assert ended.returncode == 2 and ended.stderr.startswith("stairs: error: there is no command 'nothing-of-\\u732b'")
+    result = stairs("nothing-of-猫", env={"PYTHONIOENCODING": "ascii"})
+    assert result.returncode == 2 and result.stderr.startswith("stairs: error: there is no command 'nothing-of-\\u732b'")
 
 
-def test_output_that_no_one_reads():
+def test_output_that_nobody_reads():
     with open("/dev/full", "w") as full:
-        ended = subprocess.run([sys.executable, "-m", "stairs", "--help"], stdout=full, stderr=subprocess.PIPE, text=True)
-    assert ended.returncode == 3
-    assert ended.stderr.startswith("stairs: error: the output cannot be") and ended.stderr.count("\n") == 1
-    assert "no space left" in ended.stderr
+        result = subprocess.run([sys.executable, "-m", "stairs", "--help"], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert result.returncode == 3
+    assert result.stderr.startswith("stairs: error: the output cannot be") and result.stderr.count("\n") == 1
+    assert "no space left" in result.stderr
     piped = f"{sys.executable} -m stairs --help | true; exit ${{PIPESTATUS[0]}}"
     assert subprocess.run(["bash", "-c", piped], stderr=subprocess.PIPE).stderr == b""

@@ -1,4 +1,4 @@
-"""Full disks, signals and kills: nothing half-written stays, and the same command afterwards makes the run that nothing disturbed."""
+"""Full disks, signals and kills: nothing half-written stays, and the same command makes the run of an undisturbed training."""
 
 import errno
 import json
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.outcome import TRAIN, assert_one_sentence, model, sentences
+from tests.faults.refusals import TRAIN, assert_one_sentence, model, sentences
 
 
 @pytest.mark.parametrize(("name", "number"), [("fsync", errno.ENOSPC), ("rename", errno.EIO), ("replace", errno.EROFS), ("mkdir", errno.EDQUOT)])
@@ -29,14 +29,14 @@ def test_a_disk_that_fails_at_each_call_of_a_save(command, run, corpus, trained,
             return real(*arguments, **options)
 
         shutil.rmtree("run")
-        with monkeypatch.context() as patched:
-            patched.setattr(os, name, failing)
-            ended = command(*TRAIN)
+        with monkeypatch.context() as patch:
+            patch.setattr(os, name, failing)
+            result = command(*TRAIN)
         if calls < when:
             break
-        if ended.code or name != "mkdir":  # a folder that is there already need not be made
-            assert_one_sentence(ended, 3)
-            assert "cannot write run" in ended.err
+        if result.code or name != "mkdir":  # a folder that exists need not be made
+            assert_one_sentence(result, 3)
+            assert "cannot write run" in result.err
         assert not [path for path in Path().rglob(".*") if path.name.startswith((".tmp-", ".old-"))]
         assert not Path("run/model").exists() or model(Path("run")) == model(trained)
         assert command(*TRAIN).code == 0
@@ -45,15 +45,15 @@ def test_a_disk_that_fails_at_each_call_of_a_save(command, run, corpus, trained,
 
 
 def test_files_that_may_not_grow(command, corpus, trained):
-    """The library that writes the weights has errors of its own."""
+    """The library that writes the weights raises errors of its own."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     assert (trained / "model/model.safetensors").stat().st_size > 6000
     resource.setrlimit(resource.RLIMIT_FSIZE, (4000, hard))
     try:
-        ended = command(*TRAIN)
+        result = command(*TRAIN)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    assert_one_sentence(ended, 3)
+    assert_one_sentence(result, 3)
     assert sorted(os.listdir("run")) == ["metrics.jsonl", "run.json", "run.lock"]
     assert command(*TRAIN).code == 0
     assert model(Path("run")) == model(trained)
@@ -64,11 +64,11 @@ def test_files_that_may_not_grow(command, corpus, trained):
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
 @pytest.mark.parametrize("place", ["tasks.next_token.NextToken.evaluate_split", "tasks.next_token.NextToken.save", "files.fsync_path"])
-def test_a_signal_ends_it_in_order(command, corpus, trained, monkeypatch, number, code, place):
-    with monkeypatch.context() as patched:
-        patched.setattr(f"stairs.{place}", lambda *arguments: signal.raise_signal(number))
-        ended = command(*TRAIN)
-    assert ended.code == code and "Traceback" not in ended.err
+def test_a_signal_ends_the_command_cleanly(command, corpus, trained, monkeypatch, number, code, place):
+    with monkeypatch.context() as patch:
+        patch.setattr(f"stairs.{place}", lambda *arguments: signal.raise_signal(number))
+        result = command(*TRAIN)
+    assert result.code == code and "Traceback" not in result.err
     assert not Path("run/model").exists() and not list(Path("run").glob(".*"))
     assert command(*TRAIN).code == 0
     assert model(Path("run")) == model(trained)
@@ -94,12 +94,12 @@ def test_a_signal_to_a_process_that_reads(tmp_path):
 # Kills
 
 
-def test_what_kills_leave_is_tidied(command, run, trained):
-    """Killed before run.json, within a save, between the two renames of a save, and before the model was kept."""
+def test_leftovers_of_killed_processes_are_removed(command, run, trained):
+    """Killed before run.json, within a save, between the two renames of a save, and before the model was saved."""
     shutil.rmtree(run)
-    for left in (".tmp-1-run.json", ".tmp-1-model/config.json", ".old-1-model/config.json", "run.lock"):
-        (run / left).parent.mkdir(parents=True, exist_ok=True)
-        (run / left).write_text("half")
+    for leftover in (".tmp-1-run.json", ".tmp-1-model/config.json", ".old-1-model/config.json", "run.lock"):
+        (run / leftover).parent.mkdir(parents=True, exist_ok=True)
+        (run / leftover).write_text("half")
     assert command(*TRAIN).code == 0
     assert sorted(os.listdir(run)) == ["metrics.jsonl", "model", "run.json", "run.lock"]
     shutil.rmtree(run / "model")
@@ -122,16 +122,16 @@ def test_what_kills_leave_is_tidied(command, run, trained):
     ],
 )
 def test_killed_at_every_call(tmp_path, calls, cache):
-    """Killed at the k-th call for each k, the same command afterwards finishes with the model of a run that nothing disturbed."""
+    """Killed at the k-th call for each k, the same command ends with the model of an undisturbed run."""
     (tmp_path / "notes.txt").write_text(sentences())
-    arguments = [sys.executable, str(Path(__file__).with_name("killed.py")), str(tmp_path), str(tmp_path / "notes.txt"), calls, cache]
-    ended = subprocess.run(arguments, capture_output=True, text=True, timeout=900)
-    if "could not attach" in ended.stderr:
+    arguments = [sys.executable, str(Path(__file__).with_name("kill_at_calls.py")), str(tmp_path), str(tmp_path / "notes.txt"), calls, cache]
+    result = subprocess.run(arguments, capture_output=True, text=True, timeout=900)
+    if "could not attach" in result.stderr:
         pytest.skip("strace may not trace processes here")
-    assert ended.returncode == 0, ended.stderr
-    whole, *killed = map(json.loads, ended.stdout.splitlines())
-    assert killed[-1]["first"] == 0  # there was no call left to be killed at
-    assert len(killed) > 1
-    for trial in killed:
+    assert result.returncode == 0, result.stderr
+    reference, *trials = map(json.loads, result.stdout.splitlines())
+    assert trials[-1]["first"] == 0  # there was no k-th call
+    assert len(trials) > 1
+    for trial in trials:
         assert trial["first"] in (0, -signal.SIGKILL) and trial["again"] == 0, trial
-        assert trial["state"] == whole["whole"], trial
+        assert trial["state"] == reference["reference"], trial

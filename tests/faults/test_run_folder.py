@@ -1,4 +1,4 @@
-"""The run folder under faults: two writers, damage, other settings, full disks, kills. A run is whole, or the same command makes it so."""
+"""The run folder under faults: two writers, damage, other settings, full disks, kills. A run is complete, or the same command makes it so."""
 
 import hashlib
 import json
@@ -13,20 +13,20 @@ from pathlib import Path
 import pytest
 
 from stairs.files import MANIFEST, checksum
-from tests.faults.outcome import TRAIN, model, sentences, tree
+from tests.faults.refusals import TRAIN, model, sentences, tree
 
 HOLDER = """
 import sys
 from pathlib import Path
 from stairs.files import write_lock
 with write_lock(Path("run")):
-    print("held", flush=True)
+    print("locked", flush=True)
     sys.stdin.read()
 """
 
 
-def rewritten(run: Path, name: str, content: bytes) -> None:
-    """Another file, and a manifest that vouches for it."""
+def rewrite_file(run: Path, name: str, content: bytes) -> None:
+    """Replace a file, and its entry in the manifest."""
     (run / "model" / name).write_bytes(content)
     manifest = json.loads((run / "model" / MANIFEST).read_text())
     manifest["files"][name] = {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
@@ -37,14 +37,14 @@ def rewritten(run: Path, name: str, content: bytes) -> None:
 # One writer
 
 
-def test_a_second_writer_is_refused_at_once_and_a_killed_one_is_forgotten(command, refused, stairs, run, corpus):
+def test_a_second_writer_is_refused_at_once_and_a_killed_one_does_not_count(command, refused, stairs, run, corpus):
     with subprocess.Popen([sys.executable, "-c", HOLDER], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         try:
-            assert process.stdout.readline() == b"held\n"
-            began = time.process_time()  # its own time: others may keep the machine busy
+            assert process.stdout.readline() == b"locked\n"
+            started = time.process_time()  # its own time: other processes may keep the machine busy
             refused(*TRAIN, code=5, words=(f"process {process.pid} ", "run is being written by"))
             refused("adopt", "notes.txt", "--out", "run", code=5, words=(f"process {process.pid} ",))
-            assert time.process_time() - began < 1
+            assert time.process_time() - started < 1
             assert command("ask", "run", "the cat").code == 0  # readers never wait
             assert stairs(*TRAIN).returncode == 5
         finally:
@@ -55,11 +55,11 @@ def test_a_second_writer_is_refused_at_once_and_a_killed_one_is_forgotten(comman
 def test_the_lock_is_held_while_training(command, corpus, monkeypatch):
     from stairs.tasks.next_token import NextToken
 
-    judge, codes = NextToken.evaluate_split, []
+    evaluate, codes = NextToken.evaluate_split, []
 
     def meanwhile(task, shards, split):
         codes.append(command(*TRAIN).code)
-        return judge(task, shards, split)
+        return evaluate(task, shards, split)
 
     monkeypatch.setattr(NextToken, "evaluate_split", meanwhile)
     assert command(*TRAIN).code == 0
@@ -104,11 +104,11 @@ DAMAGES = [
 
 
 @pytest.mark.parametrize("how", DAMAGES)
-def test_damage_is_found_and_the_same_command_repairs_it(command, refused, run, trained, how):
+def test_damage_is_detected_and_the_same_command_repairs_it(command, refused, run, trained, how):
     damage(run, how)
     refused("ask", "run", "the cat", words=("run/model",))
-    ended = command("train", "ngram", "notes.txt", "--out", "run")
-    assert ended.code == 0 and "it is trained again" in ended.err
+    result = command("train", "ngram", "notes.txt", "--out", "run")
+    assert result.code == 0 and "it is trained again" in result.err
     assert model(run) == model(trained)
     assert len((run / "metrics.jsonl").read_text().splitlines()) == 1
     assert command("ask", "run", "the cat").code == 0
@@ -116,8 +116,8 @@ def test_damage_is_found_and_the_same_command_repairs_it(command, refused, run, 
 
 CONFIGS = {
     "unknown task": {"task": "juggling"},
-    "unknown step": {"task": "next-token", "model": "juggling", "config": {}},
-    "no step": {"task": "next-token"},
+    "unknown model": {"task": "next-token", "model": "juggling", "config": {}},
+    "no model": {"task": "next-token"},
     "unknown setting": {"task": "next-token", "model": "ngram", "config": {"vocab_size": 75, "zebra": 1}},
     "other size": {"task": "next-token", "model": "ngram", "config": {"vocab_size": 9}},
     "wrong kind": {"task": "next-token", "model": "ngram", "config": {"vocab_size": "many", "order": "three"}},
@@ -130,7 +130,7 @@ CONFIGS = {
 
 @pytest.mark.parametrize("name", CONFIGS)
 def test_a_crafted_config(refused, run, name):
-    rewritten(run, "config.json", json.dumps(CONFIGS[name]).encode())
+    rewrite_file(run, "config.json", json.dumps(CONFIGS[name]).encode())
     refused("ask", "run", "the cat", words=("run/model", "juggling" if name == "unknown task" else ""))
 
 
@@ -152,17 +152,17 @@ WEIGHTS = {
 
 @pytest.mark.parametrize("name", WEIGHTS)
 def test_crafted_weights(refused, run, name):
-    rewritten(run, "model.safetensors", WEIGHTS[name])
+    rewrite_file(run, "model.safetensors", WEIGHTS[name])
     refused("ask", "run", "the cat")
 
 
 @pytest.mark.parametrize("name", ["log10s", "backoffs"])
-def test_weights_that_are_no_numbers(refused, run, name):
+def test_weights_that_are_not_finite(refused, run, name):
     from safetensors.torch import load_file, save
 
     tensors = load_file(run / "model/model.safetensors")
     tensors[name][3] = float("nan")
-    rewritten(run, "model.safetensors", save(tensors))
+    rewrite_file(run, "model.safetensors", save(tensors))
     refused("ask", "run", "the cat")
 
 
@@ -180,6 +180,13 @@ def test_a_newer_format(refused, run):
         refused(*arguments, words=("run/run.json was written by stairs '99.1'", "update stairs"))
 
 
+def test_an_older_format(refused, run):
+    settings = json.loads((run / "run.json").read_text())
+    (run / "run.json").write_text(json.dumps({**settings, "format": 1}))
+    for arguments in (("ask", "run", "the cat"), TRAIN, ("score", "run", "notes.txt")):
+        refused(*arguments, words=("run/run.json has format 1", "reads format 2", "train the run again"))
+
+
 def test_a_run_that_was_not_finished(refused, run):
     shutil.rmtree(run / "model")
     refused("ask", "run", "the cat", words=("no finished model", "same stairs train command"))
@@ -188,9 +195,9 @@ def test_a_run_that_was_not_finished(refused, run):
 def test_a_measurement_that_was_cut_short(command, run, trained):
     with (run / "metrics.jsonl").open("a") as file:
         file.write('{"step": 2, "tok')
-    ended = command("train", "ngram", "notes.txt", "--out", "run", "--json")
-    assert ended.code == 0 and "is finished" in ended.err
-    assert json.loads(ended.out)["step"] == 1
+    result = command("train", "ngram", "notes.txt", "--out", "run", "--json")
+    assert result.code == 0 and "is finished" in result.err
+    assert json.loads(result.out)["step"] == 1
 
 
 # The same command, and another
@@ -198,9 +205,9 @@ def test_a_measurement_that_was_cut_short(command, run, trained):
 
 def test_the_same_command_again(command, run):
     before = tree(run)
-    ended = command("train", "ngram", "notes.txt", "--out", "run")
-    assert ended.code == 0
-    assert ended.err == "run is finished; nothing to do\n"
+    result = command("train", "ngram", "notes.txt", "--out", "run")
+    assert result.code == 0
+    assert result.err == "run is finished; nothing to do\n"
     assert {**tree(run), "run.lock": ""} == {**before, "run.lock": ""}
 
 
@@ -216,5 +223,5 @@ def test_changed_settings(refused, run, corpus, tmp_path):
 
 def test_a_corpus_under_another_name_is_the_same(command, run, corpus):
     corpus.rename("renamed.txt")
-    ended = command("train", "ngram", "renamed.txt", "--out", "run")
-    assert ended.code == 0 and "is finished" in ended.err
+    result = command("train", "ngram", "renamed.txt", "--out", "run")
+    assert result.code == 0 and "is finished" in result.err

@@ -40,7 +40,7 @@ DAMAGED = {  # the file, its line or vector, and what the sentence says
     "prose": ("Once upon a time\nthere was a file.\n", ":1:", "neither COUNT WIDTH nor"),
     "nothing": ("", ":1:", "neither COUNT WIDTH nor"),
     "one word and a number": ("the 1\na 2\n", ":1:", "neither COUNT WIDTH nor"),
-    "a special token": (GOOD.replace("man 3", "[UNK] 3"), "", "[UNK] is a special token"),
+    "a special token": (GOOD.replace("man 3", "[UNK] 3"), "", "[UNK] has the name of a special token"),
 }
 NOT_TEXT = {
     "long.bin": (binary("4 2"), "the file ends before the 4 vectors of width 2"),
@@ -110,17 +110,17 @@ def run(command, tmp_path):
     return tmp_path / "run"
 
 
-def near(ended):
-    assert ended.code == 0, ended.err
-    return json.loads(ended.out)
+def near(result):
+    assert result.code == 0, result.err
+    return json.loads(result.out)
 
 
 def test_near_answers_words_sums_and_texts(command, run):
-    found = near(command("near", run, "king", "king - man + woman", "--top", "3", "--json"))
-    assert [answer["query"] for answer in found] == ["king", "king - man + woman"]
-    assert all(len(answer["near"]) == 3 and "king" not in [entry["word"] for entry in answer["near"]] for answer in found)
-    assert found[1]["near"][0]["word"] == "queen" and found[1]["near"][0]["cosine"] > 0.9
-    assert near(command("near", run, "--analogy", "man", "king", "woman", "--top", "3", "--json"))[0] == found[1]
+    answers = near(command("near", run, "king", "king - man + woman", "--top", "3", "--json"))
+    assert [answer["query"] for answer in answers] == ["king", "king - man + woman"]
+    assert all(len(answer["near"]) == 3 and "king" not in [entry["word"] for entry in answer["near"]] for answer in answers)
+    assert answers[1]["near"][0]["word"] == "queen" and answers[1]["near"][0]["cosine"] > 0.9
+    assert near(command("near", run, "--analogy", "man", "king", "woman", "--top", "3", "--json"))[0] == answers[1]
     for same in ("国王 - 男人 + 女人", "国王－男人＋女人", "+ 国王 - 男人 + 女人", "国王-男人+女人"):
         assert near(command("near", run, same, "--json"))[0]["near"][0]["word"] == "女王"
     assert near(command("near", run, "well-known", "--json"))[0]["query"] == "well-known"
@@ -130,8 +130,8 @@ def test_near_answers_words_sums_and_texts(command, run):
 
 
 def test_near_draws(command, refused, run, tmp_path):
-    ended = command("near", run, "--analogy", "man", "king", "woman", "--map", "map.svg", "--strips", "strips.svg")
-    assert ended.code == 0, ended.err
+    result = command("near", run, "--analogy", "man", "king", "woman", "--map", "map.svg", "--strips", "strips.svg")
+    assert result.code == 0, result.err
     drawn = {name: (tmp_path / name).read_text() for name in ("map.svg", "strips.svg")}
     assert all(content.startswith("<svg") and "queen" in content and "king - man + woman" in content for content in drawn.values())
     assert command("near", run, "king", "国王", "--tsne", "--map", "map.html").code == 0
@@ -145,10 +145,10 @@ def test_near_refuses(refused, run, tmp_path):
     refused("near", run, "paris", words=("did you mean Paris",))
     refused("near", run, "queen - mann", words=("'mann'", "man"))
     refused("near", run, "king -", words=("a word is missing beside a sign",))
-    refused("near", run, words=("no word came",))
+    refused("near", run, words=("no word given",))
     refused("near", run, "king", "--top", "0", words=("--top 0",))
     refused("near", run, "king", "--map", "map.pdf", words=("map.pdf", ".svg"))
-    refused("near", run, "", words=("no word came",))
+    refused("near", run, "", words=("no word given",))
 
 
 def test_runs_of_different_width_and_kind(command, refused, run, trained, tmp_path):
@@ -158,7 +158,7 @@ def test_runs_of_different_width_and_kind(command, refused, run, trained, tmp_pa
     refused("near", trained, "king", words=("ngram has no word vectors",))
     refused("convert", trained, "word2vec", "--out", "v.vec", words=("only word vectors can be written as word2vec",))
     refused("convert", run, "arpa", "--out", "v.arpa", words=("only n-gram language models",))
-    refused("train", "vectors", "w.txt", words=("there is no step 'vectors'",))
+    refused("train", "vectors", "w.txt", words=("there is no model 'vectors'",))
 
 
 @pytest.mark.parametrize("kind", ["word2vec", "word2vec-binary", "glove"])
@@ -171,13 +171,13 @@ def test_convert_and_adopt_again(command, run, tmp_path, kind):
 
 def test_questions_of_score(command, refused, run, tmp_path):
     (tmp_path / "q.txt").write_text(": royal\nman king woman queen\nman KING woman Queen\nman king boy prince\n: 王\n男人 国王 女人 女王\n")
-    found = near(command("score", run, "q.txt", "--json"))
-    assert (found["accuracy"]["value"], found["covered"], found["total"]) == (1, 3, 4)
-    assert found["sections"]["royal"]["covered"] == 2 and found["sections"]["王"]["accuracy"]["low"] > 0
+    answers = near(command("score", run, "q.txt", "--json"))
+    assert (answers["accuracy"]["value"], answers["covered"], answers["total"]) == (1, 3, 4)
+    assert answers["sections"]["royal"]["covered"] == 2 and answers["sections"]["王"]["accuracy"]["low"] > 0
     assert "2 of 3 covered" in command("score", run, "q.txt").out
     (tmp_path / "s.tsv").write_text("# people say\nking\tman\t9\nqueen\twoman\t8\nking\tapple\t1\nking\tzebra\t3\n")
-    found = near(command("score", run, "s.tsv", "--json"))
-    assert found["covered"] == 3 and found["total"] == 4 and 0 < found["spearman"]["value"] <= 1
+    answers = near(command("score", run, "s.tsv", "--json"))
+    assert answers["covered"] == 3 and answers["total"] == 4 and 0 < answers["spearman"]["value"] <= 1
     (tmp_path / "q.txt").write_text(": a\nman king woman\n")
     refused("score", run, "q.txt", words=("q.txt:2: 3 words came where four",))
     (tmp_path / "q.txt").write_text(": a\none two three four\n")

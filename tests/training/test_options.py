@@ -1,4 +1,4 @@
-"""What a training is told, what it finds out by itself, and what it prints beforehand."""
+"""The options of a training, what it probes, and what a plan estimates."""
 
 import json
 import sys
@@ -19,13 +19,13 @@ from stairs.training.run import Run, load
 from tests.training.train_process import fit_arguments
 
 
-@pytest.mark.parametrize(("text", "found"), [("90s", 90), ("20m", 1200), ("2h", 7200), ("1.5m", 90), ("30", 30), ("1d", 86400)])
-def test_times(text, found):
-    assert parse_duration(text) == found
+@pytest.mark.parametrize(("text", "seconds"), [("90s", 90), ("20m", 1200), ("2h", 7200), ("1.5m", 90), ("30", 30), ("1d", 86400)])
+def test_durations(text, seconds):
+    assert parse_duration(text) == seconds
 
 
 @pytest.mark.parametrize("text", ["", "m", "-5m", "20 minutes", "0s", "1e9d", "nan"])
-def test_what_is_no_time(text):
+def test_what_is_not_a_duration(text):
     with pytest.raises(BadInput, match="write it as 90s, 20m or 2h"):
         TrainingOptions(budget=text).check()
 
@@ -53,7 +53,7 @@ def test_impossible_values_are_refused(given, words):
         TrainingOptions(**given).check()
 
 
-def test_a_device_that_is_not_there():
+def test_a_missing_device_is_refused():
     with pytest.raises(BadInput, match="no CUDA device"):
         find_device("cuda:9")
 
@@ -118,7 +118,7 @@ def test_a_probe_changes_no_bit_of_the_weights(text, tmp_path):
     assert not updater.optimizer.state
 
 
-def test_a_plan_tells_minutes_memory_and_disk(text, tmp_path):
+def test_a_plan_estimates_minutes_memory_and_disk(text, tmp_path):
     updater, options = new_updater(text, tmp_path, steps=None, epochs=2)
     plan = probe.estimate(updater, options, gradient_plan(updater, options), lambda limit: {"tokens": 100})
     assert plan["epochs"] == 2 and plan["steps"] == 2 * updater.steps_per_epoch
@@ -149,14 +149,14 @@ def test_early_stopping_when_validation_gets_worse(train, text, tmp_path, messag
 
 
 def test_bf16_learns_as_fp32_does(train, tmp_path):
-    ends = {}
+    losses = {}
     for precision in ("fp32", "bf16"):
         train(out=tmp_path / precision, steps=60, learning_rate=0.01, precision=precision, dropout=0.0)
-        ends[precision] = Run(tmp_path / precision).metrics()[-1]["bits_per_character"]["value"]
-    assert ends["bf16"] == pytest.approx(ends["fp32"], rel=0.05)
+        losses[precision] = Run(tmp_path / precision).metrics()[-1]["bits_per_character"]["value"]
+    assert losses["bf16"] == pytest.approx(losses["fp32"], rel=0.05)
 
 
-def test_tensorboard_is_asked_for_in_a_sentence_when_it_is_missing(train, tmp_path, monkeypatch):
+def test_a_missing_tensorboard_is_one_sentence(train, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
     with pytest.raises(BadInput, match="pip install tensorboard"):
         train(tensorboard=True)
@@ -164,19 +164,19 @@ def test_tensorboard_is_asked_for_in_a_sentence_when_it_is_missing(train, tmp_pa
 
 
 def test_tensorboard_gets_the_curves(train, monkeypatch):
-    drawn = []
+    scalars = []
 
     class Writer:
         def __init__(self, folder, purge_step):
-            drawn.append((folder, purge_step))
+            scalars.append((folder, purge_step))
 
         def add_scalar(self, name, value, step):
-            drawn.append((name, step))
+            scalars.append((name, step))
 
         def flush(self):
             pass
 
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", SimpleNamespace(SummaryWriter=Writer))
     train(steps=10, tensorboard=True)
-    assert drawn[0][0].endswith("run/tensorboard") and drawn[0][1] == 1
-    assert {("loss", 1), ("loss", 10), ("bits_per_character", 10)} <= set(drawn)
+    assert scalars[0][0].endswith("run/tensorboard") and scalars[0][1] == 1
+    assert {("loss", 1), ("loss", 10), ("bits_per_character", 10)} <= set(scalars)

@@ -1,4 +1,4 @@
-"""Several ways to learn, of which the best on validation examples is kept: killed anywhere, it comes to the same bits."""
+"""Several candidates, of which the best on validation examples is kept: killed anywhere, it ends with the same bits."""
 
 import json
 import shutil
@@ -26,58 +26,58 @@ EXAMPLES = LabelledSplits(TEXTS[8:], TEXTS[:8])
 QUICK = TrainingOptions(epochs=3, batch_examples=8, learning_rate=0.01, precision="fp32", threads=1)
 
 
-def new_task(tokenizer, way):
+def new_task(tokenizer, transfer):
     model = MODELS["bert"](CONFIGS["bert"](vocab_size=tokenizer.vocab_size, context=16, width=16, heads=2, layers=1))
     model.initialize(0)
-    return Classify(model, tokenizer, TransferOptions(transfer=way), **Classify.settings_from(TEXTS))
+    return Classify(model, tokenizer, TransferOptions(transfer=transfer), **Classify.settings_from(TEXTS))
 
 
 @pytest.fixture(scope="module")
 def candidates():
     tokenizer = Tokenizer.train(TokenizerSpec("words"), lambda: [[example.text for example in TEXTS]])
-    return [Candidate(way, cost, partial(new_task, tokenizer, way)) for way, cost in (("features", 1), ("full", 3))]
+    return [Candidate(transfer, cost, partial(new_task, tokenizer, transfer)) for transfer, cost in (("features", 1), ("full", 3))]
 
 
 @pytest.fixture(scope="module")
-def whole(candidates, tmp_path_factory):
-    """A choice that nobody interrupted."""
+def uninterrupted(candidates, tmp_path_factory):
+    """A selection that was not interrupted."""
     out = tmp_path_factory.mktemp("selection") / "run"
     fit_best(candidates, EXAMPLES, out, QUICK)
     return out
 
 
-def test_the_better_one_is_kept_and_the_others_are_not(candidates, whole):
-    known = read_selection(whole)
-    errors = known["validation_errors"]
-    assert set(errors) == {"features", "full"} and errors[known["selected"]] == min(errors.values())
-    assert [path.name for path in whole.parent.iterdir()] == ["run"]
-    assert json.loads((whole / "run.json").read_text())["transfer"]["transfer"] == known["selected"]
-    assert fit_best(candidates, EXAMPLES, whole, QUICK)["error"]["value"] == min(errors.values())
+def test_the_best_candidate_is_kept_and_the_others_are_deleted(candidates, uninterrupted):
+    selection = read_selection(uninterrupted)
+    errors = selection["validation_errors"]
+    assert set(errors) == {"features", "full"} and errors[selection["selected"]] == min(errors.values())
+    assert [path.name for path in uninterrupted.parent.iterdir()] == ["run"]
+    assert json.loads((uninterrupted / "run.json").read_text())["transfer"]["transfer"] == selection["selected"]
+    assert fit_best(candidates, EXAMPLES, uninterrupted, QUICK)["error"]["value"] == min(errors.values())
 
 
 class Killed(BaseException):
     """What no handler catches."""
 
 
-@pytest.mark.parametrize("place", ["second candidate", "before the name", "behind the name"])
-def test_killed_anywhere_it_comes_to_the_same_bits(place, candidates, whole, tmp_path, monkeypatch):
+@pytest.mark.parametrize("moment", ["second candidate", "before the name", "behind the name"])
+def test_killed_anywhere_it_comes_to_the_same_bits(moment, candidates, uninterrupted, tmp_path, monkeypatch):
     out = tmp_path / "run"
-    with monkeypatch.context() as patched:
-        if place == "second candidate":
-            patched.setattr(tuning, "fit", lambda task, *given: fit(task, *given) if task.transfer.transfer == "features" else killed())
-        elif place == "before the name":
-            patched.setattr(Path, "rename", killed)
+    with monkeypatch.context() as patch:
+        if moment == "second candidate":
+            patch.setattr(tuning, "fit", lambda task, *arguments: fit(task, *arguments) if task.transfer.transfer == "features" else kill())
+        elif moment == "before the name":
+            patch.setattr(Path, "rename", kill)
         else:
-            patched.setattr(shutil, "rmtree", killed)
+            patch.setattr(shutil, "rmtree", kill)
         with pytest.raises(Killed):
             fit_best(candidates, EXAMPLES, out, QUICK)
     fit_best(candidates, EXAMPLES, out, QUICK)
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
     for name in ("model/model.safetensors", "model/head.safetensors", "selection.json"):
-        assert (out / name).read_bytes() == (whole / name).read_bytes()
+        assert (out / name).read_bytes() == (uninterrupted / name).read_bytes()
 
 
-def killed(*given, **others):
+def kill(*arguments, **others):
     raise Killed
 
 
@@ -88,8 +88,8 @@ def test_a_budget_is_shared(candidates, monkeypatch, tmp_path):
     assert shares == ["30.000s", "90.000s"]
 
 
-def test_a_choice_that_cannot_be_read_is_refused(candidates, whole, tmp_path):
-    shutil.copytree(whole, tmp_path / "run")
+def test_a_selection_that_cannot_be_read_is_refused(candidates, uninterrupted, tmp_path):
+    shutil.copytree(uninterrupted, tmp_path / "run")
     (tmp_path / "run" / "selection.json").write_text("{}")
     with pytest.raises(BadInput, match=r"selection.json does not name the selected candidate"):
         fit_best(candidates, EXAMPLES, tmp_path / "run", QUICK)

@@ -1,4 +1,4 @@
-"""Many workers under torchrun: the same examples a step, the same weights to rounding, and a lost worker costs nothing (F14 to F16)."""
+"""Several workers under torchrun: the same examples at each step, the same weights up to rounding, and a lost worker costs nothing (F14 to F16)."""
 
 import json
 import os
@@ -15,20 +15,20 @@ from safetensors.torch import load_file
 from stairs.training import checkpoint
 from tests.training.training_server import TRAIN_PROCESS, outcome
 
-STILL = {"dropout": 0.0, "steps": 16}  # dropout is drawn by each worker for itself
+WITHOUT_DROPOUT = {"dropout": 0.0, "steps": 16}  # each worker draws its own
 
 
 def launch(
-    run: Path, text: Path, *, step: str = "gpt", workers: int = 2, restarts: int = 0, environment: dict | None = None, **given
+    run: Path, text: Path, *, model: str = "gpt", workers: int = 2, restarts: int = 0, environment: dict | None = None, **settings
 ) -> subprocess.Popen:
-    words = [f"{name}={json.dumps(value)}" for name, value in given.items()]
+    words = [f"{name}={json.dumps(value)}" for name, value in settings.items()]
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(workers), "--max-restarts", str(restarts)]
     log = run.with_name(run.name + ".log").open("a")
     variables = {**os.environ, "OMP_NUM_THREADS": "1", **(environment or {})}
-    return subprocess.Popen([*command, str(TRAIN_PROCESS), str(run), str(text), step, *words], stdout=log, stderr=log, env=variables)
+    return subprocess.Popen([*command, str(TRAIN_PROCESS), str(run), str(text), model, *words], stdout=log, stderr=log, env=variables)
 
 
-def finished(process: subprocess.Popen, run: Path, seconds: float = 200) -> int:
+def wait(process: subprocess.Popen, run: Path, seconds: float = 200) -> int:
     try:
         return process.wait(seconds)
     finally:
@@ -40,7 +40,7 @@ def messages(run: Path) -> str:
 
 
 def worker(process: subprocess.Popen, rank: int) -> int:
-    """The process number of a worker."""
+    """The process id of a worker."""
     for path in Path("/proc").glob("[0-9]*"):
         try:
             parent = int((path / "stat").read_text().rsplit(")", 1)[1].split()[1])
@@ -68,149 +68,149 @@ def weights(run: Path) -> dict[str, torch.Tensor]:
     return load_file(run / "model" / "model.safetensors")
 
 
-def assert_like_alone(run: Path, undisturbed: Path) -> None:
-    assert losses(run) == pytest.approx(losses(undisturbed), rel=1e-5)
-    one, two = weights(undisturbed), weights(run)
+def assert_close(run: Path, single: Path) -> None:
+    assert losses(run) == pytest.approx(losses(single), rel=1e-5)
+    one, two = weights(single), weights(run)
     assert one.keys() == two.keys()
     assert all(torch.allclose(one[name], two[name], atol=1e-4) for name in one)
 
 
-def test_two_workers_learn_what_one_does_and_one_can_go_on_alone(text, train, tmp_path):
-    train(out=tmp_path / "alone", **STILL)
+def test_two_workers_train_as_one_does_and_one_can_resume(text, train, tmp_path):
+    train(out=tmp_path / "single", **WITHOUT_DROPOUT)
     run = tmp_path / "run"
-    assert finished(launch(run, text, **{**STILL, "steps": 16, "accumulate": 1}), run) == 0, messages(run)
-    assert_like_alone(run, tmp_path / "alone")
-    targets = [[json.loads(line).get("targets") for line in (path / "metrics.jsonl").read_text().splitlines()] for path in (run, tmp_path / "alone")]
+    assert wait(launch(run, text, **{**WITHOUT_DROPOUT, "steps": 16, "accumulate": 1}), run) == 0, messages(run)
+    assert_close(run, tmp_path / "single")
+    targets = [[json.loads(line).get("targets") for line in (path / "metrics.jsonl").read_text().splitlines()] for path in (run, tmp_path / "single")]
     assert targets[0] == targets[1]  # the same examples at every step
-    train(out=tmp_path / "alone", **{**STILL, "steps": 24})
-    assert finished(launch(run, text, workers=1, **{**STILL, "steps": 24}), run) == 0, messages(run)
+    train(out=tmp_path / "single", **{**WITHOUT_DROPOUT, "steps": 24})
+    assert wait(launch(run, text, workers=1, **{**WITHOUT_DROPOUT, "steps": 24}), run) == 0, messages(run)
     assert "same data order, not bit-exact (world size 2 -> 1)" in messages(run)
-    assert_like_alone(run, tmp_path / "alone")
+    assert_close(run, tmp_path / "single")
 
 
-def test_a_killed_worker_is_started_again_and_ends_with_the_same_bits(text, tmp_path):
-    """Rank 1 dies in the middle, the group starts again from the last checkpoint; dropout is on."""
-    whole, run, long = tmp_path / "whole", tmp_path / "run", {"steps": 120, "save_every": 10, "evaluate_every": 50}
-    assert finished(launch(whole, text, **long), whole) == 0, messages(whole)
+def test_a_killed_worker_is_restarted_and_ends_with_the_same_bits(text, tmp_path):
+    """Rank 1 dies half-way, and the group restarts from the last checkpoint; dropout is on."""
+    reference, run, long = tmp_path / "reference", tmp_path / "run", {"steps": 120, "save_every": 10, "evaluate_every": 50}
+    assert wait(launch(reference, text, **long), reference) == 0, messages(reference)
     process = launch(run, text, restarts=3, **long)
     wait_for_step(run, 25)
     os.kill(worker(process, 1), signal.SIGKILL)
-    assert finished(process, run) == 0, messages(run)
-    assert outcome(run) == outcome(whole)
+    assert wait(process, run) == 0, messages(run)
+    assert outcome(run) == outcome(reference)
 
 
 @pytest.mark.slow
 def test_killed_again_and_again_in_either_worker(text, tmp_path):
-    whole, run, long = tmp_path / "whole", tmp_path / "run", {"steps": 200, "save_every": 5, "evaluate_every": 50}
-    assert finished(launch(whole, text, **long), whole) == 0, messages(whole)
+    reference, run, long = tmp_path / "reference", tmp_path / "run", {"steps": 200, "save_every": 5, "evaluate_every": 50}
+    assert wait(launch(reference, text, **long), reference) == 0, messages(reference)
     process = launch(run, text, restarts=6, **long)
     for step, rank in ((20, 0), (45, 1), (60, 0), (90, 1), (130, 0)):
         wait_for_step(run, step)
         os.kill(worker(process, rank), signal.SIGKILL)
-        killed = time.monotonic()
-        stood = checkpoint.checkpoint_steps(run)[0]
+        killed_at = time.monotonic()
+        saved_step = checkpoint.checkpoint_steps(run)[0]
         time.sleep(0.5)
-        wait_for_step(run, stood + 12)
-        assert time.monotonic() - killed < 60
-    assert finished(process, run) == 0, messages(run)
-    assert outcome(run) == outcome(whole)
+        wait_for_step(run, saved_step + 12)
+        assert time.monotonic() - killed_at < 60
+    assert wait(process, run) == 0, messages(run)
+    assert outcome(run) == outcome(reference)
 
 
 @pytest.mark.slow
-def test_when_the_restarts_are_used_up_the_worker_and_the_signal_are_named(text, tmp_path):
+def test_after_the_last_restart_the_worker_and_the_signal_are_named(text, tmp_path):
     run = tmp_path / "run"
     process = launch(run, text, steps=2000)
     wait_for_step(run, 10)
     os.kill(worker(process, 1), signal.SIGKILL)
-    assert finished(process, run) != 0
+    assert wait(process, run) != 0
     assert "SIGKILL" in messages(run) and "rank      : 1" in messages(run)
 
 
 @pytest.mark.slow
-def test_a_worker_that_hangs_is_given_up_after_the_timeout(text, tmp_path):
-    whole, run, long = tmp_path / "whole", tmp_path / "run", {"steps": 150, "save_every": 10, "evaluate_every": 100}
-    assert finished(launch(whole, text, **long), whole) == 0, messages(whole)
+def test_a_worker_that_hangs_is_abandoned_after_the_timeout(text, tmp_path):
+    reference, run, long = tmp_path / "reference", tmp_path / "run", {"steps": 150, "save_every": 10, "evaluate_every": 100}
+    assert wait(launch(reference, text, **long), reference) == 0, messages(reference)
     process = launch(run, text, restarts=2, environment={"STAIRS_TIMEOUT": "5"}, **long)
     wait_for_step(run, 20)
     os.kill(worker(process, 1), signal.SIGSTOP)
-    assert finished(process, run) == 0, messages(run)
+    assert wait(process, run) == 0, messages(run)
     assert "lost the others" in messages(run)
-    assert outcome(run) == outcome(whole)
+    assert outcome(run) == outcome(reference)
 
 
 @pytest.mark.slow
 def test_sigterm_to_the_group_saves_and_nothing_is_lost(text, tmp_path):
-    whole, run, long = tmp_path / "whole", tmp_path / "run", {"steps": 150, "save_every": 1000, "evaluate_every": 100}
-    assert finished(launch(whole, text, **long), whole) == 0, messages(whole)
+    reference, run, long = tmp_path / "reference", tmp_path / "run", {"steps": 150, "save_every": 1000, "evaluate_every": 100}
+    assert wait(launch(reference, text, **long), reference) == 0, messages(reference)
     process = launch(run, text, **long)
     wait_for_step(run, 20)
     process.terminate()
-    assert finished(process, run) != 0
+    assert wait(process, run) != 0
     assert checkpoint.checkpoint_steps(run)[0] == len(losses(run))
-    assert finished(launch(run, text, **long), run) == 0, messages(run)
-    assert outcome(run) == outcome(whole)
+    assert wait(launch(run, text, **long), run) == 0, messages(run)
+    assert outcome(run) == outcome(reference)
 
 
 @pytest.mark.slow
-def test_sharded_weights_train_the_same_and_the_checkpoint_is_anyones(text, train, tmp_path):
-    train(out=tmp_path / "alone", **STILL)
+def test_sharded_weights_train_the_same_and_any_worker_can_resume(text, train, tmp_path):
+    train(out=tmp_path / "single", **WITHOUT_DROPOUT)
     run = tmp_path / "run"
-    assert finished(launch(run, text, **STILL, shard=True), run) == 0, messages(run)
-    assert_like_alone(run, tmp_path / "alone")
-    train(out=run, **{**STILL, "steps": 20})  # the sharded run's checkpoint, by one worker
-    train(out=tmp_path / "alone", **{**STILL, "steps": 20})
-    assert_like_alone(run, tmp_path / "alone")
-    assert finished(launch(run, text, **{**STILL, "steps": 24}, shard=True), run) == 0, messages(run)  # and back
-    train(out=tmp_path / "alone", **{**STILL, "steps": 24})
-    assert_like_alone(run, tmp_path / "alone")
+    assert wait(launch(run, text, **WITHOUT_DROPOUT, shard=True), run) == 0, messages(run)
+    assert_close(run, tmp_path / "single")
+    train(out=run, **{**WITHOUT_DROPOUT, "steps": 20})  # the sharded run's checkpoint, by one worker
+    train(out=tmp_path / "single", **{**WITHOUT_DROPOUT, "steps": 20})
+    assert_close(run, tmp_path / "single")
+    assert wait(launch(run, text, **{**WITHOUT_DROPOUT, "steps": 24}, shard=True), run) == 0, messages(run)  # and back
+    train(out=tmp_path / "single", **{**WITHOUT_DROPOUT, "steps": 24})
+    assert_close(run, tmp_path / "single")
 
 
 @pytest.mark.slow
 def test_parts_and_workers_without_examples_change_nothing(text, train, tmp_path):
-    """Batches of two rows in three parts, for three workers: one of them has nothing to do."""
-    small = {**STILL, "batch_tokens": 64}
-    train(out=tmp_path / "alone", **small)
+    """Batches of two rows in three parts, for three workers: one of them has no examples."""
+    small = {**WITHOUT_DROPOUT, "batch_tokens": 64}
+    train(out=tmp_path / "single", **small)
     run = tmp_path / "run"
-    assert finished(launch(run, text, workers=3, **small, accumulate=3), run) == 0, messages(run)
-    assert_like_alone(run, tmp_path / "alone")
+    assert wait(launch(run, text, workers=3, **small, accumulate=3), run) == 0, messages(run)
+    assert_close(run, tmp_path / "single")
 
 
-# Those who sweep over the text: each worker reads its share of every stretch
+# Sweeps: each worker reads its share of every slice
 
 
-def judged(run: Path) -> float:
+def final_loss(run: Path) -> float:
     return json.loads((run / "metrics.jsonl").read_text().splitlines()[-1])["loss"]["value"]
 
 
-def test_two_workers_sweep_as_well_as_one_and_one_can_go_on_alone(text, train, tmp_path):
+def test_two_workers_sweep_as_well_as_one_and_one_can_resume(text, train, tmp_path):
     long = {"epochs": 8, "steady": True, "patience": 0}
-    train("toy", out=tmp_path / "alone", **long)
+    train("toy", out=tmp_path / "single", **long)
     run = tmp_path / "run"
-    assert finished(launch(run, text, step="toy", **long), run) == 0, messages(run)
-    begun = losses(run)[0]
-    assert judged(run) == pytest.approx(judged(tmp_path / "alone"), abs=0.1 * (begun - judged(tmp_path / "alone")))
-    words = [[json.loads(line).get("words") for line in (path / "metrics.jsonl").read_text().splitlines()] for path in (run, tmp_path / "alone")]
-    assert words[0] == words[1]  # all of each stretch is read
-    assert finished(launch(run, text, step="toy", workers=1, **{**long, "epochs": 9}), run) == 0, messages(run)
+    assert wait(launch(run, text, model="toy", **long), run) == 0, messages(run)
+    first_loss = losses(run)[0]
+    assert final_loss(run) == pytest.approx(final_loss(tmp_path / "single"), abs=0.1 * (first_loss - final_loss(tmp_path / "single")))
+    words = [[json.loads(line).get("words") for line in (path / "metrics.jsonl").read_text().splitlines()] for path in (run, tmp_path / "single")]
+    assert words[0] == words[1]  # all of each slice is read
+    assert wait(launch(run, text, model="toy", workers=1, **{**long, "epochs": 9}), run) == 0, messages(run)
     assert "same data order, not bit-exact (world size 2 -> 1)" in messages(run)
 
 
-def test_a_killed_worker_that_swept_is_started_again_and_ends_with_the_same_bits(text, tmp_path):
-    whole, run, long = tmp_path / "whole", tmp_path / "run", {"step": "toy", "epochs": 12, "save_every": 10, "patience": 0}
-    assert finished(launch(whole, text, **long), whole) == 0, messages(whole)
+def test_a_killed_worker_of_a_sweep_is_restarted_and_ends_with_the_same_bits(text, tmp_path):
+    reference, run, long = tmp_path / "reference", tmp_path / "run", {"model": "toy", "epochs": 12, "save_every": 10, "patience": 0}
+    assert wait(launch(reference, text, **long), reference) == 0, messages(reference)
     process = launch(run, text, restarts=3, **long)
     wait_for_step(run, 25)
     os.kill(worker(process, 1), signal.SIGKILL)
-    assert finished(process, run) == 0, messages(run)
-    assert outcome(run) == outcome(whole)
+    assert wait(process, run) == 0, messages(run)
+    assert outcome(run) == outcome(reference)
 
 
-def test_workers_follow_the_clock_of_the_first_one(text, tmp_path):
-    given = {"steps": None, "budget": "6s", "schedule": "hold", "evaluate_every": None, "save_every": None, "dropout": 0.0}
-    process = launch(tmp_path / "run", text, **given)
-    assert finished(process, tmp_path / "run") == 0, messages(tmp_path / "run")
-    turns = [json.loads(line)["kind"] for line in (tmp_path / "run" / "clock.jsonl").read_text().splitlines()]
-    assert turns.count("decay") == turns.count("end") == 1 and turns.count("update") >= 20
-    again = launch(tmp_path / "again", text, plans_from=str(tmp_path / "run"), **given)
-    assert finished(again, tmp_path / "again") == 0, messages(tmp_path / "again")
+def test_workers_follow_the_clock_of_rank_zero(text, tmp_path):
+    settings = {"steps": None, "budget": "6s", "schedule": "hold", "evaluate_every": None, "save_every": None, "dropout": 0.0}
+    process = launch(tmp_path / "run", text, **settings)
+    assert wait(process, tmp_path / "run") == 0, messages(tmp_path / "run")
+    kinds = [json.loads(line)["kind"] for line in (tmp_path / "run" / "clock.jsonl").read_text().splitlines()]
+    assert kinds.count("decay") == kinds.count("end") == 1 and kinds.count("update") >= 20
+    again = launch(tmp_path / "again", text, plans_from=str(tmp_path / "run"), **settings)
+    assert wait(again, tmp_path / "again") == 0, messages(tmp_path / "again")
     assert outcome(tmp_path / "again") == outcome(tmp_path / "run")

@@ -1,4 +1,4 @@
-"""A small model that learns by sweeping, in numpy: what the engine may rely on, and nothing else."""
+"""A small model that is trained by sweeps, in numpy: only what the training relies on."""
 
 from dataclasses import dataclass
 
@@ -18,11 +18,11 @@ SPECIAL = 5
 class ToyConfig:
     vocab_size: int
     width: int = 8
-    steady: bool = False  # the learning rate stays, so that a longer training begins as a shorter one does
+    steady: bool = False  # a constant learning rate, so that a longer training starts like a shorter one
 
 
 class Toy(Model):
-    """Each word predicts the next one, against one drawn at random; AdaGrad gives it a memory."""
+    """Each word predicts the next one against a random one, with AdaGrad."""
 
     name = "toy"
     learns_by = "sweeping"
@@ -60,38 +60,38 @@ class Toy(Model):
         self.ids = np.asarray(ids, np.int64)
         self.counts.copy_(torch.from_numpy(np.bincount(self.ids, minlength=len(words))))
 
-    def sweep(self, stretch: CorpusSlice) -> tuple[float, int, int]:
-        begin, end = stretch.bounds(len(self.ids))
+    def sweep(self, corpus_slice: CorpusSlice) -> tuple[float, int, int]:
+        begin, end = corpus_slice.bounds(len(self.ids))
         nats, pairs = 0.0, 0
         for at in range(begin, end, 64):
-            random = np.random.default_rng([stretch.seed, stretch.epoch, at])
+            random = np.random.default_rng([corpus_slice.seed, corpus_slice.epoch, at])
             done = (at - begin) / (end - begin)
-            rate = stretch.rate_from + (stretch.rate_to - stretch.rate_from) * done
-            loss, count = self.learn(self.ids[at : min(at + 64, end)], random, rate)
+            rate = corpus_slice.rate_from + (corpus_slice.rate_to - corpus_slice.rate_from) * done
+            loss, count = self.train_part(self.ids[at : min(at + 64, end)], random, rate)
             nats, pairs = nats + loss.sum(), pairs + count
         return float(nats), pairs, int((self.ids[begin:end] >= SPECIAL).sum())
 
-    def learn(self, ids: np.ndarray, random: np.random.Generator, rate: float) -> tuple[np.ndarray, int]:
+    def train_part(self, ids: np.ndarray, random: np.random.Generator, rate: float) -> tuple[np.ndarray, int]:
         vectors, contexts, sums = as_array(self.vectors), as_array(self.contexts), self.sums.numpy()
-        beside = (ids[:-1] >= SPECIAL) & (ids[1:] >= SPECIAL)
-        words, near = ids[:-1][beside], ids[1:][beside]
-        drawn = random.integers(SPECIAL, len(vectors), len(near))
+        both_words = (ids[:-1] >= SPECIAL) & (ids[1:] >= SPECIAL)
+        words, contexts_of_words = ids[:-1][both_words], ids[1:][both_words]
+        negatives = random.integers(SPECIAL, len(vectors), len(contexts_of_words))
         loss = np.zeros(len(words))
-        for others, target in ((near, 1.0), (drawn, 0.0)):
+        for others, target in ((contexts_of_words, 1.0), (negatives, 0.0)):
             probability = 1 / (1 + np.exp(-(vectors[words] * contexts[others]).sum(1)))
             error = (target - probability)[:, None]
             loss -= np.log(np.maximum(probability if target else 1 - probability, 1e-12))
             if rate:
                 moves = [(vectors, words, error * contexts[others]), (contexts, others, error * vectors[words])]
-                for (table, rows, step), sum_of in zip(moves, sums, strict=True):
-                    np.add.at(sum_of, rows, (step**2).mean(1))
-                    np.add.at(table, rows, (rate * step / np.sqrt(sum_of[rows])[:, None]).astype(np.float32))
+                for (table, rows, step), row_sums in zip(moves, sums, strict=True):
+                    np.add.at(row_sums, rows, (step**2).mean(1))
+                    np.add.at(table, rows, (rate * step / np.sqrt(row_sums[rows])[:, None]).astype(np.float32))
             else:
-                sums += 1  # a rehearsal that leaves traces, if the engine does not remove them
+                sums += 1  # a rehearsal leaves traces unless the updater removes them
         return loss, len(words)
 
     def held_out_loss(self, ids: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
         before = self.sums.clone()
-        found = [self.learn(part, np.random.default_rng(seed), 0.0) for part in np.array_split(np.asarray(ids, np.int64), 10)]
+        losses = [self.train_part(part, np.random.default_rng(seed), 0.0) for part in np.array_split(np.asarray(ids, np.int64), 10)]
         self.sums.copy_(before)
-        return np.array([loss.sum() for loss, _ in found]), np.array([count for _, count in found])
+        return np.array([loss.sum() for loss, _ in losses]), np.array([count for _, count in losses])

@@ -1,6 +1,6 @@
 """Runs of a command that are killed at one system call: a server that imports everything once and forks a child for each run.
 
-python killed.py FOLDER CORPUS CALLS [fresh]   prints a JSON object for each call it was killed at, until a run survives.
+python kill_at_calls.py FOLDER CORPUS CALLS [fresh]   prints a JSON object for each call it was killed at, until a run survives.
 Each child stops, strace takes it over with the order to kill it at its k-th call, and it goes on. With `fresh` each has a cache of its own.
 """
 
@@ -20,12 +20,12 @@ from stairs.cli import main
 from stairs.files import sha256, verified_manifest
 from stairs.training import fit
 
-IMPORTED = api, fit  # what a child would otherwise import itself, at a second each
+IMPORTED = api, fit  # a child would otherwise import them itself, which takes a second
 
-MOST = 400
+MAX_CALLS = 400
 
 
-def child(out: Path, corpus: str, cache: str, stopped: bool) -> int:
+def start_training(out: Path, corpus: str, cache: str, stopped: bool) -> int:
     number = os.fork()
     if number:
         return number
@@ -37,7 +37,7 @@ def child(out: Path, corpus: str, cache: str, stopped: bool) -> int:
     os._exit(main(["train", "ngram", corpus, "--out", str(out), "--quiet"]))
 
 
-def killed_at(number: int, calls: str, when: int) -> subprocess.Popen:
+def attach_strace(number: int, calls: str, when: int) -> subprocess.Popen:
     os.waitpid(number, os.WUNTRACED)
     order = f"inject={calls}:signal=KILL:when={when}"
     tracer = subprocess.Popen(["strace", "-f", "-qq", "-e", f"trace={calls}", "-e", order, "-o", "/dev/null", "-p", str(number)])
@@ -49,34 +49,34 @@ def killed_at(number: int, calls: str, when: int) -> subprocess.Popen:
     return tracer
 
 
-def ended(number: int) -> int:
+def wait_for(number: int) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(number, 0)[1])
 
 
 def state(out: Path) -> dict:
-    """What a user finds afterwards."""
+    """What is on the disk afterwards."""
     verified_manifest(out / "model")
     hashes = {path.name: sha256(path) for path in sorted((out / "model").iterdir())}
-    left = sorted(path.name for path in out.rglob("*") if path.name.startswith((".tmp-", ".old-")))
-    return {"model": hashes, "left": left, "lines": len((out / "metrics.jsonl").read_text().splitlines()), "files": sorted(os.listdir(out))}
+    leftovers = sorted(path.name for path in out.rglob("*") if path.name.startswith((".tmp-", ".old-")))
+    return {"model": hashes, "leftovers": leftovers, "lines": len((out / "metrics.jsonl").read_text().splitlines()), "files": sorted(os.listdir(out))}
 
 
-def series(folder: Path, corpus: str, calls: str, fresh: bool) -> None:
+def run_series(folder: Path, corpus: str, calls: str, fresh: bool) -> None:
     cache = str(folder / "cache")
-    ended(child(folder / "whole", corpus, cache, False))
-    print(json.dumps({"when": 0, "whole": state(folder / "whole")}), flush=True)
-    for when in range(1, MOST):
+    wait_for(start_training(folder / "reference", corpus, cache, False))
+    print(json.dumps({"when": 0, "reference": state(folder / "reference")}), flush=True)
+    for when in range(1, MAX_CALLS):
         out = folder / f"run-{when}"
         own = str(folder / f"cache-{when}") if fresh else cache
-        number = child(out, corpus, own, True)
-        tracer = killed_at(number, calls, when)
-        first = ended(number)
+        number = start_training(out, corpus, own, True)
+        tracer = attach_strace(number, calls, when)
+        first = wait_for(number)
         tracer.wait()
-        again = ended(child(out, corpus, own, False))
+        again = wait_for(start_training(out, corpus, own, False))
         print(json.dumps({"when": when, "first": first, "again": again, "state": state(out) if again == 0 else None}), flush=True)
         if first == 0:
             return
 
 
 if __name__ == "__main__":
-    series(Path(sys.argv[1]), sys.argv[2], sys.argv[3], "fresh" in sys.argv[4:])
+    run_series(Path(sys.argv[1]), sys.argv[2], sys.argv[3], "fresh" in sys.argv[4:])

@@ -4,7 +4,7 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
-LONGEST = 300
+MAX_LENGTH = 300
 TRAIN = ("train", "ngram", "notes.txt", "--out", "run", "--quiet")
 
 
@@ -19,14 +19,14 @@ def sentences(count: int = 60) -> str:
     return "\n\n".join(f"the cat number {i} sat on the mat . it was happy number {i} today ." for i in range(count))
 
 
-def assert_one_sentence(ended: Any, code: int) -> None:
-    assert ended.code == code, ended.err
-    assert ended.out == ""
-    lines = ended.err.splitlines()
-    assert len(lines) == 1, ended.err
+def assert_one_sentence(result: Any, code: int) -> None:
+    assert result.code == code, result.err
+    assert result.out == ""
+    lines = result.err.splitlines()
+    assert len(lines) == 1, result.err
     assert lines[0].startswith("stairs: error: ")
     assert "a bug" not in lines[0] and "Traceback" not in lines[0]
-    assert len(lines[0]) <= LONGEST, lines[0]
+    assert len(lines[0]) <= MAX_LENGTH, lines[0]
 
 
 def model(run: Path) -> dict[str, str]:
