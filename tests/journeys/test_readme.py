@@ -20,7 +20,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 README, CHINESE = ROOT / "README.md", ROOT / "README.zh.md"
 MODEL_PAGES = [ROOT / "docs" / f"{name}.md" for name in ("ngram", "word2vec", "nnlm", "elmo", "gpt", "bert")]
-PAGES = [README, CHINESE, ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [README, CHINESE, ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```(sh|console|python)\n(.*?)^```$", re.M | re.S)
 LINK = re.compile(r"\]\(([^)#:]+)\)")
 SETUP = ("git ", "make ", "pip ", ". .venv/")
@@ -178,6 +178,28 @@ def test_chinese_readme_has_the_same_commands_and_output():
 def test_links_lead_somewhere(page):
     for target in LINK.findall(page.read_text("utf-8")):
         assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_pages_name_files_that_exist(page):
+    """In backticks, a path is one of the package or of the repository, and a bare name that of a file somewhere in it."""
+    known = {str(path.relative_to(ROOT)) for folder in ("src", "tests", "benchmarks", ".ci") for path in (ROOT / folder).rglob("*.py")}
+    names = {Path(path).name for path in known}
+    missing = []
+    for name in set(re.findall(r"`([\w/.-]+\.py)`", page.read_text("utf-8"))):
+        exists = any(f"{prefix}{name}" in known for prefix in ("", "src/stairs/", "src/", "src/stairs/web/")) if "/" in name else name in names
+        missing += [] if exists or page.name == "recipes.md" else [name]
+    assert not missing, f"{page.name} names {', '.join(missing)}"
+
+
+@pytest.mark.parametrize("page", [*sorted((ROOT / "docs" / "internals").glob("*.md")), ROOT / "docs" / "architecture.md"], ids=lambda page: page.name)
+def test_internals_name_what_the_code_has(page):
+    """Names in backticks that look like Python's, such as `LanguageModel`, `hidden_states` or `VIEWS`."""
+    code = "\n".join(path.read_text("utf-8") for path in (ROOT / "src").rglob("*.py"))
+    words = set(re.findall(r"\w+", code))
+    names = set(re.findall(r"`(?:[\w.]+\.)?([A-Z][a-z]+[A-Z]\w*|[A-Z]{2,}[A-Z_]*|[a-z]+_[a-z_]+)(?:\([^`]*\))?`", page.read_text("utf-8")))
+    unknown = sorted(name for name in names if name not in words and f"{name}.py" not in code and not os.environ.get(name))
+    assert not unknown, f"{page.name} names {', '.join(unknown)}"
 
 
 @pytest.mark.parametrize("page", [README, CHINESE], ids=lambda page: page.name)
