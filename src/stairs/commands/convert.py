@@ -17,7 +17,6 @@ bert, gpt and transformer runs, as a folder for transformers. sentence-transform
 written is read back and compared with the run on some texts; a file that answers differently is deleted."""
 VECTORS = ("word2vec", "word2vec-binary", "glove")
 FOLDERS = ("huggingface", "sentence-transformers")
-FORMATS = ("arpa", *VECTORS, *FOLDERS)
 NUMBERS = {
     "difference": "vectors",
     "labels_difference": "labels",
@@ -36,21 +35,21 @@ class Convert(CommonFlags):
 
 def main(arguments: list[str]) -> int:
     options = parse(Convert, arguments, "convert", ABOUT)
-    if options.format not in FORMATS:
-        raise BadInput(f"there is no format {options.format!r}; there are {', '.join(FORMATS)}")
+    if options.format not in WRITERS:
+        raise BadInput(f"there is no format {options.format!r}; there are {', '.join(WRITERS)}")
     if Path(options.out).resolve().is_relative_to(Path(options.run).resolve()):
         raise BadInput(f"--out {options.out} lies inside the run {options.run}; choose a file elsewhere")
     from stairs.training.run import load
 
     task = load(options.run)
-    about, said = (vectors if options.format in VECTORS else folder if options.format in FOLDERS else ngrams)(task, options)
+    facts, sentence = WRITERS[options.format](task, options)
     if options.out != "-":
-        show({"out": options.out, **about}) if options.json else print(f"{options.out}: {said}")
+        show({"out": options.out, **facts}) if options.json else print(f"{options.out}: {sentence}")
     return 0
 
 
-def ngrams(task: Any, options: Convert) -> tuple[dict[str, Any], str]:
-    """What was written, and the same for people."""
+def write_ngrams(task: Any, options: Convert) -> tuple[dict[str, Any], str]:
+    """Facts about what was written, and the same as a sentence; so does every writer below."""
     from stairs.formats import file_round_trip
     from stairs.formats.arpa import arpa_writer
     from stairs.models.ngram import NGram
@@ -59,11 +58,11 @@ def ngrams(task: Any, options: Convert) -> tuple[dict[str, Any], str]:
     if not isinstance(model, NGram):
         raise unfit(task, options, "n-gram language models")
     written = arpa_writer.write(model, task.tokenizer, options.out)
-    about, said = checked(options.out, lambda: file_round_trip.compare_arpa(task, options.out))
-    return {"ngrams": written, **about}, f"{sum(written)} n-grams of orders 1 to {len(written)}{said}"
+    facts, compared = compare_written(options.out, lambda: file_round_trip.compare_arpa(task, options.out))
+    return {"ngrams": written, **facts}, f"{sum(written)} n-grams of orders 1 to {len(written)}{compared}"
 
 
-def vectors(task: Any, options: Convert) -> tuple[dict[str, Any], str]:
+def write_vectors(task: Any, options: Convert) -> tuple[dict[str, Any], str]:
     from stairs.formats import file_round_trip
     from stairs.formats.word_vectors import vector_writer
 
@@ -72,31 +71,30 @@ def vectors(task: Any, options: Convert) -> tuple[dict[str, Any], str]:
     if getattr(task.model.config, "subwords", ""):
         say(f"{options.format} has no place for character n-grams: there, words outside the vocabulary have no vector")
     words, width = vector_writer.write(task.tokenizer.vocabulary, task.model.all_vectors(), options.out, options.format)
-    about, said = checked(options.out, lambda: file_round_trip.compare_vectors(task, options.out))
-    return {"words": words, "width": width, **about}, f"{words} vectors of width {width}{said}"
+    facts, compared = compare_written(options.out, lambda: file_round_trip.compare_vectors(task, options.out))
+    return {"words": words, "width": width, **facts}, f"{words} vectors of width {width}{compared}"
 
 
-def checked(out: str, compare: Callable[[], dict[str, Any]]) -> tuple[dict[str, Any], str]:
-    """What a comparison with the written file says, which is taken away if it is not what the run is. What went to stdout is gone."""
+def compare_written(out: str, compare: Callable[[], dict[str, Any]]) -> tuple[dict[str, Any], str]:
+    """The differences between the run and the file read back; a file that differs too much is deleted. What went to stdout cannot be read back."""
     if out == "-":
         return {}, ""
     try:
-        found = compare()
+        differences = compare()
     except BadInput:
         Path(out).unlink(missing_ok=True)
         raise
-    return found, said_of(found)
+    return differences, describe_differences(differences)
 
 
-def said_of(found: dict[str, Any]) -> str:
-    """The same for people."""
+def describe_differences(differences: dict[str, Any]) -> str:
     same = {"continuations": "continued with", "translations": "translated into"}
-    parts = [f"{what} differ by at most {found[name]:.1g}" for name, what in NUMBERS.items() if name in found]
-    parts += [f"{found[name]} texts are {verb} the same words" for name, verb in same.items() if name in found]
+    parts = [f"{what} differ by at most {differences[name]:.1g}" for name, what in NUMBERS.items() if name in differences]
+    parts += [f"{differences[name]} texts are {verb} the same words" for name, verb in same.items() if name in differences]
     return f"; read back from the file, {', '.join(parts)}" if parts else ""
 
 
-def folder(task: Any, options: Convert) -> tuple[dict[str, Any], str]:
+def write_folder(task: Any, options: Convert) -> tuple[dict[str, Any], str]:
     from importlib import import_module
 
     from stairs.formats.huggingface.round_trip import compare_folder
@@ -111,10 +109,17 @@ def folder(task: Any, options: Convert) -> tuple[dict[str, Any], str]:
         say(f"only the encoder is written: what this run keeps for the task {task.name} has no place in {options.format}")
         task = task.encoder
     with new_folder(options.out) as aside:
-        about = form.write(task, aside)
-        found = compare_folder(task, aside, options.format)
-    return {**about, **found}, f"{about['architecture']}, {about['tensors']} tensors{said_of(found)}"
+        facts = form.write(task, aside)
+        differences = compare_folder(task, aside, options.format)
+    return {**facts, **differences}, f"{facts['architecture']}, {facts['tensors']} tensors{describe_differences(differences)}"
 
 
 def unfit(task: Any, options: Convert, fit: str) -> Unsupported:
     return Unsupported(f"{options.run} holds a {task.model_name} run with the task {task.name}; only {fit} can be written as {options.format}")
+
+
+WRITERS: dict[str, Callable[[Any, Convert], tuple[dict[str, Any], str]]] = {
+    "arpa": write_ngrams,
+    **dict.fromkeys(VECTORS, write_vectors),
+    **dict.fromkeys(FOLDERS, write_folder),
+}
