@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "recipes.md"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.M | re.S)
 TALES = "The cat sat on the mat.\nThe dog saw the cat.\nA bird sat on the tree.\n\n" * 12
-MOST_FILES = {"A model": 3, "A task": 2}  # of the package, old and new
+MOST_FILES = {"A model": 3}  # of the package, old and new
 RUN = """import sys
 from stairs.cli import main
 import shlex
@@ -49,17 +49,15 @@ def apply(recipe: str, folder: Path) -> tuple[list[str], list[str]]:
 
 
 def insert(path: Path, changes: str) -> None:
-    """Each run of lines with + goes below the line before it."""
-    lines, place = path.read_text("utf-8").split("\n"), None
+    """Each run of lines with + goes below the line before it, which is looked for behind the one before."""
+    lines, place = path.read_text("utf-8").split("\n"), -1
     for change in changes.splitlines():
         if change.startswith("+"):
-            assert place is not None, f"{path.name}: no line to put {change[1:]!r} below"
             place += 1
             lines.insert(place, change[1:])
         else:
-            found = [number for number, line in enumerate(lines) if line == change[1:]]
-            assert found, f"{path.name} has no line {change[1:]!r}"
-            place = found[0]
+            place = next((number for number, line in enumerate(lines) if number > place and line == change[1:]), None)
+            assert place is not None, f"{path.name} has no line {change[1:]!r} behind those before it"
     path.write_text("\n".join(lines), "utf-8")
 
 
