@@ -41,7 +41,7 @@ def write_labels(path, *more):
 
 @pytest.mark.parametrize("name", [*RUNS, *TUNED])
 def test_every_suitable_view_is_plain_data(tasks, name, tmp_path):
-    (tmp_path / "evaluation.json").write_text(json.dumps({"dev": {"labels": {"a": {}, "b": {}}, "confusion": [[3, 1], [0, 4]]}}))
+    (tmp_path / "report.json").write_text(json.dumps({"dev": {"labels": {"a": {}, "b": {}}, "confusion": [[3, 1], [0, 4]]}}))
     write_labels(tmp_path / "labels.csv")
     assert "tokens" in suitable_pictures(tasks[name])
     for picture in suitable_pictures(tasks[name]):
@@ -118,7 +118,8 @@ def test_masks_are_those_of_the_models(tasks):
     masks = {name: np.array(picture_data(tasks[name], "mask", TEXT)["mask"]) for name in ("gpt", "bert", "ngram", "skipgram")}
     assert np.array_equal(masks["gpt"], np.tri(len(masks["gpt"]))) and masks["bert"].all()
     assert np.array_equal(masks["ngram"], np.tri(8) - np.tri(8, k=-2))
-    assert not masks["skipgram"].diagonal().any() and masks["skipgram"][0, 2] and not masks["skipgram"][0, 3]
+    window = tasks["skipgram"].model.config.window
+    assert not masks["skipgram"].diagonal().any() and masks["skipgram"][0, window] and not masks["skipgram"][0, window + 1]
 
 
 def test_lines_begin_at_the_pieces_of_a_word(tasks):
@@ -183,7 +184,7 @@ def test_what_does_not_fit_is_one_sentence(tasks, tmp_path):
     refuses("knows no word of 'zorblax'", BadInput, tasks["by tf-idf"], "nearest", "zorblax", labels=write_labels(tmp_path / "labels.csv"))
     (tmp_path / "other.csv").write_text("text,label\nsoup,good\nrain,bad\n")
     refuses("has the labels good, bad, and this run food", BadInput, tasks["by tf-idf"], "nearest", TEXT, labels=str(tmp_path / "other.csv"))
-    (tmp_path / "evaluation.json").write_text('{"dev": {"accuracy": 1}}')
+    (tmp_path / "report.json").write_text('{"dev": {"accuracy": 1}}')
     refuses("holds no confusion matrix", BadInput, tasks["classify"], "confusion", run=str(tmp_path))
 
 

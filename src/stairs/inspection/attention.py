@@ -12,7 +12,8 @@ import torch
 
 from stairs.errors import BadInput, preview
 from stairs.inspection.tokens import TokenizedText, Truncatable, find_tokens, group_bounds, group_names, readable_token, tokenize
-from stairs.inspection.views import has_attention, has_positions, position_encoding, reads_a_row, self_attention, view
+from stairs.inspection.views import has_attention, has_positions, position_encoding, reads_a_row, view
+from stairs.layers.attention import Attention
 from stairs.layers.capture import capture
 from stairs.layers.masks import causal, window
 from stairs.layers.positions import LearnedPositions, RotaryPositions
@@ -137,6 +138,12 @@ def attention_weights(task: Task, row: TokenizedText, layers: Sequence[int]) -> 
     with capture(task.model, *(self_attention(task.model, layer) for layer in layers)) as outputs, torch.no_grad():
         task.model.encode(row.batch)
     return [outputs[f"blocks.{layer}.attention"][0].float().numpy() for layer in layers]
+
+
+def self_attention(model: Model, layer: int) -> Attention:
+    attention = model.blocks[layer].attention
+    assert isinstance(attention, Attention)
+    return attention
 
 
 def head_weights(task: Task, row: TokenizedText, layer: int, head: int) -> np.ndarray:

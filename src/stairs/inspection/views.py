@@ -71,14 +71,10 @@ def position_encoding(model: Model) -> Positions | None:
     """What adds the positions to the token vectors, or rotates them."""
     if not model.is_transformer:
         return None
+    attention = model.blocks[0].attention
     added: Positions | None = getattr(model, "positions", None)
-    return self_attention(model, 0).rotary if added is None else added
+    return attention.rotary if added is None and isinstance(attention, Attention) else added
 
-
-def self_attention(model: Model, layer: int) -> Attention:
-    attention = model.blocks[layer].attention
-    assert isinstance(attention, Attention)
-    return attention
 
 
 def reads_a_row(task: Task) -> bool:
