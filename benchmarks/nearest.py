@@ -17,8 +17,8 @@ from pathlib import Path
 import numpy as np
 
 from side_by_side import conditions
-from stairs.formats.word_vectors import vector_writer
-from stairs.formats.word_vectors.vector_reader import WordVectorsRead
+from stairs.formats import word_vectors
+from stairs.formats.word_vectors import WordVectorFile
 from stairs.search.nearest import NearestNeighbours
 from stairs.tasks import WordVectors
 from stairs.training.run import FORMAT, Run
@@ -102,7 +102,7 @@ def opening(options: argparse.Namespace) -> None:
     with tempfile.TemporaryDirectory() as folder:
         random = np.random.default_rng(0)
         rows = random.standard_normal((options.opened, options.width), np.float32)
-        task = WordVectors(*vector_writer.to_model(WordVectorsRead([f"w{row}" for row in range(options.opened)], rows, "")))
+        task = WordVectors(*word_vectors.to_model(WordVectorFile([f"w{row}" for row in range(options.opened)], rows, "")))
         run = Run(Path(folder) / "run")
         with run.open_for_writing({"format": FORMAT, **task.describe()}):
             run.save_model(task)

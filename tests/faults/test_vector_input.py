@@ -19,21 +19,21 @@ def binary(header="3 2", numbers=NUMBERS):
 
 DAMAGED = {  # the file, its line or vector, and what the sentence says
     "more announced than there are": (GOOD.replace("3 2", "4 2"), ":5:", "the 4 vectors of width 2"),
-    "many more announced": (GOOD.replace("3 2", "999999999 2"), ":1:", "no room for the 999999999 vectors"),
+    "many more announced": (GOOD.replace("3 2", "999999999 2"), ":1:", "too small for the 999999999 vectors"),
     "fewer announced": (GOOD.replace("3 2", "2 2"), ":4:", "more than the 2 vectors"),
-    "another width": (GOOD.replace("3 2", "3 3"), ":2:", "2 numbers follow 'king' where the header says 3"),
+    "another width": (GOOD.replace("3 2", "3 3"), ":2:", "2 numbers follow 'king', but the header says 3"),
     "no width": (GOOD.replace("3 2", "3 0"), ":1:", "width 0"),
     "a huge width": (GOOD.replace("3 2", "3 9999999"), ":1:", "width 9999999"),
     "no vectors": ("0 2\n", ":1:", "0 vectors"),
-    "a header alone": ("3 2\n", ":1:", "no room"),
+    "a header alone": ("3 2\n", ":1:", "too small"),
     "nan": (GOOD.replace("4.5", "nan"), ":3:", "'nan'"),
     "infinity": (GLOVE.replace("4.5", "-inf"), ":2:", "'-inf'"),
     "beyond float32": (GOOD.replace("4.5", "1e39"), ":3:", "'1e39'"),
     "no number": (GOOD.replace("4.5", "4,5"), ":3:", "'4,5'"),
     "a word with spaces": (GLOVE.replace("man 3", "old man 3"), ":2:", "the word 'old man' holds spaces"),
     "a word with a space in front": (GOOD.replace("\nman", "\n man"), ":3:", "no word before the numbers"),
-    "a word twice": (GOOD.replace("woman", "king"), ":4:", "'king' stands at"),
-    "a row too short": (GLOVE.replace("3 4.5", "3"), ":2:", "1 numbers follow 'man' where the first line has 2"),
+    "a word twice": (GOOD.replace("woman", "king"), ":4:", "'king' is already at"),
+    "a row too short": (GLOVE.replace("3 4.5", "3"), ":2:", "1 numbers follow 'man', but the first line has 2"),
     "a row too long": (GLOVE.replace("3 4.5", "3 4 5"), ":2:", "3 numbers follow 'man'"),
     "cut short": (GOOD[:-3], ":4:", "1 numbers follow 'woman'"),
     "a blank line inside": (GOOD.replace("\nman", "\n\nman"), ":3:", "no word before"),
@@ -47,8 +47,8 @@ NOT_TEXT = {
     "short.bin": (binary("2 2"), "more than the 2 vectors"),
     "wide.bin": (binary("2 3"), "wide.bin"),
     "cut.bin": (binary()[:-2], "vector 3: the file ends within this vector"),
-    "nan.bin": (binary(numbers={**NUMBERS, "man": [np.nan, 1]}), "nan.bin: vector 2: NaN"),
-    "twice.bin": (binary(numbers=NUMBERS).replace(b"woman", b"king"), "stands at twice.bin: vector 1"),
+    "nan.bin": (binary(numbers={**NUMBERS, "man": [np.nan, 1]}), "nan.bin: vector 2: expected a number, got NaN"),
+    "twice.bin": (binary(numbers=NUMBERS).replace(b"woman", b"king"), "already at twice.bin: vector 1"),
     "endless.bin": (b"3 2\n" + b"\0" * 9000, "no word ends"),
     "letters.bin": (binary().replace(b"king", b"\xff\xfe\xfd\xfc"), "is not UTF-8"),
     "letters.vec": (GOOD.encode().replace(b"man 3", b"m\xe4n 3"), "letters.vec"),
@@ -82,19 +82,19 @@ def test_not_text(refused, tmp_path, name):
 def test_every_cut_is_noticed(tmp_path):
     """However many bytes came; a text that ends within its last number can not be told from a whole one."""
     from stairs.errors import BadInput
-    from stairs.formats.word_vectors import vector_writer
+    from stairs.formats import word_vectors
 
     for name, content in (("v.bin", binary()), ("v.txt", GOOD.encode()[:-3]), ("v.gz", gzip.compress(GOOD.encode()))):
         for length in range(len(content)):
             (tmp_path / name).write_bytes(content[:length])
             with pytest.raises(BadInput, match=name):
-                vector_writer.read(name)
+                word_vectors.read(name)
 
 
 def test_no_file_and_no_package(refused):
     refused("adopt", "missing.vec", words=("missing.vec: no such file", "package"))
     refused("adopt", "/dev/zero", words=("/dev/zero",))
-    refused("adopt", "numpy", words=("the package numpy holds",))
+    refused("adopt", "numpy", words=("in the package numpy, got",))
 
 
 @pytest.fixture

@@ -64,7 +64,7 @@ def with_classifier(folder: Path, outputs: int, **settings) -> None:
     """A folder of BertForSequenceClassification whose config.json says something else besides."""
     labels = [f"LABEL_{number}" for number in range(outputs)]
     weights = {"classifier.weight": torch.randn(outputs, 24), "classifier.bias": torch.randn(outputs)}
-    two = {"example_kind": "classify", "labels": ["a", "b"], "tensors": {"classifier.weight": torch.randn(2, 24), "classifier.bias": torch.randn(2)}}
+    two = {"task": "classify", "labels": ["a", "b"], "tensors": {"classifier.weight": torch.randn(2, 24), "classifier.bias": torch.randn(2)}}
     bert(folder, head=two)
     change_tensors(folder, lambda tensors: tensors.update(weights))
     change_json(folder / "config.json", **{"id2label": dict(enumerate(labels)), "label2id": None, **settings})

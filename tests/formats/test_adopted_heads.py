@@ -11,13 +11,13 @@ from tests.formats.folders import TEXTS, bert, change_json, change_tensors, gpt,
 
 RAW = {"activation_fn": "torch.nn.modules.linear.Identity"}
 MISREAD = [
-    (3, {"problem_type": "multi_label_classification"}, "several labels at once"),
+    (3, {"problem_type": "multi_label_classification"}, "several labels per text"),
     (1, {}, "a number .regression."),
     (1, {"problem_type": "regression"}, "a number .regression."),
     (3, {"problem_type": "regression"}, "3 numbers .regression."),
     (1, {"sentence_transformers": {"activation_fn": "torch.nn.modules.activation.Sigmoid"}}, "a number .regression."),
     (1, {"architectures": ["BertForMultipleChoice"]}, "chooses among several texts"),
-    (2, {"architectures": ["BertForNextSentencePrediction"]}, "whether one text follows another"),
+    (2, {"architectures": ["BertForNextSentencePrediction"]}, "predicts the next sentence"),
     (2, {"architectures": ["BertForSomethingNew"]}, "BertForSomethingNew"),
     (2, {"architectures": ["BertModel"]}, "names BertModel"),
     (2, {"architectures": None}, "names no architecture"),

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from stairs.formats.arpa import arpa_writer
+from stairs.formats import arpa
 from stairs.models.base import as_array
 from stairs.models.ngram import NGram
 from stairs.models.settings import NGramConfig
@@ -28,22 +28,22 @@ def task(order=3, kind="words"):
 def test_what_is_written_comes_back(tmp_path):
     first = task()
     path = str(tmp_path / "model.arpa")
-    sizes = arpa_writer.write(first.model, first.tokenizer, path)
-    model, tokenizer = arpa_writer.read(path)
+    sizes = arpa.write(first.model, first.tokenizer, path)
+    model, tokenizer = arpa.read(path)
     assert model.sizes.tolist()[1:] == sizes[1:] == first.model.sizes.tolist()[1:]
     second = NextToken(model, tokenizer)
     for sentence in [*SENTENCES, "the mat sat on a zebra ."]:
         assert second.log_probability(sentence) == pytest.approx(first.log_probability(sentence), abs=1e-4)
     again = str(tmp_path / "again.arpa")
-    arpa_writer.write(model, tokenizer, again)
+    arpa.write(model, tokenizer, again)
     assert sorted(Path(again).read_text().splitlines()) == sorted(Path(path).read_text().splitlines())
 
 
 def test_packed_by_its_ending(tmp_path):
     first = task()
-    arpa_writer.write(first.model, first.tokenizer, str(tmp_path / "model.arpa.gz"))
+    arpa.write(first.model, first.tokenizer, str(tmp_path / "model.arpa.gz"))
     assert gzip.decompress((tmp_path / "model.arpa.gz").read_bytes()).startswith(b"\\data\\\n")
-    model, _ = arpa_writer.read(str(tmp_path / "model.arpa.gz"))
+    model, _ = arpa.read(str(tmp_path / "model.arpa.gz"))
     assert np.allclose(sorted(as_array(model.backoffs)), sorted([*as_array(first.model.backoffs)]), atol=1e-5)
 
 
@@ -69,7 +69,7 @@ ngram 2=3
 """
     path = tmp_path / "hand.arpa"
     path.write_text(text)
-    found = NextToken(*arpa_writer.read(str(path)))
+    found = NextToken(*arpa.read(str(path)))
     ten = np.log(10)
     assert found.log_probability("a b") == pytest.approx(ten * (-0.1 - 0.2 - 0.4))
     assert found.log_probability("b a") == pytest.approx(ten * (-0.3 - 0.7 - 0.1 - 0.6 - 0.2 - 0.5))
@@ -100,7 +100,7 @@ ngram 3=1
 """
     path = tmp_path / "pruned.arpa"
     path.write_text(text)
-    found = NextToken(*arpa_writer.read(str(path)))
+    found = NextToken(*arpa.read(str(path)))
     assert found.log_probability("a b") == pytest.approx(np.log(10) * (-0.1 - 0.3 - 0.4))  # "a b" is no bigram; "b" is what is left of it
 
 
@@ -110,8 +110,8 @@ def test_subwords_are_words_to_arpa(tmp_path, kind):
     tokenizer = Tokenizer.train(spec, lambda: [SENTENCES])
     model = NGram(NGramConfig(tokenizer.vocab_size, order=2))
     model.count(np.array([i for row in tokenizer.encode_batch(SENTENCES) for i in (*row, tokenizer.end)], np.uint16))
-    sizes = arpa_writer.write(model, tokenizer, str(tmp_path / "m.arpa"))
-    back, _ = arpa_writer.read(str(tmp_path / "m.arpa"))
+    sizes = arpa.write(model, tokenizer, str(tmp_path / "m.arpa"))
+    back, _ = arpa.read(str(tmp_path / "m.arpa"))
     assert back.sizes.tolist()[1] == sizes[1]
 
 
@@ -121,7 +121,7 @@ def test_kenlm_gives_the_same_scores(tmp_path, order):
     kenlm = pytest.importorskip("kenlm")
     ours = task(order)
     path = str(tmp_path / "model.arpa")
-    arpa_writer.write(ours.model, ours.tokenizer, path)
+    arpa.write(ours.model, ours.tokenizer, path)
     theirs = kenlm.Model(path)
     for sentence in [*SENTENCES, "the mat sat on a zebra .", "zebra zebra", "dog"]:
         tokens = " ".join(ours.tokenizer.tokens(sentence))

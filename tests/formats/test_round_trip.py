@@ -8,10 +8,9 @@ import pytest
 import torch
 
 from stairs.errors import BadInput
-from stairs.formats import file_round_trip
+from stairs.formats import file_round_trip, word_vectors
 from stairs.formats.huggingface import round_trip, sentence_transformers, transformers_folder
-from stairs.formats.word_vectors import vector_writer
-from stairs.formats.word_vectors.vector_reader import WordVectorsRead
+from stairs.formats.word_vectors import WordVectorFile
 from stairs.machine import versions
 from stairs.models.bert import BERT
 from stairs.models.settings import BERTConfig, TransformerConfig
@@ -123,7 +122,7 @@ SPOILT += [(gpt, never_the_end), (as_sentences, other_pooling), (as_sentences, w
 def test_what_gives_something_else_is_refused(tmp_path, make, spoil):
     task = make(tmp_path)
     spoil(tmp_path)
-    with pytest.raises(BadInput, match="read back") as refused:
+    with pytest.raises(BadInput, match="the written files give other") as refused:
         round_trip.compare_folder(task, tmp_path, form_of(make))
     assert "\n" not in str(refused.value)
 
@@ -171,17 +170,17 @@ def test_long_texts_are_told_of(tmp_path, monkeypatch):
     assert len(seen) == 1 and "head+tail" in seen[0]
 
 
-@pytest.mark.parametrize("kind", vector_writer.KINDS)
+@pytest.mark.parametrize("kind", word_vectors.KINDS)
 def test_word_vectors_are_compared_with_the_file(tmp_path, kind):
     vectors = np.random.default_rng(0).normal(size=(5, 4)).astype(np.float32)
-    task = WordVectors(*vector_writer.to_model(WordVectorsRead(["a", "b", "naïve", "国王", "d"], vectors, "")))
+    task = WordVectors(*word_vectors.to_model(WordVectorFile(["a", "b", "naïve", "国王", "d"], vectors, "")))
     path = str(tmp_path / "v")
-    vector_writer.write(task.tokenizer.vocabulary, task.model.all_vectors(), path, kind)
+    word_vectors.write(task.tokenizer.vocabulary, task.model.all_vectors(), path, kind)
     assert file_round_trip.compare_vectors(task, path) == {"difference": 0}
-    vector_writer.write(task.tokenizer.vocabulary, task.model.all_vectors() + 0.1, path, kind)
-    with pytest.raises(BadInput, match=r"the vectors of .* differ by 0\.1"):
+    word_vectors.write(task.tokenizer.vocabulary, task.model.all_vectors() + 0.1, path, kind)
+    with pytest.raises(BadInput, match=r"other vectors for .* differ by 0\.1"):
         file_round_trip.compare_vectors(task, path)
-    vector_writer.write([*task.tokenizer.vocabulary[:-1], "other"], task.model.all_vectors(), path, kind)
+    word_vectors.write([*task.tokenizer.vocabulary[:-1], "other"], task.model.all_vectors(), path, kind)
     with pytest.raises(BadInput, match="the words of 'd'"):
         file_round_trip.compare_vectors(task, path)
 
@@ -215,7 +214,7 @@ def test_a_bi_encoder_is_a_sentence_encoder_and_no_layer(tmp_path):
 def test_what_a_gpt_learnt_on_top_is_not_left_out_without_a_word(tmp_path):
     task = gpt(tmp_path)
     tuned = Classify(task.model, task.tokenizer, labels=["a", "b"], counts=[1, 1])
-    with pytest.raises(BadInput, match="classify learnt on top of gpt has no form in transformers"):
+    with pytest.raises(BadInput, match="classify on gpt has no counterpart in transformers"):
         transformers_folder.write(tuned, tmp_path)
 
 

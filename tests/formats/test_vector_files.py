@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from stairs.errors import BadInput
-from stairs.formats.word_vectors import vector_reader, vector_writer
+from stairs.formats import word_vectors
 from stairs.tasks import WordVectors
 from stairs.training.run import FORMAT, Run, load
 
@@ -19,7 +19,7 @@ def some(width=5, words=WORDS, seed=0):
 
 
 def task(vectors, words=WORDS):
-    return WordVectors(*vector_writer.to_model(vector_reader.WordVectorsRead(words, vectors, "")))
+    return WordVectors(*word_vectors.to_model(word_vectors.WordVectorFile(words, vectors, "")))
 
 
 def text(words, vectors, header=True, end="\n", between=" "):
@@ -49,24 +49,24 @@ FILES = {
 @pytest.mark.parametrize("block", [1, 1 << 20])
 @pytest.mark.parametrize("habit", FILES)
 def test_every_habit_gives_the_same_words_and_bits(tmp_path, monkeypatch, habit, block):
-    monkeypatch.setattr(vector_reader, "BLOCK", max(block, 64))  # so small that every row is cut by the end of a block
+    monkeypatch.setattr("stairs.formats.word_vectors.vector_reader.BLOCK", max(block, 64))  # so small that every row is cut by the end of a block
     vectors = some()
     (tmp_path / "v").write_bytes(FILES[habit](vectors))
     (tmp_path / "v.gz").write_bytes(gzip.compress(FILES[habit](vectors)))
     for path in ("v", "v.gz"):
-        found = vector_writer.read(str(tmp_path / path))
+        found = word_vectors.read(str(tmp_path / path))
         assert found.words == WORDS
         assert np.array_equal(found.vectors, vectors)
 
 
-@pytest.mark.parametrize("kind", vector_writer.KINDS)
+@pytest.mark.parametrize("kind", word_vectors.KINDS)
 @pytest.mark.parametrize("name", ["out", "out.gz"])
 def test_what_is_written_comes_back_bit_for_bit(tmp_path, kind, name):
     vectors = some(words=WORDS) * np.float32(10.0) ** np.arange(-3, 4)[:, None].astype(np.float32)
     vectors[0, :3] = [1e-40, 3.4028235e38, 0]  # the least and the greatest
     first = task(vectors)
-    assert vector_writer.write(first.tokenizer.vocabulary, first.model.all_vectors(), str(tmp_path / name), kind) == (len(WORDS), 5)
-    found = vector_writer.read(str(tmp_path / name))
+    assert word_vectors.write(first.tokenizer.vocabulary, first.model.all_vectors(), str(tmp_path / name), kind) == (len(WORDS), 5)
+    found = word_vectors.read(str(tmp_path / name))
     assert found.kind == kind
     assert found.words == [word.replace("\u00a0", "▁") for word in WORDS]
     assert np.array_equal(found.vectors, vectors)
@@ -74,7 +74,7 @@ def test_what_is_written_comes_back_bit_for_bit(tmp_path, kind, name):
 
 def test_numbers_in_every_spelling(tmp_path):
     (tmp_path / "v").write_text("a 1 -2.50 +.5 1e3 -1E-3 12345678901234567890 0.000000000000000000000001234\nb 0 0 0 0 0 0 0\n")
-    row = vector_writer.read(str(tmp_path / "v")).vectors[0]
+    row = word_vectors.read(str(tmp_path / "v")).vectors[0]
     assert np.array_equal(row, np.array([1, -2.5, 0.5, 1000, -0.001, 12345678901234567890, 1.234e-24], np.float32))
 
 
@@ -100,5 +100,5 @@ def test_adopted_vectors_are_neither_trained_nor_given_a_loss(tmp_path):
 
 
 def test_a_word_that_is_a_special_token_is_refused():
-    with pytest.raises(BadInput, match=r"\[MASK\] is a special token"):
+    with pytest.raises(BadInput, match=r"\[MASK\] has the name of a special token"):
         task(some(words=["a", "[MASK]"]), ["a", "[MASK]"])

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from stairs.errors import BadInput
-from stairs.formats.word_vectors.vector_reader import WordVectorsRead
-from stairs.formats.word_vectors.vector_writer import to_model
+from stairs.formats.word_vectors import WordVectorFile, to_model
 from stairs.inspection.words import neighbours, parse_query, signed_terms, similar_spellings, words_to_draw
 from stairs.tasks import WordVectors
 
@@ -15,7 +14,7 @@ WORDS = ["king", "queen", "man", "woman", "well-known", "c++", "国王", "knig",
 @pytest.fixture(scope="module")
 def task():
     vectors = np.random.default_rng(0).normal(size=(len(WORDS), 6)).astype(np.float32)
-    return WordVectors(*to_model(WordVectorsRead(WORDS, vectors, "")))
+    return WordVectors(*to_model(WordVectorFile(WORDS, vectors, "")))
 
 
 @pytest.mark.parametrize(

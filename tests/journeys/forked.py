@@ -13,7 +13,7 @@ HEAVY = (
     "stairs.climb.runner",
     "stairs.commands.train",
     "stairs.inspection.layers",
-    "stairs.formats.arpa.arpa_writer",
+    "stairs.formats.arpa",
     "stairs.text.embedded.python_prose",
     "sklearn.linear_model",
     "torch._dynamo",  # which the first optimizer imports

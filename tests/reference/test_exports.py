@@ -59,7 +59,7 @@ def bert(tokenizer, example_kind):
     labels = ["score"] if example_kind == "score" else ["a", "b"] if example_kind == "find-span" else ["B-bad", "B-good", "O"]
     prefix = "qa_outputs" if example_kind == "find-span" else "classifier"
     tensors = {f"{prefix}.weight": torch.randn(len(labels), 32), f"{prefix}.bias": torch.randn(len(labels))}
-    return task_heads.task_with_head(model, tokenizer, {"example_kind": "compare" if example_kind == "score" else example_kind, "labels": labels,
+    return task_heads.task_with_head(model, tokenizer, {"task": "compare" if example_kind == "score" else example_kind, "labels": labels,
         "tensors": tensors})
 
 

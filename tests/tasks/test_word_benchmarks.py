@@ -5,15 +5,14 @@ import pytest
 from scipy.stats import spearmanr
 
 from stairs.errors import BadInput
-from stairs.formats.word_vectors.vector_reader import WordVectorsRead
-from stairs.formats.word_vectors.vector_writer import to_model
+from stairs.formats.word_vectors import WordVectorFile, to_model
 from stairs.tasks import WordVectors
 from stairs.tasks.metrics import rank_correlation
 from stairs.tasks.word_benchmarks import Analogies, Similarities, evaluate_benchmark, read_benchmark
 
 
 def task(vectors):
-    return WordVectors(*to_model(WordVectorsRead(list(vectors), np.array(list(vectors.values()), np.float32), "")))
+    return WordVectors(*to_model(WordVectorFile(list(vectors), np.array(list(vectors.values()), np.float32), "")))
 
 
 SQUARE = {"man": [1, 0, 0], "king": [1, 1, 0], "woman": [1, 0, 1], "Queen": [1, 1, 1], "KING": [1, 0.9, 1], "queen": [-1, 0, 0], "far": [0, -1, -1]}

@@ -50,27 +50,25 @@ def main(arguments: list[str]) -> int:
 
 def write_ngrams(task: Any, options: Convert) -> tuple[dict[str, Any], str]:
     """Facts about what was written, and the same as a sentence; so does every writer below."""
-    from stairs.formats import file_round_trip
-    from stairs.formats.arpa import arpa_writer
+    from stairs.formats import arpa, file_round_trip
     from stairs.models.ngram import NGram
 
     model = getattr(task, "model", None)
     if not isinstance(model, NGram):
         raise unfit(task, options, "n-gram language models")
-    written = arpa_writer.write(model, task.tokenizer, options.out)
+    written = arpa.write(model, task.tokenizer, options.out)
     facts, compared = compare_written(options.out, lambda: file_round_trip.compare_arpa(task, options.out))
     return {"ngrams": written, **facts}, f"{sum(written)} n-grams of orders 1 to {len(written)}{compared}"
 
 
 def write_vectors(task: Any, options: Convert) -> tuple[dict[str, Any], str]:
-    from stairs.formats import file_round_trip
-    from stairs.formats.word_vectors import vector_writer
+    from stairs.formats import file_round_trip, word_vectors
 
     if task.name != "word-vectors":
         raise unfit(task, options, "word vectors")
     if getattr(task.model.config, "subwords", ""):
         say(f"{options.format} has no place for character n-grams: there, words outside the vocabulary have no vector")
-    words, width = vector_writer.write(task.tokenizer.vocabulary, task.model.all_vectors(), options.out, options.format)
+    words, width = word_vectors.write(task.tokenizer.vocabulary, task.model.all_vectors(), options.out, options.format)
     facts, compared = compare_written(options.out, lambda: file_round_trip.compare_vectors(task, options.out))
     return {"words": words, "width": width, **facts}, f"{words} vectors of width {width}{compared}"
 

@@ -1,4 +1,4 @@
-"""A file or a folder for another tool, there only when all of it is."""
+"""A file or a folder for another tool, which appears only when it is complete."""
 
 import gzip
 import os
@@ -15,7 +15,7 @@ from stairs.files import fsync_path, os_errors_as_sentences
 
 @contextmanager
 def open_output(path: str) -> Iterator[Any]:
-    """A binary file, packed if its name ends in .gz; - is stdout."""
+    """A binary file, compressed if its name ends in .gz; - is stdout."""
     if path == "-":
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
@@ -37,10 +37,10 @@ def open_output(path: str) -> Iterator[Any]:
 
 @contextmanager
 def new_folder(path: str) -> Iterator[Path]:
-    """An empty folder to fill, which stands at `path` afterwards."""
+    """An empty folder to fill, which is moved to `path` afterwards."""
     target = Path(path)
     if path == "-" or (target.exists() and (not target.is_dir() or any(target.iterdir()))):
-        raise BadInput(f"{path} is {'stdout' if path == '-' else 'there already'}; give --out a new folder")
+        raise BadInput(f"{path} is {'stdout' if path == '-' else 'not empty or not a folder'}; give --out a new folder")
     aside = target.with_name(f".tmp-{os.getpid()}-{target.name}")
     with os_errors_as_sentences(target):
         try:

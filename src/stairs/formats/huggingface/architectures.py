@@ -1,15 +1,15 @@
-"""What config.json says stands on top of the blocks: which classes of transformers are what they look like here, and which layers are taken.
+"""The architecture that config.json names: which classes of transformers can be adopted, and the task of their output layer.
 
-A layer that would be misread is refused: one that gives several labels at once, a number for a text, or a choice among texts has no task here yet.
+An output layer that would be misread is refused: several labels at once, a number for a text, or a choice among texts have no task here yet.
 """
 
-from typing import Any
+from typing import Any, TypedDict
 
 from torch import Tensor
 
 from stairs.errors import BadInput, Unsupported, preview
 
-# What is asked of a text by a layer that was trained on labelled examples, by the tensors it has and by what transformers calls it.
+# The task of an output layer trained on labelled examples: the prefix of its tensors, and its class in transformers.
 HEADS = {
     "classify": ("classifier.", "BertForSequenceClassification"),
     "tag": ("classifier.", "BertForTokenClassification"),
@@ -23,23 +23,32 @@ CLASSES = {
 }
 OTHERS = {
     "BertForMultipleChoice": "chooses among several texts",
-    "BertForNextSentencePrediction": "judges whether one text follows another, without the layer for words",
+    "BertForNextSentencePrediction": "predicts the next sentence, without the layer for words",
     "BertLMHeadModel": "reads from left to right",
 }
+Settings = dict[str, Any]  # config.json
 ENCODER_ONLY = "adopt its encoder alone with --encoder, for vectors and for stairs tune"
 HEAD_PREFIXES = ("classifier.", "qa_outputs.", "cls.")
-IDENTITY = "torch.nn.modules.linear.Identity"  # what sentence-transformers then does to the score of a cross-encoder
-PAIR_LABELS = ("entailment", "not_entailment", "contradiction")  # labels of two texts
+IDENTITY = "torch.nn.modules.linear.Identity"  # the activation of a sentence-transformers cross-encoder whose score is not squashed
+PAIR_LABELS = ("entailment", "not_entailment", "contradiction")  # labels of pairs of texts
 
 
-def architecture_name(settings: dict[str, Any]) -> str | None:
+class OutputLayer(TypedDict):
+    """An output layer trained on labelled examples."""
+
+    task: str
+    labels: list[str]
+    tensors: dict[str, Tensor]  # by the names of transformers
+
+
+def architecture_name(settings: Settings) -> str | None:
     """The class that config.json names, if it names one."""
-    named = settings.get("architectures")
-    return str(named[0]) if isinstance(named, list) and named else None
+    names = settings.get("architectures")
+    return str(names[0]) if isinstance(names, list) and names else None
 
 
-def check_architecture(settings: dict[str, Any], where: str) -> None:
-    """Refuse a class that is something else than it would be taken for."""
+def check_architecture(settings: Settings, where: str) -> None:
+    """Refuse a class that would be misread."""
     kind, named = settings["model_type"], architecture_name(settings)
     if named is not None and named not in CLASSES[kind]:
         what = f", which {OTHERS[named]}" if named in OTHERS else ""
@@ -48,46 +57,47 @@ def check_architecture(settings: dict[str, Any], where: str) -> None:
 
 
 def drop_head(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    """The encoder's alone."""
+    """The tensors of the encoder alone."""
     return {name: tensor for name, tensor in tensors.items() if not name.startswith(HEAD_PREFIXES)}
 
 
-def take_head(settings: dict[str, Any], tensors: dict[str, Tensor], where: str) -> dict[str, Any] | None:
-    """The layer of another task, taken out of the tensors: what it asks, its labels, its tensors."""
+def take_head(settings: Settings, tensors: dict[str, Tensor], where: str) -> OutputLayer | None:
+    """The output layer of another task, taken out of the tensors."""
     own = {name: tensors.pop(name) for name in list(tensors) if name.startswith(("classifier.", "qa_outputs."))}
     named = architecture_name(settings)
-    example_kind = next((task for task, (_, architecture) in HEADS.items() if architecture == named), None)
+    task = next((name for name, (_, architecture) in HEADS.items() if architecture == named), None)
     if not own:
-        if example_kind is not None:
-            raise BadInput(f"{where} names {named}, and the weights have no {HEADS[example_kind][0]}weight; give a whole folder, or {ENCODER_ONLY}")
+        if task is not None:
+            missing = f"{where} names {named}, and the weights have no {HEADS[task][0]}weight"
+            raise BadInput(f"{missing}; give a complete folder, or {ENCODER_ONLY}")
         return None
-    if example_kind is None:
+    if task is None:
         if any(name.startswith("classifier.") for name in own):
-            came = f"the weights have a classifier, and {where} names {'no architecture' if named is None else named}"
-            raise BadInput(f"{came}, so it may be one of texts, of tokens or of choices; name its class there, or {ENCODER_ONLY}")
-        example_kind = "find-span"
-    prefix, architecture = HEADS[example_kind]
+            problem = f"the weights have a classifier, and {where} names {'no architecture' if named is None else named}"
+            raise BadInput(f"{problem}, so it may be one of texts, of tokens or of choices; name its class there, or {ENCODER_ONLY}")
+        task = "find-span"
+    prefix, architecture = HEADS[task]
     if sorted(own) != [f"{prefix}bias", f"{prefix}weight"]:
-        raise BadInput(f"{where}: {', '.join(map(preview, own))} are not the weight and bias of {architecture}; give a whole folder")
+        raise BadInput(f"{where}: {', '.join(map(preview, own))} are not the weight and bias of {architecture}; give a complete folder")
     weight, bias = own[f"{prefix}weight"], own[f"{prefix}bias"]
     if weight.dim() != 2 or weight.shape[1] != settings["hidden_size"] or bias.shape != weight.shape[:1]:
-        came = f"{tuple(weight.shape)} and {tuple(bias.shape)}"
-        raise BadInput(f"{where}: the {prefix}weight and bias are {came}, which do not fit a width of {settings['hidden_size']}; give a whole folder")
+        shapes = f"the {prefix}weight and bias are {tuple(weight.shape)} and {tuple(bias.shape)}"
+        raise BadInput(f"{where}: {shapes}, which do not fit a width of {settings['hidden_size']}; give a complete folder")
     labels = label_names(settings, len(bias), where)
-    if example_kind == "find-span" and len(labels) != 2:
-        raise BadInput(f"{where}: its layer has {len(labels)} outputs, and a span has two, its begin and its end; give a whole folder")
-    if example_kind == "classify" and "bert.pooler.dense.weight" not in tensors:
-        raise BadInput(f"{where} names {architecture}, and the weights have no pooler, which it reads; give a whole folder, or {ENCODER_ONLY}")
-    if example_kind == "classify":
-        example_kind = text_head_kind(settings, labels, where)
-    return {"example_kind": example_kind, "labels": labels, "tensors": own}
+    if task == "find-span" and len(labels) != 2:
+        raise BadInput(f"{where}: its output layer has {len(labels)} outputs, and a span has two, its start and its end; give a complete folder")
+    if task == "classify" and "bert.pooler.dense.weight" not in tensors:
+        raise BadInput(f"{where} names {architecture}, and the weights have no pooler, which it needs; give a complete folder, or {ENCODER_ONLY}")
+    if task == "classify":
+        task = text_head_kind(settings, labels, where)
+    return {"task": task, "labels": labels, "tensors": own}
 
 
-def text_head_kind(settings: dict[str, Any], labels: list[str], where: str) -> str:
-    """classify, or compare for two texts."""
+def text_head_kind(settings: Settings, labels: list[str], where: str) -> str:
+    """classify, or compare for pairs of texts."""
     kind = settings.get("problem_type")
     if kind == "multi_label_classification":
-        raise Unsupported(f"{where} describes a model that may give a text several labels at once, and here a text has one; {ENCODER_ONLY}")
+        raise Unsupported(f"{where} describes a model of several labels per text, and here a text has one; {ENCODER_ONLY}")
     scores = len(labels) == 1 or kind == "regression"
     ours, peers = (dict(value) if isinstance(value, dict) else {} for value in map(settings.get, ("stairs", "sentence_transformers")))
     if not scores:
@@ -95,12 +105,12 @@ def text_head_kind(settings: dict[str, Any], labels: list[str], where: str) -> s
     if len(labels) == 1 and peers.get("activation_fn") == IDENTITY:
         return "compare"
     what = f"{len(labels)} numbers" if len(labels) > 1 else "a number"
-    said = f"{where} describes a model that gives a text {what} (regression), and here a text has labels"
-    raise Unsupported(f"{said}; cross-encoders whose sentence_transformers.activation_fn is {IDENTITY} can be adopted, or {ENCODER_ONLY}")
+    problem = f"{where} describes a model that gives a text {what} (regression), and here a text has labels"
+    raise Unsupported(f"{problem}; cross-encoders whose sentence_transformers.activation_fn is {IDENTITY} can be adopted, or {ENCODER_ONLY}")
 
 
-def label_names(settings: dict[str, Any], count: int, where: str) -> list[str]:
+def label_names(settings: Settings, count: int, where: str) -> list[str]:
     names = settings.get("id2label") or {str(number): f"LABEL_{number}" for number in range(count)}
     if not isinstance(names, dict) or sorted(map(str, names)) != sorted(map(str, range(count))):
-        raise BadInput(f"{where}: id2label names {len(names)} labels where the layer has {count}; correct config.json")
+        raise BadInput(f"{where}: id2label names {len(names)} labels, and the output layer has {count}; correct config.json")
     return [str({str(key): name for key, name in names.items()}[str(number)]) for number in range(count)]

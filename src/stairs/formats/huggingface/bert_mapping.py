@@ -1,29 +1,29 @@
-"""BERT as `transformers` keeps it: the settings and the names of the tensors."""
+"""BERT in `transformers`: the settings and the names of the tensors."""
 
 from typing import Any
 
 from torch import Tensor
 
 from stairs.errors import Unsupported, preview
-from stairs.formats.huggingface.architectures import HEADS, IDENTITY
+from stairs.formats.huggingface.architectures import HEADS, IDENTITY, OutputLayer
 from stairs.formats.huggingface.tensors import TensorPair, linear_pairs
 from stairs.models.settings import BERTConfig
 
 ACTIVATIONS = {"gelu": "gelu", "gelu_new": "gelu-tanh", "gelu_pytorch_tanh": "gelu-tanh", "relu": "relu"}
 PARTS = {"pooler": "bert.pooler.", "words": "cls.predictions.", "next": "cls.seq_relationship."}
-DERIVED_TENSORS = ("bert.embeddings.position_ids", "bert.embeddings.token_type_ids")  # numbers that follow from the settings
+DERIVED_TENSORS = ("bert.embeddings.position_ids", "bert.embeddings.token_type_ids")  # they follow from the settings
 ALIASES = {"cls.predictions.decoder.bias": "cls.predictions.bias", "cls.predictions.decoder.weight": "bert.embeddings.word_embeddings.weight"}
 
 
 def normalize_names(tensors: dict[str, Tensor], where: str) -> dict[str, Tensor]:
-    """The names of a model with heads, also for a bare one, and each tensor once."""
+    """The tensor names of a model with output layers, also for a bare one, and each tensor once."""
     body = ("embeddings.", "encoder.", "pooler.")
-    found = {f"bert.{name}" if name.startswith(body) else name: tensor for name, tensor in tensors.items()}
+    renamed = {f"bert.{name}" if name.startswith(body) else name: tensor for name, tensor in tensors.items()}
     for alias, name in ALIASES.items():
-        second = found.pop(alias, None)
-        if second is not None and name in found and not second.equal(found[name]):
-            raise Unsupported(f"{where}: {alias} differs from {name}, and BERT's own output layer shares them; tie the two and save it again")
-    return {name: tensor for name, tensor in found.items() if name not in DERIVED_TENSORS}
+        duplicate = renamed.pop(alias, None)
+        if duplicate is not None and name in renamed and not duplicate.equal(renamed[name]):
+            raise Unsupported(f"{where}: {alias} differs from {name}, which BERT's output layer shares; tie the two and save it again")
+    return {name: tensor for name, tensor in renamed.items() if name not in DERIVED_TENSORS}
 
 
 def our_config(settings: dict[str, Any], tensors: dict[str, Tensor], where: str) -> BERTConfig:
@@ -37,7 +37,7 @@ def our_config(settings: dict[str, Any], tensors: dict[str, Tensor], where: str)
         raise Unsupported(f"{where}: hidden_act {preview(act)} is not one of {', '.join(ACTIVATIONS)}; choose another model")
     parts = tuple(part for part, prefix in PARTS.items() if any(name.startswith(prefix) for name in tensors))
     if "words" in parts and ACTIVATIONS[act] != "gelu":
-        raise Unsupported(f"{where}: hidden_act {preview(act)} in the layer that names words is not BERT's gelu; choose another model")
+        raise Unsupported(f"{where}: hidden_act {preview(act)} in the layer for words is not the gelu of BERT; choose another model")
     return BERTConfig(
         vocab_size=settings["vocab_size"],
         context=settings["max_position_embeddings"],
@@ -83,12 +83,12 @@ def tensor_pairs(config: BERTConfig) -> list[TensorPair]:
     return found
 
 
-def hf_config(config: BERTConfig, ids: dict[str, int], head: dict[str, Any] | None) -> dict[str, Any]:
+def hf_config(config: BERTConfig, ids: dict[str, int], head: OutputLayer | None) -> dict[str, Any]:
     """config.json."""
     parts = set(config.output_heads or ())
-    whole = "BertForPreTraining" if "next" in parts else "BertForMaskedLM" if "words" in parts else "BertModel"
+    architecture = "BertForPreTraining" if "next" in parts else "BertForMaskedLM" if "words" in parts else "BertModel"
     return {
-        "architectures": [whole if head is None else HEADS["classify" if head["example_kind"] == "compare" else head["example_kind"]][1]],
+        "architectures": [architecture if head is None else HEADS["classify" if head["task"] == "compare" else head["task"]][1]],
         "model_type": "bert",
         "vocab_size": config.vocab_size,
         "hidden_size": config.width,
@@ -108,14 +108,14 @@ def hf_config(config: BERTConfig, ids: dict[str, int], head: dict[str, Any] | No
     }
 
 
-def hf_head_config(head: dict[str, Any]) -> dict[str, Any]:
-    """What config.json says of the layer on top. One that reads two texts says so, or nobody could tell."""
-    if head["example_kind"] == "find-span":
+def hf_head_config(head: OutputLayer) -> dict[str, Any]:
+    """What config.json says of the output layer. One for pairs of texts is marked, since nothing else tells it apart."""
+    if head["task"] == "find-span":
         return {}
     names = head["labels"]
-    said: dict[str, Any] = {"id2label": dict(enumerate(names)), "label2id": {name: number for number, name in enumerate(names)}}
-    if head["example_kind"] == "compare":
-        said["stairs"] = {"task": "compare"}
+    settings: dict[str, Any] = {"id2label": dict(enumerate(names)), "label2id": {name: number for number, name in enumerate(names)}}
+    if head["task"] == "compare":
+        settings["stairs"] = {"task": "compare"}
         if len(names) == 1:
-            said |= {"problem_type": "regression", "sentence_transformers": {"activation_fn": IDENTITY}}
-    return said
+            settings |= {"problem_type": "regression", "sentence_transformers": {"activation_fn": IDENTITY}}
+    return settings

@@ -1,4 +1,4 @@
-"""GPT as `transformers` keeps GPT-2: the settings and the names of the tensors. Its matrices are (in, out), ours (out, in)."""
+"""GPT-2 in `transformers`: the settings and the names of the tensors. Its matrices are (in, out), ours (out, in)."""
 
 from typing import Any
 
@@ -9,23 +9,23 @@ from stairs.formats.huggingface.tensors import TensorPair, linear_pairs, refuse_
 from stairs.models.settings import GPTConfig
 
 EPSILON = 1e-5  # of our norms
-DERIVED_TENSORS = (".attn.bias", ".attn.masked_bias")  # the causal mask, which follows from the settings
+DERIVED_TENSORS = (".attn.bias", ".attn.masked_bias")  # the causal mask
 
 
 def normalize_names(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    """The names of a model with its output layer, also for a bare one; an output layer that is the table of tokens is left out."""
+    """The tensor names of a model with its output layer, also for a bare one; an output layer tied to the embeddings is left out."""
     body = ("wte.", "wpe.", "h.", "ln_f.")
-    found = {f"transformer.{name}" if name.startswith(body) else name: tensor for name, tensor in tensors.items()
+    renamed = {f"transformer.{name}" if name.startswith(body) else name: tensor for name, tensor in tensors.items()
         if not name.endswith(DERIVED_TENSORS)}
-    table, output = found.get("transformer.wte.weight"), found.get("lm_head.weight")
+    table, output = renamed.get("transformer.wte.weight"), renamed.get("lm_head.weight")
     if table is not None and output is not None and table.equal(output):
-        del found["lm_head.weight"]
-    return found
+        del renamed["lm_head.weight"]
+    return renamed
 
 
 def our_config(settings: dict[str, Any], tensors: dict[str, Tensor], where: str) -> GPTConfig:
     width = settings["n_embd"]
-    usual = {
+    required = {
         "activation_function": (settings.get("activation_function", "gelu_new"), ("gelu_new", "gelu_pytorch_tanh")),
         "n_inner": (settings.get("n_inner"), (None, 4 * width)),
         "layer_norm_epsilon": (settings.get("layer_norm_epsilon", EPSILON), (EPSILON,)),
@@ -33,7 +33,7 @@ def our_config(settings: dict[str, Any], tensors: dict[str, Tensor], where: str)
         "scale_attn_by_inverse_layer_idx": (settings.get("scale_attn_by_inverse_layer_idx", False), (False,)),
         "add_cross_attention": (settings.get("add_cross_attention", False), (False,)),
     }
-    refuse_unlike(usual, where, "GPT-2")
+    refuse_unlike(required, where, "GPT-2")
     return GPTConfig(
         vocab_size=settings["vocab_size"],
         context=settings["n_positions"],
@@ -61,17 +61,17 @@ def tensor_pairs(config: GPTConfig) -> list[TensorPair]:
     return found if config.tie_embeddings else [*found, TensorPair("lm_head.weight", ("output.weight",))]
 
 
-def hf_generation_config(ids: dict[str, int], never: list[int]) -> dict[str, Any]:
-    """generation_config.json: what a text begins and ends with, and what is never said."""
-    suppressed = {"suppress_tokens": never} if never else {}
+def hf_generation_config(ids: dict[str, int], suppressed_ids: list[int]) -> dict[str, Any]:
+    """generation_config.json: the special ids, and the ids that are never generated."""
+    suppressed = {"suppress_tokens": suppressed_ids} if suppressed_ids else {}
     return {"bos_token_id": ids["begin"], "eos_token_id": ids["end"], "pad_token_id": ids["pad"], **suppressed}
 
 
 def hf_config(config: GPTConfig, ids: dict[str, int]) -> dict[str, Any]:
     """config.json."""
     if not config.norm_first or config.positions == "rotary":
-        what = "rotary positions" if config.norm_first else "its norms after the sums"
-        raise Unsupported(f"a gpt with {what} is no GPT-2, and transformers has none like it; train with learned positions and norm-first")
+        what = "rotary positions" if config.norm_first else "post-norm blocks"
+        raise Unsupported(f"a gpt with {what} is not a GPT-2, and transformers has no such model; train with learned positions and norm-first")
     return {
         "architectures": ["GPT2LMHeadModel"],
         "model_type": "gpt2",

@@ -1,4 +1,4 @@
-"""Folders of sentence-transformers: a BERT, how its token vectors become one, and whether that has length 1.
+"""Folders of sentence-transformers: a BERT, the pooling of its token vectors, and whether the result is normalised.
 
 modules.json                the modules in order: Transformer, Pooling, and perhaps Normalize, each with the subfolder of its settings
 sentence_bert_config.json   max_seq_length: how many tokens are read
@@ -6,6 +6,7 @@ sentence_bert_config.json   max_seq_length: how many tokens are read
 """
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -28,22 +29,23 @@ def is_folder(folder: Path) -> bool:
 
 def read(folder: Path) -> Encode:
     """The sentence model of a folder."""
-    kinds, places = read_modules(folder)
+    kinds, folders = read_modules(folder)
     if kinds not in (["Transformer", "Pooling"], ["Transformer", "Pooling", "Normalize"]):
         raise Unsupported(f"{folder / MODULES} lists {', '.join(map(preview, kinds))}; Transformer, Pooling and Normalize can be adopted")
-    inner = places[0]
+    inner = folders[0]
     kind = transformers_folder.read_config(inner)["model_type"]
     if kind != "bert":
-        raise Unsupported(f"{inner} holds a {kind}, and sentence vectors can be adopted from bert alone; adopt it by itself")
+        raise Unsupported(f"{inner} holds a {kind}, and sentence vectors can be adopted only from bert; adopt it by itself")
     task = transformers_folder.read(inner, encoder_only=True)
-    reading = read_json_if_there(inner / SENTENCE_BERT_CONFIG)
-    if reading.get("do_lower_case") and not task.tokenizer.spec.lowercase:
-        raise Unsupported(f"{inner / SENTENCE_BERT_CONFIG} makes letters small before the tokenizer, which does not; choose another model")
+    settings = read_json_if_there(inner / SENTENCE_BERT_CONFIG)
+    if settings.get("do_lower_case") and not task.tokenizer.spec.lowercase:
+        raise Unsupported(f"{inner / SENTENCE_BERT_CONFIG} lowercases texts before a tokenizer that does not; choose another model")
     if read_json_if_there(folder / SENTENCE_TRANSFORMERS_CONFIG).get("default_prompt_name") is not None:
         raise Unsupported(f"{folder / SENTENCE_TRANSFORMERS_CONFIG} puts a prompt before every text, which is not supported; choose another model")
-    longest = reading.get("max_seq_length") or read_json_if_there(inner / TOKENIZER_CONFIG).get("model_max_length")
-    most = longest if isinstance(longest, int) and longest > 2 else None
-    return Encode(task.model, task.tokenizer, pooling=read_pooling(places[1] / transformers_folder.CONFIG), normalize=len(kinds) > 2, max_length=most)
+    length = settings.get("max_seq_length") or read_json_if_there(inner / TOKENIZER_CONFIG).get("model_max_length")
+    max_length = length if isinstance(length, int) and length > 2 else None
+    pooling = read_pooling(folders[1] / transformers_folder.CONFIG)
+    return Encode(task.model, task.tokenizer, pooling=pooling, normalize=len(kinds) > 2, max_length=max_length)
 
 
 def read_modules(folder: Path) -> tuple[list[str], list[Path]]:
@@ -61,12 +63,12 @@ def read_modules(folder: Path) -> tuple[list[str], list[Path]]:
 
 def read_pooling(path: Path) -> SentencePooling:
     settings = read_json(path)
-    asked = settings.get("pooling_mode")
-    found = [asked] if isinstance(asked, str) else [str(mode) for mode in asked or ()]
-    found = found or [MODES.get(name, name) for name, value in settings.items() if name.startswith("pooling_mode_") and value is True]
-    if found not in (["mean"], ["cls"]):
-        raise Unsupported(f"{path} pools by {', '.join(map(preview, found)) or 'nothing'}; mean and cls can be adopted")
-    return cast(SentencePooling, found[0])
+    mode = settings.get("pooling_mode")
+    modes = [mode] if isinstance(mode, str) else [str(entry) for entry in mode or ()]
+    modes = modes or [MODES.get(name, name) for name, value in settings.items() if name.startswith("pooling_mode_") and value is True]
+    if modes not in (["mean"], ["cls"]):
+        raise Unsupported(f"{path} pools by {', '.join(map(preview, modes)) or 'nothing'}; mean and cls can be adopted")
+    return cast(SentencePooling, modes[0])
 
 
 def read_json_if_there(path: Path) -> dict[str, Any]:
@@ -74,24 +76,24 @@ def read_json_if_there(path: Path) -> dict[str, Any]:
 
 
 def write(task: Task, folder: Path) -> dict[str, Any]:
-    """Write a bert run into an empty folder, and say what was written."""
+    """Write a bert run into an empty folder, and return what was written."""
     if not isinstance(task.model, BERT):
-        raise Unsupported(f"{task.model_name} has no sentence vectors in sentence-transformers; bert runs can be written as sentence-transformers")
-    as_it_is = task if isinstance(task, Encode) else task.sentence_encoder if isinstance(task, BiEncoder) else Encode(task.model, task.tokenizer)
-    written = transformers_folder.write(Encode(without_heads(task.model), task.tokenizer, max_length=as_it_is.max_length), folder)
-    kinds = ["Transformer", "Pooling", *(["Normalize"] if as_it_is.normalize else [])]
+        raise Unsupported(f"{task.model_name} has no counterpart in sentence-transformers; bert runs can be converted to it")
+    encoder = task if isinstance(task, Encode) else task.sentence_encoder if isinstance(task, BiEncoder) else Encode(task.model, task.tokenizer)
+    written = transformers_folder.write(Encode(without_heads(task.model), task.tokenizer, max_length=encoder.max_length), folder)
+    kinds = ["Transformer", "Pooling", *(["Normalize"] if encoder.normalize else [])]
     modules = [
         {"idx": number, "name": str(number), "path": f"{number}_{kind}" if number else "", "type": TYPES + kind} for number, kind in enumerate(kinds)
     ]
     write_json(folder / MODULES, modules)
-    write_json(folder / SENTENCE_BERT_CONFIG, {"max_seq_length": as_it_is.max_length, "do_lower_case": False})
+    write_json(folder / SENTENCE_BERT_CONFIG, {"max_seq_length": encoder.max_length, "do_lower_case": False})
     write_json(folder / SENTENCE_TRANSFORMERS_CONFIG, {"__version__": {}, "prompts": {}, "default_prompt_name": None, "similarity_fn_name": "cosine"})
-    modes = {name: mode == as_it_is.pooling for name, mode in MODES.items()}
+    modes = {name: mode == encoder.pooling for name, mode in MODES.items()}
     others = {"pooling_mode_max_tokens": False, "pooling_mode_mean_sqrt_len_tokens": False}
     for module in modules[1:]:
         (folder / str(module["path"])).mkdir()
         write_json(folder / str(module["path"]) / transformers_folder.CONFIG, pooling_settings(task, modes | others) if module["idx"] == 1 else {})
-    return {**written, "pooling": as_it_is.pooling, "normalize": as_it_is.normalize}
+    return {**written, "pooling": encoder.pooling, "normalize": encoder.normalize}
 
 
 def pooling_settings(task: Task, modes: dict[str, bool]) -> dict[str, Any]:
@@ -99,12 +101,12 @@ def pooling_settings(task: Task, modes: dict[str, bool]) -> dict[str, Any]:
 
 
 def without_heads(model: BERT) -> BERT:
-    """Without the layers for words and for pairs, which no sentence vector needs."""
-    parts = tuple(part for part in model.config.output_heads or () if part == "pooler")
-    body = BERT(type(model.config)(**{**vars(model.config), "objective": "none", "output_heads": parts}))
-    kept = body.state_dict().keys()
-    body.restore({name: tensor for name, tensor in model.tensors().items() if name in kept})
-    return body.eval()
+    """Without the output layers for words and sentence pairs, which no sentence vector needs."""
+    heads = tuple(head for head in model.config.output_heads or () if head == "pooler")
+    encoder = BERT(replace(model.config, objective="none", output_heads=heads))
+    names = encoder.state_dict().keys()
+    encoder.restore({name: tensor for name, tensor in model.tensors().items() if name in names})
+    return encoder.eval()
 
 
 def write_json(path: Path, data: object) -> None:

@@ -1,4 +1,4 @@
-"""The layers that tasks put on top of BERT, both ways: `classifier` and `qa_outputs` of transformers are our Classify, Compare, Tag and FindSpan."""
+"""The output layers of tasks on BERT, both ways: `classifier` and `qa_outputs` of transformers are our Classify, Compare, Tag and FindSpan."""
 
 from typing import Any
 
@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from stairs.errors import Unsupported
+from stairs.formats.huggingface.architectures import OutputLayer
 from stairs.models.bert import BERT
 from stairs.models.transfer_options import TransferOptions
 from stairs.tasks import TASKS, BiEncoder, Classify, Compare, Task
@@ -16,44 +17,43 @@ PREFIX = {"classify": "classifier", "compare": "classifier", "tag": "classifier"
 
 
 @torch.no_grad()
-def task_with_head(model: BERT, tokenizer: Tokenizer, head: dict[str, Any]) -> Task:
-    """What a folder with such a layer asks; one number for two texts is a score."""
-    example_kind, labels = head["example_kind"], head["labels"]
-    scores = example_kind == "compare" and len(labels) == 1
-    settings: dict[str, Any] = {"labels": [], "low": 0.0, "high": 1.0} if scores else {"labels": labels}
-    if example_kind in ("classify", "compare") and not scores:
+def task_with_head(model: BERT, tokenizer: Tokenizer, head: OutputLayer) -> Task:
+    """The task of a folder with such an output layer; one number for a pair of texts is a score."""
+    name, labels = head["task"], head["labels"]
+    is_score = name == "compare" and len(labels) == 1
+    settings: dict[str, Any] = {"labels": [], "low": 0.0, "high": 1.0} if is_score else {"labels": labels}
+    if name in ("classify", "compare") and not is_score:
         settings["counts"] = [1] * len(labels)
-    kind: Any = TASKS[example_kind]
-    task = kind(model, tokenizer, TransferOptions(pooling="cls"), **({"may_be_unanswered": False} if example_kind == "find-span" else settings))
-    for name in ("weight", "bias"):
-        getattr(task.head.linear, name).copy_(head["tensors"][f"{PREFIX[example_kind]}.{name}"])
+    kind: type[Any] = TASKS[name]
+    task = kind(model, tokenizer, TransferOptions(pooling="cls"), **({"may_be_unanswered": False} if name == "find-span" else settings))
+    for part in ("weight", "bias"):
+        getattr(task.head.linear, part).copy_(head["tensors"][f"{PREFIX[name]}.{part}"])
     task.trained_module.eval()
     return task
 
 
-def exported_head(task: Task) -> dict[str, Any] | None:
-    """The layer of a task, by the names of transformers; None for a task without one."""
+def exported_head(task: Task) -> OutputLayer | None:
+    """The output layer of a task under the names of transformers; None for a task without one."""
     if not isinstance(task, Supervised):
         return None
     if not isinstance(task.model, BERT):
-        came = f"the layer that {task.name} learnt on top of {task.model_name} has no form in transformers"
-        raise Unsupported(f"{came}; convert the run it was tuned from, or tune a bert")
+        problem = f"the output layer of {task.name} on {task.model_name} has no counterpart in transformers"
+        raise Unsupported(f"{problem}; convert the run it was tuned from, or tune a bert")
     if isinstance(task, BiEncoder):
-        raise Unsupported("this bi-encoder compares two vectors, which is no layer on top of a bert; convert it to sentence-transformers")
+        raise Unsupported("this bi-encoder compares two vectors and has no output layer on bert; convert it to sentence-transformers")
     if task.feature_extractor.reads_words or task.feature_extractor.layers not in (None, [task.model.depth - 1]):
         what = "a BiLSTM" if task.feature_extractor.reads_words else "other layers than the last"
-        raise Unsupported(f"this {task.name} reads {what}, which transformers has no place for; tune it without --insert and --layers")
+        raise Unsupported(f"this {task.name} reads {what}, which transformers has no counterpart for; tune it without --insert and --layers")
     if isinstance(task, Classify) and (task.pooling != "cls" or (isinstance(task, Compare) and not task.is_cross_encoder)):
         raise Unsupported(
-            f"this {task.name} reads the {task.pooling} of the token vectors, and transformers reads that of [CLS]; tune it with --transfer full"
+            f"this {task.name} reads the {task.pooling} of the token vectors, and transformers the vector of [CLS]; tune it with --transfer full"
         )
-    if isinstance(task, Classify) and getattr(task.model, "pooler", None) is None:
-        raise Unsupported("this bert has no pooler, which transformers puts before the labels; it cannot be written as huggingface")
+    if isinstance(task, Classify) and not task.model.has_pooler:
+        raise Unsupported("this bert has no pooler, which transformers needs before the labels; it cannot be converted to huggingface")
     head: Any = task.head
     weight, bias = head.fold()
     if isinstance(task, Compare) and not task.labels:
         low, high = task.settings["low"], task.settings["high"]
         weight, bias = weight * (high - low), bias * (high - low) + low
-    example_kind = task.name
-    tensors: dict[str, Tensor] = {f"{PREFIX[example_kind]}.weight": weight, f"{PREFIX[example_kind]}.bias": bias}
-    return {"example_kind": example_kind, "labels": task.settings.get("labels") or ["score"], "tensors": tensors}
+    tensors: dict[str, Tensor] = {f"{PREFIX[task.name]}.weight": weight, f"{PREFIX[task.name]}.bias": bias}
+    return {"task": task.name, "labels": task.settings.get("labels") or ["score"], "tensors": tensors}

@@ -1,6 +1,6 @@
-"""The weights of a folder that another tool wrote, and how its names become ours.
+"""The weights of a folder of another tool, and how its tensor names become ours.
 
-model.safetensors, or several files with model.safetensors.index.json, or, guarded, pytorch_model.bin.
+model.safetensors, or several files with model.safetensors.index.json, or pytorch_model.bin, which pytorch_pickle.py guards.
 """
 
 from collections.abc import Iterable, Sequence
@@ -22,11 +22,11 @@ OLD_NAMES = ((".gamma", ".weight"), (".beta", ".bias"))  # of norms, in weights 
 
 
 class TensorPair(NamedTuple):
-    """One tensor of theirs and the tensor of ours with the same numbers; or several of ours, one below the other."""
+    """A tensor of theirs and the tensor of ours with the same numbers; or several of ours, concatenated."""
 
     theirs: str
     ours: tuple[str, ...]
-    transposed: bool = False  # GPT-2 keeps a matrix as (in, out)
+    transposed: bool = False  # GPT-2 has matrices (in, out)
 
     def to_ours(self, tensor: Tensor) -> Iterable[Tensor]:
         return (part.contiguous() for part in (tensor.T if self.transposed else tensor).chunk(len(self.ours)))
@@ -37,7 +37,7 @@ class TensorPair(NamedTuple):
 
 
 def linear_pairs(theirs: str, *ours: str, transposed: bool = False) -> list[TensorPair]:
-    """The weight and the bias of a layer."""
+    """The weight and the bias of a linear layer."""
     return [
         TensorPair(f"{theirs}.weight", tuple(f"{name}.weight" for name in ours), transposed),
         TensorPair(f"{theirs}.bias", tuple(f"{name}.bias" for name in ours)),
@@ -60,7 +60,7 @@ def read_tensors(folder: Path) -> dict[str, Tensor]:
         if tensor.is_floating_point():
             found[name] = tensor.float()
             if not bool(tensor.isfinite().all()):
-                raise BadInput(f"{folder}: the tensor {preview(name)} holds NaN or infinity; give sound weights")
+                raise BadInput(f"{folder}: the tensor {preview(name)} holds NaN or infinity; give valid weights")
     return {modern_name(name): tensor for name, tensor in found.items()}
 
 
@@ -70,11 +70,11 @@ def modern_name(name: str) -> str:
     return name
 
 
-def refuse_unlike(usual: dict[str, tuple[Any, tuple[Any, ...]]], where: str, what: str) -> None:
-    """Settings that came and those that fit; `what` is the model they should describe."""
-    for name, (came, fits) in usual.items():
-        if came not in fits:
-            raise Unsupported(f"{where}: {name} is {preview(came)} where {what} has {fits[0]}; only {what} as in the paper can be adopted")
+def refuse_unlike(required: dict[str, tuple[Any, tuple[Any, ...]]], where: str, what: str) -> None:
+    """Refuses settings that are not among the required ones; `what` is the model they should describe."""
+    for name, (value, allowed) in required.items():
+        if value not in allowed:
+            raise Unsupported(f"{where}: {name} is {preview(value)}, and {what} has {allowed[0]}; only {what} as in the paper can be adopted")
 
 
 def weight_files(folder: Path) -> list[Path]:
@@ -83,11 +83,11 @@ def weight_files(folder: Path) -> list[Path]:
     if (folder / INDEX).is_file():
         names = read_json(folder / INDEX).get("weight_map")
         if not isinstance(names, dict) or not all(isinstance(name, str) and name == Path(name).name for name in names.values()):
-            raise BadInput(f"{folder / INDEX} names no files of this folder; restore it")
+            raise BadInput(f"{folder / INDEX} does not name files of this folder; restore it")
         return [folder / name for name in sorted(set(names.values()))]
     if (folder / PICKLE).is_file():
         return [folder / PICKLE]
-    raise BadInput(f"{folder} has neither {WEIGHTS} nor {INDEX} nor {PICKLE}; give a folder with weights of PyTorch")
+    raise BadInput(f"{folder} has neither {WEIGHTS} nor {INDEX} nor {PICKLE}; give a folder with PyTorch weights")
 
 
 def refuse_other_files(path: Path) -> None:
@@ -95,15 +95,15 @@ def refuse_other_files(path: Path) -> None:
         with path.open("rb") as file:
             start = file.read(len(POINTER))
     except OSError as error:
-        raise BadInput(f"{path} can not be read: {error.strerror}; restore the folder") from None
+        raise BadInput(f"{path} cannot be read: {error.strerror}; restore the folder") from None
     if start == POINTER:
-        raise BadInput(f"{path} is a Git-LFS pointer, not the weights themselves; run git lfs pull in its folder")
+        raise BadInput(f"{path} is a Git LFS pointer, not the weights; run git lfs pull in its folder")
     if start.lstrip()[:1] == b"<":
         raise BadInput(f"{path} is a web page, not weights; download it again")
 
 
 def to_our_names(tensors: dict[str, Tensor], same: Sequence[TensorPair], shapes: dict[str, torch.Size], folder: Path) -> dict[str, Tensor]:
-    """Theirs as ours; BadInput says which are missing, unknown, or of another shape than the config says."""
+    """Their tensors under our names. BadInput lists those that are missing, unknown, or of another shape than the config says."""
     expected = {pair.theirs: pair for pair in same}
     wrong = [f"{name} is missing" for name in expected if name not in tensors]
     wrong += [f"{preview(name)} is unknown" for name in tensors if name not in expected]
@@ -118,7 +118,7 @@ def to_our_names(tensors: dict[str, Tensor], same: Sequence[TensorPair], shapes:
         else:
             found |= zip(pair.ours, pair.to_ours(tensors[name]), strict=True)
     if wrong:
-        raise BadInput(f"the weights in {folder} do not fit its config.json: {'; '.join(wrong[:3])} ({len(wrong)} in all); give a whole folder")
+        raise BadInput(f"the weights in {folder} do not fit its config.json: {'; '.join(wrong[:3])} ({len(wrong)} in all); give a complete folder")
     return found
 
 

@@ -1,4 +1,4 @@
-"""A tokenizer of ours as other tools expect it: with the marks around a text, and the vocabulary by itself for older readers."""
+"""Our tokenizer as other tools expect it: with special tokens around a text, and the vocabulary as a file of its own for older readers."""
 
 import json
 from pathlib import Path
@@ -14,10 +14,10 @@ from stairs.text.tokenizers.tokenizer import Tokenizer
 
 
 def write(tokenizer: Tokenizer, folder: Path, *, max_length: int, adds_end_token: bool, pairs: bool, pad: str | None = None) -> None:
-    """tokenizer.json, tokenizer_config.json, and vocab.txt, or vocab.json and merges.txt. `adds_end_token`: a text ends with a mark; `pairs`: its
-    tokens are told apart from those of a second one; `pad`: another token for padding, behind the vocabulary."""
+    """tokenizer.json, tokenizer_config.json, and vocab.txt, or vocab.json and merges.txt. `adds_end_token`: a text ends with a
+    special token; `pairs`: two texts get different segments; `pad`: another padding token, added to the vocabulary."""
     if tokenizer.spec.chinese == "words":
-        say("the exported tokenizer does not know Chinese words: cut Chinese text with jieba, spaces between, before you give it to other tools")
+        say("the exported tokenizer does not segment Chinese: segment it with jieba and join the words with spaces before you give it to other tools")
     tokenizer.save(folder)
     library = Library.from_str(tokenizer.backend.to_str())
     if pad is not None:
@@ -34,9 +34,9 @@ def write(tokenizer: Tokenizer, folder: Path, *, max_length: int, adds_end_token
     names |= {} if pairs else {"bos_token": begin, "eos_token": end}
     names |= {} if pad is None else {"pad_token": pad}
     inputs = ["input_ids", *(["token_type_ids"] if pairs else []), "attention_mask"]
-    about = {"tokenizer_class": "PreTrainedTokenizerFast", "model_max_length": max_length, "model_input_names": inputs}
-    said = {} if pairs or adds_end_token else {"add_bos_token": tokenizer.adds_begin}  # transformers then forgets any other mark
-    config = {**files.read_json(folder / files.CONFIG_FILE), **about, **names, **said}
+    settings = {"tokenizer_class": "PreTrainedTokenizerFast", "model_max_length": max_length, "model_input_names": inputs}
+    begin_setting = {} if pairs or adds_end_token else {"add_bos_token": tokenizer.adds_begin}  # transformers then ignores any other special token
+    config = {**files.read_json(folder / files.CONFIG_FILE), **settings, **names, **begin_setting}
     files.write(folder / files.CONFIG_FILE, json.dumps(config, ensure_ascii=False, indent=2) + "\n")
     if tokenizer.spec.kind in ("wordpiece", "bpe", "byte-bpe"):
         library.model.save(str(folder))

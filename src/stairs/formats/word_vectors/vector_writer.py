@@ -1,7 +1,7 @@
-"""Files of word vectors: word2vec's text and binary, fastText's .vec and GloVe's, in and out.
+"""Writing files of word vectors, and making a model of those that were read.
 
-gensim, word2vec.c, fastText and GloVe read what is written here. Numbers are written with as many digits as float32 has, so that a text file gives
-back the same vectors. A token of ours may hold white space, which these formats cannot say: it is written as ▁ (U+2581).
+gensim, word2vec.c, fastText and GloVe read these files. Numbers have as many digits as float32 needs, so that a text file gives back the same
+vectors. A token of ours may hold white space, which these formats do not allow: it is written as ▁ (U+2581).
 """
 
 import re
@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from stairs.formats.output import open_output
-from stairs.formats.word_vectors.vector_reader import WordVectorsRead, read
+from stairs.formats.word_vectors.vector_reader import WordVectorFile
 from stairs.kernels.nearest import lengths_of
 from stairs.models.settings import VectorsConfig
 from stairs.models.vectors import Vectors
@@ -19,19 +19,17 @@ from stairs.progress import track
 from stairs.text.special import SPECIAL_TOKENS
 from stairs.text.tokenizers.word_table import WordTable
 
-__all__ = ["KINDS", "read", "to_model", "write"]
-
 KINDS = ("word2vec", "word2vec-binary", "glove")
 ROWS = 1 << 12  # written at a time
-EXACT = "%.9g"  # digits that tell any two float32s apart
+EXACT = "%.9g"  # enough digits to distinguish any two float32s
 
 
-def to_model(found: WordVectorsRead) -> tuple[Vectors, WordTable]:
+def to_model(file: WordVectorFile) -> tuple[Vectors, WordTable]:
     """The vectors as a model, and a tokenizer of their words."""
-    tokenizer = WordTable.from_words(found.words)
-    words, width = found.vectors.shape
+    tokenizer = WordTable.from_words(file.words)
+    words, width = file.vectors.shape
     vectors = np.zeros((tokenizer.vocab_size, width), np.float32)
-    vectors[-words:] = found.vectors
+    vectors[-words:] = file.vectors
     lengths = np.empty(len(vectors), np.float32)
     lengths_of(vectors, lengths)
     model = Vectors(VectorsConfig(tokenizer.vocab_size, width))
@@ -40,7 +38,7 @@ def to_model(found: WordVectorsRead) -> tuple[Vectors, WordTable]:
 
 
 def write(vocabulary: list[str], vectors: np.ndarray, path: str, kind: str) -> tuple[int, int]:
-    """Write all but the special tokens; returns how many words, and the width. Nothing is left at `path` if it fails."""
+    """Write all but the special tokens; returns the number of words and the width. Nothing is left at `path` if it fails."""
     words = [re.sub(r"\s", "▁", word) for word in vocabulary[len(SPECIAL_TOKENS) :]]
     rows = vectors[len(SPECIAL_TOKENS) :]
     with open_output(path) as file, track("writing", total=len(words), unit="vectors") as advance:
