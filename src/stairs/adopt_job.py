@@ -70,22 +70,21 @@ def is_arpa(file: str) -> bool:
 
 def read_ngrams(file: str) -> Adopted:
     from stairs.fast.kneser_ney_trie import NEVER
-    from stairs.formats.arpa import arpa_writer
+    from stairs.formats import arpa
     from stairs.tasks import NextToken
 
-    model, tokenizer = arpa_writer.read(file)
+    model, tokenizer = arpa.read(file)
     words = int((model.log10s[: tokenizer.vocab_size] > NEVER).sum()) + 1  # the begin of a sentence is never predicted
     sizes = [words, *model.sizes.tolist()[1:]]
     return Adopted(NextToken(model, tokenizer), {"ngrams": sizes}, f"{sum(sizes)} n-grams of orders 1 to {len(sizes)}")
 
 
 def read_vectors(file: str) -> Adopted:
-    from stairs.formats import packages
-    from stairs.formats.word_vectors import vector_writer
+    from stairs.formats import packages, word_vectors
     from stairs.tasks import WordVectors
 
     package = None if os.path.exists(file) else packages.find_package(file)
-    vectors = vector_writer.read(file) if package is None else packages.read_vectors(package, file)
+    vectors = word_vectors.read(file) if package is None else packages.read_vectors(package, file)
     words, width = vectors.vectors.shape
     facts: dict[str, object] = {"words": words, "width": width, "format": vectors.kind}
-    return Adopted(WordVectors(*vector_writer.to_model(vectors)), facts, f"{words} vectors of width {width}")
+    return Adopted(WordVectors(*word_vectors.to_model(vectors)), facts, f"{words} vectors of width {width}")

@@ -47,9 +47,9 @@ DAMAGED = {  # the file, its line, and what the sentence says
     "one 1-gram too many": (GOOD.replace("ngram 1=5", "ngram 1=4"), 10, "\\2-grams:"),
     "one 2-gram too few": (GOOD.replace("ngram 2=3", "ngram 2=4"), 16, "1 more 2-gram"),
     "one 2-gram too many": (GOOD.replace("ngram 2=3", "ngram 2=2"), 15, "\\end\\"),
-    "an unknown word": (GOOD.replace("a b\n", "a zebra\n"), 14, "list of 1-grams"),
+    "an unknown word": (GOOD.replace("a b\n", "a zebra\n"), 14, "among the 1-grams"),
     "a 1-gram twice": (GOOD.replace("-0.7\tb", "-0.7\ta"), 10, "not listed yet"),
-    "a 2-gram twice": (GOOD.replace("-0.2\ta b", "-0.1\t<s> a"), 14, "listed already"),
+    "a 2-gram twice": (GOOD.replace("-0.2\ta b", "-0.1\t<s> a"), 14, "listed twice"),
     "two words as one": (GOOD.replace("-0.6\ta", "-0.6\ta c"), 9, "a 1-gram"),
     "one word as two": (GOOD.replace("-0.2\ta b", "-0.2\ta"), 14, "a 2-gram"),
     "three words as two": (GOOD.replace("-0.2\ta b", "-0.2\ta b a"), 14, "a 2-gram"),
@@ -67,7 +67,7 @@ DAMAGED = {  # the file, its line, and what the sentence says
     "cut in the 1-grams": (cut_after("</s>"), 8, "2 more 1-grams"),
     "cut in a line": (cut_after("\n-0.2\ta"), 14, "a 2-gram"),
     "cut in the 2-grams": (cut_after("a b"), 14, "1 more 2-gram"),
-    "a context that is no n-gram": (WIDER, 19, "no 2-gram"),
+    "a context that is no n-gram": (WIDER, 19, "not among the 2-grams"),
     "order 33": ("\\data\\\n" + "".join(f"ngram {n}=1\n" for n in range(1, 34)), 34, "ngram 33=1"),
 }
 NOT_TEXT = {

@@ -41,7 +41,7 @@ def write_labels(path, *more):
 
 @pytest.mark.parametrize("name", [*RUNS, *TUNED])
 def test_every_suitable_view_is_plain_data(tasks, name, tmp_path):
-    (tmp_path / "report.json").write_text(json.dumps({"dev": {"labels": {"a": {}, "b": {}}, "confusion": [[3, 1], [0, 4]]}}))
+    (tmp_path / "evaluation.json").write_text(json.dumps({"dev": {"labels": {"a": {}, "b": {}}, "confusion": [[3, 1], [0, 4]]}}))
     write_labels(tmp_path / "labels.csv")
     assert "tokens" in suitable_pictures(tasks[name])
     for picture in suitable_pictures(tasks[name]):
@@ -184,7 +184,7 @@ def test_what_does_not_fit_is_one_sentence(tasks, tmp_path):
     refuses("knows no word of 'zorblax'", BadInput, tasks["by tf-idf"], "nearest", "zorblax", labels=write_labels(tmp_path / "labels.csv"))
     (tmp_path / "other.csv").write_text("text,label\nsoup,good\nrain,bad\n")
     refuses("has the labels good, bad, and this run food", BadInput, tasks["by tf-idf"], "nearest", TEXT, labels=str(tmp_path / "other.csv"))
-    (tmp_path / "report.json").write_text('{"dev": {"accuracy": 1}}')
+    (tmp_path / "evaluation.json").write_text('{"dev": {"accuracy": 1}}')
     refuses("holds no confusion matrix", BadInput, tasks["classify"], "confusion", run=str(tmp_path))
 
 
