@@ -82,5 +82,5 @@ def test_few_rows_and_rows_of_zeros():
 
 
 def test_another_width_is_refused():
-    with pytest.raises(BadInput, match="width 3 came where these have width 2"):
+    with pytest.raises(BadInput, match="width 3 and the index 2"):
         NearestNeighbours(np.ones((4, 2), np.float32)).nearest(np.ones((1, 3)), 1)

@@ -125,7 +125,7 @@ def test_every_model_says_where_it_departs_from_its_paper(path):
     ("model", "words"),
     [
         ("gpt", ("times as fast", "start smaller", "unigram", "batches")),
-        ("bert", ("XLNet", "faster", "unigram", "batches")),
+        ("bert", ("XLNet", "times faster", "unigram", "batches")),
         ("elmo", ("Adagrad", "clip", "schedule")),
         ("seq2seq", ("after", "Adadelta", "sqrt")),
         ("nnlm", ("gradient descent", "weight decay")),

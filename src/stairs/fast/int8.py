@@ -1,8 +1,9 @@
-"""Products in 8 bits, for answering: weights with a scale per output, what comes in with a scale per token.
+"""Linear layers in 8 bits, for inference: weights with a scale per output, inputs with a scale per token.
 
     y = (round(x / s_x) round(W / s_W)^T) s_x s_W + b
 
-Dettmers et al. 2022 ("LLM.int8()") take a scale per row and column likewise. `int8_products.py` multiplies the bytes.
+Dettmers et al. 2022 ("LLM.int8()") have a scale per row and column likewise. `int8_matmul.py` multiplies the bytes.
+Close to the float32 layers, and how close, is shown by tests/fast/test_int8.py.
 """
 
 import numpy as np
@@ -36,14 +37,14 @@ class Int8Linear(nn.Module):
         return y.view(*x.shape[:-1], -1)
 
     def product(self, x: Tensor) -> tuple[Tensor, np.ndarray]:
-        """(N, D) to (N, O), which the scale of its row and the bias still have to make right."""
-        given, scales = torch.empty(x.shape, dtype=torch.uint8), np.empty(len(x), np.float32)
-        kernel.quantize(x.float().contiguous().numpy(), given.numpy(), scales)
-        return self.multiply(given), scales
+        """(N, D) to (N, O), before the scale of each row and the bias."""
+        inputs, scales = torch.empty(x.shape, dtype=torch.uint8), np.empty(len(x), np.float32)
+        kernel.quantize(x.float().contiguous().numpy(), inputs.numpy(), scales)
+        return self.multiply(inputs), scales
 
 
 class Int8Block(nn.Module):
-    """BERT's block (norms after the sums, gelu) with all four products in 8 bits, and what is between two of them in one pass."""
+    """BERT's block (norms after the sums, gelu) with all four products in 8 bits, and everything between two of them in one pass."""
 
     def __init__(self, block: Block) -> None:
         super().__init__()
@@ -62,20 +63,20 @@ class Int8Block(nn.Module):
         """(B, T, D), or (N, D) with `UnpaddedLayout`, to the same."""
         flat = x.reshape(-1, x.shape[-1])
         y, scales = self.output.product(self.attention(x, mask=mask).reshape(flat.shape))
-        flat = self.norms[0].after(y, scales, self.output.bias_array, flat)
+        flat = self.norms[0].apply(y, scales, self.output.bias_array, flat)
         y, scales = self.inner.product(flat)
-        given, again = torch.empty(y.shape, dtype=torch.uint8), np.empty_like(scales)
-        kernel.gelu_and_quantize(y.numpy(), scales, self.inner.bias_array, given.numpy(), again)
-        return self.norms[1].after(self.outer.multiply(given, int(kernel.LOW)), again, self.outer.bias_array, flat).view(x.shape)
+        inputs, new_scales = torch.empty(y.shape, dtype=torch.uint8), np.empty_like(scales)
+        kernel.gelu_and_quantize(y.numpy(), scales, self.inner.bias_array, inputs.numpy(), new_scales)
+        return self.norms[1].apply(self.outer.multiply(inputs, int(kernel.LOW)), new_scales, self.outer.bias_array, flat).view(x.shape)
 
 
 class AddAndNorm:
-    """norm(x + y)."""
+    """norm(x + y), in place of y."""
 
     def __init__(self, norm: nn.LayerNorm) -> None:
         self.weight, self.shift, self.epsilon = norm.weight.detach().float().numpy(), norm.bias.detach().float().numpy(), np.float32(norm.eps)
 
-    def after(self, y: Tensor, scales: np.ndarray, bias: np.ndarray, x: Tensor) -> Tensor:
+    def apply(self, y: Tensor, scales: np.ndarray, bias: np.ndarray, x: Tensor) -> Tensor:
         kernel.add_and_norm(y.numpy(), scales, bias, x.contiguous().numpy(), self.weight, self.shift, self.epsilon)
         return y
 

@@ -1,9 +1,9 @@
-"""Linear layers whose weights are laid out for answering, not for training: the same numbers, read in the order the processor likes.
+"""Linear layers whose weights are laid out for inference: the same numbers in the order in which the processor reads them fastest.
 
 For one vector in float32 a transposed copy of a wide matrix is read at the speed of the memory, in bfloat16 the matrix as it is. For several
-vectors oneDNN's own layout is fastest where there is AVX-512. It is reached by a private operator of PyTorch, so it is tried once on a small matrix,
-and where it fails the plain product does the work. With AVX2 the product in float32 is ours (`kernels/fp32_panels.py`; 1536 x 384, 2 / 12 / 64 / 510
-rows, GFLOP/s: plain 13 / 58 / 58 / 82, oneDNN 18 / 63 / 62 / 87, ours 35 / 109 / 98 / 100).
+vectors oneDNN's own layout is fastest with AVX-512. Only a private operator of PyTorch reaches it, so it is tried once on a small matrix, and where
+it fails the plain product takes its place. With AVX2 the product in float32 is ours (`kernels/fp32_panels.py`; 1536 x 384, 2 / 12 / 64 / 510
+rows, GFLOP/s: plain 13 / 58 / 58 / 82, oneDNN 18 / 63 / 62 / 87, ours 35 / 109 / 98 / 100). It equals nn.Linear: tests/fast/test_packed_linear.py.
 """
 
 import copy
@@ -28,7 +28,7 @@ from stairs.progress import say
 Precision = Literal["fp32", "bf16", "int8"]
 Kind = TypeVar("Kind", bound=nn.Module)
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "int8": torch.float32}
-SEVERAL = 8  # rows to lay out for; the layout serves any number
+PACKED_ROWS = 8  # rows to lay out for; the layout serves any number
 
 
 class PackedLinear(nn.Module):
@@ -38,12 +38,12 @@ class PackedLinear(nn.Module):
         super().__init__()
         self.weight = weight.detach()
         self.bias = None if bias is None else bias.detach()
-        self.wide = weight.shape[0] > weight.shape[1]
+        self.is_wide = weight.shape[0] > weight.shape[1]
         self.can_pack = weight.device.type == "cpu" and has_packed_linear(weight.dtype)
-        halved = weight.dtype == torch.bfloat16 and weight.device.type == "cpu"
-        self.bf16_bits = self.weight.view(torch.int16).numpy().view(np.uint16) if halved else None
+        is_bf16 = weight.dtype == torch.bfloat16 and weight.device.type == "cpu"
+        self.bf16_bits = self.weight.view(torch.int16).numpy().view(np.uint16) if is_bf16 else None
         self.bias_array = np.zeros(len(weight), np.float32) if bias is None else bias.detach().float().cpu().numpy()
-        self.in_panels = uses_panels() and weight.dtype == torch.float32 and weight.device.type == "cpu"
+        self.uses_panels = uses_panels() and weight.dtype == torch.float32 and weight.device.type == "cpu"
         self.transposed: Tensor | None = None
         self.packed_weight: Tensor | None = None
         self.panels: np.ndarray | None = None
@@ -54,7 +54,7 @@ class PackedLinear(nn.Module):
             product = torch.empty(*x.shape[:-1], len(self.bf16_bits))
             times_vector(self.bf16_bits, x.float().reshape(-1).numpy(), self.bias_array, product.view(-1).numpy())
             return product.to(x.dtype)
-        if rows == 1 and x.dtype == torch.float32 and self.wide:
+        if rows == 1 and x.dtype == torch.float32 and self.is_wide:
             if self.transposed is None:
                 self.transposed = self.weight.T.contiguous()
             flat = x.reshape(1, -1)
@@ -62,12 +62,12 @@ class PackedLinear(nn.Module):
             return product.view(*x.shape[:-1], -1)
         if rows == 1 and x.dtype == torch.float32:
             return nn.functional.linear(x, self.weight, self.bias)
-        if self.in_panels and x.dtype == torch.float32:
+        if self.uses_panels and x.dtype == torch.float32:
             return self.forward_panels(x.reshape(rows, -1).contiguous()).view(*x.shape[:-1], -1)
         if not self.can_pack:
             return nn.functional.linear(x, self.weight, self.bias)
         if self.packed_weight is None:
-            self.packed_weight = torch.ops.mkldnn._reorder_linear_weight(self.weight, SEVERAL)
+            self.packed_weight = torch.ops.mkldnn._reorder_linear_weight(self.weight, PACKED_ROWS)
         return torch.ops.mkldnn._linear_pointwise(x, self.packed_weight, self.bias, "none", [], "")
 
     def forward_panels(self, x: Tensor) -> Tensor:
@@ -75,12 +75,11 @@ class PackedLinear(nn.Module):
         if self.panels is None:
             self.panels = fp32_panels.panels_of(self.weight.numpy())
         count = -(-len(self.weight) // fp32_panels.LANES)
-        added = np.pad(self.bias_array, (0,
-            count * fp32_panels.LANES - len(self.bias_array))) if len(self.bias_array) % fp32_panels.LANES else self.bias_array
+        bias = np.pad(self.bias_array, (0, count * fp32_panels.LANES - len(self.bias_array)))
         y, panels = torch.empty(len(x), len(self.weight)), self.panels
 
         def work(first: int, stop: int) -> None:
-            fp32_panels.times_panels(x.numpy(), panels, added, y.numpy(), first, stop)
+            fp32_panels.times_panels(x.numpy(), panels, bias, y.numpy(), first, stop)
 
         run_in_threads(work, count, y.numel() * x.shape[1])
         return y
@@ -93,31 +92,31 @@ def uses_panels() -> bool:
 
 @cache
 def has_packed_linear(kind: torch.dtype) -> bool:
-    """Whether this build of PyTorch has the operator and it multiplies rightly."""
+    """Whether this build of PyTorch has the operator, and it multiplies correctly."""
     weight, x = torch.eye(32, dtype=kind), torch.arange(64, dtype=torch.float32).view(2, 32).to(kind)
     try:
-        laid_out = torch.ops.mkldnn._reorder_linear_weight(weight, SEVERAL)
-        return torch.equal(torch.ops.mkldnn._linear_pointwise(x, laid_out, None, "none", [], ""), x)
+        packed = torch.ops.mkldnn._reorder_linear_weight(weight, PACKED_ROWS)
+        return torch.equal(torch.ops.mkldnn._linear_pointwise(x, packed, None, "none", [], ""), x)
     except (RuntimeError, AttributeError, NotImplementedError, TypeError):
         return False
 
 
 def for_inference(model: Kind, precision: Precision) -> Kind:
-    """A copy for answering, in which every Linear is Packed, or Int8. Unless in bf16 it shares all other weights with the model.
-    Where bf16 is emulated, weights rounded to it are computed with in float32: emulated products take 5 times as long (MiniLM, AVX2)."""
-    keep_freed_memory()  # every step of an answer asks for the same blocks again
+    """A copy for inference, in which every Linear is a PackedLinear or an Int8Linear. Except in bf16 it shares all other weights with the model.
+    Where bf16 is emulated, the rounded weights are computed with in float32: emulated products take 5 times as long (MiniLM, AVX2)."""
+    keep_freed_memory()  # every step of decoding allocates the same blocks again
     shared = {id(p): nn.Parameter(p.detach(), requires_grad=False) for p in model.parameters()} if precision != "bf16" else {}
-    twin = copy.deepcopy(model, shared).eval().requires_grad_(False).to(DTYPES[precision])
+    inference_copy = copy.deepcopy(model, shared).eval().requires_grad_(False).to(DTYPES[precision])
     if precision == "bf16" and not machine.has_bf16() and next(model.parameters()).device.type == "cpu":
         warn_of_emulated_bf16()
-        twin = twin.float()
-    replace_linears(twin, Int8Linear if precision == "int8" else PackedLinear)
-    return twin
+        inference_copy = inference_copy.float()
+    replace_linears(inference_copy, Int8Linear if precision == "int8" else PackedLinear)
+    return inference_copy
 
 
 @cache
 def warn_of_emulated_bf16() -> None:
-    say("this machine only emulates bfloat16: the weights are rounded to it and computed with in fp32, so bf16 is no faster than fp32 here")
+    say("this machine only emulates bfloat16: the weights are rounded to bf16 and computed in fp32, so bf16 is no faster than fp32 here")
 
 
 def replace_linears(part: nn.Module, kind: type[PackedLinear] | type[Int8Linear]) -> None:

@@ -1,4 +1,4 @@
-"""Compiled work on parts of a matrix, one a thread, where it is enough for several."""
+"""Compiled work on the parts of a matrix, one for each thread, where there is enough of it. Any number of threads gives the same bits."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -7,11 +7,11 @@ from itertools import pairwise
 
 import torch
 
-WORTH_A_THREAD = 1 << 22  # products of two numbers
+WORTH_A_THREAD = 1 << 22  # multiplications
 
 
 def run_in_threads(work: Callable[[int, int], None], count: int, products: int) -> None:
-    """`work(first, stop)` on all of `format_tokens` things, which take so many products together."""
+    """`work(first, stop)` on all of `count` things, which take so many products together."""
     threads = torch.get_num_threads()
     parts = max(1, min(threads, count, products // WORTH_A_THREAD))
     if parts == 1:

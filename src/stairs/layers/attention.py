@@ -1,11 +1,11 @@
-"""Attention: each query mixes the values whose keys fit it.
+"""Attention: each query takes the mean of the values, weighted by how well their keys match it.
 
     attend(Q, K, V) = softmax(score(Q, K)) V
 
 Scores: dot `qk` and bilinear `qWk` (Luong et al. 2015), scaled dot `qk / sqrt(D)` (Vaswani et al. 2017), additive `v tanh(qW + kU)`
-(Bahdanau et al. 2015), projected `<qW, kU>`, and uniform: everyone alike, which is an average.
+(Bahdanau et al. 2015), projected `<qW, kU>`, and uniform: equal weights, an average.
 
-Departures: bilinear and projected scores are not divided by sqrt(D), so that the wider they are, the sharper they begin; Luong's bilinear one is
+Departures: bilinear and projected scores are not divided by sqrt(D), so that wider ones start sharper; Luong's bilinear score is
 not either, and projected is a single head of Vaswani's without the division.
 """
 
@@ -77,7 +77,7 @@ class Projected(nn.Module):
 
 
 def project_keys(score: Score, key: Tensor) -> Tensor:
-    """What a score makes of keys alone, once for keys that are looked at again and again; `compare` does the rest."""
+    """The part of a score that depends on the keys alone, computed once for keys that many queries read; `compare` does the rest."""
     return score.key(key) if isinstance(score, Additive | Projected) else key
 
 

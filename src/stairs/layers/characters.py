@@ -1,25 +1,25 @@
-"""Words from their letters.
+"""Word vectors from characters.
 
 Kim et al. 2016, "Character-Aware Neural Language Models"; Jozefowicz et al. 2016; Srivastava et al. 2015 for the highways:
 
-    a word is its letters between two marks, each letter a vector
-    for each width w: filters look at w letters at a time, and of what each filter finds the largest is kept
-    highway     y = t * relu(x W + b) + (1 - t) * x,   t = sigmoid(x U + d)          a part is changed, the rest passes
+    a word is its characters between two marks, each character a vector
+    for each width w: filters over w characters at a time, and the maximum of each filter over the word
+    highway     y = t * relu(x W + b) + (1 - t) * x,   t = sigmoid(x U + d)          a gate between change and carry
     the vector of the word = y P
 
-A word that stands in a batch many times is computed once, and no word costs more than its longest neighbour in the batch.
+A word that occurs several times in a batch is computed once, and words are computed with others of about their length.
 
-Departures: what the filters find passes a relu, as in ELMo, where Kim et al. have a tanh; a window begins at each letter and at none behind the word,
-where ELMo's program looks at all 50 places of every word.
+Departures: the filters are followed by a relu, as in ELMo, where Kim et al. have a tanh; a window starts at each character and none after the word,
+where ELMo's program has windows at all 50 positions of every word.
 """
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
-PAD = 0  # the code of no letter
+PAD = 0  # the id of no character
 WORDS_AT_ONCE = 128
-GATE_BIAS = -2.0  # where the gates of the highways begin
+GATE_BIAS = -2.0  # that the gates of the highways start with: they mostly carry
 
 
 class Highway(nn.Module):
@@ -34,7 +34,7 @@ class Highway(nn.Module):
 
 
 class CharacterCNN(nn.Module):
-    """Codes of letters (N, C), with the marks and filled up with PAD, to vectors (N, D). `filters` are how many look at one letter, at two, ..."""
+    """Character ids (N, C), with the marks and padded with PAD, to vectors (N, D). `filters` are the numbers of filters of width 1, 2, ..."""
 
     def __init__(self, codes: int, character_width: int, filters: tuple[int, ...], highways: int, width: int) -> None:
         super().__init__()
@@ -46,23 +46,23 @@ class CharacterCNN(nn.Module):
     def forward(self, words: Tensor) -> Tensor:
         lengths, order = (words != PAD).sum(1).sort(stable=True)
         parts = zip(words[order].split(WORDS_AT_ONCE), lengths.split(WORDS_AT_ONCE), strict=True)
-        found = torch.cat([self.max_activations(part[:, : int(own[-1])]) for part, own in parts])  # short words beside short ones
-        return self.projection(self.highways(found.relu()))[order.argsort()]
+        activations = torch.cat([self.max_activations(part[:, : int(own[-1])]) for part, own in parts])  # short words beside short ones
+        return self.projection(self.highways(activations.relu()))[order.argsort()]
 
     def max_activations(self, words: Tensor) -> Tensor:
-        """What each filter finds at best, (N, filters)."""
-        beyond = (words == PAD)[..., None]
-        letters = self.codes(pad(words, (0, len(self.filters) - 1)))  # so that each letter begins a window of any width
-        return torch.cat([self.max_over_windows(part, letters, size, beyond) for size, part in enumerate(self.filters, 1)], -1)
+        """The maximum of each filter over the word, (N, filters)."""
+        is_pad = (words == PAD)[..., None]
+        vectors = self.codes(pad(words, (0, len(self.filters) - 1)))  # so that a window of any width starts at each character
+        return torch.cat([self.max_over_windows(filters, vectors, size, is_pad) for size, filters in enumerate(self.filters, 1)], -1)
 
-    def max_over_windows(self, part: nn.Module, letters: Tensor, size: int, beyond: Tensor) -> Tensor:
-        """The same for one width. No window begins behind the word, so that its neighbours do not matter."""
-        windows = torch.cat([letters[:, start : start + beyond.shape[1]] for start in range(size)], -1)
-        return part(windows).masked_fill(beyond, -torch.inf).amax(1)
+    def max_over_windows(self, filters: nn.Module, vectors: Tensor, size: int, is_pad: Tensor) -> Tensor:
+        """The same for one width. No window starts after the word, so that a word does not depend on those beside it."""
+        windows = torch.cat([vectors[:, start : start + is_pad.shape[1]] for start in range(size)], -1)
+        return filters(windows).masked_fill(is_pad, -torch.inf).amax(1)
 
     @torch.no_grad()
     def initialize(self) -> None:
-        """The highways let most pass, and nothing stays nothing."""
+        """The highways mostly carry, and the vector of PAD is 0."""
         self.codes.weight[PAD] = 0
         for highway in self.highways:
             nn.init.constant_(highway.gate.bias, GATE_BIAS)  # type: ignore[union-attr, arg-type]

@@ -1,7 +1,7 @@
-"""Dropout: in training a share of the numbers is switched off, and the others grow by as much (Srivastava et al. 2014).
+"""Dropout: in training a share of the numbers is set to 0, and the others are scaled up to match (Srivastava et al. 2014).
 
-On a CPU, PyTorch draws the share one number after the other, which takes longer than the products around it; here `kernels/dropout.py` draws
-it, seeded by PyTorch's generator, so that the same `torch.manual_seed` gives the same numbers.
+On a CPU, PyTorch draws the mask one number after the other, which takes longer than the products around it; here `kernels/dropout.py` draws it,
+seeded by PyTorch's generator, so that the same `torch.manual_seed` gives the same numbers (tests/layers/test_dropout.py).
 """
 
 import numpy as np
@@ -10,35 +10,37 @@ from torch import Tensor, nn
 
 from stairs.kernels.dropout import fill_dropout_mask
 
-SMALLER = {torch.float32: (torch.int32, np.uint32), torch.bfloat16: (torch.int16, np.uint16)}  # what has as many bits
-EVERYTHING = 1 << 32
+INTEGERS = {torch.float32: (torch.int32, np.uint32), torch.bfloat16: (torch.int16, np.uint16)}  # integers of as many bits
+ALL_BITS = 1 << 32
 
 
-def dropout(x: Tensor, share: float, training: bool = True) -> Tensor:
-    """`x` with a share of it switched off."""
-    if not training or share == 0.0:
+def dropout(x: Tensor, rate: float, training: bool = True) -> Tensor:
+    """`x` with this share of its numbers set to 0."""
+    if not training or rate == 0.0:
         return x
-    if x.device.type != "cpu" or x.dtype not in SMALLER or torch.compiler.is_compiling():
-        return nn.functional.dropout(x, share)
-    return x * dropout_mask(x, share)
+    if x.device.type != "cpu" or x.dtype not in INTEGERS or torch.compiler.is_compiling():
+        return nn.functional.dropout(x, rate)
+    return x * dropout_mask(x, rate)
 
 
-def dropout_mask(x: Tensor, share: float) -> Tensor:
-    """What `x` is multiplied with: 0, or 1 / (1 - share)."""
+def dropout_mask(x: Tensor, rate: float) -> Tensor:
+    """The factors of `x`: 0, or 1 / (1 - rate)."""
     mask = torch.empty(x.shape, dtype=x.dtype)
-    whole, bits = SMALLER[x.dtype]
-    value = torch.tensor(1 / (1 - share), dtype=x.dtype).view(whole).item()
-    seed, other = torch.randint(EVERYTHING, (2,)).tolist()
-    fill_dropout_mask(mask.view(whole).view(-1).numpy().view(bits), np.uint32(seed), np.uint32(other), np.uint32(share * EVERYTHING), bits(value))
+    integer, unsigned = INTEGERS[x.dtype]
+    value = torch.tensor(1 / (1 - rate), dtype=x.dtype).view(integer).item()
+    seed, other = torch.randint(ALL_BITS, (2,)).tolist()
+    fill_dropout_mask(
+        mask.view(integer).view(-1).numpy().view(unsigned), np.uint32(seed), np.uint32(other), np.uint32(rate * ALL_BITS), unsigned(value)
+    )
     return mask
 
 
 class Dropout(nn.Module):
     """`dropout` as a module."""
 
-    def __init__(self, share: float) -> None:
+    def __init__(self, rate: float) -> None:
         super().__init__()
-        self.share = share
+        self.rate = rate
 
     def forward(self, x: Tensor) -> Tensor:
-        return dropout(x, self.share, self.training)
+        return dropout(x, self.rate, self.training)

@@ -1,4 +1,4 @@
-"""Where training begins: every number a pure function of the seed and of its parameter's name."""
+"""Initial weights: every number is a function of the seed and of its parameter's name."""
 
 import torch
 from torch import nn
@@ -10,32 +10,32 @@ SCALE_DOWN = 20
 
 @torch.no_grad()
 def initialize(module: nn.Module, seed: int, deviation: float | None = 0.02) -> None:
-    """Weights from a normal distribution as GPT and BERT have it, biases 0, norms 1. Without a deviation, that of each matrix is such that what it
-    makes of a vector is about as long as the vector. Recurrent cells begin as PyTorch's do, but an LSTM keeps at first what it remembers."""
-    for place, part in module.named_modules():
+    """Weights from a normal distribution as in GPT and BERT, biases 0, norms 1. Without a deviation, that of each matrix keeps the length of a
+    vector about the same. Recurrent cells start as PyTorch's do, but the forget gate of an LSTM starts open."""
+    for path, part in module.named_modules():
         if isinstance(part, nn.LayerNorm):
             nn.init.ones_(part.weight)
             nn.init.zeros_(part.bias)
         elif isinstance(part, nn.RNNBase):
-            initialize_cell(part, place, seed)
+            initialize_cell(part, path, seed)
         elif isinstance(part, nn.Linear | nn.Embedding) and part.weight.numel():
-            spread = part.weight.shape[1] ** -0.5 if deviation is None else deviation
-            nn.init.normal_(part.weight, 0.0, spread, generator=generator(seed, f"{place}.weight"))
+            scale = part.weight.shape[1] ** -0.5 if deviation is None else deviation
+            nn.init.normal_(part.weight, 0.0, scale, generator=generator(seed, f"{path}.weight"))
             if isinstance(part, nn.Linear) and part.bias is not None:
                 nn.init.zeros_(part.bias)
 
 
-def initialize_cell(cell: nn.RNNBase, place: str, seed: int) -> None:
+def initialize_cell(cell: nn.RNNBase, path: str, seed: int) -> None:
     bound = cell.hidden_size**-0.5
     for name, weight in cell.named_parameters():
-        weight.uniform_(-bound, bound, generator=generator(seed, f"{place}.{name}"))
+        weight.uniform_(-bound, bound, generator=generator(seed, f"{path}.{name}"))
         if isinstance(cell, nn.LSTM) and name.startswith("bias_ih"):
             weight[cell.hidden_size : 2 * cell.hidden_size] += 1.0
 
 
 @torch.no_grad()
 def scale_down(*tables: nn.Module | None) -> None:
-    """What is added to the vectors of tokens is small at first: which token it is matters more than where it stands."""
+    """Start what is added to the token vectors small: which token it is matters more than where it is."""
     for table in tables:
         if isinstance(table, nn.Embedding):
             table.weight.div_(SCALE_DOWN)

@@ -1,28 +1,28 @@
-"""Who may look at whom: bool, True = may look, (B, T, S) or broadcastable to it, combined with &."""
+"""Attention masks: bool, True where a position may attend, (B, T, S) or broadcastable to it, combined with &."""
 
 import torch
 from torch import Tensor
 
 
 def padding(real: Tensor) -> Tensor:
-    """Everyone may look at what is real: (B, S) -> (B, 1, S)."""
+    """Every position may attend to the real ones: (B, S) -> (B, 1, S)."""
     return real[:, None, :]
 
 
 def causal(length: int, device: torch.device | str | None = None) -> Tensor:
-    """Each position may look at itself and what stands before it: (T, T)."""
+    """Each position may attend to itself and those before it: (T, T)."""
     return torch.ones(length, length, dtype=torch.bool, device=device).tril()
 
 
 def prefix(length: int, known: int | Tensor, device: torch.device | str | None = None) -> Tensor:
-    """All may look at the first `known` positions, beyond them only back: (T, T), or (B, T, T) for a number per row."""
-    places = torch.arange(length, device=device)
+    """All may attend to the first `known` positions, beyond them only back: (T, T), or (B, T, T) for a number per row."""
+    positions = torch.arange(length, device=device)
     if isinstance(known, Tensor):
-        return causal(length, device) | (places < known[:, None, None])
-    return causal(length, device) | (places < known)
+        return causal(length, device) | (positions < known[:, None, None])
+    return causal(length, device) | (positions < known)
 
 
 def window(length: int, radius: int, device: torch.device | str | None = None) -> Tensor:
-    """Each position may look at those at most `radius` away, itself included: (T, T)."""
-    places = torch.arange(length, device=device)
-    return (places[:, None] - places).abs() <= radius
+    """Each position may attend to those at most `radius` away, itself included: (T, T)."""
+    positions = torch.arange(length, device=device)
+    return (positions[:, None] - positions).abs() <= radius

@@ -1,11 +1,11 @@
-"""The last layer, from a vector to a chance for every word of the vocabulary; in most small models it is most of the work.
+"""The output layer, from a vector to a probability for every word of the vocabulary; in most small models it is most of the work.
 
     p(w | h) = exp(h·W_w + b_w) / sum over all words v of exp(h·W_v + b_v)
 
-`linear_cross_entropy` is exact: it goes over the positions in chunks and makes each chunk's gradient at once, so that the table of all logits,
+`linear_cross_entropy` is exact: it goes over the positions in chunks and makes each chunk's gradient at once, so that the matrix of all logits,
 positions times vocabulary, never exists. `sampled_softmax_loss` (Bengio & Senécal 2008, Jean et al. 2015) puts a few words drawn at random in
-place of the whole vocabulary, each logit less the log of how often its word is expected to be drawn; words are numbered by falling count,
-so they are drawn by Zipf's law.
+place of the whole vocabulary, each logit less the log of its expected number of draws; words are numbered by falling count, so they are drawn
+by Zipf's law.
 """
 
 import math
@@ -16,13 +16,13 @@ import torch
 from torch import Tensor
 from torch.nn.functional import linear
 
-LOGITS_AT_ONCE = 1 << 22  # numbers; more leave the caches
-ROWS_AT_LEAST = 256  # fewer leave the matrix product hungry
+LOGITS_AT_ONCE = 1 << 22  # more leave the caches
+ROWS_AT_LEAST = 256  # fewer keep the matrix product waiting for memory
 
 
 def linear_cross_entropy(hidden: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor, label_smoothing: float = 0.0) -> Tensor:
-    """Sum of -ln p(target) over positions: hidden (N, D), weight (V, D), bias (V,), targets (N,). With `smoothing`, so much of what is wanted is
-    any word of the vocabulary, each as much as the others (Szegedy et al. 2016): nobody is to be too sure."""
+    """Sum of -ln p(target) over positions: hidden (N, D), weight (V, D), bias (V,), targets (N,). `label_smoothing`
+    (Szegedy et al. 2016) is the share of each target that is spread evenly over the vocabulary."""
     if torch.is_autocast_enabled(hidden.device.type):
         hidden = hidden.to(torch.get_autocast_dtype(hidden.device.type))
     return LinearCrossEntropy.apply(hidden, weight, bias, targets, label_smoothing)
@@ -32,12 +32,12 @@ def linear_cross_entropy(hidden: Tensor, weight: Tensor, bias: Tensor | None, ta
 def linear_nll(hidden: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor) -> Tensor:
     """-ln p(target) at each position (N,), without gradient."""
     matrix = weight.to(hidden.dtype)
-    found = [nll_and_probabilities(part, matrix, bias, targets[rows])[0] for rows, part in logit_chunks(hidden, len(weight))]
-    return torch.cat(found) if found else targets.new_zeros(0, dtype=torch.float32)
+    nll = [nll_and_probabilities(part, matrix, bias, targets[rows])[0] for rows, part in logit_chunks(hidden, len(weight))]
+    return torch.cat(nll) if nll else targets.new_zeros(0, dtype=torch.float32)
 
 
 class LinearCrossEntropy(torch.autograd.Function):
-    """The gradient of a chunk is made while its chances are at hand; `backward` only scales it."""
+    """The gradient of a chunk is computed along with its probabilities; `backward` only scales it."""
 
     @staticmethod
     def forward(ctx: Any, hidden: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor, smoothing: float) -> Tensor:
@@ -48,10 +48,10 @@ class LinearCrossEntropy(torch.autograd.Function):
         by_hidden, by_weight = torch.empty_like(hidden), None
         by_bias = None if bias is None else torch.zeros_like(bias)
         for rows, part in logit_chunks(hidden, len(weight)):
-            asked = targets[rows]
-            found, slope = nll_and_probabilities(part, matrix, bias, asked, smoothing)
-            total += found.sum()
-            slope[torch.arange(len(asked), device=asked.device), asked] -= 1 - smoothing  # d surprise / d logits = p - [word is the target]
+            own = targets[rows]
+            nll, slope = nll_and_probabilities(part, matrix, bias, own, smoothing)
+            total += nll.sum()
+            slope[torch.arange(len(own), device=own.device), own] -= 1 - smoothing  # d nll / d logits = p - [word is the target]
             if smoothing:
                 slope -= smoothing / len(weight)
             if by_bias is not None:
@@ -69,7 +69,7 @@ class LinearCrossEntropy(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *slopes: Tensor) -> tuple[Tensor | None, ...]:
-        # In place, since it is large; PyTorch notices and refuses to go back through it a second time.
+        # In place, since it is large; PyTorch notices and refuses a second backward pass.
         scaled = [None if saved is None else saved.mul_(slopes[0].to(saved.dtype)) for saved in ctx.saved_tensors]
         return *scaled, None, None
 
@@ -82,29 +82,29 @@ def logit_chunks(hidden: Tensor, vocabulary: int) -> Iterator[tuple[slice, Tenso
 
 
 def nll_and_probabilities(hidden: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor, smoothing: float = 0.0) -> tuple[Tensor, Tensor]:
-    """-ln p(target) (N,), or the mean of -ln p over what is wanted, and p of all words (N, V)."""
+    """-ln p(target) (N,), with smoothing the mean of -ln p over the smoothed target, and p of all words (N, V)."""
     logits = linear(hidden, weight, None if bias is None else bias.to(hidden.dtype)).float()
-    wanted, top = logits.gather(-1, targets[:, None])[:, 0], logits.amax(-1)
+    target_logits, top = logits.gather(-1, targets[:, None])[:, 0], logits.amax(-1)
     probabilities = logits.softmax(-1)
-    everything = top - probabilities.amax(-1).log()  # ln of the sum of exp(logits), in half the time of logsumexp
+    log_total = top - probabilities.amax(-1).log()  # ln of the sum of exp(logits), in half the time of logsumexp
     if smoothing:
-        wanted = (1 - smoothing) * wanted + smoothing * logits.mean(-1)
-    return everything - wanted, probabilities
+        target_logits = (1 - smoothing) * target_logits + smoothing * logits.mean(-1)
+    return log_total - target_logits, probabilities
 
 
 def sampled_softmax_loss(
     hidden: Tensor, vectors: Callable[[Tensor], Tensor], bias: Tensor, targets: Tensor, samples: int, random: torch.Generator | None = None
 ) -> Tensor:
-    """`linear_cross_entropy` estimated: in the sum over all words stand the target and `samples` drawn words, the same for all positions. `vectors`
+    """`linear_cross_entropy`, estimated: its sum over all words is over the target and `samples` drawn words, the same for all positions. `vectors`
     gives the rows of the weight for some ids."""
     size = len(bias)
-    drawn = sample_zipf(size, samples, hidden.device, random).unique()  # a frequent word is drawn many times, and one row tells as much
+    drawn = sample_zipf(size, samples, hidden.device, random).unique()  # a frequent word is drawn many times, and one row is enough
     rows = vectors(torch.cat([targets, drawn])).to(hidden.dtype)
-    wanted = ((hidden * rows[: len(targets)]).sum(-1) + bias[targets]).float()
-    there = -torch.expm1(samples * torch.log1p(-zipf_probability(drawn, size)))  # how often it is among the drawn, in the long run
-    others = (hidden @ rows[len(targets) :].T).float() + (bias[drawn] - there.log())
-    others = others.masked_fill(drawn == targets[:, None], -torch.inf)  # the target itself is there already
-    return (torch.logaddexp(wanted, others.logsumexp(1)) - wanted).sum()
+    target_logits = ((hidden * rows[: len(targets)]).sum(-1) + bias[targets]).float()
+    inclusion = -torch.expm1(samples * torch.log1p(-zipf_probability(drawn, size)))  # the probability of being drawn at all
+    others = (hidden @ rows[len(targets) :].T).float() + (bias[drawn] - inclusion.log())
+    others = others.masked_fill(drawn == targets[:, None], -torch.inf)  # the target itself is counted already
+    return (torch.logaddexp(target_logits, others.logsumexp(1)) - target_logits).sum()
 
 
 def sample_zipf(size: int, count: int, device: torch.device, random: torch.Generator | None = None) -> Tensor:

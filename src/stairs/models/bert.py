@@ -1,24 +1,23 @@
-"""BERT: a word left out, from all words around it, by attention in both directions.
+"""BERT: a masked word from all words around it, by attention in both directions.
 
 Devlin et al. 2018, "BERT: Pre-training of Deep Bidirectional Transformers for Language Understanding":
 
     h_0 = norm(tokens(w) + segments(s) + positions)
-    h_l = norm(h + attention(h)), then norm(h + feed_forward(h))          each position looks at all others
-    p(word left out) = softmax(norm(gelu(h_L W)) tokens^T + bias)
+    h_l = norm(h + attention(h)), then norm(h + feed_forward(h))          each position attends to all others
+    p(masked word) = softmax(norm(gelu(h_L W)) tokens^T + bias)
     p(second sentence follows the first) = softmax(tanh(h_L[CLS] P) N)
 
-Departures: heads begin by looking at neighbours (`layers/local_heads.py`), positions as waves and segments fainter than in the paper, weights by
-a normal distribution that is not truncated, and predictions at the unigram distribution of the training text: a short training would otherwise
-spend most of its time on those. Words are masked as wholes (`--whole-word-masking False`: single pieces), anew in every epoch where the paper's
-program masks ten copies of the text; all rows have one context, where it reads 128 tokens for nine tenths of the training. For the sentence pairs see
+Departures: heads start by attending to neighbours (`layers/local_heads.py`), positions start as waves, segments smaller than in the paper, weights
+from a normal distribution that is not truncated, and predictions at the unigram distribution of the training text: a short training would otherwise
+spend most of its time on these. Whole words are masked (`--whole-word-masking False`: single pieces), anew in every epoch where the paper's program
+masks ten copies of the text; all rows have one context, where it reads 128 tokens for nine tenths of the training. For the sentence pairs see
 `tasks/parts/sentence_pairs.py`.
-The objectives of other papers stand on this same encoder: XLNet's without relative positions, memory of earlier rows and spans, ALBERT's without
-shared and factored weights, UniLM's alone instead of in turn with three others. Where few positions are asked for, only theirs are compared with
-the vocabulary, and padding is not computed (`fast/unpadding.py`).
-Except in `--size paper`, the optimizer is AdamW with betas of 0.9 and 0.95 and a rate that rises for a twentieth of the training and falls in a
-straight line, and the tables of embeddings learn four times faster than the rest (`embedding_lr_scale`). `paper` has Adam, decay and warm-up as the
-paper and its program have them, but with Adam's correction of the first updates, without decay of embeddings, and with batches of 2048 tokens
-instead of 256 rows of 512.
+The objectives of other papers use this same encoder: XLNet's without relative positions, memory of earlier rows and spans, ALBERT's without shared
+and factored weights, UniLM's alone instead of in turn with three others. Only positions with a target are compared with the vocabulary, and padding
+is not computed (`fast/unpadding.py`).
+Except in `--size paper`, the optimizer is AdamW with betas of 0.9 and 0.95 and a learning rate that rises for a twentieth of the training and falls
+linearly, and embeddings learn four times faster than the rest (`embedding_lr_scale`). `paper` has Adam, decay and warm-up as the paper and its
+program have them, but with Adam's bias correction, without decay of embeddings, and with batches of 2048 tokens instead of 256 rows of 512.
 """
 
 import torch
@@ -42,7 +41,7 @@ from stairs.text.batch import IGNORE_INDEX, Batch
 
 
 class WordHead(nn.Module):
-    """From a position's vector to the one that is compared with each word's: norm(gelu(dense(h))); `bias` is each word's own."""
+    """norm(gelu(dense(h))), which is compared with the vector of each word; `bias` is one for each word."""
 
     def __init__(self, config: BERTConfig) -> None:
         super().__init__()
@@ -69,7 +68,7 @@ class BERT(Model):
     takes_pairs = True
     adds_end_token = True
     pools_special_tokens = True
-    learning_rate = 5e-4  # norms after the sum want smaller steps than norms before the sublayer
+    learning_rate = 5e-4  # norms after the sums need smaller steps than norms before the sublayers
     embedding_lr_scale = 4.0
     config: BERTConfig
 
@@ -88,10 +87,10 @@ class BERT(Model):
             )
             for _ in range(config.layers)
         )  # fmt: skip
-        parts = config.output_heads or ()
-        self.pooler = nn.Linear(config.width, config.width) if "pooler" in parts else None
-        self.word_head = WordHead(config) if "words" in parts else None
-        self.next_head = nn.Linear(config.width, 2) if "next" in parts else None
+        heads = config.output_heads or ()
+        self.pooler = nn.Linear(config.width, config.width) if "pooler" in heads else None
+        self.word_head = WordHead(config) if "words" in heads else None
+        self.next_head = nn.Linear(config.width, 2) if "next" in heads else None
         self.fills_blanks, self.has_pooler = self.word_head is not None, self.pooler is not None
         self.initialize(0)
 

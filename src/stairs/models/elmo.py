@@ -1,25 +1,25 @@
-"""ELMo: vectors of words in their context, from two language models that read letters.
+"""ELMo: vectors of words in their context, from two language models that read characters.
 
 Peters et al. 2018, "Deep contextualized word representations":
 
-    x_k   = the word, from its letters                                          see layers/characters.py
+    x_k   = the word, from its characters                                       see layers/characters.py
     h_k,1 = LSTM(x_k),   h_k,2 = LSTM(h_k,1) + h_k,1                            one pair of them reads from the left, one from the right
     p(t_k+1 | t_1 .. t_k) = softmax(h_k,2 tokens^T + b) from the left, p(t_k-1 | t_k .. t_N) from the right: the x and the softmax are the same
 
     R_k = [x_k, x_k], [h_k,1 of both], [h_k,2 of both]                          three vectors for each word
     ELMo_k = gamma * sum_j softmax(s)_j R_k,j                                   mixed anew for every task, see tasks/parts/layer_mix.py
 
-Any word has letters, so there is no unknown word to read. To be said are the `head_outputs` most frequent words; all others are one.
+Any word has characters, so no word is unknown when reading. The `output_vocab` most frequent words are predicted; all others as one.
 
-The softmax in training: over all words, over a sample of them, or with `cnn` over a sample whose vectors are made from their letters, and corrected:
+The softmax in training: over all words, over a sample of them, or with `cnn` over a sample whose vectors come from their characters, with a correction:
 
-    tokens_w = CNN(letters of w) + M c_w                                        Jozefowicz et al. 2016; c_w is short
+    tokens_w = CNN(characters of w) + M c_w                                     Jozefowicz et al. 2016; c_w is short
 
-Departures: where the paper carries the state from one row of text to the next, ours reads `burn_in` words before the row, and behind it for the
-other direction, without learning from them: what a row teaches depends on the text alone, and a run that was interrupted goes on exactly. b
-begins at the logarithm of the words' shares of the training text. The paper's program clips the LSTMs' cells and projections at 3; ours clips
-neither. All sizes are trained by our AdamW, schedule and gradients of length 1 at most, where the program has Adagrad at a steady rate of 0.2
-and lets gradients be 10 long; batches are of 2048 words instead of 128 rows of 20.
+Departures: where the paper carries the state from one row of text to the next, ours reads `burn_in` words before the row, and after it for the other
+direction, without learning from them: the gradient of a row depends on the text alone, and an interrupted run continues exactly. b starts at the
+logarithm of the words' shares of the training text. The paper's program clips the LSTMs' cells and projections at 3; ours clips neither. All sizes are
+trained by our AdamW and schedule with gradients clipped at 1, where the program has Adagrad at a constant rate of 0.2 and clips at 10; batches are
+of 2048 words instead of 128 rows of 20.
 """
 
 from dataclasses import replace
@@ -39,7 +39,7 @@ from stairs.models.settings import ELMoConfig
 from stairs.text.batch import IGNORE_INDEX, Batch
 from stairs.text.character_ids import CHARACTER_ID_COUNTS
 
-LARGE = 8192  # words against which the full softmax is slow to train
+LARGE = 8192  # words from which on the full softmax is slow to train
 
 
 class ELMo(Model):

@@ -1,6 +1,6 @@
-"""The n-gram model: the next word is judged by how often it followed the last n-1 words.
+"""The n-gram model: the probability of the next word from how often it followed the last n-1 words.
 
-Shannon 1948; smoothing as in `kneser_ney.py`. A word that was never seen after the last n-1 words is judged by the last n-2, at a price:
+Shannon 1948; smoothing as in `kneser_ney.py`. A word that was never seen after the last n-1 words backs off to the last n-2:
 
     P(w | h) = p(hw)                    if hw was seen
              = backoff(h) P(w | h')     if not; h' is h without its first word
@@ -37,7 +37,7 @@ ARRAYS = {
 
 
 class NGram(Model):
-    """Counts, kept as a trie of log10 probabilities and back-off weights."""
+    """A trie of log10 probabilities and back-off weights."""
 
     name = "ngram"
     predicts = True
@@ -49,19 +49,19 @@ class NGram(Model):
     log10s: Tensor  # (N,)
     suffixes: Tensor  # (N,) the n-gram without its first word
     backoffs: Tensor  # of all but the longest n-grams
-    first: Tensor  # where the continuations of each begin
+    first: Tensor  # where the continuations of each n-gram start
     sizes: Tensor  # (order,) how many n-grams of each length
 
     def __init__(self, config: NGramConfig) -> None:
         super().__init__(config)
-        for name, kind in ARRAYS.items():
-            self.register_buffer(name, torch.zeros(0, dtype=kind))
+        for name, dtype in ARRAYS.items():
+            self.register_buffer(name, torch.zeros(0, dtype=dtype))
 
     def count(self, ids: np.ndarray, *, closed: bool = False, advance: Callable[[float], None] = lambda amount: None) -> list[int]:
-        """Count a stream of ids in which `end` follows each sentence. Returns the orders whose discounts had to be assumed."""
+        """Count a stream of ids in which `end` follows each sentence. Returns the orders that have default discounts."""
         config = self.config
         if len(ids) >= 1 << 32:
-            raise BadInput(f"{len(ids)} tokens are more than an n-gram model counts ({(1 << 32) - 1}); give it a part of the corpus")
+            raise BadInput(f"{len(ids)} tokens are more than an n-gram model can count ({(1 << 32) - 1}); give it a part of the corpus")
         trie_arrays = estimate(
             ids, order=config.order, vocab_size=config.vocab_size, begin=config.begin, end=config.end, unknown=config.unknown,
             impossible_ids=config.impossible_ids, closed=closed, prune=config.prune, advance=advance,
@@ -83,7 +83,7 @@ class NGram(Model):
         return torch.stack([torch.stack([self.continuations(context)[0] for context in row]) for row in contexts.tolist()])
 
     def log_likelihood(self, batch: Batch) -> Tensor:
-        """Natural-log probability of each target (B, T), 0 where none is asked."""
+        """Natural-log probability of each target (B, T), 0 where there is none."""
         scores, _ = self.target_scores(batch)
         return scores
 
@@ -107,15 +107,15 @@ class NGram(Model):
 
     def contexts(self, ids: np.ndarray, real: np.ndarray) -> np.ndarray:
         """The longest known context that ends at each position (B, T)."""
-        found = np.full(ids.shape, -1, np.int64)
+        contexts = np.full(ids.shape, -1, np.int64)
         for row in range(len(ids)):
             context = -1
             for i in np.flatnonzero(real[row]):
-                context = found[row, i] = self.next_context(context, int(ids[row, i]))
-        return found
+                context = contexts[row, i] = self.next_context(context, int(ids[row, i]))
+        return contexts
 
     def next_context(self, context: int, word: int) -> int:
-        """The context when `word` has been read."""
+        """The context after `word`."""
         return trie.step(*self.trie, context, word)[2]
 
     def continuations(self, context: int) -> tuple[Tensor, np.ndarray]:
@@ -136,14 +136,14 @@ class NGram(Model):
         return self.continuations(state.contexts[0])[1]
 
     def restore(self, tensors: Mapping[str, Tensor]) -> None:
-        """A trie from a file is checked, since the kernels follow its numbers without looking."""
+        """A trie from a file is checked, since the kernels follow its indices unchecked."""
         if set(tensors) != set(ARRAYS) or any(tensors[name].dtype != kind or tensors[name].dim() != 1 for name, kind in ARRAYS.items()):
             raise BadInput(
                 f"the saved tensors are not those of an n-gram model: {', '.join(sorted(tensors)[:6])}; expected {', '.join(ARRAYS)}"
             )
         words, suffixes, first, sizes = (as_array(tensors[name]) for name in ("words", "suffixes", "first", "sizes"))
         inner = int(sizes[:-1].sum()) if len(sizes) else -1
-        sound = (
+        is_consistent = (
             len(sizes) == self.config.order
             and sizes[0] == self.config.vocab_size
             and len(words) == len(suffixes) == len(tensors["log10s"]) == sizes.sum()
@@ -157,7 +157,7 @@ class NGram(Model):
             and (inner == 0 or (first[:-1] > np.arange(inner)).all())
             and bool(torch.isfinite(tensors["log10s"]).all() and torch.isfinite(tensors["backoffs"]).all())
         )
-        if not sound:
+        if not is_consistent:
             raise BadInput("the saved n-gram model is inconsistent; train or adopt it again")
         for name in ARRAYS:
             setattr(self, name, tensors[name])

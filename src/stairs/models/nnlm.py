@@ -7,9 +7,9 @@ Bengio, Ducharme, Vincent & Janvin 2003, "A Neural Probabilistic Language Model"
 
 `vectors` is C, `hidden` is H and d, `output` is U, W and b in one matrix: [U W] (tanh(d + H x), x).
 
-Departures: before the first word of a text stand begin marks; with a large vocabulary it may be trained against a sample of the words; b begins
-at the logarithm of the words' shares of the training text. It is trained by AdamW in batches with a rate that rises and falls, in `--size paper`
-too; the paper used stochastic gradient descent, a rate of 0.001 / (1 + rt) and a weight decay of 0.0001 on all but biases. It reads subwords
+Departures: begin marks precede the first word of a text; with a large vocabulary it may be trained with a sampled softmax; b starts at the logarithm
+of the words' shares of the training text. It is trained by AdamW in batches with a learning rate that rises and falls, in `--size paper` too; the
+paper used stochastic gradient descent, a rate of 0.001 / (1 + rt) and a weight decay of 0.0001 on all but biases. It reads subwords
 unless `--tokenizer words` is given, and its predictions are not mixed with those of trigrams.
 """
 
@@ -23,11 +23,11 @@ from stairs.models.base import Model
 from stairs.models.settings import NNLMConfig
 from stairs.text.batch import IGNORE_INDEX, Batch
 
-LARGE = 32_768  # a vocabulary against which the full softmax is slow to train
+LARGE = 32_768  # words from which on the full softmax is slow to train
 
 
 class NNLM(Model):
-    """Words that occur in the same places get similar vectors, so a sentence never seen is judged by its likes."""
+    """Words that occur in the same contexts get similar vectors, so that a new sentence is predicted from similar ones."""
 
     name = "nnlm"
     encodes = True
@@ -53,7 +53,7 @@ class NNLM(Model):
         self.output.bias.copy_(log_shares)
 
     def encode(self, batch: Batch) -> Tensor:
-        """A token's own vector beside the hidden layer that read it, (B, T, D)."""
+        """A token's own vector beside the hidden layer after it, (B, T, D)."""
         x, h = self.layers(self.contexts(batch))
         return torch.cat([x[..., -self.config.width :], h], -1)
 
@@ -62,8 +62,8 @@ class NNLM(Model):
 
     def loss(self, batch: Batch) -> Tensor:
         assert batch.targets is not None
-        asked = batch.targets != IGNORE_INDEX
-        features, targets = self.features(self.contexts(batch)[asked]), batch.targets[asked]
+        has_target = batch.targets != IGNORE_INDEX
+        features, targets = self.features(self.contexts(batch)[has_target]), batch.targets[has_target]
         if self.training and self.samples_words:
             total = sampled_softmax_loss(features, self.rows, self.output.bias, targets, self.config.samples)
         else:
@@ -71,15 +71,15 @@ class NNLM(Model):
         return total / len(targets)
 
     def rows(self, ids: Tensor) -> Tensor:
-        """Of the output layer."""
+        """Rows of the output layer."""
         return nn.functional.embedding(ids, self.output.weight)
 
     @torch.no_grad()
     def log_likelihood(self, batch: Batch) -> Tensor:
         assert batch.targets is not None
-        asked = batch.targets != IGNORE_INDEX
-        found = linear_nll(self.features(self.contexts(batch)[asked]), self.output.weight, self.output.bias, batch.targets[asked])
-        return torch.zeros(asked.shape, device=asked.device).masked_scatter(asked, -found)
+        has_target = batch.targets != IGNORE_INDEX
+        nll = linear_nll(self.features(self.contexts(batch)[has_target]), self.output.weight, self.output.bias, batch.targets[has_target])
+        return torch.zeros(has_target.shape, device=has_target.device).masked_scatter(has_target, -nll)
 
     @torch.no_grad()
     def decode_step(self, ids: Tensor, state: DecodeState | None = None) -> tuple[Tensor, DecodeState]:
@@ -101,7 +101,7 @@ class NNLM(Model):
         return x, torch.tanh(self.hidden(x))
 
     def features(self, contexts: Tensor) -> Tensor:
-        """What the output layer sees."""
+        """The input of the output layer."""
         x, h = self.layers(contexts)
         h = self.dropout(h)
         return torch.cat([h, x.to(h.dtype)], -1) if self.config.direct else h

@@ -1,25 +1,25 @@
-"""Seq2Seq: one network reads a sentence, another says it in other words.
+"""Seq2Seq: one network encodes a sentence, another decodes its translation.
 
-Sutskever et al. 2014 and Cho et al. 2014: all that the second knows of the sentence is one vector C, which it is told at every step.
+Sutskever et al. 2014 and Cho et al. 2014: the decoder sees the whole sentence as one vector C, at every step.
 
     h_j = cell(x_j), from the left and from the right            C = [last from the left, last from the right]
     s_i = cell([y_{i-1}, C], s_{i-1}),  s_0 = tanh(W C)
     p(y_i) = softmax(tanh(V [s_i, C]) tokens^T)
 
-With attention (Bahdanau et al. 2015, Luong et al. 2015) a context of its own stands in the place of C at every step:
+With attention (Bahdanau et al. 2015, Luong et al. 2015) every step has its own context in place of C:
 
     C_i = sum_j softmax(score(s_i, h))_j h_j                     see `layers/attention.py` for the scores
 
-CoVe (McCann et al. 2017): what the first network has learnt for the second, used for other tasks: the vector of a token is [x_j, h_j].
+CoVe (McCann et al. 2017): the trained encoder, used for other tasks: the vector of a token is [x_j, h_j].
 
-Departures: with attention the cell reads y_{i-1} alone and C_i enters after it, so the query is the state after the word y_{i-1}, as in Luong et
-al., where Bahdanau's is the state before it and C_i enters the cell; so it is whatever the score, `--size paper` too, since all steps of a
-sentence are then computed in one fused loop. What attention found is not fed to the next step, as Luong et al. and CoVe do. Bilinear and
-projected scores are not divided by sqrt(D). s_0 is made from both ends of the source, in Bahdanau's from the backward one; the readout is a
-tanh, in his a maxout; Sutskever's reads the source backwards, with C as s_0 only. Encoder, decoder and output share one table of subwords,
-CoVe's too, which in its paper reads GloVe's vectors of words. `paper` is Bahdanau's size, but with a decoder as wide as both directions of the
-encoder together. Predictions begin at the unigram distribution of the target language.
-All sizes are trained by our AdamW with a rate that rises and falls, labels smoothed except in `paper`; the papers used stochastic gradient
+Departures: with attention the cell reads y_{i-1} alone and C_i enters after it, so the query is the state after the word y_{i-1}, as in Luong et al.,
+where Bahdanau's is the state before it and C_i enters the cell; that holds for every score, `--size paper` too, since all steps of a sentence are then
+computed in one fused loop. The attention output is not fed to the next step, as Luong et al. and CoVe do. Bilinear and projected scores are not divided
+by sqrt(D). s_0 is computed from both ends of the source, in Bahdanau's from the backward one; the readout is a tanh, in his a maxout; Sutskever's reads
+the source backwards, with C as s_0 only. Encoder, decoder and output share one table of subwords, CoVe's too, which in its paper reads GloVe's word
+vectors. `paper` is Bahdanau's size, but with a decoder as wide as both directions of the encoder together. Predictions start at the unigram
+distribution of the target language.
+All sizes are trained by our AdamW with a learning rate that rises and falls and label smoothing except in `paper`; the papers used stochastic gradient
 descent (Sutskever, Luong, CoVe) and Adadelta in batches of 80 sentences (Bahdanau), with orthogonal recurrent weights.
 """
 

@@ -2,19 +2,18 @@
 
 Vaswani et al. 2017, "Attention Is All You Need":
 
-    encoder   x = sqrt(D) tokens(source) + waves;  x = norm(x + attention(x)), norm(x + feed_forward(x))
-    decoder   y = sqrt(D) tokens(said) + waves;    y = norm(y + attention(y)), each position looks only back;
-                                                   y = norm(y + attention(y, x)), at all of the source; norm(y + feed_forward(y))
-    p(next) = softmax(y tokens^T)                  one table of tokens for all three; learnt with smoothed labels
+    encoder   x = sqrt(D) tokens(source) + positions;    x = norm(x + attention(x)), norm(x + feed_forward(x))
+    decoder   y = sqrt(D) tokens(target) + positions;    y = norm(y + attention(y)), each position attends to itself and those before it;
+                                                         y = norm(y + attention(y, x)), to all of the source; norm(y + feed_forward(y))
+    p(next) = softmax(y tokens^T)                        one table of tokens for all three; trained with label smoothing
 
-Departures: heads begin by looking at neighbours (`layers/local_heads.py`), and weights by a normal distribution whose deviation is 1 / sqrt of
-their inputs; the norm stands before each sublayer, with one more at the end, except in the size of the paper or with `--norm-first False`;
-attention drops out weights, too, as most code does; with norms before the sublayers, predictions begin at the unigram distribution of the target
-language. The weights that did best are kept, where the paper averages its last checkpoints, and a beam divides by length in another way
-(`tasks/parts/decoding.py`).
-Except in `--size paper`, the optimizer is AdamW with betas of 0.9 and 0.95 and a rate that falls to zero along a straight line, since a training
-here knows when it will end. `paper` has the paper's Adam and its rate for a width of 512, whatever `--width` is, but batches of 2048 tokens
-instead of 25,000 of either language.
+Departures: heads start by attending to neighbours (`layers/local_heads.py`), and weights are normal with a deviation of 1 / sqrt of their inputs; the
+norm stands before each sublayer, with one more at the end, except in the size of the paper or with `--norm-first False`; attention weights have dropout,
+too, as in most code; with norms before the sublayers, predictions start at the unigram distribution of the target language. The best weights are kept,
+where the paper averages its last checkpoints, and beam search has another length penalty (`tasks/parts/decoding.py`).
+Except in `--size paper`, the optimizer is AdamW with betas of 0.9 and 0.95 and a learning rate that falls linearly to zero, since the length of the
+training is known. `paper` has the paper's Adam and its rate for a width of 512, whatever `--width` is, but batches of 2048 tokens instead of 25,000 of
+either language.
 """
 
 import math
@@ -49,8 +48,8 @@ class Transformer(EncoderDecoder):
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__(config)
-        fastest = 2e-3 if config.norm_first else 1e-3
-        self.learning_rate = fastest * min(1.0, 256 / config.width)  # wide models learn in smaller steps
+        peak = 2e-3 if config.norm_first else 1e-3
+        self.learning_rate = peak * min(1.0, 256 / config.width)  # wide models learn in smaller steps
         self.label_smoothing = config.label_smoothing
         self.tokens = nn.Embedding(config.vocab_size, config.width)
         self.positions = SinusoidalPositions(config.context, config.width)

@@ -1,4 +1,4 @@
-"""Word vectors that another tool has trained: a table to look up, no more. There is no context matrix, so they cannot be trained on.
+"""Word vectors that another tool has trained: a table to look up. There is no context matrix, so they cannot be trained further.
 
 encode(w) = vectors[w]
 
@@ -6,7 +6,7 @@ How often each word occurred is not in such files; they list words by falling fr
 in proportion to 1 / r (Zipf 1949).
 
 Departures: none in the vectors; real counts follow Zipf's law only roughly, and what a tool knows of words it does not list, as fastText does,
-is not kept.
+is lost.
 """
 
 import functools
@@ -22,11 +22,11 @@ from stairs.models.settings import VectorsConfig
 from stairs.text.batch import Batch
 
 SPECIAL = 5  # ids without a word
-MOST = 1 << 30  # occurrences of the first word, to which the others are in proportion
+FIRST_COUNT = 1 << 30  # occurrences of the first word
 
 
 class Vectors(Model):
-    """One vector per word, from another tool's file. Rows stay in the mapped file until they are asked for."""
+    """One vector per word, from another tool's file. Rows stay in the mapped file until they are read."""
 
     name = "vectors"
     encodes = True
@@ -35,9 +35,9 @@ class Vectors(Model):
 
     def __init__(self, config: VectorsConfig) -> None:
         super().__init__(config)
-        nothing = torch.zeros(1)  # millions of rows take no memory until there are some
-        self.vectors = nn.Parameter(nothing.expand(config.vocab_size, config.width), requires_grad=False)
-        self.register_buffer("lengths", nothing.expand(config.vocab_size))
+        zero = torch.zeros(1)  # millions of rows take no memory before they are restored
+        self.vectors = nn.Parameter(zero.expand(config.vocab_size, config.width), requires_grad=False)
+        self.register_buffer("lengths", zero.expand(config.vocab_size))
 
     def encode(self, batch: Batch) -> Tensor:
         return self.vectors[batch.ids]  # (B, T, D)
@@ -50,17 +50,17 @@ class Vectors(Model):
     def counts(self) -> Tensor:
         """How often each word occurs, by Zipf's law; special ids never do."""
         ranks = torch.arange(1 - SPECIAL, self.config.vocab_size - SPECIAL + 1)
-        return torch.where(ranks > 0, MOST // ranks.clamp(min=1), 0)
+        return torch.where(ranks > 0, FIRST_COUNT // ranks.clamp(min=1), 0)
 
     def restore(self, tensors: Mapping[str, Tensor]) -> None:
         self.check_tensors(tensors)
-        other = [f"{name} is {tensor.dtype}" for name, tensor in tensors.items() if tensor.dtype != torch.float32]
-        if other:
-            raise BadInput(f"the saved tensors do not fit this {self.name}: {other[0]}, not float32; adopt the vectors again")
+        wrong = [f"{name} is {tensor.dtype}" for name, tensor in tensors.items() if tensor.dtype != torch.float32]
+        if wrong:
+            raise BadInput(f"the saved tensors do not fit this {self.name}: {wrong[0]}, not float32; adopt the vectors again")
         self.load_state_dict(tensors, assign=True)  # the mapped file itself
 
     def prepare(self, *_: object) -> None:
-        raise Unsupported("adopted vectors have no context matrix, so they cannot be trained on; train cbow, skipgram or glove on your text")
+        raise Unsupported("adopted vectors have no context matrix, so they cannot be trained further; train cbow, skipgram or glove on your text")
 
     def held_out_loss(self, *_: object) -> tuple[np.ndarray, np.ndarray]:
         raise Unsupported("adopted vectors have no context matrix, so they have no loss on a text; score them on analogies or word similarities")
