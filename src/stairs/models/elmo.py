@@ -11,15 +11,15 @@ Peters et al. 2018, "Deep contextualized word representations":
 
 Any word has characters, so no word is unknown when reading. The `output_vocab` most frequent words are predicted; all others as one.
 
-The softmax in training: over all words, over a sample of them, or with `cnn` over a sample whose vectors come from their characters, with a correction:
+The softmax in training: over all words, over a sample, or with `cnn` over a sample whose vectors come from their characters, with a correction:
 
     tokens_w = CNN(characters of w) + M c_w                                     Jozefowicz et al. 2016; c_w is short
 
-Departures: where the paper carries the state from one row of text to the next, ours reads `burn_in` words before the row, and after it for the other
-direction, without learning from them: the gradient of a row depends on the text alone, and an interrupted run continues exactly. b starts at the
-logarithm of the words' shares of the training text. The paper's program clips the LSTMs' cells and projections at 3; ours clips neither. All sizes are
-trained by our AdamW and schedule with gradients clipped at 1, where the program has Adagrad at a constant rate of 0.2 and clips at 10; batches are
-of 2048 words instead of 128 rows of 20.
+Departures: where the paper carries the state from one row of text to the next, ours reads `burn_in` words before the row, and after it for the
+other direction, without learning from them: the gradient of a row depends on the text alone, and an interrupted run continues exactly. b starts at
+the logarithm of the words' shares of the training text. The paper's program clips the LSTMs' cells and projections at 3; ours clips neither. All
+sizes are trained by our AdamW and schedule with gradients clipped at 1, where the program has Adagrad at a constant rate of 0.2 and clips at 10;
+batches are of 2048 words instead of 128 rows of 20.
 """
 
 from dataclasses import replace

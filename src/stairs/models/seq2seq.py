@@ -12,15 +12,15 @@ With attention (Bahdanau et al. 2015, Luong et al. 2015) every step has its own 
 
 CoVe (McCann et al. 2017): the trained encoder, used for other tasks: the vector of a token is [x_j, h_j].
 
-Departures: with attention the cell reads y_{i-1} alone and C_i enters after it, so the query is the state after the word y_{i-1}, as in Luong et al.,
-where Bahdanau's is the state before it and C_i enters the cell; that holds for every score, `--size paper` too, since all steps of a sentence are then
-computed in one fused loop. The attention output is not fed to the next step, as Luong et al. and CoVe do. Bilinear and projected scores are not divided
-by sqrt(D). s_0 is computed from both ends of the source, in Bahdanau's from the backward one; the readout is a tanh, in his a maxout; Sutskever's reads
-the source backwards, with C as s_0 only. Encoder, decoder and output share one table of subwords, CoVe's too, which in its paper reads GloVe's word
-vectors. `paper` is Bahdanau's size, but with a decoder as wide as both directions of the encoder together. Predictions start at the unigram
-distribution of the target language.
-All sizes are trained by our AdamW with a learning rate that rises and falls and label smoothing except in `paper`; the papers used stochastic gradient
-descent (Sutskever, Luong, CoVe) and Adadelta in batches of 80 sentences (Bahdanau), with orthogonal recurrent weights.
+Departures: with attention the cell reads y_{i-1} alone and C_i enters after it, so the query is the state after the word y_{i-1}, as in Luong et
+al., where Bahdanau's is the state before it and C_i enters the cell; that holds for every score, `--size paper` too, since all steps of a sentence
+are then computed in one fused loop. The attention output is not fed to the next step, as Luong et al. and CoVe do. Bilinear and projected scores
+are not divided by sqrt(D). s_0 is computed from both ends of the source, in Bahdanau's from the backward one; the readout is a tanh, in his a
+maxout; Sutskever's reads the source backwards, with C as s_0 only. Encoder, decoder and output share one table of subwords, CoVe's too, which in
+its paper reads GloVe's word vectors. `paper` is Bahdanau's size, but with a decoder as wide as both directions of the encoder together. Predictions
+start at the unigram distribution of the target language.
+All sizes are trained by our AdamW with a learning rate that rises and falls and label smoothing except in `paper`; the papers used stochastic
+gradient descent (Sutskever, Luong, CoVe) and Adadelta in batches of 80 sentences (Bahdanau), with orthogonal recurrent weights.
 """
 
 import math

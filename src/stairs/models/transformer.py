@@ -7,13 +7,13 @@ Vaswani et al. 2017, "Attention Is All You Need":
                                                          y = norm(y + attention(y, x)), to all of the source; norm(y + feed_forward(y))
     p(next) = softmax(y tokens^T)                        one table of tokens for all three; trained with label smoothing
 
-Departures: heads start by attending to neighbours (`layers/local_heads.py`), and weights are normal with a deviation of 1 / sqrt of their inputs; the
-norm stands before each sublayer, with one more at the end, except in the size of the paper or with `--norm-first False`; attention weights have dropout,
-too, as in most code; with norms before the sublayers, predictions start at the unigram distribution of the target language. The best weights are kept,
-where the paper averages its last checkpoints, and beam search has another length penalty (`tasks/parts/decoding.py`).
+Departures: heads start by attending to neighbours (`layers/local_heads.py`), and weights are normal with a deviation of 1 / sqrt of their inputs;
+the norm stands before each sublayer, with one more at the end, except in the size of the paper or with `--norm-first False`; attention weights have
+dropout, too, as in most code; with norms before the sublayers, predictions start at the unigram distribution of the target language. The best
+weights are kept, where the paper averages its last checkpoints, and beam search has another length penalty (`tasks/parts/decoding.py`).
 Except in `--size paper`, the optimizer is AdamW with betas of 0.9 and 0.95 and a learning rate that falls linearly to zero, since the length of the
-training is known. `paper` has the paper's Adam and its rate for a width of 512, whatever `--width` is, but batches of 2048 tokens instead of 25,000 of
-either language.
+training is known. `paper` has the paper's Adam and its rate for a width of 512, whatever `--width` is, but batches of 2048 tokens instead of 25,000
+of either language.
 """
 
 import math
