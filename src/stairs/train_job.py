@@ -172,9 +172,9 @@ class TrainJob:
     def read_data(self) -> tuple["Tokenizer", TrainingData]:
         """The tokenizer, and the data as token ids or as pairs."""
         check_run(self.folder)
-        spec = self.spec
-        self.config(vocab_size=0)  # refuses settings that the model cannot have before the corpus is read
         self.validated_options()
+        self.config(vocab_size=0)  # refuses settings that the model cannot have before the corpus is read
+        spec = self.spec
         if not self.pairs:
             from stairs.text.shards import build_shards
 
