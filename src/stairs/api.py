@@ -86,10 +86,9 @@ def tune(run: str | Path, labels: str | Path, **options: object) -> "Task":
 
 def tune_run(job: TuneJob) -> TunedRun:
     """Examples, splits, fit, and an evaluation beside the cheapest alternatives."""
-    example_kind = job.example_kind()
-    if example_kind == "similar":
+    if job.task == "similar":
         return index_run(job)
-    splits = job.splits(example_kind)
+    example_kind, splits = job.read_splits()
     from stairs.tasks.baseline_comparison import evaluate_with_baselines, train_baselines
     from stairs.tasks.metrics import choose_metric
 
@@ -108,11 +107,12 @@ def tune_run(job: TuneJob) -> TunedRun:
 def index_run(job: TuneJob) -> TunedRun:
     """The texts of a file, to search in."""
 
+    job.check_task("similar")
     texts = job.texts()
     folder = job.index_texts(texts)
     evaluation: dict[str, dict[str, object]] = {"dev": {"texts": len(texts)}}
     if job.test:
-        evaluation["test"] = load(folder).evaluate(job.read(job.test, "compare"))
+        evaluation["test"] = load(folder).evaluate(job.read(job.test, "compare").examples)
     write_json(folder / EVALUATION_FILE, evaluation)
     return TunedRun(folder, evaluation)
 
@@ -130,19 +130,19 @@ def climb(corpus: Paths = (), labels: str | Path | None = None, **options: objec
 
 def climb_run(job: ClimbJob, command: str = "", on_terminal: bool = False) -> "Report":
     """`on_terminal` shows how it goes, as the command does."""
-    example_kind = job.example_kind()
+    began = time.monotonic()
+    example_kind, examples = job.examples()
     out = job.folder(example_kind)
+    experiment = job.experiment(example_kind, examples, out)
     from stairs.climb.compilation import compile_kernels, warm_up
     from stairs.climb.report import write_report
     from stairs.climb.runner import run_climb
     from stairs.climb.table import observe
 
-    compile_kernels()  # ahead of the clock, once for this machine
-    began = time.monotonic()
-    experiment = job.experiment(example_kind, job.examples(example_kind), out)
     with write_lock(out), observe(job.budget_seconds) if on_terminal else nullcontext() as observer:
         adopted = job.adopted_runs(example_kind, out)
         warming = time.monotonic()
+        compile_kernels()  # once for this machine
         warm_up(job.models)
         began += time.monotonic() - warming  # which no budget is to pay for
         report = run_climb(

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from stairs.data import CorpusLike
 from stairs.errors import BadInput, Unsupported
@@ -12,9 +12,9 @@ from stairs.models.settings import DEFAULT_MIN_COUNT, DEFAULT_TOKENIZER
 from stairs.models.transfer_options import SUPERVISED_TASKS
 from stairs.progress import say
 from stairs.text.examples import Example
-from stairs.text.input_options import EMBEDDED, CorpusOptions, TokenizerOptions, text_bytes
-from stairs.train_job import as_paths, build, names_of, refuse_inside, refuse_unknown, take
-from stairs.training.options import check_range, parse_duration
+from stairs.text.input_options import EMBEDDED, CorpusOptions, TokenizerOptions, refuse_inside, text_bytes
+from stairs.train_job import as_paths, build, names_of, refuse_unknown, take
+from stairs.training.options import parse_duration
 from stairs.training.run import RUN_FILE, check_unlocked, check_writable, is_leftover
 
 if TYPE_CHECKING:
@@ -25,6 +25,10 @@ REPORT_FILE = "report.json"
 NUMBER_NAMES = "numbers"  # the embedded pairs
 EXAMPLE_KINDS = (*SUPERVISED_TASKS, "translate")
 MAX_ORDER = 32
+TEST_SHARE = 0.2
+DEV_SHARE = 0.1  # of the others, for early stopping; the test split is used once, at the end
+MAX_HELD_OUT_PAIRS, MIN_HELD_OUT_PAIRS = 500, 50  # of a translation, in each held-out split: translating takes longer than learning
+MIN_EXAMPLES = 5  # that can be compared on
 
 
 @dataclass(frozen=True)
@@ -59,31 +63,37 @@ class ClimbJob:
             refuse_unknown("climb", next(iter(given)), [*names_of(cls), *names_of(CorpusOptions), *names_of(TokenizerOptions)])
         known |= {name: as_paths(known[name]) for name in ("models", "adopted") if name in known}
         options = {"reading": build(CorpusOptions, reading), "tokenizing": build(TokenizerOptions, tokenizing)}
-        job: ClimbJob = build(cls, {"corpus": as_paths(corpus), **known, **options})
-        check_range("seed", job.seed, 0, (1 << 63) - 1)
-        if job.limit is not None and job.limit < 1:
-            raise BadInput(f"--limit {job.limit} is below 1")
-        check_range("order", job.order, 1, MAX_ORDER)
-        job.budget_seconds  # noqa: B018  refuses what is no time
-        return job
+        return build(cls, {"corpus": as_paths(corpus), **known, **options})
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.seed < 1 << 63:
+            raise BadInput(f"--seed {self.seed} is not between 0 and {(1 << 63) - 1}")
+        if self.limit is not None and self.limit < 1:
+            raise BadInput(f"--limit {self.limit} is below 1")
+        if not 1 <= self.order <= MAX_ORDER:
+            raise BadInput(f"--order {self.order} is not between 1 and {MAX_ORDER}")
+        self.budget_seconds  # noqa: B018  refuses what is no time
 
     @property
     def budget_seconds(self) -> float:
         return parse_duration(self.budget)
 
-    def example_kind(self) -> str:
-        """What the labels are for: given, or guessed from the file."""
+    def examples(self) -> tuple[str, list[Example]]:
+        """What the labels are for, and the labelled examples; without a corpus either, the embedded ones."""
         if self.labels is None:
             if self.corpus and self.task:
                 raise BadInput(f"--task {self.task} says what labels are for; give some with --labels")
-            return self.task or "classify"
-        from stairs.text.labelled import guess_task
+            if self.group is not None:
+                raise BadInput(f"--group {self.group} names a column of labelled examples; give some with --labels")
+            kind = self.task or "classify"
+            return kind, [] if self.corpus else embedded_examples(kind)
+        from stairs.text.labelled import read_examples
 
-        kind = self.task or guess_task(self.labels, self.reading.encoding, self.columns)
-        if kind not in EXAMPLE_KINDS:
+        found = read_examples(self.labels, self.task, columns=self.columns, encoding=self.reading.encoding, group=self.group)
+        if found.task not in EXAMPLE_KINDS:
             others = f"climb compares models on {', '.join(EXAMPLE_KINDS)}: name one of them with --task, or give another file"
-            raise Unsupported(f"{self.labels} holds examples for {kind}; {others}")
-        return kind
+            raise Unsupported(f"{self.labels} holds examples for {found.task}; {others}")
+        return found.task, list(found.examples)
 
     def folder(self, example_kind: str) -> Path:
         """Of the report and the runs; one that holds something else is refused before anything is read."""
@@ -101,29 +111,19 @@ class ClimbJob:
             raise BadInput(f"{out} exists and is not the folder of a climb; choose another one with --out")
         return out
 
-    def examples(self, example_kind: str) -> list[Example]:
-        """The labelled ones, or the embedded ones if there is no corpus either."""
-        if self.labels is None:
-            if self.group is not None:
-                raise BadInput(f"--group {self.group} names a column of labelled examples; give some with --labels")
-            return [] if self.corpus else embedded_examples(example_kind)
-        from stairs.text.labelled import read_examples
-
-        return list(read_examples(self.labels, example_kind, columns=self.columns, encoding=self.reading.encoding, group=self.group).examples)
-
     def experiment(self, example_kind: str, examples: list[Example], out: Path) -> "Experiment":
         """The data that all models share."""
-        from stairs.climb.experiment import Experiment, Plans, decontaminate, split_examples
-        from stairs.climb.runner import load_plans, max_held_out_pairs
-        from stairs.tasks.metrics import choose_metric
-        from stairs.text.shards import build_shards
-
-        max_pairs = max_held_out_pairs(self.budget_seconds)
+        max_pairs = int(min(max(self.budget_seconds, MIN_HELD_OUT_PAIRS), MAX_HELD_OUT_PAIRS))
         splits = split_examples(examples, example_kind, self.seed, max_pairs, limit=self.limit, column=self.group) if examples else {}
         corpus: CorpusLike = self.reading.open(self.corpus or EMBEDDED)
         reads_corpus = example_kind != "translate"
         if examples and reads_corpus:
             corpus = decontaminate(corpus, splits, is_embedded=self.labels is None)
+        from stairs.climb.experiment import Experiment, Plans
+        from stairs.climb.runner import load_plans
+        from stairs.tasks.metrics import choose_metric
+        from stairs.text.shards import build_shards
+
         return Experiment(
             shards_for=lambda model: build_shards(corpus, self.tokenizing.spec(DEFAULT_TOKENIZER[model], DEFAULT_MIN_COUNT.get(model, 1))),
             out=out,
@@ -172,3 +172,35 @@ def embedded_examples(example_kind: str) -> list[Example]:
     if example_kind not in makers:
         raise BadInput(f"--task {example_kind} needs --labels: without a file there are examples for {', '.join(makers)}")
     return list(makers[example_kind]())
+
+
+def split_examples(
+    examples: Sequence[Example], example_kind: str, seed: int, max_pairs: int = MAX_HELD_OUT_PAIRS, *, limit: int | None = None,
+    column: str | None = None,
+) -> dict[str, Any]:  # fmt: skip
+    """The fields of an Experiment that the examples decide: the same splits for the same file and seed."""
+    from stairs.text.labelled.split import split
+
+    source = examples[0].where.rpartition(":")[0] or "the embedded data"
+    count = len(examples) if limit is None else min(limit, len(examples))
+    if count < MIN_EXAMPLES:
+        given = f"{len(examples)} labelled examples are" if count == len(examples) else f"--limit {limit} is"
+        raise BadInput(f"{source}: {given} too few to hold out a test split; give at least {MIN_EXAMPLES} of each label")
+    test, dev = count * TEST_SHARE, count * (1 - TEST_SHARE) * DEV_SHARE
+    if example_kind == "translate":
+        test, dev = min(test, max_pairs), min(dev, max_pairs)
+    sizes = {"train": count - test - dev, "dev": dev, "test": test}
+    return {"example_kind": example_kind, **split(examples, sizes, seed, source=source, column=column)}
+
+
+def decontaminate(corpus: CorpusLike, splits: Mapping[str, Any], *, is_embedded: bool) -> CorpusLike:
+    """The corpus without the text of the validation and test examples; embedded examples know the documents they were made of."""
+    from stairs.text.corpus.decontamination import DecontaminatedCorpus
+    from stairs.text.embedded.python_prose import source_documents
+
+    held_out = [*splits["dev"], *splits["test"]]
+    clean = DecontaminatedCorpus(corpus, documents=source_documents(held_out)) if is_embedded else DecontaminatedCorpus(corpus, held_out)
+    if clean.removed_text["documents"]:
+        counts = "{paragraphs:,} paragraphs of {documents:,} documents (of {of_documents:,})".format(**clean.removed_text)
+        say(f"Left out of the corpus because validation or test examples contain it: {counts}.")
+    return clean

@@ -15,7 +15,7 @@ from stairs.data import TrainingData
 from stairs.errors import BadInput
 from stairs.models.settings import CONFIGS, DEFAULT_MIN_COUNT, DEFAULT_TOKENIZER, FROM_TOKENIZER, SIZES, TRANSLATION_MODELS, ModelConfig
 from stairs.progress import say
-from stairs.text.input_options import CorpusOptions, TokenizerOptions, is_embedded, text_bytes
+from stairs.text.input_options import CorpusOptions, TokenizerOptions, is_embedded, refuse_inside, text_bytes
 from stairs.training.options import TrainingOptions
 from stairs.training.recipe import MIN_TOKENS, Recipe, choose_recipe, recipe_of_size
 from stairs.training.run import RUN_FILE, check_run
@@ -201,10 +201,9 @@ class TrainJob:
     def new_task(self, tokenizer: "Tokenizer", recipe: Recipe | None = None) -> "Task":
         """The model's own task, untrained."""
         from stairs.models.registry import MODELS
-        from stairs.tasks import TASKS
+        from stairs.tasks import pretraining_task
 
-        kind = MODELS[self.model]
-        task = TASKS[kind.pretrains_with](kind(self.config(**tokenizer.vocabulary_settings)), tokenizer)
+        task = pretraining_task(MODELS[self.model](self.config(**tokenizer.vocabulary_settings)), tokenizer)
         if self.backwards:
             task.backwards = True  # type: ignore[attr-defined]
         task.recipe = None if recipe in (None, recipe_of_size(self.model, "mini")) else asdict(recipe)
@@ -243,12 +242,3 @@ def as_paths(given: object) -> tuple[str, ...]:
 def name_from(path: str) -> str:
     """The part of a run's name that tells of a file."""
     return re.sub(r"[^\w.-]+", "-", Path(path).name.split(".")[0])
-
-
-def refuse_inside(out: Path, corpus: Sequence[str]) -> None:
-    """An output within its own input would be read the next time."""
-    for path in filter(os.path.exists, corpus):
-        if os.path.isdir(path) and out.resolve().is_relative_to(Path(path).resolve()):
-            raise BadInput(f"--out {out} lies inside the corpus {path}; choose a folder elsewhere")
-        if out.resolve() == Path(path).resolve():
-            raise BadInput(f"--out {out} is the corpus itself; choose another folder")

@@ -18,6 +18,7 @@ from stairs.training.run import check_run
 if TYPE_CHECKING:
     from stairs.tasks import Task
     from stairs.tasks.parts.supervised import LabelledSplits
+    from stairs.text.examples import LabelledData
 
 TASK_NAMES = {**SUPERVISED_TASKS, "sense": "sense", "similar": "similar"}
 NEEDS_NO_RUN = ("tfidf", "ngram")  # models that learn to classify from the examples alone
@@ -39,7 +40,7 @@ class Trained(NamedTuple):
 
 @dataclass(frozen=True)
 class TuneJob:
-    """One fine-tuning. `training` and `transfer_options` hold what was given."""
+    """One fine-tuning."""
 
     run: str  # the folder of a run, or one of NEEDS_NO_RUN
     labels: str
@@ -54,23 +55,22 @@ class TuneJob:
     metric: str | None = None
     encoding: str | None = None
     out: str | None = None
-    training: Mapping[str, object] = field(default_factory=dict)
-    transfer_options: Mapping[str, object] = field(default_factory=dict)
+    options: TrainingOptions = field(default_factory=TrainingOptions)
+    transfer_options: TransferOptions = field(default_factory=lambda: TransferOptions(transfer="auto"))
 
     @classmethod
     def from_keywords(cls, run: str | Path, labels: str | Path, keywords: Mapping[str, object]) -> "TuneJob":
         """Keywords are fields of this class or of the options it holds; None is the same as not given."""
         given = {name: value for name, value in keywords.items() if value is not None}
         training, transfer = (take(given, names_of(kind)) for kind in (TrainingOptions, TransferOptions))
-        known = take(given, [name for name in names_of(cls) if name not in ("run", "labels", "training", "transfer_options")])
+        known = take(given, [name for name in names_of(cls) if name not in ("run", "labels", "options", "transfer_options")])
         if given:
             refuse_unknown("tune", next(iter(given)), [*names_of(TrainingOptions), *names_of(TransferOptions), *names_of(cls)])
         own = {"run": str(run), "labels": str(labels), **known}
-        job: TuneJob = build(cls, {**own, "training": training, "transfer_options": {"transfer": "auto", **transfer}})
-        job.check()
-        return job
+        options = {"options": build(TrainingOptions, training), "transfer_options": build(TransferOptions, {"transfer": "auto", **transfer})}
+        return build(cls, {**own, **options})
 
-    def check(self) -> None:
+    def __post_init__(self) -> None:
         if not self.run or not self.labels:
             raise BadInput("a run and a file of labelled examples are needed: stairs tune runs/wiki-bert reviews.csv")
         if self.limit is not None and self.limit < 1:
@@ -80,44 +80,28 @@ class TuneJob:
         self.options.check()
 
     @property
-    def options(self) -> TrainingOptions:
-        return build(TrainingOptions, self.training)
-
-    @property
     def needs_no_run(self) -> bool:
         return self.run in NEEDS_NO_RUN
-
-    def example_kind(self) -> str:
-        """What the labels are for: given, or guessed from the file."""
-        kind = self.task
-        if kind is None:
-            from stairs.text.labelled import guess_task
-
-            kind = guess_task(self.labels, self.encoding, self.columns)
-        if kind not in TASK_NAMES:
-            raise BadInput(f"{self.labels} holds examples for {kind}, which stairs tune does not learn; it learns {', '.join(TASK_NAMES)}")
-        if self.metric is not None and kind not in SUPERVISED_TASKS:
-            several = ", ".join(SUPERVISED_TASKS)
-            raise BadInput(f"--metric {self.metric} chooses between the metrics of {several}; {kind} has one only: leave it out")
-        return kind
 
     def folder(self, task: str, model: str) -> Path:
         out = Path(self.out) if self.out else Path("runs") / f"{name_from(self.labels)}-{task}-{model}"
         check_run(out)
         return out
 
-    def read(self, path: str, example_kind: str) -> list[Example]:
+    def read(self, path: str, task: str | None) -> "LabelledData":
         from stairs.text.labelled import read_examples
 
         group = self.group if path == self.labels else None
-        return list(read_examples(path, example_kind, columns=self.columns, encoding=self.encoding, group=group).examples)
+        return read_examples(path, task, columns=self.columns, encoding=self.encoding, group=group)
 
-    def splits(self, example_kind: str) -> Splits:
-        """Training, validation and test examples; the same ones for the same seed."""
+    def read_splits(self) -> tuple[str, Splits]:
+        """What the labels are for, given or guessed, and training, validation and test examples; the same ones for the same seed."""
         from stairs.text.labelled.split import count_overlap, split
 
+        given = self.read(self.labels, self.task)
+        self.check_task(given.task)
         files = {name: path for name, path in (("dev", self.dev), ("test", self.test)) if path}
-        found = {name: self.read(path, example_kind) for name, path in {"train": self.labels, **files}.items()}
+        found = {"train": list(given.examples), **{name: list(self.read(path, given.task).examples) for name, path in files.items()}}
         count, missing = len(found["train"]), [name for name in ("dev", "test") if name not in files]
         train = count - len(missing) * max(count * HELD_OUT_SHARE, 1)
         smaller = 1.0 if self.limit is None else min(self.limit / max(train, 1), 1.0)
@@ -129,7 +113,14 @@ class TuneJob:
             if overlap := count_overlap(found["train"], found[name]):
                 also = f"{overlap} of the {len(found[name])} examples of {path} are in {self.labels} as well"
                 say(f"{also}, but for case and spaces, so the score on them is too high; remove them from one of the two")
-        return Splits(found["train"], found["dev"], found["test"])
+        return given.task, Splits(found["train"], found["dev"], found["test"])
+
+    def check_task(self, task: str) -> None:
+        if task not in TASK_NAMES:
+            raise BadInput(f"{self.labels} holds examples for {task}, which stairs tune does not learn; it learns {', '.join(TASK_NAMES)}")
+        if self.metric is not None and task not in SUPERVISED_TASKS:
+            several = ", ".join(SUPERVISED_TASKS)
+            raise BadInput(f"--metric {self.metric} chooses between the metrics of {several}; {task} has one only: leave it out")
 
     def fit_encoder(self, example_kind: str, splits: Splits, metric: str) -> tuple[Path, Trained]:
         """On top of a run, by gradients."""
@@ -147,9 +138,8 @@ class TuneJob:
             if adapted is None:
                 return out, Trained(None, {})
             source = adapted
-        transfer = build(TransferOptions, self.transfer_options)
-        starts_elsewhere = self.options.init_from is not None
-        ways = tuning_candidates(TASKS[TASK_NAMES[example_kind]], source, splits.train, splits.dev, transfer, self.head, starts_elsewhere)
+        is_initialized = self.options.init_from is not None
+        ways = tuning_candidates(TASKS[TASK_NAMES[example_kind]], source, splits.train, splits.dev, self.transfer_options, self.head, is_initialized)
         encoder = adapted_folder(out) if self.adapt else self.run
         candidates = [Candidate(way.name, way.cost, partial(build_task, way, encoder, splits.train, metric)) for way in ways]
         metrics = fit_best(candidates, LabelledSplits(splits.train, splits.dev, weights_hash(source.model)), out, self.options)
@@ -164,7 +154,7 @@ class TuneJob:
 
         if self.needs_no_run and example_kind != "classify":
             raise Unsupported(f"{self.run} learns only to classify; for {example_kind} give a run whose model encodes")
-        layers = build(TransferOptions, self.transfer_options).layers
+        layers = self.transfer_options.layers
         settings = {"seed": self.options.seed, "data": {"corpus": labelled(splits).fingerprint}, "task": example_kind, "source": self.run}
         settings |= {"layers": layers, **({"metric": metric} if metric else {})}
 
@@ -197,7 +187,7 @@ class TuneJob:
         if Path(self.labels).suffix.lower() in TABLES:
             from stairs.tasks.parts.adapt import unique_texts
 
-            return unique_texts(self.read(self.labels, "classify"))[: self.limit]
+            return unique_texts(self.read(self.labels, "classify").examples)[: self.limit]
         from stairs.text.input_lines import read_lines
 
         return list(dict.fromkeys(read_lines(self.labels)))[: self.limit]

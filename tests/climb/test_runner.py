@@ -8,10 +8,11 @@ import pytest
 
 from stairs import machine
 from stairs.climb import finetune, models, pretrain, runner, translate
-from stairs.climb.experiment import Experiment, split_examples
+from stairs.climb.experiment import Experiment
 from stairs.climb.models import ClimbModel
 from stairs.climb.runner import Observer, allot, load_plans, run_climb, why_not_learnt
 from stairs.climb.table import report_text
+from stairs.climb_job import split_examples
 from stairs.errors import BadInput
 from stairs.files import write_lock
 from stairs.models.settings import DEFAULT_TOKENIZER

@@ -28,7 +28,7 @@ from stairs.models.registry import MODELS
 from stairs.models.settings import make_config
 from stairs.progress import quiet, say
 from stairs.search.nearest import NearestNeighbours
-from stairs.tasks import TASKS, NGramClassifier, TfidfClassifier, Translate
+from stairs.tasks import NGramClassifier, TfidfClassifier, Translate, pretraining_task
 from stairs.tasks.parts.supervised import LabelledSplits
 from stairs.text.corpus.corpus import Corpus
 from stairs.text.examples import LabelledText, TranslationPair
@@ -113,7 +113,7 @@ def compiled_files() -> list[str]:
 
 def train_tiny(text: Path, out: Path, model: str, kind: str, settings: dict[str, Any]) -> None:
     shards = build_shards(Corpus(text), TokenizerSpec(kind, vocab_size=None if kind == "words" else 400), cache=text.parent)
-    task = TASKS[MODELS[model].pretrains_with](MODELS[model](make_config(model, shards.tokenizer.vocabulary_settings, **settings)), shards.tokenizer)
+    task = pretraining_task(MODELS[model](make_config(model, shards.tokenizer.vocabulary_settings, **settings)), shards.tokenizer)
     fit(task, shards, out, SWEEP if task.learns_by == "sweeping" else UPDATE)
     task.answer("the big cat [MASK]" if model == "bert" else "the big cat")
 

@@ -7,23 +7,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from stairs.climb.messages import message
-from stairs.data import CorpusLike
-from stairs.errors import BadInput
-from stairs.progress import say
-from stairs.text.corpus.decontamination import DecontaminatedCorpus
-from stairs.text.embedded.python_prose import source_documents
 from stairs.text.examples import Example, Question, TaggedSentence, TextPair, TranslationPair
-from stairs.text.labelled.split import split
 from stairs.text.shards import Shards
 from stairs.text.tokenizers.tokenizer import TokenizerSpec
 from stairs.training.peak_memory import PeakMemory
 from stairs.training.run import MODEL_FOLDER, RUN_FILE
 
-TEST_SHARE = 0.2
-DEV_SHARE = 0.1  # of the others, for early stopping; the test split is used once, at the end
-MAX_HELD_OUT_PAIRS, MIN_HELD_OUT_PAIRS = 500, 50  # of a translation, in each held-out split: translating takes longer than learning
-MIN_EXAMPLES = 5  # that can be compared on
 SHOWN_EXAMPLES = 40  # test examples whose predictions the report holds
 Plan = dict[str, Any]
 
@@ -85,32 +74,6 @@ class Experiment:
         for example in (*self.train, *self.dev, *self.test):
             found.update(repr(replace(example, where="")).encode())
         return found.hexdigest()
-
-
-def split_examples(
-    examples: Sequence[Example], example_kind: str, seed: int, max_pairs: int = MAX_HELD_OUT_PAIRS, *, limit: int | None = None,
-    column: str | None = None,
-) -> dict[str, Any]:  # fmt: skip
-    """The fields of an Experiment that the examples decide: the same splits for the same file and seed."""
-    source = examples[0].where.rpartition(":")[0] or "the embedded data"
-    count = len(examples) if limit is None else min(limit, len(examples))
-    if count < MIN_EXAMPLES:
-        given = f"{len(examples)} labelled examples are" if count == len(examples) else f"--limit {limit} is"
-        raise BadInput(f"{source}: {given} too few to hold out a test split; give at least {MIN_EXAMPLES} of each label")
-    test, dev = count * TEST_SHARE, count * (1 - TEST_SHARE) * DEV_SHARE
-    if example_kind == "translate":
-        test, dev = min(test, max_pairs), min(dev, max_pairs)
-    sizes = {"train": count - test - dev, "dev": dev, "test": test}
-    return {"example_kind": example_kind, **split(examples, sizes, seed, source=source, column=column)}
-
-
-def decontaminate(corpus: CorpusLike, splits: Mapping[str, Any], *, is_embedded: bool) -> DecontaminatedCorpus:
-    """The corpus without the text of the validation and test examples; embedded examples know the documents they were made of."""
-    held_out = [*splits["dev"], *splits["test"]]
-    clean = DecontaminatedCorpus(corpus, documents=source_documents(held_out)) if is_embedded else DecontaminatedCorpus(corpus, held_out)
-    if clean.removed_text["documents"]:
-        say(message("removed_text", **clean.removed_text)["en"])
-    return clean
 
 
 class ExampleText(NamedTuple):

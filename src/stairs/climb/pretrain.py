@@ -14,7 +14,7 @@ from stairs.fast.corpus_slice import token_counts
 from stairs.models.registry import MODELS
 from stairs.models.settings import SIZES, make_config
 from stairs.progress import say_verbose
-from stairs.tasks import TASKS, BidirectionalLM, NextToken, Task
+from stairs.tasks import BidirectionalLM, NextToken, Task, pretraining_task
 from stairs.tasks.parts.stream import language_model_metrics
 from stairs.text.shards import Shards
 from stairs.text.tokenizers.tokenizer import Tokenizer
@@ -73,5 +73,5 @@ def unigram_bits(shards: Shards) -> float:
 
 def untrained_task(model: str, tokenizer: Tokenizer, size: str, **settings: Any) -> Task:
     """The task by which a model learns from plain text, or from pairs, with new weights."""
-    kind = MODELS[model]
-    return TASKS[kind.pretrains_with](kind(make_config(model, tokenizer.vocabulary_settings, **{**SIZES[model][size], **settings})), tokenizer)
+    config = make_config(model, tokenizer.vocabulary_settings, **{**SIZES[model][size], **settings})
+    return pretraining_task(MODELS[model](config), tokenizer)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from stairs import machine
-from stairs.climb.experiment import MAX_HELD_OUT_PAIRS, MIN_HELD_OUT_PAIRS, SHOWN_EXAMPLES, Experiment, Plans, example_text
+from stairs.climb.experiment import SHOWN_EXAMPLES, Experiment, Plans, example_text
 from stairs.climb.messages import message
 from stairs.climb.models import ClimbModel, models_for
 from stairs.climb.recommendation import recommend
@@ -129,11 +129,6 @@ def allot(models: Sequence[ClimbModel], seconds_left: float) -> dict[str, float]
     """Equal shares of the time that is left, for the models that learn by gradients."""
     by_gradients = [model.name for model in models if model.learns_by == "gradient"]
     return {name: round(seconds_left * (1 - SPARE_SHARE) / len(by_gradients), 3) for name in by_gradients}
-
-
-def max_held_out_pairs(budget: float) -> int:
-    """Of a translation, in each held-out split: translating takes longer than learning."""
-    return int(min(max(budget, MIN_HELD_OUT_PAIRS), MAX_HELD_OUT_PAIRS))
 
 
 def tokenize_corpus(experiment: Experiment, models: Sequence[ClimbModel]) -> None:

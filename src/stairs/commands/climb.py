@@ -9,7 +9,7 @@ from tyro.conf import Positional
 
 from stairs import api, progress
 from stairs.climb_job import ClimbJob
-from stairs.commands.flags import CommonFlags, GuessFlags, keywords_of, parse, show
+from stairs.commands.flags import CommonFlags, GuessFlags, parse, show
 from stairs.text.input_options import CorpusOptions, TokenizerOptions
 
 ABOUT = """Train models on the same text and labels within a budget, evaluate them on the same held-out data, and say which is the cheapest that is
@@ -40,9 +40,9 @@ class Climb(TokenizerOptions, GuessFlags, CorpusOptions, CommonFlags):
 def main(arguments: list[str]) -> int:
     options = parse(Climb, arguments, "climb", ABOUT)
     progress.verbose = options.verbose
-    keywords = keywords_of(options, "corpus", "verbose")
-    keywords["models"] = [name.strip() for name in options.models.split(",")] if options.models else None
-    job = ClimbJob.from_keywords(options.corpus, keywords)
+    own = ("labels", "task", "columns", "budget", "adopted", "group", "limit", "metric", "cost", "order", "plans_from", "out", "seed")
+    models = tuple(name.strip() for name in options.models.split(",")) if options.models else ()
+    job = ClimbJob(options.corpus, models=models, reading=options, tokenizing=options, **{name: getattr(options, name) for name in own})
     report = api.climb_run(job, on_terminal=True, command=shlex.join(["stairs", "climb", *arguments]))
     folder = report.pop("folder")
     if options.json:

@@ -6,7 +6,7 @@ from typing import Any, Literal
 from tyro.conf import Positional
 
 from stairs import api
-from stairs.commands.flags import CommonFlags, GuessFlags, keywords_of, parse, show
+from stairs.commands.flags import CommonFlags, GuessFlags, parse, part_of, show
 from stairs.models.transfer_options import TransferMode, TransferOptions
 from stairs.training.options import TrainingOptions
 from stairs.tune_job import TuneJob
@@ -40,7 +40,10 @@ class Tune(TrainingOptions, TransferOptions, GuessFlags, CommonFlags):
 
 def main(arguments: list[str]) -> int:
     options = parse(Tune, arguments, "tune", ABOUT)
-    folder, evaluation = api.tune_run(TuneJob.from_keywords(options.run, options.labels, keywords_of(options, "run", "labels")))
+    own = ("run", "labels", "task", "columns", "group", "dev", "test", "limit", "head", "adapt", "metric", "encoding", "out")
+    training, transfer = part_of(options, TrainingOptions), part_of(options, TransferOptions)
+    job = TuneJob(**{name: getattr(options, name) for name in own}, options=training, transfer_options=transfer)
+    folder, evaluation = api.tune_run(job)
     if not evaluation:  # a worker that only computed
         return 0
     if options.json:

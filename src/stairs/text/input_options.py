@@ -1,6 +1,7 @@
 """How text is opened and tokenized, as options: the flags of the commands and the keywords of `stairs.train` are these fields, and their help the
 comments behind them. It imports nothing heavy, so that `--help` answers at once."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -75,3 +76,12 @@ def text_bytes(corpus: CorpusLike) -> float:
     """Bytes of text, about: a compressed file holds several times its size."""
     sources = getattr(corpus, "sources", None)
     return corpus.size if sources is None else sum(source.size * (UNPACKED_BYTES if source.compression else 1) for source in sources)
+
+
+def refuse_inside(out: Path, corpus: Sequence[str]) -> None:
+    """An output within its own input would be read the next time."""
+    for path in filter(os.path.exists, corpus):
+        if os.path.isdir(path) and out.resolve().is_relative_to(Path(path).resolve()):
+            raise BadInput(f"--out {out} lies inside the corpus {path}; choose a folder elsewhere")
+        if out.resolve() == Path(path).resolve():
+            raise BadInput(f"--out {out} is the corpus itself; choose another folder")

@@ -82,7 +82,7 @@ def test_a_climb_says_what_it_removed_and_keeps_the_count(tmp_path, monkeypatch,
     (tmp_path / "cats.csv").write_text("\n".join(["text,label", *(f"{text},{'good' if 'happy' in text else 'bad'}" for text in texts)]))
     (tmp_path / "corpus.txt").write_text("\n\n".join([*(text.capitalize() for text in texts), *OTHERS]))
     assert main(["climb", "corpus.txt", "--labels", "cats.csv", "--models", "tfidf", "--out", "out", "--budget", "60s"]) == 0
-    assert "17 paragraphs of 17 documents (the corpus has 100)" in capsys.readouterr().err
+    assert "17 paragraphs of 17 documents (of 100)" in capsys.readouterr().err
     report = json.loads((tmp_path / "out" / "report.json").read_text())
     assert report["removed_text"] == {"documents": 17, "of_documents": 100, "paragraphs": 17}
     assert "17 paragraphs of 17 documents" in (tmp_path / "out" / "report.html").read_text()

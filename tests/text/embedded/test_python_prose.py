@@ -10,7 +10,7 @@ from itertools import combinations
 
 import pytest
 
-from stairs.climb.experiment import decontaminate, split_examples
+from stairs.climb_job import decontaminate, split_examples
 from stairs.text.embedded import docstrings, python_prose
 from stairs.text.examples import example_texts, normalize_text
 
@@ -168,7 +168,7 @@ def learnt_from_words(parts, side):
 def test_no_document_of_a_held_out_example_is_read(request, example_kind):
     examples = request.getfixturevalue({"classify": "packages", "compare": "describes", "tag": "parameters"}[example_kind])
     parts = split_examples(examples, example_kind, 0)
-    corpus = decontaminate(python_prose.PythonProse(), parts, embedded=True)
+    corpus = decontaminate(python_prose.PythonProse(), parts, is_embedded=True)
     documents, everything = set(corpus.documents()), set(python_prose.prose_documents())
     sources = {one.where: python_prose.join_paragraphs(found) for one, found in python_prose.docstring_paragraphs()}
     assert corpus.removed_text["documents"] == len(everything) - len(documents) > 0.9 * len({example.where for example in parts["test"]})

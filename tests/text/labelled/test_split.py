@@ -5,7 +5,7 @@ from itertools import combinations
 
 import pytest
 
-from stairs.climb.experiment import split_examples
+from stairs.climb_job import split_examples
 from stairs.errors import BadInput
 from stairs.text.examples import LabelledText, Question, TaggedSentence, TextPair, TranslationPair, normalize_text
 from stairs.text.labelled import read_examples
