@@ -34,9 +34,9 @@ WORDS = [["我", "在", "2008", "年", "去", "了", "北京", "，", "很", "�
     ],
 )  # fmt: skip
 def test_words_are_those_given_or_cut_as_in_training(trained, text, words, source):
-    found = Segmentation.from_sentences(trained).segment(text)
-    assert found.words == [word for word in words.split("|") if word] and found.source == source
-    assert [text[start:stop] for start, stop in found.spans] == found.words
+    segmented = Segmentation.from_sentences(trained).segment(text)
+    assert segmented.words == [word for word in words.split("|") if word] and segmented.source == source
+    assert [text[start:stop] for start, stop in segmented.spans] == segmented.words
 
 
 def test_without_anything_to_tell_by_the_usual_holds():

@@ -46,17 +46,17 @@ def spec(kind):
     return TokenizerSpec(kind, vocab_size=None if kind in ("words", "characters") else 400)
 
 
-def divided(documents):
-    found = {split: [] for split in SPLITS}
-    for cut, split in split_corpus(documents):
-        found[split].append(cut)
-    return found
+def split_all(documents):
+    by_split = {split: [] for split in SPLITS}
+    for sentences, split in split_corpus(documents):
+        by_split[split].append(sentences)
+    return by_split
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_shards_hold_every_sentence_of_all_splits(kind, tmp_path):
     made = build_shards(Texts(DOCUMENTS), spec(kind), cache=tmp_path)
-    parts = divided(DOCUMENTS)
+    parts = split_all(DOCUMENTS)
     assert sum(map(len, parts.values())) == len(DOCUMENTS) and all(parts.values())
     for split, documents in parts.items():
         expected = [[*made.tokenizer.encode(sentence), 3] for document in documents for sentence in document]
@@ -74,15 +74,15 @@ def test_shards_hold_every_sentence_of_all_splits(kind, tmp_path):
         assert info["sentences"] == len(expected) and info["documents"] == len(documents)
         assert info["characters"] == sum(len(sentence) + 1 for document in documents for sentence in document)
         assert info["unknown_words"] == sum(len(made.tokenizer.unknown_words(s)) for document in documents for s in document)
-    held = [made.tokenizer.unknown_words(s) for document in parts["test"] for s in document]
-    assert made.info("test")["spelling_bits"] == pytest.approx(sum(made.tokenizer.spelling_bits(w) for words in held for w in words))
+    held_out = [made.tokenizer.unknown_words(s) for document in parts["test"] for s in document]
+    assert made.info("test")["spelling_bits"] == pytest.approx(sum(made.tokenizer.spelling_bits(w) for words in held_out for w in words))
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_tokenizer_is_learnt_from_the_train_split_only(kind, tmp_path):
     documents = [*DOCUMENTS, *(f"Snowman ☃{number} here." for number in range(100) if document_split(f"Snowman ☃{number} here.") != "train")]
     made = build_shards(Texts(documents), spec(kind), cache=tmp_path)
-    train = divided(documents)["train"]
+    train = split_all(documents)["train"]
     alone = Tokenizer.train(spec(kind), lambda: train)
     assert made.tokenizer.hash == alone.hash
 
@@ -138,9 +138,9 @@ def test_damaged_shards_are_built_again(name, spoil, tmp_path, monkeypatch, caps
     capsys.readouterr()
     spoil(first.folder / name)
     again = build_shards(Texts(DOCUMENTS), spec("words"), cache=tmp_path)
-    said = capsys.readouterr().err
+    message = capsys.readouterr().err
     assert {name: (again.folder / name).read_bytes() for name in NAMES} == content
-    assert name in said and "again" in said
+    assert name in message and "again" in message
     assert sorted(os.listdir(tmp_path)) == [first.folder.name]
 
 
@@ -159,13 +159,13 @@ def test_one_document_is_divided_itself(tmp_path):
     text = " ".join(f"This is number {number}." for number in range(40))
     made = build_shards(Texts([text]), TokenizerSpec(), cache=tmp_path)
     assert [made.info(split)["sentences"] for split in SPLITS] == [36, 2, 2]
-    assert [len(part) for _, (part,) in divided(["One. Two. Three."]).items()] == [1, 1, 1]
+    assert [len(part) for _, (part,) in split_all(["One. Two. Three."]).items()] == [1, 1, 1]
 
 
 def test_of_two_documents_the_last_is_divided():
     one, two, six = ["One cat.", "Two dogs."], ["Three cows."], ["Four hens.", "Five pigs.", "Six bees."]
-    assert divided([" ".join(one), " ".join(six)]) == {"train": [one], "validation": [six[:1]], "test": [six[1:]]}
-    assert divided([" ".join(one), " ".join(two)]) == {"train": [one[:1]], "validation": [one[1:]], "test": [two]}
+    assert split_all([" ".join(one), " ".join(six)]) == {"train": [one], "validation": [six[:1]], "test": [six[1:]]}
+    assert split_all([" ".join(one), " ".join(two)]) == {"train": [one[:1]], "validation": [one[1:]], "test": [two]}
 
 
 def test_too_little_text_is_refused(tmp_path):
@@ -182,7 +182,7 @@ def test_too_little_text_is_refused(tmp_path):
 ])  # fmt: skip
 def test_every_split_always_holds_something(documents):
     for candidate in (documents, [text + " 中" for text in documents], [text + "!" * 7 for text in documents]):
-        parts = divided(candidate)
+        parts = split_all(candidate)
         assert all(parts.values())
         assert max(len(parts["validation"]), len(parts["test"])) <= 1 + len(candidate) // 20
 
@@ -190,11 +190,11 @@ def test_every_split_always_holds_something(documents):
 @pytest.mark.parametrize("split", ["validation", "test"])
 def test_about_one_document_in_fifty_is_held_out_wherever_it_stands(split):
     documents = [f"Text number {number}." for number in range(20_000)]
-    held = [text for text in documents if document_split(text) == split]
-    assert 300 < len(held) < 500
-    forwards = {cut[0] for cut in divided(documents)[split]}
-    backwards = {cut[0] for cut in divided(documents[::-1])[split]}
-    assert len(forwards & backwards) > 0.95 * len(held)
+    held_out = [text for text in documents if document_split(text) == split]
+    assert 300 < len(held_out) < 500
+    forwards = {sentences[0] for sentences in split_all(documents)[split]}
+    backwards = {sentences[0] for sentences in split_all(documents[::-1])[split]}
+    assert len(forwards & backwards) > 0.95 * len(held_out)
 
 
 @settings(derandomize=True, max_examples=50, deadline=None)
@@ -203,10 +203,10 @@ def test_dividing_loses_nothing(documents):
     expected = [sentence for document in documents for sentence in split_sentences(document)]
     if len(expected) < 3:
         with pytest.raises(BadInput):
-            divided(documents)
+            split_all(documents)
     else:
-        found = [sentence for cut, _ in split_corpus(documents) for sentence in cut]
-        assert found == expected
+        by_split = [sentence for sentences, _ in split_corpus(documents) for sentence in sentences]
+        assert by_split == expected
 
 
 def test_a_full_disk_leaves_nothing_behind(tmp_path, monkeypatch):
@@ -267,9 +267,9 @@ def test_the_estimate_of_the_disk_is_of_the_right_size(kind, tmp_path, monkeypat
     monkeypatch.setattr(progress, "messages_enabled", True)
     made = build_shards(Texts(DOCUMENTS * 20), TokenizerSpec(kind), cache=tmp_path)
     number, unit = capsys.readouterr().err.split("about ")[1].split(" on")[0].split()
-    said = float(number) * {"kB": 1e3, "MB": 1e6}[unit]
-    written = sum(made.info(split)["bytes"] for split in SPLITS)
-    assert 0.5 * written < said < 8 * written
+    message = float(number) * {"kB": 1e3, "MB": 1e6}[unit]
+    size_on_disk = sum(made.info(split)["bytes"] for split in SPLITS)
+    assert 0.5 * size_on_disk < message < 8 * size_on_disk
 
 
 def test_an_interrupted_pass_removes_what_it_wrote(tmp_path):

@@ -16,7 +16,7 @@ def hashed(gram):
     return value % BUCKETS
 
 
-def found(word, *lengths):
+def bucket_ids(word, *lengths):
     first, grams = subword_buckets([word], lengths, BUCKETS)
     assert first.tolist() == [0, len(grams)]
     return sorted(grams.tolist())
@@ -36,7 +36,7 @@ def found(word, *lengths):
     ],
 )
 def test_the_grams_of_a_word(word, lengths, grams):
-    assert found(word, *lengths) == sorted(map(hashed, grams.split()))
+    assert bucket_ids(word, *lengths) == sorted(map(hashed, grams.split()))
 
 
 def test_many_words_at_once_are_those_words_one_by_one():
@@ -56,4 +56,4 @@ def test_more_grams_than_letters():
 def test_the_buckets_are_fasttexts():
     fasttext = pytest.importorskip("gensim.models.fasttext")
     for word in ("where", "naïve", "Straße", "x", "internationalization", "привет"):
-        assert found(word, 3, 6) == sorted(fasttext.ft_ngram_hashes(word, 3, 6, BUCKETS))
+        assert bucket_ids(word, 3, 6) == sorted(fasttext.ft_ngram_hashes(word, 3, 6, BUCKETS))

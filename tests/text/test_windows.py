@@ -21,10 +21,10 @@ def test_other_contexts_scale_the_numbers():
 
 @pytest.mark.parametrize("length", [1, 126, 127, 200, 1000])
 def test_windows_reach_everything_and_each_token_belongs_to_one(length):
-    found, mine = window_spans(length, 126), owned_spans(length, 126)
-    assert all(stop - start <= 126 for start, stop in found)
-    assert [place for start, stop in mine for place in range(start, stop)] == list(range(length))
-    assert all(start <= a <= b <= stop for (start, stop), (a, b) in zip(found, mine, strict=True))
+    spans, mine = window_spans(length, 126), owned_spans(length, 126)
+    assert all(stop - start <= 126 for start, stop in spans)
+    assert [position for start, stop in mine for position in range(start, stop)] == list(range(length))
+    assert all(start <= a <= b <= stop for (start, stop), (a, b) in zip(spans, mine, strict=True))
 
 
 def test_a_window_around_a_place():

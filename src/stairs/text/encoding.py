@@ -143,8 +143,8 @@ def guess_encoding(sample: bytes) -> str | None:
         except UnicodeDecodeError:
             continue
         foreign = [character for character in text if character > "\x7f"]
-        letters = sum(character.isascii() and character.isalpha() for character in text)
-        if IMPLAUSIBLE.search(text) or (common is CYRILLIC and len(foreign) < letters):  # French in cp1251 has a й for each é
+        letter_count = sum(character.isascii() and character.isalpha() for character in text)
+        if IMPLAUSIBLE.search(text) or (common is CYRILLIC and len(foreign) < letter_count):  # French in cp1251 has a й for each é
             continue
         first, second = set(common), set(ordinary)
         score = sum(1.0 if character in first else 0.5 * (character in second) for character in foreign) / max(len(foreign), 1)

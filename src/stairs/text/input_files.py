@@ -70,10 +70,10 @@ def find_files(path: str | Path) -> tuple[list[InputFile], list[str]]:
     sources: list[InputFile] = []
     faults: list[str] = []
 
-    def fault(error: OSError) -> None:
+    def add_error(error: OSError) -> None:
         faults.append(f"{printable(error.filename)}: cannot be read ({os_error_reason(error)}); fix its permissions or use --skip-unreadable")
 
-    for folder, inner, files in os.walk(path, onerror=fault):
+    for folder, inner, files in os.walk(path, onerror=add_error):
         inner[:] = sorted(name for name in inner if not name.startswith("."))
         for name in sorted(files):
             if not name.startswith("."):
@@ -220,8 +220,8 @@ def decode_stream(raw: Readable, encoding: str | None, name: str) -> Iterator[st
             decoder.setstate(state)
             line += newlines.decode(decoder.decode(block[: max(start, 0)])).count("\n")
             if final:
-                fault = f"{name}:{line}: ends in the middle of a {codec.upper()} character at offset {offset + start:,}"
-                raise BadInput(f"{fault}; the file is cut short, get all of it") from None
+                sentence = f"{name}:{line}: ends in the middle of a {codec.upper()} character at offset {offset + start:,}"
+                raise BadInput(f"{sentence}; the file is cut short, get all of it") from None
             sample = None if certain else sample_from_line_start(block, max(start, 0))
             raise decoding_error(name, codec, line, offset + start, error.object[error.start], sample) from None
         certain = certain or (encoding is None and not text.isascii())

@@ -72,19 +72,19 @@ class Segmentation:
         if not chunks:
             return SegmentedText([], [], "given")
         if is_unsegmented(text, chunks):
-            places = [place for chunk in chunks for place in self.without_spaces(text, *chunk)]
-            return segmented_text(text, places, self.chinese if self.chinese == "characters" else "dictionary")
+            spans = [span for chunk in chunks for span in self.without_spaces(text, *chunk)]
+            return segmented_text(text, spans, self.chinese if self.chinese == "characters" else "dictionary")
         if not self.splits_punctuation or any(ALREADY_SEGMENTED.fullmatch(text, start, stop) for start, stop in chunks):
             return segmented_text(text, chunks, "given")
-        places = [place for number, chunk in enumerate(chunks) for place in self.split_marks(text, chunk, chunks[number + 1 :])]
-        return segmented_text(text, places, "given" if places == chunks else "punctuation split")
+        spans = [span for number, chunk in enumerate(chunks) for span in self.split_marks(text, chunk, chunks[number + 1 :])]
+        return segmented_text(text, spans, "given" if spans == chunks else "punctuation split")
 
     def without_spaces(self, text: str, start: int, stop: int) -> list[tuple[int, int]]:
         """The spans of the words of a chunk of Chinese text, segmented as the training words were."""
         chunk = text[start:stop]
         pieces = [(piece.start(), piece.end()) for piece in PIECE.finditer(chunk)]
         if self.splits_characters:
-            pieces = [(place, place + 1) for a, b in pieces for place in range(a, b)]
+            pieces = [(position, position + 1) for a, b in pieces for position in range(a, b)]
         if self.chinese == "words":
             pieces = sorted([*(piece for piece in pieces if not HAN_RUN.fullmatch(chunk[slice(*piece)])), *chinese_word_spans(chunk)])
         return [(start + a, start + b) for a, b in pieces]
@@ -95,7 +95,7 @@ class Segmentation:
         before: list[tuple[int, int]] = []
         behind: list[tuple[int, int]] = []
         if opening := OPENING.match(text[start:stop]):
-            before = [(place, place + 1) for place in range(start, start + opening.end())]
+            before = [(position, position + 1) for position in range(start, start + opening.end())]
             start += opening.end()
         next_word = text[slice(*after[0])] if after else ""
         while (closing := CLOSING.search(text[start:stop])) or is_full_stop(text[start:stop], "" if behind else next_word):
@@ -108,8 +108,8 @@ class Segmentation:
         return [*before, (start, stop), *reversed(behind)]
 
 
-def segmented_text(text: str, places: list[tuple[int, int]], source: str) -> SegmentedText:
-    return SegmentedText([text[start:stop] for start, stop in places], places, source)
+def segmented_text(text: str, spans: list[tuple[int, int]], source: str) -> SegmentedText:
+    return SegmentedText([text[start:stop] for start, stop in spans], spans, source)
 
 
 def is_unsegmented(text: str, chunks: Sequence[tuple[int, int]]) -> bool:

@@ -58,18 +58,18 @@ def test_reading_twice_gives_the_same(tmp_path):
 
 @pytest.mark.parametrize("ending", COMPRESS)
 def test_compressed_files_and_their_concatenation(tmp_path, ending):
-    packed = COMPRESS[ending](TEXT.encode())
-    assert documents(write(tmp_path, "a.txt" + ending, packed)) == DOCUMENTS
-    assert documents(write(tmp_path, "b.txt" + ending, packed + COMPRESS[ending](b"\nFour."))) == [*DOCUMENTS, "Four."]
+    compressed = COMPRESS[ending](TEXT.encode())
+    assert documents(write(tmp_path, "a.txt" + ending, compressed)) == DOCUMENTS
+    assert documents(write(tmp_path, "b.txt" + ending, compressed + COMPRESS[ending](b"\nFour."))) == [*DOCUMENTS, "Four."]
     assert documents(write(tmp_path, "c.jsonl" + ending, COMPRESS[ending](b'{"text": "One."}\n'))) == ["One."]
 
 
 @pytest.mark.parametrize("ending", COMPRESS)
 def test_damaged_compressed_files(tmp_path, ending):
-    packed = COMPRESS[ending](os.urandom(50_000).hex().encode())
-    assert "cut short" in complaint(write(tmp_path, "a.txt" + ending, packed[:-20]))
+    compressed = COMPRESS[ending](os.urandom(50_000).hex().encode())
+    assert "cut short" in complaint(write(tmp_path, "a.txt" + ending, compressed[:-20]))
     assert "damaged" in complaint(write(tmp_path, "b.txt" + ending, b"this is not compressed"))
-    assert "damaged" in complaint(write(tmp_path, "c.txt" + ending, packed[:9000] + bytes(100) + packed[9100:]))
+    assert "damaged" in complaint(write(tmp_path, "c.txt" + ending, compressed[:9000] + bytes(100) + compressed[9100:]))
 
 
 @pytest.mark.parametrize("ending", COMPRESS)
@@ -231,9 +231,9 @@ def test_a_full_temporary_folder_is_the_environments_fault(tmp_path, monkeypatch
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(TEXT.encode())))
     with pytest.raises(EnvironmentFault, match=r"^stdin: .*no space left on device.*; free some space or set TMPDIR$"):
         Corpus("-")
-    packed = write(tmp_path, "a.parquet.gz", gzip.compress(b"PAR1"))
+    compressed = write(tmp_path, "a.parquet.gz", gzip.compress(b"PAR1"))
     with pytest.raises(EnvironmentFault, match=r"a\.parquet\.gz: .*no space left on device"):
-        documents(packed)
+        documents(compressed)
 
 
 def test_a_record_without_an_end_is_refused(tmp_path, monkeypatch):
@@ -326,9 +326,9 @@ def test_where_blocks_end_does_not_matter(text, size, part):
 
 def test_the_block_size_does_not_matter(tmp_path, monkeypatch):
     path = write(tmp_path, "a.csv", 'id,text\n1,"a\n\nb"\n2,文字。\n' + "3,word\n" * 50)
-    whole = documents(path)
+    expected = documents(path)
     monkeypatch.setattr(input_files, "BLOCK", 5)
-    assert documents(path) == whole == ["a\n\nb", "文字。", *["word"] * 50]
+    assert documents(path) == expected == ["a\n\nb", "文字。", *["word"] * 50]
 
 
 def test_the_chinese_wikipedia_sample(data):

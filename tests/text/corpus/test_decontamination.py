@@ -38,20 +38,20 @@ def corpus_of(folder, *documents):
     ],
 )
 def test_paragraphs_that_hold_a_held_out_text(document, rest, tmp_path):
-    held = [LabelledText("A film that nobody will remember.", "bad"), LabelledText("Yes.", "good"), LabelledText("这部电影没有人会记得，真的。",
+    held_out = [LabelledText("A film that nobody will remember.", "bad"), LabelledText("Yes.", "good"), LabelledText("这部电影没有人会记得，真的。",
         "bad")]
-    held = [*held, LabelledText("Two texts, both of them short.", "bad")]
-    clean = DecontaminatedCorpus(corpus_of(tmp_path, *OTHERS, document), held)
+    held_out = [*held_out, LabelledText("Two texts, both of them short.", "bad")]
+    clean = DecontaminatedCorpus(corpus_of(tmp_path, *OTHERS, document), held_out)
     assert list(clean.documents()) == [*OTHERS, *([rest] if rest else [])]
     assert clean.removed_text["documents"] == (rest != document) and clean.removed_text["of_documents"] == 41
 
 
 def test_any_sentence_of_a_long_held_out_text_and_either_side_of_a_pair(tmp_path):
-    held = [LabelledText("The first thing to say is this. The second is a little longer.\nAnd a third.", "x")]
-    held = [*held, TextPair("An apple a day keeps doctors away.", "B", "x"), TaggedSentence(("Prague", "is", "the", "capital", "of", "Bohemia", "."),
-        ("O",) * 7)]
+    held_out = [LabelledText("The first thing to say is this. The second is a little longer.\nAnd a third.", "x")]
+    tagged = TaggedSentence(("Prague", "is", "the", "capital", "of", "Bohemia", "."), ("O",) * 7)
+    held_out = [*held_out, TextPair("An apple a day keeps doctors away.", "B", "x"), tagged]
     lost = ["The second is a little longer.", "And a third.", "An apple a day keeps doctors away. So they say.", "Prague is the capital of Bohemia."]
-    assert list(DecontaminatedCorpus(corpus_of(tmp_path, *lost, *OTHERS), held).documents()) == OTHERS
+    assert list(DecontaminatedCorpus(corpus_of(tmp_path, *lost, *OTHERS), held_out).documents()) == OTHERS
 
 
 def test_nothing_removed_is_the_same_corpus_and_something_is_another(tmp_path):

@@ -90,8 +90,8 @@ def tree(tmp_path, monkeypatch):
 
 
 def test_every_owner_is_found_and_nothing_is_run(tree):
-    found = {one.text: one for one in docstrings.docstrings()}
-    owners = {(one.module, one.name, one.kind, one.parameters, one.text) for one in found.values() if one.module == "one"}
+    records = {one.text: one for one in docstrings.docstrings()}
+    owners = {(one.module, one.name, one.kind, one.parameters, one.text) for one in records.values() if one.module == "one"}
     assert owners == {
         ("one", "", "module", (), "The module."),
         ("one", "plain", "function", ("first", "rest", "flag", "more"), "Does it."),
@@ -102,19 +102,19 @@ def test_every_owner_is_found_and_nothing_is_run(tree):
         ("one", "under_if", "function", ("a",), "Under if."),
         ("one", "under_except", "function", ("b",), "Under except."),
     }
-    assert found["A package."].module == "pack"
-    assert found["Does it."].where == "python/one.py:4"
-    assert "Café au lait." in found
-    assert not {"Hidden.", "Nearly all code.", "Broken.", "Zero.", "A lone \ud800 half."} & set(found)
+    assert records["A package."].module == "pack"
+    assert records["Does it."].where == "python/one.py:4"
+    assert "Café au lait." in records
+    assert not {"Hidden.", "Nearly all code.", "Broken.", "Zero.", "A lone \ud800 half."} & set(records)
 
 
 def test_docstrings_attached_by_a_call_are_put_together(tree):
-    found = {one.name: one for one in docstrings.docstrings() if one.module == "pack._docs"}
-    assert set(found) == {"torch.abs", "ndarray.copy", "flatiter.base", "flatiter.index"}
-    assert found["torch.abs"].parameters == ("input", "out")
-    assert "Absolute value of {x}." in found["torch.abs"].text and "    input (Tensor): the input tensor\n" in found["torch.abs"].text
-    assert found["ndarray.copy"].parameters == ("order",)
-    assert found["flatiter.index"].text == "Current flat index."
+    records = {one.name: one for one in docstrings.docstrings() if one.module == "pack._docs"}
+    assert set(records) == {"torch.abs", "ndarray.copy", "flatiter.base", "flatiter.index"}
+    assert records["torch.abs"].parameters == ("input", "out")
+    assert "Absolute value of {x}." in records["torch.abs"].text and "    input (Tensor): the input tensor\n" in records["torch.abs"].text
+    assert records["ndarray.copy"].parameters == ("order",)
+    assert records["flatiter.index"].text == "Current flat index."
 
 
 @pytest.mark.parametrize(("text", "names"), [("f(a, b=[1, (2)]) -> x", ("a", "b")), ("Does f(a).", ()), ("f(a, ...)", ()), ("", ())])
@@ -144,14 +144,14 @@ def test_a_second_process_would_read_the_cache(tree, monkeypatch):
 
 def test_a_damaged_cache_is_told_and_read_again(tree, monkeypatch, capsys):
     first = docstrings.docstrings()
-    (kept,) = docstrings.cache_folder().iterdir()
-    packed = bytearray(kept.read_bytes())
-    packed[len(packed) // 2] ^= 1
-    kept.write_bytes(packed)
+    (cache_file,) = docstrings.cache_folder().iterdir()
+    compressed = bytearray(cache_file.read_bytes())
+    compressed[len(compressed) // 2] ^= 1
+    cache_file.write_bytes(compressed)
     monkeypatch.setattr(progress, "messages_enabled", True)
     docstrings.docstrings.cache_clear()
     assert docstrings.docstrings() == first
-    assert f"{kept} is damaged; reading the docstrings again" in capsys.readouterr().err
+    assert f"{cache_file} is damaged; reading the docstrings again" in capsys.readouterr().err
 
 
 def test_the_key_knows_versions_and_files(tree, monkeypatch):
@@ -185,11 +185,11 @@ def test_a_python_without_sources_is_told_what_to_do(tree, monkeypatch):
 
 def test_compiled_modules_give_their_own_docstrings_only(monkeypatch):
     monkeypatch.setattr(builtins, "put_here_by_somebody", type("Foreign", (), {"__doc__": "Foreign."}), raising=False)
-    found = {(module, name): text for _, module, name, _, text in compiled_docstrings.compiled_docstrings()}
-    assert found["builtins", "len"].startswith("Return the number of items")
-    assert "str.split" in {name for module, name in found if module == "builtins"}
-    assert ("numpy._core.umath", "sin") in found
-    assert "Foreign." not in found.values()
+    records = {(module, name): text for _, module, name, _, text in compiled_docstrings.compiled_docstrings()}
+    assert records["builtins", "len"].startswith("Return the number of items")
+    assert "str.split" in {name for module, name in records if module == "builtins"}
+    assert ("numpy._core.umath", "sin") in records
+    assert "Foreign." not in records.values()
 
 
 def test_torch_is_not_imported():

@@ -116,11 +116,11 @@ def test_more_than_there_are_is_refused():
 
 def test_the_sets_share_no_number_and_longer_ones_need_no_new_word():
     sets = {name: number_pairs(name) for name in SET_SIZES}
-    assert {name: len(found) for name, found in sets.items()} == SET_SIZES
-    known, *others = ({example.where for example in found} for found in sets.values())
+    assert {name: len(examples) for name, examples in sets.items()} == SET_SIZES
+    known, *others = ({example.where for example in examples} for examples in sets.values())
     assert not any(known & other for other in others)
     assert max(map(english_word_count, sets["numbers"])) == MAX_ENGLISH_WORDS < min(map(english_word_count, sets["longer-numbers"]))
     words = {word for example in sets["numbers"] for word in example.source.replace("-", " ").split()}
-    letters = {letter for example in sets["numbers"] for letter in example.target}
+    characters = {character for example in sets["numbers"] for character in example.target}
     for example in sets["longer-numbers"]:
-        assert set(example.source.replace("-", " ").split()) <= words and set(example.target) <= letters
+        assert set(example.source.replace("-", " ").split()) <= words and set(example.target) <= characters

@@ -51,8 +51,8 @@ def test_prose_is_plenty_and_each_document_comes_once():
     assert len(set(documents)) == len(documents)
     assert not any("\n\n" in document or not document.strip() for document in documents)
     assert any('The "if" statement is used for conditional execution' in document for document in documents)
-    assert {one.package for one in docstrings.docstrings()} == {"python", "numpy", "torch", "sympy"}
-    assert not any("/tests/" in one.where for one in docstrings.docstrings())
+    assert {docstring.package for docstring in docstrings.docstrings()} == {"python", "numpy", "torch", "sympy"}
+    assert not any("/tests/" in docstring.where for docstring in docstrings.docstrings())
 
 
 def test_a_limit_takes_evenly_from_the_whole():
@@ -138,7 +138,7 @@ def test_no_source_of_the_embedded_data_is_in_two_parts(request, example_kind):
     for part, share in (("train", 0.72), ("dev", 0.08), ("test", 0.2)):
         assert len(parts[part]) == pytest.approx(share * len(examples), rel=0.03)
         if example_kind == "classify":
-            counts, own = (Counter(example.label for example in given) for given in (examples, parts[part]))
+            counts, own = (Counter(example.label for example in texts_and_labels) for texts_and_labels in (examples, parts[part]))
             assert all(own[label] == pytest.approx(share * count, rel=0.5, abs=2) for label, count in counts.items())
 
 
@@ -160,8 +160,8 @@ def learnt_from_words(parts, side):
     from sklearn.naive_bayes import MultinomialNB
     from sklearn.pipeline import make_pipeline
 
-    given = {part: ([getattr(pair, side) for pair in parts[part]], [pair.label for pair in parts[part]]) for part in ("train", "test")}
-    return make_pipeline(TfidfVectorizer(), MultinomialNB()).fit(*given["train"]).score(*given["test"])
+    texts_and_labels = {part: ([getattr(pair, side) for pair in parts[part]], [pair.label for pair in parts[part]]) for part in ("train", "test")}
+    return make_pipeline(TfidfVectorizer(), MultinomialNB()).fit(*texts_and_labels["train"]).score(*texts_and_labels["test"])
 
 
 @pytest.mark.parametrize("example_kind", ["classify", "compare", "tag"])
@@ -170,7 +170,7 @@ def test_no_document_of_a_held_out_example_is_read(request, example_kind):
     parts = split_examples(examples, example_kind, 0)
     corpus = decontaminate(python_prose.PythonProse(), parts, is_embedded=True)
     documents, everything = set(corpus.documents()), set(python_prose.prose_documents())
-    sources = {one.where: python_prose.join_paragraphs(found) for one, found in python_prose.docstring_paragraphs()}
+    sources = {docstring.where: python_prose.join_paragraphs(paragraphs_of) for docstring, paragraphs_of in python_prose.docstring_paragraphs()}
     assert corpus.removed_text["documents"] == len(everything) - len(documents) > 0.9 * len({example.where for example in parts["test"]})
     assert not any(sources[example.where] in documents for part in ("dev", "test") for example in parts[part])
     assert sum(sources[example.where] in documents for example in parts["train"]) > 0.8 * len(parts["train"])

@@ -11,13 +11,13 @@ from stairs.text.labelled.notes import DataNotes
 from stairs.text.labelled.tag_schemes import START, TagScheme
 
 
-def written(folder, content, name="a.conll"):
+def write_file(folder, content, name="a.conll"):
     path = folder / name
     path.write_text(content, encoding="utf-8")
     return path
 
 
-def refused(path, **options) -> str:
+def error_of(path, **options) -> str:
     with pytest.raises(BadInput) as caught:
         read_examples(path, "tag", **options)
     assert "\n" not in str(caught.value)
@@ -26,15 +26,15 @@ def refused(path, **options) -> str:
 
 def tags(folder, *sentences):
     """Read sentences given as 'B-PER I-PER O', a word a tag."""
-    path = written(folder, "\n\n".join("\n".join(f"w{number}\t{tag}" for number, tag in enumerate(tags.split())) for tags in sentences))
+    path = write_file(folder, "\n\n".join("\n".join(f"w{number}\t{tag}" for number, tag in enumerate(tags.split())) for tags in sentences))
     labelled = read_examples(path, "tag")
     return [" ".join(example.tags) for example in labelled.examples], " | ".join(labelled.notes)
 
 
 @pytest.mark.parametrize("end", ["", "\n", "\n\n\n"])
-@pytest.mark.parametrize("cut", ["\t", " ", "   "])
-def test_words_and_tags_with_their_lines(tmp_path, cut, end):
-    path = written(tmp_path, f"EU{cut}B-ORG\nrejects{cut}O\n\n\nPeter{cut}B-PER\nBlackburn{cut}I-PER{end}")
+@pytest.mark.parametrize("part", ["\t", " ", "   "])
+def test_words_and_tags_with_their_lines(tmp_path, part, end):
+    path = write_file(tmp_path, f"EU{part}B-ORG\nrejects{part}O\n\n\nPeter{part}B-PER\nBlackburn{part}I-PER{end}")
     labelled = read_examples(path, "tag")
     assert list(labelled.examples) == [
         TaggedSentence(("EU", "rejects"), ("B-ORG", "O"), f"{path}:1"), TaggedSentence(("Peter", "Blackburn"), ("B-PER", "I-PER"), f"{path}:5"),
@@ -44,19 +44,19 @@ def test_words_and_tags_with_their_lines(tmp_path, cut, end):
 
 
 def test_the_conll_2003_layout_and_other_columns(tmp_path):
-    path = written(tmp_path, "-DOCSTART- -X- O O\n\nEU NNP I-NP I-ORG\nrejects VBZ I-VP O\n\n-DOCSTART- -X- O O\n\n# NN I-NP O\n", "a.txt")
+    path = write_file(tmp_path, "-DOCSTART- -X- O O\n\nEU NNP I-NP I-ORG\nrejects VBZ I-VP O\n\n-DOCSTART- -X- O O\n\n# NN I-NP O\n", "a.txt")
     assert [example.tags for example in read_examples(path, "tag").examples] == [("B-ORG", "O"), ("O",)] and guess_task(path) == "tag"
     assert [example.tags for example in read_examples(path, "tag", columns="tag=2").examples] == [("NNP", "VBZ"), ("NN",)]
-    assert "a.txt:3: no column '5'; name one of 1 to 4" in refused(path, columns={"tag": "5"})
-    path = written(tmp_path, "word\tpos\ttag\nEU\tNNP\tB-ORG\n")
+    assert "a.txt:3: no column '5'; name one of 1 to 4" in error_of(path, columns={"tag": "5"})
+    path = write_file(tmp_path, "word\tpos\ttag\nEU\tNNP\tB-ORG\n")
     assert list(read_examples(path, "tag").examples) == [TaggedSentence(("EU",), ("B-ORG",), f"{path}:2")]
     assert read_examples(path, "tag", columns="word,pos").examples[0].tags == ("NNP",)
 
 
 def test_comments_stand_before_sentences_and_a_hash_may_be_a_word(tmp_path):
-    path = written(tmp_path, "# id = 1\n# a remark\n# O\nEU B-ORG\n\n# another remark here\n#1 O\n# O\n")
+    path = write_file(tmp_path, "# id = 1\n# a remark\n# O\nEU B-ORG\n\n# another remark here\n#1 O\n# O\n")
     assert [example.words for example in read_examples(path, "tag").examples] == [("#", "EU"), ("#1", "#")]
-    path = written(tmp_path, "#\t#\n1\tCD\n\n　\tSP\n")
+    path = write_file(tmp_path, "#\t#\n1\tCD\n\n　\tSP\n")
     assert [example.words for example in read_examples(path, "tag").examples] == [("#", "1"), ("　",)]
 
 
@@ -80,13 +80,13 @@ def test_comments_stand_before_sentences_and_a_hash_may_be_a_word(tmp_path):
     ],
 )
 def test_a_bad_line_is_refused_where_it_stands(tmp_path, content, line, sentence):
-    path = written(tmp_path, content)
-    assert f"{path}:{line}: {sentence}" in refused(path)
+    path = write_file(tmp_path, content)
+    assert f"{path}:{line}: {sentence}" in error_of(path)
 
 
 def test_a_file_without_words_is_refused(tmp_path):
-    assert "no text in" in refused(written(tmp_path, "\n \n"))
-    assert "no examples in" in refused(written(tmp_path, "word\ttag\n"))
+    assert "no text in" in error_of(write_file(tmp_path, "\n \n"))
+    assert "no examples in" in error_of(write_file(tmp_path, "word\ttag\n"))
 
 
 def test_schemes_are_turned_into_bio(tmp_path):
@@ -102,45 +102,45 @@ def test_schemes_are_turned_into_bio(tmp_path):
 
 
 def test_a_sentence_cut_inside_a_stretch_gets_its_beginning(tmp_path):
-    found, notes = tags(tmp_path, "O B-PER", "I-PER I-PER O", "O B-PER I-PER")
-    assert found == ["O B-PER", "B-PER I-PER O", "O B-PER I-PER"]
+    data, notes = tags(tmp_path, "O B-PER", "I-PER I-PER O", "O B-PER I-PER")
+    assert data == ["O B-PER", "B-PER I-PER O", "O B-PER I-PER"]
     assert "1 sentences begin inside an entity of the sentence before, the first at" in notes and "a.conll:4;" in notes
 
 
 stretches = st.lists(st.tuples(st.sampled_from(["O", "PER", "LOC"]), st.integers(1, 3)), min_size=1, max_size=5)
 
 
-def spelled(sentence, scheme):
-    found, before = [], ""
+def sentence_text(sentence, scheme):
+    data, before = [], ""
     for name, length in sentence:
         if name == "O":
-            found += ["O"] * length
+            data += ["O"] * length
         elif scheme == "IOB1":
-            found += [("B-" if before == name else "I-") + name] + [f"I-{name}"] * (length - 1)
+            data += [("B-" if before == name else "I-") + name] + [f"I-{name}"] * (length - 1)
         elif scheme == "BIOES":
-            found += [f"S-{name}"] if length == 1 else [f"B-{name}"] + [f"I-{name}"] * (length - 2) + [f"E-{name}"]
+            data += [f"S-{name}"] if length == 1 else [f"B-{name}"] + [f"I-{name}"] * (length - 2) + [f"E-{name}"]
         else:
-            found += [f"B-{name}"] + [f"I-{name}"] * (length - 1)
+            data += [f"B-{name}"] + [f"I-{name}"] * (length - 1)
         before = name
-    return found
+    return data
 
 
 @settings(derandomize=True, max_examples=80, deadline=None)
 @given(sentences=st.lists(stretches, min_size=1, max_size=4), scheme=st.sampled_from(["IOB1", "BIOES", "BIO"]))
 def test_every_scheme_says_the_same(sentences, scheme):
-    seen, spelling = TagScheme("f"), [spelled(sentence, scheme) for sentence in sentences]
+    counts, spelling = TagScheme("f"), [sentence_text(sentence, scheme) for sentence in sentences]
     for line, sentence in enumerate(spelling, 1):
-        seen.add(sentence, line)
-    conversion = seen.conversion(DataNotes())
+        counts.add(sentence, line)
+    conversion = counts.conversion(DataNotes())
     for sentence, tags_found in zip(sentences, spelling, strict=True):
         pairs = list(zip([START, *tags_found], tags_found, strict=False))
-        assert [conversion[pair] if conversion else pair[1] for pair in pairs] == spelled(sentence, "BIO")
+        assert [conversion[pair] if conversion else pair[1] for pair in pairs] == sentence_text(sentence, "BIO")
 
 
 def test_converted_tags_from_disk_too(tmp_path, monkeypatch):
     monkeypatch.setattr(spool, "MAX_MEMORY_BYTES", 0)
-    found, _ = tags(tmp_path, *["I-PER I-PER O I-LOC B-LOC"] * 3)
-    assert found == ["B-PER I-PER O B-LOC B-LOC"] * 3
+    data, _ = tags(tmp_path, *["I-PER I-PER O I-LOC B-LOC"] * 3)
+    assert data == ["B-PER I-PER O B-LOC B-LOC"] * 3
 
 
 CONLLU = """# text = Don't!
@@ -155,14 +155,14 @@ CONLLU = """# text = Don't!
 
 
 def test_conllu_words_have_their_upos(tmp_path):
-    path = written(tmp_path, CONLLU, "a.conllu")
+    path = write_file(tmp_path, CONLLU, "a.conllu")
     labelled = read_examples(path, "tag")
     assert list(labelled.examples) == [
         TaggedSentence(("Do", "n't", "!"), ("AUX", "PART", "PUNCT"), f"{path}:3"), TaggedSentence(("5 000",), ("NUM",), f"{path}:8"),
     ]  # fmt: skip
     assert labelled.notes == ("2 multiword tokens and empty nodes were skipped; the words of the tokens are read",)
     assert read_examples(path, "tag", columns={"tag": "XPOS"}).examples[0].tags == ("VB", "RB", ".")
-    unnamed = written(tmp_path, CONLLU, "a.tsv")
+    unnamed = write_file(tmp_path, CONLLU, "a.tsv")
     assert len(read_examples(unnamed, "tag").examples) == 2 and guess_task(unnamed) == guess_task(path) == "tag"
 
 
@@ -176,11 +176,11 @@ def test_conllu_words_have_their_upos(tmp_path):
     ],
 )
 def test_bad_conllu_is_refused_at_its_line(tmp_path, old, new, line, sentence):
-    path = written(tmp_path, CONLLU.replace(old, new), "a.conllu")
-    assert f"{path}:{line}: {sentence}" in refused(path)
-    assert "no column 'colour'; CoNLL-U has id, form" in refused(path, columns={"tag": "colour"})
+    path = write_file(tmp_path, CONLLU.replace(old, new), "a.conllu")
+    assert f"{path}:{line}: {sentence}" in error_of(path)
+    assert "no column 'colour'; CoNLL-U has id, form" in error_of(path, columns={"tag": "colour"})
 
 
 def test_tags_never_trained_on_are_counted(tmp_path):
-    train, test = (read_examples(written(tmp_path, f"a\tO\nb\t{tag}\n"), "tag") for tag in ("B-PER", "B-LOC"))
+    train, test = (read_examples(write_file(tmp_path, f"a\tO\nb\t{tag}\n"), "tag") for tag in ("B-PER", "B-LOC"))
     assert unseen_labels(train, test) == "1 of 1 examples have labels that the training data does not have: 'B-LOC'"

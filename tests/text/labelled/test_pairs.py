@@ -9,15 +9,15 @@ from stairs.text.labelled import guess_task, read_examples, unseen_labels
 
 @pytest.fixture
 def write(tmp_path):
-    def written(name: str, content: str | bytes):
+    def write_file(name: str, content: str | bytes):
         path = tmp_path / name
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
         return path
 
-    return written
+    return write_file
 
 
-def refused(path, task="classify", **options) -> str:
+def error_of(path, task="classify", **options) -> str:
     with pytest.raises(BadInput) as caught:
         read_examples(path, task, **options)
     sentence = str(caught.value)
@@ -33,8 +33,8 @@ def test_fasttext_lines(write):
     path = write("train.txt", "__label__pos good film\n\n__label__neg , bad\n")
     assert both(read_examples(path, "classify")) == [("good film", "pos"), (", bad", "neg")] and guess_task(path) == "classify"
     path = write("b.txt", "__label__pos good\nbad\n")
-    assert f"{path}:2: 'bad' where __label__NAME should be" in refused(path)
-    assert "b.txt:1: more than one label" in refused(write("b.txt", "__label__pos __label__neg good\n"))
+    assert f"{path}:2: 'bad' where __label__NAME should be" in error_of(path)
+    assert "b.txt:1: more than one label" in error_of(write("b.txt", "__label__pos __label__neg good\n"))
 
 
 def notes_of(path, task="classify"):
@@ -71,13 +71,13 @@ def test_pairs_with_labels_and_with_scores(write):
     assert read_examples(path, "compare").examples[0] == TextPair("a b", "c d", "1", None, f"{path}:2")
     path = write("d.csv", "premise;hypothesis;similarity\na b;c d;3,8\n")
     assert read_examples(path, "compare").examples[0].score == 3.8
-    for wrong in ("high", "nan", "inf", "1e999", ""):
-        path = write("e.csv", f"premise,hypothesis,score\na b,c d,1\ne f,g h,{wrong}\n")
-        assert f"{path}:3: the score 'score' is '{wrong}', not a number" in refused(path, "compare")
+    for bad in ("high", "nan", "inf", "1e999", ""):
+        path = write("e.csv", f"premise,hypothesis,score\na b,c d,1\ne f,g h,{bad}\n")
+        assert f"{path}:3: the score 'score' is '{bad}', not a number" in error_of(path, "compare")
     path = write("f.csv", "premise,hypothesis,label\na b,c d,yes\n")
-    assert "f.csv:2: the score 'label' is 'yes'" in refused(path, "compare", columns="first=premise,second=hypothesis,score=label")
+    assert "f.csv:2: the score 'label' is 'yes'" in error_of(path, "compare", columns="first=premise,second=hypothesis,score=label")
     path = write("g.csv", "first,label,x,y\na,b,c,d\n")
-    assert f"{path}:1: no column for first and second among 'first', 'label'" in refused(path, "compare")
+    assert f"{path}:1: no column for first and second among 'first', 'label'" in error_of(path, "compare")
 
 
 def test_translations_in_a_table(write):
@@ -85,14 +85,14 @@ def test_translations_in_a_table(write):
     assert list(read_examples(path, "translate").examples) == [TranslationPair("Hi.", "嗨。", f"{path}:2")] and guess_task(path) == "translate"
     path = write("b.txt", "Go, now.\tVa.\tCC-BY\nRun!\tCours !\tCC-BY\n")
     assert [example.where for example in read_examples(path, "translate").examples] == [f"{path}:1", f"{path}:2"] and guess_task(path) == "translate"
-    assert "b.txt:2: 2 fields where line 1 has 3" in refused(write("b.txt", "Go.\tVa.\tCC-BY\nRun!\tCours !\n"), "translate")
-    assert "c.tsv:1: one field; put the source, a tab and its translation" in refused(write("c.tsv", "Go.\nRun.\n"), "translate")
+    assert "b.txt:2: 2 fields where line 1 has 3" in error_of(write("b.txt", "Go.\tVa.\tCC-BY\nRun!\tCours !\n"), "translate")
+    assert "c.tsv:1: one field; put the source, a tab and its translation" in error_of(write("c.tsv", "Go.\nRun.\n"), "translate")
 
 
 def test_how_a_file_was_read_and_what_to_look_at_are_said_on_stderr(write, monkeypatch, capsys):
     monkeypatch.setattr("stairs.progress.messages_enabled", True)
     path = write("a.csv", "text,label\none two,a\nthree four,a\n")
     read_examples(path, "classify")
-    said = capsys.readouterr()
-    assert said.out == "" and f"{path}: 2 examples; text from 'text', label from 'label' (guessed)\n" in said.err
-    assert "all 2 examples have the label 'a'" in said.err
+    message = capsys.readouterr()
+    assert message.out == "" and f"{path}: 2 examples; text from 'text', label from 'label' (guessed)\n" in message.err
+    assert "all 2 examples have the label 'a'" in message.err

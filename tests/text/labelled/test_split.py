@@ -29,24 +29,24 @@ def torn(parts, name):
 
 
 def test_single_examples_keep_the_shares_of_their_labels_and_the_seed_decides():
-    given = [*texts(900, ("a", "b", "a")), *texts(100, ("c",))]
-    given = [LabelledText(f"{example.text} {i}", example.label) for i, example in enumerate(given)]
-    parts = split(given, sizes(given), 0)
+    labelled = [*texts(900, ("a", "b", "a")), *texts(100, ("c",))]
+    labelled = [LabelledText(f"{example.text} {i}", example.label) for i, example in enumerate(labelled)]
+    parts = split(labelled, sizes(labelled), 0)
     counts = {part: Counter(example.label for example in own) for part, own in parts.items()}
     assert counts == {"train": {"a": 480, "b": 240, "c": 80}, "dev": {"a": 60, "b": 30, "c": 10}, "test": {"a": 60, "b": 30, "c": 10}}
-    assert parts == split(given, sizes(given), 0) and parts != split(given, sizes(given), 1)
-    assert sorted(map(id, given)) == sorted(id(example) for own in parts.values() for example in own)
-    assert all(own == sorted(own, key=given.index) for own in parts.values())
+    assert parts == split(labelled, sizes(labelled), 0) and parts != split(labelled, sizes(labelled), 1)
+    assert sorted(map(id, labelled)) == sorted(id(example) for own in parts.values() for example in own)
+    assert all(own == sorted(own, key=labelled.index) for own in parts.values())
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_groups_of_any_size_stay_whole_and_shares_are_kept_as_well_as_they_allow(seed):
-    given = [LabelledText(f"{g} {i}", "ab"[(i + g) % 3 == 0], group=f"author {g}") for g in range(60) for i in range(1 + g % 12)]
-    parts = split(given, sizes(given), seed, column="author")
+    labelled = [LabelledText(f"{g} {i}", "ab"[(i + g) % 3 == 0], group=f"author {g}") for g in range(60) for i in range(1 + g % 12)]
+    parts = split(labelled, sizes(labelled), seed, column="author")
     assert not torn(parts, lambda example: example.group)
-    share = sum(example.label == "a" for example in given) / len(given)
+    share = sum(example.label == "a" for example in labelled) / len(labelled)
     for part, own in parts.items():
-        assert len(own) / len(given) == pytest.approx(SIZES[part], abs=0.01)
+        assert len(own) / len(labelled) == pytest.approx(SIZES[part], abs=0.01)
         assert sum(example.label == "a" for example in own) / len(own) == pytest.approx(share, abs=0.05)
 
 
@@ -62,15 +62,15 @@ def test_groups_of_any_size_stay_whole_and_shares_are_kept_as_well_as_they_allow
 )
 def test_texts_that_differ_only_in_case_and_spaces_stay_together(kind, name, capsys):
     spellings = (str, str.upper, lambda text: text.replace(" ", "  "), lambda text: text.replace(" number", "number"))
-    given = [kind(spelled(f"text number {i} .")) for spelled in spellings for i in range(40)]
-    parts = split(given, sizes(given), 0)
+    labelled = [kind(spell(f"text number {i} .")) for spell in spellings for i in range(40)]
+    parts = split(labelled, sizes(labelled), 0)
     assert not torn(parts, name) and [len(own) for own in parts.values()] == [128, 16, 16]
 
 
 def test_groups_and_texts_join_into_one():
-    given = [LabelledText("one", "x", group="a"), LabelledText("ONE", "x", group="b"), LabelledText("two", "x", group="b"), LabelledText("three",
+    labelled = [LabelledText("one", "x", group="a"), LabelledText("ONE", "x", group="b"), LabelledText("two", "x", group="b"), LabelledText("three",
         "x"), LabelledText("four", "x", group="c")]
-    assert find_groups(given) == [[0, 1, 2], [3], [4]]
+    assert find_groups(labelled) == [[0, 1, 2], [3], [4]]
 
 
 def test_pairs_that_share_a_text_stay_together_unless_that_binds_the_whole_file():
@@ -81,9 +81,9 @@ def test_pairs_that_share_a_text_stay_together_unless_that_binds_the_whole_file(
 
 
 def test_the_questions_of_a_passage_stay_together(data):
-    given = read_examples(data / "spans" / "xquad.en.json", "span").examples
-    parts = split_examples(given, "span", 0)
-    assert not torn(parts, lambda example: example.passage) and len(parts["test"]) == pytest.approx(0.2 * len(given), rel=0.03)
+    labelled = read_examples(data / "spans" / "xquad.en.json", "span").examples
+    parts = split_examples(labelled, "span", 0)
+    assert not torn(parts, lambda example: example.passage) and len(parts["test"]) == pytest.approx(0.2 * len(labelled), rel=0.03)
 
 
 def test_the_sentences_of_a_document_stay_together(tmp_path):
@@ -91,23 +91,24 @@ def test_the_sentences_of_a_document_stay_together(tmp_path):
     (tmp_path / "a.conll").write_text(documents)
     row = "1\tword{0}\t_\tNOUN\t_\t_\t0\t_\t_\t_\n2\tnumber{1}\t_\tVERB\t_\t_\t0\t_\t_\t_\n\n"
     marks = ("# newdoc\n", "# newdoc id = name {0}\n")
-    (tmp_path / "a.conllu").write_text("".join(marks[d % 2].format(d) + "".join(row.format(d, s) for s in range(d % 5 + 1)) for d in range(40)))
+    documents = (marks[d % 2].format(d) + "".join(row.format(d, s) for s in range(d % 5 + 1)) for d in range(40))
+    (tmp_path / "a.conllu").write_text("".join(documents))
     for file in ("a.conll", "a.conllu"):
-        given = read_examples(tmp_path / file, "tag").examples
-        assert len({example.group for example in given}) == 40 and given[0].group
-        assert not torn(split_examples(given, "tag", 0), lambda example: example.words[0])
+        labelled = read_examples(tmp_path / file, "tag").examples
+        assert len({example.group for example in labelled}) == 40 and labelled[0].group
+        assert not torn(split_examples(labelled, "tag", 0), lambda example: example.words[0])
 
 
 def test_documents_of_universal_dependencies(data):
-    given = read_examples(next((data / "tags" / "ud_ewt").glob("*dev*.conllu*")), "tag").examples
-    parts = split_examples(given, "tag", 0)
-    assert len({example.group for example in given}) > 100 and not torn(parts, lambda example: example.group)
+    labelled = read_examples(next((data / "tags" / "ud_ewt").glob("*dev*.conllu*")), "tag").examples
+    parts = split_examples(labelled, "tag", 0)
+    assert len({example.group for example in labelled}) > 100 and not torn(parts, lambda example: example.group)
 
 
 def test_a_single_document_is_split_with_a_word_about_it(capsys, monkeypatch):
     monkeypatch.setattr("stairs.progress.messages_enabled", True)
-    given = [TaggedSentence((f"w{i}",), ("O",), group="all") for i in range(50)]
-    assert [len(own) for own in split(given, sizes(given), 0, source="a.conll").values()] == [40, 5, 5]
+    labelled = [TaggedSentence((f"w{i}",), ("O",), group="all") for i in range(50)]
+    assert [len(own) for own in split(labelled, sizes(labelled), 0, source="a.conll").values()] == [40, 5, 5]
     assert "a.conll: 1 documents or passages are too few for 3 splits" in capsys.readouterr().err
 
 
@@ -115,9 +116,9 @@ def test_a_single_document_is_split_with_a_word_about_it(capsys, monkeypatch):
 def test_a_column_of_groups(column, tmp_path):
     rows = [f"text number {i},{'good' if i % 2 else 'bad'},writer {i // 7}" for i in range(140)]
     (tmp_path / "a.csv").write_text("\n".join(["text,label,author", *rows, "a lonely text,good,"]))
-    given = read_examples(tmp_path / "a.csv", "classify", group=column).examples
-    assert given[0].group == "writer 0" and given[-1].group == ""
-    assert not torn(split(given[:-1], sizes(given), 0, column=column), lambda example: example.group)
+    labelled = read_examples(tmp_path / "a.csv", "classify", group=column).examples
+    assert labelled[0].group == "writer 0" and labelled[-1].group == ""
+    assert not torn(split(labelled[:-1], sizes(labelled), 0, column=column), lambda example: example.group)
 
 
 @pytest.mark.parametrize(
@@ -129,9 +130,9 @@ def test_a_column_of_groups(column, tmp_path):
     ],
 )
 def test_groups_that_cannot_be_split(groups, says):
-    given = [LabelledText(f"text {i}", ("good", "bad")[i % 2], group=groups(i)) for i in range(40)]
+    labelled = [LabelledText(f"text {i}", ("good", "bad")[i % 2], group=groups(i)) for i in range(40)]
     with pytest.raises(BadInput, match=says):
-        split(given, sizes(given), 0, source="a.csv", column="by")
+        split(labelled, sizes(labelled), 0, source="a.csv", column="by")
 
 
 @pytest.mark.parametrize(
@@ -150,12 +151,12 @@ def test_files_without_such_a_column(file, content, task, says, tmp_path):
 
 
 def test_at_most_so_many_are_drawn_from_the_whole_file_and_keep_their_shares():
-    given = texts(1000, ("a", "b", "a", "a"))
-    parts = split_examples(given, "classify", 0, limit=100)
+    labelled = texts(1000, ("a", "b", "a", "a"))
+    parts = split_examples(labelled, "classify", 0, limit=100)
     counts = {part: Counter(example.label for example in parts[part]) for part in ("train", "dev", "test")}
     assert counts == {"train": {"a": 54, "b": 18}, "dev": {"a": 6, "b": 2}, "test": {"a": 15, "b": 5}}
-    assert max(given.index(example) for example in parts["train"]) > 900
-    assert parts == split_examples(given, "classify", 0, limit=100) != split_examples(given, "classify", 1, limit=100)
+    assert max(labelled.index(example) for example in parts["train"]) > 900
+    assert parts == split_examples(labelled, "classify", 0, limit=100) != split_examples(labelled, "classify", 1, limit=100)
     many = [LabelledText(f"t {i}", "ab"[i % 2], group=f"g {i // 9}") for i in range(900)]
     whole = split_examples(many, "classify", 0, limit=200)
     assert not torn(whole, lambda example: example.group) and sum(len(whole[part]) for part in ("train", "dev", "test")) <= 200
@@ -180,15 +181,15 @@ def test_examples_that_another_file_holds_as_well_are_counted():
 def test_a_label_that_is_judged_is_learnt_as_well(seed):
     rare = [LabelledText("seldom and strange", "rare")] * 3 + [LabelledText("Seldom, and stranger", "rare")]
     parts = split([*texts(60), *rare, *(LabelledText(f"many {i}", f"label {i % 20}") for i in range(60))], sizes(range(124)), seed)
-    learnt = {example.label for example in parts["train"]}
-    assert {example.label for part in parts.values() for example in part} == learnt
+    trained = {example.label for example in parts["train"]}
+    assert {example.label for part in parts.values() for example in part} == trained
 
 
 @pytest.mark.parametrize("seed", range(10))
 def test_with_a_column_every_label_is_learnt_and_judged(seed):
-    given = [LabelledText(f"text {i} of {g}", "common" if i else f"rare {g % 15}", group=f"g{g}") for g in range(30) for i in range(9)]
-    parts = split(given, sizes(given), seed, column="g")
-    labels = {example.label for example in given}
+    labelled = [LabelledText(f"text {i} of {g}", "common" if i else f"rare {g % 15}", group=f"g{g}") for g in range(30) for i in range(9)]
+    parts = split(labelled, sizes(labelled), seed, column="g")
+    labels = {example.label for example in labelled}
     assert not torn(parts, lambda example: example.group) and labels == {example.label for example in parts["train"]}
     assert labels == {example.label for part in ("dev", "test") for example in parts[part]}
-    assert len(split(given, {"train": 50}, seed, column="g")["train"]) == 50, "what is only drawn from need not be split"
+    assert len(split(labelled, {"train": 50}, seed, column="g")["train"]) == 50, "what is only drawn from need not be split"

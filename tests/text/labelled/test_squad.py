@@ -24,7 +24,7 @@ def asked(start=6, text="cat", **fields):
     return {"question": "Who?", "id": "q1", "answers": [{"text": text, "answer_start": start}]} | fields
 
 
-def refused(path, task="span") -> str:
+def error_of(path, task="span") -> str:
     with pytest.raises(BadInput) as caught:
         read_examples(path, task)
     assert "\n" not in str(caught.value)
@@ -83,7 +83,7 @@ def test_utf_16_offsets_and_absent_answers_are_put_right_and_told(tmp_path):
 def test_a_bad_question_is_refused_at_its_line(tmp_path, question, sentence):
     path = squad(tmp_path, asked(), question)
     line = path.read_text().split("\n").index("      },") + 2
-    assert f"{path}:{line}: " in (told := refused(path)) and sentence in told
+    assert f"{path}:{line}: " in (message := error_of(path)) and sentence in message
 
 
 @pytest.mark.parametrize(
@@ -106,9 +106,9 @@ def test_a_bad_question_is_refused_at_its_line(tmp_path, question, sentence):
 def test_a_bad_file_is_refused_at_its_line(tmp_path, content, line, sentence):
     path = tmp_path / "a.json"
     path.write_text(content)
-    told = refused(path)
-    assert sentence in told or (sentence == "ends too early" and "the end of the file" in told)
-    assert not line or f"{path}:{line}: " in told
+    message = error_of(path)
+    assert sentence in message or (sentence == "ends too early" and "the end of the file" in message)
+    assert not line or f"{path}:{line}: " in message
 
 
 def aligned(folder, source, target, names=("train.en", "train.fr")):
@@ -120,11 +120,11 @@ def aligned(folder, source, target, names=("train.en", "train.fr")):
 
 def test_aligned_files_given_both_or_found_by_name(tmp_path):
     source, target = aligned(tmp_path, ["A man.", "A dog."], ["Un homme.", "Un chien."])
-    wanted = [TranslationPair("A man.", "Un homme.", f"{source}:1"), TranslationPair("A dog.", "Un chien.", f"{source}:2")]
-    assert list(read_examples([source, target], "translate").examples) == list(read_examples(source, "translate").examples) == wanted
+    expected = [TranslationPair("A man.", "Un homme.", f"{source}:1"), TranslationPair("A dog.", "Un chien.", f"{source}:2")]
+    assert list(read_examples([source, target], "translate").examples) == list(read_examples(source, "translate").examples) == expected
     assert guess_task(source) == guess_task([source, target]) == "translate"
     (tmp_path / "train.de").write_text("Ein Mann.\nEin Hund.\n")
-    assert "train.en:1: one field; put the source, a tab" in refused(source, "translate")  # two candidates: which is not for us to say
+    assert "train.en:1: one field; put the source, a tab" in error_of(source, "translate")  # two candidates: which is not for us to say
 
 
 def test_pairs_of_lines_with_nothing_on_one_side_are_left_out_and_told(tmp_path):
@@ -137,20 +137,20 @@ def test_different_counts_are_told_with_the_likely_break(tmp_path):
     source = ["word " * (3 + 7 * number % 23) for number in range(200)]
     target = ["mot " * (3 + 7 * number % 23) for number in range(200)]
     paths = aligned(tmp_path, source, target[:120] + target[121:])
-    told = refused(paths, "translate")
-    assert f"{paths[0]} has 200 lines and {paths[1]} has 199; they probably diverge near line 121" in told and f"{paths[0]}:121: " in told
+    message = error_of(paths, "translate")
+    assert f"{paths[0]} has 200 lines and {paths[1]} has 199; they probably diverge near line 121" in message and f"{paths[0]}:121: " in message
 
 
 @settings(derandomize=True, max_examples=40, deadline=None)
-@given(place=st.integers(0, 99), missing=st.integers(1, 3), seed=st.integers(0, 1000))
-def test_the_break_is_found(place, missing, seed):
+@given(index=st.integers(0, 99), missing=st.integers(1, 3), seed=st.integers(0, 1000))
+def test_the_break_is_found(index, missing, seed):
     lengths = np.random.default_rng(seed).integers(5, 200, 110)
-    other = np.delete(lengths * 1.2, range(place, place + missing))
+    other = np.delete(lengths * 1.2, range(index, index + missing))
     assert likely_misalignment(lengths, other) == likely_misalignment(other, lengths)
-    assert abs(likely_misalignment(lengths, other) - (place + 1)) <= 1
+    assert abs(likely_misalignment(lengths, other) - (index + 1)) <= 1
 
 
 def test_an_empty_side_breaks_at_once(tmp_path):
     paths = aligned(tmp_path, ["A man."], [])
     paths[1].write_text("")
-    assert "has 1 lines and" in refused(paths, "translate") and "near line 1:" in refused(paths, "translate")
+    assert "has 1 lines and" in error_of(paths, "translate") and "near line 1:" in error_of(paths, "translate")

@@ -18,15 +18,15 @@ from stairs.text.tables import csv_table, lines
 
 @pytest.fixture
 def write(tmp_path):
-    def written(name: str, content: str | bytes):
+    def write_file(name: str, content: str | bytes):
         path = tmp_path / name
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
         return path
 
-    return written
+    return write_file
 
 
-def refused(path, task="classify", **options) -> str:
+def error_of(path, task="classify", **options) -> str:
     with pytest.raises(BadInput) as caught:
         read_examples(path, task, **options)
     sentence = str(caught.value)
@@ -70,11 +70,11 @@ def test_columns_can_be_named(write, columns):
 
 def test_columns_that_are_not_there_are_answered_with_those_that_are(write):
     path = write("a.csv", "alpha,beta\n1,2\n")
-    assert f"{path}:1: no column for text and label among 'alpha', 'beta'; add a header line" in refused(path)
-    assert f"{path}:1: no column 'stars' for the label; it has 'alpha', 'beta'" in refused(path, columns="alpha,stars")
-    assert "this task has the columns text, label" in refused(path, columns={"words": "alpha"})
-    assert "this task has the columns text, label" in refused(path, columns="alpha,beta,gamma")
-    assert f"{path}:1: two columns are called 'text'" in refused(write("a.csv", "text,text,label\na,b,c\n"))
+    assert f"{path}:1: no column for text and label among 'alpha', 'beta'; add a header line" in error_of(path)
+    assert f"{path}:1: no column 'stars' for the label; it has 'alpha', 'beta'" in error_of(path, columns="alpha,stars")
+    assert "this task has the columns text, label" in error_of(path, columns={"words": "alpha"})
+    assert "this task has the columns text, label" in error_of(path, columns="alpha,beta,gamma")
+    assert f"{path}:1: two columns are called 'text'" in error_of(write("a.csv", "text,text,label\na,b,c\n"))
     with pytest.raises(BadInput, match=r"a\.csv:1: cannot tell the task from 'alpha', 'beta'; name it with --task"):
         guess_task(write("a.csv", "alpha,beta\n1,2\n"))
 
@@ -96,7 +96,7 @@ def test_columns_that_are_not_there_are_answered_with_those_that_are(write):
 )
 def test_a_bad_row_is_refused_at_its_physical_line(write, content, line, sentence):
     path = write("reviews.csv", content)
-    assert f"{path}:{line}: {sentence}" in refused(path)
+    assert f"{path}:{line}: {sentence}" in error_of(path)
 
 
 def test_fields_may_be_long_up_to_the_limit(write, monkeypatch):
@@ -104,14 +104,14 @@ def test_fields_may_be_long_up_to_the_limit(write, monkeypatch):
     assert both(read_examples(write("a.csv", f'text,label\n"{long}",y\n{long},z\n'), "classify")) == [(long, "y"), (long, "z")]
     monkeypatch.setattr(csv_table, "FIELD_LIMIT", 1000)
     path = write("b.csv", f"text,label\nshort,y\n{long},z\n")
-    assert f"{path}:3: field 1 has 200,000 characters and the limit is 1,000" in refused(path)
+    assert f"{path}:3: field 1 has 200,000 characters and the limit is 1,000" in error_of(path)
     path = write("c.csv", f'text,label\nshort,y\n"{long}",z\n')
-    assert f"{path}:3: field 1 has 200,000 characters" in refused(path)
+    assert f"{path}:3: field 1 has 200,000 characters" in error_of(path)
     path = write("d.csv", 'text,label\nshort,y\n"open,z\n' + "more,y\n" * 1000)
-    assert f"{path}:3: a quote is opened and not closed within 1,000 characters" in refused(path)
+    assert f"{path}:3: a quote is opened and not closed within 1,000 characters" in error_of(path)
     monkeypatch.setattr(lines, "LINE_LIMIT", 1_000_000)  # it keeps memory bounded, so it is looked at a block at a time
     path = write("e.csv", "text,label\nshort,y\n" + "x" * 3_000_000)
-    assert f"{path}:3: a line of more than 1,000,000 characters" in refused(path)
+    assert f"{path}:3: a line of more than 1,000,000 characters" in error_of(path)
 
 
 @pytest.mark.parametrize("mark", ["text;label", "text\tlabel", "text|label", "sep=;\ntext;label"])
@@ -129,7 +129,7 @@ def test_excel_exports_are_read(write, encoding):
 
 def test_a_wrong_encoding_is_refused_with_its_line_and_can_be_named(write):
     path = write("a.csv", "text,label\nune année à la française très réussie,été\nencore une à côté,hiver\n".encode("latin-1"))
-    assert f"{path}:2: byte 0xe9" in refused(path)
+    assert f"{path}:2: byte 0xe9" in error_of(path)
     assert both(read_examples(path, "classify", encoding="latin-1"))[1] == ("encore une à côté", "hiver")
 
 
@@ -139,7 +139,7 @@ def test_quotes_in_tsv_are_text_unless_they_must_not_be(write):
     assert both(read_examples(path, "classify")) == list(zip(texts, "abcd", strict=True))
     assert both(read_examples(write("b.tsv", '"text"\t"label"\n"say ""hi"""\t"a"\nb\tc\n'), "classify")) == [('say "hi"', "a"), ("b", "c")]
     path = write("c.tsv", 'text\tlabel\n"one\ta\tb\n')
-    assert f"{path}:2: a quote is opened and never closed" in refused(path)
+    assert f"{path}:2: a quote is opened and never closed" in error_of(path)
 
 
 @settings(derandomize=True, max_examples=60, deadline=None)
@@ -157,26 +157,26 @@ def test_what_the_csv_module_writes_is_read_back(rows, tmp_path_factory):
 def test_compressed_files_are_unpacked_and_damage_is_told(write, suffix, pack):
     packed = pack(b"text,label\ngood,pos\nbad,neg\n")
     assert both(read_examples(write(f"a.csv.{suffix}", packed), "classify")) == [("good", "pos"), ("bad", "neg")]
-    assert f"damaged .{suffix} data" in refused(write(f"b.csv.{suffix}", b"text,label\ngood,pos\n"))
-    assert f"ends in the middle of its .{suffix} data" in refused(write(f"c.csv.{suffix}", packed[:-6]))
+    assert f"damaged .{suffix} data" in error_of(write(f"b.csv.{suffix}", b"text,label\ngood,pos\n"))
+    assert f"ends in the middle of its .{suffix} data" in error_of(write(f"c.csv.{suffix}", packed[:-6]))
 
 
 def test_a_decompression_bomb_is_stopped(write, monkeypatch):
     monkeypatch.setattr("stairs.text.input_files.BOMB_BYTES", 100_000)
-    assert "decompression bomb" in refused(write("a.csv.gz", gzip.compress(b"text,label\n" + b"a,b\n" * 500_000)))
+    assert "decompression bomb" in error_of(write("a.csv.gz", gzip.compress(b"text,label\n" + b"a,b\n" * 500_000)))
 
 
 def test_what_is_no_file_is_refused_without_waiting(tmp_path):
     import os
 
     os.mkfifo(tmp_path / "pipe.csv")
-    assert "no such file" in refused(tmp_path / "none.csv")
-    assert "is a folder" in refused(tmp_path)
-    assert "is not a regular file" in refused(tmp_path / "pipe.csv")
-    assert "is not a regular file" in refused("/dev/zero")
-    assert "cannot be read from stdin" in refused("-")
-    assert "no task 'sing'; choose" in refused("a.csv", "sing")
-    assert "2 files for classify; give one" in refused(["a", "b"])
+    assert "no such file" in error_of(tmp_path / "none.csv")
+    assert "is a folder" in error_of(tmp_path)
+    assert "is not a regular file" in error_of(tmp_path / "pipe.csv")
+    assert "is not a regular file" in error_of("/dev/zero")
+    assert "cannot be read from stdin" in error_of("-")
+    assert "no task 'sing'; choose" in error_of("a.csv", "sing")
+    assert "2 files for classify; give one" in error_of(["a", "b"])
 
 
 def test_an_unreadable_file_is_the_environments_fault(write, monkeypatch):
@@ -200,11 +200,11 @@ def test_a_failing_disk_is_the_environments_fault(write, monkeypatch):
 
 
 def test_a_name_with_a_newline_stays_on_one_line(write):
-    assert "\\nb.csv:2: 1 fields where" in refused(write("a\nb.csv", "text,label\nx\n"))
+    assert "\\nb.csv:2: 1 fields where" in error_of(write("a\nb.csv", "text,label\nx\n"))
 
 
 def test_files_without_examples_are_refused(write):
-    assert "no text in" in refused(write("a.csv", ""))
-    assert "no text in" in refused(write("a.csv", " \n\n"))
-    assert "no examples in" in refused(write("a.csv", "text,label\n"))
-    assert "looks like PDF" in refused(write("a.csv", b"%PDF-1.4 ..."))
+    assert "no text in" in error_of(write("a.csv", ""))
+    assert "no text in" in error_of(write("a.csv", " \n\n"))
+    assert "no examples in" in error_of(write("a.csv", "text,label\n"))
+    assert "looks like PDF" in error_of(write("a.csv", b"%PDF-1.4 ..."))

@@ -16,13 +16,13 @@ from stairs.text.tables.json_table import JsonCursor
 GOOD = '{"text": "a fine film", "label": "pos"}'
 
 
-def written(folder, name, content):
+def write_file(folder, name, content):
     path = folder / name
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     return path
 
 
-def refused(path, task="classify", **options) -> str:
+def error_of(path, task="classify", **options) -> str:
     with pytest.raises(BadInput) as caught:
         read_examples(path, task, **options)
     assert "\n" not in str(caught.value)
@@ -30,9 +30,9 @@ def refused(path, task="classify", **options) -> str:
 
 
 def test_jsonl_is_read_with_its_lines(tmp_path):
-    path = written(tmp_path, "a.jsonl", f'{GOOD}\n\n{{"label": 0, "text": "\\u597d \\ud83d\\ude00"}}\r\n{{"text": "x y", "label": true}}')
-    found = list(read_examples(path, "classify").examples)
-    assert found == [LabelledText("a fine film", "pos", f"{path}:1"), LabelledText("好 😀", "0", f"{path}:3"), LabelledText("x y", "true",
+    path = write_file(tmp_path, "a.jsonl", f'{GOOD}\n\n{{"label": 0, "text": "\\u597d \\ud83d\\ude00"}}\r\n{{"text": "x y", "label": true}}')
+    values_found = list(read_examples(path, "classify").examples)
+    assert values_found == [LabelledText("a fine film", "pos", f"{path}:1"), LabelledText("好 😀", "0", f"{path}:3"), LabelledText("x y", "true",
         f"{path}:4")]
     assert guess_task(path) == "classify"
 
@@ -65,15 +65,15 @@ def test_jsonl_is_read_with_its_lines(tmp_path):
     ],
 )
 def test_a_bad_record_is_refused_at_its_line(tmp_path, line, sentence):
-    path = written(tmp_path, "a.jsonl", f"{GOOD}\n{line}\n")
-    assert f"{path}:2: " in refused(path) and sentence in refused(path)
+    path = write_file(tmp_path, "a.jsonl", f"{GOOD}\n{line}\n")
+    assert f"{path}:2: " in error_of(path) and sentence in error_of(path)
     if not sentence.startswith("no field"):  # the first record says what fields there are
-        first = written(tmp_path, "b.jsonl", f"{line}\n{GOOD}\n")
-        assert f"{first}:1: " in refused(first)
+        first = write_file(tmp_path, "b.jsonl", f"{line}\n{GOOD}\n")
+        assert f"{first}:1: " in error_of(first)
 
 
 def test_a_json_file_may_be_one_list(tmp_path):
-    path = written(tmp_path, "a.json", f'[\n {GOOD},\n {{"text": "b c",\n "label": 1}}\n]\n')
+    path = write_file(tmp_path, "a.json", f'[\n {GOOD},\n {{"text": "b c",\n "label": 1}}\n]\n')
     assert list(read_examples(path, "classify").examples) == [LabelledText("a fine film", "pos", f"{path}:2"), LabelledText("b c", "1", f"{path}:3")]
     assert guess_task(path) == "classify"
     for content, line, sentence in [
@@ -83,15 +83,15 @@ def test_a_json_file_may_be_one_list(tmp_path):
         (f'[\n{GOOD},\n\n{{"text": "a", "lab', 4, "the JSON ends too early"),
         (f"[\n{GOOD},\n7]", 3, "a number where a record should be"),
     ]:
-        path = written(tmp_path, "b.json", content)
-        assert f"{path}:{line}: " in (told := refused(path)) and sentence in told
+        path = write_file(tmp_path, "b.json", content)
+        assert f"{path}:{line}: " in (message := error_of(path)) and sentence in message
 
 
 def test_pairs_and_translations_in_records(tmp_path):
     records = '{"sentence1": "a b", "sentence2": "c d", "label": 3.5}\n{"sentence1": "a", "sentence2": "c", "label": 2}\n'
-    path = written(tmp_path, "a.jsonl", records)
+    path = write_file(tmp_path, "a.jsonl", records)
     assert read_examples(path, "compare").examples[0] == TextPair("a b", "c d", None, 3.5, f"{path}:1") and guess_task(path) == "compare"
-    path = written(tmp_path, "b.jsonl", '{"translation": {"en": "Hi.", "fr": "Salut."}}\n')
+    path = write_file(tmp_path, "b.jsonl", '{"translation": {"en": "Hi.", "fr": "Salut."}}\n')
     assert list(read_examples(path, "translate").examples) == [TranslationPair("Hi.", "Salut.", f"{path}:1")] and guess_task(path) == "translate"
 
 
@@ -104,26 +104,26 @@ values = st.recursive(
 
 
 @settings(derandomize=True, max_examples=60, deadline=None)
-@example(found=[0.25, 1e22], size=3)
-@example(found=[1e22, 0.25], size=2)
-@given(found=st.lists(values, max_size=6), size=st.integers(1, 9))
-def test_the_streaming_reader_agrees_with_json_however_the_text_is_cut(found, size, tmp_path_factory):
-    text = json.dumps({"skip": found, "data": found}, indent=1)
+@example(values_found=[0.25, 1e22], size=3)
+@example(values_found=[1e22, 0.25], size=2)
+@given(values_found=st.lists(values, max_size=6), size=st.integers(1, 9))
+def test_the_streaming_reader_agrees_with_json_however_the_text_is_cut(values_found, size, tmp_path_factory):
+    text = json.dumps({"skip": values_found, "data": values_found}, indent=1)
     cursor = JsonCursor.__new__(JsonCursor)
     JsonCursor.__init__(cursor, tmp_path_factory.getbasetemp() / "not-opened")
     cursor.blocks = iter([text[start : start + size] for start in range(0, len(text), size)])
     read_back, lines = [], []
     for _, key in cursor.members():
         if key == "skip":
-            assert cursor.value() == found
+            assert cursor.value() == values_found
         else:
             for line in cursor.elements():
                 lines.append(line)
                 read_back.append(cursor.value())
     cursor.expect_end()
-    assert read_back == found
+    assert read_back == values_found
     begins = [number for number, line in enumerate(text.split("\n"), 1) if line.startswith("  ") and line[2] not in " ]}"]
-    assert lines == begins[len(found) :]
+    assert lines == begins[len(values_found) :]
 
 
 def test_parquet(tmp_path, monkeypatch):
@@ -134,20 +134,20 @@ def test_parquet(tmp_path, monkeypatch):
     assert list(read_examples(path, "classify").examples) == [LabelledText("one two", "0", f"{path}:1"), LabelledText("three", "1", f"{path}:2")]
     assert guess_task(path) == "classify"
     parquet.write_table(pyarrow.table({"text": ["one", None], "label": [0, 1]}), path)
-    assert f"{path}:2: the field 'text' is null, not text" in refused(path)
-    assert "a.parquet: not a parquet file" in refused(written(tmp_path, "a.parquet", "text,label\n"))
-    assert "no such file" in refused(tmp_path / "none.parquet")
+    assert f"{path}:2: the field 'text' is null, not text" in error_of(path)
+    assert "a.parquet: not a parquet file" in error_of(write_file(tmp_path, "a.parquet", "text,label\n"))
+    assert "no such file" in error_of(tmp_path / "none.parquet")
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
-    assert "a.parquet: parquet needs pyarrow; install it with: pip install 'stairs[parquet]'" in refused(path)
+    assert "a.parquet: parquet needs pyarrow; install it with: pip install 'stairs[parquet]'" in error_of(path)
 
 
 def test_many_examples_live_on_disk_and_read_the_same(tmp_path, monkeypatch):
-    path = written(tmp_path, "a.jsonl", "\n".join(json.dumps({"text": f"文 {number}", "label": number % 3}) for number in range(500)))
-    held = read_examples(path, "classify").examples
+    path = write_file(tmp_path, "a.jsonl", "\n".join(json.dumps({"text": f"文 {number}", "label": number % 3}) for number in range(500)))
+    in_memory = read_examples(path, "classify").examples
     monkeypatch.setattr(spool, "MAX_MEMORY_BYTES", 10_000)
     spooled = read_examples(path, "classify").examples
     assert isinstance(spooled, spool.SpooledExamples) and len(spooled) == 500
-    assert list(spooled) == held and spooled[-1] == held[-1] and spooled[3:5] == held[3:5]
+    assert list(spooled) == in_memory and spooled[-1] == in_memory[-1] and spooled[3:5] == in_memory[3:5]
     with pytest.raises(IndexError):
         spooled[500]
 
@@ -173,5 +173,5 @@ def test_no_room_for_the_examples_is_the_environments_fault(monkeypatch):
 
 def test_a_broken_file_is_not_read_to_its_end_before_it_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(json_table, "LINE_LIMIT", 2_000_000)
-    path = written(tmp_path, "a.json", f'[\n{GOOD},\n{{"text": "never closed, "label": 1}},\n' + " " * 6_000_000)
-    assert f"{path}:3: " in refused(path)
+    path = write_file(tmp_path, "a.json", f'[\n{GOOD},\n{{"text": "never closed, "label": 1}},\n' + " " * 6_000_000)
+    assert f"{path}:3: " in error_of(path)

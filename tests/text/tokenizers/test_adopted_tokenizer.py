@@ -53,10 +53,10 @@ def test_vocab_txt_alone(tmp_path):
     assert AdoptedTokenizer.read(tmp_path).unknown in AdoptedTokenizer.read(tmp_path).encode(TEXTS[0])
 
 
-@pytest.mark.parametrize(("spoilt", "said"), [("a\n\nb", "txt:2"), ("a\nb\na", "txt:3"), ("a\nb\0\n", "txt:2"), ("\xff", "not UTF-8")])
-def test_a_damaged_vocabulary_is_named_with_its_line(tmp_path, spoilt, said):
+@pytest.mark.parametrize(("spoilt", "message"), [("a\n\nb", "txt:2"), ("a\nb\na", "txt:3"), ("a\nb\0\n", "txt:2"), ("\xff", "not UTF-8")])
+def test_a_damaged_vocabulary_is_named_with_its_line(tmp_path, spoilt, message):
     (tmp_path / "vocab.txt").write_bytes(spoilt.encode("latin-1"))
-    with pytest.raises(BadInput, match=said):
+    with pytest.raises(BadInput, match=message):
         AdoptedTokenizer.read(tmp_path)
 
 
@@ -96,15 +96,15 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("spoil", "said"), WRONG)
-def test_crafted_files_are_refused(tmp_path, spoil, said):
+@pytest.mark.parametrize(("spoil", "message"), WRONG)
+def test_crafted_files_are_refused(tmp_path, spoil, message):
     of_pieces(tmp_path)
     content = json.loads((tmp_path / "tokenizer.json").read_text())
     spoil(content)
     (tmp_path / "tokenizer.json").write_text(json.dumps(content))
-    with pytest.raises(BadInput, match=said) as refused:
+    with pytest.raises(BadInput, match=message) as error_of:
         AdoptedTokenizer.read(tmp_path)
-    assert "\n" not in str(refused.value) and "tokenizer.json" in str(refused.value)
+    assert "\n" not in str(error_of.value) and "tokenizer.json" in str(error_of.value)
 
 
 def test_nothing_there(tmp_path):

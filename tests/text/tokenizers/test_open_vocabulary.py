@@ -37,9 +37,9 @@ def test_known_words_keep_their_ids_and_new_ones_get_more(words, closed):
 
 
 def test_the_bulk_path_gives_the_same_ids(words):
-    found = BulkEncoder(words).encode_documents([["the zebra sat .", "我 喜欢 长颈鹿 。"]])
-    ids = [i for i in np.asarray(found.ids).tolist() if i not in words.special_ids]
-    assert ids == [*words.encode("the zebra sat ."), *words.encode("我 喜欢 长颈鹿 。")] and found.spelling_bits == 0
+    encoding = BulkEncoder(words).encode_documents([["the zebra sat .", "我 喜欢 长颈鹿 。"]])
+    ids = [i for i in np.asarray(encoding.ids).tolist() if i not in words.special_ids]
+    assert ids == [*words.encode("the zebra sat ."), *words.encode("我 喜欢 长颈鹿 。")] and encoding.spelling_bits == 0
 
 
 def test_words_are_spelt_between_two_marks(words):
@@ -61,8 +61,8 @@ def test_a_long_word_is_cut_and_that_is_said_once(words, capsys, monkeypatch):
     monkeypatch.setattr("stairs.progress.messages_enabled", True)
     long = [words.id("incomprehensible"), words.id("incomprehension")]
     assert torch.equal(*words.character_ids(torch.tensor(long)).split(1))
-    said = capsys.readouterr().err
-    assert said.count("more than 6 characters") == 1 and "incomprehensible" in said
+    message = capsys.readouterr().err
+    assert message.count("more than 6 characters") == 1 and "incomprehensible" in message
 
 
 def test_only_so_many_new_words_are_remembered(words, monkeypatch):

@@ -24,7 +24,7 @@ WHITESPACE = "".join(chr(code) for code in range(0x3001) if chr(code).isspace())
 SPECS = [TokenizerSpec("words"), TokenizerSpec("words", chinese="characters"), TokenizerSpec("wordpiece"), TokenizerSpec("bpe")]
 
 
-def cut(tokenizer, sentence):
+def segment(tokenizer, sentence):
     """The words of a sentence, and the whitespace before each but the first."""
     words, gaps, at = tokenizer.words(sentence), [], 0
     for word in words:
@@ -58,8 +58,8 @@ def spelled_out(gap):
 def read_back(digits):
     if digits[0] == "0":
         return " " * (int(digits[1:], 2) + 1)
-    found = [digits[at : at + 5] for at in range(1, len(digits), 5)]
-    return "".join(WHITESPACE[int(place, 2)] for place in found[:-1])
+    counted = [digits[at : at + 5] for at in range(1, len(digits), 5)]
+    return "".join(WHITESPACE[int(position, 2)] for position in counted[:-1])
 
 
 def counted(tokenizer, documents):
@@ -76,15 +76,15 @@ def test_text_comes_back_from_its_words_and_the_gaps_that_are_paid_for(spec):
     gaps = counted(tokenizer, DOCUMENTS)
     table, bits, expected, spelling = SpacingTable(gaps.counts), 0.0, np.zeros(TABLE_SHAPE, np.int64), 0
     for sentence in (sentence for document in DOCUMENTS for sentence in document):
-        words, between = cut(tokenizer, sentence)
-        said = [(coded(gap), gap if coded(gap) == 2 else None) for gap in between]  # what is transmitted
-        for context, (code, spelled) in zip(contexts(words, between), said, strict=True):
+        words, between = segment(tokenizer, sentence)
+        message = [(coded(gap), gap if coded(gap) == 2 else None) for gap in between]  # what is transmitted
+        for context, (code, spell) in zip(contexts(words, between), message, strict=True):
             expected[(*context, code)] += 1
             bits -= math.log2(table.probabilities[(*context, code)])
-            if spelled is not None:
-                spelling += len(spelled_out(spelled))
-                assert read_back(spelled_out(spelled)) == spelled
-        restored = words[0] + "".join((spelled or ["", " "][code]) + word for (code, spelled), word in zip(said, words[1:], strict=True))
+            if spell is not None:
+                spelling += len(spelled_out(spell))
+                assert read_back(spelled_out(spell)) == spell
+        restored = words[0] + "".join((spell or ["", " "][code]) + word for (code, spell), word in zip(message, words[1:], strict=True))
         assert restored == sentence
     assert np.array_equal(gaps.counts, expected) and gaps.spelling_bits == spelling
     assert table.bits(gaps) == pytest.approx(bits + spelling)
@@ -110,8 +110,8 @@ def test_who_drops_spaces_pays_for_them_and_nobody_else(kind, tmp_path):
     difference = paid["bits_per_character"]["value"] - free["bits_per_character"]["value"]
     assert difference == pytest.approx(info["spacing_bits"] / info["characters"])
     other = Tokenizer.load(made.folder)  # the table travels with the tokenizer: any text is charged by it
-    found, again = (encode_documents(tokenizer, ['A cat said: "no".'])[0].spacing_bits for tokenizer in (made.tokenizer, other))
-    assert found == again and (found > 0) == drops
+    counted, again = (encode_documents(tokenizer, ['A cat said: "no".'])[0].spacing_bits for tokenizer in (made.tokenizer, other))
+    assert counted == again and (counted > 0) == drops
 
 
 def test_a_table_that_was_tampered_with_is_refused(tmp_path):

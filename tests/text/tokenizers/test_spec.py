@@ -14,7 +14,7 @@ def trained():
 
 
 @pytest.mark.parametrize(
-    "wrong",
+    "fault_text",
     [
         {"kind": "syllables"},
         {"kind": "bpe", "vocab_size": 3},
@@ -26,9 +26,9 @@ def trained():
         {"lowercase": "no"},
     ],
 )
-def test_a_spec_that_does_not_fit_is_refused(wrong):
+def test_a_spec_that_does_not_fit_is_refused(fault_text):
     with pytest.raises(BadInput):
-        TokenizerSpec(**wrong)
+        TokenizerSpec(**fault_text)
 
 
 def test_defaults_depend_on_the_kind():
@@ -87,9 +87,9 @@ def truncate(folder):
 def test_a_damaged_file_is_refused_in_one_sentence(trained, kind, spoil, tmp_path):
     trained[kind].save(tmp_path)
     spoil(tmp_path)
-    with pytest.raises(BadInput) as refused:
+    with pytest.raises(BadInput) as error_of:
         Tokenizer.load(tmp_path)
-    assert "tokenizer" in str(refused.value) and "\n" not in str(refused.value)
+    assert "tokenizer" in str(error_of.value) and "\n" not in str(error_of.value)
 
 
 @pytest.mark.parametrize("merge", [["q q", "z"], "a", ["no", "such"], 7, ["[MAS", "K]"]])

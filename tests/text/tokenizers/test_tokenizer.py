@@ -56,9 +56,9 @@ def merges(tokenizer):
 def test_bpe_merges_as_worked_by_hand():
     # low 5, lower 2, newest 6, widest 3: e+s 9, then es+t</w> 9, then l+o 7, and e+w, first of the three pairs that occur 6 times
     tokenizer = Tokenizer.train(TokenizerSpec("bpe", vocab_size=100), lambda: LOW)
-    learnt = merges(tokenizer)
-    assert learnt[:4] == [("e", "s"), ("es", "t</w>"), ("l", "o"), ("e", "w")]
-    assert {"".join(pair) for pair in learnt} >= {"low</w>", "lower</w>", "newest</w>", "widest</w>"}
+    trained_text = merges(tokenizer)
+    assert trained_text[:4] == [("e", "s"), ("es", "t</w>"), ("l", "o"), ("e", "w")]
+    assert {"".join(pair) for pair in trained_text} >= {"low</w>", "lower</w>", "newest</w>", "widest</w>"}
     assert tokenizer.tokens("lowest newest") == ["lo", "w", "est</w>", "newest</w>"]  # never seen, made of what was
 
 

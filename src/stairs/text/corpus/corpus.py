@@ -53,19 +53,19 @@ class Corpus:
         max_bytes: int | None = None,  # refuse more text than this, after decompression
         skip_unreadable: bool = False,  # skip files that cannot be read, instead of stopping
     ):
-        given = [paths] if isinstance(paths, str | Path) else list(paths)
-        if not given:
+        inputs = [paths] if isinstance(paths, str | Path) else list(paths)
+        if not inputs:
             raise BadInput("no corpus given; name a text file, a folder or -")
         self.encoding = text_codec(encoding) if encoding else None
         self.column, self.max_bytes, self.skip_unreadable = column, max_bytes, skip_unreadable
         self.sources: list[InputFile] = []
         self.unreadable: list[str] = []  # a sentence for each file that cannot even be opened
         self.stdin: BinaryIO | None = None
-        for path in given:
+        for path in inputs:
             self.add(path)
         if self.unreadable and not skip_unreadable:
             raise BadInput(self.unreadable[0])
-        self.name = short_name(given)
+        self.name = short_name(inputs)
         self.size = sum(source.size for source in self.sources)
         self.max_characters = min(max(self.size // 200, 1024), 65536)  # a longer document comes in pieces
         self.position = 0  # bytes on disk read so far by the latest documents()
@@ -207,7 +207,7 @@ def cut_pieces(text: str, max_characters: int) -> list[str]:
         stop = start + max_characters
         line = text.rfind("\n", start, stop + 1)
         sentence = -1 if line >= start else max(text.rfind(end, start, stop) for end in SENTENCE_ENDS)
-        end = next((place + 1 for place in (line, sentence) if place >= start), 0) or text.rfind(" ", start, stop) + 1 or stop
+        end = next((at + 1 for at in (line, sentence) if at >= start), 0) or text.rfind(" ", start, stop) + 1 or stop
         pieces.append(text[start:end])
         start = end
     pieces.append(text[start:])
@@ -243,7 +243,7 @@ def split_corpus(documents: Iterable[str]) -> Iterator[tuple[list[str], str]]:
     counts = dict.fromkeys(SPLITS, 0)
     pending: list[tuple[list[str], str]] = []  # the last two documents, which are held out if no others were
 
-    def place(document: tuple[list[str], str], missing: str | None = None) -> tuple[list[str], str]:
+    def assign_split(document: tuple[list[str], str], missing: str | None = None) -> tuple[list[str], str]:
         sentences, split = document
         if missing is not None and not counts[missing]:
             split = missing
@@ -256,10 +256,10 @@ def split_corpus(documents: Iterable[str]) -> Iterator[tuple[list[str], str]]:
         if sentences := split_sentences(document):
             pending.append((sentences, document_split(document)))
         if len(pending) > 2:
-            yield place(pending.pop(0))
+            yield assign_split(pending.pop(0))
     if counts["train"]:
-        yield place(pending[0], "validation")
-        yield place(pending[1], "test")
+        yield assign_split(pending[0], "validation")
+        yield assign_split(pending[1], "test")
     else:
         yield from split_small_corpus([sentences for sentences, _ in pending])
 

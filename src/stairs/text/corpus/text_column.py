@@ -19,15 +19,15 @@ def choose_text_column(names: Sequence[str], column: str | None, where: str) -> 
             raise BadInput(f"{where}: no column {preview(column)}, only {list_names(names)}; name one of them with --column")
         return column
     lower = {name.strip().lower(): name for name in reversed(names)}
-    for usual in TEXT_COLUMNS:
-        if usual in lower:
-            return lower[usual]
+    for candidate in TEXT_COLUMNS:
+        if candidate in lower:
+            return lower[candidate]
     raise BadInput(f"{where}: no text column among {list_names(names)}; name it with --column")
 
 
 def list_names(names: Sequence[str]) -> str:
-    shown = ", ".join(preview(name) for name in names[:6])
-    return shown + (f" and {len(names) - 6} more" if len(names) > 6 else "")
+    text = ", ".join(preview(name) for name in names[:6])
+    return text + (f" and {len(names) - 6} more" if len(names) > 6 else "")
 
 
 def json_texts(lines: NumberedLines, name: str, column: str | None) -> Iterator[str]:

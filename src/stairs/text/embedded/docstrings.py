@@ -50,13 +50,13 @@ def docstrings() -> tuple[Docstring, ...]:
     """All docstrings in the order of package, file and line, without duplicates."""
     files = list(python_sources.source_files())
     path = cache_folder() / f"docstrings-{cache_key(files)}.json.zst"
-    found = load(path)
-    if found is None:
-        found = tuple(drop_duplicates(from_row(row) for row in docstring_rows(files)))
-        if not found:
+    records = load(path)
+    if records is None:
+        records = tuple(drop_duplicates(from_row(row) for row in docstring_rows(files)))
+        if not records:
             raise EnvironmentFault("this Python has no source files to read docstrings from; give a text file")
-        save(path, found)
-    return found
+        save(path, records)
+    return records
 
 
 def docstring_rows(files: list[python_sources.SourceFile]) -> Iterator[list]:
@@ -65,12 +65,12 @@ def docstring_rows(files: list[python_sources.SourceFile]) -> Iterator[list]:
         yield [package, module, name, kind, attached_docstrings.signature(text), text, f"{module}.{name}".rstrip(".")]
 
 
-def drop_duplicates(found: Iterable[Docstring]) -> Iterator[Docstring]:
+def drop_duplicates(records: Iterable[Docstring]) -> Iterator[Docstring]:
     seen = set()
-    for one in found:
-        if one.text not in seen and is_encodable(one.text):
-            seen.add(one.text)
-            yield one
+    for docstring in records:
+        if docstring.text not in seen and is_encodable(docstring.text):
+            seen.add(docstring.text)
+            yield docstring
 
 
 def is_encodable(text: str) -> bool:
@@ -94,9 +94,9 @@ def cache_key(files: list[python_sources.SourceFile]) -> str:
     return key.hexdigest()[:16]
 
 
-def save(path: Path, found: tuple[Docstring, ...]) -> None:
+def save(path: Path, records: tuple[Docstring, ...]) -> None:
     """Cache them if the disk allows: otherwise the next start is slower, nothing else."""
-    compressed = zstandard.ZstdCompressor(level=3, write_checksum=True).compress(json.dumps([one.row() for one in found]).encode())
+    compressed = zstandard.ZstdCompressor(level=3, write_checksum=True).compress(json.dumps([docstring.row() for docstring in records]).encode())
     unfinished = path.with_name(f"{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

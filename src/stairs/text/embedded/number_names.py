@@ -70,11 +70,11 @@ def chinese_name(number: int) -> str:
 def chinese_below_ten_thousand(number: int) -> str:
     name = ""
     gap = False
-    for digit, place in zip(f"{number:04d}", PLACE_NAMES, strict=True):
+    for digit, place_name in zip(f"{number:04d}", PLACE_NAMES, strict=True):
         if digit == "0":
             gap = bool(name)
         else:
-            name += ("零" if gap else "") + CHINESE_DIGITS[int(digit)] + place
+            name += ("零" if gap else "") + CHINESE_DIGITS[int(digit)] + place_name
             gap = False
     return name
 
@@ -105,18 +105,18 @@ def number_names(count: int, seed: int = 0, lowest: int = 0, highest: int = 10**
     check_number(highest)
     if not 0 <= count <= highest - lowest + 1:
         raise BadInput(f"there are no {count} different numbers from {lowest} to {highest}; give a smaller count or a wider range")
-    chosen = draw_numbers(count, random.Random(f"number names {seed}"), lowest, highest)
-    return [TranslationPair(english_name(number), chinese_name(number), f"number {number}") for number in chosen]
+    numbers = draw_numbers(count, random.Random(f"number names {seed}"), lowest, highest)
+    return [TranslationPair(english_name(number), chinese_name(number), f"number {number}") for number in numbers]
 
 
 def draw_numbers(count: int, source: random.Random, lowest: int, highest: int) -> list[int]:
     if count * 4 > highest - lowest:
         return source.sample(range(lowest, highest + 1), count)
-    chosen: dict[int, None] = {}
-    shortest, longest = len(str(lowest)), len(str(highest))
+    numbers: dict[int, None] = {}
+    min_length, max_length = len(str(lowest)), len(str(highest))
     tries = 0
-    while len(chosen) < count:
-        length = source.randint(shortest, longest)
+    while len(numbers) < count:
+        length = source.randint(min_length, max_length)
         number = source.randrange(10 ** (length - 1) if length > 1 else 0, 10**length)
         if source.random() < 0.3:  # round numbers and inner zeros are rare among random numbers and common in texts
             high = source.randint(0, length - 1)
@@ -126,8 +126,8 @@ def draw_numbers(count: int, source: random.Random, lowest: int, highest: int) -
         if tries > 20 * count:
             number = source.randint(lowest, highest)  # no short numbers are left, or the range is narrow
         if lowest <= number <= highest:
-            chosen[number] = None
-    return list(chosen)
+            numbers[number] = None
+    return list(numbers)
 
 
 def check_number(number: int) -> None:

@@ -90,13 +90,13 @@ def all_documents() -> tuple[str, ...]:
     return tuple(text for text in texts if len(text.split()) > 2)
 
 
-def join_paragraphs(found: list[Paragraph]) -> str:
-    return "\n".join(paragraph.text for paragraph in found)
+def join_paragraphs(parts: list[Paragraph]) -> str:
+    return "\n".join(paragraph.text for paragraph in parts)
 
 
 @lru_cache(maxsize=1)
 def docstring_paragraphs() -> tuple[tuple[Docstring, list[Paragraph]], ...]:
-    return tuple((one, paragraphs(one.text)) for one in docstrings())
+    return tuple((docstring, paragraphs(docstring.text)) for docstring in docstrings())
 
 
 def topics() -> list[tuple[str, str]]:
@@ -113,19 +113,19 @@ def package_examples() -> list[LabelledText]:
     by_label: dict[str, dict[str, Docstring]] = {label: {} for label in LABELS}
     names = sorted({part.strip("_") for label in LABELS for part in label.split(".")} | set(OTHER_NAMES), key=len, reverse=True)
     package_names = re.compile(rf"(?<![a-z0-9])_?(?:{'|'.join(names)})(?![a-z0-9])\.?", re.IGNORECASE)
-    for one, found in docstring_paragraphs():
-        label = next((label for label in LABELS if f"{one.module}.".startswith(f"{label}.")), None)
+    for docstring, parts in docstring_paragraphs():
+        label = next((label for label in LABELS if f"{docstring.module}.".startswith(f"{label}.")), None)
         if label is not None:
-            text = " ".join(package_names.sub("", strip_markup(leading_prose(found))).split())
+            text = " ".join(package_names.sub("", strip_markup(leading_prose(parts))).split())
             if 6 <= len(text.split()) <= 120:
-                by_label[label].setdefault(text, one)
+                by_label[label].setdefault(text, docstring)
     # The source file is the group: texts of one file share their author and their names (TF-IDF scores 0.82 on files of the training split, 0.71 on
     # others), and each label has enough files to keep its share of every split, even tkinter with two thirds of its texts in one of eight.
     chosen = [
-        LabelledText(text, label, one.where, one.module)
+        LabelledText(text, label, docstring.where, docstring.module)
         for label, texts in by_label.items()
         if len(texts) >= MIN_TEXTS
-        for text, one in shuffle_by_content(texts.items(), key=lambda item: item[0])[:MAX_TEXTS]
+        for text, docstring in shuffle_by_content(texts.items(), key=lambda item: item[0])[:MAX_TEXTS]
     ]
     return shuffle_by_content(chosen, key=lambda example: example.text)
 
@@ -134,18 +134,19 @@ def parameter_examples() -> list[TaggedSentence]:
     """Which words are parameter names? Sentences without the quotes and stars around names; half of them have no parameter name."""
     with_names: dict[tuple[str, ...], TaggedSentence] = {}
     without: dict[tuple[str, ...], TaggedSentence] = {}
-    for one, found in docstring_paragraphs():
-        known = {name for name in one.parameters if not name.startswith("_")}
+    for docstring, parts in docstring_paragraphs():
+        known = {name for name in docstring.parameters if not name.startswith("_")}
         if not known:
             continue
-        for paragraph in found:
+        for paragraph in parts:
             if paragraph.kind != "prose" or DEFINITION.match(paragraph.text) or re.match(r"[\w.]+\(", paragraph.text):
                 continue
             item = ITEM.match(paragraph.text)
             for sentence in split_sentences(paragraph.text[item.end() :] if item else paragraph.text):
                 words, tags = tag_parameters(sentence, known)
                 if 5 <= len(words) <= 60:
-                    (with_names if "B-parameter" in tags else without).setdefault(words, TaggedSentence(words, tags, one.where, one.module))
+                    sentences_of_kind = with_names if "B-parameter" in tags else without
+                    sentences_of_kind.setdefault(words, TaggedSentence(words, tags, docstring.where, docstring.module))
     named = list(with_names.values())
     nameless = [example for words, example in without.items() if words not in with_names]
     chosen = named + shuffle_by_content(nameless, key=sentence_text)[: len(named)]
@@ -169,10 +170,10 @@ def tag_parameters(sentence: str, known: set[str]) -> tuple[tuple[str, ...], tup
             tags.append("B-parameter" if is_name else "O")
 
     done = 0
-    for mark in MARKUP.finditer(sentence):
-        add(sentence[done : mark.start()], False)
-        add(mark[1] or mark[2] or mark[3] or mark[4], True)
-        done = mark.end()
+    for match in MARKUP.finditer(sentence):
+        add(sentence[done : match.start()], False)
+        add(match[1] or match[2] or match[3] or match[4], True)
+        done = match.end()
     add(sentence[done:], False)
     return tuple(words), tuple(tags)
 
@@ -180,21 +181,21 @@ def tag_parameters(sentence: str, known: set[str]) -> tuple[tuple[str, ...], tup
 def description_examples() -> list[TextPair]:
     """Does this text describe this function? Half of them do; the others have the header of another function of the same module."""
     by_module: dict[str, dict[str, tuple[str, Docstring]]] = defaultdict(dict)
-    for one, found in docstring_paragraphs():
-        name = one.name.rpartition(".")[2]
-        if one.kind == "function" and name.isidentifier() and not name.startswith("__"):
-            text = remove_name(strip_markup(leading_prose(found)), name)
+    for docstring, parts in docstring_paragraphs():
+        name = docstring.name.rpartition(".")[2]
+        if docstring.kind == "function" and name.isidentifier() and not name.startswith("__"):
+            text = remove_name(strip_markup(leading_prose(parts)), name)
             if 5 <= len(text.split()) <= 120:
-                by_module[one.module].setdefault(f"{name}({', '.join(one.parameters)})", (" ".join(text.split()), one))
+                by_module[docstring.module].setdefault(f"{name}({', '.join(docstring.parameters)})", (" ".join(text.split()), docstring))
     pairs = []
     for headers in by_module.values():
         ordered = shuffle_by_content(headers.items(), key=lambda item: item[1][0])
-        for (header, (text, one)), (_, (other_text, other)) in zip(ordered[::2], ordered[1::2], strict=False):
+        for (header, (text, docstring)), (_, (other_text, other)) in zip(ordered[::2], ordered[1::2], strict=False):
             # Both get the same header, and its name is removed from both texts, so that no text gives the answer away by itself.
             name = header.partition("(")[0]
             if text != other_text and name != other.name.rpartition(".")[2]:
                 other_text = " ".join(remove_name(other_text, name).split())
-                pairs += [TextPair(text, header, "yes", None, one.where, header), TextPair(other_text, header, "no", None, other.where, header)]
+                pairs += [TextPair(text, header, "yes", None, docstring.where, header), TextPair(other_text, header, "no", None, other.where, header)]
     return shuffle_by_content(pairs, key=lambda pair: pair.first + pair.second)
 
 
@@ -205,14 +206,15 @@ def remove_name(text: str, name: str) -> str:
 
 def strip_markup(text: str) -> str:
     """The text without reStructuredText markup around names."""
-    return MARKUP.sub(lambda mark: mark[1] or mark[2] or mark[3] or mark[4], text)
+    return MARKUP.sub(lambda match: match[1] or match[2] or match[3] or match[4], text)
 
 
 def source_documents(examples: Iterable[LabelledText | TextPair | TaggedSentence]) -> list[str]:
     """The documents that embedded examples were made of, and those of other docstrings that begin with the same description."""
     sources = {example.where for example in examples}
-    descriptions = {leading_prose(found) for one, found in docstring_paragraphs() if one.where in sources} - {""}
-    return [join_paragraphs(found) for one, found in docstring_paragraphs() if one.where in sources or leading_prose(found) in descriptions]
+    descriptions = {leading_prose(parts) for docstring, parts in docstring_paragraphs() if docstring.where in sources} - {""}
+    every = docstring_paragraphs()
+    return [join_paragraphs(parts) for docstring, parts in every if docstring.where in sources or leading_prose(parts) in descriptions]
 
 
 def shuffle_by_content(items: Iterable[Item], key: Callable[[Item], str]) -> list[Item]:

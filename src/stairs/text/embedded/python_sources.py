@@ -122,16 +122,16 @@ def read_file(package: str, root: str, file: str) -> Iterator[list]:
     relative = Path(file).relative_to(root)
     parts = [*(() if package == "python" else (package,)), *relative.with_suffix("").parts]
     module = ".".join(parts[:-1] if parts[-1] == "__init__" else parts) or package
-    place = "/".join([package, *relative.parts])
+    location = "/".join([package, *relative.parts])
     if text := ast.get_docstring(tree):
-        yield [package, module, "", "module", (), text, f"{place}:1"]
+        yield [package, module, "", "module", (), text, f"{location}:1"]
     for name, node in definitions(tree.body, ""):
         if text := ast.get_docstring(node):
             kind = "class" if isinstance(node, ast.ClassDef) else "function"
-            yield [package, module, name, kind, parameter_names(node), text, f"{place}:{node.lineno}"]
+            yield [package, module, name, kind, parameter_names(node), text, f"{location}:{node.lineno}"]
     if any(mark in source for mark in attached_docstrings.MARKS):
         for name, text, line in attached_docstrings.attached_docstrings(tree):
-            yield [package, module, name, "function", attached_docstrings.signature(text), text, f"{place}:{line}"]
+            yield [package, module, name, "function", attached_docstrings.signature(text), text, f"{location}:{line}"]
 
 
 def definitions(body: list[ast.stmt], prefix: str) -> Iterator[tuple[str, Definition]]:

@@ -24,7 +24,7 @@ class Paragraph(NamedTuple):
 
 def paragraphs(text: str) -> list[Paragraph]:
     """The paragraphs of a cleaned docstring, without the rules under headings."""
-    found: list[Paragraph] = []
+    result: list[Paragraph] = []
     open_lines: list[str] = []
     hanging = False  # the open paragraph is a list item, whose further lines may be indented
     previous = 0  # its indentation
@@ -33,7 +33,7 @@ def paragraphs(text: str) -> list[Paragraph]:
 
     def close() -> None:
         if open_lines:
-            found.append(Paragraph(" ".join(open_lines), "prose"))
+            result.append(Paragraph(" ".join(open_lines), "prose"))
             open_lines.clear()
 
     for line in text.split("\n"):
@@ -49,14 +49,14 @@ def paragraphs(text: str) -> list[Paragraph]:
             in_session = True
         if in_session or code_indent is not None or bare[0] == "|":
             close()
-            found.append(Paragraph(line.rstrip(), "code"))
+            result.append(Paragraph(line.rstrip(), "code"))
             continue
         if RULE.fullmatch(bare):
             close()
             continue
         if HEADING.fullmatch(bare):
             close()
-            found.append(Paragraph(bare, "heading"))
+            result.append(Paragraph(bare, "heading"))
             continue
         item = ITEM.match(bare)
         if open_lines and (item or indent < previous or (indent > previous and not hanging)):
@@ -69,13 +69,13 @@ def paragraphs(text: str) -> list[Paragraph]:
             close()
             code_indent = indent
     close()
-    return found
+    return result
 
 
-def leading_prose(found: list[Paragraph]) -> str:
+def leading_prose(parts: list[Paragraph]) -> str:
     """The prose before the first section or piece of code, without a leading line that only repeats the signature."""
     prose = []
-    for number, one in enumerate(found):
+    for number, one in enumerate(parts):
         if number == 0 and re.match(r"[\w.]+\(", one.text):
             continue
         if one.kind != "prose" or ITEM.match(one.text):

@@ -51,10 +51,10 @@ class ColumnChoice:
 
     def resolve(self, role: str, column: str) -> str:
         """A column by its name, or by its number from 1."""
-        found = find_column(self.table.columns, column)
-        if found is None:
+        match = find_column(self.table.columns, column)
+        if match is None:
             raise self.fault(f"no column {preview(column)} for the {role}; it has {list_columns(self.columns)}")
-        return found
+        return match
 
     def fault(self, sentence: str) -> BadInput:
         return input_error(self.table.name, self.table.line, sentence)
@@ -100,13 +100,13 @@ class ColumnChoice:
         missing = [role for role in self.roles if role not in options and not (role == "label" and targets)]
         if missing:
             options |= self.guess_by_content(missing, [column for column in free if all(column not in columns for columns in options.values())])
-        found = [dict(zip(options, columns, strict=True)) for columns in product(*options.values())]
-        found = [{**own, role: column} for own in found for role, column in targets] if targets else found
-        found = [own for own in found if len(set(own.values())) == len(own)]
-        if not found or len(found) > MAX_ASSIGNMENTS:
+        results = [dict(zip(options, columns, strict=True)) for columns in product(*options.values())]
+        results = [{**own, role: column} for own in results for role, column in targets] if targets else results
+        results = [own for own in results if len(set(own.values())) == len(own)]
+        if not results or len(results) > MAX_ASSIGNMENTS:
             raise self.unclear_error(missing or self.roles)
         order = (*ROLES[self.task], *OPTIONAL_ROLES.get(self.task, ()))
-        return [{role: own[role] for role in order if role in own} for own in found]
+        return [{role: own[role] for role in order if role in own} for own in results]
 
     def fitting_columns(self, role: str, candidates: list[str]) -> list[str]:
         """Of columns whose names fit equally well those whose cells fit, too; one of several that say the same."""

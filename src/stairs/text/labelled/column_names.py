@@ -87,8 +87,8 @@ def parse_columns(columns: Columns, task: str) -> dict[str, str]:
 
 
 def list_columns(columns: Sequence[str]) -> str:
-    shown = ", ".join(preview(column, 24) for column in columns[:MAX_LISTED])
-    return shown + (f" and {len(columns) - MAX_LISTED} more" if len(columns) > MAX_LISTED else "") if columns else "no columns"
+    names_text = ", ".join(preview(column, 24) for column in columns[:MAX_LISTED])
+    return names_text + (f" and {len(columns) - MAX_LISTED} more" if len(columns) > MAX_LISTED else "") if columns else "no columns"
 
 
 def likely_columns(columns: Sequence[str], names: Sequence[Sequence[str]]) -> list[str]:
@@ -99,9 +99,9 @@ def likely_columns(columns: Sequence[str], names: Sequence[Sequence[str]]) -> li
     for tiers in (names[:2], *([tier] for tier in names[2:])):  # a part of a common name before a complete rare one: 'Review Text' before 'Title'
         for known in (complete, parts):
             for likely in tiers:
-                found = [column for column, own in known if set(own) & set(likely)]
-                if found:
-                    return found
+                matches = [column for column, own in known if set(own) & set(likely)]
+                if matches:
+                    return matches
     return []
 
 
@@ -114,16 +114,16 @@ def find_column(columns: Sequence[str], name: str) -> str | None:
 
 def group_column(name: str, line: int, columns: Sequence[str], group: str) -> str:
     """The column of the groups, by its name, or by its number from 1."""
-    found = find_column(columns, group)
-    if found is None:
+    match = find_column(columns, group)
+    if match is None:
         raise input_error(name, line, f"no column {preview(group)} for --group; name one of {list_columns(columns)}, or its number")
-    return found
+    return match
 
 
 def guess_text(columns: Sequence[str]) -> dict[str, list[str]]:
     label = likely_columns(columns, LABEL)
     text = likely_columns([column for column in columns if column not in label], TEXT)
-    return {role: found for role, found in (("text", text), ("label", label)) if found}
+    return {role: matches for role, matches in (("text", text), ("label", label)) if matches}
 
 
 def match_pair(columns: Sequence[str], pairs: Sequence[tuple[str, str]]) -> tuple[str, str] | None:
@@ -139,7 +139,7 @@ def guess_pair(columns: Sequence[str]) -> dict[str, list[str]]:
     own = [column for column in label if normalize_name(column) in OWN_LABEL]
     if own:
         return chosen | {"label": own}
-    return chosen | {role: found for role, found in (("score", score), ("label", [each for each in label if each not in score])) if found}
+    return chosen | {role: matches for role, matches in (("score", score), ("label", [each for each in label if each not in score])) if matches}
 
 
 def guess_parallel(columns: Sequence[str]) -> dict[str, list[str]]:

@@ -83,7 +83,7 @@ def open_columns(
     if group is None:
         return table, choose_columns(table, task, named)
     column = group_column(table.name, table.line, table.columns, group)
-    is_role = column in named.values() or any(found == [column] for found in GUESSES[task](table.columns).values())  # by its name
+    is_role = column in named.values() or any(guess == [column] for guess in GUESSES[task](table.columns).values())  # by its name
     others = [other for other in table.columns if other != column or is_role]
     try:
         chosen = choose_columns(table, task, named, others)

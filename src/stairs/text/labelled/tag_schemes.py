@@ -94,8 +94,8 @@ def split_tag(tag: str) -> tuple[str, str]:
     """'L-PER' -> ('E', 'PER'); ('', '') for anything else."""
     if tag == "O":
         return OUTSIDE
-    found = TAG.fullmatch(tag)
-    return (SAME_LETTER.get(found[1], found[1]), found[3]) if found else ("", "")
+    match = TAG.fullmatch(tag)
+    return (SAME_LETTER.get(match[1], match[1]), match[3]) if match else ("", "")
 
 
 def continues(before: str, tag: str) -> bool:

@@ -151,10 +151,10 @@ def first_cells(path: str | Path, encoding: str | None) -> list[str]:
 
 def is_token_table(path: str | Path, encoding: str | None) -> bool:
     """Whether a file is certainly of this kind: its words have no spaces, and its sentences are numbered, or separated by blank lines."""
-    found = find_token_table(path, encoding, {})
-    if found is None or file_suffix(path) in RECORD_SUFFIXES:
-        return found is not None
-    table, columns = found.table, list(found.columns.values())
+    token_table = find_token_table(path, encoding, {})
+    if token_table is None or file_suffix(path) in RECORD_SUFFIXES:
+        return token_table is not None
+    table, columns = token_table.table, list(token_table.columns.values())
     has_gaps, last = False, table.line
 
     def rows() -> Iterator[tuple[int, list[str]]]:
@@ -163,7 +163,7 @@ def is_token_table(path: str | Path, encoding: str | None) -> bool:
             has_gaps, last = has_gaps or line > last + 1, line
             yield line, values
 
-    profiles = dict(zip(found.columns, profile_columns(columns, rows()).values(), strict=True))
+    profiles = dict(zip(token_table.columns, profile_columns(columns, rows()).values(), strict=True))
     has_few_spaces = profiles["word"].sentence_like <= profiles["word"].row_count / 10
     return has_few_spaces and (is_numbering(profiles["sentence"]) if "sentence" in profiles else has_gaps)
 

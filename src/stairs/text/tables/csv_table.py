@@ -74,9 +74,9 @@ class CsvTable:
 
 def guess_delimiter(header: str, suffix: str) -> str:
     """What separates the names of the header: the delimiter of the file's suffix if it occurs there, else whichever occurs most."""
-    usual = "," if suffix == ".csv" else "\t"
+    default = "," if suffix == ".csv" else "\t"
     bare = re.sub(r'"[^"]*"', "", header)
-    return usual if usual in bare else max(DELIMITERS, key=lambda mark: (bare.count(mark), mark == usual))
+    return default if default in bare else max(DELIMITERS, key=lambda delimiter: (bare.count(delimiter), delimiter == default))
 
 
 def has_opening_quote(text: str) -> bool:

@@ -91,7 +91,7 @@ class SpacingTable:
             raise ValueError("the spacing table is not a list")
         for line in lines:
             *context, nothing, one, other = (int(number) for number in str(line).split(" "))
-            fits = len(context) == 3 and all(0 <= place < size for place, size in zip(context, TABLE_SHAPE[:3], strict=True))
+            fits = len(context) == 3 and all(0 <= index < size for index, size in zip(context, TABLE_SHAPE[:3], strict=True))
             if not fits or not all(0 <= count < 1 << 48 for count in (nothing, one, other)):
                 raise ValueError(f"{str(line)[:40]!r} is not a line of a spacing table")
             counts[tuple(context)] = nothing, one, other

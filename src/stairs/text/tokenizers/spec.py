@@ -134,8 +134,8 @@ def save(folder: Path, spec: TokenizerSpec, backend: tokenizers.Tokenizer, spaci
 
 
 def save_config(folder: Path, spec: TokenizerSpec, spacing: SpacingTable | None = None) -> None:
-    own = stored_settings(spec) | ({} if spacing is None else {"spacing": spacing.to_lines()})
-    config = {"tokenizer_class": "PreTrainedTokenizerFast", **dict(zip(SPECIAL_TOKEN_KEYS, SPECIAL_TOKENS, strict=True)), "stairs": own}
+    settings = stored_settings(spec) | ({} if spacing is None else {"spacing": spacing.to_lines()})
+    config = {"tokenizer_class": "PreTrainedTokenizerFast", **dict(zip(SPECIAL_TOKEN_KEYS, SPECIAL_TOKENS, strict=True)), "stairs": settings}
     write(folder / CONFIG_FILE, json.dumps(config, ensure_ascii=False, indent=2) + "\n")
 
 

@@ -1,6 +1,6 @@
 """The tokenizer of adopted word vectors: millions of words that are looked up in a file and never loaded as a list.
 
-words.safetensors   letters: the words one after another in UTF-8; starts: where each begins, and the end;
+words.safetensors   utf8: the words one after another in UTF-8; starts: where each begins, and the end;
                     hashes: CRC-32 of each word, sorted; order: the id of the word of each hash
 
 A word is found by bisection among the hashes and compared byte by byte. The words were tokenized by another tool, in its own way, so a chunk between
@@ -29,7 +29,7 @@ from stairs.text.tokenizers.spec import TokenizerSpec, assemble_backend
 from stairs.text.tokenizers.tokenizer import Encoding, Tokenizer, refuse_lone_surrogates
 
 MARKS_AROUND = re.compile(r"(\W*)(.*?)(\W*)", re.S)  # around a word
-TABLE_NAMES = ("letters", "starts", "hashes", "order")
+TABLE_NAMES = ("utf8", "starts", "hashes", "order")
 
 
 class WordTable(Tokenizer):
@@ -39,7 +39,7 @@ class WordTable(Tokenizer):
         only_special = {token: number for number, token in enumerate(SPECIAL_TOKENS)}
         super().__init__(spec, assemble_backend(spec, models.WordLevel(only_special, unk_token=SPECIAL_TOKENS[UNKNOWN])))  # only to split text
         self.tables = tables
-        self.letters, self.starts, self.hashes, self.order = (tables[name] for name in TABLE_NAMES)
+        self.utf8, self.starts, self.hashes, self.order = (tables[name] for name in TABLE_NAMES)
 
     @classmethod
     def from_words(cls, words: list[str]) -> "WordTable":
@@ -51,7 +51,7 @@ class WordTable(Tokenizer):
         hashes = np.fromiter(map(zlib.crc32, spellings), np.int64, len(spellings))
         order = np.argsort(hashes, kind="stable")
         tables = {
-            "letters": np.frombuffer(b"".join(spellings), np.uint8).copy(),
+            "utf8": np.frombuffer(b"".join(spellings), np.uint8).copy(),
             "starts": np.concatenate([[0], np.cumsum(np.fromiter(map(len, spellings), np.int64, len(spellings)))]),
             "hashes": hashes[order],
             "order": order.astype(np.int32),
@@ -65,10 +65,10 @@ class WordTable(Tokenizer):
         spec = files.read_spec(folder / files.CONFIG_FILE)
         try:
             tables = {name: tensor.numpy() for name, tensor in load_file(path).items()}
-            letters, starts, hashes, order = (tables[name] for name in TABLE_NAMES)
+            utf8, starts, hashes, order = (tables[name] for name in TABLE_NAMES)
             kinds = [tables[name].dtype.name for name in TABLE_NAMES] == ["uint8", "int64", "int64", "int32"]
             sizes = len(starts) - 1 == len(hashes) == len(order) >= len(SPECIAL_TOKENS)
-            if not (kinds and sizes and starts[0] == 0 and starts[-1] == len(letters) and (np.diff(starts) >= 0).all()):
+            if not (kinds and sizes and starts[0] == 0 and starts[-1] == len(utf8) and (np.diff(starts) >= 0).all()):
                 raise ValueError("its tables do not agree in size")
             if not (order.min() >= 0 and order.max() < len(hashes)):
                 raise ValueError("it has ids beyond its last word")
@@ -84,7 +84,7 @@ class WordTable(Tokenizer):
     @functools.cached_property
     def hash(self) -> str:
         digest = hashlib.sha256(str(sorted(files.stored_settings(self.spec).items())).encode())
-        for table in (self.starts, self.letters):
+        for table in (self.starts, self.utf8):
             digest.update(np.ascontiguousarray(table).data)
         return digest.hexdigest()
 
@@ -95,15 +95,15 @@ class WordTable(Tokenizer):
     @functools.cached_property
     def vocabulary(self) -> list[str]:
         """All words as a list, for the few callers that need it."""
-        letters, starts = self.letters.tobytes(), self.starts.tolist()
-        return [letters[a:b].decode("utf-8", "replace") for a, b in pairwise(starts)]
+        utf8, starts = self.utf8.tobytes(), self.starts.tolist()
+        return [utf8[a:b].decode("utf-8", "replace") for a, b in pairwise(starts)]
 
     @functools.cached_property
     def ids_by_token(self) -> dict[str, int]:
         return {word: number for number, word in enumerate(self.vocabulary)}
 
     def spelling(self, number: int) -> bytes:
-        return self.letters[self.starts[number] : self.starts[number + 1]].tobytes()
+        return self.utf8[self.starts[number] : self.starts[number + 1]].tobytes()
 
     def token(self, number: int) -> str:
         if not 0 <= number < self.vocab_size:
