@@ -77,7 +77,7 @@ def catch_signals() -> Iterator[StopRequest]:
     if threading.current_thread() is not threading.main_thread():
         yield request
         return
-    handlers: dict[int, Any] = {number: signal.signal(number, request.on_signal) for number in (signal.SIGTERM, signal.SIGINT)}
+    handlers = {number: signal.signal(number, request.on_signal) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
         yield request
     finally:
@@ -141,15 +141,15 @@ class Loop:
 
     def next_action(self) -> tuple[Action, bool]:
         """What rank 0 decides for all: what to do next, and whether to write a checkpoint before."""
-        if not self.workers.is_rank_zero:
-            decision: Any = self.workers.broadcast(None)
-            return Action(*decision[0]), decision[1]
-        action = self.budget.next(self.state)
-        if action.spent:
-            self.state.seconds = action.spent
-        saves = action.kind == "update" and self.is_time_to_save()  # not before an evaluation, which belongs into the checkpoint
-        self.workers.broadcast((action, saves))
-        return action, saves
+        decision: tuple[Action, bool] | None = None
+        if self.workers.is_rank_zero:
+            action = self.budget.next(self.state)
+            if action.spent:
+                self.state.seconds = action.spent
+            decision = action, action.kind == "update" and self.is_time_to_save()  # not before an evaluation, which belongs into the checkpoint
+        decision = self.workers.broadcast(decision)
+        assert decision is not None
+        return Action(*decision[0]), decision[1]
 
     def is_time_to_save(self) -> bool:
         ends_epoch = self.updater.is_sweeping and self.state.step % self.updater.steps_per_epoch == 0

@@ -3,12 +3,13 @@
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from stairs import machine
 from stairs.errors import BadInput
+from stairs.models.ngram import NGram
 from stairs.progress import format_count, say, track
 from stairs.tasks.task import Task
 from stairs.text.shards import Shards
@@ -51,7 +52,7 @@ def count(task: Task, shards: Shards) -> dict[str, Any]:
     ids = shards.ids("train")
     if not len(ids):
         raise BadInput(f"the train split of {shards.folder} has no tokens; give a longer text")
-    model: Any = task.model
+    model = cast(NGram, task.model)
     started, cpu_started = time.monotonic(), time.process_time()
     with track("counting", total=len(ids), unit="tokens") as advance:
         assumed = model.count(ids, advance=advance)

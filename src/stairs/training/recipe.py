@@ -9,7 +9,7 @@ It does not import torch.
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any
 
 from stairs.models.settings import (
@@ -118,11 +118,7 @@ def choose_recipe(
 def recipe_of_size(model: str, size: str) -> Recipe:
     """The recipe of a given size."""
     training = dict(TRAINING_DEFAULTS.get(model, {}).get(size, {}))
-    return Recipe(size, None, training.pop("batch_tokens", default_option("batch_tokens")), training.pop("learning_rate", None), "", training)
-
-
-def default_option(option: str) -> Any:
-    return next(field.default for field in fields(TrainingOptions) if field.name == option)
+    return Recipe(size, None, training.pop("batch_tokens", TrainingOptions.batch_tokens), training.pop("learning_rate", None), "", training)
 
 
 def vocabulary_for(characters: int | None) -> int:

@@ -1,6 +1,6 @@
 """What run.json holds, and which of it a resumed run may change."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
@@ -42,6 +42,30 @@ class RunSettings(TypedDict):
     recipe: NotRequired[dict[str, Any]]  # size, batch and vocabulary, where the time chose them
 
 
+class UpdateRow(TypedDict):
+    """A row of metrics.jsonl for an update."""
+
+    step: int  # updates made
+    loss: float  # nats per target
+    loss_hex: str  # the same number, exactly
+    targets: int
+    words: NotRequired[int]  # of a training by sweeps
+    words_per_second: NotRequired[float]
+
+
+class FinalRow(TypedDict):
+    """The last row of metrics.jsonl, with the measurements of the final split. Rows of other evaluations have a step, seconds and measurements."""
+
+    step: int
+    trained_steps: int  # of a training by gradients or sweeps, and in the manifest of the model
+    best_step: int | None
+    budget: NotRequired[float]  # seconds
+    seconds: float
+    cpu_seconds: float
+    seconds_by_phase: dict[str, float]  # encoding, updates, evaluation, saving
+    validation: dict[str, Any]  # the measurement that the weights were chosen by
+
+
 def run_settings(task: "Task", data: TrainingData, seed: int) -> dict[str, Any]:
     """The settings of a new run, without those of its training."""
     sources = {"corpus": data.fingerprint, "tokenizer": task.tokenizer.hash}
@@ -49,7 +73,7 @@ def run_settings(task: "Task", data: TrainingData, seed: int) -> dict[str, Any]:
     return {"format": FORMAT, **task.describe(), "seed": seed, "data": {**sources, **split_format}, "versions": machine.versions()}
 
 
-def refuse_changes(old: dict[str, Any], new: dict[str, Any], folder: Path, allowed: Collection[str] = ()) -> None:
+def refuse_changes(old: Mapping[str, Any], new: Mapping[str, Any], folder: Path, allowed: Collection[str] = ()) -> None:
     """A run resumes only with the settings it was started with; a change of the data is named first, since other settings follow from it."""
     before, now = flatten(old), flatten(new)
     for key in sorted(before.keys() | now.keys(), key=lambda key: (not key.startswith("data"), key)):
@@ -70,7 +94,7 @@ def refuse_changes(old: dict[str, Any], new: dict[str, Any], folder: Path, allow
         raise BadInput(f"{folder} was started with {key} = {preview(was)}, now it is {preview(given)}; {advice}")
 
 
-def flatten(settings: dict[str, Any]) -> dict[str, Any]:
+def flatten(settings: Mapping[str, Any]) -> dict[str, Any]:
     """{"config": {"order": 3}} -> {"config.order": 3}, without what may change."""
     flat: dict[str, Any] = {}
     for key, value in settings.items():

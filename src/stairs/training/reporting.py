@@ -3,8 +3,9 @@
 import math
 import struct
 import time
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from stairs.errors import BadInput, EnvironmentFault
 from stairs.progress import format_count, say, say_verbose
@@ -13,6 +14,9 @@ from stairs.training.checkpoint import TrainingState
 from stairs.training.options import TrainingOptions
 from stairs.training.run import Run
 from stairs.training.updater import StepResult, Updater
+
+if TYPE_CHECKING:
+    from torch.utils.tensorboard import SummaryWriter
 
 ALL_ROWS = 5_000  # updates at the start of a run with a row each; after them, every tenth has one
 MESSAGE_SECONDS = 30.0  # between two messages about the loss
@@ -38,14 +42,14 @@ class Reporter:
         if time.monotonic() - self.said_at >= MESSAGE_SECONDS:
             self.say(f"loss {result.loss:.3f}")
 
-    def add_row(self, **row: Any) -> None:
+    def add_row(self, *, step: int, **row: object) -> None:
         """A row of metrics.jsonl; training continues without it if it cannot be written."""
         if not self.is_writing:
             return
         if self.tensorboard is not None:
-            self.tensorboard.add_scalars(**row)
+            self.tensorboard.add_scalars(step, row)
         try:
-            self.run.log(durably=False, **row)
+            self.run.log(durably=False, step=step, **row)
         except EnvironmentFault as error:
             if not self.has_warned:
                 say(f"{error}: training continues without measurements")
@@ -73,9 +77,9 @@ class TensorBoard:
     """The numbers of metrics.jsonl as curves; those after the step that a run resumes from are drawn again."""
 
     def __init__(self, folder: Path, step: int) -> None:
-        self.writer: Any = require_tensorboard()(str(folder / "tensorboard"), purge_step=step + 1)
+        self.writer = require_tensorboard()(str(folder / "tensorboard"), purge_step=step + 1)
 
-    def add_scalars(self, step: int, **row: Any) -> None:
+    def add_scalars(self, step: int, row: Mapping[str, object]) -> None:
         for name, value in row.items():
             number = value.get("value") if isinstance(value, dict) else value
             if isinstance(number, float):
@@ -84,7 +88,7 @@ class TensorBoard:
         self.writer.flush()
 
 
-def require_tensorboard() -> Any:
+def require_tensorboard() -> "type[SummaryWriter]":
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:

@@ -41,6 +41,7 @@ from stairs.version import __version__
 if TYPE_CHECKING:
     from stairs.tasks.task import Task
     from stairs.text.tokenizers.tokenizer import Tokenizer
+    from stairs.training.records import RunSettings
 
 FORMAT = 2
 RUN_FILE, METRICS_FILE = "run.json", "metrics.jsonl"
@@ -54,10 +55,10 @@ class Run:
         self.folder = Path(folder)
 
     @property
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> "RunSettings":
         path = self.folder / RUN_FILE
         try:
-            settings: dict[str, Any] = json.loads(path.read_text("utf-8"))
+            settings: RunSettings = json.loads(path.read_text("utf-8"))
             number, version = int(settings["format"]), settings.get("versions", {}).get("stairs", "unknown")
         except OSError as error:
             if error.errno in NO_SUCH_PATH:
@@ -106,9 +107,9 @@ class Run:
             self.recorded_settings = self.settings
             yield
 
-    def update_settings(self, **settings: Any) -> None:
+    def update_settings(self, **settings: object) -> None:
         """Replace settings in run.json."""
-        changed = {**self.recorded_settings, **json.loads(json.dumps(settings))}
+        changed: RunSettings = {**self.recorded_settings, **json.loads(json.dumps(settings))}
         if changed != self.recorded_settings:
             write_json(self.folder / RUN_FILE, changed)
             self.recorded_settings = changed
@@ -149,7 +150,7 @@ class Run:
         with os_errors_as_sentences(self.folder):
             (self.folder / METRICS_FILE).unlink(missing_ok=True)
 
-    def log(self, *, durably: bool = True, **row: Any) -> None:
+    def log(self, *, durably: bool = True, **row: object) -> None:
         """Append a row to metrics.jsonl, flushed to the disk if it must be durable."""
         with os_errors_as_sentences(self.folder), (self.folder / METRICS_FILE).open("a", encoding="utf-8") as file:
             file.write(json.dumps(row, ensure_ascii=False) + "\n")
@@ -177,7 +178,7 @@ class Run:
                 raise BadInput(f"{path}:{number}: not JSON but {preview(line)}; train the run again into another folder") from None
         return rows
 
-    def save_model(self, task: "Task", **metadata: Any) -> None:
+    def save_model(self, task: "Task", **metadata: object) -> None:
         """Write the finished model, completely or not at all; `metadata` goes into its manifest."""
         with new_folder(self.folder / MODEL_FOLDER, metadata) as folder:
             try:
