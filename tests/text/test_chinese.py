@@ -5,12 +5,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stairs.text import chinese
+from stairs.text.subwords import subword_buckets
 
 ANYTHING = st.characters(exclude_categories=["Cs"])
 
 
 def test_words_of_the_textbook_sentence():
     assert chinese.segment("我来到北京清华大学") == ["我", "来到", "北京", "清华大学"]
+
+
+def test_every_han_character_is_one_for_the_whole_project():
+    for character in "中〇㐀豈𠮷𫝀𬺰丽𰀀":
+        assert chinese.has_han(f"a{character}b") and chinese.is_cjk(character)
+        first, buckets = subword_buckets([character], (3, 6), 1000)
+        assert len(buckets) == 2 == first[1]  # the character itself, and <character>: a Latin letter has the second alone
+    assert not any(map(chinese.has_han, ("a", "é", "。", "カ", "ｆ", "한", "")))
+    assert [chinese.is_cjk(character) for character in "。カｆ한é "] == [True, True, True, False, False, False]
+    ranges = [range(first, last + 1) for first, last in chinese.HAN_RANGES]
+    assert all(len(chinese.HAN_RUN.fullmatch("".join(map(chr, own)))[0]) == len(own) for own in ranges)
 
 
 def test_spaces_go_around_chinese_words_only():

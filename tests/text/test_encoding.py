@@ -24,6 +24,14 @@ def decode(data: bytes, codec: str | None = None) -> str:
     return "".join(decode_stream(io.BytesIO(data), codec, "notes.txt"))
 
 
+@pytest.mark.parametrize("head", [b"", b"plain", "中文".encode(), "中文".encode()[:-1], b"\xef\xbb\xbfmark", "中文".encode("gb18030"), b"a\0b"])
+def test_the_quick_check_for_utf8_agrees_with_detection(head):
+    if input_files.is_utf8(head, "notes.txt"):
+        assert detect_encoding(head, "notes.txt").startswith("utf-8")
+    else:
+        assert head in ("中文".encode("gb18030"), b"a\0b")
+
+
 def complaint(data: bytes, codec: str | None = None) -> str:
     with pytest.raises(BadInput) as caught:
         decode(data, codec)

@@ -43,7 +43,7 @@ def decompressor(compression: str) -> Callable:
         return lzma.LZMADecompressor
     import zstandard
 
-    class Frame:
+    class ZstdStream:
         """zstandard's decompressor, with a built-in exception."""
 
         def __init__(self):
@@ -58,4 +58,4 @@ def decompressor(compression: str) -> Callable:
         eof = property(lambda self: self.decoder.eof)
         unused_data = property(lambda self: self.decoder.unused_data)
 
-    return Frame
+    return ZstdStream

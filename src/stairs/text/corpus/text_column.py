@@ -58,7 +58,7 @@ def csv_texts(lines: NumberedLines, name: str, suffix: str, column: str | None) 
 
 
 def parquet_texts(stream: InputStream, column: str | None, advance: Callable[[float], None]) -> Iterator[str]:
-    """The text of each row; `advance` is told the share of the rows that is read."""
+    """The text of each row; `advance` gets the share of the rows that is read."""
     name = stream.source.name
     table = ParquetTable(name, stream.seekable())
     chosen = choose_text_column(table.columns, column, name)

@@ -30,20 +30,20 @@ from stairs.text.labelled.column_names import (
     spellings,
 )
 from stairs.text.labelled.column_profile import MIN_ROWS, SENTENCE_LIKE, ColumnProfile, parse_number, partition_rows_alike, profile_columns
-from stairs.text.tables import Table
+from stairs.text.tables import RecordTable
 from stairs.text.tables.csv_table import CsvTable
 from stairs.text.tables.lines import input_error
 
 GUESSES = {"classify": guess_text, "compare": guess_pair, "translate": guess_parallel}
 MAX_ASSIGNMENTS = 4  # in a question; with more, the file is refused
-AnyTable = TypeVar("AnyTable", bound=Table)
+AnyTable = TypeVar("AnyTable", bound=RecordTable)
 INDEX_NAMES = ("", "id", "index", "idx", "no", "序号", "编号")
 
 
 class ColumnChoice:
     """The choice of columns for a task, among those of one file."""
 
-    def __init__(self, table: Table, task: str, named: dict[str, str], columns: Sequence[str] | None = None) -> None:
+    def __init__(self, table: RecordTable, task: str, named: dict[str, str], columns: Sequence[str] | None = None) -> None:
         self.table, self.task = table, task
         self.columns = list(table.columns if columns is None else columns)
         self.named_columns = {role: self.resolve(role, column) for role, column in named.items()}
@@ -158,7 +158,7 @@ class ColumnChoice:
         raise self.fault(f"{preview(negative)} makes these triplets, which have no label; {advice}, or name a label with --columns")
 
 
-def choose_columns(table: Table, task: str, named: dict[str, str], columns: Sequence[str] | None = None) -> dict[str, str]:
+def choose_columns(table: RecordTable, task: str, named: dict[str, str], columns: Sequence[str] | None = None) -> dict[str, str]:
     """A column for each role: those that the user `named`, the others guessed."""
     return ColumnChoice(table, task, named, columns).choose()
 

@@ -13,7 +13,7 @@ from stairs.text.labelled.column_names import Columns, group_column, guess_paral
 from stairs.text.labelled.column_profile import SERIALIZED_LIST, parse_number
 from stairs.text.labelled.label_lines import FASTTEXT, begins_with_labels, is_fasttext, read_label_lines
 from stairs.text.labelled.notes import DataNotes
-from stairs.text.tables import Table, open_table
+from stairs.text.tables import RecordTable, open_table
 from stairs.text.tables.csv_table import CsvTable
 from stairs.text.tables.json_table import describe_type
 from stairs.text.tables.lines import input_error
@@ -67,13 +67,13 @@ def read_translations(
 
 def open_columns(
     path: str | Path, encoding: str | None, task: str, columns: Columns, group: str | None = None
-) -> tuple[Table, dict[str, str]]:
+) -> tuple[RecordTable, dict[str, str]]:
     """The table, and a column for each role; that of the groups is the last."""
     try:
         named = parse_columns(columns, task)
     except ValueError as error:
         raise BadInput(f"--columns {preview(columns)} cannot be used; {error}") from None
-    table: Table = open_table(path, encoding)
+    table: RecordTable = open_table(path, encoding)
     if task == "translate" and not named and isinstance(table, CsvTable) and table.delimiter == "\t" and not guess_parallel(table.columns):
         table = CsvTable(path, encoding, header=False)  # parallel TSV seldom has a header
         if len(table.columns) < 2:

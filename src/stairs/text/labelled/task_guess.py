@@ -16,7 +16,7 @@ from stairs.text.labelled.conll import is_conllu
 from stairs.text.labelled.label_lines import begins_with_labels, is_fasttext
 from stairs.text.labelled.parallel_text import translation_sibling
 from stairs.text.labelled.token_tables import is_token_table
-from stairs.text.tables import RECORD_SUFFIXES, Table, open_table
+from stairs.text.tables import RECORD_SUFFIXES, RecordTable, open_table
 from stairs.text.tables.csv_table import CsvTable
 from stairs.text.tables.json_table import JsonCursor
 from stairs.text.tables.lines import file_suffix, input_error, numbered_lines
@@ -59,7 +59,7 @@ def task_of_roles(columns: Columns) -> str | None:
     return fits[0] if len(fits) == 1 else None
 
 
-def task_of_table(original: Table) -> str:
+def task_of_table(original: RecordTable) -> str:
     """By the names of the columns; where they do not tell, by their cells."""
     table = detect_header(original, {})
     if table is original:
@@ -81,18 +81,18 @@ def task_of_table(original: Table) -> str:
     raise input_error(table.name, table.line, f"cannot tell the task from {list_columns(original.columns)}; name it with --task {tasks}")
 
 
-def choose_task(table: Table, tasks: Sequence[str]) -> str:
+def choose_task(table: RecordTable, tasks: Sequence[str]) -> str:
     return tasks[choose_interpretation(f"{table.name}:{table.line}", "no header tells the task", [INTERPRETATIONS[task] for task in tasks])]
 
 
-def is_readable(table: Table, task: str) -> bool:
+def is_readable(table: RecordTable, task: str) -> bool:
     choice = ColumnChoice(table, task, {})
     with suppress(BadInput):
         return choice.has_enough_rows and bool(choice.assignments())
     return False
 
 
-def guess_bilingual(table: Table) -> str | None:
+def guess_bilingual(table: RecordTable) -> str | None:
     """A table of translations without a header: the first line has two sentences with a tab between. The last column may be a label."""
     is_tsv = isinstance(table, CsvTable) and table.delimiter == "\t"
     if not (isinstance(table, CsvTable) and is_tsv and len(table.columns) in (2, 3) and all(map(is_sentence_like, table.columns[:2]))):
@@ -104,7 +104,7 @@ def guess_bilingual(table: Table) -> str | None:
     return "translate" if other is None else choose_task(table, (other, "translate"))
 
 
-def is_translation_table(table: Table) -> bool:
+def is_translation_table(table: RecordTable) -> bool:
     """Whether columns with such names hold two texts: `input` and `output` may hold a text and its label, `id` and `no` are no languages."""
     pair = {role: columns[0] for role, columns in guess_parallel(table.columns).items()}
     profiles = profile_columns(list(pair.values()), table.select_columns(list(pair.values())))

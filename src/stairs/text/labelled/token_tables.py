@@ -13,7 +13,7 @@ from stairs.text.labelled.column_names import likely_columns, list_columns, norm
 from stairs.text.labelled.column_profile import ColumnProfile, profile_columns
 from stairs.text.labelled.notes import DataNotes
 from stairs.text.labelled.tag_schemes import TagScheme
-from stairs.text.tables import RECORD_SUFFIXES, Table, open_table
+from stairs.text.tables import RECORD_SUFFIXES, RecordTable, open_table
 from stairs.text.tables.csv_table import DELIMITERS, CsvTable
 from stairs.text.tables.json_table import describe_type
 from stairs.text.tables.lines import file_suffix, input_error, numbered_lines
@@ -35,7 +35,7 @@ MAX_NAME_CHARACTERS = 24  # of the name of a sentence, such as 'Sentence: 47959'
 class TokenTable:
     """A table of tagged words, and its columns of words, tags and sentences."""
 
-    def __init__(self, table: Table, columns: dict[str, str]) -> None:
+    def __init__(self, table: RecordTable, columns: dict[str, str]) -> None:
         self.table, self.columns = table, columns
 
     @property
@@ -125,7 +125,7 @@ def find_token_table(path: str | Path, encoding: str | None, named: dict[str, st
     return TokenTable(table, {**({"sentence": sentence} if sentence else {}), **chosen})
 
 
-def choose_token_columns(table: Table, columns: Sequence[str], named: dict[str, str]) -> dict[str, str]:
+def choose_token_columns(table: RecordTable, columns: Sequence[str], named: dict[str, str]) -> dict[str, str]:
     """A column of words and one of tags; where several hold tags, the user is asked which."""
     for role, column in named.items():
         if column not in table.columns:

@@ -13,7 +13,7 @@ JSON_SUFFIXES = (".jsonl", ".ndjson", ".json")
 RECORD_SUFFIXES = (".parquet", *JSON_SUFFIXES)  # of files that cannot be anything but records
 
 
-class Table(Protocol):
+class RecordTable(Protocol):
     """Rows with named columns; a cell is a string, or what JSON or parquet hold."""
 
     name: str  # of the file
