@@ -24,10 +24,10 @@ MISREAD = [
 ]
 
 
-@pytest.mark.parametrize(("outputs", "settings", "said"), MISREAD)
-def test_a_layer_that_would_be_misread_is_refused_and_its_encoder_is_not(tmp_path, command, outputs, settings, said):
+@pytest.mark.parametrize(("outputs", "settings", "message"), MISREAD)
+def test_a_layer_that_would_be_misread_is_refused_and_its_encoder_is_not(tmp_path, command, outputs, settings, message):
     with_classifier(tmp_path / "folder", outputs, **settings)
-    with pytest.raises(BadInput, match=said) as refused:
+    with pytest.raises(BadInput, match=message) as refused:
         transformers_folder.read(tmp_path / "folder")
     assert "\n" not in str(refused.value) and "--encoder" in str(refused.value)
     ended = command("adopt", "folder", "--out", "runs/a")
@@ -37,8 +37,8 @@ def test_a_layer_that_would_be_misread_is_refused_and_its_encoder_is_not(tmp_pat
 
 def test_the_encoder_alone_from_the_command_line(tmp_path, command):
     with_classifier(tmp_path / "folder", 3, problem_type="multi_label_classification")
-    found = command("adopt", "folder", "--encoder", "--out", "runs/a", "--json")
-    assert found.code == 0 and json.loads(found.out)["task"] == "encode", found.err
+    result = command("adopt", "folder", "--encoder", "--out", "runs/a", "--json")
+    assert result.code == 0 and json.loads(result.out)["task"] == "encode", result.err
     gpt(tmp_path / "gpt")
     for other in ("gpt", "vectors.txt"):
         ended = command("adopt", other, "--encoder", "--out", "runs/b")

@@ -69,11 +69,11 @@ ngram 2=3
 """
     path = tmp_path / "hand.arpa"
     path.write_text(text)
-    found = NextToken(*arpa.read(str(path)))
+    result = NextToken(*arpa.read(str(path)))
     ten = np.log(10)
-    assert found.log_probability("a b") == pytest.approx(ten * (-0.1 - 0.2 - 0.4))
-    assert found.log_probability("b a") == pytest.approx(ten * (-0.3 - 0.7 - 0.1 - 0.6 - 0.2 - 0.5))
-    assert found.log_probability("zebra") == pytest.approx(ten * (-0.3 - 1.0 - 0.5))
+    assert result.log_probability("a b") == pytest.approx(ten * (-0.1 - 0.2 - 0.4))
+    assert result.log_probability("b a") == pytest.approx(ten * (-0.3 - 0.7 - 0.1 - 0.6 - 0.2 - 0.5))
+    assert result.log_probability("zebra") == pytest.approx(ten * (-0.3 - 1.0 - 0.5))
 
 
 def test_a_suffix_the_file_leaves_out_is_passed_over(tmp_path):
@@ -100,8 +100,8 @@ ngram 3=1
 """
     path = tmp_path / "pruned.arpa"
     path.write_text(text)
-    found = NextToken(*arpa.read(str(path)))
-    assert found.log_probability("a b") == pytest.approx(np.log(10) * (-0.1 - 0.3 - 0.4))  # "a b" is no bigram; "b" is what is left of it
+    result = NextToken(*arpa.read(str(path)))
+    assert result.log_probability("a b") == pytest.approx(np.log(10) * (-0.1 - 0.3 - 0.4))  # "a b" is no bigram; "b" is what is left of it
 
 
 @pytest.mark.parametrize("kind", ["bpe", "byte-bpe", "wordpiece", "unigram", "characters"])

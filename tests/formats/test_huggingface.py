@@ -1,4 +1,4 @@
-"""Folders of transformers: what is written comes back, and what does not fit is said in one sentence."""
+"""Folders of transformers: what is written comes back, and what does not fit is refused in one sentence."""
 
 import json
 
@@ -108,11 +108,11 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("spoil", "said"), WRONG)
-def test_what_does_not_fit_is_said(tmp_path, spoil, said):
+@pytest.mark.parametrize(("spoil", "message"), WRONG)
+def test_what_does_not_fit_is_refused(tmp_path, spoil, message):
     bert(tmp_path)
     spoil(tmp_path)
-    with pytest.raises(BadInput, match=said) as refused:
+    with pytest.raises(BadInput, match=message) as refused:
         transformers_folder.read(tmp_path)
     assert "\n" not in str(refused.value) and str(tmp_path) in str(refused.value) and ";" in str(refused.value)
 
@@ -167,7 +167,7 @@ def test_sentence_model_comes_back(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("file", "change", "said"),
+    ("file", "change", "message"),
     [
         ("modules.json", [{"idx": 0, "path": "", "type": "x.Transformer"}, {"idx": 1, "path": "1_Pooling", "type": "x.LSTM"}], "LSTM"),
         ("modules.json", [{"idx": 0, "path": "../..", "type": "x.Transformer"}], "leaves the folder"),
@@ -178,12 +178,12 @@ def test_sentence_model_comes_back(tmp_path):
         ("sentence_bert_config.json", {"do_lower_case": True}, "lowercases texts"),
     ],
 )
-def test_other_sentence_models_are_refused(tmp_path, file, change, said):
+def test_other_sentence_models_are_refused(tmp_path, file, change, message):
     task = bert(tmp_path / "first")
     (tmp_path / "second").mkdir()
     sentence_transformers.write(task, tmp_path / "second")
     (tmp_path / "second" / file).write_text(json.dumps(change))
-    with pytest.raises(BadInput, match=said) as refused:
+    with pytest.raises(BadInput, match=message) as refused:
         sentence_transformers.read(tmp_path / "second")
     assert "\n" not in str(refused.value)
 

@@ -26,8 +26,8 @@ def test_weights_come_back(tmp_path, zipped):
     shared = torch.randn(3, 4)
     held = {"a": shared, "b": torch.nn.Parameter(torch.randn(2)), "c": shared, "n": torch.arange(3)}
     torch.save(held, tmp_path / "w.bin", _use_new_zipfile_serialization=zipped)
-    found = pytorch_pickle.read(tmp_path / "w.bin")
-    assert torch.equal(found["a"], shared) and torch.equal(found["c"], shared) and found["n"].tolist() == [0, 1, 2] and found["b"].shape == (2,)
+    result = pytorch_pickle.read(tmp_path / "w.bin")
+    assert torch.equal(result["a"], shared) and torch.equal(result["c"], shared) and result["n"].tolist() == [0, 1, 2] and result["b"].shape == (2,)
 
 
 def repacked(source, target, change=lambda name, content: content, compression=zipfile.ZIP_STORED, more=()):

@@ -78,9 +78,9 @@ def form_of(make):
 
 @pytest.mark.parametrize("make", EXPORTS)
 def test_every_export_gives_what_the_run_gives(tmp_path, make):
-    found = round_trip.compare_folder(make(tmp_path), tmp_path, form_of(make))
-    assert found["difference"] < 1e-5 and found["texts"] >= 3
-    assert make not in KEYS or KEYS[make] in found
+    result = round_trip.compare_folder(make(tmp_path), tmp_path, form_of(make))
+    assert result["difference"] < 1e-5 and result["texts"] >= 3
+    assert make not in KEYS or KEYS[make] in result
 
 
 @pytest.mark.parametrize(("kind", "settings"), [("words", {}), ("bpe", {"vocab_size": 90, "chinese": "words"}), ("unigram", {"vocab_size": 128})])
@@ -88,8 +88,8 @@ def test_every_kind_of_tokenizer(tmp_path, kind, settings):
     tokenizer = Tokenizer.train(TokenizerSpec(kind, **settings), lambda: [TEXTS * 9])
     task = MaskedToken(far(BERT(BERTConfig(tokenizer.vocab_size, context=48, width=24, heads=3, layers=1))), tokenizer)
     transformers_folder.write(task, tmp_path)
-    found = round_trip.compare_folder(task, tmp_path, "huggingface")
-    assert found["texts"] >= 6 and max(found["difference"], found["words_difference"], found["pairs_difference"]) < 1e-5
+    result = round_trip.compare_folder(task, tmp_path, "huggingface")
+    assert result["texts"] >= 6 and max(result["difference"], result["words_difference"], result["pairs_difference"]) < 1e-5
 
 
 def without_marks(folder):

@@ -54,9 +54,9 @@ def test_every_habit_gives_the_same_words_and_bits(tmp_path, monkeypatch, habit,
     (tmp_path / "v").write_bytes(FILES[habit](vectors))
     (tmp_path / "v.gz").write_bytes(gzip.compress(FILES[habit](vectors)))
     for path in ("v", "v.gz"):
-        found = word_vectors.read(str(tmp_path / path))
-        assert found.words == WORDS
-        assert np.array_equal(found.vectors, vectors)
+        result = word_vectors.read(str(tmp_path / path))
+        assert result.words == WORDS
+        assert np.array_equal(result.vectors, vectors)
 
 
 @pytest.mark.parametrize("kind", word_vectors.KINDS)
@@ -66,10 +66,10 @@ def test_what_is_written_comes_back_bit_for_bit(tmp_path, kind, name):
     vectors[0, :3] = [1e-40, 3.4028235e38, 0]  # the least and the greatest
     first = task(vectors)
     assert word_vectors.write(first.tokenizer.vocabulary, first.model.all_vectors(), str(tmp_path / name), kind) == (len(WORDS), 5)
-    found = word_vectors.read(str(tmp_path / name))
-    assert found.kind == kind
-    assert found.words == [word.replace("\u00a0", "▁") for word in WORDS]
-    assert np.array_equal(found.vectors, vectors)
+    result = word_vectors.read(str(tmp_path / name))
+    assert result.kind == kind
+    assert result.words == [word.replace("\u00a0", "▁") for word in WORDS]
+    assert np.array_equal(result.vectors, vectors)
 
 
 def test_numbers_in_every_spelling(tmp_path):

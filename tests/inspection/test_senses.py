@@ -22,8 +22,8 @@ def words():
 def test_a_static_vector_is_the_same_everywhere(words):
     model = SkipGram(Word2VecConfig(vocab_size=words.vocab_size, width=8))
     model.initialize(1)
-    (found,) = sense_separation(WordVectors(model, words), "bank", SENSES)
-    assert found["layer"] is None and found["same"] == pytest.approx(1) and found["different"] == pytest.approx(1)
+    (result,) = sense_separation(WordVectors(model, words), "bank", SENSES)
+    assert result["layer"] is None and result["same"] == pytest.approx(1) and result["different"] == pytest.approx(1)
 
 
 def test_layers_in_context_differ_and_the_word_alone_does_not(words):

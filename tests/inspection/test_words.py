@@ -52,10 +52,10 @@ def test_nearest_spellings_come_first_and_of_equals_the_more_frequent(task):
 
 
 def test_a_text_of_known_and_unknown_words(task):
-    found = neighbours(task, "king zebra woman", top=len(WORDS))
-    assert found["words"] == ["king", "woman"]
-    assert {entry["word"] for entry in found["near"]} == set(WORDS) - {"king", "woman"}
-    cosines = [entry["cosine"] for entry in found["near"]]
+    result = neighbours(task, "king zebra woman", top=len(WORDS))
+    assert result["words"] == ["king", "woman"]
+    assert {entry["word"] for entry in result["near"]} == set(WORDS) - {"king", "woman"}
+    cosines = [entry["cosine"] for entry in result["near"]]
     assert cosines == sorted(cosines, reverse=True)
     with pytest.raises(BadInput, match="no word of"):
         neighbours(task, "zebra giraffe")

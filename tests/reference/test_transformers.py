@@ -192,8 +192,8 @@ def test_sentence_transformers_both_ways(bert_folder, tmp_path, pooling, normali
     from stairs.formats.huggingface import sentence_transformers
 
     saved("BertForPreTraining", bert_folder)
-    found = transformers_folder.read(bert_folder)
-    task = Encode(found.model, found.tokenizer, pooling=pooling, normalize=normalize, max_length=12)
+    result = transformers_folder.read(bert_folder)
+    task = Encode(result.model, result.tokenizer, pooling=pooling, normalize=normalize, max_length=12)
     (tmp_path / "ours").mkdir()
     sentence_transformers.write(task, tmp_path / "ours")
     assert round_trip.compare_folder(task, tmp_path / "ours", "sentence-transformers")["difference"] < 1e-5

@@ -19,8 +19,8 @@ def keep(folder, task):
     folder.mkdir(parents=True)
     write_json(folder / "run.json", {"format": FORMAT, "model": task.model_name, "task": task.name, "config": task.describe()["config"], "seed": 0})
     lines = [{"step": n, "loss": 5 / n, "bits": "", "targets": 10} for n in range(1, 21)]
-    judged = [{"step": n, "seconds": n, "bits_per_character": {"value": 9 / n, "low": 8 / n, "high": 10 / n}} for n in (10, 20)]
-    rows = [*lines, *judged, {**judged[-1], "trained_steps": 20}]
+    evaluations = [{"step": n, "seconds": n, "bits_per_character": {"value": 9 / n, "low": 8 / n, "high": 10 / n}} for n in (10, 20)]
+    rows = [*lines, *evaluations, {**evaluations[-1], "trained_steps": 20}]
     (folder / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     Run(folder).save_model(task)
 
@@ -54,7 +54,7 @@ def write_labels(path):
 
 
 def bad(place):
-    """Three runs that cannot be asked."""
+    """Three runs that cannot be body."""
     for name in ("damaged", "unreadable", "unfinished"):
         shutil.copytree(place / "gpt", place / name)
     weights = place / "damaged" / "model" / "model.safetensors"
@@ -66,14 +66,14 @@ def bad(place):
 
 
 def climb(place, *more):
-    """The folder of a climb: two steps that were judged, one that failed, one that was not tried, and more."""
+    """The folder of a climb: two steps that were evaluations, one that failed, one that was not tried, and more."""
     from stairs.climb.messages import message
     from stairs.climb.schema import FORMAT as REPORT_FORMAT
 
     place.mkdir(exist_ok=True)
     rows = [
-        judged("tfidf", 0.80, 1.0),
-        judged(TRICK, 0.81, 600.0, bits_per_character={"value": 2.0, "low": 1.9, "high": 2.1}, pretrained_run="next-token-gpt"),
+        scored_row("tfidf", 0.80, 1.0),
+        scored_row(TRICK, 0.81, 600.0, bits_per_character={"value": 2.0, "low": 1.9, "high": 2.1}, pretrained_run="next-token-gpt"),
         {"model": "bert", "not_tried": "its share of the budget was too small"},
         {"model": "elmo", "failed": f"it broke on {TRICKS[1]}"},
         *more,
@@ -87,7 +87,7 @@ def climb(place, *more):
     return report
 
 
-def judged(step, value, seconds, **more):
+def scored_row(step, value, seconds, **more):
     score = {"value": value, "low": value - 0.02, "high": value + 0.02}
     return {"model": step, "run": f"classify-{step}", "metric": "macro_f1", "score": score, "seconds": seconds,
             "cpu_seconds": seconds, "ms_per_text": 0.5, "training_mb": 50.0, "answering_mb": None,

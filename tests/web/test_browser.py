@@ -11,7 +11,7 @@ import pytest
 from stairs.climb.messages import MESSAGES as CLIMB
 from stairs.web.picture_pages import PAGES
 from stairs.web.strings import STRINGS
-from tests.web.explorer_runs import TRICK, TRICKS, climb, judged
+from tests.web.explorer_runs import TRICK, TRICKS, climb, scored_row
 
 WAIT = 15_000  # milliseconds
 TYPED = {"neighbours": "soup", "strips": "soup\nrain", "map": "soup\nrain", "analogy": "soup - rain + wind", "blanks": "soup and ___ in Rome today ."}
@@ -53,7 +53,7 @@ def address(shelf):
 
 @pytest.fixture
 def visit(browser, address):
-    """Open a page; afterwards nothing may have gone wrong in it, and nothing asked for elsewhere."""
+    """Open a page; afterwards nothing may have gone wrong in it, and nothing body for elsewhere."""
     opened = []
 
     def go(path, typed=None, **settings):
@@ -61,11 +61,11 @@ def visit(browser, address):
         if typed:
             context.add_init_script(f"sessionStorage.setItem({', '.join(map(json.dumps, typed))})")
         page = context.new_page()
-        page.faults, page.asked = [], []
+        page.faults, page.requested_urls = [], []
         page.on("console", lambda message: page.faults.append(message.text) if message.type in ("error", "warning") else None)
         page.on("pageerror", lambda error: page.faults.append(str(error)))
         page.on("dialog", lambda dialog: (page.faults.append("a script ran"), dialog.dismiss()))
-        page.on("request", lambda request: page.asked.append(request.url))
+        page.on("request", lambda request: page.requested_urls.append(request.url))
         page.set_default_timeout(WAIT)
         page.goto(address + path)
         opened.append((context, page))
@@ -74,7 +74,7 @@ def visit(browser, address):
     yield go
     for context, page in opened:
         assert not page.faults, page.faults
-        assert all(url.startswith((address + "/", "data:", "blob:" + address)) for url in page.asked), page.asked
+        assert all(url.startswith((address + "/", "data:", "blob:" + address)) for url in page.requested_urls), page.requested_urls
         context.close()
 
 
@@ -141,10 +141,10 @@ def test_saving(visit):
     page = visit("/picture/tokens")
     page.wait_for_selector(".picture svg")
     for format, begins in (("SVG", b"<svg"), ("PNG", b"\x89PNG"), ("JSON", b"")):
-        with page.expect_download() as told:
+        with page.expect_download() as download:
             page.get_by_role("button", name=format).click()
-        assert told.value.suggested_filename == f"tokens.{format.lower()}"
-        with open(told.value.path(), "rb") as file:
+        assert download.value.suggested_filename == f"tokens.{format.lower()}"
+        with open(download.value.path(), "rb") as file:
             assert file.read().startswith(begins)
 
 
@@ -197,13 +197,13 @@ def test_the_staircase_grows_while_a_climb_goes_on(visit, climbed):
     assert page.locator("td.name").all_inner_texts() == ["tfidf", TRICK, "bert", "elmo"] and page.locator("main :is(img, script)").count() == 0
     table = page.locator("table").inner_text()
     assert "not tried: its share of the budget was too small" in table and f"failed: it broke on {TRICKS[1]}" in table
-    with page.expect_download() as told:
+    with page.expect_download() as download:
         page.get_by_role("button", name="JSON").first.click()
-    with open(told.value.path()) as file:
-        assert json.load(file)["recommended"] == ["tfidf"] and told.value.suggested_filename == "staircase.json"
+    with open(download.value.path()) as file:
+        assert json.load(file)["recommended"] == ["tfidf"] and download.value.suggested_filename == "staircase.json"
     page.locator("#language").click()
     page.wait_for_selector(f"text={CLIMB['recommended'][1]}: tfidf")
-    climb(climbed, judged("toString", 0.9, 30.0))
+    climb(climbed, scored_row("toString", 0.9, 30.0))
     page.wait_for_selector("text=toString")
     (climbed / "report.json").write_text("{")
     page.wait_for_selector("text=report.json is damaged")

@@ -53,11 +53,11 @@ def test_every_picture_that_is_offered_can_be_drawn(client):
     drawn: Counter[str] = Counter()
     for run in listed(client).values():
         for name, picture in (run["pictures"] or {}).items():
-            asked = {"run": run["name"], "text": SENSES if name == "senses" else TEXTS.get(name, TEXT)}
-            asked |= {"options": {"word": "soup"}} if name == "senses" else {}
+            body = {"run": run["name"], "text": SENSES if name == "senses" else TEXTS.get(name, TEXT)}
+            body |= {"options": {"word": "soup"}} if name == "senses" else {}
             kinds = {0: ("json", "svg", "png"), 1: ("json", "svg")}.get(drawn[name], ("json",))  # drawing takes longer than looking
             for kind in kinds:
-                response = client.post(f"/api/picture/{name}", json={**asked, "format": kind})
+                response = client.post(f"/api/picture/{name}", json={**body, "format": kind})
                 assert response.status_code == 200, (run["name"], name, response.text)
                 assert response.content.startswith(BEGINS[kind]) and response.headers["content-disposition"].startswith("attachment")
             assert set(picture["options"]) <= set(PICTURES[name].view.options)
@@ -66,16 +66,16 @@ def test_every_picture_that_is_offered_can_be_drawn(client):
 
 
 def test_which_file_is_looked_in_no_request_decides(client, folder):
-    asked = {"run": "labels", "text": TEXT, "format": "json"}
-    assert {one["label"] for one in client.post("/api/picture/nearest", json=asked).json()["near"]} <= {TRICK, "weather"}
-    refused = client.post("/api/picture/nearest", json={**asked, "options": {"labels": "/etc/passwd"}})
+    body = {"run": "labels", "text": TEXT, "format": "json"}
+    assert {one["label"] for one in client.post("/api/picture/nearest", json=body).json()["near"]} <= {TRICK, "weather"}
+    refused = client.post("/api/picture/nearest", json={**body, "options": {"labels": "/etc/passwd"}})
     assert refused.status_code == 422 and refused.json()["error"]["field"] == "options.labels"
     from starlette.testclient import TestClient
 
     from stairs.web.app import application
 
     alone = TestClient(application(Shelf([folder / "labels"]), PORT), base_url=f"http://127.0.0.1:{PORT}")
-    while (without := alone.post("/api/picture/nearest", json=asked)).status_code == 503:
+    while (without := alone.post("/api/picture/nearest", json=body)).status_code == 503:
         pass
     assert without.status_code == 422 and "--labels" in without.json()["error"]["message"]
 
@@ -89,15 +89,15 @@ def test_every_picture_has_a_page_in_both_languages():
 
 
 def test_answers_of_all_kinds(client):
-    def said(run, text, **more):
+    def output(run, text, **more):
         response = client.post("/api/answer", json={"run": run, "text": text, **more})
         assert response.status_code == 200, response.text
         return response.json()["answer"]
 
-    assert said("gpt", "soup and ___ in Rome")["text"] == "soup and"
-    assert said("bert", "soup and ___ in Rome")["blanks"] and said("bert", "soup and rain", second="in Rome")["verdict"]
-    assert said("skipgram", "soup ___")["near"] and said("transformer", "soup")["translation"] is not None
-    assert set(said("labels", "soup")["probabilities"]) == {TRICK, "weather"} and said("elmo", "soup")["next"]
+    assert output("gpt", "soup and ___ in Rome")["text"] == "soup and"
+    assert output("bert", "soup and ___ in Rome")["blanks"] and output("bert", "soup and rain", second="in Rome")["verdict"]
+    assert output("skipgram", "soup ___")["near"] and output("transformer", "soup")["translation"] is not None
+    assert set(output("labels", "soup")["probabilities"]) == {TRICK, "weather"} and output("elmo", "soup")["next"]
 
 
 def test_tokens_of_bytes_are_written_for_people():
@@ -107,9 +107,9 @@ def test_tokens_of_bytes_are_written_for_people():
     from stairs.web.studio import answer
 
     pieces = Tokenizer.train(TokenizerSpec("byte-bpe", vocab_size=280), lambda: [["我们 北京 北京 北京"] * 9])
-    found = answer(NextToken(encoder("gpt", pieces), pieces), "北京", "")["next"]
+    result = answer(NextToken(encoder("gpt", pieces), pieces), "北京", "")["next"]
     every = {readable_vocabulary_token(NextToken(encoder("gpt", pieces), pieces), pieces.token(i)) for i in range(pieces.vocab_size)}
-    assert len(found) == 8 and all(entry["readable"] in every for entry in found)
+    assert len(result) == 8 and all(entry["readable"] in every for entry in result)
     assert " 北京" in every and "<E4>" in every and not any("å" in token or "Ġ" in token or "\ufffd" in token for token in every)
 
 
@@ -186,7 +186,7 @@ def test_what_is_wrong_is_said_in_a_sentence(client, body, status, field):
 
 
 def test_wrong_addresses_methods_and_kinds(client):
-    asked = {"run": "gpt", "text": "a"}
+    body = {"run": "gpt", "text": "a"}
     for response, status in [
         (client.get("/nowhere"), 404),
         (client.get("/static/../app.py"), 404),
@@ -196,11 +196,11 @@ def test_wrong_addresses_methods_and_kinds(client):
         (client.get("/openapi.json"), 404),
         (client.post("/"), 405),
         (client.delete("/api/runs"), 405),
-        (client.post("/api/picture/none", json=asked), 404),
-        (client.post("/api/picture/neighbours", json=asked), 422),
+        (client.post("/api/picture/none", json=body), 404),
+        (client.post("/api/picture/neighbours", json=body), 422),
         (client.post("/api/answer", content="run=gpt", headers={"content-type": "text/plain"}), 415),
-        (client.post("/api/answer", json={**asked, "run": "bert"}), 422),
-        (client.post("/api/answer", json={**asked, "second": 3}), 422),
+        (client.post("/api/answer", json={**body, "run": "bert"}), 422),
+        (client.post("/api/answer", json={**body, "second": 3}), 422),
     ]:
         assert response.status_code == status and response.json()["error"]["message"], response.text
 

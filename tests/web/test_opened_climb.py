@@ -7,7 +7,7 @@ import pytest
 from stairs.climb.messages import advice
 from stairs.web.opened_climb import MAX_REPORT_BYTES, OpenedClimb
 from stairs.web.shelf import Shelf, find_folders
-from tests.web.explorer_runs import TRICK, climb, judged
+from tests.web.explorer_runs import TRICK, climb, scored_row
 
 
 def test_what_a_page_gets(client, climbed):
@@ -21,7 +21,7 @@ def test_what_a_page_gets(client, climbed):
 
 @pytest.mark.parametrize("picture", ["staircase", "frontier"])
 def test_pictures(client, climbed, picture):
-    climb(climbed, *(judged(name, 0.7, 2.0) for name in ("constructor", "toString", "阶梯")))
+    climb(climbed, *(scored_row(name, 0.7, 2.0) for name in ("constructor", "toString", "阶梯")))
     address = f"/api/climb/hill/{picture}"
     svg = client.get(address).text
     assert svg.startswith("<svg") and "<img" not in svg and "constructor" in svg and "阶梯" in svg and "macro F1" in svg
@@ -52,9 +52,9 @@ def test_wrong_addresses(client):
         lambda report: report | {"rows": {"a": 1}},
         lambda report: report | {"rows": [{"model": "tfidf"}]},
         lambda report: report | {"rows": [{"model": ["tfidf"], "failed": ""}]},
-        lambda report: report | {"rows": [judged("tfidf", 0.8, -1.0)]},
-        lambda report: report | {"rows": [judged("tfidf", float("nan"), 1.0)]},
-        lambda report: report | {"rows": [judged("tfidf", 0.8, 10**400)]},
+        lambda report: report | {"rows": [scored_row("tfidf", 0.8, -1.0)]},
+        lambda report: report | {"rows": [scored_row("tfidf", float("nan"), 1.0)]},
+        lambda report: report | {"rows": [scored_row("tfidf", 0.8, 10**400)]},
         lambda report: report | {"recommendation": {"model": "tfidf", "score": "{0}"}},
         lambda report: report | {"recommendation": report["recommendation"] | {"why": {"en": 3, "zh": ""}}},
         lambda report: {name: value for name, value in report.items() if name != "settings"},
@@ -81,7 +81,7 @@ def test_a_climb_without_a_score_has_no_picture_yet(client, climbed, tmp_path):
 def test_its_runs_are_opened_in_the_order_of_its_rows_and_new_ones_are_taken_in(tmp_path, monkeypatch):
     monkeypatch.setattr(Shelf, "load", lambda self, runs: None)
     hill = tmp_path / "hill"
-    climb(hill, judged("../hill", 0.5, 1.0))
+    climb(hill, scored_row("../hill", 0.5, 1.0))
     for name in ("another", "next-token-gpt", "classify-tfidf"):
         (hill / name).mkdir()
         (hill / name / "run.json").write_text("{}")

@@ -87,7 +87,7 @@ def lines(task: Task, text: str, *, layer: int = 0, head: int = 0, word: str | N
     middle = of_word[0] if of_word else NEIGHBOURS_SHOWN
     start = max(min(middle - NEIGHBOURS_SHOWN, len(row.tokens) - 2 * NEIGHBOURS_SHOWN - 1), 0)
     shown = range(start, min(start + 2 * NEIGHBOURS_SHOWN + 1, len(row.tokens)))
-    drawn: list[Line] = [
+    strong: list[Line] = [
         {"from": query - start, "to": key - start, "weight": round(float(weights[query, key]), DIGITS)}
         for query in (of_word or shown)
         for key in shown
@@ -96,7 +96,7 @@ def lines(task: Task, text: str, *, layer: int = 0, head: int = 0, word: str | N
     part = f"tokens {start} to {shown.stop - 1} of {len(row.tokens)} are shown" if len(shown) < len(row.tokens) else None
     return {
         "tokens": [row.tokens[position] for position in shown], "layer": layer, "head": head,
-        "word": [position - start for position in of_word], "lines": drawn, "truncation": row.truncation or part,
+        "word": [position - start for position in of_word], "lines": strong, "truncation": row.truncation or part,
     }  # fmt: skip
 
 

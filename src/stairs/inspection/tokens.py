@@ -86,7 +86,7 @@ def tokenize(task: Task, text: str, second: str | None = None) -> TokenizedText:
         return tokenize_pair(task, ids, encode(task, second), limit)
     fitting = ids if limit is None else ids[: limit - 2]
     row = [task.tokenizer.begin, *fitting, *([] if continues_text(task) else [task.tokenizer.end])]
-    return tokenized(task, row, [0] * len(row), limit if len(fitting) < len(ids) else None)
+    return one_row(task, row, [0] * len(row), limit if len(fitting) < len(ids) else None)
 
 
 def tokenize_pair(task: Task, first: list[int], second: list[int], limit: int | None) -> TokenizedText:
@@ -94,11 +94,11 @@ def tokenize_pair(task: Task, first: list[int], second: list[int], limit: int | 
         raise Unsupported(f"a {task.name} run of {task.model_name} does not read two texts at once; leave --second out")
     input_format = InputFormat(task.tokenizer, limit, "head")
     row = input_format.encode_pair(first, second)
-    return tokenized(task, row.ids, row.segments, limit if input_format.truncated_texts else None)
+    return one_row(task, row.ids, row.segments, limit if input_format.truncated_texts else None)
 
 
-def tokenized(task: Task, ids: list[int], segments: list[int], limit: int | None) -> TokenizedText:
-    """`limit` if the text was truncated to it."""
+def one_row(task: Task, ids: list[int], segments: list[int], limit: int | None) -> TokenizedText:
+    """A batch of one row; `limit` is given if the text was truncated to it."""
     batch = Batch(torch.tensor([ids]), torch.ones(1, len(ids), dtype=torch.bool), segments=torch.tensor([segments]))
     tokens = [readable_token(task.tokenizer, number) for number in ids]
     return TokenizedText(tokens, task.add_characters(batch), None if limit is None else truncated_to(task, limit))

@@ -26,7 +26,7 @@ def neighbours(data: NeighboursData) -> Chart:
 
 def words_map(data: MapData) -> Chart:
     """The words as points. A name for which there is no space is left out; pointing at its dot shows it."""
-    frame = Frame(data["points"])
+    frame = MapFrame(data["points"])
     return finish(labelled_points(frame, data["points"], group_colours(data["points"])))
 
 
@@ -54,7 +54,7 @@ def strips(data: StripsData) -> Chart:
 
 def analogy(data: AnalogyData) -> Chart:
     """An arrow from word to word: for king - man + woman, man -> king and woman -> the sum are two sides of a parallelogram."""
-    frame = Frame(data["points"])
+    frame = MapFrame(data["points"])
     point_of = {point["word"]: point for point in data["points"]}
     arrows = []
     covered: list[tuple[float, float]] = []  # by the arrows
@@ -76,7 +76,7 @@ def analogy(data: AnalogyData) -> Chart:
 
 def snapshots(points: Sequence[AnyPoint]) -> Chart:
     """Points with an "epoch": the path of each word, the later the thicker, with its name at the end."""
-    frame = Frame(points)
+    frame = MapFrame(points)
     ordered = sorted(points, key=lambda point: point["epoch"])
     last = {point["word"]: point for point in ordered}
     aged = [{**point, "age": (point["epoch"] + 1) / (last[point["word"]]["epoch"] + 1)} for point in ordered]
@@ -110,7 +110,7 @@ class Rectangle(NamedTuple):
         return self.left >= 0 and self.top >= 0 and self.left + self.width <= WIDTH and self.top + self.height <= HEIGHT
 
 
-class Frame:
+class MapFrame:
     """From coordinates to pixels and back, with the same scale in both directions."""
 
     def __init__(self, points: Sequence[AnyPoint]) -> None:
@@ -161,7 +161,7 @@ class Frame:
 
 
 def labelled_points(
-    frame: Frame, points: Sequence[AnyPoint], colour: dict[str, Any], all_names: bool = False, avoid: Sequence[tuple[float, float]] = ()
+    frame: MapFrame, points: Sequence[AnyPoint], colour: dict[str, Any], all_names: bool = False, avoid: Sequence[tuple[float, float]] = ()
 ) -> list[Chart]:
     """Dots, their names, and lines to the names that are not beside their dot."""
     labels = frame.place_labels(points, all_names, avoid)

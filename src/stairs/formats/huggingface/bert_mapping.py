@@ -56,7 +56,7 @@ def our_config(settings: dict[str, Any], tensors: dict[str, Tensor], where: str)
 
 def tensor_pairs(config: BERTConfig) -> list[TensorPair]:
     """Every tensor under both names."""
-    found = [
+    pairs = [
         TensorPair("bert.embeddings.word_embeddings.weight", ("tokens.weight",)),
         TensorPair("bert.embeddings.position_embeddings.weight", ("positions.weight",)),
         TensorPair("bert.embeddings.token_type_embeddings.weight", ("segments.weight",)),
@@ -65,22 +65,22 @@ def tensor_pairs(config: BERTConfig) -> list[TensorPair]:
     for number in range(config.layers):
         theirs, ours = f"bert.encoder.layer.{number}", f"blocks.{number}"
         for role in ("query", "key", "value"):
-            found += linear_pairs(f"{theirs}.attention.self.{role}", f"{ours}.attention.{role}")
-        found += linear_pairs(f"{theirs}.attention.output.dense", f"{ours}.attention.output")
-        found += linear_pairs(f"{theirs}.attention.output.LayerNorm", f"{ours}.attention_norm")
-        found += linear_pairs(f"{theirs}.intermediate.dense", f"{ours}.feed_forward.inner")
-        found += linear_pairs(f"{theirs}.output.dense", f"{ours}.feed_forward.outer")
-        found += linear_pairs(f"{theirs}.output.LayerNorm", f"{ours}.feed_forward_norm")
+            pairs += linear_pairs(f"{theirs}.attention.self.{role}", f"{ours}.attention.{role}")
+        pairs += linear_pairs(f"{theirs}.attention.output.dense", f"{ours}.attention.output")
+        pairs += linear_pairs(f"{theirs}.attention.output.LayerNorm", f"{ours}.attention_norm")
+        pairs += linear_pairs(f"{theirs}.intermediate.dense", f"{ours}.feed_forward.inner")
+        pairs += linear_pairs(f"{theirs}.output.dense", f"{ours}.feed_forward.outer")
+        pairs += linear_pairs(f"{theirs}.output.LayerNorm", f"{ours}.feed_forward_norm")
     parts = config.output_heads or ()
     if "pooler" in parts:
-        found += linear_pairs("bert.pooler.dense", "pooler")
+        pairs += linear_pairs("bert.pooler.dense", "pooler")
     if "words" in parts:
-        found += linear_pairs("cls.predictions.transform.dense", "word_head.dense")
-        found += linear_pairs("cls.predictions.transform.LayerNorm", "word_head.norm")
-        found.append(TensorPair("cls.predictions.bias", ("word_head.bias",)))
+        pairs += linear_pairs("cls.predictions.transform.dense", "word_head.dense")
+        pairs += linear_pairs("cls.predictions.transform.LayerNorm", "word_head.norm")
+        pairs.append(TensorPair("cls.predictions.bias", ("word_head.bias",)))
     if "next" in parts:
-        found += linear_pairs("cls.seq_relationship", "next_head")
-    return found
+        pairs += linear_pairs("cls.seq_relationship", "next_head")
+    return pairs
 
 
 def hf_config(config: BERTConfig, ids: dict[str, int], head: OutputLayer | None) -> dict[str, Any]:

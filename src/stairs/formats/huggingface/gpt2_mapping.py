@@ -47,18 +47,18 @@ def our_config(settings: dict[str, Any], tensors: dict[str, Tensor], where: str)
 
 def tensor_pairs(config: GPTConfig) -> list[TensorPair]:
     """Every tensor under both names."""
-    found = [TensorPair("transformer.wte.weight", ("tokens.weight",)), TensorPair("transformer.wpe.weight", ("positions.weight",))]
+    pairs = [TensorPair("transformer.wte.weight", ("tokens.weight",)), TensorPair("transformer.wpe.weight", ("positions.weight",))]
     for number in range(config.layers):
         theirs, ours = f"transformer.h.{number}", f"blocks.{number}"
         three = tuple(f"{ours}.attention.{role}" for role in ("query", "key", "value"))
-        found += linear_pairs(f"{theirs}.ln_1", f"{ours}.attention_norm")
-        found += linear_pairs(f"{theirs}.attn.c_attn", *three, transposed=True)
-        found += linear_pairs(f"{theirs}.attn.c_proj", f"{ours}.attention.output", transposed=True)
-        found += linear_pairs(f"{theirs}.ln_2", f"{ours}.feed_forward_norm")
-        found += linear_pairs(f"{theirs}.mlp.c_fc", f"{ours}.feed_forward.inner", transposed=True)
-        found += linear_pairs(f"{theirs}.mlp.c_proj", f"{ours}.feed_forward.outer", transposed=True)
-    found += linear_pairs("transformer.ln_f", "norm")
-    return found if config.tie_embeddings else [*found, TensorPair("lm_head.weight", ("output.weight",))]
+        pairs += linear_pairs(f"{theirs}.ln_1", f"{ours}.attention_norm")
+        pairs += linear_pairs(f"{theirs}.attn.c_attn", *three, transposed=True)
+        pairs += linear_pairs(f"{theirs}.attn.c_proj", f"{ours}.attention.output", transposed=True)
+        pairs += linear_pairs(f"{theirs}.ln_2", f"{ours}.feed_forward_norm")
+        pairs += linear_pairs(f"{theirs}.mlp.c_fc", f"{ours}.feed_forward.inner", transposed=True)
+        pairs += linear_pairs(f"{theirs}.mlp.c_proj", f"{ours}.feed_forward.outer", transposed=True)
+    pairs += linear_pairs("transformer.ln_f", "norm")
+    return pairs if config.tie_embeddings else [*pairs, TensorPair("lm_head.weight", ("output.weight",))]
 
 
 def hf_generation_config(ids: dict[str, int], suppressed_ids: list[int]) -> dict[str, Any]:

@@ -84,20 +84,20 @@ def our_config(settings: dict[str, Any], tensors: dict[str, Tensor], where: str)
 
 def tensor_pairs(config: TransformerConfig) -> list[TensorPair]:
     """Every tensor under both names."""
-    found = [TensorPair(TABLE, ("tokens.weight",))]
+    pairs = [TensorPair(TABLE, ("tokens.weight",))]
     for side, blocks in (("encoder", "blocks"), ("decoder", "decoder_blocks")):
         if config.norm_first:
-            found += linear_pairs(f"model.{side}.layer_norm", "norm" if side == "encoder" else "decoder_norm")
+            pairs += linear_pairs(f"model.{side}.layer_norm", "norm" if side == "encoder" else "decoder_norm")
         attentions = [("self_attn", "attention"), ("encoder_attn", "cross_attention")] if side == "decoder" else [("self_attn", "attention")]
         for number in range(config.layers):
             theirs, ours = f"model.{side}.layers.{number}", f"{blocks}.{number}"
             for their_name, our_name in attentions:
-                found += linear_pairs(f"{theirs}.{their_name}_layer_norm", f"{ours}.{our_name}_norm")
+                pairs += linear_pairs(f"{theirs}.{their_name}_layer_norm", f"{ours}.{our_name}_norm")
                 for their_role, our_role in ROLES:
-                    found += linear_pairs(f"{theirs}.{their_name}.{their_role}", f"{ours}.{our_name}.{our_role}")
-            found += linear_pairs(f"{theirs}.fc1", f"{ours}.feed_forward.inner") + linear_pairs(f"{theirs}.fc2", f"{ours}.feed_forward.outer")
-            found += linear_pairs(f"{theirs}.final_layer_norm", f"{ours}.feed_forward_norm")
-    return found
+                    pairs += linear_pairs(f"{theirs}.{their_name}.{their_role}", f"{ours}.{our_name}.{our_role}")
+            pairs += linear_pairs(f"{theirs}.fc1", f"{ours}.feed_forward.inner") + linear_pairs(f"{theirs}.fc2", f"{ours}.feed_forward.outer")
+            pairs += linear_pairs(f"{theirs}.final_layer_norm", f"{ours}.feed_forward_norm")
+    return pairs
 
 
 def hf_config(config: TransformerConfig, ids: dict[str, int]) -> dict[str, Any]:

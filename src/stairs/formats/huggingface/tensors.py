@@ -46,22 +46,22 @@ def linear_pairs(theirs: str, *ours: str, transposed: bool = False) -> list[Tens
 
 def read_tensors(folder: Path) -> dict[str, Tensor]:
     """All tensors, as float32 and finite."""
-    found: dict[str, Tensor] = {}
+    tensors: dict[str, Tensor] = {}
     for path in weight_files(folder):
         refuse_other_files(path)
         if path.suffix == ".bin":
-            found |= pytorch_pickle.read(path)
+            tensors |= pytorch_pickle.read(path)
             continue
         try:
-            found |= load_file(path)
+            tensors |= load_file(path)
         except (SafetensorError, OSError) as error:
             raise BadInput(f"{path} is not a safetensors file that can be read: {preview(str(error), 100)}; download it again") from None
-    for name, tensor in found.items():
+    for name, tensor in tensors.items():
         if tensor.is_floating_point():
-            found[name] = tensor.float()
+            tensors[name] = tensor.float()
             if not bool(tensor.isfinite().all()):
                 raise BadInput(f"{folder}: the tensor {preview(name)} holds NaN or infinity; give valid weights")
-    return {modern_name(name): tensor for name, tensor in found.items()}
+    return {modern_name(name): tensor for name, tensor in tensors.items()}
 
 
 def modern_name(name: str) -> str:
@@ -102,25 +102,25 @@ def refuse_other_files(path: Path) -> None:
         raise BadInput(f"{path} is a web page, not weights; download it again")
 
 
-def to_our_names(tensors: dict[str, Tensor], same: Sequence[TensorPair], shapes: dict[str, torch.Size], folder: Path) -> dict[str, Tensor]:
+def to_our_names(tensors: dict[str, Tensor], pairs: Sequence[TensorPair], shapes: dict[str, torch.Size], folder: Path) -> dict[str, Tensor]:
     """Their tensors under our names. BadInput lists those that are missing, unknown, or of another shape than the config says."""
-    expected = {pair.theirs: pair for pair in same}
+    expected = {pair.theirs: pair for pair in pairs}
     wrong = [f"{name} is missing" for name in expected if name not in tensors]
     wrong += [f"{preview(name)} is unknown" for name in tensors if name not in expected]
-    found: dict[str, Tensor] = {}
+    ours: dict[str, Tensor] = {}
     for name, pair in expected.items():
         if name not in tensors:
             continue
-        blank = pair.to_theirs({ours: torch.empty(shapes[ours], device="meta") for ours in pair.ours}).shape
-        if tensors[name].shape != blank or not tensors[name].is_floating_point():
+        shape = pair.to_theirs({name: torch.empty(shapes[name], device="meta") for name in pair.ours}).shape
+        if tensors[name].shape != shape or not tensors[name].is_floating_point():
             kind = "" if tensors[name].is_floating_point() else f" of {tensors[name].dtype}".replace("torch.", "")
-            wrong.append(f"{name} is {tuple(tensors[name].shape)}{kind} and not {tuple(blank)}")
+            wrong.append(f"{name} is {tuple(tensors[name].shape)}{kind} and not {tuple(shape)}")
         else:
-            found |= zip(pair.ours, pair.to_ours(tensors[name]), strict=True)
+            ours |= zip(pair.ours, pair.to_ours(tensors[name]), strict=True)
     if wrong:
         raise BadInput(f"the weights in {folder} do not fit its config.json: {'; '.join(wrong[:3])} ({len(wrong)} in all); give a complete folder")
-    return found
+    return ours
 
 
-def to_their_names(own: dict[str, Tensor], same: Sequence[TensorPair]) -> dict[str, Tensor]:
-    return {pair.theirs: pair.to_theirs(own) for pair in same}
+def to_their_names(own: dict[str, Tensor], pairs: Sequence[TensorPair]) -> dict[str, Tensor]:
+    return {pair.theirs: pair.to_theirs(own) for pair in pairs}
