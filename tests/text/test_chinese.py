@@ -42,7 +42,7 @@ def test_nothing_but_spaces_is_added_and_nothing_is_lost(text):
     assert chinese.space_words(text).replace(" ", "") == text.replace(" ", "")
 
 
-def test_jieba_stands_in_for_rjieba(monkeypatch, tmp_path):
+def test_jieba_replaces_rjieba(monkeypatch, tmp_path):
     import jieba  # noqa: F401  imported before imports are watched
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))

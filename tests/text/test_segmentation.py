@@ -1,4 +1,4 @@
-"""Which words a tagger sees: those it is given, or a text cut as its training words were."""
+"""The words that a tagger tags: those it is given, or a text segmented as its training words were."""
 
 import re
 

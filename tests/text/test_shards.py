@@ -79,7 +79,7 @@ def test_shards_hold_every_sentence_of_all_splits(kind, tmp_path):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_tokenizer_is_learnt_from_the_train_split_only(kind, tmp_path):
+def test_the_tokenizer_is_trained_on_the_train_split_only(kind, tmp_path):
     documents = [*DOCUMENTS, *(f"Snowman ☃{number} here." for number in range(100) if document_split(f"Snowman ☃{number} here.") != "train")]
     made = build_shards(Texts(documents), spec(kind), cache=tmp_path)
     train = split_all(documents)["train"]
@@ -155,14 +155,14 @@ def test_a_manifest_that_is_not_one_is_refused(tmp_path):
         Shards(tmp_path)
 
 
-def test_one_document_is_divided_itself(tmp_path):
+def test_one_document_is_split_itself(tmp_path):
     text = " ".join(f"This is number {number}." for number in range(40))
     made = build_shards(Texts([text]), TokenizerSpec(), cache=tmp_path)
     assert [made.info(split)["sentences"] for split in SPLITS] == [36, 2, 2]
     assert [len(part) for _, (part,) in split_all(["One. Two. Three."]).items()] == [1, 1, 1]
 
 
-def test_of_two_documents_the_last_is_divided():
+def test_of_two_documents_the_last_is_split():
     one, two, six = ["One cat.", "Two dogs."], ["Three cows."], ["Four hens.", "Five pigs.", "Six bees."]
     assert split_all([" ".join(one), " ".join(six)]) == {"train": [one], "validation": [six[:1]], "test": [six[1:]]}
     assert split_all([" ".join(one), " ".join(two)]) == {"train": [one[:1]], "validation": [one[1:]], "test": [two]}
@@ -188,7 +188,7 @@ def test_every_split_always_holds_something(documents):
 
 
 @pytest.mark.parametrize("split", ["validation", "test"])
-def test_about_one_document_in_fifty_is_held_out_wherever_it_stands(split):
+def test_about_one_document_in_fifty_is_held_out_wherever_it_is(split):
     documents = [f"Text number {number}." for number in range(20_000)]
     held_out = [text for text in documents if document_split(text) == split]
     assert 300 < len(held_out) < 500
@@ -220,7 +220,7 @@ def test_a_full_disk_leaves_nothing_behind(tmp_path, monkeypatch):
     assert os.listdir(tmp_path) == []
 
 
-def test_the_disk_needed_is_said_and_checked_first(tmp_path, monkeypatch, capsys):
+def test_the_disk_space_needed_is_reported_and_checked_first(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(progress, "messages_enabled", True)
     build_shards(Texts(DOCUMENTS), spec("words"), cache=tmp_path / "one")
     assert "on the disk" in capsys.readouterr().err

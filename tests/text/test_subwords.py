@@ -47,7 +47,7 @@ def test_many_words_at_once_are_those_words_one_by_one():
         assert np.array_equal(grams[first[i] : first[i + 1]], subword_buckets([word], (2, 5), 1000)[1])
 
 
-def test_more_grams_than_letters():
+def test_more_ngrams_than_characters():
     first, grams = subword_buckets(["abcdefgh" * 20], (1, 64), 100)
     assert first[1] == len(grams) > 5000
 

@@ -1,4 +1,4 @@
-"""What is read of a text that is too long."""
+"""Which part of a text is read that is too long."""
 
 import pytest
 

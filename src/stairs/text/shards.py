@@ -184,13 +184,13 @@ class SplitWriter:
         self.spelling_bits += encoded.spelling_bits
         self.file.write(encoded.ids.data)
 
-    def close(self) -> dict[str, Any]:
+    def close(self) -> dict[str, float]:
         """What the manifest says of this split."""
         self.file.close()
         return {**self.counts, "spelling_bits": self.spelling_bits}
 
 
-def write_encoded(corpus: CorpusLike, tokenizer: Tokenizer, folder: Path) -> dict[str, Any]:
+def write_encoded(corpus: CorpusLike, tokenizer: Tokenizer, folder: Path) -> dict[str, dict[str, float]]:
     """Encode all splits with a tokenizer that is trained already."""
     encoder, gaps = BulkEncoder(tokenizer), {split: Gaps() for split in SPLITS}
     writers = {split: SplitWriter(folder / f"{split}.bin") for split in SPLITS}
@@ -203,7 +203,7 @@ def write_encoded(corpus: CorpusLike, tokenizer: Tokenizer, folder: Path) -> dic
     return close_writers(writers, tokenizer, encoder.pretokens, gaps)
 
 
-def write_counting_vocabulary(corpus: CorpusLike, spec: TokenizerSpec, folder: Path) -> tuple[Tokenizer, dict[str, Any]]:
+def write_counting_vocabulary(corpus: CorpusLike, spec: TokenizerSpec, folder: Path) -> tuple[Tokenizer, dict[str, dict[str, float]]]:
     """Words or characters in a single pass over the text: pre-token numbers first, ids when the train split is counted."""
     pretokens = PretokenIndex(spec, assemble_backend(spec, empty_model(spec.kind)))
     counts, gaps = PretokenCounts(pretokens), {split: Gaps() for split in SPLITS}
@@ -235,7 +235,9 @@ def write_counting_vocabulary(corpus: CorpusLike, spec: TokenizerSpec, folder: P
     return tokenizer, close_writers(writers, tokenizer, pretokens, gaps)
 
 
-def close_writers(writers: dict[str, SplitWriter], tokenizer: Tokenizer, pretokens: PretokenIndex, gaps: dict[str, Gaps]) -> dict[str, Any]:
+def close_writers(
+    writers: dict[str, SplitWriter], tokenizer: Tokenizer, pretokens: PretokenIndex, gaps: dict[str, Gaps]
+) -> dict[str, dict[str, float]]:
     """What the manifest says of the splits; the tokenizer gets the table of what spaces cost."""
     if pretokens.drops_spaces and tokenizer.spacing is None:  # one that was trained before has its own
         tokenizer.spacing = SpacingTable(gaps["train"].counts)

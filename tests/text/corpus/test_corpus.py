@@ -100,7 +100,7 @@ def test_a_folder_is_walked_in_order(tmp_path):
     assert documents([tmp_path / "b.txt", tmp_path / "c"]) == ["b.txt", "c/d.txt"]
 
 
-def test_standard_input_is_kept(monkeypatch):
+def test_standard_input_can_be_read_again(monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(TEXT.encode())))
     corpus = Corpus("-")
     assert list(corpus.documents()) == list(corpus.documents()) == DOCUMENTS

@@ -1,4 +1,4 @@
-"""Docstrings read from source: what is found, what is passed over, and the cache that keeps them."""
+"""Docstrings read from source: what is found, what is skipped, and their cache."""
 
 import builtins
 import errno
@@ -142,7 +142,7 @@ def test_a_second_process_would_read_the_cache(tree, monkeypatch):
     assert docstrings.docstrings() == first
 
 
-def test_a_damaged_cache_is_told_and_read_again(tree, monkeypatch, capsys):
+def test_a_damaged_cache_is_reported_and_built_again(tree, monkeypatch, capsys):
     first = docstrings.docstrings()
     (cache_file,) = docstrings.cache_folder().iterdir()
     compressed = bytearray(cache_file.read_bytes())
@@ -177,7 +177,7 @@ def test_a_full_disk_costs_only_time(tree, monkeypatch, capsys):
     assert list(docstrings.cache_folder().iterdir()) == []
 
 
-def test_a_python_without_sources_is_told_what_to_do(tree, monkeypatch):
+def test_a_python_without_sources_is_refused_with_advice(tree, monkeypatch):
     monkeypatch.setattr(python_sources.sysconfig, "get_path", lambda name: str(tree / "nothing"))
     with pytest.raises(EnvironmentFault, match="no source files to read docstrings from; give a text file"):
         docstrings.docstrings()

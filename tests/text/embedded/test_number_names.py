@@ -1,4 +1,4 @@
-"""Number names: textbook examples, and reading them back by independent rules."""
+"""Number names: textbook examples, and parsing them with independent rules."""
 
 import pytest
 from hypothesis import given, settings

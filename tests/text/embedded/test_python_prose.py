@@ -1,4 +1,4 @@
-"""The embedded default on the Python that runs the tests: enough text, labels that are fair, the same every time."""
+"""The embedded corpus of the Python that runs the tests: enough text, fair labels, the same every time."""
 
 import hashlib
 import os

@@ -1,4 +1,4 @@
-"""CoNLL columns, the schemes of tags, and CoNLL-U."""
+"""CoNLL columns, tag schemes, and CoNLL-U."""
 
 import pytest
 from hypothesis import given, settings
@@ -53,7 +53,7 @@ def test_the_conll_2003_layout_and_other_columns(tmp_path):
     assert read_examples(path, "tag", columns="word,pos").examples[0].tags == ("NNP",)
 
 
-def test_comments_stand_before_sentences_and_a_hash_may_be_a_word(tmp_path):
+def test_comments_are_before_sentences_and_a_hash_may_be_a_word(tmp_path):
     path = write_file(tmp_path, "# id = 1\n# a remark\n# O\nEU B-ORG\n\n# another remark here\n#1 O\n# O\n")
     assert [example.words for example in read_examples(path, "tag").examples] == [("#", "EU"), ("#1", "#")]
     path = write_file(tmp_path, "#\t#\n1\tCD\n\n　\tSP\n")
@@ -79,7 +79,7 @@ def test_comments_stand_before_sentences_and_a_hash_may_be_a_word(tmp_path):
         ("w\tO\n" * 10_001, 10_001, "a sentence of more than 10,000 words; put a blank line"),
     ],
 )
-def test_a_bad_line_is_refused_where_it_stands(tmp_path, content, line, sentence):
+def test_a_bad_line_is_refused_by_its_number(tmp_path, content, line, sentence):
     path = write_file(tmp_path, content)
     assert f"{path}:{line}: {sentence}" in error_of(path)
 
@@ -101,7 +101,7 @@ def test_schemes_are_turned_into_bio(tmp_path):
     assert tags(tmp_path, "I-PER I-LOC", "I-LOC O")[0] == ["B-PER B-LOC", "B-LOC O"]
 
 
-def test_a_sentence_cut_inside_a_stretch_gets_its_beginning(tmp_path):
+def test_a_sentence_cut_inside_an_entity_gets_its_beginning(tmp_path):
     data, notes = tags(tmp_path, "O B-PER", "I-PER I-PER O", "O B-PER I-PER")
     assert data == ["O B-PER", "B-PER I-PER O", "O B-PER I-PER"]
     assert "1 sentences begin inside an entity of the sentence before, the first at" in notes and "a.conll:4;" in notes

@@ -1,4 +1,4 @@
-"""Tables of pairs and translations, fastText lines, and what is noted about labels."""
+"""Tables of pairs and translations, fastText lines, and remarks about labels."""
 
 import pytest
 
@@ -89,7 +89,7 @@ def test_translations_in_a_table(write):
     assert "c.tsv:1: one field; put the source, a tab and its translation" in error_of(write("c.tsv", "Go.\nRun.\n"), "translate")
 
 
-def test_how_a_file_was_read_and_what_to_look_at_are_said_on_stderr(write, monkeypatch, capsys):
+def test_how_a_file_was_read_and_what_to_check_are_on_stderr(write, monkeypatch, capsys):
     monkeypatch.setattr("stairs.progress.messages_enabled", True)
     path = write("a.csv", "text,label\none two,a\nthree four,a\n")
     read_examples(path, "classify")

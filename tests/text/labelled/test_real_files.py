@@ -1,4 +1,4 @@
-"""Real files of every task, counted. They are other people's data, found through STAIRS_data."""
+"""Real files of every task, counted. They are other people's data, in the folder that STAIRS_DATA names."""
 
 from collections import Counter
 
@@ -54,7 +54,7 @@ def test_labels_scores_and_quotes_are_what_the_files_say(data):
     assert '"几点了?""10点半了。"' in targets
 
 
-def test_tags_are_bio_and_spans_stand_in_their_passages(data):
+def test_tags_are_bio_and_answers_are_in_their_passages(data):
     labelled = read_examples(data / "tags/msra/train.tsv.xz", "tag")
     found = {tag for example in labelled.examples for tag in example.tags}
     assert found == {"O", "B-PER", "I-PER", "B-LOC", "I-LOC", "B-ORG", "I-ORG"}

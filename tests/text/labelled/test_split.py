@@ -1,4 +1,4 @@
-"""Examples are split by groups: none is torn apart, the labels keep their shares, and the seed alone decides."""
+"""Examples are split by groups: no group is split, the labels keep their shares, and the seed alone decides."""
 
 from collections import Counter
 from itertools import combinations
@@ -178,7 +178,7 @@ def test_examples_that_another_file_holds_as_well_are_counted():
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_a_label_that_is_judged_is_learnt_as_well(seed):
+def test_a_label_that_is_evaluated_is_trained_on_as_well(seed):
     rare = [LabelledText("seldom and strange", "rare")] * 3 + [LabelledText("Seldom, and stranger", "rare")]
     parts = split([*texts(60), *rare, *(LabelledText(f"many {i}", f"label {i % 20}") for i in range(60))], sizes(range(124)), seed)
     trained = {example.label for example in parts["train"]}
@@ -186,7 +186,7 @@ def test_a_label_that_is_judged_is_learnt_as_well(seed):
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_with_a_column_every_label_is_learnt_and_judged(seed):
+def test_with_a_column_every_label_is_trained_on_and_evaluated(seed):
     labelled = [LabelledText(f"text {i} of {g}", "common" if i else f"rare {g % 15}", group=f"g{g}") for g in range(30) for i in range(9)]
     parts = split(labelled, sizes(labelled), seed, column="g")
     labels = {example.label for example in labelled}

@@ -1,4 +1,4 @@
-"""Spans in passages (SQuAD), and translations in aligned files."""
+"""Questions with spans of passages (SQuAD), and translations in parallel files."""
 
 import json
 
@@ -53,7 +53,7 @@ def test_unanswerable_questions_have_no_answers(tmp_path):
     assert labelled.notes == ("1 questions cannot be answered from their passage",)
 
 
-def test_utf_16_offsets_and_absent_answers_are_put_right_and_told(tmp_path):
+def test_utf_16_offsets_and_absent_answers_are_corrected_and_reported(tmp_path):
     partly = asked(answers=[{"text": "dog", "answer_start": -1}, {"text": "cat", "answer_start": 6}])
     labelled = read_examples(squad(tmp_path, asked(7), partly), "span")
     assert [example.answers for example in labelled.examples] == [((6, "cat"),)] * 2
@@ -127,13 +127,13 @@ def test_aligned_files_given_both_or_found_by_name(tmp_path):
     assert "train.en:1: one field; put the source, a tab" in error_of(source, "translate")  # two candidates: which is not for us to say
 
 
-def test_pairs_of_lines_with_nothing_on_one_side_are_left_out_and_told(tmp_path):
+def test_pairs_of_lines_with_an_empty_side_are_skipped_and_reported(tmp_path):
     labelled = read_examples(aligned(tmp_path, ["A man.", "", "A dog."], ["Un homme.", "Rien.", "Un chien."]), "translate")
     assert [example.where.rpartition(":")[2] for example in labelled.examples] == ["1", "3"]
     assert "1 examples without text were skipped" in labelled.notes[0]
 
 
-def test_different_counts_are_told_with_the_likely_break(tmp_path):
+def test_different_counts_are_reported_with_the_likely_misalignment(tmp_path):
     source = ["word " * (3 + 7 * number % 23) for number in range(200)]
     target = ["mot " * (3 + 7 * number % 23) for number in range(200)]
     paths = aligned(tmp_path, source, target[:120] + target[121:])

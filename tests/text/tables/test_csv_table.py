@@ -154,7 +154,7 @@ def test_what_the_csv_module_writes_is_read_back(rows, tmp_path_factory):
 
 
 @pytest.mark.parametrize(("suffix", "pack"), [("gz", gzip.compress), ("xz", lzma.compress), ("zst", zstandard.compress)])
-def test_compressed_files_are_unpacked_and_damage_is_told(write, suffix, pack):
+def test_compressed_files_are_unpacked_and_damage_is_reported(write, suffix, pack):
     packed = pack(b"text,label\ngood,pos\nbad,neg\n")
     assert both(read_examples(write(f"a.csv.{suffix}", packed), "classify")) == [("good", "pos"), ("bad", "neg")]
     assert f"damaged .{suffix} data" in error_of(write(f"b.csv.{suffix}", b"text,label\ngood,pos\n"))

@@ -1,4 +1,4 @@
-"""JSONL, JSON lists and parquet: strict reading, each complaint at its line; and examples too many for memory."""
+"""JSONL, JSON lists and parquet: strict reading, each error with its line; and more examples than fit in memory."""
 
 import json
 
@@ -161,7 +161,7 @@ def test_every_kind_comes_back_from_disk_as_it_was(example, monkeypatch):
     assert isinstance(spool.spool_examples([example]), spool.SpooledExamples)
 
 
-def test_no_room_for_the_examples_is_the_environments_fault(monkeypatch):
+def test_a_full_disk_is_the_environments_fault(monkeypatch):
     def full(*_, **__):
         raise OSError(28, "No space left on device")
 

@@ -1,4 +1,4 @@
-"""Tokenizers of other tools: the same ids, special tokens where they are, and nothing but vocabulary and switches taken from a file."""
+"""Tokenizers of other tools: the same ids, their own special tokens, and nothing but vocabulary and switches taken from a file."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""A tokenizer without an unknown word."""
+"""An open vocabulary: no word is unknown."""
 
 import copy
 
@@ -51,13 +51,13 @@ def test_words_are_spelt_between_two_marks(words):
     assert words.character_ids(torch.tensor([words.id("unheard")]))[0, 1] == FIRST_CHARACTER + ord("u")
 
 
-def test_bytes_are_letters_too(closed):
+def test_bytes_are_characters_too(closed):
     words = OpenVocabulary(closed, "bytes", 6)
     assert words.character_ids(torch.tensor([words.id("苹果")]))[0].tolist() == [WORD_BEGIN, *(FIRST_CHARACTER + byte for byte in "苹果".encode()),
         WORD_END]
 
 
-def test_a_long_word_is_cut_and_that_is_said_once(words, capsys, monkeypatch):
+def test_a_long_word_is_cut_with_one_warning(words, capsys, monkeypatch):
     monkeypatch.setattr("stairs.progress.messages_enabled", True)
     long = [words.id("incomprehensible"), words.id("incomprehension")]
     assert torch.equal(*words.character_ids(torch.tensor(long)).split(1))
@@ -84,6 +84,6 @@ def test_it_is_kept_as_the_one_it_came_from_and_never_copied(words, closed, tmp_
     assert copy.deepcopy(words) is words
 
 
-def test_subwords_have_no_letters_to_read():
+def test_subwords_have_no_characters_to_read():
     with pytest.raises(Unsupported, match="--tokenizer words"):
         OpenVocabulary(Tokenizer.train(TokenizerSpec("bpe", vocab_size=60), lambda: [[TEXT]]), "unicode", 6)

@@ -1,4 +1,4 @@
-"""Spaces that a tokenizer drops are paid for: by a code from which they come back."""
+"""Spaces that a tokenizer drops are paid for, with the bits of a code that restores them."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""Words told from their pieces."""
+"""Where words begin among the ids of a sentence."""
 
 import numpy as np
 import pytest

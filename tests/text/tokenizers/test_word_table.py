@@ -1,4 +1,4 @@
-"""A vocabulary that is looked up in a file says the same as one that was read."""
+"""A vocabulary that is looked up in a file gives the same ids as one in memory."""
 
 import sys
 import time
@@ -40,7 +40,7 @@ def test_every_word_is_found_and_no_other(words):
     assert all(table.id(other) == table.unknown for other in ("".join(words) + "x", words[0] + "\0") if other not in words)
 
 
-def test_words_of_one_hash_are_told_apart():
+def test_words_with_the_same_hash_are_distinguished():
     twins = ["plumless", "buckeroo"]  # the same CRC-32
     table = WordTable.from_words(twins)
     assert len(set(table.hashes[np.isin(table.order, (5, 6))].tolist())) == 1
