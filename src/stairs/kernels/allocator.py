@@ -1,15 +1,15 @@
-"""The C library's allocator, told to keep what was freed: a training asks for the same large blocks at every step, and by default each of them is
-given back to the system and fetched again, page by page."""
+"""Keep freed memory: training allocates the same large blocks at every step, and by default the C library returns each of them to the system and
+fetches it again, page by page."""
 
 import ctypes
 import os
 
-TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3  # the parameters' numbers in malloc.h
-LARGEST = 1 << 30  # bytes that are kept
+TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3  # of malloc.h
+LARGEST = 1 << 30  # bytes
 
 
 def keep_freed_memory() -> bool:
-    """Whether the allocator could be told so; only glibc can."""
+    """Ask the allocator not to return memory; whether it can. Only glibc can."""
     if "CS_GNU_LIBC_VERSION" not in getattr(os, "confstr_names", {}):
         return False
     library = ctypes.CDLL(None)

@@ -1,4 +1,4 @@
-"""A matrix in bfloat16 times one vector: as fast as the memory gives the matrix, which the library's kernels for many rows are not."""
+"""A matrix in bfloat16 times one vector, at the speed of the memory, which the library's kernels for many rows do not reach."""
 
 import numpy as np
 from numba import njit
@@ -6,7 +6,7 @@ from numba import njit
 
 @njit(nogil=True, cache=True, fastmath=True)
 def times_vector(weight, x, bias, out):
-    """out = weight x + bias; `weight` holds the upper halves of float32s, so a shift makes it one, and the sum is in float32."""
+    """out = weight x + bias; `weight` holds the upper halves of float32s, so that a shift gives the float32, and the sum is in float32."""
     for row in range(weight.shape[0]):
         total = np.float32(0)
         for column in range(weight.shape[1]):

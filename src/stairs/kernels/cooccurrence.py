@@ -1,6 +1,6 @@
 """How often words stand near one another, counted exactly, in memory that does not grow with the text.
 
-    X[i, j] = sum of 1 / distance over all places where i and j stand at most `check_word_vectors` words apart in a sentence
+    X[i, j] = sum of 1 / distance over all places where i and j stand at most `window` words apart in a sentence
 
 X is symmetric, so a pair is kept once, as (i, j) with j <= i. The places of a word are listed first, and then a row of X is one walk over
 them that adds into an array of the words up to i: no hashing and no sorting, and frequent words, which have most of the places, need the
@@ -20,9 +20,9 @@ from stairs.kernels.sampling import STEP, below, scramble, stream
 BLOCKS = 64  # even; half of them are the threads that can learn at the same time
 PLACE_BITS = 16
 LARGEST_VOCABULARY = BLOCKS << PLACE_BITS
-PLACES = 1 << 25  # of words listed at a time
+PLACES = 1 << 25  # of words, listed at a time
 PARTS = 64  # of the rows, counted side by side
-SPECIAL = 5  # the ids below it are no words: [PAD] [UNK] [CLS] [SEP] [MASK]
+SPECIAL = 5  # the ids below are not words: [PAD] [UNK] [CLS] [SEP] [MASK]
 BEGIN, END = 2, 3  # [CLS] ends a document and [SEP] a sentence, and no window reaches beyond
 CELLS = BLOCKS * (BLOCKS + 1) // 2
 
@@ -48,7 +48,7 @@ def places_of(ids, low, high, starts):
 
 @njit(nogil=True, cache=True)
 def row_of(ids, places, word, shares, row, found):
-    """Adds the neighbours of `word` that are no rarer into `row`, lists those met in `find_folders`, and returns how many there are."""
+    """Adds the neighbours of `word` that are no rarer into `row`, lists those met in `found`, and returns how many there are."""
     size = 0
     for place in places:
         for direction in (-1, 1):

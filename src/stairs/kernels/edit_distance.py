@@ -1,4 +1,4 @@
-"""How far words are from one another in spelling: letters changed, left out, put in or exchanged with their neighbour (Damerau 1964)."""
+"""Edit distance of words: characters substituted, deleted, inserted or transposed with their neighbour (Damerau 1964)."""
 
 import numpy as np
 from numba import njit
@@ -8,7 +8,7 @@ FAR = 1 << 20
 
 @njit(nogil=True, cache=True)
 def edit_distances(characters, starts, word, limit):
-    """Of each of the words letters[starts[i]:starts[i + 1]] from `word`, all as code points; FAR where it is more than `most`."""
+    """Of each of the words letters[starts[i]:starts[i + 1]] from `word`, all as code points; FAR where it is more than `limit`."""
     length = len(word)
     found = np.full(len(starts) - 1, FAR, np.int32)
     before, last, row = np.empty(length + 1, np.int32), np.empty(length + 1, np.int32), np.empty(length + 1, np.int32)

@@ -1,7 +1,7 @@
 """A product in float32 for processors with AVX2 and without AVX-512: weights in panels, sums in registers.
 
 A panel holds sixteen outputs: the first weight of each, then the second, ... A tile of six rows and one panel is twelve registers of eight sums;
-of the sixteen there are, the others hold weights and a number of a row. `lanes.py` has sixteen numbers side by side, here two registers.
+of the sixteen there are, the others hold weights and a number of a row. The sixteen lanes of `simd.py` are two registers here.
 """
 
 import numpy as np
@@ -10,15 +10,15 @@ from numba import njit
 from stairs.kernels.simd import LANES, broadcast_from, load, store
 
 ROWS = 6  # of a tile
-TOGETHER = 96  # rows that are multiplied with all panels before the next ones come, so that they stay in the cache
+TOGETHER = 96  # rows that are multiplied with all panels before the next ones, so that they stay in the cache
 
 
 def panels_of(weight: np.ndarray) -> np.ndarray:
     """(O, D) as panels, flat, filled up with zeros."""
     outputs = -(-len(weight) // LANES) * LANES
-    whole = np.zeros((outputs, weight.shape[1]), np.float32)
-    whole[: len(weight)] = weight
-    return np.ascontiguousarray(whole.reshape(-1, LANES, weight.shape[1]).swapaxes(1, 2)).reshape(-1)
+    padded = np.zeros((outputs, weight.shape[1]), np.float32)
+    padded[: len(weight)] = weight
+    return np.ascontiguousarray(padded.reshape(-1, LANES, weight.shape[1]).swapaxes(1, 2)).reshape(-1)
 
 
 @njit(nogil=True, cache=True)

@@ -15,7 +15,7 @@ PLACE = (1 << PLACE_BITS) - 1
 
 
 def tournament() -> list[np.ndarray]:
-    """Rounds of games (block, block): every two blocks meet once, by turning a circle of which one stands still; in the last each meets itself."""
+    """Rounds of games (block, block): every two blocks meet once, by rotating a circle around one fixed block; in the last each meets itself."""
     circle, half, rounds = np.arange(1, BLOCKS), BLOCKS // 2, []
     for turn in range(BLOCKS - 1):
         around = np.concatenate([[0], np.roll(circle, turn)])
@@ -37,7 +37,7 @@ def error_of(word, context, log_count, vectors, contexts, biases, context_biases
 def learn_pair(
     word, context, log_count, weight, rate, vectors, contexts, biases, context_biases, squares, context_squares, bias_squares, context_bias_squares
 ):
-    """One step; returns the loss before it. Each number's own rate is `rate` over the root of 1 + the squares of its steps so far."""
+    """One update; returns the loss before it. The rate of each number is `rate` over the root of 1 + the squares of its updates so far."""
     error = error_of(word, context, log_count, vectors, contexts, biases, context_biases)
     step = rate * weight * error
     for k in range(vectors.shape[1]):
@@ -63,14 +63,14 @@ def words_of(pair, first, second):
 
 
 @njit(nogil=True, cache=True, fastmath=True, error_model="numpy")
-def weight_of(log_count, log_most, power):
-    """f(X) = (X / most)^power, and 1 above `most`."""
-    return np.float32(1) if log_count >= log_most else np.exp(power * (log_count - log_most))
+def weight_of(log_count, log_x_max, power):
+    """f(X) = (X / x_max)^power, and 1 above `x_max`."""
+    return np.float32(1) if log_count >= log_x_max else np.exp(power * (log_count - log_x_max))
 
 
 @njit(nogil=True, cache=True, parallel=True, fastmath=True, error_model="numpy")
 def learn_round(
-    pairs, games, starts, stops, log_most, power, rate,
+    pairs, games, starts, stops, log_x_max, power, rate,
     vectors, contexts, biases, context_biases, squares, context_squares, bias_squares, context_bias_squares,
 ):  # fmt: skip
     """Learn pairs starts[g] to stops[g] of each game g of a round, either word of a pair once as the centre. Returns losses and numbers of steps."""
@@ -80,7 +80,7 @@ def learn_round(
         loss = 0.0
         for at in range(starts[game], stops[game]):
             a, b, log_count = words_of(pairs[at], games[game, 0], games[game, 1])
-            weight = weight_of(log_count, log_most, power)
+            weight = weight_of(log_count, log_x_max, power)
             loss += learn_pair(
                 a, b, log_count, weight, rate,
                 vectors, contexts, biases, context_biases, squares, context_squares, bias_squares, context_bias_squares,
@@ -97,8 +97,8 @@ def learn_round(
 
 
 @njit(nogil=True, cache=True, parallel=True, fastmath=True, error_model="numpy")
-def evaluate_cells(pairs, starts, least, larger, log_most, power, vectors, contexts, biases, context_biases):
-    """The loss and the number of pairs of each cell, nothing learnt: of pairs whose ln X is at least `least`, every ln X taken `larger`."""
+def evaluate_cells(pairs, starts, bound, log_scale, log_x_max, power, vectors, contexts, biases, context_biases):
+    """The loss and the number of pairs of each cell, of pairs whose ln X is at least `bound`, with `log_scale` added to every ln X."""
     losses = np.zeros(len(starts) - 1, np.float64)
     steps = np.zeros(len(starts) - 1, np.int64)
     for cell in prange(len(starts) - 1):
@@ -106,11 +106,11 @@ def evaluate_cells(pairs, starts, least, larger, log_most, power, vectors, conte
         second = cell - first * (first + 1) // 2
         for at in range(starts[cell], starts[cell + 1]):
             a, b, log_count = words_of(pairs[at], first, second)
-            if log_count >= least:
-                weight = np.float32(0.5) * weight_of(log_count + larger, log_most, power)
-                losses[cell] += weight * error_of(a, b, log_count + larger, vectors, contexts, biases, context_biases) ** 2
+            if log_count >= bound:
+                weight = np.float32(0.5) * weight_of(log_count + log_scale, log_x_max, power)
+                losses[cell] += weight * error_of(a, b, log_count + log_scale, vectors, contexts, biases, context_biases) ** 2
                 steps[cell] += 1
                 if a != b:
-                    losses[cell] += weight * error_of(b, a, log_count + larger, vectors, contexts, biases, context_biases) ** 2
+                    losses[cell] += weight * error_of(b, a, log_count + log_scale, vectors, contexts, biases, context_biases) ** 2
                     steps[cell] += 1
     return losses, steps

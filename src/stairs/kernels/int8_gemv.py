@@ -1,7 +1,7 @@
-"""A matrix of signed bytes times one vector of bytes: exact, and as fast as the memory gives the matrix, a quarter of the same in float32.
+"""A matrix of signed bytes times one vector of bytes: exact, and at the speed of the memory, a quarter of the time in float32.
 
-Sums are in 32 bits of numbers that were widened to 16, so nothing saturates on any machine; the compiler knows an instruction for that wherever there
-is one. (A product of two int32 would be int64, half as fast: every result is told its width.)
+Sums are in 32 bits of numbers widened to 16, so that nothing saturates on any machine; the compiler has an instruction for that where there is one.
+(A product of two int32 would be int64, half as fast: hence the explicit widths.)
 """
 
 import numpy as np
@@ -9,11 +9,11 @@ from numba import njit
 
 
 @njit(nogil=True, cache=True)
-def times_bytes(weight, given, middle, scales, out):
-    """out = scales * (weight (given - middle)): (O, D) int8, (D,) uint8, whose byte of 0 is `middle`, (O,) and (O,) float32."""
-    x = np.empty(len(given), np.int16)
-    for column in range(len(given)):
-        x[column] = np.int16(given[column]) - middle
+def times_bytes(weight, inputs, middle, scales, out):
+    """out = scales * (weight (given - middle)): (O, D) int8, (D,) uint8, of which `middle` stands for 0, (O,) and (O,) float32."""
+    x = np.empty(len(inputs), np.int16)
+    for column in range(len(inputs)):
+        x[column] = np.int16(inputs[column]) - middle
     for number in range(weight.shape[0]):
         row, total = weight[number], np.int32(0)
         for column in range(len(row)):

@@ -2,7 +2,7 @@
 
 The weights stand in panels of sixteen outputs: four bytes of each, then the next four. A tile of four rows and one panel stays in eight registers:
 VPMADDUBSW multiplies four bytes of a row with those of eight outputs and adds them in pairs, in 16 bits, VPMADDWD adds the pairs in 32. No pair of
-weights of one sign may be above 128 together (see `fast/int8_matmul.py`), or the first would saturate.
+weights of one sign may exceed 128 together (see `fast/int8_matmul.py`), or the first would saturate. Exact: tests/fast/test_int8_matmul.py.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ from numba.extending import intrinsic, models, register_model
 
 OUTPUTS, LANES, BYTES = 16, 8, 4  # of a panel, of a register, of a word
 ROWS = 4  # of a tile
-TOGETHER = 64  # rows that are multiplied with all panels before the next ones come, so that they stay in the cache
+TOGETHER = 64  # rows that are multiplied with all panels before the next ones, so that they stay in the cache
 WORD = ir.IntType(32)
 WORDS = ir.VectorType(WORD, LANES)
 HALVES = ir.VectorType(ir.IntType(16), 2 * LANES)
@@ -35,13 +35,13 @@ class WordsModel(models.PrimitiveModel):
         super().__init__(manager, kind, WORDS)
 
 
-def address(context, builder, kind, array, place, as_kind):
+def address(context, builder, kind, array, position, as_kind):
     data = context.make_array(kind)(context, builder, array).data
-    return builder.bitcast(builder.gep(data, [place], inbounds=True), as_kind.as_pointer())
+    return builder.bitcast(builder.gep(data, [position], inbounds=True), as_kind.as_pointer())
 
 
 @intrinsic
-def load(typing, array, place):
+def load(typing, array, position):
     """Eight words of a flat array of int32."""
 
     def code(context, builder, signature, values):
@@ -62,8 +62,8 @@ def broadcast(typing, number):
 
 
 @intrinsic
-def broadcast_from(typing, array, place):
-    """The word at a place of a flat array in every lane; an index of Python's would first be looked at whether it is negative."""
+def broadcast_from(typing, array, position):
+    """The word at a position of a flat array in every lane, without the check of a Python index for negative numbers."""
 
     def code(context, builder, signature, values):
         word = builder.load(address(context, builder, signature.args[0], values[0], values[1], WORD), align=4)
@@ -101,13 +101,13 @@ def add_product(typing, total, x, weight):
 
 
 @intrinsic
-def store_scaled(typing, out, place, total, scales, first):
+def store_scaled(typing, out, position, total, scales, first):
     """out[place ...] = total * scales[first ...], eight float32."""
 
     def code(context, builder, signature, values):
-        out, place, total, scales, first = values
+        out, position, total, scales, first = values
         factors = builder.load(address(context, builder, signature.args[3], scales, first, FLOATS), align=4)
-        where = address(context, builder, signature.args[0], out, place, FLOATS)
+        where = address(context, builder, signature.args[0], out, position, FLOATS)
         builder.store(builder.fmul(builder.sitofp(total, FLOATS), factors), where, align=4)
         return context.get_dummy_value()
 
@@ -117,17 +117,17 @@ def store_scaled(typing, out, place, total, scales, first):
 def panels_of(weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(O, D) int8 as panels, flat, and the sum of each output's weights, both filled up with zeros."""
     outputs, width = (-(-size // step) * step for size, step in zip(weight.shape, (OUTPUTS, BYTES), strict=True))
-    whole = np.zeros((outputs, width), np.int8)
-    whole[: weight.shape[0], : weight.shape[1]] = weight
-    panels = whole.reshape(outputs // OUTPUTS, OUTPUTS, width // BYTES, BYTES).swapaxes(1, 2)
-    return np.ascontiguousarray(panels).reshape(-1).view(np.int32), whole.sum(1, dtype=np.int32)
+    padded = np.zeros((outputs, width), np.int8)
+    padded[: weight.shape[0], : weight.shape[1]] = weight
+    panels = padded.reshape(outputs // OUTPUTS, OUTPUTS, width // BYTES, BYTES).swapaxes(1, 2)
+    return np.ascontiguousarray(panels).reshape(-1).view(np.int32), padded.sum(1, dtype=np.int32)
 
 
 @njit(nogil=True, cache=True)
-def times_panels(given, panels, sums, middle, scales, out, first, stop):
+def times_panels(inputs, panels, sums, middle, scales, out, first, stop):
     """out[:, of the panels first to stop] = scales * (weight (given - middle)): rows of int32 words (N, D/4), each of four bytes."""
-    count, depth = given.shape
-    flat, out_flat, width = given.reshape(-1), out.reshape(-1), out.shape[1]
+    count, depth = inputs.shape
+    flat, out_flat, width = inputs.reshape(-1), out.reshape(-1), out.shape[1]
     rest = np.empty(ROWS * OUTPUTS, np.float32)  # of a panel that is wider than what is left
     zero = broadcast(np.int32(middle))
     for begin in range(0, count, TOGETHER):

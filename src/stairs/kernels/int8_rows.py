@@ -1,7 +1,8 @@
-"""Row by row what a block does between its products in 8 bits: each row is read once, stays in the nearest cache, and is written once.
+"""What a block does between its products in 8 bits, row by row: each row is read once, stays in the L1 cache, and is written once.
 
-A row of numbers x becomes bytes round(x / scale) + 128 with scale = max |x| / 127, a scale per row, so that one loud token does not drown the
-quiet ones of its batch. (`error_model="numpy"`: with Python's, every division would first look for a zero, one number at a time.)
+A row of numbers x becomes bytes round(x / scale) + 128 with scale = max |x| / 127, a scale per row, so that one token with large
+values does not cost the others of its batch their precision. (`error_model="numpy"`: with Python's, every division would first be
+checked for zero, one number at a time.)
 """
 
 import numpy as np
@@ -29,7 +30,7 @@ Q = tuple(map(np.float32, (-1.45660718464996e-05, -2.13374055278905e-04, -1.6828
 
 @njit(inline="always")
 def gelu(x):
-    """x times the chance that a normal number is below x."""
+    """x times the probability that a normal number is below x."""
     z = min(max(x * ROOT, -FAR), FAR)
     square = z * z
     over = ((((((P[0] * square + P[1]) * square + P[2]) * square + P[3]) * square + P[4]) * square + P[5]) * square + P[6]) * z
@@ -38,14 +39,14 @@ def gelu(x):
 
 
 @njit(inline="always")
-def as_bytes(row, bits, scales, scale_bits, number, out):
-    """A row as bytes. Floats without their sign compare like the integers of the same bits, and the largest integer is found faster."""
+def as_bytes(row, bits, scales, scale_bits, index, out):
+    """A row as bytes. Absolute floats compare like the integers of the same bits, and the largest integer is found faster."""
     largest = np.int32(0)
     for column in range(row.shape[0]):
         largest = max(largest, bits[column] & WITHOUT_SIGN)
-    scale_bits[number] = largest
-    factor = LEVELS / scales[number] if largest else np.float32(0)
-    scales[number] /= LEVELS
+    scale_bits[index] = largest
+    factor = LEVELS / scales[index] if largest else np.float32(0)
+    scales[index] /= LEVELS
     for column in range(row.shape[0]):
         out[column] = np.uint8(np.int32(row[column] * factor + MIDDLE))
 
@@ -54,15 +55,15 @@ def as_bytes(row, bits, scales, scale_bits, number, out):
 def quantize(x, out, scales):
     """x (N, D) as bytes and a scale per row."""
     bits, scale_bits = x.view(np.int32), scales.view(np.int32)
-    for number in range(x.shape[0]):
-        as_bytes(x[number], bits[number], scales, scale_bits, number, out[number])
+    for index in range(x.shape[0]):
+        as_bytes(x[index], bits[index], scales, scale_bits, index, out[index])
 
 
 @njit(nogil=True, cache=True, fastmath=True)
 def scale_and_add(y, scales, bias):
     """y = y * scale of the row + bias, in place."""
-    for number in range(y.shape[0]):
-        row, scale = y[number], scales[number]
+    for index in range(y.shape[0]):
+        row, scale = y[index], scales[index]
         for column in range(row.shape[0]):
             row[column] = row[column] * scale + bias[column]
 
@@ -71,38 +72,38 @@ def scale_and_add(y, scales, bias):
 def gelu_and_quantize(y, scales, bias, out, new_scales):
     """gelu(y * scale of the row + bias) as bytes and a scale per row; y is overwritten.
 
-    gelu is hardly ever negative, so nearly all bytes are for what is above 0, whose byte is LOW: the steps are half as wide."""
+    gelu is hardly ever negative, so nearly all bytes are above LOW, the byte of 0: the steps are half as wide."""
     bits, scale_bits = y.view(np.int32), new_scales.view(np.int32)
-    for number in range(y.shape[0]):
-        row, row_bits, scale, given = y[number], bits[number], scales[number], out[number]
+    for index in range(y.shape[0]):
+        row, row_bits, scale, outputs = y[index], bits[index], scales[index], out[index]
         for column in range(row.shape[0]):
             row[column] = gelu(row[column] * scale + bias[column])
         largest = np.int32(0)
         for column in range(row.shape[0]):
-            largest = max(largest, row_bits[column])  # what is negative is so as an integer, too
-        scale_bits[number] = largest
-        new_scales[number] = max(new_scales[number] / HIGH, LEAST / LOW)
-        factor = ONE / new_scales[number]
+            largest = max(largest, row_bits[column])  # a negative number is negative as an integer, too
+        scale_bits[index] = largest
+        new_scales[index] = max(new_scales[index] / HIGH, LEAST / LOW)
+        factor = ONE / new_scales[index]
         for column in range(row.shape[0]):
-            given[column] = np.uint8(np.int32(row[column] * factor + LOW_ROUNDED))
+            outputs[column] = np.uint8(np.int32(row[column] * factor + LOW_ROUNDED))
 
 
 @njit(nogil=True, cache=True, fastmath=True, error_model="numpy")
 def add_and_norm(y, scales, bias, x, weight, shift, epsilon):
     """y = norm(x + y * scale of the row + bias), in place."""
     width = np.float32(y.shape[1])
-    for number in range(y.shape[0]):
-        row, before, scale = y[number], x[number], scales[number]
+    for index in range(y.shape[0]):
+        row, residual, scale = y[index], x[index], scales[index]
         total = np.float32(0)
         for column in range(row.shape[0]):
-            value = row[column] * scale + bias[column] + before[column]
+            value = row[column] * scale + bias[column] + residual[column]
             row[column] = value
             total += value
         mean = total / width
         squares = np.float32(0)
         for column in range(row.shape[0]):
-            away = row[column] - mean
-            squares += away * away
+            difference = row[column] - mean
+            squares += difference * difference
         factor = ONE / np.sqrt(squares / width + epsilon)
         for column in range(row.shape[0]):
             row[column] = (row[column] - mean) * factor * weight[column] + shift[column]

@@ -8,7 +8,7 @@ from numba import njit, prange
 def interpolate(first, counts, keep, discounts, suffixes, shorter):
     """P of each n-gram and its log10, and gamma of each context, whose n-grams stand at `first[context] : first[context + 1]`.
 
-    P = (c - D(c)) / total + gamma P(suffix), where `trim` are the probabilities of the level below.
+    P = (c - D(c)) / total + gamma P(suffix), where `shorter` are the probabilities of the level below.
     """
     probabilities = np.empty(len(counts), np.float64)
     log10s = np.empty(len(counts), np.float32)

@@ -1,13 +1,13 @@
-"""The compiled part of finding nearest neighbours: lengths, scans by cosine, the best of many scores, and their exact order.
+"""The compiled part of nearest-neighbour search: lengths, scans by cosine, the best of many scores, and their exact order.
 
-A scan may be rounded; whoever asks knows by how much at most (`slack`). If a_k is the k-th best rounded score, a row that belongs among the true
-best k has a rounded score of at least a_k - 2 slack: every such row is kept, and `rank` puts them in order with exact numbers. Nothing is missed.
+A scan may be rounded by a known error at most. If a_k is the k-th best rounded score, a row among the true best k has a rounded score of at least
+a_k - 2 error: every such row is kept, and `rank` orders them with exact numbers. Nothing is missed.
 """
 
 import numpy as np
 from numba import njit
 
-GLANCE = 64  # scores looked at together: most groups hold none that is good enough
+GROUP = 64  # scores compared together: most groups hold none that is good enough
 
 
 @njit(nogil=True, cache=True, fastmath=True)
@@ -49,19 +49,19 @@ def sift_down(scores, rows, count):
 @njit(nogil=True, cache=True)
 def keep_best(block, first, scores, rows):
     """Let the scores of rows `first`, `first` + 1, ... (Q, R) into the heaps of the best so far, (Q, K) with the least on top."""
-    most = scores.shape[1]
+    size = scores.shape[1]
     for query in range(block.shape[0]):
-        own, heap, places = block[query], scores[query], rows[query]
-        for begin in range(0, len(own), GLANCE):
-            end = min(begin + GLANCE, len(own))
-            best = own[begin]
+        query_scores, heap, best_rows = block[query], scores[query], rows[query]
+        for begin in range(0, len(query_scores), GROUP):
+            end = min(begin + GROUP, len(query_scores))
+            best = query_scores[begin]
             for i in range(begin + 1, end):
-                best = max(best, own[i])
+                best = max(best, query_scores[i])
             if best > heap[0]:
                 for i in range(begin, end):
-                    if own[i] > heap[0]:
-                        heap[0], places[0] = own[i], first + i
-                        sift_down(heap, places, most)
+                    if query_scores[i] > heap[0]:
+                        heap[0], best_rows[0] = query_scores[i], first + i
+                        sift_down(heap, best_rows, size)
 
 
 @njit(nogil=True, cache=True)
@@ -70,13 +70,13 @@ def at_least(scores, bound):
     count = 0
     for row in range(len(scores)):
         count += scores[row] >= bound
-    found = np.empty(count, np.int64)
+    result = np.empty(count, np.int64)
     count = 0
     for row in range(len(scores)):
         if scores[row] >= bound:
-            found[count] = row
+            result[count] = row
             count += 1
-    return found
+    return result
 
 
 @njit(nogil=True, cache=True)

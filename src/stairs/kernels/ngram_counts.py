@@ -111,7 +111,7 @@ def grow(table, slots):
 def group_by_context(table, size, places, contexts, parts):
     """The n-grams by context: where those of each of the `contexts` contexts begin, and word << 32 | number of each, not yet sorted.
 
-    `token_offsets` turns the number of a context into its place in the sorted level below. Each of `logit_chunks` threads, a power of two, passes
+    `places` turns the number of a context into its place in the sorted level below. Each of `parts` threads, a power of two, passes
     over the whole table and takes its own share of the contexts, so that no two touch the same place.
     """
     first = np.zeros(contexts + 1, np.int32)
@@ -215,7 +215,7 @@ def count(
     advance: Callable[[float], None] = lambda amount: None,
     block: int = 1 << 19,
 ) -> tuple[np.ndarray, list[Counter]]:
-    """Counts of the words, and the counters of orders 2 to `round_order`, of a stream in which `end` closes each sentence, or `begin` a document's
+    """Counts of the words, and the counters of orders 2 to `order`, of a stream in which `end` closes each sentence, or `begin` a document's
     last.
 
     Order n of a block needs order n-1 of that block and order n of the block before, so the blocks move through the orders as along an

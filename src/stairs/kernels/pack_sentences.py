@@ -1,30 +1,30 @@
-"""Sentences gathered into stretches of about a wanted number of tokens, never across the end of a document."""
+"""Sentences packed into passages of about a target number of tokens, never across the end of a document."""
 
 import numpy as np
 from numba import njit
 
 from stairs.kernels.sampling import HALF, STEP, WHOLE, below, scramble, stream
 
-FEWEST = 2  # tokens of a short stretch
+FEWEST = 2  # tokens of a short passage
 
 
 @njit(nogil=True, cache=True)
 def pack_sentences(lengths, ends_document, max_tokens, short_prob, seed):
-    """The first sentence of each stretch, and one more number at the end; and how many tokens each was to have: `allocate`, or for a share of
-    `format_count` any number up to that. A stretch ends with the sentence that brings it to that number, or with its document."""
+    """The first sentence of each passage, and the end of the last; and the target length of each: `max_tokens`, or with probability `short_prob` any
+    smaller one. A passage ends with the sentence that reaches the target, or with its document."""
     sentences = len(lengths)
-    starts, wanted = np.empty(sentences + 1, np.int64), np.empty(sentences, np.int64)
+    starts, targets = np.empty(sentences + 1, np.int64), np.empty(sentences, np.int64)
     count, tokens = 0, 0
     starts[0] = 0
-    aim = target_length(max_tokens, short_prob, seed, 0)
+    target = target_length(max_tokens, short_prob, seed, 0)
     for sentence in range(sentences):
         tokens += lengths[sentence]
-        if tokens >= aim or ends_document[sentence]:
-            wanted[count] = aim
+        if tokens >= target or ends_document[sentence]:
+            targets[count] = target
             count += 1
             starts[count] = sentence + 1
-            aim, tokens = target_length(max_tokens, short_prob, seed, count), 0
-    return starts[: count + 1], wanted[:count]
+            target, tokens = target_length(max_tokens, short_prob, seed, count), 0
+    return starts[: count + 1], targets[:count]
 
 
 @njit(nogil=True, cache=True)

@@ -1,4 +1,4 @@
-"""Cutting UTF-8 text into pre-tokens and numbering the distinct ones: the inner loop of every tokenizer.
+"""Splitting UTF-8 text into pre-tokens and numbering the distinct ones: the inner loop of every tokenizer.
 
 The text is bytes in which SENTENCE_END and DOCUMENT_END, which no UTF-8 text holds, close sentences and documents. Each code point has a
 class (`classes`, one byte per code point), and one of four rules says where a pre-token that starts here ends:
@@ -8,7 +8,7 @@ CHARACTERS  every character by itself
 GPT2        's|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+    (Radford 2019)
 METASPACE   a pre-token begins at every space and keeps it                              (SentencePiece)
 
-A rule looks only ahead, so cutting can stop at any pre-token and go on there when the table has grown.
+A rule looks only ahead, so splitting can stop at any pre-token and continue there when the table has grown.
 The table is open addressing: a slot holds (upper half of the hash, number); `starts` and `letters` hold the spelling of each number.
 """
 
@@ -43,7 +43,7 @@ def code_point(text, at):
 
 @njit(cache=True, nogil=True)
 def unseen_code_points(text, classes, found):
-    """Write the code points that have no class yet into `find_folders`, marking each; return how many (at most the room there is)."""
+    """Write the code points that have no class yet into `found`, marking each; return how many, at most as many as fit."""
     count, at, size = 0, 0, text.shape[0]
     while at < size and count < found.shape[0]:
         if text[at] < 0x80 or text[at] >= DOCUMENT_END:
@@ -60,7 +60,7 @@ def unseen_code_points(text, classes, found):
 
 @njit(cache=True, nogil=True)
 def run_end(text, at, kind, classes):
-    """Where the run of characters of class `processor_kind` that starts at `at` ends."""
+    """Where the run of characters of class `kind` that starts at `at` ends."""
     size = text.shape[0]
     while at < size:
         byte = text[at]
@@ -207,7 +207,7 @@ def rehash(slots, starts, letters, distinct):
 
 @njit(cache=True, nogil=True)
 def count_numbers(numbers, counts, order, seen):
-    """Add the numbers to `counts`, and each one that is new to `round_order`, which holds `seen` of them; return how many it holds now."""
+    """Add the numbers to `counts`, and each one that is new to `order`, which holds `seen` of them; return how many it holds now."""
     for number in numbers:
         if number >= 0:
             if counts[number] == 0:

@@ -1,7 +1,7 @@
-"""Random numbers that are a function of a seed and a place in the text, and drawing words by their frequency in constant time.
+"""Random numbers as a function of a seed and a position in the text, and words drawn by their frequency in constant time.
 
-Splitmix64 (Steele, Lea & Flood 2014) scrambles a counter, so there is no state to lose: whoever works on a place draws the same numbers.
-The alias table (Walker 1977, Vose 1991) turns drawing from any distribution over n words into one even choice among n and one comparison.
+Splitmix64 (Steele, Lea & Flood 2014) hashes a counter, so there is no state: any thread that works on a position draws the same numbers.
+The alias table (Walker 1977, Vose 1991) turns a draw from any distribution over n words into one uniform choice among n and one comparison.
 """
 
 import numpy as np
@@ -23,28 +23,28 @@ def scramble(counter):
 
 
 @njit(nogil=True, cache=True, forceinline=True)
-def stream(seed, place):
-    """The counter from which the random numbers of a place in the text begin."""
-    return scramble(np.uint64(seed) + np.uint64(place) * STEP)
+def stream(seed, position):
+    """The counter that the random numbers of a position in the text start from."""
+    return scramble(np.uint64(seed) + np.uint64(position) * STEP)
 
 
 @njit(nogil=True, cache=True, forceinline=True)
 def below(bits, limit):
-    """A whole number from 0 up to but not including `isa_limit`, from the upper half of 64 random bits."""
+    """A whole number from 0 up to but not including `limit`, from the upper half of 64 random bits."""
     return np.int64(((bits >> HALF) * np.uint64(limit)) >> HALF)
 
 
 @njit(nogil=True, cache=True, forceinline=True)
 def draw(table, bits):
-    """A word, by 64 random bits; by arithmetic, since a processor can not guess which of the two it will be."""
-    place = below(bits, len(table))
-    other = np.int64(table[place, 1])
-    return other + (place - other) * np.int64((bits & LOWER) < np.uint64(table[place, 0]))
+    """A word, by 64 random bits; by arithmetic, since the branch would be unpredictable."""
+    position = below(bits, len(table))
+    other = np.int64(table[position, 1])
+    return other + (position - other) * np.int64((bits & LOWER) < np.uint64(table[position, 0]))
 
 
 @njit(nogil=True, cache=True)
 def uniform_rows(matrix, width, bound, seed):
-    """Fill the first `width` columns with numbers between -bound and bound, each a function of the seed and of its place."""
+    """Fill the first `width` columns with numbers between -bound and bound, each a function of the seed and of its position."""
     for row in range(len(matrix)):
         for column in range(width):
             bits = stream(seed, row * width + column) >> np.uint64(40)
@@ -53,7 +53,7 @@ def uniform_rows(matrix, width, bound, seed):
 
 @njit(nogil=True, cache=True)
 def alias_table(weights):
-    """(n, 2) uint32: below which of 2^32 a place stands for itself, and for which word it stands otherwise. A weight of 0 is never drawn."""
+    """(n, 2) uint32: below which of 2^32 an entry stands for its own word, and the word it stands for otherwise. A weight of 0 is never drawn."""
     size = len(weights)
     share = weights * (size / weights.sum())  # 1 on average
     table = np.empty((size, 2), np.uint32)
@@ -71,16 +71,16 @@ def alias_table(weights):
             larges += 1
     while smalls and larges:
         smalls -= 1
-        poor, rich = small[smalls], large[larges - 1]
-        table[poor, 0] = np.uint32(min(share[poor] * WHOLE, WHOLE - 1))
-        table[poor, 1] = rich
-        share[rich] -= 1 - share[poor]
-        if share[rich] < 1:
+        below_mean, above_mean = small[smalls], large[larges - 1]
+        table[below_mean, 0] = np.uint32(min(share[below_mean] * WHOLE, WHOLE - 1))
+        table[below_mean, 1] = above_mean
+        share[above_mean] -= 1 - share[below_mean]
+        if share[above_mean] < 1:
             larges -= 1
-            small[smalls] = rich
+            small[smalls] = above_mean
             smalls += 1
     heaviest = np.argmax(weights)
-    for i in range(smalls):  # left over by rounding: their share is 1, or the weight was 0 and no rich one was left
+    for i in range(smalls):  # left over by rounding: their share is 1, or the weight was 0 and no larger one was left
         if weights[small[i]] == 0:
             table[small[i], 0] = 0
             table[small[i], 1] = heaviest
@@ -88,7 +88,7 @@ def alias_table(weights):
 
 
 def keep_limits(counts: np.ndarray, subsample: float) -> np.ndarray:
-    """Below which of 2^32 an occurrence of each word is kept: frequent words are thinned out (Mikolov et al. 2013b), as word2vec.c does it.
+    """Below which of 2^32 an occurrence of each word is kept: frequent words are subsampled (Mikolov et al. 2013b), as in word2vec.c.
 
     keep(w) = sqrt(t / f(w)) + t / f(w), where f(w) is the share of w in the text and t is `subsample`; 0 keeps all.
     """

@@ -1,4 +1,4 @@
-"""Sixteen float32 side by side, which a compiled loop holds in one register where the machine has such, in several elsewhere.
+"""SIMD: sixteen float32 that a compiled loop holds in one register, or in several on machines with narrower ones.
 
 A compiler given plain loops keeps the sums of a small matrix product in memory; with `Lanes` they stay in registers:
 
@@ -6,7 +6,7 @@ A compiler given plain loops keeps the sums of a small matrix product in memory;
     for i in range(0, width, LANES):
         sums += load(x, i) * load(y, i)
 
-Only what `kernels/word2vec.py` and `kernels/fp32_panels.py` need is here. Arrays are flat, and places in them are counted in numbers, not in bytes.
+Only what `kernels/word2vec.py` and `kernels/fp32_panels.py` need is here. Arrays are flat, and positions in them count numbers, not bytes.
 """
 
 import operator
@@ -19,8 +19,8 @@ from numba.extending import intrinsic, models, overload, register_model
 LANES = 16
 FLOATS = ir.VectorType(ir.FloatType(), LANES)
 INTEGERS = ir.VectorType(ir.IntType(32), LANES)
-ONE_EXPONENT = 127 << 23  # the bits of 1.0: exponent 127, nothing behind the point
-BEHIND_THE_POINT = (1 << 23) - 1
+ONE_EXPONENT = 127 << 23  # the bits of 1.0: exponent 127, mantissa 0
+MANTISSA_BITS = (1 << 23) - 1
 
 
 class LanesType(types.Type):
@@ -41,14 +41,14 @@ def constant(kind, number):
     return ir.Constant(kind, [number] * LANES)
 
 
-def address(context, builder, kind, array, place):
-    """Where a number of a flat array stands."""
+def address(context, builder, kind, array, position):
+    """The address of a number of a flat array."""
     data = context.make_array(kind)(context, builder, array).data
-    return builder.gep(data, [place], inbounds=True)
+    return builder.gep(data, [position], inbounds=True)
 
 
 @intrinsic
-def load(typing, array, place):
+def load(typing, array, position):
     def code(context, builder, signature, values):
         where = address(context, builder, signature.args[0], *values)
         return builder.load(builder.bitcast(where, FLOATS.as_pointer()), align=4)
@@ -57,7 +57,7 @@ def load(typing, array, place):
 
 
 @intrinsic
-def store(typing, array, place, value):
+def store(typing, array, position, value):
     def code(context, builder, signature, values):
         where = address(context, builder, signature.args[0], *values[:2])
         builder.store(values[2], builder.bitcast(where, FLOATS.as_pointer()), align=4)
@@ -67,8 +67,8 @@ def store(typing, array, place, value):
 
 
 @intrinsic
-def prefetch(typing, array, place):
-    """Ask for the memory at a place, which will be read and written soon."""
+def prefetch(typing, array, position):
+    """Prefetch the memory at a position that will be read and written soon."""
 
     def code(context, builder, signature, values):
         where = builder.bitcast(address(context, builder, signature.args[0], *values), cgutils.voidptr_t)
@@ -93,8 +93,8 @@ def broadcast(typing, number):
 
 
 @intrinsic
-def broadcast_from(typing, array, place):
-    """The number at a place in every lane; an index of Python's would first be looked at whether it is negative."""
+def broadcast_from(typing, array, position):
+    """The number at a position in every lane, without the check of a Python index for negative numbers."""
 
     def code(context, builder, signature, values):
         number = builder.load(address(context, builder, signature.args[0], *values), align=4)
@@ -110,7 +110,7 @@ def zeros(typing):
 
 
 def arithmetic(operation, instruction):
-    """`operation` on two Lanes; a product and a sum that meet may become one instruction."""
+    """`operation` on two Lanes; a product and a sum may become one instruction."""
 
     @intrinsic
     def lanewise(typing, one, other):
@@ -157,12 +157,12 @@ def clamp(typing, low, one, high):
 
 
 @intrinsic
-def power_of_two(typing, whole):
+def power_of_two(typing, integer):
     """2 to the power of whole numbers."""
 
     def code(context, builder, signature, values):
-        whole = builder.fptosi(values[0], INTEGERS)
-        return builder.bitcast(builder.add(builder.shl(whole, constant(INTEGERS, 23)), constant(INTEGERS, ONE_EXPONENT)), FLOATS)
+        integer = builder.fptosi(values[0], INTEGERS)
+        return builder.bitcast(builder.add(builder.shl(integer, constant(INTEGERS, 23)), constant(INTEGERS, ONE_EXPONENT)), FLOATS)
 
     return lanes(lanes), code
 
@@ -183,8 +183,8 @@ def mantissa(typing, one):
     """m of m 2^n with m between 1 and 2."""
 
     def code(context, builder, signature, values):
-        behind = builder.and_(builder.bitcast(values[0], INTEGERS), constant(INTEGERS, BEHIND_THE_POINT))
-        return builder.bitcast(builder.or_(behind, constant(INTEGERS, ONE_EXPONENT)), FLOATS)
+        fraction = builder.and_(builder.bitcast(values[0], INTEGERS), constant(INTEGERS, MANTISSA_BITS))
+        return builder.bitcast(builder.or_(fraction, constant(INTEGERS, ONE_EXPONENT)), FLOATS)
 
     return lanes(lanes), code
 
@@ -199,7 +199,7 @@ def eight_sums(builder, values):
 
     def interleaved(one, other, first, second):
         """From every four lanes of both, the places `first` and the places `second`, added."""
-        halves = [[q + place if place < 4 else LANES + q + place - 4 for q in quarters for place in places] for places in (first, second)]
+        halves = [[q + position if position < 4 else LANES + q + position - 4 for q in quarters for position in places] for places in (first, second)]
         return builder.fadd(pick(builder, one, other, halves[0]), pick(builder, one, other, halves[1]))
 
     twos = [interleaved(values[i], values[i + 1], (0, 4, 1, 5), (2, 6, 3, 7)) for i in (0, 2, 4, 6)]  # abab of each quarter, and so on
@@ -245,12 +245,12 @@ def first_half(typing, one):
 @njit(inline="always")
 def exponential(x):
     """e^x to the last bits of a float32, for x between -87 and 87: 2^n times a polynomial (Cephes' expf)."""
-    whole = round_lanes(x * broadcast(1.44269504))
-    rest = x - whole * broadcast(0.693359375) + whole * broadcast(2.12194440e-4)
+    integer = round_lanes(x * broadcast(1.44269504))
+    remainder = x - integer * broadcast(0.693359375) + integer * broadcast(2.12194440e-4)
     series = broadcast(1.9875691500e-4)
     for factor in (1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1, 1.0, 1.0):
-        series = series * rest + broadcast(factor)
-    return series * power_of_two(whole)
+        series = series * remainder + broadcast(factor)
+    return series * power_of_two(integer)
 
 
 @njit(inline="always")

@@ -43,6 +43,6 @@ def scale_down(*tables: nn.Module | None) -> None:
 
 @torch.no_grad()
 def fold_in_bias(table: torch.Tensor, bias: torch.Tensor, offset: float) -> None:
-    """Give the rows of an output layer a bias although it has no parameter for one: logits = hidden table^T + bias, for a `hidden` whose D numbers
-    are `neighbour_offset` on average. Each row gets the same number everywhere, which a layer norm that reads the table as input takes away again."""
+    """Give an output layer a bias although it has no parameter for one: logits = hidden table^T + bias, for a `hidden` whose D numbers are `offset`
+    on average. Each row has one number added throughout, which a layer norm that reads the table as input removes again."""
     table.sub_(table.mean(1, keepdim=True)).add_((bias - bias.mean())[:, None].to(table) / (table.shape[1] * offset))

@@ -1,19 +1,19 @@
-"""How much of a pretrained encoder learns together with the head on top of it.
+"""How much of a pretrained encoder is trained together with the head on top of it.
 
-auto       for few examples features and full, and what does better on validation examples is kept; for many full
+auto       for few examples features and full, and the one that does better on validation examples; for many full
 full       all of it (Devlin et al. 2018)
-top        its last blocks only
-frozen     nothing of it: the head learns on vectors that are computed anew at every step
-features   nothing of it: every text is encoded once, and the head learns on the vectors that were kept, in seconds; where layers are mixed, those of
-           each layer are kept, and the mix learns with the head
+top        its last blocks
+frozen     none of it: the head is trained on vectors that are computed at every update
+features   none of it: every text is encoded once, and the head is trained on the stored vectors, in seconds; where layers are mixed, the vectors of
+           each layer are stored, and the mix is trained with the head
 
-With `decay` below 1 a block learns more slowly the further down it stands (Howard & Ruder 2018, "discriminative fine-tuning").
+With `layer_decay` below 1 a block learns more slowly the lower it is (Howard & Ruder 2018, "discriminative fine-tuning").
 """
 
 from dataclasses import dataclass
 from typing import Literal
 
-SUPERVISED_TASKS = {"classify": "classify", "compare": "compare", "tag": "tag", "span": "find-span"}  # what labels ask, and the task that learns it
+SUPERVISED_TASKS = {"classify": "classify", "compare": "compare", "tag": "tag", "span": "find-span"}  # kind of labelled examples, and its task
 TransferMode = Literal["auto", "full", "top", "frozen", "features"]
 Pooling = Literal["cls", "last", "mean"]
 Insert = Literal["head", "input", "output", "both", "none"]
@@ -21,24 +21,24 @@ Insert = Literal["head", "input", "output", "both", "none"]
 
 @dataclass(frozen=True, kw_only=True)
 class TransferOptions:
-    transfer: TransferMode = "full"  # what learns: everything, the top blocks and the head, or the head alone (frozen, features)
-    top_layers: int = 2  # blocks that learn with --transfer top
-    layer_decay: float = 1.0  # learning rate of each block as a share of the one above it
-    pooling: Pooling | None = None  # the vector of a text: that of its first token, of its last, or their mean; the step's own if not given
-    auxiliary_weight: float = 0.5  # gpt: weight of its own loss on the same texts
+    transfer: TransferMode = "full"  # what is trained: everything, the top blocks and the head, or the head alone (frozen, features)
+    top_layers: int = 2  # blocks that are trained with --transfer top
+    layer_decay: float = 1.0  # learning rate of each block, as a share of that of the block above it
+    pooling: Pooling | None = None  # vector of a text: that of its first token, its last, or the mean; the model's own default if not given
+    auxiliary_weight: float = 0.5  # gpt: weight of the language-model loss on the same texts
     class_weights: Literal["none", "balanced"] = "none"  # balanced: a rare label counts as much as a frequent one
-    head_dropout: float = 0.1  # before the head
-    whiten: bool = False  # features: no two of their numbers tell the same any more; for an encoder that has read little
-    layers: str | None = None  # which are read: last, all (mixed as the task learns), or numbers as 1 or 0,2; elmo: all, others: the step's own
-    mix_penalty: float = 0.001  # lambda of ELMo's paper: weight of |s|^2 in the loss, which pulls the shares of mixed layers towards equal ones
-    mix_lr_scale: float = 50.0  # learning rate of the shares and gamma of a mix, as a multiple of the head's
-    mix_norm: bool = False  # layer norm of every layer before the mix, so that no layer weighs more by the length of its vectors
-    fix_gamma: bool = False  # gamma of a mix, the scale of the whole, stays at 1; only the shares are learnt
+    head_dropout: float = 0.1  # dropout before the head
+    whiten: bool = False  # whiten the features (decorrelate them); helps an encoder with little pretraining
+    layers: str | None = None  # layers to use: last, all (mixed, with learned weights), or indices as 1 or 0,2; if not given, all for elmo, else last
+    mix_penalty: float = 0.001  # lambda of ELMo's paper: weight of |s|^2 in the loss, which pulls the weights of mixed layers together
+    mix_lr_scale: float = 50.0  # learning rate of the weights and gamma of a mix, as a multiple of the head's
+    mix_norm: bool = False  # layer norm of every layer before the mix, so that long vectors do not dominate
+    fix_gamma: bool = False  # keep gamma, the scale of a mix, at 1 and train only the weights
     insert: Insert = "head"  # where the encoder's vectors go: to the head, or to a BiLSTM over word vectors, at its input, its output, both, or none
-    bilstm_width: int = 256  # width of that BiLSTM
-    word_vectors: str | None = None  # a run whose vectors of words the BiLSTM begins with; new ones if not given
-    word_width: int | None = None  # of its vectors of words, if they are new; 100 if not given
-    max_length: int | None = None  # tokens that are read at once; as many as the encoder can if not given
+    bilstm_width: int = 256  # width of the BiLSTM of --insert
+    word_vectors: str | None = None  # run with the word vectors that the BiLSTM starts from; new ones if not given
+    word_width: int | None = None  # width of new word vectors of the BiLSTM; 100 if not given
+    max_length: int | None = None  # maximum tokens of an input; the context of the encoder if not given
 
     @property
     def trains_encoder(self) -> bool:
