@@ -44,17 +44,17 @@ def new_folder(target: Path, metadata: dict[str, Any] | None = None) -> Iterator
             manifest = {**(metadata or {}), "files": files}
             write_json(temporary / MANIFEST, {**manifest, "checksum": checksum(manifest)})
             fsync_path(temporary)
-            replaced = target.parent / f".old-{os.getpid()}-{target.name}"
+            old_folder = target.parent / f".old-{os.getpid()}-{target.name}"
             if target.exists():
-                target.rename(replaced)
+                target.rename(old_folder)
             try:
                 temporary.rename(target)
             except OSError:
-                if replaced.exists():
-                    replaced.rename(target)
+                if old_folder.exists():
+                    old_folder.rename(target)
                 raise
             fsync_path(target.parent)
-            shutil.rmtree(replaced, ignore_errors=True)
+            shutil.rmtree(old_folder, ignore_errors=True)
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
 
@@ -214,7 +214,7 @@ def cache_folder() -> Path:
 @contextmanager
 def write_lock(folder: Path) -> Iterator[None]:
     """Be the only writer of a folder; the lock ends with the process, however that ends. Folders created for it are removed if nothing is written."""
-    created = [path for path in (folder, *folder.parents) if not path.exists()]
+    new_folders = [path for path in (folder, *folder.parents) if not path.exists()]
     with acquire_lock(folder) as file:
         with os_errors_as_sentences(folder):
             file.truncate(0)
@@ -226,7 +226,7 @@ def write_lock(folder: Path) -> Iterator[None]:
             with suppress(OSError):  # the folder may be gone already
                 if [path.name for path in folder.iterdir()] == [LOCK_FILE]:
                     (folder / LOCK_FILE).unlink()
-                    for path in created or [folder]:
+                    for path in new_folders or [folder]:
                         path.rmdir()
             raise
 

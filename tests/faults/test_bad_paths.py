@@ -23,11 +23,11 @@ def test_output_in_the_way(refused, corpus, tmp_path):
     refused("adopt", "model.arpa", "--out", "model.arpa", words=("model.arpa is a file",))
 
 
-@pytest.mark.parametrize("place", ["/proc/run", "/proc/deep/run", "/sys/run", "x" * 300, "link/run"])
-def test_output_that_can_not_be_written(refused, corpus, tmp_path, place):
+@pytest.mark.parametrize("path", ["/proc/run", "/proc/deep/run", "/sys/run", "x" * 300, "link/run"])
+def test_output_that_can_not_be_written(refused, corpus, tmp_path, path):
     (tmp_path / "link").symlink_to("/proc/self/fdinfo")
     for arguments in (("train", "ngram", "notes.txt"), ("climb", "notes.txt"), ("adopt", "notes.txt")):
-        refused(*arguments, "--out", place, code=3, words=("cannot write", place[:40]))
+        refused(*arguments, "--out", path, code=3, words=("cannot write", path[:40]))
 
 
 def test_a_folder_without_permission(refused, corpus, monkeypatch):

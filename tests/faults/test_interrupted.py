@@ -63,10 +63,10 @@ def test_files_that_may_not_grow(command, corpus, trained):
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
-@pytest.mark.parametrize("place", ["tasks.next_token.NextToken.evaluate_split", "tasks.next_token.NextToken.save", "files.fsync_path"])
-def test_a_signal_ends_the_command_cleanly(command, corpus, trained, monkeypatch, number, code, place):
+@pytest.mark.parametrize("target", ["tasks.next_token.NextToken.evaluate_split", "tasks.next_token.NextToken.save", "files.fsync_path"])
+def test_a_signal_ends_the_command_cleanly(command, corpus, trained, monkeypatch, number, code, target):
     with monkeypatch.context() as patch:
-        patch.setattr(f"stairs.{place}", lambda *arguments: signal.raise_signal(number))
+        patch.setattr(f"stairs.{target}", lambda *arguments: signal.raise_signal(number))
         result = command(*TRAIN)
     assert result.code == code and "Traceback" not in result.err
     assert not Path("run/model").exists() and not list(Path("run").glob(".*"))

@@ -132,8 +132,8 @@ def test_near_answers_words_sums_and_texts(command, run):
 def test_near_draws(command, refused, run, tmp_path):
     result = command("near", run, "--analogy", "man", "king", "woman", "--map", "map.svg", "--strips", "strips.svg")
     assert result.code == 0, result.err
-    drawn = {name: (tmp_path / name).read_text() for name in ("map.svg", "strips.svg")}
-    assert all(content.startswith("<svg") and "queen" in content and "king - man + woman" in content for content in drawn.values())
+    image = {name: (tmp_path / name).read_text() for name in ("map.svg", "strips.svg")}
+    assert all(content.startswith("<svg") and "queen" in content and "king - man + woman" in content for content in image.values())
     assert command("near", run, "king", "国王", "--tsne", "--map", "map.html").code == 0
     assert "国王" in (tmp_path / "map.html").read_text() or "\\u56fd" in (tmp_path / "map.html").read_text()
     refused("near", run, "king", "--among", run, "--map", "map.svg", words=("leave out --among",))

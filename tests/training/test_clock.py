@@ -134,9 +134,9 @@ def bits(out):
     return result
 
 
-def replay(server, out, copy, model, **given):
+def replay(server, out, copy, model, **settings):
     """An undisturbed run with the clock of another."""
-    assert server.train(copy, model, plans_from=str(out), **given) == 0, server.messages(copy)
+    assert server.train(copy, model, plans_from=str(out), **settings) == 0, server.messages(copy)
     return bits(copy)
 
 
@@ -153,44 +153,44 @@ def test_twenty_kills_change_no_bit_of_a_training_by_the_clock(server, tmp_path,
 
 
 def kill(server, tmp_path, model, schedule, times):
-    out, given = tmp_path / "run", {**TIMED, "budget": "4s" if times < 10 else "12s", "schedule": schedule, "save_every": 5}
+    out, settings = tmp_path / "run", {**TIMED, "budget": "4s" if times < 10 else "12s", "schedule": schedule, "save_every": 5}
     hit = 0
     for instant in range(times):
-        number = server.start(out, model, **given)
+        number = server.start(out, model, **settings)
         time.sleep(0.4 + 0.07 * (instant % 9))
         os.kill(number, signal.SIGKILL)
         hit += server.wait(number) == -signal.SIGKILL
-    assert server.train(out, model, **given) == 0, server.messages(out)
+    assert server.train(out, model, **settings) == 0, server.messages(out)
     assert hit >= times // 2
     assert [action.kind for action in read_log(out / clock.CLOCK_LOG)].count("decay") == (schedule == "hold")
-    assert replay(server, out, tmp_path / "copy", model, **given) == bits(out)
+    assert replay(server, out, tmp_path / "copy", model, **settings) == bits(out)
 
 
 def test_killed_in_the_decay_it_ends_with_the_same_bits(server, tmp_path):
-    out, given = tmp_path / "run", {**TIMED, "budget": "4s", "schedule": "hold", "save_every": 5}
-    number = server.start(out, "gpt", **given)
+    out, settings = tmp_path / "run", {**TIMED, "budget": "4s", "schedule": "hold", "save_every": 5}
+    number = server.start(out, "gpt", **settings)
     deadline = time.monotonic() + 30
     while time.monotonic() < deadline and not any(action.kind == "decay" for action in read_log(out / clock.CLOCK_LOG)):
         time.sleep(0.02)
     os.kill(number, signal.SIGKILL)
     assert server.wait(number) == -signal.SIGKILL
-    assert server.train(out, "gpt", **given) == 0, server.messages(out)
-    assert replay(server, out, tmp_path / "copy", "gpt", **given) == bits(out)
+    assert server.train(out, "gpt", **settings) == 0, server.messages(out)
+    assert replay(server, out, tmp_path / "copy", "gpt", **settings) == bits(out)
 
 
 def test_a_finished_run_with_a_held_learning_rate_is_extended_from_before_its_decay(train, tmp_path, messages):
-    given = {**TIMED, "schedule": "hold", "save_every": 1000}
-    short = train(budget="2s", **given)
+    settings = {**TIMED, "schedule": "hold", "save_every": 1000}
+    short = train(budget="2s", **settings)
     decay = next(action for action in read_log(tmp_path / "run" / clock.CLOCK_LOG) if action.kind == "decay")
     assert decay.step in checkpoint.checkpoint_steps(tmp_path / "run")  # never pruned
-    long = train(budget="5s", **given)
+    long = train(budget="5s", **settings)
     assert any(f"extended from step {decay.step}" in line for line in messages)
     assert long["step"] > short["step"] and long["seconds"] > 3.5
     actions = read_log(tmp_path / "run" / clock.CLOCK_LOG)
     assert [action.kind for action in actions].count("decay") == 1 and [action.kind for action in actions].count("end") == 1
     steps = [row["step"] for row in Run(tmp_path / "run").metrics() if "loss_hex" in row]
     assert steps == list(range(1, long["step"] + 1))  # every update once
-    assert train(budget="5s", **given) == Run(tmp_path / "run").metrics()[-1] and messages[-1].endswith("is finished; nothing to do")
+    assert train(budget="5s", **settings) == Run(tmp_path / "run").metrics()[-1] and messages[-1].endswith("is finished; nothing to do")
 
 
 def test_a_run_whose_learning_rate_has_fallen_cannot_be_extended(train):

@@ -31,7 +31,7 @@ def test_what_is_not_a_duration(text):
 
 
 @pytest.mark.parametrize(
-    ("given", "words"),
+    ("settings", "words"),
     [
         ({"steps": 0}, "--steps 0 is not between 1 and"),
         ({"steps": 10**10}, "--steps"),
@@ -48,9 +48,9 @@ def test_what_is_not_a_duration(text):
         ({"steps": 5, "epochs": 2}, "--steps and --epochs both say how long"),
     ],
 )
-def test_impossible_values_are_refused(given, words):
+def test_impossible_values_are_refused(settings, words):
     with pytest.raises(BadInput, match=words.replace("(", r"\(")):
-        TrainingOptions(**given).check()
+        TrainingOptions(**settings).check()
 
 
 def test_a_missing_device_is_refused():
@@ -104,8 +104,8 @@ def test_emulated_bf16_is_allowed_with_a_message(train, monkeypatch, messages):
     assert any("emulates bfloat16" in line and "times as slow" in line for line in messages)
 
 
-def new_updater(text, tmp_path, **given):
-    task, shards, _, options = fit_arguments(tmp_path / "run", text, "gpt", **given)
+def new_updater(text, tmp_path, **settings):
+    task, shards, _, options = fit_arguments(tmp_path / "run", text, "gpt", **settings)
     task.start(0)
     return GradientUpdater(task, task.examples(shards, "train"), options, Workers(0, 1, find_device("cpu"))), options
 

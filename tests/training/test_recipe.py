@@ -153,14 +153,14 @@ def test_a_resumed_run_keeps_its_recipe(ordinary, messages, monkeypatch):
 
 def test_the_recipe_is_recorded_in_the_run(ordinary, monkeypatch):
     Path("text.txt").write_text("The old cat sat on the new mat. The new dog ran.\n\n" * 300)
-    given = {}
-    monkeypatch.setattr("stairs.training.fit.fit", lambda task, shards, out, options: given.update(task=task, options=options) or {})
+    arguments = {}
+    monkeypatch.setattr("stairs.training.fit.fit", lambda task, shards, out, options: arguments.update(task=task, options=options) or {})
     assert train.main(["gpt", "text.txt", "--budget", "60s", "--quiet"]) == 0
-    assert given["task"].describe()["recipe"]["size"] == "nano" and given["options"].batch_tokens == 1024
+    assert arguments["task"].describe()["recipe"]["size"] == "nano" and arguments["options"].batch_tokens == 1024
     assert train.main(["gpt", "text.txt", "--steps", "1", "--size", "micro", "--quiet"]) == 0
-    assert given["task"].describe()["recipe"]["size"] == "micro"
+    assert arguments["task"].describe()["recipe"]["size"] == "micro"
     assert train.main(["gpt", "text.txt", "--steps", "1", "--quiet"]) == 0
-    assert "recipe" not in given["task"].describe() and given["options"].batch_tokens == 2048
+    assert "recipe" not in arguments["task"].describe() and arguments["options"].batch_tokens == 2048
 
 
 def test_a_size_that_a_model_does_not_have_is_refused_with_those_it_has(ordinary):

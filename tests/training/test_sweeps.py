@@ -27,8 +27,8 @@ from tests.training.train_process import fit_arguments
 from tests.training.training_server import outcome
 
 
-def new_updater(text, tmp_path, **given):
-    task, shards, _, options = fit_arguments(tmp_path / "run", text, "toy", **given)
+def new_updater(text, tmp_path, **settings):
+    task, shards, _, options = fit_arguments(tmp_path / "run", text, "toy", **settings)
     task.start(options.seed)
     return sweeps.SweepUpdater(task, task.examples(shards), options, Workers(0, 1, torch.device("cpu"))), task, shards, options
 
@@ -84,7 +84,7 @@ def test_five_epochs_by_default(text, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("given", "words"),
+    ("settings", "words"),
     [
         ({"steps": 100}, "--steps has no effect on toy.*give --epochs or --budget"),
         ({"batch_tokens": 100}, "--batch-tokens has no effect on toy"),
@@ -94,9 +94,9 @@ def test_five_epochs_by_default(text, tmp_path):
         ({"device": "cuda"}, "--device cuda: toy is trained on the CPU"),
     ],
 )
-def test_options_without_effect_are_refused_before_anything_is_written(train, tmp_path, given, words):
+def test_options_without_effect_are_refused_before_anything_is_written(train, tmp_path, settings, words):
     with pytest.raises(BadInput, match=words):
-        train("toy", **({"epochs": None} if "steps" in given else {}), **given)
+        train("toy", **({"epochs": None} if "steps" in settings else {}), **settings)
     assert not (tmp_path / "run").exists()
 
 

@@ -39,36 +39,36 @@ def notes(tmp_path):
 
 @pytest.mark.parametrize("step", ["cbow", "skipgram", "glove"])
 def test_from_a_text_to_an_answer(stairs, notes, tmp_path, step):
-    own = int(MODELS[step].epochs)
+    epochs = int(MODELS[step].epochs)
     words = ("train", step, notes, "--out", "run", "--width", "12", "--deterministic", "--patience", "0")
-    trained = stairs(*words, "--json")
-    assert trained.returncode == 0, trained.stderr
-    measured = json.loads(trained.stdout)
-    assert measured["loss"]["value"] > 0 and measured["step"] == measured["trained_steps"] == own
-    assert f"epoch {own} of {own} (step {own} of {own})" in trained.stderr and "words/s" in trained.stderr
-    assert "--deterministic reads" in trained.stderr
-    longer = stairs(*words, "--epochs", str(own + 1))
-    assert longer.returncode == 0 and f"resuming from epoch {own} of {own + 1}" in longer.stderr, longer.stderr
+    first = stairs(*words, "--json")
+    assert first.returncode == 0, first.stderr
+    measured = json.loads(first.stdout)
+    assert measured["loss"]["value"] > 0 and measured["step"] == measured["trained_steps"] == epochs
+    assert f"epoch {epochs} of {epochs} (step {epochs} of {epochs})" in first.stderr and "words/s" in first.stderr
+    assert "--deterministic reads" in first.stderr
+    longer = stairs(*words, "--epochs", str(epochs + 1))
+    assert longer.returncode == 0 and f"resuming from epoch {epochs} of {epochs + 1}" in longer.stderr, longer.stderr
     assert longer.stdout.startswith("run: ") and "loss on test text (" in longer.stdout
-    asked = stairs("ask", "run", "king", "--top", "2", "--json")
-    assert [len(json.loads(asked.stdout)["near"]), json.loads(asked.stdout)["words"]] == [2, ["king"]], asked.stderr
+    answer = stairs("ask", "run", "king", "--top", "2", "--json")
+    assert [len(json.loads(answer.stdout)["near"]), json.loads(answer.stdout)["words"]] == [2, ["king"]], answer.stderr
     messages = stairs("ask", "run", "the cat").stdout
     assert len(messages.split(", ")) > 3 and messages.split()[1].removesuffix(",").count(".") == 1
-    embedded = stairs("embed", "run", "the king", "--json")
-    assert len(json.loads(embedded.stdout)[0]["vector"]) == 12, embedded.stderr
-    scored = stairs("score", "run", notes, "--json")
-    assert json.loads(scored.stdout)["loss"]["value"] > 0, scored.stderr
+    vectors = stairs("embed", "run", "the king", "--json")
+    assert len(json.loads(vectors.stdout)[0]["vector"]) == 12, vectors.stderr
+    score = stairs("score", "run", notes, "--json")
+    assert json.loads(score.stdout)["loss"]["value"] > 0, score.stderr
 
 
 def test_a_plan(stairs, notes, tmp_path):
-    planned = stairs("plan", "cbow", notes, "--width", "12", "--json")
-    found = json.loads(planned.stdout)
-    assert found["epochs"] == 5 and found["words_per_second"] > 0 and found["parameters"] > 0 and not (tmp_path / "runs").exists()
+    plan = stairs("plan", "cbow", notes, "--width", "12", "--json")
+    estimate = json.loads(plan.stdout)
+    assert estimate["epochs"] == 5 and estimate["words_per_second"] > 0 and estimate["parameters"] > 0 and not (tmp_path / "runs").exists()
 
 
 def test_rare_words_are_left_out_unless_asked_for(stairs, tmp_path):
     (tmp_path / "few.txt").write_text("\n\n".join(["red blue green , green blue red"] * 3))
-    refused = stairs("train", "cbow", "few.txt")
-    assert refused.returncode == 2 and "lower --min-count" in refused.stderr, refused.stderr
-    trained = stairs("train", "cbow", "few.txt", "--min-count", "1", "--width", "4", "--subsample", "0")
-    assert trained.returncode == 0, trained.stderr
+    result = stairs("train", "cbow", "few.txt")
+    assert result.returncode == 2 and "lower --min-count" in result.stderr, result.stderr
+    first = stairs("train", "cbow", "few.txt", "--min-count", "1", "--width", "4", "--subsample", "0")
+    assert first.returncode == 0, first.stderr

@@ -200,12 +200,12 @@ class TimeBudget:
         return 0 if affordable >= self.positions else affordable
 
     def final_evaluation(self, spent: float) -> dict[str, int]:
-        left = max(self.budget - spent - max(SAVING_SHARE * self.budget, MIN_SAVING_SECONDS), 0.02 * self.budget) / SAFETY_FACTOR
+        remaining = max(self.budget - spent - max(SAVING_SHARE * self.budget, MIN_SAVING_SECONDS), 0.02 * self.budget) / SAFETY_FACTOR
         sentences = 0
         if self.generates:
-            sentences = max(min(int(left / 2 / self.costs.get("sentences", 1.0)), MAX_SENTENCES), TRIAL_SENTENCES)
-            left /= 2
-        affordable = max(int(left / self.costs.get("positions", 1e-9)), TRIAL_POSITIONS)
+            sentences = max(min(int(remaining / 2 / self.costs.get("sentences", 1.0)), MAX_SENTENCES), TRIAL_SENTENCES)
+            remaining /= 2
+        affordable = max(int(remaining / self.costs.get("positions", 1e-9)), TRIAL_POSITIONS)
         return {"positions": 0 if affordable >= self.final_positions else affordable, "sentences": sentences}
 
     def choose_threads(self) -> int:

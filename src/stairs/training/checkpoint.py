@@ -220,15 +220,15 @@ def weights_of_run(folder: Path, task: Task) -> dict[str, Tensor]:
 
 def restore(workers: Workers, module: nn.Module, tensors: dict[str, Tensor] | None) -> None:
     """Copy weights that rank 0 has read into the module of every rank."""
-    own = named_tensors(module)
+    current = named_tensors(module)
     if tensors is not None:
-        check_fit(own, tensors)
-    for name, target in own.items():
+        check_fit(current, tensors)
+    for name, target in current.items():
         workers.broadcast_tensor(target, tensors[name] if tensors is not None else None)
 
 
-def check_fit(own: dict[str, Tensor], tensors: dict[str, Tensor]) -> None:
-    wrong = [name for name in {**own, **tensors} if name not in own or name not in tensors or own[name].shape != tensors[name].shape]
+def check_fit(current: dict[str, Tensor], tensors: dict[str, Tensor]) -> None:
+    wrong = [name for name in {**current, **tensors} if name not in current or name not in tensors or current[name].shape != tensors[name].shape]
     if wrong:
         raise BadInput(f"the checkpoint does not fit the model: {', '.join(wrong[:3])} ({len(wrong)} in all); choose another --out")
 

@@ -50,8 +50,8 @@ class Clock:
     def read(self, typical: float | None = None) -> float:
         """`typical` is how long what lies between two readings usually takes; None if that is not known yet."""
         moment = now()
-        passed = max(moment - self.last, 0.0)
-        self.spent += passed if typical is None else min(passed, max(FREE_GAP, GAP_RATIO * typical))
+        elapsed = max(moment - self.last, 0.0)
+        self.spent += elapsed if typical is None else min(elapsed, max(FREE_GAP, GAP_RATIO * typical))
         self.last = moment
         return self.spent
 

@@ -125,14 +125,14 @@ class Workers:
         """Plain data of rank 0, on every rank."""
         if self.world_size == 1:
             return data
-        encoded = torch.frombuffer(bytearray(json.dumps(data).encode()), dtype=torch.uint8).to(self.device)
-        size = torch.tensor([len(encoded)], device=self.device)
+        message = torch.frombuffer(bytearray(json.dumps(data).encode()), dtype=torch.uint8).to(self.device)
+        size = torch.tensor([len(message)], device=self.device)
         dist.broadcast(size, 0)
         if not self.is_rank_zero:
-            encoded = torch.empty(int(size), dtype=torch.uint8, device=self.device)
-        dist.broadcast(encoded, 0)
-        received: Data = json.loads(bytes(encoded.cpu().numpy()))
-        return received
+            message = torch.empty(int(size), dtype=torch.uint8, device=self.device)
+        dist.broadcast(message, 0)
+        decoded: Data = json.loads(bytes(message.cpu().numpy()))
+        return decoded
 
     def on_rank_zero(self, work: Callable[[], Data]) -> Data:
         """What `work` returns on rank 0, on every rank; if it raises there, every rank raises."""

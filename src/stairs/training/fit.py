@@ -107,8 +107,8 @@ def train_into(task: Task, data: TrainingData, run: Run, options: TrainingOption
             except BadInput:
                 workers.on_rank_zero(run.discard)
                 raise
-        known = probed_plan(run, updater, options, partial(task.evaluate_split, cast(Any, data), "validation"), plans_from)
-        goal = {"budget": options.budget_seconds} if is_timed else {"trained_steps": known.get("steps")}
+        run_plan = probed_plan(run, updater, options, partial(task.evaluate_split, cast(Any, data), "validation"), plans_from)
+        goal = {"budget": options.budget_seconds} if is_timed else {"trained_steps": run_plan.get("steps")}
         if workers.broadcast(workers.is_rank_zero and has_model(run, {**goal, "corpus": data.fingerprint})):
             say(f"{run.folder} is finished; nothing to do")
             return run.metrics()[-1] if workers.is_rank_zero else {}
@@ -123,14 +123,14 @@ def train_into(task: Task, data: TrainingData, run: Run, options: TrainingOption
             loop.state.seconds_by_phase.setdefault("encoding", round(spent, 3))
             budget: Budget = time_budget(task, data, run, options, workers, options.requested_steps(updater.steps_per_epoch), spent)
         else:
-            budget = step_budget(task, options, updater, known["steps"])
+            budget = step_budget(task, options, updater, run_plan["steps"])
         end = loop.train(budget)
         if options.warmup_steps and loop.state.step < options.warmup_steps:
             say(f"the learning rate was still rising after {loop.state.step} updates; train longer, or give a smaller --warmup-steps")
         if not is_timed:
-            return loop.finish(end, whole_task, trained_steps=known["steps"])
+            return loop.finish(end, whole_task, trained_steps=run_plan["steps"])
         if workers.is_rank_zero:
-            run.update_settings(probed_plan={**known, "steps": loop.state.step})
+            run.update_settings(probed_plan={**run_plan, "steps": loop.state.step})
         return loop.finish(end, whole_task, trained_steps=loop.state.step, budget=options.budget_seconds)
 
 
@@ -199,18 +199,18 @@ def probed_plan(
     workers = updater.workers
     if workers.is_rank_zero and plans_from is not None and "probed_plan" not in run.recorded_settings:
         copy_clock(run, plans_from)
-    given = plans_from.settings.get("probed_plan") if plans_from is not None and workers.is_rank_zero else None
-    known: ProbedPlan | None = workers.broadcast(run.recorded_settings.get("probed_plan", given) if workers.is_rank_zero else None)
-    if known is None:
-        known = sweeps.probe_plan(updater, options, evaluate) if isinstance(updater, SweepUpdater) else gradient_plan(updater, options)
+    other_plan = plans_from.settings.get("probed_plan") if plans_from is not None and workers.is_rank_zero else None
+    run_plan: ProbedPlan | None = workers.broadcast(run.recorded_settings.get("probed_plan", other_plan) if workers.is_rank_zero else None)
+    if run_plan is None:
+        run_plan = sweeps.probe_plan(updater, options, evaluate) if isinstance(updater, SweepUpdater) else gradient_plan(updater, options)
     steps = options.requested_steps(updater.steps_per_epoch)
     grows = updater.is_sweeping or not options.accept_new_corpus  # the epochs of another text have another length
     if not options.is_timed and steps and (options.steps or grows):
-        known = {**known, "steps": steps}
-    updater.apply_plan(known)
+        run_plan = {**run_plan, "steps": steps}
+    updater.apply_plan(run_plan)
     if workers.is_rank_zero:
-        run.update_settings(probed_plan=known)
-    return known
+        run.update_settings(probed_plan=run_plan)
+    return run_plan
 
 
 def gradient_plan(updater: GradientUpdater, options: TrainingOptions) -> ProbedPlan:

@@ -197,8 +197,8 @@ def rounded_lengths(lengths: np.ndarray) -> np.ndarray:
     """Lengths rounded up to one of a few; the longest are not made longer."""
     lengths = np.maximum(lengths, 1)
     rounded: np.ndarray = np.ceil(2.0 ** (np.ceil(np.log2(lengths) * STEPS_PER_DOUBLING) / STEPS_PER_DOUBLING)).astype(np.int64)
-    limited: np.ndarray = np.minimum(np.maximum(rounded, lengths), lengths.max(initial=1))
-    return limited
+    result: np.ndarray = np.minimum(np.maximum(rounded, lengths), lengths.max(initial=1))
+    return result
 
 
 def batch_boundaries(ascending: np.ndarray, batch_tokens: int) -> list[int]:

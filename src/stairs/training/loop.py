@@ -114,7 +114,7 @@ class Loop:
         self.started = self.checkpoints.saved_at = time.monotonic()
         self.reporter = Reporter(self.run, self.options, self.updater, budget, state)
         if state.step:
-            say(f"{self.run.folder}: resuming from {self.reporter.place()}")
+            say(f"{self.run.folder}: resuming from {self.reporter.position()}")
         shown, total, unit = budget.done(state)
         with track("training", total=total, unit=unit) as advance:
             advance(shown)
@@ -129,11 +129,11 @@ class Loop:
                 if action.kind == "end":
                     if is_impatient(state, self.options):
                         patience = f"{self.options.patience} evaluations without improvement since step {state.best_step}"
-                        say(f"{self.reporter.place()}: stopping early after {patience}")
+                        say(f"{self.reporter.position()}: stopping early after {patience}")
                     return action
                 if self.perform(action):
                     self.save(must=True)
-                    say(f"saved at {self.reporter.place()}; the same command resumes from there")
+                    say(f"saved at {self.reporter.position()}; the same command resumes from there")
                     self.stop_request.exit()
                 done = budget.done(state)[0]
                 advance(done - shown)
@@ -206,15 +206,15 @@ class Loop:
 
     def evaluate(self, positions: int) -> None:
         """Evaluate on validation data; the best weights so far are kept."""
-        module, measured, sample = self.updater.trained_module.eval(), None, ""
+        module, measurements, sample = self.updater.trained_module.eval(), None, ""
         with self.stop_request.abandonable(self.workers.world_size == 1), without_intervals():
-            measured = self.workers.broadcast(self.task.evaluate_split(cast(Any, self.data), limit=positions or None))
+            measurements = self.workers.broadcast(self.task.evaluate_split(cast(Any, self.data), limit=positions or None))
             if progress.verbose and not self.options.shard and self.workers.is_rank_zero:
                 sample = printable(self.task.sample(self.state.step))
         module.train()
-        if measured is None:
+        if measurements is None:
             return
-        state, value = self.state, measured[self.task.monitor]["value"]
+        state, value = self.state, measurements[self.task.monitor]["value"]
         state.evaluated_step = state.step
         if state.validation_fingerprint != self.data.fingerprint:  # with --accept-new-corpus: two texts cannot be compared
             state.best, state.best_step, state.evaluations_since_best, state.validation_fingerprint = None, None, 0, self.data.fingerprint
@@ -223,7 +223,7 @@ class Loop:
             self.checkpoints.save_best(state.step)
         else:
             state.evaluations_since_best += 1
-        self.reporter.add_row(step=state.step, seconds=round(state.seconds, 3), **measured)
+        self.reporter.add_row(step=state.step, seconds=round(state.seconds, 3), **measurements)
         self.reporter.say(f"{value:.4f} {self.task.monitor.replace('_', ' ')} on validation data", sample)
 
     def finish(self, end: Action, task: Task, **metadata: Any) -> dict[str, Any]:
@@ -245,13 +245,13 @@ class Loop:
         restore(Workers(0, 1, self.workers.device), task.trained_module.to(self.workers.device), best)
         task.trained_module.eval()
         with self.stop_request.abandonable():
-            generated: dict[str, Any] = {"sentences": end.sentences} if end.sentences else {}
-            measured = task.evaluate_split(cast(Any, self.data), self.data.final_split, limit=end.positions or None, **generated)
+            generation: dict[str, Any] = {"sentences": end.sentences} if end.sentences else {}
+            measurements = task.evaluate_split(cast(Any, self.data), self.data.final_split, limit=end.positions or None, **generation)
             task.trained_module.cpu()
             state.seconds_by_phase["evaluation"] += time.monotonic() - started
             seconds = {phase: round(seconds, 3) for phase, seconds in state.seconds_by_phase.items()}
             result: dict[str, Any] = {"step": state.step, **metadata, "best_step": state.best_step, "seconds": round(state.seconds, 3)}
-            result |= {"cpu_seconds": cpu_seconds, "seconds_by_phase": seconds, "validation": validation, **measured}
+            result |= {"cpu_seconds": cpu_seconds, "seconds_by_phase": seconds, "validation": validation, **measurements}
             self.run.log(**result)  # the measurement before the model: a finished run has both
             self.run.save_model(task, **metadata, corpus=self.data.fingerprint)
             return result

@@ -41,10 +41,10 @@ def count_into(task: Task, shards: Shards, run: Run, seed: int) -> dict[str, Any
                 return run.metrics()[-1]
             say(f"{damage}: it is trained again")
             run.drop_metrics()
-        measured = count(task, shards)
-        run.log(**measured)  # the measurement before the model: a finished run has both
+        measurements = count(task, shards)
+        run.log(**measurements)  # the measurement before the model: a finished run has both
         run.save_model(task)
-    return measured
+    return measurements
 
 
 def count(task: Task, shards: Shards) -> dict[str, Any]:
@@ -55,14 +55,14 @@ def count(task: Task, shards: Shards) -> dict[str, Any]:
     model = cast(NGram, task.model)
     started, cpu_started = time.monotonic(), time.process_time()
     with track("counting", total=len(ids), unit="tokens") as advance:
-        assumed = model.count(ids, advance=advance)
-    if assumed:
-        say(f"too little text to estimate the discounts of the {', '.join(f'{n}-grams' for n in assumed)}; using 0.5, 1 and 1.5")
+        assumed_orders = model.count(ids, advance=advance)
+    if assumed_orders:
+        say(f"too little text to estimate the discounts of the {', '.join(f'{n}-grams' for n in assumed_orders)}; using 0.5, 1 and 1.5")
     seconds, cpu_seconds = time.monotonic() - started, time.process_time() - cpu_started
     tokens = shards.info("train")["tokens"]
     sizes = ", ".join(f"{format_count(size)} {order}-grams" for order, size in enumerate(np.asarray(model.sizes), 1))
     say(f"counted {format_count(tokens)} tokens in {seconds:.1f} s ({format_count(tokens / seconds)} tokens/s): {sizes}")
     validation = {task.monitor: task.evaluate_split(shards, "validation")[task.monitor]}
-    measured = task.evaluate_split(shards, shards.final_split)
+    measurements = task.evaluate_split(shards, shards.final_split)
     times = {"seconds": round(seconds, 3), "cpu_seconds": round(cpu_seconds, 3)}
-    return {"step": 1, "trained_tokens": tokens, **times, "validation": validation, **measured}
+    return {"step": 1, "trained_tokens": tokens, **times, "validation": validation, **measurements}

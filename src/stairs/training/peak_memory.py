@@ -29,7 +29,7 @@ class PeakMemory:
     def __enter__(self) -> "PeakMemory":
         release_memory()
         self.before = resident_megabytes()
-        self.sampled, self.is_done = self.before or 0.0, threading.Event()
+        self.sampled_peak, self.is_done = self.before or 0.0, threading.Event()
         self.kernel_counts = reset_peak()
         self.sampler: threading.Thread | None = None
         if not self.kernel_counts and self.before is not None:
@@ -40,14 +40,14 @@ class PeakMemory:
 
     def sample(self) -> None:
         while not self.is_done.wait(SAMPLE_INTERVAL):
-            self.sampled = max(self.sampled, resident_megabytes() or 0.0)
+            self.sampled_peak = max(self.sampled_peak, resident_megabytes() or 0.0)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.is_done.set()
         if self.sampler is not None:
             self.sampler.join()
         if self.before is not None:
-            peak = (status_megabytes("VmHWM") or 0.0) if self.kernel_counts else max(self.sampled, resident_megabytes() or 0.0)
+            peak = (status_megabytes("VmHWM") or 0.0) if self.kernel_counts else max(self.sampled_peak, resident_megabytes() or 0.0)
             self.megabytes = round(max(peak - self.before, 0.0), 1)
         elif process_peak() > self.process_peak:
             self.megabytes = round(process_peak() - self.process_peak, 1)

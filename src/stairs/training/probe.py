@@ -30,10 +30,10 @@ def faster_precision(updater: GradientUpdater, precisions: tuple[str, ...], opti
     started = time.monotonic()
     first, second = precisions
     reference = seconds_per_step(updater, first, limit / 2)
-    left = limit - (time.monotonic() - started)
-    if updater.workers.broadcast(left < 2 * reference):
+    remaining = limit - (time.monotonic() - started)
+    if updater.workers.broadcast(remaining < 2 * reference):
         return first
-    other = seconds_per_step(updater, second, left, GIVE_UP_RATIO * reference)
+    other = seconds_per_step(updater, second, remaining, GIVE_UP_RATIO * reference)
     bf16, fp32 = (reference, other) if first == "bf16" else (other, reference)
     return "bf16" if bf16 < WORTHWHILE_RATIO * fp32 else "fp32"
 
@@ -77,10 +77,10 @@ def seconds_per_position(evaluate: Evaluate, updater: Updater) -> dict[str, floa
     updater.trained_module.eval()
     evaluate(1)
     started = time.monotonic()
-    measured = evaluate(SAMPLE_POSITIONS)
+    measurements = evaluate(SAMPLE_POSITIONS)
     one = (time.monotonic() - started) / SAMPLE_POSITIONS
     updater.trained_module.train()
-    return {"one": one, "all": one * POSITIONS_PER_TOKEN * measured.get("tokens", SAMPLE_POSITIONS)}
+    return {"one": one, "all": one * POSITIONS_PER_TOKEN * measurements.get("tokens", SAMPLE_POSITIONS)}
 
 
 def estimate(updater: GradientUpdater, options: TrainingOptions, plan: ProbedPlan, evaluate: Evaluate) -> dict[str, Any]:

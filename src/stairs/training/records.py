@@ -77,21 +77,23 @@ def refuse_changes(old: Mapping[str, Any], new: Mapping[str, Any], folder: Path,
     """A run resumes only with the settings it was started with; a change of the data is named first, since other settings follow from it."""
     before, now = flatten(old), flatten(new)
     for key in sorted(before.keys() | now.keys(), key=lambda key: (not key.startswith("data"), key)):
-        was, given = before.get(key), now.get(key)
-        if was == given or key in allowed or (key in EXTENDABLE and was is not None and given is not None and given > was):
+        old_value, new_value = before.get(key), now.get(key)
+        if old_value == new_value or key in allowed:
             continue
-        if key == "training.budget" and was and given and parse_duration(given) > parse_duration(was):
+        if key in EXTENDABLE and old_value is not None and new_value is not None and new_value > old_value:
+            continue
+        if key == "training.budget" and old_value and new_value and parse_duration(new_value) > parse_duration(old_value):
             if before.get("training.schedule") == "hold":
                 continue
             raise BadInput(
-                f"{folder} was trained for {was} with --schedule {before.get('training.schedule')}, whose learning rate has fallen by then; only a "
-                f"run started with --schedule hold can be extended; choose another --out, with --init-from {folder} to start from these weights"
+                f"{folder} was trained for {old_value} with --schedule {before.get('training.schedule')}, whose learning rate has fallen by then; "
+                f"only a run started with --schedule hold can be extended; choose another --out, with --init-from {folder} for these weights"
             )
         advice = "choose another --out for a new run"
         if "training" in old:
             advice += f", with --init-from {folder} to start from these weights"
             advice += ", or add --accept-new-corpus" if key == "data.corpus" else ""
-        raise BadInput(f"{folder} was started with {key} = {preview(was)}, now it is {preview(given)}; {advice}")
+        raise BadInput(f"{folder} was started with {key} = {preview(old_value)}, now it is {preview(new_value)}; {advice}")
 
 
 def flatten(settings: Mapping[str, Any]) -> dict[str, Any]:

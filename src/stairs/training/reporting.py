@@ -31,7 +31,7 @@ class Reporter:
         self.tensorboard = TensorBoard(run.folder, state.step) if options.tensorboard and self.is_writing else None
         self.has_warned = False  # about rows that cannot be written
         self.tokens = 0  # since the process started
-        self.started = self.said_at = time.monotonic()
+        self.started = self.message_at = time.monotonic()
 
     def add_update(self, result: StepResult) -> None:
         step = self.state.step
@@ -39,7 +39,7 @@ class Reporter:
             exact = struct.pack(">d", result.loss).hex()
             self.add_row(step=step, loss=result.loss, loss_hex=exact, targets=result.targets, **result.extra_metrics)
         self.tokens += result.tokens
-        if time.monotonic() - self.said_at >= MESSAGE_SECONDS:
+        if time.monotonic() - self.message_at >= MESSAGE_SECONDS:
             self.say(f"loss {result.loss:.3f}")
 
     def add_row(self, *, step: int, **row: object) -> None:
@@ -55,15 +55,15 @@ class Reporter:
                 say(f"{error}: training continues without measurements")
             self.has_warned = True
 
-    def say(self, measured: str, sample: str = "") -> None:
+    def say(self, text: str, sample: str = "") -> None:
         """What was measured, how fast the training is and how long it will take."""
-        self.said_at = time.monotonic()
-        speed = f"{format_count(self.tokens / max(self.said_at - self.started, 1e-9))} {self.updater.unit}/s"
+        self.message_at = time.monotonic()
+        speed = f"{format_count(self.tokens / max(self.message_at - self.started, 1e-9))} {self.updater.unit}/s"
         done, total, unit = self.budget.done(self.state)
-        left = format_remaining((total - done) * (1.0 if unit == "s" else self.state.seconds / max(self.state.step, 1)))
-        say_verbose(f"{self.place()}: {measured}, {speed}, {left} left" + (f"; a sample: {sample}" if sample else ""))
+        remaining = format_remaining((total - done) * (1.0 if unit == "s" else self.state.seconds / max(self.state.step, 1)))
+        say_verbose(f"{self.position()}: {text}, {speed}, {remaining} left" + (f"; a sample: {sample}" if sample else ""))
 
-    def place(self) -> str:
+    def position(self) -> str:
         """How far the training is: 'step 3 of 40'."""
         step, epoch = self.state.step, self.updater.steps_per_epoch
         done, total, unit = self.budget.done(self.state)

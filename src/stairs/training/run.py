@@ -109,10 +109,10 @@ class Run:
 
     def update_settings(self, **settings: object) -> None:
         """Replace settings in run.json."""
-        changed: RunSettings = {**self.recorded_settings, **json.loads(json.dumps(settings))}
-        if changed != self.recorded_settings:
-            write_json(self.folder / RUN_FILE, changed)
-            self.recorded_settings = changed
+        new_settings: RunSettings = {**self.recorded_settings, **json.loads(json.dumps(settings))}
+        if new_settings != self.recorded_settings:
+            write_json(self.folder / RUN_FILE, new_settings)
+            self.recorded_settings = new_settings
 
     def ensure_exists(self) -> bool:
         """Whether the folder still exists; one that was deleted is created and locked again."""
@@ -222,11 +222,11 @@ def load_tokenizer(folder: str | Path) -> "Tokenizer":
 
     run = Run(folder)
     run.settings  # noqa: B018  a folder that is no run is refused
-    places = [place for place in (run.folder / TOKENIZER_FOLDER, run.folder / MODEL_FOLDER) if place.is_dir()]
-    if not places:
+    folders = [folder for folder in (run.folder / TOKENIZER_FOLDER, run.folder / MODEL_FOLDER) if folder.is_dir()]
+    if not folders:
         raise BadInput(f"{folder} has no tokenizer yet; start it anew")
-    verified_manifest(places[0])
-    return Tokenizer.load(places[0])
+    verified_manifest(folders[0])
+    return Tokenizer.load(folders[0])
 
 
 def check_run(folder: Path) -> None:

@@ -56,14 +56,14 @@ class SweepUpdater:
         self.steps = self.steps_per_epoch  # of all epochs; the plan says how many
         self.is_prepared = False
 
-    def prepare(self, again: bool = False) -> None:
+    def prepare(self, recount: bool = False) -> None:
         """Let the model count what it needs of the text."""
-        if again or not self.is_prepared:
+        if recount or not self.is_prepared:
             self.model.prepare(self.ids, self.task.tokenizer.vocabulary, self.options.seed)
         self.is_prepared = True
 
     def start(self, step: int) -> None:
-        self.prepare(again=bool(self.options.init_from or self.options.accept_new_corpus))  # since the loaded counts are of other text
+        self.prepare(recount=bool(self.options.init_from or self.options.accept_new_corpus))  # since the loaded counts are of other text
         is_repeatable = self.options.deterministic or self.task.model.is_thread_invariant
         if step and not is_repeatable and torch.get_num_threads() * self.workers.world_size > 1:
             say("not bit-exact: without --deterministic no two runs are the same")
@@ -110,8 +110,8 @@ class SweepUpdater:
         """Merge what all workers have changed since `before`."""
         weights = len(before) - len(self.optimizer_state())
         for index, (tensor, old) in enumerate(zip(self.state_tensors(), before, strict=False)):
-            own = tensor - old
-            squares, change = self.workers.all_reduce_tensor(as_rows(own).square().sum(1)), self.workers.all_reduce_tensor(own)
+            current = tensor - old
+            squares, change = self.workers.all_reduce_tensor(as_rows(current).square().sum(1)), self.workers.all_reduce_tensor(current)
             if index < weights:  # the optimizer's state are sums, and stay sums
                 change *= damping(change, squares, old, self.workers.world_size)
             torch.add(old, change, out=tensor)
@@ -123,10 +123,10 @@ class SweepUpdater:
         return self.model.optimizer_state()
 
     def load_optimizer_state(self, tensors: dict[str, Tensor] | None) -> None:
-        own = self.optimizer_state()
+        current = self.optimizer_state()
         if tensors is not None:
-            check_fit(own, tensors)
-        for name, tensor in own.items():
+            check_fit(current, tensors)
+        for name, tensor in current.items():
             self.workers.broadcast_tensor(tensor, tensors[name] if tensors is not None else None)
 
     def rehearse(self, deterministic: bool) -> float:
@@ -166,9 +166,9 @@ def probe_plan(updater: SweepUpdater, options: TrainingOptions, evaluate: Evalua
     if options.budget is not None:
         step_seconds = seconds_per_slice(updater)
         cost = updater.workers.broadcast(seconds_per_position(evaluate, updater))
-        left = options.budget_seconds * (1 - RESERVE_SHARE) - (time.monotonic() - started) - cost["all"]
+        remaining = options.budget_seconds * (1 - RESERVE_SHARE) - (time.monotonic() - started) - cost["all"]
         evaluation = min(cost["one"] * EVALUATION_TOKENS, cost["all"]) / (options.evaluate_every or updater.steps_per_epoch)
-        affordable = int(updater.workers.broadcast(max(int(left / (step_seconds + evaluation)), 1)))
+        affordable = int(updater.workers.broadcast(max(int(remaining / (step_seconds + evaluation)), 1)))
         steps = min(affordable, steps or affordable)
         say(f"{steps / updater.steps_per_epoch:.3g} epochs ({steps} steps of {step_seconds:.3f} s) fit into {options.budget_seconds:.0f} s")
     assert steps is not None

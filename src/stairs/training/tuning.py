@@ -54,14 +54,14 @@ def fit_best(candidates: Sequence[Candidate], data: LabelledSplits, out: Path, o
     if (out / RUN_FILE).exists():
         name = selection["selected"] if selection else ""
         best = next((candidate for candidate in candidates if candidate.name == name), candidates[-1])
-        measured = fit(best.task(), data, out, share_budget(best, candidates, options) if selection else options)
+        measurements = fit(best.task(), data, out, share_budget(best, candidates, options) if selection else options)
     else:
-        measured = train_candidates(candidates, data, out, options)
-    if measured:
+        measurements = train_candidates(candidates, data, out, options)
+    if measurements:
         for candidate in candidates:
             shutil.rmtree(candidate_folder(out, candidate), ignore_errors=True)
-        measured = {**measured, "selection": read_selection(out)}
-    return measured
+        measurements = {**measurements, "selection": read_selection(out)}
+    return measurements
 
 
 def train_candidates(candidates: Sequence[Candidate], data: LabelledSplits, out: Path, options: TrainingOptions) -> dict[str, Any]:
@@ -75,17 +75,17 @@ def train_candidates(candidates: Sequence[Candidate], data: LabelledSplits, out:
         results.append((candidate, task.monitor, fit(task, data, candidate_folder(out, candidate), share_budget(candidate, candidates, options))))
     if not results[0][2]:  # only rank 0 has measurements
         return {}
-    errors = {candidate.name: measured[monitor]["value"] for candidate, monitor, measured in results}
-    best, _, measured = min(results, key=lambda result: errors[result[0].name])
+    errors = {candidate.name: measurements[monitor]["value"] for candidate, monitor, measurements in results}
+    best, _, measurements = min(results, key=lambda result: errors[result[0].name])
     write_json(candidate_folder(out, best) / SELECTION_FILE, {"selected": best.name, "validation_errors": errors})
     with os_errors_as_sentences(out):
         check_run(out)
         if out.is_dir() and not (out / RUN_FILE).exists():
             shutil.rmtree(out)  # empty but for what a killed process left
         candidate_folder(out, best).rename(out)
-    listed = ", ".join(f"{name} {error:.4f}" for name, error in errors.items())
-    say(f"error on {len(data.validation)} validation examples: {listed}; {best.name} is kept")
-    return measured
+    error_list = ", ".join(f"{name} {error:.4f}" for name, error in errors.items())
+    say(f"error on {len(data.validation)} validation examples: {error_list}; {best.name} is kept")
+    return measurements
 
 
 def share_budget(candidate: Candidate, candidates: Sequence[Candidate], options: TrainingOptions) -> TrainingOptions:
@@ -147,8 +147,8 @@ def adapt(source: Task, data: LabelledSplits, out: Path, options: TrainingOption
     folder = adapted_folder(out)
     check_run(folder)
     changes: dict[str, Any] = {"epochs": epochs, "steps": None, "budget": None, "learning_rate": None, "patience": 0}
-    measured = fit(adaptation_task(source), data, folder, replace(options, **changes))
-    return load(folder) if measured else None
+    measurements = fit(adaptation_task(source), data, folder, replace(options, **changes))
+    return load(folder) if measurements else None
 
 
 def adapted_folder(out: Path) -> Path:
