@@ -97,7 +97,7 @@ def train_into(task: Task, data: TrainingData, run: Run, options: TrainingOption
         is_new = workers.on_rank_zero(lambda: lock_run(stack, run, settings, allowed))
         stop_request = stack.enter_context(catch_signals())
         task.start(options.seed, examples)
-        whole_task = copy.deepcopy(task) if options.shard else task  # what FSDP shards cannot be saved as a model
+        unsharded_task = copy.deepcopy(task) if options.shard else task  # what FSDP shards cannot be saved as a model
         updater = SweepUpdater(task, examples, options, workers) if sweeping else GradientUpdater(task, examples, options, workers)
         loop = Loop(task, data, run, options, updater, stop_request, cpu_started)  # the examples were encoded for it
         is_timed = isinstance(updater, GradientUpdater) and options.is_timed
@@ -128,10 +128,10 @@ def train_into(task: Task, data: TrainingData, run: Run, options: TrainingOption
         if options.warmup_steps and loop.state.step < options.warmup_steps:
             say(f"the learning rate was still rising after {loop.state.step} updates; train longer, or give a smaller --warmup-steps")
         if not is_timed:
-            return loop.finish(end, whole_task, trained_steps=run_plan["steps"])
+            return loop.finish(end, unsharded_task, trained_steps=run_plan["steps"])
         if workers.is_rank_zero:
             run.update_settings(probed_plan={**run_plan, "steps": loop.state.step})
-        return loop.finish(end, whole_task, trained_steps=loop.state.step, budget=options.budget_seconds)
+        return loop.finish(end, unsharded_task, trained_steps=loop.state.step, budget=options.budget_seconds)
 
 
 def step_budget(task: Task, options: TrainingOptions, updater: SweepUpdater | GradientUpdater, steps: int) -> StepBudget:
