@@ -19,7 +19,7 @@ from stairs.errors import BadInput
 
 Flags = TypeVar("Flags")
 MAX_COUNT = 1 << 24
-METAVARS: dict[type, str] = {int: "INT", float: "FLOAT", str: "STR"}
+METAVARS: dict[type, str] = {int: "INT", float: "FLOAT", str: "STR", bool: "{True,False}"}
 PARSER_MESSAGES = (  # the parser's words, and ours
     (r"^Error parsing (--[\w-]+): (?:no type matching|Could not).*? from \[(.*?)\].*", r"\1 cannot be \2"),
     (r"^Error parsing (--[\w-]+): invalid literal for int\(\) with base 10: (.*)", r"\1 must be a whole number, not \2"),

@@ -1,21 +1,25 @@
 """Word vectors: neighbours as bars, a map, colour strips, an analogy, and the paths of words in the course of training."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, Union
 
 import altair as alt
 
-from stairs.inspection.projection import Point
-from stairs.inspection.words import AnalogyData, MapData, NeighboursData, StripsData
 from stairs.pictures.charts import FONT_SIZE, HEIGHT, WIDTH, Chart, bars, chart_of, colour_limit, finish, text_width
+
+if TYPE_CHECKING:  # a report draws names without overlap, too, and must not wait for torch
+    from stairs.inspection.projection import Point
+    from stairs.inspection.words import AnalogyData, MapData, NeighboursData, StripsData
 
 ROW = 24  # height of a strip
 MARGIN = 0.08  # of the picture, on each side, for names at the edge
 DOT = 8  # pixels for a point
 DISTANCES = (0, 14, 28, 42)  # pixels between a name and its point; a line leads to a name that is not beside its point
 DIRECTIONS = ((1, 0), (-1, 0), (0, -1), (0, 1), (1, -1), (-1, -1), (1, 1), (-1, 1))  # right, left, above, below, and between
-AnyPoint = Point | Mapping[str, Any]
+AnyPoint: TypeAlias = Union["Point", Mapping[str, Any]]
 
 
 def neighbours(data: NeighboursData) -> Chart:
@@ -94,7 +98,7 @@ class Rectangle(NamedTuple):
     width: float
     height: float
 
-    def overlaps(self, other: "Rectangle") -> bool:
+    def overlaps(self, other: Rectangle) -> bool:
         return (
             self.left < other.left + other.width
             and other.left < self.left + self.width

@@ -15,7 +15,7 @@ class BERTConfig(ModelConfig):
     heads: int = 4  # attention heads of each block
     layers: int = 4  # blocks
     feed_forward: int | None = None  # width of the feed-forward layer; four times the width if not given
-    dropout: float = 0.1  # dropout
+    dropout: float = 0.1  # dropout probability
     activation: Literal["gelu", "gelu-tanh", "relu"] = "gelu"  # activation of the feed-forward layer
     segments: int = 2  # segment ids: the first and the second sentence of a pair
     epsilon: float = 1e-12  # epsilon of the layer norms

@@ -26,7 +26,7 @@ class ELMoConfig(ModelConfig):
     softmax: Literal["auto", "full", "sampled", "cnn"] = "auto"  # cnn: sampled, with word vectors from characters; auto: sampled above 8192
     samples: int = 2048  # words drawn for the sampled softmax
     correction_width: int = 128  # width of the correction of a word vector from characters, with --softmax cnn
-    dropout: float = 0.1  # dropout
+    dropout: float = 0.1  # dropout probability
 
     def __post_init__(self) -> None:
         for name in ("max_word_length", "character_width", "width", "hidden", "layers", "samples", "correction_width"):

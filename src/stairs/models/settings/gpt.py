@@ -17,7 +17,7 @@ class GPTConfig(ModelConfig):
     width: int = 256  # width of a token vector
     heads: int = 4  # attention heads of each block
     layers: int = 4  # blocks
-    dropout: float = 0.0  # dropout
+    dropout: float = 0.0  # dropout probability
     norm_first: bool = True  # layer norm before each sublayer, as in GPT-2, or after the sum, as in GPT
     positions: Literal["learned", "sinusoidal", "rotary"] = "learned"  # position embeddings
     tie_embeddings: bool = True  # the output layer shares the weights of the token embeddings

@@ -17,7 +17,7 @@ class Seq2SeqConfig(ModelConfig):
     layers: int = 1  # recurrent layers, in the encoder and in the decoder each
     cell: Literal["rnn", "lstm", "gru"] = "lstm"  # recurrent cell
     attention: Literal["none", "dot", "scaled", "additive", "bilinear", "projected"] = "none"  # attention score; none: the whole source in one vector
-    dropout: float = 0.2  # dropout
+    dropout: float = 0.2  # dropout probability
     label_smoothing: float = 0.1  # label smoothing: the share of each target that is spread over the vocabulary
 
     def __post_init__(self) -> None:

@@ -15,7 +15,7 @@ class TransformerConfig(ModelConfig):
     heads: int = 4  # attention heads of each block
     layers: int = 3  # blocks, in the encoder and in the decoder each
     feed_forward: int | None = None  # width of the feed-forward layer; four times the width if not given
-    dropout: float = 0.1  # dropout
+    dropout: float = 0.1  # dropout probability
     norm_first: bool = True  # layer norm before each sublayer, which trains faster, or after the sum, as in the paper
     label_smoothing: float = 0.1  # label smoothing: the share of each target that is spread over the vocabulary
 
