@@ -78,7 +78,7 @@ def test_little_memory_and_any_number_of_threads_give_the_same_bits():
     finally:
         numba.set_num_threads(before)
     assert np.array_equal(pairs, again) and np.array_equal(starts, same)
-    few, cells = cooccurrences(ids, counts, 5, 3, max_places=500)
+    few, cells = cooccurrences(ids, counts, 5, 3, max_positions=500)
     assert np.array_equal(starts, cells)
     for cell in range(CELLS):  # the same pairs, in the order in which they were found
         assert np.array_equal(np.sort(pairs[starts[cell] : starts[cell + 1]]), np.sort(few[starts[cell] : starts[cell + 1]]))

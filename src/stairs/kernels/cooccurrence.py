@@ -1,13 +1,13 @@
 """How often words stand near one another, counted exactly, in memory that does not grow with the text.
 
-    X[i, j] = sum of 1 / distance over all places where i and j stand at most `window` words apart in a sentence
+    X[i, j] = sum of 1 / distance over all occurrences of i and j at most `window` words apart in a sentence
 
-X is symmetric, so a pair is kept once, as (i, j) with j <= i. The places of a word are listed first, and then a row of X is one walk over
-them that adds into an array of the words up to i: no hashing and no sorting, and frequent words, which have most of the places, need the
+X is symmetric, so a pair is stored once, as (i, j) with j <= i. The positions of a word are listed first, and then a row of X is one walk over
+them that adds into an array of the words up to i: no hashing and no sorting, and frequent words, which have most of the positions, need the
 shortest arrays. Rows are independent, so any number of threads gives the same bits.
 
 Pairs are stored by cell. Words are dealt to `BLOCKS` blocks in turn, and cell (a, b) holds the pairs of a word of block a with one of
-block b, each as one 64-bit number: place of i in its block, place of j in its block, ln X as a float32.
+block b, each as one 64-bit number: index of i in its block, index of j in its block, ln X as a float32.
 """
 
 from collections.abc import Callable, Iterator
@@ -36,23 +36,23 @@ def cell_of(a, b):
 @njit(nogil=True, cache=True)
 def places_of(ids, low, high, starts):
     """Where the words `low` to `high` - 1 stand: word by word, those of a word from `starts[word - low]` on."""
-    places = np.empty(starts[-1], np.int64)
+    positions = np.empty(starts[-1], np.int64)
     free = starts[:-1].copy()
-    for place in range(len(ids)):
-        word = np.int64(ids[place])
+    for position in range(len(ids)):
+        word = np.int64(ids[position])
         if low <= word < high:
-            places[free[word - low]] = place
+            positions[free[word - low]] = position
             free[word - low] += 1
-    return places
+    return positions
 
 
 @njit(nogil=True, cache=True)
-def row_of(ids, places, word, shares, row, found):
-    """Adds the neighbours of `word` that are no rarer into `row`, lists those met in `found`, and returns how many there are."""
+def row_of(ids, positions, word, shares, row, neighbours):
+    """Adds the neighbours of `word` that are no rarer into `row`, lists those met in `neighbours`, and returns how many there are."""
     size = 0
-    for place in places:
+    for position in positions:
         for direction in (-1, 1):
-            at = place
+            at = position
             for distance in range(1, len(shares)):
                 at += direction
                 if at < 0 or at >= len(ids):
@@ -63,26 +63,26 @@ def row_of(ids, places, word, shares, row, found):
                         break
                 elif other <= word:
                     if row[other] == 0.0:
-                        found[size] = other
+                        neighbours[size] = other
                         size += 1
                     row[other] += shares[distance]
     return size
 
 
 @njit(nogil=True, cache=True, parallel=True)
-def count_part(ids, places, starts, low, borders, shares, sizes, free, pairs):
+def count_part(ids, positions, starts, low, borders, shares, sizes, free, pairs):
     """Rows `low` + borders[part] to `low` + borders[part + 1] of every part: how many pairs each cell gets, or, with room in `pairs`, the pairs.
 
     `sizes` (parts, cells) are added to; `free` (parts, cells) is where the next pair of a part goes in each cell.
     """
     for part in prange(len(borders) - 1):
-        most = low + borders[part + 1]
-        row = np.zeros(most, np.float64)
-        found = np.empty(most, np.int64)
-        for word in range(low + borders[part], most):
-            size = row_of(ids, places[starts[word - low] : starts[word - low + 1]], word, shares, row, found)
+        stop = low + borders[part + 1]
+        row = np.zeros(stop, np.float64)
+        neighbours = np.empty(stop, np.int64)
+        for word in range(low + borders[part], stop):
+            size = row_of(ids, positions[starts[word - low] : starts[word - low + 1]], word, shares, row, neighbours)
             for k in range(size):
-                other = found[k]
+                other = neighbours[k]
                 cell = cell_of(word % BLOCKS, other % BLOCKS)
                 if len(pairs):
                     log_count = np.float32(np.log(row[other])).view(np.uint32)
@@ -102,18 +102,18 @@ def shuffle_cells(pairs, starts, seed):
     for cell in prange(len(starts) - 1):
         counter = stream(seed, cell)
         for left in range(starts[cell + 1] - starts[cell], 1, -1):
-            chosen = below(scramble(counter), left)
+            other_pair = below(scramble(counter), left)
             counter += STEP
-            here, there = starts[cell] + left - 1, starts[cell] + chosen
+            here, there = starts[cell] + left - 1, starts[cell] + other_pair
             pairs[here], pairs[there] = pairs[there], pairs[here]
 
 
-def portions(counts: np.ndarray, max_places: int) -> Iterator[tuple[int, int]]:
-    """Ranges of words that together stand at no more than `most` places, unless a single word does."""
+def portions(counts: np.ndarray, max_positions: int) -> Iterator[tuple[int, int]]:
+    """Ranges of words that occur at no more than `max_positions` positions together, unless a single word does."""
     low = SPECIAL
     while low < len(counts):
-        reached = np.cumsum(counts[low:])
-        high = low + max(int(np.searchsorted(reached, max_places, "right")), 1)
+        totals = np.cumsum(counts[low:])
+        high = low + max(int(np.searchsorted(totals, max_positions, "right")), 1)
         yield low, high
         low = high
 
@@ -124,16 +124,16 @@ def cooccurrences(
     window: int,
     seed: int,
     allocate: Callable[[int], np.ndarray] = lambda size: np.empty(size, np.uint64),
-    max_places: int = PLACES,
+    max_positions: int = PLACES,
 ) -> tuple[np.ndarray, np.ndarray]:
     """The pairs of a text, cell by cell, and where each cell begins. `counts` are those of the words in it.
 
     Counted twice: once to know how large each cell is, once to put every pair where it belongs, so nothing is held besides the pairs and
-    the list of places. `allocate(size)` gives the array they go into, in memory or on the disk.
+    the list of positions. `allocate(size)` gives the array they go into, in memory or on the disk.
     """
     shares = np.zeros(window + 1, np.float64)
     shares[1:] = 1.0 / np.arange(1, window + 1)
-    ranges = list(portions(counts, max_places))
+    ranges = list(portions(counts, max_positions))
     sizes = np.zeros((len(ranges), PARTS, CELLS), np.int64)
     free = np.zeros((PARTS, CELLS), np.int64)
     none = np.empty(0, np.uint64)
@@ -148,10 +148,10 @@ def cooccurrences(
     for number in range(len(ranges)):
         walk(number, sizes[number], free, none)
     flat = sizes.transpose(2, 0, 1).reshape(-1)  # within a cell, portion after portion and part after part
-    places = np.concatenate([[0], np.cumsum(flat)])
-    starts = places[:: len(ranges) * PARTS] if ranges else np.zeros(CELLS + 1, np.int64)
-    begins = places[:-1].reshape(CELLS, len(ranges), PARTS).transpose(1, 2, 0)
-    pairs = allocate(int(places[-1]))
+    positions = np.concatenate([[0], np.cumsum(flat)])
+    starts = positions[:: len(ranges) * PARTS] if ranges else np.zeros(CELLS + 1, np.int64)
+    begins = positions[:-1].reshape(CELLS, len(ranges), PARTS).transpose(1, 2, 0)
+    pairs = allocate(int(positions[-1]))
     if len(pairs):
         for number in range(len(ranges)):
             walk(number, sizes[number], np.ascontiguousarray(begins[number]), pairs)

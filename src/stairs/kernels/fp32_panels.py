@@ -32,20 +32,20 @@ def times_panels(x, panels, bias, out, first, stop):
         for panel in range(first, stop):
             base, column = panel * depth * LANES, panel * LANES
             fits = column + LANES <= width
-            added = load(bias, column)
+            start_sums = load(bias, column)
             for row in range(begin, end, ROWS):
                 last = end - 1  # which is computed again where rows are missing
                 r0, r1, r2, r3, r4, r5 = row, min(row + 1, last), min(row + 2, last), min(row + 3, last), min(row + 4, last), min(row + 5, last)
                 x0, x1, x2, x3, x4, x5 = r0 * depth, r1 * depth, r2 * depth, r3 * depth, r4 * depth, r5 * depth
-                s0 = s1 = s2 = s3 = s4 = s5 = added
-                for place in range(depth):
-                    weight = load(panels, base + place * LANES)
-                    s0 += broadcast_from(flat, x0 + place) * weight
-                    s1 += broadcast_from(flat, x1 + place) * weight
-                    s2 += broadcast_from(flat, x2 + place) * weight
-                    s3 += broadcast_from(flat, x3 + place) * weight
-                    s4 += broadcast_from(flat, x4 + place) * weight
-                    s5 += broadcast_from(flat, x5 + place) * weight
+                s0 = s1 = s2 = s3 = s4 = s5 = start_sums
+                for column_index in range(depth):
+                    weight = load(panels, base + column_index * LANES)
+                    s0 += broadcast_from(flat, x0 + column_index) * weight
+                    s1 += broadcast_from(flat, x1 + column_index) * weight
+                    s2 += broadcast_from(flat, x2 + column_index) * weight
+                    s3 += broadcast_from(flat, x3 + column_index) * weight
+                    s4 += broadcast_from(flat, x4 + column_index) * weight
+                    s5 += broadcast_from(flat, x5 + column_index) * weight
                 into, step, start = (out_flat, width, row * width + column) if fits else (rest, LANES, 0)
                 store(into, start, s0)
                 store(into, start + (r1 - row) * step, s1)

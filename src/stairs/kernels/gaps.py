@@ -1,11 +1,11 @@
-"""Counting what stands between two words: the inner loop of what spaces cost (text/tokenizers/spacing.py)."""
+"""Counting the whitespace between words: the inner loop of what spaces cost (text/tokenizers/spacing.py)."""
 
 import numpy as np
 from numba import njit
 
 from stairs.kernels.pretokens import DOCUMENT_END, code_point
 
-NOTHING, ONE_SPACE, OTHER = 0, 1, 2  # what stands between two words
+NOTHING, ONE_SPACE, OTHER = 0, 1, 2  # between two words
 START = 2  # in place of that for the first word of a sentence
 ISOLATED, WHITESPACE = 128, 255  # a kind is below 128; with ISOLATED added to it, a character is a word by itself
 

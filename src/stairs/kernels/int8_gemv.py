@@ -10,7 +10,7 @@ from numba import njit
 
 @njit(nogil=True, cache=True)
 def times_bytes(weight, inputs, middle, scales, out):
-    """out = scales * (weight (given - middle)): (O, D) int8, (D,) uint8, of which `middle` stands for 0, (O,) and (O,) float32."""
+    """out = scales * (weight (inputs - middle)): (O, D) int8, (D,) uint8, of which `middle` stands for 0, (O,) and (O,) float32."""
     x = np.empty(len(inputs), np.int16)
     for column in range(len(inputs)):
         x[column] = np.int16(inputs[column]) - middle

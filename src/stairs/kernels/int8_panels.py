@@ -102,7 +102,7 @@ def add_product(typing, total, x, weight):
 
 @intrinsic
 def store_scaled(typing, out, position, total, scales, first):
-    """out[place ...] = total * scales[first ...], eight float32."""
+    """out[position ...] = total * scales[first ...], eight float32."""
 
     def code(context, builder, signature, values):
         out, position, total, scales, first = values
@@ -125,7 +125,7 @@ def panels_of(weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 @njit(nogil=True, cache=True)
 def times_panels(inputs, panels, sums, middle, scales, out, first, stop):
-    """out[:, of the panels first to stop] = scales * (weight (given - middle)): rows of int32 words (N, D/4), each of four bytes."""
+    """out[:, of the panels first to stop] = scales * (weight (inputs - middle)): rows of int32 words (N, D/4), each of four bytes."""
     count, depth = inputs.shape
     flat, out_flat, width = inputs.reshape(-1), out.reshape(-1), out.shape[1]
     rest = np.empty(ROWS * OUTPUTS, np.float32)  # of a panel that is wider than what is left

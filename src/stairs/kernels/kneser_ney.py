@@ -6,7 +6,7 @@ from numba import njit, prange
 
 @njit(nogil=True, cache=True, parallel=True)
 def interpolate(first, counts, keep, discounts, suffixes, shorter):
-    """P of each n-gram and its log10, and gamma of each context, whose n-grams stand at `first[context] : first[context + 1]`.
+    """P of each n-gram and its log10, and gamma of each context, whose n-grams are `first[context] : first[context + 1]`.
 
     P = (c - D(c)) / total + gamma P(suffix), where `shorter` are the probabilities of the level below.
     """

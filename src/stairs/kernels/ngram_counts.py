@@ -44,24 +44,24 @@ def sentences_of(ids, begin, end, at_start):
 
 @njit(nogil=True, cache=True)
 def slot_of(key, slots):
-    scrambled = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
-    scrambled ^= scrambled >> np.uint64(29)
-    scrambled *= np.uint64(0xBF58476D1CE4E5B9)
-    return np.int64(scrambled >> np.uint64(11)) & (slots - 1)
+    hash_value = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
+    hash_value ^= hash_value >> np.uint64(29)
+    hash_value *= np.uint64(0xBF58476D1CE4E5B9)
+    return np.int64(hash_value >> np.uint64(11)) & (slots - 1)
 
 
 @njit(nogil=True, cache=True)
-def count_block(table, suffixes, size, words, begins, shorter, carried, before_sentence, numbers):
+def count_block(table, suffixes, size, words, begins, shorter, previous_number, before_sentence, numbers):
     """Count the n-grams that end in this block; `shorter[i]` is the number of the (n-1)-gram ending at i, or -1.
 
-    `carried` is that of the position before the block, `before_sentence` what stands in its place at a sentence start. Writes the number of
+    `previous_number` is that of the position before the block, `before_sentence` takes its place at a sentence start. Writes the number of
     each n-gram into `numbers` and of a new one's last n-1 words into `suffixes`; returns how many n-grams the table now holds.
     """
     slots = len(table) // 2
     keys = np.empty(BATCH, np.int64)
-    places = np.empty(BATCH, np.int64)
-    previous = carried
-    touched = np.int64(0)
+    indices = np.empty(BATCH, np.int64)
+    previous = previous_number
+    prefetch_sum = np.int64(0)
     for start in range(0, len(words), BATCH):
         length = min(BATCH, len(words) - start)
         for j in range(length):
@@ -70,24 +70,24 @@ def count_block(table, suffixes, size, words, begins, shorter, carried, before_s
             previous = shorter[i]
             key = (np.int64(context) << WORD_BITS) | np.int64(words[i])
             keys[j] = key if context >= 0 else EMPTY
-            places[j] = slot_of(key, slots)
-            touched ^= table[2 * places[j]]
+            indices[j] = slot_of(key, slots)
+            prefetch_sum ^= table[2 * indices[j]]
         for j in range(length):
             key = keys[j]
             if key == EMPTY:
                 numbers[start + j] = -1
                 continue
-            place = places[j]
-            while table[2 * place] != key and table[2 * place] != EMPTY:
-                place = (place + 1) & (slots - 1)
-            if table[2 * place] == EMPTY:
-                table[2 * place] = key
-                table[2 * place + 1] = np.int64(size) << NUMBER_BITS
+            index = indices[j]
+            while table[2 * index] != key and table[2 * index] != EMPTY:
+                index = (index + 1) & (slots - 1)
+            if table[2 * index] == EMPTY:
+                table[2 * index] = key
+                table[2 * index + 1] = np.int64(size) << NUMBER_BITS
                 suffixes[size] = shorter[start + j]
                 size += 1
-            table[2 * place + 1] += 1
-            numbers[start + j] = table[2 * place + 1] >> NUMBER_BITS
-    if touched == 1:  # never true in effect; it keeps the early reads from being optimised away
+            table[2 * index + 1] += 1
+            numbers[start + j] = table[2 * index + 1] >> NUMBER_BITS
+    if prefetch_sum == 1:  # never true in effect; it keeps the early reads from being optimised away
         size += 0
     return size, previous
 
@@ -99,26 +99,26 @@ def grow(table, slots):
     for old in range(0, len(table), 2):
         key = table[old]
         if key != EMPTY:
-            place = slot_of(key, slots)
-            while larger[2 * place] != EMPTY:
-                place = (place + 1) & (slots - 1)
-            larger[2 * place] = key
-            larger[2 * place + 1] = table[old + 1]
+            index = slot_of(key, slots)
+            while larger[2 * index] != EMPTY:
+                index = (index + 1) & (slots - 1)
+            larger[2 * index] = key
+            larger[2 * index + 1] = table[old + 1]
     return larger
 
 
 @njit(nogil=True, cache=True, parallel=True)
-def group_by_context(table, size, places, contexts, parts):
+def group_by_context(table, size, indices, contexts, parts):
     """The n-grams by context: where those of each of the `contexts` contexts begin, and word << 32 | number of each, not yet sorted.
 
-    `places` turns the number of a context into its place in the sorted level below. Each of `parts` threads, a power of two, passes
-    over the whole table and takes its own share of the contexts, so that no two touch the same place.
+    `indices` gives the index in the sorted level below for the number of a context. Each of `parts` threads, a power of two, passes
+    over the whole table and takes its own share of the contexts, so that no two write to the same memory.
     """
     first = np.zeros(contexts + 1, np.int32)
     for part in prange(parts):
         for slot in range(0, len(table), 2):
             if table[slot] != EMPTY and (table[slot] >> WORD_BITS) & (parts - 1) == part:
-                first[places[table[slot] >> WORD_BITS] + 1] += 1
+                first[indices[table[slot] >> WORD_BITS] + 1] += 1
     for context in range(contexts):
         first[context + 1] += first[context]
     free = first[:-1].copy()
@@ -127,7 +127,7 @@ def group_by_context(table, size, places, contexts, parts):
         for slot in range(0, len(table), 2):
             key = table[slot]
             if key != EMPTY and (key >> WORD_BITS) & (parts - 1) == part:
-                context = places[key >> WORD_BITS]
+                context = indices[key >> WORD_BITS]
                 number = table[slot + 1] >> NUMBER_BITS
                 grams[free[context]] = ((key & ((np.int64(1) << WORD_BITS) - 1)) << NUMBER_BITS) | number
                 free[context] += 1
@@ -164,20 +164,20 @@ def counts_of(table, size):
 
 
 @njit(nogil=True, cache=True, parallel=True)
-def columns(grams, counts_by_number, suffixes_by_number, places_below):
-    """Word, count and suffix of the sorted n-grams, and the place of each by its number."""
+def columns(grams, counts_by_number, suffixes_by_number, indices_below):
+    """Word, count and suffix of the sorted n-grams, and the index of each by its number."""
     size = len(grams)
     words = np.empty(size, np.int32)
     counts = np.empty(size, np.int32)
     suffixes = np.empty(size, np.int32)
-    places = np.empty(size, np.int32)
-    for place in prange(size):
-        number = grams[place] & ((np.int64(1) << NUMBER_BITS) - 1)
-        words[place] = grams[place] >> NUMBER_BITS
-        counts[place] = counts_by_number[number]
-        suffixes[place] = places_below[suffixes_by_number[number]]
-        places[number] = place
-    return words, counts, suffixes, places
+    indices = np.empty(size, np.int32)
+    for index in prange(size):
+        number = grams[index] & ((np.int64(1) << NUMBER_BITS) - 1)
+        words[index] = grams[index] >> NUMBER_BITS
+        counts[index] = counts_by_number[number]
+        suffixes[index] = indices_below[suffixes_by_number[number]]
+        indices[number] = index
+    return words, counts, suffixes, indices
 
 
 class Counter:
@@ -190,14 +190,14 @@ class Counter:
         self.carried = -1
 
     def count(self, words: np.ndarray, begins: np.ndarray, shorter: np.ndarray, before_sentence: int) -> np.ndarray:
-        needed = self.size + len(words)
+        capacity = self.size + len(words)
         slots = len(self.table) // 2
-        if needed > FULLEST * slots:
-            while needed > FULLEST * slots:
+        if capacity > FULLEST * slots:
+            while capacity > FULLEST * slots:
                 slots *= 4 if slots < LARGE else 2
             self.table = grow(self.table, slots)
-        if needed > len(self.suffixes):
-            self.suffixes = np.concatenate([self.suffixes[: self.size], np.empty(max(needed, self.size) + len(words), np.int32)])
+        if capacity > len(self.suffixes):
+            self.suffixes = np.concatenate([self.suffixes[: self.size], np.empty(max(capacity, self.size) + len(words), np.int32)])
         numbers = np.empty(len(words), np.int32)
         self.size, self.carried = count_block(
             self.table, self.suffixes, self.size, words, begins, shorter, self.carried, before_sentence, numbers
@@ -223,14 +223,14 @@ def count(
     """
     single = np.zeros(vocab_size, np.int64)
     counters = [Counter() for _ in range(order - 1)]
-    line: deque[list[np.ndarray] | None] = deque(maxlen=order - 1)  # the block at place p is due at counters[p]
+    line: deque[list[np.ndarray] | None] = deque(maxlen=order - 1)  # block p is due at counters[p]
     at_start = True
 
-    def work(place: int) -> None:
-        item = line[place]
+    def work(index: int) -> None:
+        item = line[index]
         if item is not None:
             words, begins, shorter = item
-            item[2] = counters[place].count(words, begins, shorter, begin if place == 0 else -1)
+            item[2] = counters[index].count(words, begins, shorter, begin if index == 0 else -1)
 
     with ThreadPoolExecutor(THREADS) as pool:
         for position in range(0, len(ids) + block * max(order - 2, 0), block):

@@ -9,14 +9,14 @@ GPT2        's|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\
 METASPACE   a pre-token begins at every space and keeps it                              (SentencePiece)
 
 A rule looks only ahead, so splitting can stop at any pre-token and continue there when the table has grown.
-The table is open addressing: a slot holds (upper half of the hash, number); `starts` and `letters` hold the spelling of each number.
+The table is open addressing: a slot holds (upper half of the hash, number); `starts` and `spellings` hold the bytes of each number.
 """
 
 import numpy as np
 from numba import njit
 
 SENTENCE_END, DOCUMENT_END = 0xFF, 0xFE  # bytes between the sentences of a document and after its last one
-SENTENCE, DOCUMENT = -1, -2  # what stands for them among the numbers
+SENTENCE, DOCUMENT = -1, -2  # their numbers
 ISOLATE, CHARACTERS, GPT2, METASPACE = 0, 1, 2, 3
 UNSEEN, LETTER, SPACE, ISOLATED, DIGIT = 0, 1, 2, 3, 4  # ISOLATED is "other" to GPT2
 
@@ -123,18 +123,18 @@ def metaspace_end(text, at, classes):
 
 
 @njit(cache=True, nogil=True)
-def spelled_alike(text, start, end, letters, other):
+def spelled_alike(text, start, end, spellings, other):
     for at in range(end - start):  # noqa: SIM110  numba does not compile all()
-        if text[start + at] != letters[other + at]:
+        if text[start + at] != spellings[other + at]:
             return False
     return True
 
 
 @njit(cache=True, nogil=True)
-def number_pretokens(text, position, rule, classes, slots, starts, letters, distinct, numbers):
+def number_pretokens(text, position, rule, classes, slots, starts, spellings, distinct, numbers):
     """Number the pre-tokens of `text` from `position` on; return (where it stopped, how many numbers, how many distinct).
 
-    It stops at the end of the text, or at a pre-token for which the table, `starts`, `letters` or `numbers` has no room.
+    It stops at the end of the text, or at a pre-token for which the table, `starts`, `spellings` or `numbers` has no room.
     """
     size, filled, mask = text.shape[0], 0, np.uint64(slots.shape[0] - 1)
     limit = min(slots.shape[0] // 2, starts.shape[0] - 1)
@@ -159,29 +159,29 @@ def number_pretokens(text, position, rule, classes, slots, starts, letters, dist
                     continue
                 if kind == LETTER:
                     end = run_end(text, end, LETTER, classes)
-        mixed = np.uint64(end - at)
+        hash_value = np.uint64(end - at)
         for byte in range(at, end):
-            mixed = ((mixed << FIVE | mixed >> FAR) ^ np.uint64(text[byte])) * PRIME
-        mixed ^= mixed >> HALF
-        tag, slot = mixed >> HALF, mixed & mask
+            hash_value = ((hash_value << FIVE | hash_value >> FAR) ^ np.uint64(text[byte])) * PRIME
+        hash_value ^= hash_value >> HALF
+        tag, slot = hash_value >> HALF, hash_value & mask
         number = np.int64(-1)
         while slots[slot] != 0:
-            held = slots[slot]
-            if held >> HALF == tag:
-                candidate = np.int64(held & LOW) - 1
+            entry = slots[slot]
+            if entry >> HALF == tag:
+                candidate = np.int64(entry & LOW) - 1
                 start = starts[candidate]
-                if starts[candidate + 1] - start == end - at and spelled_alike(text, at, end, letters, start):
+                if starts[candidate + 1] - start == end - at and spelled_alike(text, at, end, spellings, start):
                     number = candidate
                     break
             slot = (slot + np.uint64(1)) & mask
         if number < 0:
             start = starts[distinct]
-            if distinct >= limit or start + end - at > letters.shape[0]:
+            if distinct >= limit or start + end - at > spellings.shape[0]:
                 break
             number = np.int64(distinct)
             slots[slot] = tag << HALF | np.uint64(number + 1)
             for byte in range(end - at):
-                letters[start + byte] = text[at + byte]
+                spellings[start + byte] = text[at + byte]
             distinct += 1
             starts[distinct] = start + end - at
         numbers[filled] = number
@@ -191,18 +191,18 @@ def number_pretokens(text, position, rule, classes, slots, starts, letters, dist
 
 
 @njit(cache=True, nogil=True)
-def rehash(slots, starts, letters, distinct):
+def rehash(slots, starts, spellings, distinct):
     """Fill the empty table `slots` with the numbers there are."""
     mask = np.uint64(slots.shape[0] - 1)
     for number in range(distinct):
-        mixed = np.uint64(starts[number + 1] - starts[number])
+        hash_value = np.uint64(starts[number + 1] - starts[number])
         for byte in range(starts[number], starts[number + 1]):
-            mixed = ((mixed << FIVE | mixed >> FAR) ^ np.uint64(letters[byte])) * PRIME
-        mixed ^= mixed >> HALF
-        slot = mixed & mask
+            hash_value = ((hash_value << FIVE | hash_value >> FAR) ^ np.uint64(spellings[byte])) * PRIME
+        hash_value ^= hash_value >> HALF
+        slot = hash_value & mask
         while slots[slot] != 0:
             slot = (slot + np.uint64(1)) & mask
-        slots[slot] = mixed >> HALF << HALF | np.uint64(number + 1)
+        slots[slot] = hash_value >> HALF << HALF | np.uint64(number + 1)
 
 
 @njit(cache=True, nogil=True)

@@ -189,8 +189,8 @@ def mantissa(typing, one):
     return lanes(lanes), code
 
 
-def pick(builder, one, other, places):
-    return builder.shuffle_vector(one, other, ir.Constant(ir.VectorType(ir.IntType(32), len(places)), places))
+def pick(builder, one, other, positions):
+    return builder.shuffle_vector(one, other, ir.Constant(ir.VectorType(ir.IntType(32), len(positions)), positions))
 
 
 def eight_sums(builder, values):
@@ -198,8 +198,8 @@ def eight_sums(builder, values):
     quarters = range(0, LANES, 4)
 
     def interleaved(one, other, first, second):
-        """From every four lanes of both, the places `first` and the places `second`, added."""
-        halves = [[q + position if position < 4 else LANES + q + position - 4 for q in quarters for position in places] for places in (first, second)]
+        """From every four lanes of both, the lanes `first` and the lanes `second`, added."""
+        halves = [[q + lane if lane < 4 else LANES + q + lane - 4 for q in quarters for lane in chosen] for chosen in (first, second)]
         return builder.fadd(pick(builder, one, other, halves[0]), pick(builder, one, other, halves[1]))
 
     twos = [interleaved(values[i], values[i + 1], (0, 4, 1, 5), (2, 6, 3, 7)) for i in (0, 2, 4, 6)]  # abab of each quarter, and so on

@@ -8,7 +8,7 @@ OFFSET, PRIME = np.uint32(2166136261), np.uint32(16777619)  # FNV-1a, 32 bits
 
 @njit(nogil=True, cache=True)
 def character_at(text, at):
-    """The code point at a place of UTF-8, and its length in bytes."""
+    """The code point at a position of UTF-8, and its length in bytes."""
     byte = np.int64(text[at])
     if byte < 0x80:
         return byte, 1
@@ -21,10 +21,10 @@ def character_at(text, at):
 
 @njit(nogil=True, cache=True)
 def is_within(code, ranges):
-    found = False
+    ngrams = False
     for i in range(len(ranges)):
-        found |= ranges[i, 0] <= code <= ranges[i, 1]
-    return found
+        ngrams |= ranges[i, 0] <= code <= ranges[i, 1]
+    return ngrams
 
 
 @njit(nogil=True, cache=True)
@@ -34,27 +34,27 @@ def bucket_ids(text, starts, shortest, longest, buckets, han_ranges):
     An n-gram has `shortest` to `longest` characters, but one of Han characters alone, those within `han_ranges` (R, 2), may be shorter. A mark by
     itself is none.
     """
-    first = np.zeros(len(starts), np.int64)
-    found = np.empty(max(len(text) * 4, 16), np.int32)
+    ngram_starts = np.zeros(len(starts), np.int64)
+    ngrams = np.empty(max(len(text) * 4, 16), np.int32)
     filled = 0
     for word in range(len(starts) - 1):
         begin, stop = starts[word], starts[word + 1]
         at = begin
         while at < stop:
-            hashed, end, is_han = OFFSET, at, True
+            hash_value, end, is_han = OFFSET, at, True
             for n in range(1, longest + 1):
                 if end >= stop:
                     break
                 code, length = character_at(text, end)
                 is_han = is_han and is_within(code, han_ranges)
                 for i in range(end, end + length):
-                    hashed = np.uint32((hashed ^ np.uint32(np.int8(text[i]))) * PRIME)  # bytes have a sign, as fastText's do
+                    hash_value = np.uint32((hash_value ^ np.uint32(np.int8(text[i]))) * PRIME)  # bytes have a sign, as fastText's do
                 end += length
                 if (n >= shortest or is_han) and not (n == 1 and (at == begin or end == stop)):
-                    if filled == len(found):
-                        found = np.concatenate((found, np.empty(len(found), np.int32)))
-                    found[filled] = hashed % np.uint32(buckets)
+                    if filled == len(ngrams):
+                        ngrams = np.concatenate((ngrams, np.empty(len(ngrams), np.int32)))
+                    ngrams[filled] = hash_value % np.uint32(buckets)
                     filled += 1
             at += character_at(text, at)[1]
-        first[word + 1] = filled
-    return first, found[:filled].copy()
+        ngram_starts[word + 1] = filled
+    return ngram_starts, ngrams[:filled].copy()

@@ -1,4 +1,4 @@
-"""Questions to the n-gram trie. Nodes stand in order of length, then of context, then of last word, so that the continuations of a node are
+"""Lookups in the n-gram trie. Nodes are ordered by length, then context, then last word, so that the continuations of a node are
 the neighbours `first[node] : first[node + 1]`, ascending by word. The node of a single word is the word's own id; -1 is the empty context.
 
 words[node], log10s[node], suffixes[node] (the node without its first word) exist for all; backoffs and first for all but the longest.
@@ -10,7 +10,7 @@ from numba import njit, prange
 
 @njit(nogil=True, cache=True)
 def find(words, low, high, word):
-    """Where `word` stands in the ascending `words[low:high]`, or -1."""
+    """The index of `word` in the ascending `words[low:high]`, or -1."""
     end = high
     while low < high:
         middle = (low + high) >> 1
@@ -41,17 +41,17 @@ def score(words, log10s, suffixes, backoffs, first, ids, targets, ignore, scores
     """log10 P(targets[row, i] | ids[row, : i + 1]) and the node that supplied it, for every target that is not `ignore`."""
     for row in prange(len(ids)):
         context = np.int64(-1)
-        known = False  # the target before was the id that follows, so its context is already there
+        has_context = False  # the target before was the id that follows, so its context is already there
         for i in range(ids.shape[1]):
             if targets[row, i] == ignore and not targets[row, i:].max() > ignore:
                 break
-            if not known:
+            if not has_context:
                 _, _, context = step(words, log10s, suffixes, backoffs, first, context, ids[row, i])
-            known = False
+            has_context = False
             if targets[row, i] != ignore:
                 scores[row, i], nodes[row, i], after = step(words, log10s, suffixes, backoffs, first, context, targets[row, i])
                 if i + 1 < ids.shape[1] and ids[row, i + 1] == targets[row, i]:
-                    context, known = after, True
+                    context, has_context = after, True
 
 
 @njit(nogil=True, cache=True)
@@ -69,10 +69,10 @@ def distribution(words, log10s, suffixes, backoffs, first, vocab_size, context, 
         nodes[word] = word
     for i in range(length - 1, -1, -1):
         node = chain[i]
-        kept = 10.0 ** backoffs[node]
-        if kept != 1.0:
+        backoff_weight = 10.0 ** backoffs[node]
+        if backoff_weight != 1.0:
             for word in range(vocab_size):
-                probabilities[word] *= kept
+                probabilities[word] *= backoff_weight
         for child in range(first[node], first[node + 1]):
             probabilities[words[child]] = 10.0 ** log10s[child]
             nodes[words[child]] = child

@@ -37,10 +37,10 @@ def number_at(block, at, end):
             break
         at += 1
     if seen == 0:
-        letters = block[begin] | 32
-        next_to = block[min(begin + 1, end - 1)] | 32
-        named = letters == 110 or letters == 105 or next_to == 110 or next_to == 105  # nan, inf, -nan, -inf
-        return 0.0, NOT_FINITE if named and end - begin >= 3 else NO_NUMBER
+        first_letter = block[begin] | 32
+        second_letter = block[min(begin + 1, end - 1)] | 32
+        is_nan_or_inf = first_letter == 110 or first_letter == 105 or second_letter == 110 or second_letter == 105  # nan, inf, -nan, -inf
+        return 0.0, NOT_FINITE if is_nan_or_inf and end - begin >= 3 else NO_NUMBER
     if at < end and (block[at] | 32) == 101:  # e
         at += 1
         minus = at < end and block[at] == 45
@@ -81,19 +81,19 @@ def text_rows(block, width, values, bounds):
         if word == at:
             return row, at, NO_WORD
         bounds[row, 0], bounds[row, 1] = at, word
-        place, came, fault = word, 0, FINE
-        while place < end:
-            while place < end and (block[place] == SPACE or block[place] == TAB):
-                place += 1
-            begin = place
-            while place < end and block[place] != SPACE and block[place] != TAB:
-                place += 1
-            if came < width and fault == FINE:
-                value, fault = number_at(block, begin, place)
-                values[row, came] = value
-            came += 1
-        if came != width:
-            return row, at, LONG if came > width else SHORT
+        position, count, fault = word, 0, FINE
+        while position < end:
+            while position < end and (block[position] == SPACE or block[position] == TAB):
+                position += 1
+            begin = position
+            while position < end and block[position] != SPACE and block[position] != TAB:
+                position += 1
+            if count < width and fault == FINE:
+                value, fault = number_at(block, begin, position)
+                values[row, count] = value
+            count += 1
+        if count != width:
+            return row, at, LONG if count > width else SHORT
         if fault != FINE:
             return row, at, fault
         row += 1
@@ -103,7 +103,7 @@ def text_rows(block, width, values, bounds):
 
 @njit(nogil=True, cache=True)
 def binary_rows(block, width, values, bounds):
-    """The same of a block in binary, in which a row may be cut short by its end; a newline may stand between rows."""
+    """The same of a block in binary, in which the last row may be incomplete; a newline may separate rows."""
     row, at, size = 0, 0, len(block)
     raw = values.view(np.uint8)
     while at < size and row < len(values):

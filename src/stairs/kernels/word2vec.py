@@ -133,11 +133,11 @@ def centres_with_neighbours(words):
 
 
 @njit(nogil=True, cache=True)
-def interleave_halves(places):
+def interleave_halves(positions):
     """Alternately from the first and the second half, so that two in a row have hardly a neighbour in common."""
-    result = np.empty_like(places)
-    half = len(places) - len(places) // 2
-    result[::2], result[1::2] = places[:half], places[half:]
+    result = np.empty_like(positions)
+    half = len(positions) - len(positions) // 2
+    result[::2], result[1::2] = positions[:half], positions[half:]
     return result
 
 

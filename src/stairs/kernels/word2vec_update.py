@@ -59,9 +59,10 @@ class Scratch(NamedTuple):
 @njit(nogil=True, cache=True)
 def new_scratch(targets):
     slots = slots_of(targets)
-    luck = np.zeros(2 * LANES, np.float32)
-    luck[:LANES] = 1
-    return Scratch(np.zeros(2 * slots, np.int64), np.zeros(2 * slots, np.float32), np.zeros(2 * slots, np.float32), np.zeros(LANES, np.float32), luck)
+    likelihood = np.zeros(2 * LANES, np.float32)
+    likelihood[:LANES] = 1
+    rows, numbers = np.zeros(2 * slots, np.int64), np.zeros(2 * slots, np.float32)
+    return Scratch(rows, numbers, numbers.copy(), np.zeros(LANES, np.float32), likelihood)
 
 
 @njit(nogil=True, cache=True)
