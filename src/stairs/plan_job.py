@@ -132,4 +132,4 @@ def extrapolate(small: float, large: float, small_tokens: float, large_tokens: f
     if large_tokens <= small_tokens or large <= small:
         return large
     exponent = min(np.log(large / small) / np.log(large_tokens / small_tokens), 1.0)
-    return large * (tokens / large_tokens) ** exponent
+    return float(large * (tokens / large_tokens) ** exponent)

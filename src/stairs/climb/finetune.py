@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -46,7 +46,7 @@ def finetune(experiment: Experiment, model: str, source: Path, seconds: float, i
     """By gradients. A text is the mean of its vectors: pooling by one token has to be learnt first, which takes more examples. `is_new` says that
     the encoder was pretrained in this climb, and not elsewhere for days."""
     folder = experiment.out / f"{experiment.example_kind}-{model}"
-    kind: Any = TASKS[SUPERVISED_TASKS[experiment.example_kind]]
+    kind = supervised_task(experiment.example_kind)
     data = LabelledSplits(experiment.train, experiment.dev, weights_hash(load(source).model))
     settings = {**kind.settings_from(experiment.train), "metric": experiment.metric}
     pooling: dict[str, Any] = {"pooling": "mean"} if experiment.example_kind == "classify" else {}
@@ -54,7 +54,8 @@ def finetune(experiment: Experiment, model: str, source: Path, seconds: float, i
     def task_with(mode: str) -> Supervised:
         fresh = load(source)
         whiten = is_new and mode == "features"  # long pretraining needs no help, and few examples would turn its features into noise
-        return kind(fresh.model, fresh.tokenizer, TransferOptions(transfer=mode, whiten=whiten, **pooling), **settings)  # type: ignore[arg-type]
+        transfer = TransferOptions(transfer=mode, whiten=whiten, **pooling)  # type: ignore[arg-type]
+        return cast(Supervised, kind(fresh.model, fresh.tokenizer, transfer, **settings))
 
     plan = experiment.plans.of(folder.name, lambda: plan_finetuning(model, task_with, data, seconds, experiment.seed, is_new))
     data = LabelledSplits(evenly_spaced(experiment.train, plan["examples"]), evenly_spaced(experiment.dev, plan["validation"]), data.encoder)
@@ -64,6 +65,11 @@ def finetune(experiment: Experiment, model: str, source: Path, seconds: float, i
     if plan["examples"] < len(experiment.train):
         row["training_examples"] = plan["examples"]
     return {**row, **evaluate_run(experiment, folder, last_line)}
+
+
+def supervised_task(example_kind: str) -> Any:
+    """The class of the task, which makes its settings from examples."""
+    return TASKS[SUPERVISED_TASKS[example_kind]]
 
 
 def plan_finetuning(model: str, task_with: Callable[[str], Supervised], data: LabelledSplits, seconds: float, seed: int, is_new: bool) -> Plan:
@@ -94,13 +100,13 @@ def finetuning_seconds(experiment: Experiment, model: str, seconds: float) -> fl
         return seconds  # it is decided already
     shards = experiment.shards_for(model)
     fresh = untrained_task(model, shards.tokenizer, plan_pretraining(model, shards, seconds)["size"])
-    kind: Any = TASKS[SUPERVISED_TASKS[experiment.example_kind]]
+    kind = supervised_task(experiment.example_kind)
     data = LabelledSplits(experiment.train, experiment.dev)
     transfer = TransferOptions(transfer="features" if fresh.model.default_layers else "full")
     task = kind(fresh.model, fresh.tokenizer, transfer, **kind.settings_from(experiment.train))
     if fresh.model.default_layers:
         return min(seconds_to_encode(task, data), seconds)
-    epoch = -(-len(experiment.train) // task.training_defaults["batch_examples"])
+    epoch = -(-len(experiment.train) // int(task.training_defaults["batch_examples"]))
     possible = updates_within(task, data, seconds, experiment.seed)
     return seconds * min(1.0, epochs_for_updates(epoch, minimum=WORTHWHILE_UPDATES) * epoch / max(possible, 1))
 

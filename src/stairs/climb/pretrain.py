@@ -65,10 +65,11 @@ def unigram_bits(shards: Shards) -> float:
     counts = token_counts(shards.ids("train"), shards.tokenizer.vocab_size) + 0.5
     info = shards.info("test")
     bits = -np.log2(counts / counts.sum())[tokens]
-    return language_model_metrics(
+    metrics: Any = language_model_metrics(
         np.array([bits.sum()]), np.array([len(tokens)]), characters=info["characters"], spelling_bits=info["spelling_bits"],
         spacing_bits=info["spacing_bits"], unknown_words=info["unknown_words"],
-    )["bits_per_character"]["value"]  # fmt: skip
+    )  # fmt: skip
+    return float(metrics["bits_per_character"]["value"])
 
 
 def untrained_task(model: str, tokenizer: Tokenizer, size: str, **settings: Any) -> Task:

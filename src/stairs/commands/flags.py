@@ -16,6 +16,7 @@ from typing import Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_
 
 from stairs import progress, questions
 from stairs.errors import BadInput
+from stairs.models.settings import FROM_TOKENIZER
 
 Flags = TypeVar("Flags")
 MAX_COUNT = 1 << 24
@@ -75,7 +76,7 @@ def with_help(kind: Any, settings: Any = None) -> Any:
         flags.append((field.name, annotate(type_of(kind, field.name), field.name, text, hint), field))
     names = {name for name, *_ in flags}
     for field, text in fields_with_help(settings) if settings else ():
-        if field.name not in names:
+        if field.name not in names and field.name not in FROM_TOKENIZER:
             default = f" (default: {shown_default(field.default)}, or as --size has it)"
             flags.append((field.name, annotate(type_of(settings, field.name) | None, field.name, text, default), None))
     return make_dataclass(kind.__name__, flags, bases=(kind,), frozen=True)

@@ -31,16 +31,16 @@ Schedule = Literal["linear", "cosine", "hold", "inverse-sqrt", "constant"]
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingOptions:
-    steps: int | None = None  # number of updates; with --budget, at most this many
-    epochs: float | None = None  # passes over the corpus, instead of --steps
+    steps: int | None = None  # number of updates, with --budget at most this many; if not given, --epochs or --budget decide
+    epochs: float | None = None  # passes over the training data, instead of --steps; if not given, --steps or --budget decide
     budget: str | None = None  # time for training and evaluation, as 90s, 20m or 2h; 10m if neither --steps nor --epochs is given
     batch_tokens: int = 2048  # batch size in positions, over all workers
-    batch_examples: int | None = None  # batch size in labelled examples, drawn at random, instead of --batch-tokens
+    batch_examples: int | None = None  # batch size in labelled examples, instead of --batch-tokens; the task's own if not given
     accumulate: int = 1  # gradient accumulation: parts in which each batch is computed, to save memory; the result is the same
     learning_rate: float | None = None  # peak learning rate; the model's own default if not given
     schedule: Schedule = "linear"  # learning rate after the warm-up; hold: constant until the last fifth, so that the run can be extended
     warmup: float = 0.05  # share of the training in which the learning rate rises
-    warmup_steps: int | None = None  # updates in which the learning rate rises, instead of --warmup
+    warmup_steps: int | None = None  # updates in which the learning rate rises; if not given, --warmup decides
     beta1: float = 0.9  # AdamW: decay of the mean of gradients
     beta2: float = 0.95  # AdamW: decay of the mean of squared gradients; 0.95 as in GPT-3
     adam_epsilon: float = 1e-8  # AdamW: added to the root of the mean of squared gradients
@@ -59,7 +59,7 @@ class TrainingOptions:
     shard: bool = False  # under torchrun: shard the weights over the workers (FSDP2), for models that do not fit on one of them
     deterministic: bool = False  # cbow, skipgram and glove: the same bits with any number of threads; slower
     on_disk_full: Literal["go-on", "stop"] = "go-on"  # what to do when a checkpoint cannot be written
-    init_from: str | None = None  # a run whose weights this new run starts from
+    init_from: str | None = None  # run whose weights this new run starts from; random weights if not given
     accept_new_corpus: bool = False  # resume although the text has changed
     seed: int = 0  # seed of everything random
 
