@@ -89,7 +89,7 @@ def test_a_row_for_each_model_and_runs_that_can_be_asked(experiment, quick):
         assert [run.answer(example.text)["label"] for example in experiment.test[:4]] == row["predictions"][:4]
         if row["model"] in ("nnlm", "elmo", "gpt", "bert"):
             assert row["updates"] > 0 and row["finetuning_updates"] > 0 and row["time"]["given"] == SHARE
-            assert row["time"]["used"] >= row["time"]["updates"] + row["time"]["judging"] > 0
+            assert row["time"]["used"] >= row["time"]["updates"] + row["time"]["evaluation"] > 0
     told = report["recommendation"]
     assert told["model"] in told["as_good"] and told["rule"]["en"] in report_text(report) and told["cost"] == "train"
     assert [mix["is_trained"] for mix in load(experiment.out / "classify-elmo").feature_extractor.weights()] == [True]
