@@ -174,7 +174,7 @@ def test_chinese_readme_has_the_same_commands_and_output():
     assert blocks(CHINESE, "sh", "console", "python") == blocks(README, "sh", "console", "python")
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_somewhere(page):
     for target in LINK.findall(page.read_text("utf-8")):
         assert (page.parent / target).exists(), f"{page.name} links to {target}"
