@@ -65,7 +65,6 @@ def test_a_row_without_a_token_is_no_trouble():
 def test_who_reads_rows_keeps_the_padding():
     real = real_of(LENGTHS)
     assert isinstance(choose_layout(real, real[:, None]), UnpaddedLayout)
-    assert isinstance(choose_layout(real, real[:, None], keep_padding=True), PaddedLayout)
 
 
 def test_rows_that_are_full_stay_as_they_are():

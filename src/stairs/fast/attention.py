@@ -9,7 +9,8 @@ Proven equal to the plain Attention by tests/fast/test_fast_attention.py.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
 
 import torch
 import torch.nn.functional as F
@@ -17,7 +18,7 @@ from torch import Tensor, nn
 
 from stairs.fast.decode_state import BeamCache, CachedMask, SourceCache, cache_dtype
 from stairs.fast.unpadding import UnpaddedLayout
-from stairs.layers.attention import Attention, Score, dot, join_heads, scaled_dot
+from stairs.layers.attention import Attention, FastInput, Score, dot, join_heads, scaled_dot
 from stairs.layers.capture import FastPath
 from stairs.layers.dropout import dropout
 from stairs.layers.positions import RotaryPositions
@@ -61,6 +62,11 @@ class FastAttention(Attention, FastPath):
             q, mask = q.to(k.dtype), mask.mask
         return self.output(join_heads(self.attend(q, k, v, mask)).to(query.dtype))
 
+    def plain_forward(self, *inputs: Any, **named: Any) -> Tensor:
+        """`Attention.forward`, unless the weights are joined for inference or the inputs are those of a fast path."""
+        is_fast = self.fused_projection is not None or any(isinstance(value, FastInput) for value in (*inputs, *named.values()))
+        return (FastAttention if is_fast else Attention).forward(self, *inputs, **named)
+
     def project(self, query: Tensor, key_value: Tensor) -> Sequence[Tensor]:
         if self.fused_projection is not None and key_value is query:
             return self.fused_projection(query).chunk(3, -1)
@@ -76,13 +82,15 @@ class FastAttention(Attention, FastPath):
         return join_heads(self.attend(q, k, v, mask))
 
     def attend(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
-        if self.is_captured or self.score is not scaled_dot:
+        if self.score is not scaled_dot:
             return super().attend(query, key, value, mask)
         mask = None if mask is None else mask.unsqueeze(-3)
         dropout_rate = self.dropout if self.training else 0.0
         if dropout_rate or fused_backward_is_slow(query):
             return attend_by_matmul(query, key, value, mask, dropout_rate)
         return F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
+
+    plain_methods: ClassVar[dict[str, Callable[..., Any]]] = {"forward": plain_forward, "attend": Attention.attend}
 
     def source_cache(self, source: Tensor, real: Tensor) -> SourceCache:
         """Keys and values of a source (B, S, D), computed once. In each row the real positions come first."""

@@ -89,10 +89,10 @@ class UnpaddedLayout(FastInput):
 Layout = PaddedLayout | UnpaddedLayout
 
 
-def choose_layout(real: Tensor, mask: Tensor, *, keep_padding: bool = False) -> Layout:
+def choose_layout(real: Tensor, mask: Tensor) -> Layout:
     """The layout that costs least. The padded one on a GPU and in a compiled model, which would wait for the lengths, and where there is no padding
-    but a mask is needed all the same; `keep_padding` for who reads rows, as `capture` does."""
-    if keep_padding or real.device.type != "cpu" or torch.compiler.is_compiling():
+    but a mask is needed all the same."""
+    if real.device.type != "cpu" or torch.compiler.is_compiling():
         return PaddedLayout(mask)
     return PaddedLayout(mask) if mask.shape[1] > 1 and bool(real.all()) else UnpaddedLayout(real, mask)
 

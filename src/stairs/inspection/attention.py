@@ -13,7 +13,6 @@ import torch
 from stairs.errors import BadInput, preview
 from stairs.inspection.tokens import TokenizedText, Truncatable, find_tokens, group_bounds, group_names, readable_token, tokenize
 from stairs.inspection.views import has_attention, has_positions, position_encoding, reads_a_row, view
-from stairs.layers.attention import Attention
 from stairs.layers.capture import capture
 from stairs.layers.masks import causal, window
 from stairs.layers.positions import LearnedPositions, RotaryPositions
@@ -135,15 +134,9 @@ def positions(task: Task, text: str = "") -> PositionsData:
 
 def attention_weights(task: Task, row: TokenizedText, layers: Sequence[int]) -> list[np.ndarray]:
     """(H, T, T) of each of the layers."""
-    with capture(task.model, *(self_attention(task.model, layer) for layer in layers)) as outputs, torch.no_grad():
+    with capture(task.model) as outputs, torch.no_grad():
         task.model.encode(row.batch)
     return [outputs[f"blocks.{layer}.attention"][0].float().numpy() for layer in layers]
-
-
-def self_attention(model: Model, layer: int) -> Attention:
-    attention = model.blocks[layer].attention
-    assert isinstance(attention, Attention)
-    return attention
 
 
 def head_weights(task: Task, row: TokenizedText, layer: int, head: int) -> np.ndarray:
@@ -178,9 +171,9 @@ def attention_mask(model: Model, row: TokenizedText) -> torch.Tensor:
     """(T, T) bool. What a model with attention attends to in any head of any layer is what its mask allows."""
     length = len(row.tokens)
     if model.is_transformer:
-        with capture(model, *(self_attention(model, layer) for layer in range(model.depth))) as outputs, torch.no_grad():
+        with capture(model) as outputs, torch.no_grad():
             model.encode(row.batch)
-        return torch.stack([weights[0].amax(0) for weights in outputs.values()]).amax(0) > 0
+        return torch.stack([outputs[f"blocks.{layer}.attention"][0].amax(0) for layer in range(model.depth)]).amax(0) > 0
     if isinstance(model, NGram | NNLM):  # the last word of the context predicts the next
         return causal(length) & window(length, model.config.order - 2)
     if isinstance(model, Word2Vec | GloVe):

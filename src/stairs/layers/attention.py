@@ -94,7 +94,8 @@ def attend(
 ) -> tuple[Tensor, Tensor]:
     """softmax(score) `value`, and the weights. A query that may attend to nothing gets zeros, as in PyTorch's fused kernel."""
     weights = weigh(query, key, score=score, mask=mask)
-    return dropout(weights, dropout_rate) @ value, weights
+    mixed = (dropout(weights, dropout_rate) if dropout_rate else weights) @ value
+    return mixed, weights
 
 
 class FastInput:

@@ -11,6 +11,8 @@ weights. Hooks that others register, such as a profiler's, switch nothing.
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from types import MethodType
+from typing import Any, ClassVar
 
 from torch import Tensor, nn
 
@@ -21,14 +23,19 @@ class FastPath:
     """A module that has a fast path in `fast/` beside the plain one, and takes the plain one while it is captured."""
 
     is_captured = False
+    plain_methods: ClassVar[dict[str, Callable[..., Any]]] = {}  # take the place of fast ones of these names
 
     @contextmanager
     def on_plain_path(self) -> Iterator[None]:
         before, self.is_captured = self.is_captured, True
+        for name, method in self.plain_methods.items():
+            self.__dict__[name] = MethodType(method, self)
         try:
             yield
         finally:
             self.is_captured = before
+            for name in () if before else self.plain_methods:
+                del self.__dict__[name]
 
 
 @contextmanager

@@ -43,4 +43,4 @@ class Dropout(nn.Module):
         self.rate = rate
 
     def forward(self, x: Tensor) -> Tensor:
-        return dropout(x, self.rate, self.training)
+        return dropout(x, self.rate) if self.training else x

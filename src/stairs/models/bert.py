@@ -27,7 +27,7 @@ from torch.nn.functional import cross_entropy, linear
 from stairs.errors import Unsupported
 from stairs.fast.block import FastBlock
 from stairs.fast.decode_state import DecodeState
-from stairs.fast.unpadding import Layout, choose_layout
+from stairs.fast.unpadding import Layout, PaddedLayout, choose_layout
 from stairs.layers.block import ACTIVATIONS
 from stairs.layers.dropout import Dropout
 from stairs.layers.initial import initialize, scale_down
@@ -124,7 +124,7 @@ class BERT(Model):
         if batch.position_ids is None:  # those that a batch brings are within the context
             self.check_length(batch.ids.shape[1])
         mask = padding(batch.real) if batch.attention_mask is None else batch.attention_mask & padding(batch.real)
-        layout = choose_layout(batch.real, mask, keep_padding=self.is_captured)
+        layout = PaddedLayout(mask) if self.is_captured else choose_layout(batch.real, mask)
         segments = torch.zeros_like(batch.ids) if batch.segments is None else batch.segments
         in_order = torch.arange(batch.ids.shape[1], device=batch.ids.device).expand_as(batch.ids)
         position_ids = in_order if batch.position_ids is None else batch.position_ids

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from stairs.fast import prefix_decoder
 from stairs.fast.block import FastBlock
-from stairs.fast.unpadding import choose_layout
+from stairs.fast.unpadding import PaddedLayout, choose_layout
 from stairs.layers.attention import FastInput
 from stairs.layers.dropout import Dropout
 from stairs.layers.initial import fold_in_bias, initialize, scale_down
@@ -77,7 +77,7 @@ class GPT(LanguageModel):
 
     def encode(self, batch: Batch) -> Tensor:
         mask = causal(self.check_length(batch.ids.shape[1]), batch.ids.device) & padding(batch.real)
-        layout = choose_layout(batch.real, mask, keep_padding=self.is_captured or self.positions is None)
+        layout = PaddedLayout(mask) if self.is_captured or self.positions is None else choose_layout(batch.real, mask)
         position_ids = torch.arange(batch.ids.shape[1], device=batch.ids.device).expand_as(batch.ids)
         return layout.unpack(self.run_blocks(layout.pack(batch.ids), layout.pack(position_ids), [layout.mask] * len(self.blocks)))
 
