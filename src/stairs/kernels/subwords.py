@@ -21,10 +21,12 @@ def character_at(text, at):
 
 @njit(nogil=True, cache=True)
 def is_within(code, ranges):
-    ngrams = False
-    for i in range(len(ranges)):
-        ngrams |= ranges[i, 0] <= code <= ranges[i, 1]
-    return ngrams
+    """Whether a code point is in one of the ranges, which are sorted."""
+    is_inside = False
+    if code >= ranges[0, 0]:
+        for i in range(len(ranges)):
+            is_inside |= ranges[i, 0] <= code <= ranges[i, 1]
+    return is_inside
 
 
 @njit(nogil=True, cache=True)

@@ -146,7 +146,7 @@ class InputStream:
 
     def __init__(self, file: BinaryIO, source: InputFile, meter: ReadMeter):
         self.file, self.source, self.meter = file, source, meter
-        self.blocks = inflate(file, source.compression, source.name)
+        self.blocks = inflate(file, source.compression, source.name) if source.compression else iter(())
         self.inflated_bytes = 0
 
     def read(self, size: int = 1 << 20) -> bytes:
