@@ -28,25 +28,25 @@ def side_by_side(model: Any, batch: Batch, chosen: Any) -> torch.Tensor:
 
 def senses(run: str, most: int) -> list[float]:
     """F1 of each layer, over all five sets."""
-    sense.summed_layers = side_by_side
+    sense.sum_layers = side_by_side
     task = load_run(run)
     learned = Sense.train(list(read_examples(str(data("senses/semcor3.tsv.xz")), "sense").examples)[:most], task)
     tests = [example for name in SETS for example in read_examples(str(data(f"senses/{name}.tsv")), "sense").examples]
     vectors = list(learned.word_vectors(tests))
     layers = max(task.model.depth, 1)
     found = []
-    for part in np.array_split(np.arange(learned.known.shape[1]), layers):
-        known = learned.known[:, part] / np.maximum(np.linalg.norm(learned.known[:, part], axis=1, keepdims=True), 1e-12)
+    for part in np.array_split(np.arange(learned.stored_vectors.shape[1]), layers):
+        known = learned.stored_vectors[:, part] / np.maximum(np.linalg.norm(learned.stored_vectors[:, part], axis=1, keepdims=True), 1e-12)
         right = answered = asked = 0
         for example, own in zip(tests, vectors, strict=True):
-            for (place, truth), vector in zip(example.tagged, own, strict=True):
+            for (place, truth), vector in zip(example.senses, own, strict=True):
                 candidates = learned.lemmas.get(example.lemmas[place])
                 asked += 1
                 if candidates:
                     answered += 1
                     right += learned.senses[candidates[int((known[candidates] @ vector[part]).argmax())]] in truth.split(";")
         found.append(2 * right / (asked + answered))
-    usual = [learned.most_frequent(example.lemmas[place]) in truth.split(";") for example in tests for place, truth in example.tagged]
+    usual = [learned.most_frequent(example.lemmas[place]) in truth.split(";") for example in tests for place, truth in example.senses]
     print(f"most frequent sense: {2 * sum(usual) / (asked + answered):.4f} of {asked} words, {answered} with a known lemma", flush=True)
     return found
 

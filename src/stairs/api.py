@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from stairs.climb_job import ClimbJob
 from stairs.files import write_json, write_lock
-from stairs.models.transfer_options import SUPERVISED_TASKS
+from stairs.tasks import SUPERVISED_TASKS
+from stairs.tasks.measurements import EVALUATION_FILE, Measurements
 from stairs.train_job import TrainJob
 from stairs.tune_job import TuneJob
 
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from stairs.climb.schema import Report
     from stairs.tasks import Task
 
-EVALUATION_FILE = "evaluation.json"
 Paths = str | Path | Sequence[str | Path]
 
 
@@ -39,7 +39,7 @@ class TrainedRun(NamedTuple):
 
 class TunedRun(NamedTuple):
     folder: Path
-    evaluation: dict[str, dict[str, object]]  # by split, "dev" and "test"; empty for a worker that only computes
+    evaluation: dict[str, Measurements]  # by split, "dev" and "test"; empty for a worker that only computes
 
 
 def load(run: str | Path) -> "Task":
@@ -99,7 +99,7 @@ def tune_run(job: TuneJob) -> TunedRun:
         return TunedRun(folder, {})
     baselines = train_baselines(splits.train, task if job.needs_no_run else load(job.run)) if metric else {}
     dev, test = (evaluate_with_baselines(task, examples, baselines, metric) for examples in (splits.dev, splits.test))
-    evaluation = {"dev": {**metrics, **dev}, "test": test}
+    evaluation: dict[str, Measurements] = {"dev": {**metrics, **dev}, "test": test}
     write_json(folder / EVALUATION_FILE, evaluation)
     return TunedRun(folder, evaluation)
 
@@ -110,7 +110,7 @@ def index_run(job: TuneJob) -> TunedRun:
     job.check_task("similar")
     texts = job.texts()
     folder = job.index_texts(texts)
-    evaluation: dict[str, dict[str, object]] = {"dev": {"texts": len(texts)}}
+    evaluation: dict[str, Measurements] = {"dev": {"texts": len(texts)}}
     if job.test:
         evaluation["test"] = load(folder).evaluate(job.read(job.test, "compare").examples)
     write_json(folder / EVALUATION_FILE, evaluation)

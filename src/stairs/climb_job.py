@@ -9,8 +9,8 @@ from stairs.data import CorpusLike
 from stairs.errors import BadInput, Unsupported
 from stairs.files import LOCK_FILE
 from stairs.models.settings import DEFAULT_MIN_COUNT, DEFAULT_TOKENIZER
-from stairs.models.transfer_options import SUPERVISED_TASKS
 from stairs.progress import say
+from stairs.tasks import SUPERVISED_TASKS
 from stairs.text.examples import Example
 from stairs.text.input_options import EMBEDDED, CorpusOptions, TokenizerOptions, refuse_inside, text_bytes
 from stairs.train_job import as_paths, build, names_of, refuse_unknown, take

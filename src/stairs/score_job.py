@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stairs.errors import BadInput
 from stairs.text.input_options import CorpusOptions
@@ -10,22 +10,27 @@ from stairs.tune_job import TABLES
 
 if TYPE_CHECKING:
     from stairs.tasks import Task
+    from stairs.tasks.measurements import Measurements
+    from stairs.tasks.parts.similarity_columns import Similarities
+    from stairs.tasks.word_benchmarks import Analogies
 
 MAX_BENCHMARK_BYTES = 1 << 26  # of a file of analogies or word similarities
 
 
 def score_file(
     task: "Task", file: str, second: Sequence[str] = (), *, columns: str | None = None, beam_size: int | None = None, reading: CorpusOptions
-) -> dict[str, Any]:
+) -> "Measurements":
     """The metrics of a task on text, labelled examples, pairs of sentences, analogies or word similarities."""
-    if task.example_kind != "translate" and (second or beam_size is not None):
+    from stairs.tasks import Translate, WordVectors
+
+    if not task.translates and (second or beam_size is not None):
         raise BadInput("this run does not translate, so it takes one file and no --beam-size")
-    if task.example_kind == "translate":
+    if isinstance(task, Translate):
         from stairs.text.labelled.translation_splits import read_translations
 
-        options: dict[str, Any] = {} if beam_size is None else {"beam_size": beam_size}
-        return task.evaluate(read_translations((file, *second), columns, reading.encoding), **options)
-    if task.name == "word-vectors" and (benchmark := read_benchmark(file, columns, reading.encoding)) is not None:
+        pairs = read_translations((file, *second), columns, reading.encoding)
+        return task.evaluate(pairs) if beam_size is None else task.evaluate(pairs, beam_size)
+    if isinstance(task, WordVectors) and (benchmark := read_benchmark(file, columns, reading.encoding)) is not None:
         from stairs.tasks.word_benchmarks import evaluate_benchmark
 
         return evaluate_benchmark(task, benchmark)
@@ -33,7 +38,7 @@ def score_file(
 
     if task.example_kind:
         return task.evaluate(read_examples(file, task.example_kind, columns=columns, encoding=reading.encoding).examples)
-    if task.name == "encode" or is_scored_pairs(file, columns, reading.encoding):
+    if not task.monitor or is_scored_pairs(file, columns, reading.encoding):
         from stairs.tasks import Similar
 
         return Similar(task).evaluate(read_examples(file, "compare", columns=columns, encoding=reading.encoding).examples)
@@ -52,7 +57,7 @@ def is_scored_pairs(file: str, columns: str | None, encoding: str | None) -> boo
         return False
 
 
-def read_benchmark(file: str, columns: str | None, encoding: str | None) -> Any:
+def read_benchmark(file: str, columns: str | None, encoding: str | None) -> "Analogies | Similarities | None":
     """Analogies or word similarities; None if the file holds something else."""
     if file == "-" or not os.path.isfile(file) or os.path.getsize(file) > MAX_BENCHMARK_BYTES:
         return None

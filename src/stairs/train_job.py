@@ -180,7 +180,7 @@ class TrainJob:
 
             shards = build_shards(self.reading.open(self.corpus), self.kept_tokenizer() or spec)
             return shards.tokenizer, shards
-        from stairs.tasks.parts.supervised import LabelledSplits
+        from stairs.tasks.parts.labelled_splits import LabelledSplits
         from stairs.text.labelled.translation_splits import split_translations
         from stairs.text.tokenizers.tokenizer import Tokenizer
 

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from stairs.errors import BadInput, Unsupported
-from stairs.models.transfer_options import SUPERVISED_TASKS, TransferOptions
+from stairs.models.transfer_options import TransferOptions
 from stairs.progress import say
+from stairs.tasks import SUPERVISED_TASKS, TUNED_TASKS
 from stairs.text.examples import Example
 from stairs.train_job import build, name_from, names_of, refuse_unknown, take
 from stairs.training.options import TrainingOptions
@@ -17,10 +18,9 @@ from stairs.training.run import check_run
 
 if TYPE_CHECKING:
     from stairs.tasks import Task
-    from stairs.tasks.parts.supervised import LabelledSplits
+    from stairs.tasks.parts.labelled_splits import LabelledSplits
     from stairs.text.examples import LabelledData
 
-TASK_NAMES = {**SUPERVISED_TASKS, "sense": "sense", "similar": "similar"}
 NEEDS_NO_RUN = ("tfidf", "ngram")  # models that learn to classify from the examples alone
 TABLES = (".csv", ".tsv", ".jsonl", ".parquet")
 HELD_OUT_SHARE = 0.1  # of the examples, for each split that no file is given for
@@ -116,8 +116,8 @@ class TuneJob:
         return given.task, Splits(found["train"], found["dev"], found["test"])
 
     def check_task(self, task: str) -> None:
-        if task not in TASK_NAMES:
-            raise BadInput(f"{self.labels} holds examples for {task}, which stairs tune does not learn; it learns {', '.join(TASK_NAMES)}")
+        if task not in TUNED_TASKS:
+            raise BadInput(f"{self.labels} holds examples for {task}, which stairs tune does not learn; it learns {', '.join(TUNED_TASKS)}")
         if self.metric is not None and task not in SUPERVISED_TASKS:
             several = ", ".join(SUPERVISED_TASKS)
             raise BadInput(f"--metric {self.metric} chooses between the metrics of {several}; {task} has one only: leave it out")
@@ -126,20 +126,20 @@ class TuneJob:
         """On top of a run, by gradients."""
         from stairs.tasks import TASKS
         from stairs.tasks.parts.feature_cache import weights_hash
-        from stairs.tasks.parts.supervised import LabelledSplits
+        from stairs.tasks.parts.labelled_splits import LabelledSplits
         from stairs.tasks.parts.tuning_candidates import tuning_candidates
         from stairs.training.run import load
         from stairs.training.tuning import Candidate, adapt, adapted_folder, build_task, fit_best
 
         source = load(self.run)
-        out = self.folder(TASK_NAMES[example_kind], source.model_name)
+        out = self.folder(TUNED_TASKS[example_kind], source.model_name)
         if self.adapt:
             adapted = adapt(source, LabelledSplits(splits.train, splits.dev, weights_hash(source.model)), out, self.options, self.adapt)
             if adapted is None:
                 return out, Trained(None, {})
             source = adapted
         is_initialized = self.options.init_from is not None
-        ways = tuning_candidates(TASKS[TASK_NAMES[example_kind]], source, splits.train, splits.dev, self.transfer_options, self.head, is_initialized)
+        ways = tuning_candidates(TASKS[TUNED_TASKS[example_kind]], source, splits.train, splits.dev, self.transfer_options, self.head, is_initialized)
         encoder = adapted_folder(out) if self.adapt else self.run
         candidates = [Candidate(way.name, way.cost, partial(build_task, way, encoder, splits.train, metric)) for way in ways]
         metrics = fit_best(candidates, LabelledSplits(splits.train, splits.dev, weights_hash(source.model)), out, self.options)
@@ -194,6 +194,6 @@ class TuneJob:
 
 
 def labelled(splits: Splits) -> "LabelledSplits":
-    from stairs.tasks.parts.supervised import LabelledSplits
+    from stairs.tasks.parts.labelled_splits import LabelledSplits
 
     return LabelledSplits(splits.train, splits.dev)

@@ -16,7 +16,7 @@ from stairs.climb_job import split_examples
 from stairs.errors import BadInput
 from stairs.files import write_lock
 from stairs.models.settings import DEFAULT_TOKENIZER
-from stairs.tasks.parts.supervised import LabelledSplits
+from stairs.tasks.parts.labelled_splits import LabelledSplits
 from stairs.text.corpus.corpus import Corpus
 from stairs.text.embedded.number_names import number_pairs
 from stairs.text.examples import LabelledText

@@ -7,7 +7,7 @@ import pytest
 from stairs.cli import main
 from stairs.tasks import BidirectionalLM, Encode, WordVectors
 from stairs.tasks.baseline_comparison import evaluate_with_baselines
-from stairs.tasks.parts.supervised import LabelledSplits
+from stairs.tasks.parts.labelled_splits import LabelledSplits
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 from stairs.training.one_pass import fit_once
 from tests.support.small_world import QUESTION, SENTENCES, encoder, examples
@@ -123,11 +123,11 @@ def test_a_sentence_encoder_learns_scores_through_its_cosine(folder, capsys):
     assert json.loads((folder / "cross" / "run.json").read_text())["task"] == "compare"
 
 
-def test_what_is_no_better_than_the_cheapest_alternative_is_said(folder, capsys):
+def test_a_model_that_is_no_better_than_the_cheapest_baseline_is_reported(folder, capsys):
     flags = ("--transfer", "full", "--steps", "1", "--learning-rate", "1e-9", "--precision", "fp32", "--threads", "1")
     assert main(["tune", "bert", write(folder, "classify"), "--out", "run", *flags]) == 0
     shown = capsys.readouterr().out
-    assert "the cheapest alternative, tfidf" in shown and "it gives one label, " in shown
+    assert "the cheapest baseline, tfidf" in shown and "it gives all of the test examples the label " in shown
     baseline = json.loads((folder / "run" / "evaluation.json").read_text())["dev"]["baseline"]
     assert baseline["name"] == "tfidf" and baseline["value"] > 0.9 and not baseline["is_beaten"]
 
@@ -235,7 +235,7 @@ def test_a_label_of_the_test_file_alone(folder, capsys):
     file = write(folder, "classify")
     (folder / "test.tsv").write_text("text\tlabel\nsoup\tfood\nrain\tnews\n")
     assert main(["tune", "bert", file, "--test", "test.tsv", *QUICK]) == 2
-    assert "test.tsv:3: the label 'news' was not in the training file" in capsys.readouterr().err
+    assert "test.tsv:3: the label 'news' is not in the training file" in capsys.readouterr().err
 
 
 def test_the_metric_that_chooses_the_weights_is_kept_with_the_run(folder, capsys):
@@ -251,23 +251,25 @@ def test_the_metric_that_chooses_the_weights_is_kept_with_the_run(folder, capsys
     assert "similar has one only: leave it out" in capsys.readouterr().err
 
 
-def test_the_test_examples_are_judged_and_neither_taught_nor_chosen_by(folder, capsys, monkeypatch):
-    learnt, judged = [], {}
+def test_the_test_examples_are_evaluated_and_neither_trained_nor_selected_on(folder, capsys, monkeypatch):
+    training, evaluated = [], []
 
-    def examples_of(train, dev, *rest):
-        learnt.extend((*train, *dev))
-        return LabelledSplits(train, dev, *rest)
+    class RecordedSplits(LabelledSplits):
+        def __init__(self, train, validation, *rest):
+            super().__init__(train, validation, *rest)
+            training.extend((*train, *validation))
 
-    def judge(task, own, *rest):
-        judged[len(judged)] = list(own)
+    def evaluate(task, own, *rest):
+        evaluated.append(list(own))
         return evaluate_with_baselines(task, own, *rest)
 
-    monkeypatch.setattr("stairs.tasks.parts.supervised.LabelledSplits", examples_of)
-    monkeypatch.setattr("stairs.tasks.baseline_comparison.evaluate_with_baselines", judge)
+    monkeypatch.setattr("stairs.tasks.parts.labelled_splits.LabelledSplits", RecordedSplits)
+    monkeypatch.setattr("stairs.tasks.baseline_comparison.evaluate_with_baselines", evaluate)
     assert main(["tune", "bert", write(folder, "classify", 100), "--transfer", "features", "--out", "run", *QUICK, "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
-    assert [report[part]["texts"] for part in ("dev", "test")] == [10, 10] == [len(own) for own in judged.values()]
-    assert len({example.where for example in learnt}) == 90 and not {example.where for example in judged[1]} & {example.where for example in learnt}
+    assert [report[part]["texts"] for part in ("dev", "test")] == [10, 10] == [len(own) for own in evaluated]
+    trained_on = {example.where for example in training}
+    assert len(trained_on) == 90 and not {example.where for example in evaluated[1]} & trained_on
 
 
 def test_at_most_so_many_examples_shrink_what_is_held_out_too(folder, capsys):

@@ -9,7 +9,7 @@ from stairs.models import MODELS
 from stairs.models.settings import make_config
 from stairs.tasks import TASKS
 from stairs.tasks.parts.adapt import adaptation_task
-from stairs.tasks.parts.supervised import LabelledSplits
+from stairs.tasks.parts.labelled_splits import LabelledSplits
 from stairs.text.batch import IGNORE_INDEX
 from stairs.text.corpus.corpus import Corpus
 from stairs.text.examples import LabelledText, TranslationPair

@@ -37,7 +37,7 @@ from stairs.errors import StairsError
 from stairs.machine import has_bf16
 from stairs.models.settings import CONFIGS
 from stairs.models.transfer_options import TransferOptions
-from stairs.tasks.parts.supervised import LabelledSplits
+from stairs.tasks.parts.labelled_splits import LabelledSplits
 from stairs.text.corpus.corpus import Corpus
 from stairs.text.examples import LabelledText, Question, TaggedSentence, TextPair, TranslationPair
 from stairs.text.shards import build_shards

@@ -64,8 +64,8 @@ def test_the_sentence_that_shares_most_words_is_the_alternative_for_spans():
     ("answers", "says"),
     [
         ([pair.label for pair in PAIRS], None),
-        (["same"] * 19 + ["other"] + ["same"] * 9 + ["other"], "this is not better, as far as these examples tell, than the cheapest alternative"),
-        (["other"] * 20 + ["same"] * 10, "this is worse than the cheapest alternative, majority: accuracy 0.0000 against 0.6667 on held-out"),
+        (["same"] * 19 + ["other"] + ["same"] * 9 + ["other"], "this is not better, as far as these examples tell, than the cheapest baseline"),
+        (["other"] * 20 + ["same"] * 10, "this is worse than the cheapest baseline, majority: accuracy 0.0000 against 0.6667 on held-out"),
     ],
 )
 def test_what_was_not_beaten_is_said(answers, says):
@@ -79,5 +79,5 @@ def test_what_was_not_beaten_is_said(answers, says):
 def test_one_label_for_everything_is_said(example_kind, answers):
     examples = PAIRS if example_kind == "compare" else [TaggedSentence(("a", "b"), ("B-X", "O")), TaggedSentence(("c",), ("O",))]
     report = evaluate_with_baselines(Says(example_kind, answers, accuracy={"value": 0.5}), examples, train_baselines(examples, None), "accuracy")
-    assert baseline_warnings(report,
-        "the texts")[-1] == f"it gives one label, {answers[0][-1] if example_kind == 'tag' else 'same'!r}, to all of the texts"
+    label = answers[0][-1] if example_kind == "tag" else "same"
+    assert baseline_warnings(report, "the texts")[-1] == f"it gives all of the texts the label {label!r}"

@@ -61,7 +61,7 @@ def test_a_word_seen_under_one_label_does_not_decide_alone():
     """Both models give every word of the common vocabulary a chance, and the chances of all words sum to one."""
     task = learned(NGramClassifier)
     for model in task.models:
-        probabilities = np.exp(model.continuations(model.after(-1, 2))[0].numpy())
+        probabilities = np.exp(model.continuations(model.next_context(-1, 2))[0].numpy())
         assert probabilities.sum() == pytest.approx(1, abs=1e-5)
         assert probabilities[task.tokenizer.id("lovely")] > 1e-4 and probabilities[task.tokenizer.id("dull")] > 1e-4
 

@@ -8,8 +8,8 @@ from stairs.errors import BadInput
 from stairs.models.transfer_options import TransferOptions
 from stairs.tasks import BiEncoder, Encode
 from stairs.tasks.baseline_comparison import cosine_correlation
-from stairs.tasks.bi_encoder import Cosine
-from stairs.tasks.parts.supervised import LabelledSplits
+from stairs.tasks.bi_encoder import CosineHead
+from stairs.tasks.parts.labelled_splits import LabelledSplits
 from stairs.text.examples import TextPair
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 from stairs.training.fit import fit
@@ -70,7 +70,7 @@ def test_encoders_of_other_kinds_learn_so_too(step, tokenizer, tmp_path):
 def test_the_head_begins_with_the_least_squares():
     random = torch.Generator().manual_seed(0)
     both = torch.randn((50, 8), generator=random)
-    head = Cosine()
+    head = CosineHead()
     head.fit_to(both, 0.25 * head.cosine(both) + 0.5)
     assert head.slope.item() == pytest.approx(0.25, abs=1e-5) and head.offset.item() == pytest.approx(0.5, abs=1e-5)
     head.fit_to(both, -head.cosine(both))

@@ -6,7 +6,7 @@ import pytest
 from stairs.errors import BadInput
 from stairs.tasks import BidirectionalLM
 from stairs.tasks.parts.adapt import adaptation_task
-from stairs.tasks.parts.supervised import LabelledSplits
+from stairs.tasks.parts.labelled_splits import LabelledSplits
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 from stairs.training.fit import fit
 from stairs.training.options import TrainingOptions
@@ -20,18 +20,18 @@ def task():
     return BidirectionalLM(encoder("elmo", words), words)
 
 
-def test_a_text_is_judged_from_both_ends(task):
+def test_a_text_is_evaluated_in_both_directions(task):
     measured = task.evaluate_texts(["\n".join(SENTENCES[:40])])
     assert {"perplexity", "backward_perplexity", "bits_per_character", "backward_bits_per_character"} <= measured.keys()
     assert measured["unknown_words"] == 0
 
 
-def test_a_word_that_cannot_be_said_costs_its_spelling(task):
+def test_a_word_outside_the_output_vocabulary_costs_its_spelling(task):
     plain, strange = ("Rome and rain today .", "Rome and wombats today .")
     costs = [task.evaluate_texts([text])["bits_per_character"]["value"] * (len(text) + 1) for text in (plain, strange)]
     assert task.evaluate_texts([strange])["unknown_words"] == 1
     ids = np.array(task.tokenizer.encode(strange))
-    assert task.unsaid_words(ids) == (pytest.approx(task.tokenizer.spelling_bits("wombats")), 1)
+    assert task.spelling_outside_output(ids) == (pytest.approx(task.tokenizer.spelling_bits("wombats")), 1)
     assert costs[1] > costs[0]
 
 

@@ -1,10 +1,19 @@
-"""The bootstrap: the vectorised draws say what a plain loop says, and groups are drawn whole."""
+"""The bootstrap: the vectorised samples equal a plain loop, and groups are drawn whole."""
 
 import numpy as np
 import pytest
 from scipy.stats import pearsonr, spearmanr
 
-from stairs.tasks.bootstrap import PAIRED_DRAWS, Correlation, PairedBootstrap, Sums, confidence_interval, draws, examples_to_separate, resample
+from stairs.tasks.bootstrap import (
+    PAIRED_SAMPLES,
+    Correlation,
+    PairedBootstrap,
+    Sums,
+    confidence_interval,
+    examples_to_separate,
+    resample,
+    sample_counts,
+)
 from stairs.tasks.metrics import MacroF1, label_metrics, quotient, ratio, without_intervals
 from stairs.tasks.translation_metrics import bleu_counts, bleu_from_counts
 
@@ -18,11 +27,11 @@ def test_a_paired_difference_is_that_of_a_plain_loop():
     first, second = (random.random(60) < share for share in (0.8, 0.7))
     found = PairedBootstrap([share_of(first), share_of(second)]).difference(0, 1)
     generator, apart = np.random.default_rng(0), []
-    for _ in range(PAIRED_DRAWS):
+    for _ in range(PAIRED_SAMPLES):
         drawn = generator.integers(0, 60, 60, np.int32)
         apart.append(first[drawn].mean() - second[drawn].mean())
     assert (found["low"], found["high"]) == pytest.approx(tuple(np.quantile(apart, [0.025, 0.975])))
-    assert found["difference"] == pytest.approx(first.mean() - second.mean()) and found["error"] == pytest.approx(np.std(apart))
+    assert found["difference"] == pytest.approx(first.mean() - second.mean()) and found["standard_error"] == pytest.approx(np.std(apart))
 
 
 @pytest.mark.parametrize("by_rank", [True, False])
@@ -49,7 +58,7 @@ def test_macro_f1_of_drawn_texts_is_that_of_a_plain_loop():
             assert value == pytest.approx(plain)
 
 
-def test_models_that_are_right_on_the_same_examples_are_told_apart_only_by_the_others():
+def test_models_that_are_correct_on_the_same_examples_differ_only_by_the_others():
     right = np.arange(200) % 2 == 0
     better = right.copy()
     better[1:30:2] = True
@@ -68,12 +77,12 @@ def test_groups_are_drawn_whole():
     assert np.array_equal(one_each, resample([share_of(right)], 50)[0])
 
 
-def test_every_draw_has_as_many_as_there_are_and_memory_is_bounded():
-    blocks = list(draws(700, 1500))
+def test_every_sample_is_as_large_as_the_data_and_memory_is_bounded():
+    blocks = list(sample_counts(700, 1500))
     assert sum(map(len, blocks)) == 1500 and all((block.sum(1) == 700).all() for block in blocks) and len(blocks) > 1
 
 
-def test_an_interval_hardly_depends_on_the_draws():
+def test_an_interval_hardly_depends_on_the_samples():
     right = (np.random.default_rng(4).random(5000) < 0.7).astype(float)
     found = ratio(right, np.ones(5000))
     expected = 1.96 * np.sqrt(right.mean() * (1 - right.mean()) / 5000)

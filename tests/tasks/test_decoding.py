@@ -9,7 +9,7 @@ from stairs.models.settings import CONFIGS
 from stairs.tasks.parts.decoding import generate, generate_batch, sample_token
 from tests.support.tiny import tiny
 
-STOP, FORBIDDEN = 3, [0, 1, 2, 4]
+STOP, SUPPRESSED = 3, [0, 1, 2, 4]
 PROMPTS = [[2, 5, 6], [2, 7], [2, 9, 8], [2]]
 
 
@@ -25,15 +25,15 @@ def model_of(name):
 @pytest.mark.parametrize("options", [{}, {"temperature": 1.0, "seed": 4}, {"temperature": 0.7, "top_k": 5, "top_p": 0.9}], ids=str)
 def test_several_at_once_say_what_each_says_alone(name, options):
     model = model_of(name)
-    options = {"length": 8, "stop": STOP, "forbidden": FORBIDDEN, **options}
+    options = {"length": 8, "stop": STOP, "suppressed_ids": SUPPRESSED, **options}
     together = generate_batch(model, PROMPTS, **options)
     assert together == [generate(model, prompt, **options) for prompt in PROMPTS]
     assert together == generate_batch(model, PROMPTS, **options)
-    assert all(len(said) <= 8 and STOP not in said and not set(said) & set(FORBIDDEN) for said in together)
+    assert all(len(said) <= 8 and STOP not in said and not set(said) & set(SUPPRESSED) for said in together)
 
 
 def test_more_is_said_than_the_context_holds():
-    said = generate(model_of("gpt"), PROMPTS[0], length=60, stop=-1, suppressed_ids=FORBIDDEN)
+    said = generate(model_of("gpt"), PROMPTS[0], length=60, stop=-1, suppressed_ids=SUPPRESSED)
     assert len(said) == 60
 
 

@@ -38,7 +38,7 @@ def by_hand(task, text, pooling):
 @pytest.mark.parametrize("pooling", ["mean", "cls"])
 @pytest.mark.parametrize("threads", [1, 2])
 def test_many_at_once_are_the_same_as_one_by_one(task, pooling, threads, monkeypatch):
-    monkeypatch.setattr(module, "TOKENS_AT_ONCE", 64)
+    monkeypatch.setattr(module, "TOKENS_PER_BATCH", 64)
     torch.set_num_threads(threads)
     found = Encode(task.model, task.tokenizer, pooling=pooling).vectors(TEXTS)
     assert torch.get_num_threads() == threads
@@ -58,9 +58,9 @@ def test_faster_and_nearly_the_same(task):
 
 def test_batches_hold_every_text_once():
     lengths = [5, 3000, 7, 7, 1, 2048, 600, 600, 600, 600]
-    found = list(batches_by_length(lengths, module.TOKENS_AT_ONCE))
+    found = list(batches_by_length(lengths, module.TOKENS_PER_BATCH))
     assert sorted(number for batch in found for number in batch) == list(range(len(lengths)))
-    assert all(len(batch) * max(lengths[number] for number in batch) <= module.TOKENS_AT_ONCE for batch in found if len(batch) > 1)
+    assert all(len(batch) * max(lengths[number] for number in batch) <= module.TOKENS_PER_BATCH for batch in found if len(batch) > 1)
 
 
 def test_long_texts_are_cut_and_that_is_said(task, capsys, monkeypatch):

@@ -44,7 +44,7 @@ def test_cosines_are_judged_by_scores(bert):
     assert Similar(bert).evaluate(pairs)["spearman"]["value"] > 0.4
     with pytest.raises(BadInput, match="file:9: this pair has a label and no score"):
         Similar(bert).evaluate([TextPair("soup", "rain", "same", None, "file:9")])
-    with pytest.raises(BadInput, match="holds no texts"):
+    with pytest.raises(BadInput, match="has no texts to search"):
         Similar(bert).answer("soup")
 
 
@@ -80,5 +80,5 @@ def test_a_step_without_vectors_has_no_senses(tokenizer):
     from stairs.models.ngram import NGram
     from stairs.models.settings import NGramConfig
 
-    with pytest.raises(Unsupported, match="ngram has no token vectors to tell senses by"):
+    with pytest.raises(Unsupported, match="ngram has no token vectors to tell senses apart by"):
         Sense.train([sensed(*pair) for pair in BANKS], NextToken(NGram(NGramConfig(**tokenizer.vocabulary_settings)), tokenizer))

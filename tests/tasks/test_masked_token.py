@@ -2,13 +2,12 @@
 
 import json
 import math
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
 
-from stairs.commands.ask import Ask, line, of_bert
+from stairs.commands.ask import Ask, answer_options
 from stairs.errors import BadInput, Unsupported
 from stairs.inspection.layers import layer_encoder
 from stairs.models.bert import BERT
@@ -214,8 +213,8 @@ def test_in_a_permutation_nobody_sees_what_comes_later(shards):
 
 
 def test_a_part_without_a_token_is_refused(shards):
-    with pytest.raises(BadInput, match="test part of the corpus has no tokens"):
-        SentencePairs(np.array([3, 2], np.uint16), BERTConfig(vocab_size=99, **SMALL), shards.tokenizer, where="test")
+    with pytest.raises(BadInput, match="test split of the corpus has no tokens"):
+        SentencePairs(np.array([3, 2], np.uint16), BERTConfig(vocab_size=99, **SMALL), shards.tokenizer, split="test")
     closed, closing = sentence_ends(np.array([7, 8, 3, 9, 2, 5, 2], np.uint16))
     assert closed.tolist() == [2, 4, 6] and closing.tolist() == [False, True, True]
 
@@ -328,7 +327,7 @@ def test_a_word_of_several_pieces_fills_a_blank(trained):
 
 def test_special_tokens_in_a_text_are_ordinary_text(trained):
     found = trained.answer("the [SEP] [CLS] cat ___ on the mat .")
-    row, _ = BlankFiller(trained, 1).row(["the [SEP] [CLS] cat ", " on the mat ."])
+    row, _ = BlankFiller(trained, 1, "window").row(["the [SEP] [CLS] cat ", " on the mat ."])
     assert row.count(trained.tokenizer.end) == 1 and row.count(trained.tokenizer.mask) == 1
     assert found["filled"].startswith("the [SEP] [CLS] cat ")
 
@@ -397,25 +396,27 @@ def test_vectors_of_any_layer_and_of_long_texts(trained):
         del trained.long_text
 
 
-# The command line's part in it
+# Answers as people read them
 
 
-def test_each_kind_of_answer_can_be_read(trained, judging):
-    filled = line(trained.answer("the cat ___ on the mat .", top=2)).split("\n")
+def test_each_kind_of_answer_has_a_summary(trained, judging):
+    filled = trained.summary(trained.answer("the cat ___ on the mat .", top=2)).split("\n")
     assert filled[0] == "the cat sat on the mat ." and filled[1].startswith("  sat ") and filled[1].count("%") == 2
-    follows = of_bert(judging, "the cat sat on the mat .", Ask("run", second="so the cat slept there ."))
-    assert "chance that it follows" in line(follows)
-    assert line(of_bert(trained, "the cat sat .", Ask("run", likelihood=True))).startswith("pseudo-log-likelihood -")
-    assert of_bert(trained, "the cat sat .", Ask("run")) is None
+    follows = judging.answer("the cat sat on the mat .", second="so the cat slept there .")
+    assert "probability that it follows" in judging.summary(follows)
+    assert trained.summary(trained.answer("the cat sat .", likelihood=True)).startswith("pseudo-log-likelihood -")
 
 
-def test_other_steps_are_not_asked_what_only_bert_knows():
-    with pytest.raises(Unsupported, match="are for bert runs, and run is one of gpt"):
-        of_bert(SimpleNamespace(name="next-token", model_name="gpt"), "a text", Ask("run", likelihood=True))
+def test_an_option_that_a_task_does_not_have_is_an_error(trained):
+    with pytest.raises(TypeError, match="unexpected keyword argument 'beam_size'"):
+        trained.answer("the cat ___ .", beam_size=4)
+    with pytest.raises(Unsupported, match="--beam-size means nothing to run, a masked-token run of bert; it takes --top, --second, --likelihood"):
+        answer_options(trained, Ask("run", beam_size=4))
+    assert answer_options(trained, Ask("run", likelihood=True)) == {"likelihood": True}
 
 
 def test_a_text_of_three_lines_is_refused_in_a_sentence(tmp_path):
     (tmp_path / "three.txt").write_text("a b c\nd e f\ng h i\n")
     found = build_shards(Corpus(tmp_path / "three.txt"), TokenizerSpec("wordpiece", vocab_size=VOCABULARY), cache=tmp_path)
-    with pytest.raises(BadInput, match="too short to leave a word out; give a longer one"):
+    with pytest.raises(BadInput, match="too short to mask a word in it; give a longer one"):
         task_of(found).evaluate_split(found)

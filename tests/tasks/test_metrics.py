@@ -26,17 +26,18 @@ def test_spans_as_seqeval_counts_them():
     from seqeval.metrics import f1_score, precision_score, recall_score
 
     random = np.random.default_rng(0)
-    names = ["O", "B-A", "I-A", "B-B", "I-B"]
-    truth, guessed = ([[names[i] for i in random.integers(0, 5, 12)] for _ in range(30)] for _ in range(2))
-    found = tag_metrics(truth, guessed)
-    assert found["f1"]["value"] == pytest.approx(f1_score(truth, guessed))
-    assert (found["precision"], found["recall"]) == (pytest.approx(precision_score(truth, guessed)), pytest.approx(recall_score(truth, guessed)))
-    assert found["f1"]["low"] < found["f1"]["value"] < found["f1"]["high"]
+    tags = ["O", "B-A", "I-A", "B-B", "I-B"]
+    gold, predicted = ([[tags[i] for i in random.integers(0, 5, 12)] for _ in range(30)] for _ in range(2))
+    measured = tag_metrics(gold, predicted)
+    assert measured["f1"]["value"] == pytest.approx(f1_score(gold, predicted))
+    assert measured["precision"] == pytest.approx(precision_score(gold, predicted))
+    assert measured["recall"] == pytest.approx(recall_score(gold, predicted))
+    assert measured["f1"]["low"] < measured["f1"]["value"] < measured["f1"]["high"]
 
 
 def test_tags_without_spans_have_an_accuracy_only():
-    found = tag_metrics([["NOUN", "VERB"], ["NOUN"]], [["NOUN", "NOUN"], ["NOUN"]])
-    assert found["accuracy"]["value"] == pytest.approx(2 / 3) and "f1" not in found
+    measured = tag_metrics([["NOUN", "VERB"], ["NOUN"]], [["NOUN", "NOUN"], ["NOUN"]])
+    assert measured["accuracy"]["value"] == pytest.approx(2 / 3) and "f1" not in measured
 
 
 @pytest.mark.parametrize(
@@ -52,8 +53,8 @@ def test_tags_without_spans_have_an_accuracy_only():
     ],
 )
 def test_answers_as_published(answers, guess, exact, f1):
-    found = answer_metrics([answers], [guess])
-    assert (found["exact_match"]["value"], found["f1"]["value"]) == (exact, pytest.approx(f1))
+    measured = answer_metrics([answers], [guess])
+    assert (measured["exact_match"]["value"], measured["f1"]["value"]) == (exact, pytest.approx(f1))
 
 
 def test_words_of_an_answer():
@@ -72,7 +73,7 @@ def test_correlations():
 
 
 @pytest.mark.parametrize(
-    ("example_kind", "example", "there"),
+    ("example_kind", "example", "names"),
     [
         ("classify", LabelledText("a", "good"), ("accuracy", "macro_f1")),
         ("compare", TextPair("a", "b", "same"), ("accuracy", "macro_f1")),
@@ -83,10 +84,10 @@ def test_correlations():
         ("translate", TranslationPair("a", "b"), ("bleu", "chrf", "exact_match")),
     ],
 )
-def test_one_metric_decides_for_a_task(example_kind, example, there):
-    assert metrics_for(example_kind, [example]) == there and choose_metric(example_kind, [example]) == there[0]
-    assert choose_metric(example_kind, [example], there[-1]) == there[-1]
-    with pytest.raises(BadInput, match=f"--metric perplexity does not fit these examples for {example_kind}; choose {' or '.join(there)}"):
+def test_one_metric_decides_for_a_task(example_kind, example, names):
+    assert metrics_for(example_kind, [example]) == names and choose_metric(example_kind, [example]) == names[0]
+    assert choose_metric(example_kind, [example], names[-1]) == names[-1]
+    with pytest.raises(BadInput, match=f"--metric perplexity does not fit these examples for {example_kind}; choose {' or '.join(names)}"):
         choose_metric(example_kind, [example], "perplexity")
 
 
@@ -99,18 +100,18 @@ def test_one_metric_decides_for_a_task(example_kind, example, there):
 ])  # fmt: skip
 def test_what_a_report_keeps_of_each_example_is_enough_for_every_metric(example_kind, example, wrong):
     examples = [example] * 5
-    right = gold_of(example_kind, examples)[0][0] if example_kind == "span" else gold_of(example_kind, examples)[0]
-    said = [right, wrong, right, wrong, wrong]
-    measured = all_metrics(example_kind, examples, said)
+    correct = gold_of(example_kind, examples)[0][0] if example_kind == "span" else gold_of(example_kind, examples)[0]
+    predictions = [correct, wrong, correct, wrong, wrong]
+    measured = all_metrics(example_kind, examples, predictions)
     for metric in metrics_for(example_kind, examples):
-        kept = json.loads(json.dumps(outcomes(metric, example_kind, examples, said)))
-        assert len(kept) == 5 and confidence_interval(statistic(metric, example_kind, examples,
-            kept))["value"] == pytest.approx(measured[metric]["value"])
+        recorded = json.loads(json.dumps(outcomes(metric, example_kind, examples, predictions)))
+        assert len(recorded) == 5 and confidence_interval(statistic(metric, example_kind, examples,
+            recorded))["value"] == pytest.approx(measured[metric]["value"])
 
 
 def test_scores_of_pairs_are_kept_and_correlated():
-    examples, said = [TextPair("a", "b", score=i / 9) for i in range(10)], [((7 * i) % 10) / 3 for i in range(10)]
-    measured = all_metrics("compare", examples, said)
+    examples, predictions = [TextPair("a", "b", score=i / 9) for i in range(10)], [((7 * i) % 10) / 3 for i in range(10)]
+    measured = all_metrics("compare", examples, predictions)
     for metric in ("spearman", "pearson"):
-        kept = outcomes(metric, "compare", examples, said)
-        assert confidence_interval(statistic(metric, "compare", examples, kept))["value"] == pytest.approx(measured[metric]["value"])
+        recorded = outcomes(metric, "compare", examples, predictions)
+        assert confidence_interval(statistic(metric, "compare", examples, recorded))["value"] == pytest.approx(measured[metric]["value"])

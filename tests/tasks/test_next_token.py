@@ -34,10 +34,10 @@ def task(shards):
 def test_log_probability_is_that_of_the_sentence_and_its_end(task):
     sentence = "The old cat sat on the new mat ."
     ids = task.tokenizer.encode(sentence)
-    context, total = task.model.after(-1, task.tokenizer.begin), 0.0
+    context, total = task.model.next_context(-1, task.tokenizer.begin), 0.0
     for word in [*ids, task.tokenizer.end]:
         total += float(task.model.continuations(context)[0][word])
-        context = task.model.after(context, word)
+        context = task.model.next_context(context, word)
     assert task.log_probability(sentence) == pytest.approx(total, abs=1e-4)
     surprise = task.token_bits(sentence)
     assert sum(token["bits"] for token in surprise) == pytest.approx(-total / math.log(2), abs=1e-3)

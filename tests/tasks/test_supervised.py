@@ -12,7 +12,8 @@ from stairs.tasks import TASKS
 from stairs.tasks.find_span import best_span, target_span
 from stairs.tasks.metrics import choose_metric
 from stairs.tasks.parts.fine_tuning import LinearHead
-from stairs.tasks.parts.supervised import LabelledSplits, next_token_targets
+from stairs.tasks.parts.labelled_splits import LabelledSplits
+from stairs.tasks.parts.supervised import next_token_targets
 from stairs.tasks.tag import spans, transitions
 from stairs.tasks.tag import viterbi as likeliest_tags
 from stairs.text.examples import LabelledText, Question, TaggedSentence, TextPair
@@ -138,7 +139,7 @@ def test_a_run_with_whitened_features_is_opened_again(tokenizer, tmp_path):
 def test_rare_labels_count_as_much(tokenizer):
     train = [LabelledText("soup", "food")] * 9 + [LabelledText("rain", "weather")]
     task = new_task("classify", encoder("bert", tokenizer), tokenizer, train, class_weights="balanced")
-    torch.testing.assert_close(task.weights(torch.zeros(1)), torch.tensor([10 / 18, 5.0]))
+    torch.testing.assert_close(task.class_weights(torch.device("cpu")), torch.tensor([10 / 18, 5.0]))
 
 
 def test_tags_fit_together():
@@ -204,7 +205,7 @@ def test_nothing_to_learn(example_kind, given, says, tokenizer):
 
 def test_a_label_of_the_test_file_alone(tokenizer):
     task = new_task("classify", encoder("bert", tokenizer), tokenizer, examples("classify"))
-    with pytest.raises(BadInput, match=r"test:3: the label 'news' was not in the training file, which had food, weather"):
+    with pytest.raises(BadInput, match=r"test:3: the label 'news' is not in the training file, which has food, weather"):
         task.evaluate([LabelledText("soup", "news", "test:3")])
 
 
@@ -218,8 +219,8 @@ def test_a_step_without_vectors(words):
 
 def test_texts_that_are_missing(tokenizer):
     task = new_task("compare", encoder("bert", tokenizer), tokenizer, examples("compare"))
-    with pytest.raises(BadInput, match="only one text came"):
+    with pytest.raises(BadInput, match="only one text was given"):
         task.answer("soup")
     task = new_task("span", encoder("bert", tokenizer), tokenizer, examples("span"))
-    with pytest.raises(BadInput, match="without a passage"):
+    with pytest.raises(BadInput, match="the question has no passage"):
         task.answer("where?")

@@ -1,4 +1,4 @@
-"""Translate: learning from pairs, being judged, and telling how a translation came about."""
+"""Translate: training on pairs, evaluation, and the details of an answer."""
 
 import json
 from pathlib import Path
@@ -11,8 +11,9 @@ from stairs.errors import BadInput
 from stairs.models import MODELS
 from stairs.models.settings import CONFIGS
 from stairs.tasks import TASKS
-from stairs.tasks.parts.supervised import LabelledSplits
-from stairs.tasks.translate import Pairs, Translate
+from stairs.tasks.parts.labelled_splits import LabelledSplits
+from stairs.tasks.parts.translation_pairs import TranslationRows
+from stairs.tasks.translate import Translate
 from stairs.tasks.translation_metrics import bleu_and_chrf
 from stairs.text.examples import TranslationPair
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
@@ -30,9 +31,9 @@ SMALL = {
 QUICK = TrainingOptions(steps=160, batch_tokens=512, learning_rate=5e-3, precision="fp32", threads=1, evaluate_every=80)
 
 
-def pairs(count, seed=0, longest=5):
+def pairs(count, seed=0, max_length=5):
     random = np.random.default_rng(seed)
-    rows = [random.choice(list(WORDS), random.integers(1, longest + 1)) for _ in range(count)]
+    rows = [random.choice(list(WORDS), random.integers(1, max_length + 1)) for _ in range(count)]
     return [TranslationPair(" ".join(row), " ".join(WORDS[word] for word in row), f"pairs:{n}") for n, row in enumerate(rows)]
 
 
@@ -41,9 +42,9 @@ def tokenizer():
     return Tokenizer.train(TokenizerSpec("words"), lambda: [[pair.source, pair.target] for pair in pairs(50)])
 
 
-def untrained(step, tokenizer, **settings):
-    roles = {"vocab_size": tokenizer.vocab_size, "begin": tokenizer.begin, "end": tokenizer.end}
-    return Translate(MODELS[step](CONFIGS[step](**roles, **{**SMALL[step], **settings})), tokenizer)
+def untrained(model, tokenizer, **settings):
+    special_ids = {"vocab_size": tokenizer.vocab_size, "begin": tokenizer.begin, "end": tokenizer.end}
+    return Translate(MODELS[model](CONFIGS[model](**special_ids, **{**SMALL[model], **settings})), tokenizer)
 
 
 @pytest.fixture(scope="module", params=SMALL)
@@ -53,7 +54,7 @@ def trained(request, tokenizer, tmp_path_factory):
     return load(folder), measured
 
 
-def test_it_learns_is_judged_and_kept(trained):
+def test_it_learns_and_is_evaluated_and_stored(trained):
     task, measured = trained
     assert isinstance(task, TASKS["translate"]) and measured["bleu"]["low"] <= measured["bleu"]["value"] <= measured["bleu"]["high"]
     assert measured["exact_match"]["value"] > 0.8 and measured["bits_per_character"]["value"] < 0.5
@@ -62,7 +63,7 @@ def test_it_learns_is_judged_and_kept(trained):
     assert again["exact_match"] == measured["exact_match"] and again["perplexity"] == measured["perplexity"]
 
 
-def test_an_answer_tells_how_it_came_about(trained):
+def test_an_answer_has_its_details(trained):
     task, _ = trained
     answer = task.answer("4 5 6", beam_size=3, n_best=2)
     assert answer["translation"] == "four five six" == answer["translations"][0]["translation"] and len(answer["translations"]) == 2
@@ -76,7 +77,7 @@ def test_an_answer_tells_how_it_came_about(trained):
     json.dumps(answer)
 
 
-def test_drawn_by_chance_the_same_seed_says_the_same(trained):
+def test_the_same_seed_samples_the_same_translation(trained):
     task, _ = trained
     one, two = (task.answer("4 5 6", temperature=1.5, seed=3, details=False) for _ in range(2))
     assert one == two and "translations" not in one
@@ -94,8 +95,8 @@ def test_backwards_is_the_other_direction(tokenizer, tmp_path):
 
 def test_a_translation_that_was_cut_off_is_aligned_without_an_end(tokenizer):
     task = untrained("transformer", tokenizer, context=8)
-    found = task.alignment([7, 8], [9] * 8)
-    assert len(found["target"]) == len(found["weights"]) == 8 and "[SEP]" not in found["target"]
+    alignment = task.alignment([7, 8], [9] * 8)
+    assert len(alignment["target"]) == len(alignment["weights"]) == 8 and "[SEP]" not in alignment["target"]
     assert len(task.alignment([7, 8], [9] * 7)["target"]) == 8
 
 
@@ -108,64 +109,64 @@ def test_without_attention_there_is_no_alignment(tokenizer):
 @pytest.mark.parametrize("cell", ["rnn", "lstm", "gru"])
 def test_every_score_and_cell_has_gradients_everywhere(attention, cell, tokenizer):
     task = untrained("seq2seq", tokenizer, attention=attention, cell=cell, layers=2)
-    given = Pairs(pairs(8), tokenizer, 32)
-    loss, count = task.training_loss(given.batch(range(8)))
+    rows = TranslationRows(pairs(8), tokenizer, 32)
+    loss, count = task.training_loss(rows.batch(range(8)))
     loss.backward()
-    assert count == int(sum(len(target) + 1 for _, target in given.rows))
+    assert count == int(sum(len(target) + 1 for _, target in rows.rows))
     assert all(weight.grad is not None and torch.isfinite(weight.grad).all() for weight in task.model.parameters())
 
 
 def test_smoothing_is_what_pytorch_computes(tokenizer):
     task = untrained("transformer", tokenizer, label_smoothing=0.2)
-    batch = Pairs(pairs(8), tokenizer, 32).batch(range(8))
+    batch = TranslationRows(pairs(8), tokenizer, 32).batch(range(8))
     logits = task.model.train().predict(batch)
     expected = torch.nn.functional.cross_entropy(logits.flatten(0, 1), batch.targets.flatten(), label_smoothing=0.2)
     assert float(task.model.loss(batch).detach()) == pytest.approx(float(expected.detach()), rel=1e-5)
     expected.backward()
-    wanted = {name: weight.grad.clone() for name, weight in task.model.named_parameters()}
+    expected_gradients = {name: weight.grad.clone() for name, weight in task.model.named_parameters()}
     task.model.zero_grad()
     task.model.loss(batch).backward()
-    assert all(torch.allclose(weight.grad, wanted[name], atol=1e-5) for name, weight in task.model.named_parameters())
+    assert all(torch.allclose(weight.grad, expected_gradients[name], atol=1e-5) for name, weight in task.model.named_parameters())
 
 
 def test_pairs_that_are_too_long_are_left_out_and_texts_refused(tokenizer, capsys):
-    given = [*pairs(5), TranslationPair(" ".join("1" * 40), "one", "pairs:6")]
-    assert len(Pairs(given, tokenizer, 32).rows) == 5
-    with pytest.raises(BadInput, match="all 1 pairs are longer than 32 tokens"):
-        Pairs(given[-1:], tokenizer, 32)
+    examples = [*pairs(5), TranslationPair(" ".join("1" * 40), "one", "pairs:6")]
+    assert len(TranslationRows(examples, tokenizer, 32).rows) == 5
+    with pytest.raises(BadInput, match="all 1 pairs are empty or longer than 32 tokens"):
+        TranslationRows(examples[-1:], tokenizer, 32)
     task = untrained("transformer", tokenizer)
     with pytest.raises(BadInput, match="has 40 tokens, and this transformer reads at most 30"):
         task.answer(" ".join("1" * 40))
     with pytest.raises(BadInput, match="no tokens"):
         task.answer(" ")
-    with pytest.raises(BadInput, match="5 top beams of a beam of 4"):
+    with pytest.raises(BadInput, match="5 best of a beam of 4"):
         task.answer("1", beam_size=4, n_best=5)
 
 
 def test_bleu_is_sacrebleus_and_chinese_is_counted_by_characters():
     sacrebleu = pytest.importorskip("sacrebleu")
-    truth = ["the cat sat on the mat .", "a dog barked at the moon"]
-    said = ["the cat sat on a mat .", "a dog barked"]
-    found = bleu_and_chrf(truth, said)
-    assert found["bleu"]["value"] == pytest.approx(sacrebleu.corpus_bleu(said, [truth]).score)
-    assert found["chrf"]["value"] == pytest.approx(sacrebleu.corpus_chrf(said, [truth]).score)
-    assert found["exact_match"]["value"] == 0 and "tok:13a" in found["signature"]
+    references = ["the cat sat on the mat .", "a dog barked at the moon"]
+    hypotheses = ["the cat sat on a mat .", "a dog barked"]
+    metrics = bleu_and_chrf(references, hypotheses)
+    assert metrics["bleu"]["value"] == pytest.approx(sacrebleu.corpus_bleu(hypotheses, [references]).score)
+    assert metrics["chrf"]["value"] == pytest.approx(sacrebleu.corpus_chrf(hypotheses, [references]).score)
+    assert metrics["exact_match"]["value"] == 0 and "tok:13a" in metrics["signature"]
     assert "tok:zh" in bleu_and_chrf(["一百零五"], ["一百零五"])["signature"]
 
 
 def test_bleu_and_chrf_are_sacrebleus_on_sentences_that_share_little():
     sacrebleu = pytest.importorskip("sacrebleu")
     random = np.random.default_rng(0)
-    truth, said = ([" ".join(random.choice(list("abcdefgh"), random.integers(1, 9))) for _ in range(6)] for _ in range(2))
+    references, hypotheses = ([" ".join(random.choice(list("abcdefgh"), random.integers(1, 9))) for _ in range(6)] for _ in range(2))
     for count in range(1, 7):
-        found = bleu_and_chrf(truth[:count], said[:count])
-        assert found["bleu"]["value"] == pytest.approx(sacrebleu.corpus_bleu(said[:count], [truth[:count]]).score)
-        assert found["chrf"]["value"] == pytest.approx(sacrebleu.corpus_chrf(said[:count], [truth[:count]]).score)
+        metrics = bleu_and_chrf(references[:count], hypotheses[:count])
+        assert metrics["bleu"]["value"] == pytest.approx(sacrebleu.corpus_bleu(hypotheses[:count], [references[:count]]).score)
+        assert metrics["chrf"]["value"] == pytest.approx(sacrebleu.corpus_chrf(hypotheses[:count], [references[:count]]).score)
 
 
-@pytest.mark.parametrize(("truth", "cut"), [(["the word 猫 means cat", "a dog", "a cow"], "13a"), (["一只猫", "一条狗", "a cow"], "zh")])
-def test_chinese_is_counted_by_characters_where_most_references_are_chinese(truth, cut):
-    assert f"tok:{cut}" in bleu_and_chrf(truth, truth)["signature"]
+@pytest.mark.parametrize(("references", "cut"), [(["the word 猫 means cat", "a dog", "a cow"], "13a"), (["一只猫", "一条狗", "a cow"], "zh")])
+def test_chinese_is_counted_by_characters_where_most_references_are_chinese(references, cut):
+    assert f"tok:{cut}" in bleu_and_chrf(references, references)["signature"]
 
 
 def test_real_pairs_have_a_place(data: Path):

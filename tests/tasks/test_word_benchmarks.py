@@ -73,7 +73,7 @@ def test_a_text_is_no_list_of_questions(lines):
 
 
 def test_what_does_not_fit_is_named_with_its_line():
-    with pytest.raises(BadInput, match=r"f:3: 5 words came where four"):
+    with pytest.raises(BadInput, match=r"f:3: the line has 5 words and not four"):
         read_benchmark([": a", "a b c d", "a b c d e"], "f")
     with pytest.raises(BadInput, match=r"f:2: 'c\\td\\tnan' has no number"):
         read_benchmark(["a\tb\t1", "c\td\tnan"], "f")
@@ -105,18 +105,18 @@ def test_the_header_the_flags_and_the_cells_say_which_columns_are_the_words_and_
     ("lines", "columns", "sentence"),
     [
         (["love,sex,6.77,1", "tiger,cat,7.35,2.5"], None, r"f:1: several columns of numbers can be the score among '1: love',"),
-        (["x,y,z,score", "love,sex,N,6.77", "tiger,cat,N,7.35"], None, r"f:2: it is not clear which columns hold the two words among 'x'"),
+        (["x,y,z,score", "love,sex,N,6.77", "tiger,cat,N,7.35"], None, r"f:2: it is not clear which columns have the two words among 'x'"),
         (["love sex 1", "tiger cat 2", "book paper 3"], None, r"f:1: no column of numbers can be the score"),
-        (["first,second,note,score", "1,love,sex,6.77", "2,tiger,cat,7", "3,book,paper,7"], None, r"f:2: 'first' holds running numbers, not words"),
+        (["first,second,note,score", "1,love,sex,6.77", "2,tiger,cat,7", "3,book,paper,7"], None, r"f:2: 'first' has consecutive numbers, not words"),
         (["love,sex,6.77", "tiger,cat,7.35"], "score=mean", r"f:1: no column 'mean' for the score; it has '1: love', '2: sex', '3: 6.77'"),
         (["love,sex,6.77", "tiger,cat,7.35"], "text=1", r"columns 'text=1' do not fit; this task has the columns first, second, label, score"),
-        (["word1,word2,score", "love,sex,6.77", "tiger,cat"], None, r"f:3: 2 columns came where 3 were expected"),
+        (["word1,word2,score", "love,sex,6.77", "tiger,cat"], None, r"f:3: the line has 2 columns and not 3"),
     ],
 )
-def test_columns_that_cannot_be_told_are_refused_with_what_was_seen(lines, columns, sentence):
+def test_ambiguous_columns_are_refused_with_their_names(lines, columns, sentence):
     with pytest.raises(BadInput, match=sentence) as caught:
         read_benchmark(lines, "f", columns)
-    if columns is None and "expected" not in sentence:
+    if columns is None and "and not 3" not in sentence:
         assert "--columns first=NAME,second=NAME,score=NAME" in str(caught.value)
 
 

@@ -93,30 +93,30 @@ def shards(tmp_path_factory):
 
 
 @pytest.mark.parametrize(("kind", "config"), [(CBOW, Word2VecConfig), (SkipGram, Word2VecConfig), (GloVe, GloVeConfig)])
-def test_trained_by_fit_it_learns_is_judged_and_comes_back_from_its_run(shards, tmp_path, kind, config):
+def test_trained_by_fit_it_learns_and_is_evaluated_and_loaded(shards, tmp_path, kind, config):
     from stairs.training.fit import fit
     from stairs.training.options import TrainingOptions
 
     task: Task = WordVectors(kind(config(shards.tokenizer.vocab_size, width=16)), shards.tokenizer)
     measured = fit(task, shards, tmp_path / "run", TrainingOptions(epochs=6, threads=1, deterministic=True, patience=0))
-    judged = [line["loss"]["value"] for line in Run(tmp_path / "run").metrics() if "bits" not in line]
-    assert judged[-1] < judged[0] and measured["loss"]["low"] <= measured["loss"]["value"] <= measured["loss"]["high"]
+    losses = [line["loss"]["value"] for line in Run(tmp_path / "run").metrics() if isinstance(line["loss"], dict)]
+    assert losses[-1] < losses[0] and measured["loss"]["low"] <= measured["loss"]["value"] <= measured["loss"]["high"]
     again = Run(tmp_path / "run").load_task()
     assert np.array_equal(again.vectors(["the cat"]), task.vectors(["the cat"]))
     assert again.evaluate_split(shards) == task.evaluate_split(shards)
-    near = [found["word"] for found in again.answer("king", top=3)["near"]]
+    near = [neighbour["word"] for neighbour in again.answer("king", top=3)["near"]]
     assert set(near) <= set(shards.tokenizer.vocabulary[5:]) and len(near) == 3
     assert again.evaluate_texts(["the cat saw the king . the king saw a cat ."])["pairs"] > 0
-    with pytest.raises(BadInput, match="no two known words beside one another"):
+    with pytest.raises(BadInput, match="no two known words next to each other"):
         again.evaluate_texts(["zebra giraffe"])
 
 
 def test_a_text_without_known_words_is_refused():
-    strange = WordVectors(SkipGram(Word2VecConfig(6, width=2)), Tokenizer.from_words(["zebra"]))
+    task = WordVectors(SkipGram(Word2VecConfig(6, width=2)), Tokenizer.from_words(["zebra"]))
 
-    class Nothing:
+    class UnknownWords:
         def ids(self, split):
             return np.full(100, Tokenizer.unknown, np.uint16)
 
-    with pytest.raises(BadInput, match="the train part of the text has no two known words beside one another; give a longer text"):
-        strange.examples(Nothing())
+    with pytest.raises(BadInput, match="the train split of the text has no two known words next to each other; give a longer text"):
+        task.examples(UnknownWords())

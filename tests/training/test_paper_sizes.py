@@ -10,7 +10,7 @@ import pytest
 import stairs
 from stairs.commands.train_flags import parse_training
 from stairs.models.settings import CONFIGS
-from stairs.tasks.parts.supervised import LabelledSplits
+from stairs.tasks.parts.labelled_splits import LabelledSplits
 from stairs.text.examples import TranslationPair
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 from stairs.training.budgets import lr_factor_by_steps, lr_factor_by_time

@@ -23,7 +23,7 @@ from stairs.errors import StairsError
 from stairs.models import MODELS
 from stairs.models.settings import CONFIGS
 from stairs.tasks import TASKS
-from stairs.tasks.parts.supervised import LabelledSplits
+from stairs.tasks.parts.labelled_splits import LabelledSplits
 from stairs.text.corpus.corpus import Corpus
 from stairs.text.examples import LabelledText, TranslationPair
 from stairs.text.shards import build_shards

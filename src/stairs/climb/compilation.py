@@ -29,7 +29,7 @@ from stairs.models.settings import make_config
 from stairs.progress import quiet, say
 from stairs.search.nearest import NearestNeighbours
 from stairs.tasks import NGramClassifier, TfidfClassifier, Translate, pretraining_task
-from stairs.tasks.parts.supervised import LabelledSplits
+from stairs.tasks.parts.labelled_splits import LabelledSplits
 from stairs.text.corpus.corpus import Corpus
 from stairs.text.examples import LabelledText, TranslationPair
 from stairs.text.shards import build_shards

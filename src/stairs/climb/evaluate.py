@@ -33,10 +33,10 @@ def evaluate_run(experiment: Experiment, folder: Path, last_line: dict[str, Any]
         with quiet():  # which texts are too long is said of all of them
             per_text = milliseconds_per_text(task, list(itertools.islice(itertools.cycle(test), TIMED_EXAMPLES)))
     predictions = task.predict(test)
-    metrics = all_metrics(kind, test, predictions)
+    metrics = dict(all_metrics(kind, test, predictions))
     metrics[metric] = score_with_interval(metric, kind, test, predictions)
     if isinstance(task, Translate):
-        metrics |= task.likelihood_metrics(task.pairs(test), None)  # type: ignore[arg-type]
+        metrics |= task.likelihood_metrics(task.rows(test), None)
     with quiet():
         shown = [short_answer(task.answer(example_text(example).question)) for example in test[:SHOWN_EXAMPLES]]
     row: Row = {

@@ -12,12 +12,13 @@ from stairs.climb.evaluate import evaluate_run
 from stairs.climb.experiment import Experiment, Plan
 from stairs.climb.pretrain import plan_pretraining, train_run, untrained_task
 from stairs.climb.schema import Row
-from stairs.models.transfer_options import SUPERVISED_TASKS, TransferOptions
+from stairs.models.transfer_options import TransferOptions
 from stairs.progress import say, say_verbose
-from stairs.tasks import TASKS, Task
-from stairs.tasks.parts.epochs import epochs_for_updates
+from stairs.tasks import SUPERVISED_TASKS, TASKS, Task
 from stairs.tasks.parts.feature_cache import weights_hash
-from stairs.tasks.parts.supervised import LabelledSplits, Supervised
+from stairs.tasks.parts.fine_tuning import epochs_for_updates
+from stairs.tasks.parts.labelled_splits import LabelledSplits
+from stairs.tasks.parts.supervised import Supervised
 from stairs.training.distributed import Workers, find_device
 from stairs.training.gradients import GradientUpdater
 from stairs.training.one_pass import fit_once

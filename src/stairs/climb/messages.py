@@ -4,18 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from stairs.climb.schema import LocalizedText, Recommendation, Row
+from stairs.tasks.metric_table import METRICS
 
 LANGUAGES = ("en", "zh")
-METRIC_NAMES = {  # which of them a task has, METRICS in tasks/metrics.py says
-    "accuracy": ("accuracy", "准确率"),
-    "macro_f1": ("macro F1", "宏平均 F1"),
-    "spearman": ("rank correlation (Spearman)", "等级相关系数（Spearman）"),
-    "pearson": ("correlation (Pearson)", "相关系数（Pearson）"),
-    "f1": ("F1", "F1"),
-    "exact_match": ("exact match", "完全匹配率"),
-    "bleu": ("BLEU", "BLEU"),
-    "chrf": ("chrF", "chrF"),
-}
 COSTS: dict[str, tuple[str, str]] = {
     "train": ("CPU time of training (below 3 s, 30 s, 300 s, ...)", "训练的 CPU 时间（3 秒、30 秒、300 秒……以下）"),
     "latency": ("milliseconds per text", "每条文本的毫秒数"),
@@ -87,7 +78,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "written here, and the same machine gives the same scores.",
         "同样的命令和时间预算会得到相近的得分。加上 --plans-from 和本报告所在的文件夹，则模型规模与步数与此处相同，同一台机器会得到同样的得分。",
     ),
-    **METRIC_NAMES,
+    **{metric.name: (metric.english, metric.chinese) for metric in METRICS.values() if metric.example_kinds},
     "axis_seconds": ("CPU seconds of training", "训练的 CPU 秒数"),
     "axis_minutes": ("minutes of training", "训练分钟数"),
     "model": ("model", "模型"),

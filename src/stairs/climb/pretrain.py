@@ -15,7 +15,7 @@ from stairs.models.registry import MODELS
 from stairs.models.settings import SIZES, make_config
 from stairs.progress import say_verbose
 from stairs.tasks import BidirectionalLM, NextToken, Task, pretraining_task
-from stairs.tasks.parts.stream import language_model_metrics
+from stairs.tasks.parts.stream import TextStatistics, language_model_metrics
 from stairs.text.shards import Shards
 from stairs.text.tokenizers.tokenizer import Tokenizer
 from stairs.training.fit import fit
@@ -63,13 +63,9 @@ def unigram_bits(shards: Shards) -> float:
     """Bits per character of the test text by token frequencies alone: a model that learnt something needs fewer."""
     tokens = shards.ids("test").astype(np.int64)
     counts = token_counts(shards.ids("train"), shards.tokenizer.vocab_size) + 0.5
-    info = shards.info("test")
     bits = -np.log2(counts / counts.sum())[tokens]
-    metrics: Any = language_model_metrics(
-        np.array([bits.sum()]), np.array([len(tokens)]), characters=info["characters"], spelling_bits=info["spelling_bits"],
-        spacing_bits=info["spacing_bits"], unknown_words=info["unknown_words"],
-    )  # fmt: skip
-    return float(metrics["bits_per_character"]["value"])
+    text = TextStatistics.of_split(shards, "test")
+    return language_model_metrics(np.array([bits.sum()]), np.array([len(tokens)]), text)["bits_per_character"]["value"]
 
 
 def untrained_task(model: str, tokenizer: Tokenizer, size: str, **settings: Any) -> Task:

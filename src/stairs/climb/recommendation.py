@@ -16,6 +16,7 @@ from stairs.climb.experiment import Experiment
 from stairs.climb.messages import approximate_count, describe_cost, join_names, join_sentences, message
 from stairs.climb.schema import CostCriterion, Difference, LocalizedText, Recommendation, Row
 from stairs.tasks.bootstrap import PairedBootstrap, examples_to_separate
+from stairs.tasks.metric_table import METRICS
 from stairs.tasks.outcomes import groups_of, statistic
 
 COST_FIELDS = {"train": "cpu_seconds", "latency": "ms_per_text", "size": "megabytes", "memory": "answering_mb"}
@@ -25,7 +26,6 @@ TOLERANCE = 2.0  # within this factor two costs are equal
 NEGLIGIBLE = {"latency": 0.25, "size": 1.0, "memory": 10.0}  # ms, MB and MB: below that, costs are equal
 MAX_NAMES = 3  # of a tie
 MIN_DIFFERING = 6  # examples on which two models differ: of fewer, all may favour one of them by chance (2 / 2^5 is above 5 %)
-METRIC_MAXIMA = {"bleu": 100.0, "chrf": 100.0}  # the best possible score; of other metrics 1
 
 
 class Comparison:
@@ -33,7 +33,7 @@ class Comparison:
 
     def __init__(self, rows: Sequence[Row], experiment: Experiment) -> None:
         self.rows, self.examples, self.groups = rows, len(experiment.test), groups_of(experiment.test)
-        self.maximum = METRIC_MAXIMA.get(experiment.metric, 1.0)
+        self.maximum = METRICS[experiment.metric].maximum
         statistics = [statistic(experiment.metric, experiment.example_kind, experiment.test, row["outcomes"]) for row in rows]
         self.paired = PairedBootstrap(statistics, self.groups)
 

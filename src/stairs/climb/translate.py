@@ -9,7 +9,7 @@ from stairs.climb.experiment import Experiment, Plan
 from stairs.climb.pretrain import train_run, untrained_task
 from stairs.climb.schema import Row
 from stairs.progress import say_verbose
-from stairs.tasks.parts.supervised import LabelledSplits
+from stairs.tasks.parts.labelled_splits import LabelledSplits
 from stairs.text.examples import TranslationPair
 from stairs.text.tokenizers.tokenizer import Tokenizer
 from stairs.training.recipe import choose_recipe

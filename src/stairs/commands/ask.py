@@ -1,7 +1,8 @@
 """stairs ask RUN [TEXT ...]: the answer of a run."""
 
+import dataclasses
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from tyro.conf import Positional
 
@@ -10,10 +11,13 @@ from stairs.commands.flags import CommonFlags, check_seed, check_top, parse, sho
 from stairs.errors import BadInput, Unsupported
 from stairs.text.windows import LongTextRule
 
+if TYPE_CHECKING:
+    from stairs.tasks import Task
+    from stairs.tasks.answers import Answer
+
 ABOUT = """The answer of a run to each text: its translation, its continuation, the words for its blanks (___ or [MASK]), its label, its tags,
 the answer to a question in a passage, or the nearest texts or words. Texts are arguments, or lines of --file or of stdin; with --json each answer is
 one object on a line."""
-RANKING_TASKS = ("next-token", "masked-token", "word-vectors", "similar")  # whose answers are lists of --top candidates
 
 
 @dataclass(frozen=True)
@@ -38,107 +42,65 @@ class Ask(CommonFlags):
     seed: int = 0  # random seed of sampling
 
 
+NOT_FOR_ANSWERS = ("run", "text", "file", "alignment", "tree", "precision", *(field.name for field in dataclasses.fields(CommonFlags)))
+FOR_ANSWERS = [field.name for field in dataclasses.fields(Ask) if field.name not in NOT_FOR_ANSWERS]  # keyword arguments of `Task.answer`
+
+
 def main(arguments: list[str]) -> int:
     options = parse(Ask, arguments, "ask", ABOUT)
     check(options)
     texts = texts_from(options.text, options.file)
-    task: Any = api.load(options.run)
-    if options.precision != "fp32":
-        if task.name not in ("next-token", "translate"):
-            raise Unsupported(f"--precision is for continuations and translations, and {options.run} is a {task.name} run")
-        task.set_precision(options.precision)
-    if task.name == "translate":
-        return translate(task, texts, options)
-    if options.beam_size is not None or options.n_best != 1 or options.length_penalty != 1 or options.alignment or options.tree:
+    task = api.load(options.run)
+    set_precision(task, options)
+    for answer in task.answers(texts, **answer_options(task, options)):
+        draw(answer, options)
+        if options.json:
+            show(answer)
+        else:
+            print(task.summary(answer))
+    return 0
+
+
+def answer_options(task: "Task", options: Ask) -> dict[str, Any]:
+    """The flags that were given, each of which must mean something to the task."""
+    known, defaults = task.answer_options(), {field.name: field.default for field in dataclasses.fields(Ask)}
+    given = {name: getattr(options, name) for name in FOR_ANSWERS if getattr(options, name) != defaults[name]}
+    for name in given:
+        if name not in known:
+            flags = ", ".join(f"--{own.replace('_', '-')}" for own in known if own in FOR_ANSWERS)
+            reason = f"--{name.replace('_', '-')} means nothing to {options.run}, a {task.name} run of {task.model_name}"
+            raise Unsupported(f"{reason}; {'it takes ' + flags if flags else 'leave it out'}")
+    if (options.alignment or options.tree) and not task.translates:
         raise Unsupported(f"{options.run} is a {task.name} run of {task.model_name} and cannot translate; train seq2seq or transformer with --pairs")
-    generation = {
-        "length": options.length,
-        "temperature": options.temperature,
-        "top_k": options.top_k,
-        "top_p": options.top_p,
-        "seed": options.seed,
-        "top": options.top,
-    }
-    for text in texts:
-        answer = bidirectional_answer(task, text, options) or task.answer(text, **(generation if task.name in RANKING_TASKS else {}))
-        if options.json:
-            show(answer)
-        else:
-            print(answer_line(answer))
-    return 0
+    if "details" in known:
+        given["details"] = options.json or bool(options.alignment or options.tree)
+    return given
 
 
-def translate(task: Any, texts: list[str], options: Ask) -> int:
-    """One line for each text, or one object with the details of the search."""
-    decoding = {name: getattr(options, name) for name in ("n_best", "length_penalty", "temperature", "top_k", "top_p", "seed")}
-    details = options.json or bool(options.alignment or options.tree)
-    if not details and options.n_best == 1 and options.length_penalty == 1 and not options.temperature:
-        for line in task.translate_texts(texts, **({} if options.beam_size is None else {"beam_size": options.beam_size})):
-            print(line)
-        return 0
-    for text in texts:
-        answer = task.answer(text, beam_size=options.beam_size, details=details, **decoding)
-        if options.alignment or options.tree:
-            draw(answer, options)
-        if options.json:
-            show(answer)
-        else:
-            print("\n  ".join(one["translation"] for one in answer.get("translations", [answer])))
-    return 0
+def set_precision(task: "Task", options: Ask) -> None:
+    if options.precision == "fp32":
+        return
+    from stairs.tasks.parts.generative import Generative
+
+    if not isinstance(task, Generative):
+        raise Unsupported(f"--precision is for continuations and translations, and {options.run} is a {task.name} run")
+    task.set_precision(options.precision)
 
 
-def draw(answer: Any, options: Ask) -> None:
+def draw(answer: "Answer", options: Ask) -> None:
     """The pictures that were asked for."""
+    if not options.alignment and not options.tree:
+        return
     from stairs.pictures.charts import save
     from stairs.pictures.translation import alignment, beam_tree
 
     if options.alignment and answer["alignment"] is None:
         raise Unsupported(f"{options.run} has one vector for the whole sentence, so there is no alignment; train with --attention additive")
+    texts = {"text": answer["text"], "translation": answer["translation"]}
     if options.alignment:
-        save(alignment(answer | answer["alignment"]), options.alignment)
+        save(alignment({**texts, **answer["alignment"]}), options.alignment)  # type: ignore[typeddict-item]
     if options.tree:
-        save(beam_tree(answer | {"steps": answer.get("tree", [])}), options.tree)
-
-
-def bidirectional_answer(task: Any, text: str, options: Ask) -> dict[str, Any] | None:
-    """What only a model that reads in both directions can answer; None if its ordinary answer is wanted."""
-    if options.long_text is None and options.second is None and not options.likelihood:
-        return None
-    if task.name in ("compare", "bi-encoder", "find-span", "similar") and options.second is not None:
-        return task.answer(text, second=options.second)
-    if task.name == "encode" and options.second is not None:
-        return {"first": text, "second": options.second, "cosine": task.similarity(text, options.second)}
-    if task.name != "masked-token":
-        raise Unsupported(f"--second, --likelihood and --long-text are for bert runs, and {options.run} is one of {task.model_name}")
-    task.long_text = options.long_text or task.long_text
-    if options.second is not None:
-        return task.sentence_pair(text, options.second)
-    return task.pseudo_log_likelihood(text) if options.likelihood else None
-
-
-def answer_line(answer: dict[str, Any]) -> str:
-    """An answer for a person."""
-    if "blanks" in answer:
-        blanks = [", ".join(f"{word['word']} {word['probability']:.1%}" for word in blank["words"]) for blank in answer["blanks"]]
-        return "\n  ".join([answer["filled"], *blanks])
-    if "verdict" in answer:
-        return f"{answer['verdict']} (probability that it follows {answer['next_sentence_probability']:.1%})"
-    if "pseudo_log_likelihood" in answer:
-        tokens = " ".join(f"{token['token']} {token['log_probability']:.2f}" for token in answer["tokens"])
-        return f"pseudo-log-likelihood {answer['pseudo_log_likelihood']:.2f} nats: {tokens}"
-    if "cosine" in answer:
-        return f"cosine {answer['cosine']:.4f}"
-    if "vector" in answer:
-        return " ".join(f"{number:.6g}" for number in answer["vector"])
-    if "near" in answer:
-        if "text" in answer["near"][0]:
-            return "\n".join(f"{near['cosine']:.2f}  {near['text']}" for near in answer["near"])
-        return ", ".join(f"{near['word']} {near['cosine']:.2f}" for near in answer["near"])
-    if "tags" in answer:
-        return " ".join(f"{word}/{tag}" for word, tag in zip(answer["words"], answer["tags"], strict=True))
-    if "score" in answer:
-        return f"{answer['score']:.4f}"
-    return answer["continuation"] if "continuation" in answer else answer["answer"] if "answer" in answer else answer["label"]
+        save(beam_tree({**texts, "steps": answer.get("tree", [])}), options.tree)  # type: ignore[typeddict-item]
 
 
 def check(options: Ask) -> None:

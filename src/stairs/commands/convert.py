@@ -53,7 +53,7 @@ def write_ngrams(task: Any, options: Convert) -> tuple[dict[str, Any], str]:
     from stairs.formats import arpa, file_round_trip
     from stairs.models.ngram import NGram
 
-    model = getattr(task, "model", None)
+    model = task.model if task.has_model else None
     if not isinstance(model, NGram):
         raise unfit(task, options, "n-gram language models")
     written = arpa.write(model, task.tokenizer, options.out)
@@ -64,9 +64,9 @@ def write_ngrams(task: Any, options: Convert) -> tuple[dict[str, Any], str]:
 def write_vectors(task: Any, options: Convert) -> tuple[dict[str, Any], str]:
     from stairs.formats import file_round_trip, word_vectors
 
-    if task.name != "word-vectors":
+    if not task.has_word_vectors:
         raise unfit(task, options, "word vectors")
-    if getattr(task.model.config, "subwords", ""):
+    if task.model.has_subwords:
         say(f"{options.format} has no place for character n-grams: there, words outside the vocabulary have no vector")
     words, width = word_vectors.write(task.tokenizer.vocabulary, task.model.all_vectors(), options.out, options.format)
     facts, compared = compare_written(options.out, lambda: file_round_trip.compare_vectors(task, options.out))
@@ -100,8 +100,8 @@ def write_folder(task: Any, options: Convert) -> tuple[dict[str, Any], str]:
     from stairs.tasks.parts.indexed import Indexed
 
     writer = {"huggingface": "transformers_folder", "sentence-transformers": "sentence_transformers"}[options.format]
-    form, model = import_module(f"stairs.formats.huggingface.{writer}"), getattr(task, "model", None)
-    if model is None or not model.encodes or task.name == "word-vectors":
+    form, model = import_module(f"stairs.formats.huggingface.{writer}"), task.model if task.has_model else None
+    if model is None or not model.encodes or task.has_word_vectors:
         raise unfit(task, options, "bert, gpt and transformer runs" if options.format == "huggingface" else "bert runs")
     if isinstance(task, Indexed):
         say(f"only the encoder is written: what this run keeps for the task {task.name} has no place in {options.format}")

@@ -32,7 +32,7 @@ def main(arguments: list[str]) -> int:
 
     task = load(options.run)
     if options.long_text is not None:
-        if not hasattr(task, "long_text"):
+        if task.long_text is None:
             raise Unsupported(f"--long-text is for bert runs, and {options.run} is one of {task.model_name}")
         task.long_text = task.vector_part = options.long_text
     if options.precision is not None:

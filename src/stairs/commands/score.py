@@ -33,12 +33,13 @@ def main(arguments: list[str]) -> int:
     if options.json:
         show(metrics)
         return 0
-    sections = metrics.pop("sections", {})
+    sections = metrics.get("sections", {})
     width = max(map(len, sections), default=0)
     for name, section in sections.items():
         print(metric_line(f"{name:{width}}", section["accuracy"], f"{section['covered']} of {section['total']} covered"))
     for name, value in metrics.items():
-        print(metric_line(f"{name.replace('_', ' '):{width}}", value))
+        if name != "sections":
+            print(metric_line(f"{name.replace('_', ' '):{width}}", value))
     return 0
 
 

@@ -1,13 +1,15 @@
 """stairs tune RUN LABELS: from a labelled file to an answer."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from tyro.conf import Positional
 
 from stairs import api
 from stairs.commands.flags import CommonFlags, GuessFlags, parse, part_of, show
 from stairs.models.transfer_options import TransferMode, TransferOptions
+from stairs.tasks import TunedTask
+from stairs.tasks.measurements import Measurements
 from stairs.training.options import TrainingOptions
 from stairs.tune_job import TuneJob
 
@@ -24,7 +26,7 @@ MAX_LABELS = 24  # in a table for a person
 class Tune(TrainingOptions, TransferOptions, GuessFlags, CommonFlags):
     run: Positional[str] = ""  # a run folder whose model encodes; or tfidf, or ngram
     labels: Positional[str] = ""  # a file of labelled examples
-    task: Literal["classify", "compare", "tag", "span", "sense", "similar"] | None = None  # what the labels are for; guessed if not given
+    task: TunedTask | None = None  # what the labels are for; guessed if not given
     columns: str | None = None  # the columns by name or number, as in text=review,label=stars; guessed if not given
     group: str | None = None  # column whose equal values, such as authors, stay in one split; if not given, documents and passages do
     dev: str | None = None  # file of validation examples, which select the best weights; a tenth of the others if not given
@@ -59,14 +61,14 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def summary(metrics: dict[str, Any]) -> str:
+def summary(metrics: Measurements) -> str:
     """The measurements for a person."""
     shown = {name: own for name, own in metrics.items() if isinstance(own, dict) and "value" in own and name not in ("error", "baseline")}
     parts = [f"{name.replace('_', ' ')} {own['value']:.4f} ({own['low']:.4f} to {own['high']:.4f})" for name, own in shown.items()]
     return ", ".join(parts) or f"{metrics['texts']} texts"
 
 
-def mix_lines(metrics: dict[str, Any]) -> list[str]:
+def mix_lines(metrics: Measurements) -> list[str]:
     """The weights by which the layers of the encoder are mixed, if they are."""
     lines = []
     for mix in metrics.get("mix", []):
@@ -75,7 +77,7 @@ def mix_lines(metrics: dict[str, Any]) -> list[str]:
     return lines
 
 
-def label_table(metrics: dict[str, Any]) -> list[str]:
+def label_table(metrics: Measurements) -> list[str]:
     """Each label by itself and what it was confused with, if there are labels and not too many."""
     labels = metrics.get("labels")
     if not isinstance(labels, dict) or len(labels) > MAX_LABELS:

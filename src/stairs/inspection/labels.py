@@ -25,12 +25,12 @@ from stairs.inspection.views import classifies, has_confusion, has_text_features
 from stairs.tasks import Task
 from stairs.tasks.baselines import Classifier, TfidfClassifier
 from stairs.tasks.classify import Classify
+from stairs.tasks.measurements import EVALUATION_FILE
 from stairs.tasks.vector_classifier import VectorClassifier
 from stairs.text.chinese import HAN_RUN, chinese_word_spans
 from stairs.text.examples import LabelledText
 from stairs.text.labelled import read_examples
 
-EVALUATION = "evaluation.json"
 MAX_SPANS = 96  # spans left out one by one; in a longer text a span is several words
 BATCH_SIZE = 64
 MIN_PROBABILITY = 1e-12
@@ -176,7 +176,7 @@ def row_products(rows: Any, vector: Any) -> np.ndarray:
 @view(has_confusion)
 def confusion(task: Task, text: str = "", *, run: str = "") -> ConfusionData:
     """The confusion matrix that `stairs tune` left in the folder of the run."""
-    path = Path(run) / EVALUATION
+    path = Path(run) / EVALUATION_FILE
     try:
         evaluation = json.loads(path.read_text("utf-8"))
         split = "test" if "test" in evaluation else "dev"

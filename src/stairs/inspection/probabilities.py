@@ -6,7 +6,8 @@ from typing import NotRequired, TypedDict, cast
 from stairs.inspection.tokens import Truncatable, encode, max_tokens, readable_token, token_offsets, truncated_to
 from stairs.inspection.views import counts_ngrams, fills_blanks, gives_token_probabilities, predicts_next_token, view
 from stairs.models.ngram import NGram
-from stairs.tasks import MaskedToken, NextToken
+from stairs.tasks import MaskedToken, NextToken, Task
+from stairs.tasks.answers import BlanksAnswer, NextTokenEntry, TokenBits
 
 
 class TokenOrder(TypedDict):
@@ -22,42 +23,15 @@ class BackoffData(TypedDict):
     tokens: list[TokenOrder]
 
 
-class TokenBits(TypedDict):
-    token: str
-    bits: float
-
-
 class SurpriseData(Truncatable):
     text: str
     measure: NotRequired[str]  # given for a pseudo-likelihood
     tokens: list[TokenBits]
 
 
-class NextEntry(TypedDict):
-    token: str
-    probability: float
-    order: NotRequired[int]
-
-
 class NextData(TypedDict):
     text: str
-    next: list[NextEntry]
-
-
-class WordProbability(TypedDict):
-    word: str
-    probability: float
-
-
-class Blank(TypedDict):
-    words: list[WordProbability]
-
-
-class BlanksData(TypedDict):
-    text: str
-    filled: str
-    blanks: list[Blank]
-    truncation: NotRequired[str]
+    next: list[NextTokenEntry]
 
 
 @view(counts_ngrams)
@@ -105,14 +79,14 @@ def next_tokens(task: NextToken, text: str, *, top: int = 10) -> NextData:
     """The most probable next tokens."""
     limit, ids = max_tokens(task), task.tokenizer.encode(text)
     prompt, _ = task.tokenizer.with_special_ids(ids if limit is None else ids[-(limit - 1) :])
-    entries = [{**entry, "token": readable_vocabulary_token(task, entry["token"])} for entry in task.next_tokens(prompt, top)]
-    return {"text": text, "next": cast(list[NextEntry], entries)}
+    entries = task.next_tokens(prompt, top)
+    return {"text": text, "next": [{**entry, "token": readable_vocabulary_token(task, entry["token"])} for entry in entries]}
 
 
 @view(fills_blanks)
-def blanks(task: MaskedToken, text: str, *, top: int = 10) -> BlanksData:
+def blanks(task: MaskedToken, text: str, *, top: int = 10) -> BlanksAnswer:
     """The most probable words for each blank."""
-    return cast(BlanksData, task.answer(text, top=top))
+    return cast(BlanksAnswer, task.answer(text, top=top))
 
 
 def tokens_with_end(task: NextToken, ids: list[int]) -> list[str]:
@@ -124,7 +98,7 @@ def token_bits(tokens: list[str], scores: list[float]) -> list[TokenBits]:
     return [{"token": token, "bits": max(-score, 0.0)} for token, score in zip(tokens, scores, strict=True)]
 
 
-def readable_vocabulary_token(task: NextToken, token: str) -> str:
+def readable_vocabulary_token(task: Task, token: str) -> str:
     """A token of the vocabulary as people read it."""
     number = task.tokenizer.id(token)
     return token if number == task.tokenizer.unknown else readable_token(task.tokenizer, number)

@@ -1,13 +1,14 @@
 """How a translation came about: which source tokens each output token attended to, and the hypotheses of beam search."""
 
-from typing import NotRequired, TypedDict
+from typing import TypedDict
 
 from stairs.errors import Unsupported
 from stairs.inspection.attention import Rows, check_head, rounded_rows
 from stairs.inspection.views import aligns, translates, view
 from stairs.layers.capture import capture
 from stairs.models.transformer import Transformer
-from stairs.tasks.translate import BEAM, Translate
+from stairs.tasks.answers import TreeNode
+from stairs.tasks.translate import BEAM_SIZE, Translate
 
 
 class AlignmentData(TypedDict):
@@ -16,15 +17,6 @@ class AlignmentData(TypedDict):
     source: list[str]
     target: list[str]
     weights: Rows  # a row for each output token, a column for each source token
-
-
-class TreeNode(TypedDict):
-    token: str
-    log_probability: float
-    parent: int  # rank of the hypothesis that it continues
-    rank: int | None  # among the hypotheses that go on; None for a pruned or finished one
-    is_finished: bool
-    id: NotRequired[int]
 
 
 class TreeData(TypedDict):
@@ -37,7 +29,7 @@ class TreeData(TypedDict):
 def alignment(task: Translate, text: str, *, layer: int | None = None, head: int | None = None) -> AlignmentData:
     """The attention of each output token to the source tokens; for a Transformer also that of one layer or one head."""
     (source,) = task.encode_texts([text])
-    output_ids = task.search([source], BEAM)[0].hypotheses[0].ids
+    output_ids = task.search([source], BEAM_SIZE)[0].hypotheses[0].ids
     with capture(task.model) as outputs:
         found = task.alignment(source, output_ids)
     assert found is not None

@@ -17,10 +17,7 @@ from stairs.layers.positions import LearnedPositions, RotaryPositions, Sinusoida
 from stairs.models.base import Model
 from stairs.models.seq2seq import Seq2Seq
 from stairs.models.vectors import Vectors
-from stairs.tasks import BidirectionalLM, MaskedToken, NextToken, Task, Translate, WordVectors
-from stairs.tasks.baselines import Classifier, NGramClassifier
-from stairs.tasks.classify import Classify
-from stairs.tasks.compare import Compare
+from stairs.tasks import Task
 from stairs.tasks.parts.supervised import Supervised
 
 P = ParamSpec("P")
@@ -56,7 +53,7 @@ def any_task(task: Task) -> bool:
 
 def model_of(task: Task) -> Model | None:
     """None for classifiers that have no model, or one for each label."""
-    return getattr(task, "model", None)
+    return task.model if task.has_model else None
 
 
 def has_attention(task: Task) -> bool:
@@ -91,7 +88,7 @@ def has_token_vectors(task: Task) -> bool:
 
 
 def predicts_next_token(task: Task) -> bool:
-    return isinstance(task, NextToken | BidirectionalLM)
+    return task.predicts_next
 
 
 def counts_ngrams(task: Task) -> bool:
@@ -99,7 +96,7 @@ def counts_ngrams(task: Task) -> bool:
 
 
 def fills_blanks(task: Task) -> bool:
-    return isinstance(task, MaskedToken) and task.model.fills_blanks
+    return task.fills_blanks
 
 
 def gives_token_probabilities(task: Task) -> bool:
@@ -107,11 +104,11 @@ def gives_token_probabilities(task: Task) -> bool:
 
 
 def has_word_vectors(task: Task) -> bool:
-    return isinstance(task, WordVectors)
+    return task.has_word_vectors
 
 
 def translates(task: Task) -> bool:
-    return isinstance(task, Translate)
+    return task.translates
 
 
 def aligns(task: Task) -> bool:
@@ -119,15 +116,15 @@ def aligns(task: Task) -> bool:
 
 
 def classifies(task: Task) -> bool:
-    return isinstance(task, Classifier) or type(task) is Classify
+    return task.gives_labels
 
 
 def has_text_features(task: Task) -> bool:
-    return classifies(task) and not isinstance(task, NGramClassifier)
+    return task.has_text_features
 
 
 def has_confusion(task: Task) -> bool:
-    return isinstance(task, Classifier | Classify | Compare)
+    return task.has_confusion
 
 
 def mixes_layers(task: Task) -> bool:

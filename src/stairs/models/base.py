@@ -35,6 +35,8 @@ class Model(nn.Module, FastPath):
     has_ngrams: ClassVar[bool] = False  # knows which n-gram is behind a probability: `matched_order`, `target_scores`
     has_subwords: bool = False  # makes vectors of words it has not seen: `oov_vector`
     has_pooler: bool = False  # has a vector for a whole row: `pool`
+    has_auxiliary_loss: ClassVar[bool] = False  # its own loss is added when a task is learnt (Radford et al. 2018)
+    embedding_layers: ClassVar[tuple[str, ...]] = ("tokens.", "positions.", "segments.", "vectors", "ngrams")  # weights below the first block
 
     # How it is trained and used unless told otherwise
     learns_by: ClassVar[Literal["gradient", "counting", "sweeping", "adoption"]] = "gradient"  # sweeping: see fast/corpus_slice.py

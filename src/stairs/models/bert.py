@@ -66,6 +66,7 @@ class BERT(Model):
     default_pooling = "cls"
     reads_context = True
     takes_pairs = True
+    embedding_layers = (*Model.embedding_layers, "norm.")
     adds_end_token = True
     pools_special_tokens = True
     learning_rate = 5e-4  # norms after the sums need smaller steps than norms before the sublayers

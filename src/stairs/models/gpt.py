@@ -37,6 +37,7 @@ class GPT(LanguageModel):
     """Blocks of causal attention."""
 
     name = "gpt"
+    has_auxiliary_loss = True
     config: GPTConfig
     is_transformer = encodes = reads_context = takes_pairs = pools_special_tokens = True
     default_pooling = "last"

@@ -13,7 +13,6 @@ With `layer_decay` below 1 a block learns more slowly the lower it is (Howard & 
 from dataclasses import dataclass
 from typing import Literal
 
-SUPERVISED_TASKS = {"classify": "classify", "compare": "compare", "tag": "tag", "span": "find-span"}  # kind of labelled examples, and its task
 TransferMode = Literal["auto", "full", "top", "frozen", "features"]
 Pooling = Literal["cls", "last", "mean"]
 Insert = Literal["head", "input", "output", "both", "none"]

@@ -1,7 +1,8 @@
 """Probabilities of a language model: bits and n-gram orders below each token, and bars for next tokens and blanks."""
 
-from stairs.inspection.probabilities import BackoffData, BlanksData, NextData, SurpriseData
+from stairs.inspection.probabilities import BackoffData, NextData, SurpriseData
 from stairs.pictures.charts import BLUE, GREY, ORANGE, Chart, RibbonBox, bars, display_token, percent, ribbon
+from stairs.tasks.answers import BlanksAnswer
 
 ORDER_COLOURS = (GREY, "#1fa187", BLUE, "#8a5cd6", "#c2409a", "#d43d51")  # from unigrams to long n-grams
 
@@ -39,7 +40,7 @@ def next_tokens(data: NextData) -> Chart:
     return bars([("next token", [{"word": display_token(entry["token"]), "value": entry["probability"]} for entry in data["next"]])], "probability")
 
 
-def blanks(data: BlanksData) -> Chart:
+def blanks(data: BlanksAnswer) -> Chart:
     """The most probable words for each blank."""
     groups = [(f"blank {number}", blank["words"]) for number, blank in enumerate(data["blanks"], 1)]
     return bars([(name, [{"word": entry["word"], "value": entry["probability"]} for entry in words]) for name, words in groups], "probability")

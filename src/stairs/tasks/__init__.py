@@ -1,29 +1,86 @@
-"""What one asks of a model. A run names its task by these names."""
+"""What one asks of a model: every task by the name that runs know it by. A new task is a file of its own and a line in `PATHS`.
 
-from stairs.models.base import Model
-from stairs.tasks.baselines import NGramClassifier, TfidfClassifier
-from stairs.tasks.bi_encoder import BiEncoder
-from stairs.tasks.bidirectional import BidirectionalLM
-from stairs.tasks.classify import Classify
-from stairs.tasks.compare import Compare
-from stairs.tasks.encode import Encode
-from stairs.tasks.find_span import FindSpan
-from stairs.tasks.masked_token import MaskedToken
-from stairs.tasks.next_token import NextToken
-from stairs.tasks.sense import Sense
-from stairs.tasks.similar import Similar
-from stairs.tasks.tag import Tag
-from stairs.tasks.task import Task
-from stairs.tasks.translate import Translate
-from stairs.tasks.vector_classifier import VectorClassifier
-from stairs.tasks.word_vectors import WordVectors
-from stairs.text.tokenizers.tokenizer import Tokenizer
+Free of torch: help texts, completion and pages read this before any model is loaded. A task's class is imported when it is first looked up.
+"""
 
-TEXT_TASKS = (NextToken, BidirectionalLM, MaskedToken, WordVectors, Encode, Translate)
-LABEL_TASKS = (NGramClassifier, TfidfClassifier, VectorClassifier, Classify, Compare, BiEncoder, Tag, FindSpan, Similar, Sense)
-TASKS: dict[str, type[Task]] = {task.name: task for task in (*TEXT_TASKS, *LABEL_TASKS)}
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from stairs.models.base import Model
+    from stairs.tasks.baselines import NGramClassifier as NGramClassifier
+    from stairs.tasks.baselines import TfidfClassifier as TfidfClassifier
+    from stairs.tasks.bi_encoder import BiEncoder as BiEncoder
+    from stairs.tasks.bidirectional import BidirectionalLM as BidirectionalLM
+    from stairs.tasks.classify import Classify as Classify
+    from stairs.tasks.compare import Compare as Compare
+    from stairs.tasks.encode import Encode as Encode
+    from stairs.tasks.find_span import FindSpan as FindSpan
+    from stairs.tasks.masked_token import MaskedToken as MaskedToken
+    from stairs.tasks.next_token import NextToken as NextToken
+    from stairs.tasks.sense import Sense as Sense
+    from stairs.tasks.similar import Similar as Similar
+    from stairs.tasks.tag import Tag as Tag
+    from stairs.tasks.task import Task as Task
+    from stairs.tasks.translate import Translate as Translate
+    from stairs.tasks.vector_classifier import VectorClassifier as VectorClassifier
+    from stairs.tasks.word_vectors import WordVectors as WordVectors
+    from stairs.text.tokenizers.tokenizer import Tokenizer
+
+PATHS = {
+    "next-token": "stairs.tasks.next_token:NextToken",
+    "bidirectional-lm": "stairs.tasks.bidirectional:BidirectionalLM",
+    "masked-token": "stairs.tasks.masked_token:MaskedToken",
+    "word-vectors": "stairs.tasks.word_vectors:WordVectors",
+    "encode": "stairs.tasks.encode:Encode",
+    "translate": "stairs.tasks.translate:Translate",
+    "classify-ngram": "stairs.tasks.baselines:NGramClassifier",
+    "classify-tfidf": "stairs.tasks.baselines:TfidfClassifier",
+    "classify-vectors": "stairs.tasks.vector_classifier:VectorClassifier",
+    "classify": "stairs.tasks.classify:Classify",
+    "compare": "stairs.tasks.compare:Compare",
+    "bi-encoder": "stairs.tasks.bi_encoder:BiEncoder",
+    "tag": "stairs.tasks.tag:Tag",
+    "find-span": "stairs.tasks.find_span:FindSpan",
+    "similar": "stairs.tasks.similar:Similar",
+    "sense": "stairs.tasks.sense:Sense",
+}
+SUPERVISED_TASKS = {"classify": "classify", "compare": "compare", "tag": "tag", "span": "find-span"}  # by the kind of their labelled examples
+TUNED_TASKS = {**SUPERVISED_TASKS, "sense": "sense", "similar": "similar"}  # by what `stairs tune --task` takes
+TunedTask = Literal["classify", "compare", "tag", "span", "sense", "similar"]  # the same for type checkers
 
 
-def pretraining_task(model: Model, tokenizer: Tokenizer) -> Task:
+class Tasks(Mapping[str, "type[Task]"]):
+    """The classes of `PATHS`."""
+
+    def __getitem__(self, name: str) -> "type[Task]":
+        module, _, class_name = PATHS[name].partition(":")
+        found: type[Task] = getattr(import_module(module), class_name)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(PATHS)
+
+    def __len__(self) -> int:
+        return len(PATHS)
+
+
+TASKS = Tasks()
+
+
+def pretraining_task(model: "Model", tokenizer: "Tokenizer") -> "Task":
     """The task by which a model learns from plain text, or from pairs of sentences."""
     return TASKS[model.pretrains_with](model, tokenizer)
+
+
+def __getattr__(name: str) -> Any:
+    """`from stairs.tasks import Classify`."""
+    if name == "Task":
+        from stairs.tasks.task import Task
+
+        return Task
+    for task, path in PATHS.items():
+        if path.endswith(f":{name}"):
+            return TASKS[task]
+    raise AttributeError(name)

@@ -1,12 +1,12 @@
-"""The cheapest alternatives to a tuned model, so that nobody pays for one that is no better.
+"""The cheapest baselines beside a tuned model, so that nobody pays for one that is no better.
 
 labels of texts    majority, the most frequent label; tfidf, logistic regression over TF-IDF, in about a second
 labels of pairs    majority
 scores of pairs    untuned cosine: that of the same encoder before it was tuned
-tags               the most frequent tag of each word, and of all words for one that was never seen
+tags               the most frequent tag of each word; for words that are not in the training file, of all words
 spans              the sentence of the passage that shares most words with the question
 
-An alternative is beaten if the interval of the paired difference (`bootstrap.PairedBootstrap`) lies above 0.
+A baseline is beaten if the interval of the paired difference (`bootstrap.PairedBootstrap`) lies above 0.
 """
 
 import re
@@ -18,52 +18,70 @@ import numpy as np
 
 from stairs.tasks.baselines import TfidfClassifier
 from stairs.tasks.bootstrap import PairedBootstrap
+from stairs.tasks.measurements import BaselineComparison, Interval, Measurements
 from stairs.tasks.metrics import normalize_answer, rank_correlation
 from stairs.tasks.outcomes import all_metrics, groups_of, outcomes, statistic
+from stairs.tasks.task import Task
 from stairs.text.examples import LabelledText, Question, TaggedSentence, TextPair
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 
-TFIDF_EXAMPLES = 20_000  # examples that tfidf learns from, spread over all
-Baseline = Callable[[Sequence[Any]], list[Any]]  # from examples to what it answers for each
+TFIDF_EXAMPLES = 20_000  # that tfidf learns from at most, spread over all
+Baseline = Callable[[Sequence[Any]], list[Any]]  # from examples to a prediction for each
 SENTENCE = re.compile(r"[^.!?。！？；;\n]+[.!?。！？；;\n]*")
 
 
-def evaluate_with_baselines(task: Any, examples: Sequence[Any], others: dict[str, Baseline], metric: str) -> dict[str, Any]:
-    """What a task reports on examples, with the best of the others there under "baseline": its name, metric and value with the interval, and how much
-    better the task is, paired; and under "only_label" the label that the task gives to everything, if there is one."""
-    report, said = task.metrics_and_predictions(examples)
-    if not said or not others:
-        return report
-    answers = {name: answer(examples) for name, answer in others.items()}
-    report |= {"baseline": compare_with_best(answers, said, metric, task.example_kind, examples)}
-    given = {label for own in said for label in (own if task.example_kind == "tag" else [own])} if task.example_kind != "span" else set()
-    return report | ({"only_label": given.pop()} if len(given) == 1 and isinstance(next(iter(given)), str) else {})
+def evaluate_with_baselines(task: Task, examples: Sequence[Any], baselines: dict[str, Baseline], metric: str) -> Measurements:
+    """The metrics of a task on examples, with the best baseline and how much better the task is under "baseline"; and under "only_label" the label
+    that the task gives to every example, if it gives only one."""
+    metrics, predictions = task.metrics_and_predictions(examples)
+    if not predictions or not baselines:
+        return metrics
+    others = {name: baseline(examples) for name, baseline in baselines.items()}
+    comparison = compare_with_best(others, predictions, metric, task.example_kind, examples)
+    label = only_label(predictions, task.example_kind)
+    return {**metrics, "baseline": comparison, **({} if label is None else {"only_label": label})}
 
 
-def compare_with_best(others: dict[str, list[Any]], said: list[Any], metric: str, example_kind: str, examples: Sequence[Any]) -> dict[str, Any]:
-    values = {name: all_metrics(example_kind, examples, own)[metric] for name, own in others.items()}
-    name = max(values, key=lambda name: values[name]["value"])
-    both = [statistic(metric, example_kind, examples, outcomes(metric, example_kind, examples, own)) for own in (said, others[name])]
-    ahead = PairedBootstrap(both, groups_of(examples)).difference(0, 1)
-    return {"name": name, "metric": metric, **values[name], "improvement": ahead, "is_beaten": ahead["low"] > 0}
+def only_label(predictions: Sequence[Any], example_kind: str) -> str | None:
+    """The label of every example, if there is one."""
+    if example_kind == "span":
+        return None
+    labels = {label for own in predictions for label in (own if example_kind == "tag" else [own])}
+    label = labels.pop() if len(labels) == 1 else None
+    return label if isinstance(label, str) else None
 
 
-def baseline_warnings(report: dict[str, Any], part: str) -> list[str]:
-    """What a person should hear: that the alternative was not beaten, and that everything was given one label."""
-    said, baseline = [], report.get("baseline")
+def compare_with_best(
+    others: dict[str, list[Any]], predictions: list[Any], metric: str, example_kind: str, examples: Sequence[Any]
+) -> BaselineComparison:
+    """The best of the others, and how much better the predictions are."""
+    scores: dict[str, Interval] = {name: all_metrics(example_kind, examples, own)[metric] for name, own in others.items()}
+    name = max(scores, key=lambda name: scores[name]["value"])
+    both = [statistic(metric, example_kind, examples, outcomes(metric, example_kind, examples, own)) for own in (predictions, others[name])]
+    improvement = PairedBootstrap(both, groups_of(examples)).difference(0, 1)
+    score = scores[name]
+    return {
+        "name": name, "metric": metric, "value": score["value"], "low": score["low"], "high": score["high"], "improvement": improvement,
+        "is_beaten": improvement["low"] > 0,
+    }  # fmt: skip
+
+
+def baseline_warnings(metrics: Measurements, part: str) -> list[str]:
+    """What a person should know: that the model does not beat the baseline, and that it gives every example the same label."""
+    warnings, baseline = [], metrics.get("baseline")
     if baseline and not baseline["is_beaten"]:
-        metric, ahead = baseline["metric"], baseline["improvement"]
-        compared = "worse than" if ahead["high"] < 0 else "not better, as far as these examples tell, than"
-        figures = f"{metric.replace('_', ' ')} {report[metric]['value']:.4f} against {baseline['value']:.4f}"
-        interval = f"the difference is {ahead['low']:+.4f} to {ahead['high']:+.4f}"
-        said.append(f"this is {compared} the cheapest alternative, {baseline['name']}: {figures} on {part}; {interval}")
-    if "only_label" in report:
-        said.append(f"it gives one label, {report['only_label']!r}, to all of {part}")
-    return said
+        metric, improvement = baseline["metric"], baseline["improvement"]
+        relation = "worse than" if improvement["high"] < 0 else "not better, as far as these examples tell, than"
+        scores = f"{metric.replace('_', ' ')} {metrics[metric]['value']:.4f} against {baseline['value']:.4f}"
+        interval = f"the difference is {improvement['low']:+.4f} to {improvement['high']:+.4f}"
+        warnings.append(f"this is {relation} the cheapest baseline, {baseline['name']}: {scores} on {part}; {interval}")
+    if "only_label" in metrics:
+        warnings.append(f"it gives all of {part} the label {metrics['only_label']!r}")
+    return warnings
 
 
-def train_baselines(train: Sequence[Any], source: Any) -> dict[str, Baseline]:
-    """Those that the examples allow, learnt. `source` is the untuned run."""
+def train_baselines(train: Sequence[Any], source: Task) -> dict[str, Baseline]:
+    """The baselines that the examples allow. `source` is the untuned run."""
     match train[0]:
         case LabelledText():
             tfidf = {} if isinstance(source, TfidfClassifier) else {"tfidf": tfidf_baseline(train)}
@@ -86,34 +104,34 @@ def majority_baseline(train: Sequence[Any]) -> Baseline:
 
 def tfidf_baseline(train: Sequence[LabelledText]) -> Baseline:
     part = train[:: -(-len(train) // TFIDF_EXAMPLES)]
-    words = Tokenizer.train(TokenizerSpec(kind="words"), lambda: ([example.text] for example in part))
-    return TfidfClassifier.train(part, words).predict
+    tokenizer = Tokenizer.train(TokenizerSpec(kind="words"), lambda: ([example.text] for example in part))
+    return TfidfClassifier.train(part, tokenizer).predict
 
 
-def cosines(source: Any, examples: Sequence[TextPair]) -> np.ndarray:
-    """Of the vectors that a run gives."""
+def cosines(source: Task, examples: Sequence[TextPair]) -> np.ndarray:
+    """Of the vectors that a run gives to the two texts of each pair."""
     texts = list(dict.fromkeys(text for pair in examples for text in (pair.first, pair.second)))
     vectors = source.vectors(texts).astype(np.float64)
     units = dict(zip(texts, vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12), strict=True))
     return np.array([units[pair.first] @ units[pair.second] for pair in examples])
 
 
-def cosine_correlation(source: Any, examples: Sequence[TextPair]) -> dict[str, float]:
+def cosine_correlation(source: Task, examples: Sequence[TextPair]) -> Interval:
     """Spearman's correlation of scores with cosines."""
     return rank_correlation(np.array([pair.score for pair in examples], np.float64), cosines(source, examples))
 
 
 def frequent_tag_baseline(train: Sequence[TaggedSentence]) -> Baseline:
-    seen: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for example in train:
         for word, tag in zip(example.words, example.tags, strict=True):
-            seen[word][tag] += 1
-    usual = sum(seen.values(), Counter()).most_common(1)[0][0]
-    best = {word: tags.most_common(1)[0][0] for word, tags in seen.items()}
-    return lambda examples: [[best.get(word, usual) for word in example.words] for example in examples]
+            counts[word][tag] += 1
+    default = sum(counts.values(), Counter()).most_common(1)[0][0]
+    best = {word: tags.most_common(1)[0][0] for word, tags in counts.items()}
+    return lambda examples: [[best.get(word, default) for word in example.words] for example in examples]
 
 
 def nearest_sentence(example: Question) -> str:
-    asked = set(normalize_answer(example.question))
+    question = set(normalize_answer(example.question))
     sentences = SENTENCE.findall(example.passage) or [example.passage]
-    return max(sentences, key=lambda sentence: len(asked & set(normalize_answer(sentence)))).strip()
+    return str(max(sentences, key=lambda sentence: len(question & set(normalize_answer(sentence))))).strip()

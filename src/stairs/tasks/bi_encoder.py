@@ -1,19 +1,18 @@
-"""BiEncoder: how alike two texts are, as the cosine of their vectors, each read by itself.
+"""BiEncoder: how similar two texts are, as the cosine of their vectors, each read by itself.
 
 Reimers & Gurevych 2019, "Sentence-BERT", section 3, the regression objective:
 
     u, v  = the mean of the token vectors of each text, or that of [CLS]
     score = slope cos(u, v) + offset          learnt by least squares, on the scale of the training file
 
-The tuned encoder gives vectors like the one it began as: `embed`, `nearest_ids` by texts and the folder of sentence-transformers use them as they
-are.
+The tuned encoder is a sentence encoder: `embed`, `near` and the export to sentence-transformers use its vectors as they are.
 
-Departures: in the paper slope is 1 and offset 0. Ours begin with the least squares of the untuned cosines, so that training begins where the untuned
-encoder stands instead of first spreading its cosines over the scale.
+Departures: in the paper slope is 1 and offset 0. Ours start from a least-squares fit of the untuned cosines, so that training does not first have to
+spread the cosines over the scale.
 """
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -22,21 +21,23 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity
 
+from stairs.data import TrainingData
 from stairs.errors import BadInput
-from stairs.models.bert import BERT
 from stairs.models.transfer_options import Pooling
 from stairs.tasks.compare import Compare
 from stairs.tasks.encode import Encode
 from stairs.tasks.parts.encoder_features import ROWS_TO_STANDARDIZE, concatenate
 from stairs.tasks.parts.rows import LabelledRows
+from stairs.tasks.task import Encoder
 from stairs.text.batch import Batch
 
 
 class BiEncoder(Compare):
-    """Scores of pairs through the cosine of an encoder that is a sentence encoder afterwards, too."""
+    """Scores of pairs through the cosine of two vectors; afterwards the encoder is a sentence encoder."""
 
     name = "bi-encoder"
-    head: "Cosine"
+    has_confusion = False
+    head: "CosineHead"
 
     @classmethod
     def settings_from(cls, examples: Sequence[Any]) -> dict[str, Any]:
@@ -53,11 +54,11 @@ class BiEncoder(Compare):
         return self.transfer.pooling or "mean"
 
     def new_head(self) -> nn.Module:
-        return Cosine()
+        return CosineHead()
 
     def pool(self, hidden: Tensor, batch: Batch) -> Tensor:
-        found = self.text_vector(hidden, batch)
-        return found if batch.source is None else torch.cat([found, self.text_vector(self.encode(batch.source), batch.source)], -1)
+        u = self.text_vector(hidden, batch)
+        return u if batch.source is None else torch.cat([u, self.text_vector(self.encode(batch.source), batch.source)], -1)
 
     def text_vector(self, hidden: Tensor, batch: Batch) -> Tensor:
         """(B, D), as a sentence encoder makes it: that of [CLS] without the pooler, which is for labels."""
@@ -66,17 +67,17 @@ class BiEncoder(Compare):
     def combine(self, vectors: Tensor, batch: Batch) -> Tensor:
         return vectors
 
-    def examples(self, shards: Any, split: str = "train") -> LabelledRows:
-        found = super().examples(shards, split)
-        if split == "train" and self.transfer.trains_encoder and hasattr(self.model, "blocks"):  # the others are brought to scale in any case
-            self.fit_scales(found)
-        return found
+    def examples(self, data: TrainingData, split: str = "train") -> LabelledRows:
+        labelled = super().examples(data, split)
+        if split == "train" and self.transfer.trains_encoder and self.model.is_transformer:  # the others are fitted already
+            self.fit_scales(labelled)
+        return labelled
 
-    def fit_scales(self, given: LabelledRows) -> None:
-        """The slope and the offset of the untuned cosines."""
-        step = max(len(given.rows) // ROWS_TO_STANDARDIZE, 1)
-        rows = given.rows[::step]
-        vectors = self.compute_vectors(rows) if given.vectors is None else given.vectors[::step]
+    def fit_scales(self, labelled: LabelledRows) -> None:
+        """The slope and the offset that fit the untuned cosines best."""
+        step = max(len(labelled.rows) // ROWS_TO_STANDARDIZE, 1)
+        rows = labelled.rows[::step]
+        vectors = self.compute_vectors(rows) if labelled.vectors is None else labelled.vectors[::step]
         self.feature_extractor.fit_to(concatenate(vectors))
         features = concatenate(self.run_rows(rows, self.features, vectors=vectors))
         self.head.fit_to(features, torch.tensor([row.target for row in rows]))
@@ -85,41 +86,41 @@ class BiEncoder(Compare):
     def training_defaults(self) -> dict[str, Any]:  # type: ignore[override]
         if self.transfer.trains_encoder:
             return super().training_defaults
-        return {**super().training_defaults, "epochs": 1.0, "min_updates": 0}  # the two numbers of the head are right to begin with
+        return {**super().training_defaults, "epochs": 1.0, "min_updates": 0}  # the two weights of the head are fitted before training
 
     @functools.cached_property
     def sentence_encoder(self) -> Encode:
         """The same encoder as a task of its own."""
         return Encode(self.model, self.tokenizer, pooling="cls" if self.pooling == "cls" else "mean", max_length=self.transfer.max_length)
 
-    def vectors(self, texts: list[str], encode: Callable[[Batch], Tensor] | None = None) -> np.ndarray:
-        if isinstance(self.model, BERT) and self.feature_extractor.is_plain:
+    def vectors(self, texts: list[str], encode: Encoder | None = None) -> np.ndarray:
+        if self.model.pools_special_tokens and self.model.adds_end_token and self.feature_extractor.is_plain:  # it reads a text as `encode` does
             return self.sentence_encoder.vectors(texts, encode)
         form = self.input_format
         rows = [form.encode_one(ids, number) for number, ids in enumerate(self.encode_texts(texts, [""] * len(texts)))]
         return np.stack(self.run_rows(rows, self.features)) if rows else np.zeros((0, 0), np.float32)
 
 
-class Cosine(nn.Module):
-    """slope cos(u, v) + offset, of (..., 2 D) to (..., 1)."""
+class CosineHead(nn.Module):
+    """slope cos(u, v) + offset, of [u, v] (..., 2 D) to (..., 1)."""
 
     def __init__(self) -> None:
         super().__init__()
         self.slope = nn.Parameter(torch.ones(()))
         self.offset = nn.Parameter(torch.zeros(()))
 
-    def forward(self, both: Tensor) -> Tensor:
-        return (self.slope * self.cosine(both) + self.offset)[..., None]
+    def forward(self, vectors: Tensor) -> Tensor:
+        return (self.slope * self.cosine(vectors) + self.offset)[..., None]
 
-    def cosine(self, both: Tensor) -> Tensor:
-        first, second = both.chunk(2, -1)
+    def cosine(self, vectors: Tensor) -> Tensor:
+        first, second = vectors.chunk(2, -1)
         return cosine_similarity(first, second, dim=-1)
 
     @torch.no_grad()
-    def fit_to(self, both: Tensor, scores: Tensor) -> None:
-        """Least squares; a slope below 0 would turn the encoder round, and one of 0 teach it nothing."""
-        cosines = self.cosine(both).double()
-        spread = (cosines - cosines.mean()).square().sum()
-        slope = float(((cosines - cosines.mean()) * scores).sum() / spread) if spread > 0 else 1.0
+    def fit_to(self, vectors: Tensor, scores: Tensor) -> None:
+        """Least squares. A negative slope would reverse the encoder, and one of 0 has no gradient: both become 1."""
+        cosines = self.cosine(vectors).double()
+        variance = (cosines - cosines.mean()).square().sum()
+        slope = float(((cosines - cosines.mean()) * scores).sum() / variance) if variance > 0 else 1.0
         self.slope.fill_(slope if slope > 0 else 1.0)
         self.offset.fill_(float(scores.mean() - self.slope * cosines.mean()))

@@ -1,24 +1,26 @@
-"""The bootstrap: how far a metric would wander if other examples had been drawn.
+"""The bootstrap: how far a metric would vary if other examples had been drawn.
 
-Efron 1979; paired for two models as in Koehn 2004, "Statistical Significance Tests for Machine Translation Evaluation": both are judged on the same
-draw, so that hard examples are hard for both and only the difference between the models is left. Examples that belong together (the questions about
-one passage, the sentences of one document) are drawn together, by group (Field & Welsh 2007).
+Efron 1979; paired for two models as in Koehn 2004, "Statistical Significance Tests for Machine Translation Evaluation": both are evaluated on the
+same samples, so that hard examples are hard for both and only the difference between the models is left. Examples that belong together (the questions
+about one passage, the sentences of one document) are drawn together, by group (Field & Welsh 2007).
 
 A metric is given as a statistic of examples: `values(counts)` is the metric if each example had been drawn `counts` times, for each row of (R, N).
-No example is looked at again for that: a draw costs a product of matrices.
+No example is evaluated again for that: a sample costs a product of matrices.
 """
 
 import math
 from collections.abc import Callable, Iterator, Sequence
 from statistics import NormalDist
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
-DRAWS = 1000  # of an interval; never fewer
-PAIRED_DRAWS = 2000
+from stairs.tasks.measurements import Interval, PairedDifference
+
+SAMPLES = 1000  # of an interval; never fewer
+PAIRED_SAMPLES = 2000
 LEVEL = 0.95
-NUMBERS_AT_ONCE = 1 << 19  # counts in memory: few enough for the cache
+COUNTS_IN_MEMORY = 1 << 19  # few enough for the cache
 Z = NormalDist().inv_cdf((1 + LEVEL) / 2)
 
 
@@ -40,23 +42,23 @@ class Sums:
 
 
 class Correlation:
-    """Pearson's correlation of two columns, or Spearman's, that of their ranks; 0 where all are alike."""
+    """Pearson's correlation of two columns, or Spearman's, that of their ranks; 0 where a column is constant."""
 
     def __init__(self, first: np.ndarray, second: np.ndarray, by_rank: bool) -> None:
         self.size = len(first)
         self.columns = [np.asarray(column, np.float64) for column in (first, second)]
-        self.levels = [Levels(column) for column in self.columns] if by_rank else None
+        self.rankings = [Ranking(column) for column in self.columns] if by_rank else None
 
     def values(self, counts: np.ndarray) -> np.ndarray:
-        a, b = self.columns if self.levels is None else (level.ranks(counts) for level in self.levels)
+        a, b = self.columns if self.rankings is None else (ranking.ranks(counts) for ranking in self.rankings)
         total = counts.sum(1, keepdims=True)
         a, b = (column - (counts * column).sum(1, keepdims=True) / total for column in (a, b))
-        below = np.sqrt((counts * a * a).sum(1) * (counts * b * b).sum(1))
-        return np.where(below > 1e-12, (counts * a * b).sum(1) / np.where(below > 1e-12, below, 1.0), 0.0)
+        denominator = np.sqrt((counts * a * a).sum(1) * (counts * b * b).sum(1))
+        return np.where(denominator > 1e-12, (counts * a * b).sum(1) / np.where(denominator > 1e-12, denominator, 1.0), 0.0)
 
 
-class Levels:
-    """The distinct values of a column, sorted once for all draws."""
+class Ranking:
+    """The distinct values of a column, sorted once for all samples."""
 
     def __init__(self, column: np.ndarray) -> None:
         self.level = np.unique(column, return_inverse=True)[1]  # which of the distinct values each example has
@@ -64,63 +66,66 @@ class Levels:
         self.starts = np.searchsorted(self.level[self.order], np.arange(self.level.max() + 1))
 
     def ranks(self, counts: np.ndarray) -> np.ndarray:
-        """(R, N): the rank of each example among those drawn, the mean rank for equal ones."""
-        held = np.add.reduceat(counts[:, self.order], self.starts, axis=1)
-        return (held.cumsum(1) - (held - 1) / 2)[:, self.level]
+        """(R, N): the rank of each example in its sample, the mean rank for equal values."""
+        level_counts = np.add.reduceat(counts[:, self.order], self.starts, axis=1)
+        return (level_counts.cumsum(1) - (level_counts - 1) / 2)[:, self.level]
 
 
-def draws(units: int, times: int, seed: int = 0) -> Iterator[np.ndarray]:
-    """`multiply` rows, some at once: how often each of `unit_vectors` is drawn when as many as there are are drawn with replacement."""
+def sample_counts(units: int, samples: int, seed: int = 0) -> Iterator[np.ndarray]:
+    """How often each of `units` is drawn when as many are drawn with replacement, (R, units); `samples` rows in all, some at a time."""
     random = np.random.default_rng(seed)
-    at_once = max(NUMBERS_AT_ONCE // units, 1)
-    for first in range(0, times, at_once):
-        rows = [np.bincount(random.integers(0, units, units, np.int32), minlength=units) for _ in range(min(at_once, times - first))]
+    rows_at_once = max(COUNTS_IN_MEMORY // units, 1)
+    for first in range(0, samples, rows_at_once):
+        rows = [np.bincount(random.integers(0, units, units, np.int32), minlength=units) for _ in range(min(rows_at_once, samples - first))]
         yield np.stack(rows).astype(np.float64)
 
 
-def resample(statistics: Sequence[Statistic], times: int, groups: Sequence[Any] | None = None) -> np.ndarray:
-    """(statistics, times): the metric of each on the same draws. Examples with the same entry in `groups` are drawn together."""
-    units, member = statistics[0].size, None
+def resample(statistics: Sequence[Statistic], samples: int, groups: Sequence[object] | None = None) -> np.ndarray:
+    """(statistics, samples): the metric of each on the same samples. Examples with the same entry in `groups` are drawn together."""
+    units, group_of_example = statistics[0].size, None
     if groups is not None:
-        member = np.unique(np.array([str(group) for group in groups]), return_inverse=True)[1]
-        units = int(member.max()) + 1
+        group_of_example = np.unique(np.array([str(group) for group in groups]), return_inverse=True)[1]
+        units = int(group_of_example.max()) + 1
         if units == len(groups):
-            member = None
+            group_of_example = None
     blocks = []
-    for drawn in draws(units, times):
-        counts = drawn if member is None else drawn[:, member]
+    for unit_counts in sample_counts(units, samples):
+        counts = unit_counts if group_of_example is None else unit_counts[:, group_of_example]
         blocks.append([statistic.values(counts) for statistic in statistics])
     return np.concatenate(blocks, 1)
 
 
-def confidence_interval(statistic: Statistic, with_bounds: bool = True, groups: Sequence[Any] | None = None) -> dict[str, float]:
-    """The metric, and unless it is not wanted its 95 % interval: {"value", "low", "high"}."""
+def confidence_interval(statistic: Statistic, with_bounds: bool = True, groups: Sequence[object] | None = None) -> Interval:
+    """The metric, with its 95 % interval unless only the value is wanted."""
     value = float(statistic.values(np.ones((1, statistic.size)))[0])
     if not with_bounds:
         return {"value": value}
-    found = resample([statistic], DRAWS, groups)[0]
-    low, high = np.quantile(found[np.isfinite(found)], [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    values = resample([statistic], SAMPLES, groups)[0]
+    low, high = np.quantile(values[np.isfinite(values)], [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return {"value": value, "low": min(float(low), value), "high": max(float(high), value)}
 
 
 class PairedBootstrap:
-    """Several models on the same examples, and on the same draws of them."""
+    """Several models on the same samples of the same examples."""
 
-    def __init__(self, statistics: Sequence[Statistic], groups: Sequence[Any] | None = None) -> None:
+    def __init__(self, statistics: Sequence[Statistic], groups: Sequence[object] | None = None) -> None:
         self.values = np.array([float(statistic.values(np.ones((1, statistic.size)))[0]) for statistic in statistics])
-        self.drawn = resample(statistics, PAIRED_DRAWS, groups)
+        self.samples = resample(statistics, PAIRED_SAMPLES, groups)
 
-    def difference(self, first: int, second: int) -> dict[str, float]:
-        """How much better the first is than the second, with its 95 % interval and its standard error: {"difference", "low", "high",
-        "standard_error"}."""
-        apart = self.drawn[first] - self.drawn[second]
-        low, high = np.quantile(apart, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-        found = {"difference": self.values[first] - self.values[second], "low": low, "high": high, "standard_error": apart.std()}
-        return {name: float(value) for name, value in found.items()}
+    def difference(self, first: int, second: int) -> PairedDifference:
+        """How much better the first model is than the second."""
+        differences = self.samples[first] - self.samples[second]
+        low, high = np.quantile(differences, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+        return {
+            "difference": float(self.values[first] - self.values[second]),
+            "low": float(low),
+            "high": float(high),
+            "standard_error": float(differences.std()),
+        }
 
 
-def examples_to_separate(difference: float, error: float, examples: int) -> float:
-    """How many more examples would separate two models, if the difference stays what it is: n ((z s / d)^2 - 1), since s falls with sqrt(n)."""
+def examples_to_separate(difference: float, standard_error: float, examples: int) -> float:
+    """How many more examples would separate two models if the difference stays what it is: n ((z s / d)^2 - 1), since s falls with sqrt(n)."""
     if not difference:
         return math.inf
-    return max(examples * ((Z * error / abs(difference)) ** 2 - 1), 0.0)
+    return max(examples * ((Z * standard_error / abs(difference)) ** 2 - 1), 0.0)

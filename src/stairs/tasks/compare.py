@@ -1,7 +1,7 @@
 """Compare: how two texts relate, as a label or as a score.
 
     BERT and GPT read both at once:       P(label | first, second) = softmax(W v + b)
-    the others read them one by one:      the same of (u, v, |u - v|, u v), as Conneau et al. 2017 ("InferSent")
+    the others read them apart:           the same of (u, v, |u - v|, u v), as Conneau et al. 2017 ("InferSent")
 
 A score is learnt by least squares, on the scale of the training file.
 """
@@ -15,7 +15,9 @@ from torch import Tensor, nn
 from torch.nn.functional import mse_loss
 
 from stairs.errors import BadInput
+from stairs.tasks.answers import Answer
 from stairs.tasks.classify import Classify, softmax
+from stairs.tasks.measurements import Measurements
 from stairs.tasks.metrics import correlation_metrics
 from stairs.tasks.parts.fine_tuning import LinearHead
 from stairs.tasks.parts.rows import EncodedInput
@@ -24,10 +26,13 @@ from stairs.text.examples import TextPair
 
 
 class Compare(Classify):
-    """`labels` are names, or empty if the examples have scores; `low` and `high` then are the ends of the scale."""
+    """Its settings are the names of the labels, or none if the examples have scores: then `low` and `high` are the ends of the scale."""
 
     name = "compare"
     example_kind = "compare"
+    takes_pairs = True
+    gives_labels = False
+    has_text_features = False
 
     @classmethod
     def settings_from(cls, examples: Sequence[Any]) -> dict[str, Any]:
@@ -40,7 +45,7 @@ class Compare(Classify):
 
     @property
     def is_cross_encoder(self) -> bool:
-        """Whether the encoder looks from one text to the other."""
+        """Whether the encoder reads both texts at once."""
         return self.model.takes_pairs and self.transfer.trains_encoder
 
     def new_head(self) -> nn.Module:
@@ -51,10 +56,10 @@ class Compare(Classify):
         where = [example.where for example in examples]
         first = self.encode_texts([example.first for example in examples], where)
         second = self.encode_texts([example.second for example in examples], where)
-        put = form.encode_pair if self.is_cross_encoder else form.encode_apart
-        found = [put(a, b, number) for number, (a, b) in enumerate(zip(first, second, strict=True))]
-        self.note_truncation(form, len(found))
-        return self.add_targets(found, examples)
+        encode = form.encode_pair if self.is_cross_encoder else form.encode_apart
+        rows = [encode(a, b, number) for number, (a, b) in enumerate(zip(first, second, strict=True))]
+        self.note_truncation(form, len(rows))
+        return self.add_targets(rows, examples)
 
     def add_targets(self, rows: list[EncodedInput], examples: Sequence[Any]) -> list[EncodedInput]:
         if self.labels:
@@ -75,35 +80,39 @@ class Compare(Classify):
         u, v = vectors.chunk(2, -1)
         return torch.cat([u, v, (u - v).abs(), u * v], -1)
 
-    def summed_loss(self, said: Tensor, batch: Batch) -> tuple[Tensor, int]:
+    def summed_loss(self, logits: Tensor, batch: Batch) -> tuple[Tensor, int]:
         if self.labels:
-            return super().summed_loss(said, batch)
+            return super().summed_loss(logits, batch)
         assert batch.labels is not None
-        return mse_loss(said[:, 0], batch.labels.float(), reduction="sum"), len(batch.labels)
+        return mse_loss(logits[:, 0], batch.labels.float(), reduction="sum"), len(batch.labels)
 
-    def metrics_from(self, examples: Sequence[Any], rows: list[EncodedInput], said: list[np.ndarray]) -> dict[str, Any]:
+    def metrics_from(self, examples: Sequence[Any], rows: list[EncodedInput], logits: list[np.ndarray]) -> Measurements:
         if self.labels:
-            return super().metrics_from(examples, rows, said)
-        truth = np.array([examples[row.example].score for row in rows])
-        return correlation_metrics(truth, np.array(self.predictions(examples, rows, said)))
+            return super().metrics_from(examples, rows, logits)
+        gold = np.array([examples[row.example].score for row in rows])
+        return correlation_metrics(gold, np.array(self.predictions(examples, rows, logits)))
 
-    def predictions(self, examples: Sequence[Any], rows: list[EncodedInput], said: list[np.ndarray]) -> list[Any]:
+    def predictions(self, examples: Sequence[Any], rows: list[EncodedInput], logits: list[np.ndarray]) -> list[Any]:
         if self.labels:
-            return super().predictions(examples, rows, said)
+            return super().predictions(examples, rows, logits)
         low, high = self.settings["low"], self.settings["high"]
-        return (low + (high - low) * np.stack(said)[:, 0].astype(np.float64)).tolist()
+        scores: list[float] = (low + (high - low) * np.stack(logits)[:, 0].astype(np.float64)).tolist()
+        return scores
 
-    def details(self, examples: Sequence[Any], rows: list[EncodedInput], said: list[np.ndarray]) -> dict[str, Any]:
-        return super().details(examples, rows, said) if self.labels else {}
+    def details(self, examples: Sequence[Any], rows: list[EncodedInput], logits: list[np.ndarray]) -> Measurements:
+        return super().details(examples, rows, logits) if self.labels else {}
 
-    def answer(self, text: str, *arguments: Any, second: str | None = None, **options: Any) -> dict[str, Any]:
-        """Of two texts; in one, a tab stands between them."""
+    def answer(self, text: str, *, second: str | None = None) -> Answer:
+        """Of two texts; within one text, a tab separates them."""
         first, tab, after = text.partition("\t")
         if second is None and not tab:
-            raise BadInput("only one text came and two are compared; give the other with --second, or after a tab")
+            raise BadInput("only one text was given and two are compared; give the other with --second, or after a tab")
         pair = TextPair(first, second if second is not None else after)
-        said = self.logits(self.rows([pair]))[0]
-        found: dict[str, Any] = {"first": pair.first, "second": pair.second}
+        logits = self.logits(self.rows([pair]))[0]
+        texts = {"first": pair.first, "second": pair.second}
         if self.labels:
-            return {**found, **self.label_answer(softmax(said))}
-        return {**found, "score": self.predictions([pair], [], [said])[0]}
+            return {**texts, **self.label_answer(softmax(logits))}
+        return {**texts, "score": self.predictions([pair], [], [logits])[0]}
+
+    def summary(self, answer: Answer) -> str:
+        return str(answer["label"]) if self.labels else f"{answer['score']:.4f}"

@@ -1,8 +1,8 @@
 """Encode: a vector for a text, from a model that reads it at once.
 
-Reimers & Gurevych 2019, "Sentence-BERT": the mean of the token vectors, those of [CLS] and [SEP] counted, or that of [CLS], and if asked for of
-length 1. Every task of a BERT or GPT takes the mean from here, so that all of them give one vector for a text. Texts are read in order of length,
-in batches of about as many tokens each, so that hardly any work is done for padding.
+Reimers & Gurevych 2019, "Sentence-BERT": the mean of the token vectors, [CLS] and [SEP] included, or the vector of [CLS]; normalized to length 1 if
+asked for. Every task of a BERT or GPT takes its mean from here, so that all of them give one vector for a text. Texts are read in order of length, in
+batches of about as many tokens each, so that little is padding.
 """
 
 import copy
@@ -20,19 +20,22 @@ from stairs.errors import BadInput, Unsupported, preview
 from stairs.fast.packed_linear import Precision, for_inference
 from stairs.models.base import Model
 from stairs.progress import say, track
-from stairs.tasks.task import Task
+from stairs.tasks.answers import Answer, CosineAnswer, VectorAnswer
+from stairs.tasks.measurements import Measurements
+from stairs.tasks.task import Encoder, Task, load_model
 from stairs.text.batch import Batch, batches_by_length, pad_rows
 from stairs.text.tokenizers.tokenizer import Tokenizer
 from stairs.text.windows import LongTextRule, kept_positions
 
 SentencePooling = Literal["mean", "cls"]
-TOKENS_AT_ONCE = 2048  # positions in a batch; more leave the caches
+TOKENS_PER_BATCH = 2048  # more do not fit into the processor's caches
 
 
 class Encode(Task):
     """Text to vector."""
 
     name = "encode"
+    takes_pairs = True
     precision: Precision = "fp32"
     long_text: LongTextRule = "head"  # what is read of a text that is longer than the model's context
 
@@ -41,66 +44,72 @@ class Encode(Task):
     ) -> None:
         super().__init__(model, tokenizer)
         self.pooling, self.normalize = pooling, normalize
-        self.max_length = min(max_length or model.config.context, model.config.context)  # tokens of a text that are read, the two marks counted
+        self.max_length = min(max_length or model.config.context, model.config.context)  # tokens of a text, special ones included
 
-    def answer(self, text: str, *arguments: Any, **options: Any) -> dict[str, Any]:
+    def answer(self, text: str, *, second: str | None = None) -> VectorAnswer | CosineAnswer:
+        """The vector of a text; with `second`, the cosine between the two."""
+        if second is not None:
+            return {"first": text, "second": second, "cosine": self.similarity(text, second)}
         return {"text": text, "vector": self.vectors([text])[0].tolist()}
+
+    def summary(self, answer: Answer) -> str:
+        return f"cosine {answer['cosine']:.4f}" if "cosine" in answer else " ".join(f"{number:.6g}" for number in answer["vector"])
 
     def similarity(self, first: str, second: str) -> float:
         """The cosine between two texts."""
         a, b = self.vectors([first, second]).astype(np.float64)
         return float(a @ b / max(np.linalg.norm(a) * np.linalg.norm(b), 1e-12))
 
-    def vectors(self, texts: list[str], encode: Callable[[Batch], Tensor] | None = None) -> np.ndarray:
+    def vectors(self, texts: list[str], encode: Encoder | None = None) -> np.ndarray:
         """(N, D) in the order of the texts."""
         rows = self.rows(texts)
-        found = np.zeros((len(rows), self.model.config.width), np.float32)
-        encode = encode or self.inference_model.encode
+        vectors = np.zeros((len(rows), self.model.config.width), np.float32)
+        compute = encode or self.inference_model.encode
 
-        def put(numbers: list[int]) -> int:
+        def encode_rows(numbers: list[int]) -> int:
             ids, real = pad_rows([rows[number] for number in numbers], self.tokenizer.pad)
             with torch.inference_mode():
-                found[numbers] = self.pooled(encode(Batch(ids, real)).float(), real).numpy()
+                vectors[numbers] = self.pool(compute(Batch(ids, real)).float(), real).numpy()
             return len(numbers)
 
         with track("encoding", total=len(rows), unit="texts") as advance:
-            for done in run_in_threads(put, list(batches_by_length([len(row) for row in rows], TOKENS_AT_ONCE))):
-                advance(done)
-        return found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-12) if self.normalize else found
+            for count in run_in_threads(encode_rows, list(batches_by_length([len(row) for row in rows], TOKENS_PER_BATCH))):
+                advance(count)
+        return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12) if self.normalize else vectors
 
-    def evaluate_texts(self, documents: Iterable[str]) -> dict[str, Any]:
-        raise Unsupported("vectors of texts are good or bad for a purpose; judge them by what is made of them, such as labels")
+    def evaluate_texts(self, documents: Iterable[str]) -> Measurements:
+        raise Unsupported("vectors of texts are good for one purpose and bad for another; evaluate what is made of them, such as labels")
 
-    def pooled(self, hidden: Tensor, real: Tensor) -> Tensor:
+    def pool(self, hidden: Tensor, real: Tensor) -> Tensor:
         """(B, T, D) to (B, D)."""
         return hidden[:, 0] if self.pooling == "cls" else (hidden * real[..., None]).sum(1) / real.sum(1, keepdim=True)
 
-    def token_vectors(self, texts: list[str], encode: Callable[[Batch], Tensor] | None = None) -> Iterator[tuple[list[str], np.ndarray]]:
+    def token_vectors(self, texts: list[str], encode: Encoder | None = None) -> Iterator[tuple[list[str], np.ndarray]]:
         for row in self.rows(texts):
             ids, real = pad_rows([row], self.tokenizer.pad)
             with torch.no_grad():
-                found = (encode or self.model.encode)(Batch(ids, real))
-            text = slice(int(self.tokenizer.adds_begin), -1 if self.model.adds_end_token else None)  # without the marks
-            yield [self.tokenizer.token(number) for number in row[text]], found[0, text].float().numpy()
+                hidden = (encode or self.model.encode)(Batch(ids, real))
+            text = slice(int(self.tokenizer.adds_begin), -1 if self.model.adds_end_token else None)  # without special tokens
+            yield [self.tokenizer.token(i) for i in row[text]], hidden[0, text].float().numpy()
 
     def rows(self, texts: list[str]) -> list[list[int]]:
-        """The ids of each text and its marks, [CLS] and [SEP] for a BERT."""
-        found, cut = self.tokenizer.encode_batch(texts), 0
-        room = self.max_length - self.tokenizer.adds_begin - self.model.adds_end_token
-        for text, ids in zip(texts, found, strict=True):
+        """The ids of each text with its special tokens, [CLS] and [SEP] for a BERT."""
+        ids_of_texts, truncated = self.tokenizer.encode_batch(texts), 0
+        limit = self.max_length - self.tokenizer.adds_begin - self.model.adds_end_token
+        for text, ids in zip(texts, ids_of_texts, strict=True):
             if not ids:
                 raise BadInput(f"there are no tokens in {preview(text)}; give a text with words")
-            cut += len(ids) > room
+            truncated += len(ids) > limit
         if self.long_text == "window":
-            raise Unsupported("a vector for a text is made from one reading of it; choose --long-text head, tail or head+tail")
-        if cut:
-            say(f"{cut} of {len(texts)} texts are longer than {room} tokens; the {self.long_text} of each was read")
-        read = [ids if len(ids) <= room else [ids[place] for place in kept_positions(len(ids), room, self.long_text)] for ids in found]
-        return [self.tokenizer.with_special_ids(ids, self.model.adds_end_token)[0] for ids in read]
+            raise Unsupported("the vector of a text is made from one part of it; choose --long-text head, tail or head+tail")
+        if truncated:
+            say(f"{truncated} of {len(texts)} texts are longer than {limit} tokens; the {self.long_text} of each was read")
+        parts = [ids if len(ids) <= limit else [ids[place] for place in kept_positions(len(ids), limit, self.long_text)] for ids in ids_of_texts]
+        return [self.tokenizer.with_special_ids(ids, self.model.adds_end_token)[0] for ids in parts]
 
     @functools.cached_property
     def inference_model(self) -> Model:
-        """The model, laid out for answering."""
+        """A copy of the model, laid out for inference."""
         return for_inference(self.model, self.precision)
 
     def for_inference(self, precision: Precision) -> Self:
@@ -114,12 +123,11 @@ class Encode(Task):
 
     @classmethod
     def open(cls, folder: Path, described: dict[str, Any]) -> Self:
-        task = super().open(folder, described)
-        return cls(task.model, task.tokenizer, **{name: described[name] for name in ("pooling", "normalize", "max_length")})
+        return cls(*load_model(folder, described), **{name: described[name] for name in ("pooling", "normalize", "max_length")})
 
 
 def run_in_threads(work: Callable[[list[int]], int], jobs: list[list[int]]) -> Iterator[int]:
-    """Each thread its own batches, rather than all threads the same one: nobody waits for the others after every product."""
+    """Each thread computes batches of its own, rather than all threads the same one: no thread waits for the others after every matrix product."""
     threads = torch.get_num_threads()
     if threads == 1 or len(jobs) < 2:
         yield from map(work, jobs)

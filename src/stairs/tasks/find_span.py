@@ -1,17 +1,17 @@
 """FindSpan: where in a passage a question is answered.
 
-Devlin et al. 2018, section 4.2 and 4.3: two linear classifiers, for the first and for the last token of the answer.
+Devlin et al. 2018, sections 4.2 and 4.3: two linear classifiers, for the first and for the last token of the answer.
 
     P(first = i) = softmax over the passage of s h_i          P(last = j) = softmax over the passage of e h_j
     the answer   = the i <= j with the largest s h_i + e h_j;  none, if that of [CLS] is larger
 
-A passage that does not fit is read in windows, which overlap; where the answer is not in a window, [CLS] is what is asked for. Encoders that do not
-look from the question to the passage are told of each token how it matches the question (Chen et al. 2017, "DrQA"): whether it stands there, and
-how near its vector is to the question's mean.
+A passage that does not fit is read in overlapping windows; where a window does not hold the answer, [CLS] is the target. For encoders that do not
+attend from the question to the passage, the head also reads how each token matches the question (Chen et al. 2017, "DrQA"): whether the token occurs
+in it, and the cosine of its vector and the question's mean.
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 import torch
@@ -19,6 +19,8 @@ from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity, cross_entropy
 
 from stairs.errors import BadInput, preview
+from stairs.tasks.answers import Answer, SpanAnswer
+from stairs.tasks.measurements import Measurements
 from stairs.tasks.metrics import answer_metrics
 from stairs.tasks.parts.fine_tuning import LinearHead
 from stairs.tasks.parts.rows import EncodedInput
@@ -26,17 +28,28 @@ from stairs.tasks.parts.supervised import Supervised
 from stairs.text.batch import Batch
 from stairs.text.examples import Question
 
-MAX_ANSWER_TOKENS = 30  # tokens of an answer
-CANDIDATES = 20  # candidates for the first and the last token
+MAX_ANSWER_TOKENS = 30
+CANDIDATES = 20  # for the first token
 OVERLAP = 128  # tokens that two windows share, if a window has twice as many
-QUESTION_SHARE = 0.25  # of the room, at most
+QUESTION_SHARE = 0.25  # of a row, at most, where question and passage do not fit
+
+Offsets = list[tuple[int, int]]  # of each token in the passage, in code points
+
+
+class ScoredSpan(TypedDict):
+    answer: str
+    start: int
+    end: int
+    score: float
+    no_answer: float  # the score of [CLS], the lowest of all windows
 
 
 class FindSpan(Supervised):
-    """Two numbers for each token."""
+    """Two logits for each token."""
 
     name = "find-span"
     example_kind = "span"
+    takes_pairs = True
 
     @classmethod
     def settings_from(cls, examples: Sequence[Any]) -> dict[str, Any]:
@@ -47,8 +60,8 @@ class FindSpan(Supervised):
     def new_head(self) -> nn.Module:
         return LinearHead(self.width if self.model.takes_pairs else 2 * self.width + 2, 2, self.transfer)
 
-    def rows(self, examples: Sequence[Question]) -> list[EncodedInput]:
-        found = []
+    def rows(self, examples: Sequence[Any]) -> list[EncodedInput]:
+        rows = []
         for number, example in enumerate(examples):
             question = self.tokenizer.encode(example.question)
             passage = self.tokenizer.encode_with_offsets(example.passage)
@@ -56,95 +69,99 @@ class FindSpan(Supervised):
                 empty = preview(example.passage if question else example.question)
                 raise BadInput(f"{example.where}: there are no tokens in {empty}; give words")
             if self.tokenizer.preprocess(example.passage) != example.passage:
-                lost = f"{self.model_name} cuts Chinese into words by adding spaces, so places in a passage are lost"
-                raise BadInput(f"{lost}; train it with --chinese characters")
-            found += self.window_rows(number, example, question, passage.ids, passage.offsets)
-        return found
+                reason = f"{self.model_name} cuts Chinese into words by adding spaces, so places in a passage are lost"
+                raise BadInput(f"{reason}; train it with --chinese characters")
+            rows += self.window_rows(number, example, question, passage.ids, passage.offsets)
+        return rows
 
-    def window_rows(self, number: int, example: Question, question: list[int], ids: list[int], offsets: list[tuple[int, int]]) -> list[EncodedInput]:
-        room = self.max_tokens or len(question) + len(ids) + 3
-        question = question[: max(int((room - 3) * QUESTION_SHARE), 1)] if len(question) + len(ids) + 3 > room else question
-        size = room - 3 - len(question)
-        step = max(size - min(OVERLAP, size // 2), 1)
-        starts = range(0, len(ids) - size + step, step) if len(ids) > size else [0]
-        found = []
+    def window_rows(self, number: int, example: Question, question: list[int], ids: list[int], offsets: Offsets) -> list[EncodedInput]:
+        """One row for each window of the passage."""
+        limit = self.max_tokens or len(question) + len(ids) + 3
+        question = question[: max(int((limit - 3) * QUESTION_SHARE), 1)] if len(question) + len(ids) + 3 > limit else question
+        size = limit - 3 - len(question)
+        stride = max(size - min(OVERLAP, size // 2), 1)
+        starts = range(0, len(ids) - size + stride, stride) if len(ids) > size else [0]
+        rows = []
         for start in starts:
-            part = ids[start : start + size]
-            row = self.input_format.encode_pair(question, part, number)
+            row = self.input_format.encode_pair(question, ids[start : start + size], number)
             first = len(question) + 2  # where the passage begins in the row
             row.metadata = {"first": first, "offsets": offsets[start : start + size], "question": question}
             row.target = target_span(example, row.metadata["offsets"], first)
-            found.append(row)
-        return found
+            rows.append(row)
+        return rows
 
     def combine(self, hidden: Tensor, batch: Batch) -> Tensor:
         if self.model.takes_pairs:
             return hidden
         assert batch.segments is not None
-        asked = (batch.segments == 0) & batch.real & ~torch.isin(batch.ids, torch.tensor(sorted(self.tokenizer.special_ids)))
-        mean = (hidden * asked[..., None]).sum(1, keepdim=True) / asked.sum(1)[:, None, None].clamp(min=1)
-        there = ((batch.ids[:, :, None] == batch.ids[:, None, :]) & asked[:, None, :]).any(-1) & (batch.segments == 1)
-        near = cosine_similarity(hidden, mean.expand_as(hidden), dim=-1)
-        return torch.cat([hidden, hidden * mean, there[..., None].to(hidden.dtype), near[..., None]], -1)
+        in_question = (batch.segments == 0) & batch.real & ~torch.isin(batch.ids, torch.tensor(sorted(self.tokenizer.special_ids)))
+        question = (hidden * in_question[..., None]).sum(1, keepdim=True) / in_question.sum(1)[:, None, None].clamp(min=1)
+        occurs = ((batch.ids[:, :, None] == batch.ids[:, None, :]) & in_question[:, None, :]).any(-1) & (batch.segments == 1)
+        cosine = cosine_similarity(hidden, question.expand_as(hidden), dim=-1)
+        return torch.cat([hidden, hidden * question, occurs[..., None].to(hidden.dtype), cosine[..., None]], -1)
 
     def targets(self, rows: Sequence[EncodedInput], length: int) -> dict[str, Tensor]:
         return {"targets": torch.tensor([row.target for row in rows])}  # (B, 2): the first and the last token
 
-    def summed_loss(self, said: Tensor, batch: Batch) -> tuple[Tensor, int]:
+    def summed_loss(self, logits: Tensor, batch: Batch) -> tuple[Tensor, int]:
         assert batch.targets is not None and batch.segments is not None
-        inside = ((batch.segments == 1) & batch.real).index_fill(1, torch.zeros(1, dtype=torch.int64, device=said.device), True)
-        scores = said.masked_fill(~inside[..., None], torch.finfo(said.dtype).min)
-        both = [cross_entropy(scores[..., side], batch.targets[:, side], reduction="sum") for side in (0, 1)]
-        return (both[0] + both[1]) / 2, len(batch.targets)
+        is_allowed = ((batch.segments == 1) & batch.real).index_fill(1, torch.zeros(1, dtype=torch.int64, device=logits.device), True)
+        scores = logits.masked_fill(~is_allowed[..., None], torch.finfo(logits.dtype).min)
+        first, last = (cross_entropy(scores[..., side], batch.targets[:, side], reduction="sum") for side in (0, 1))
+        return (first + last) / 2, len(batch.targets)
 
-    def best_answers(self, examples: Sequence[Question], rows: list[EncodedInput], said: list[np.ndarray]) -> list[dict[str, Any]]:
-        """The best answer to each question: its text, its place, and by how much it is likelier than no answer."""
-        best: list[dict[str, Any]] = [{"answer": "", "start": 0, "end": 0, "score": -np.inf, "nothing": np.inf} for _ in examples]
-        for row, own in zip(rows, said, strict=True):
+    def best_answers(self, examples: Sequence[Question], rows: list[EncodedInput], logits: list[np.ndarray]) -> list[ScoredSpan]:
+        """The best answer to each question in all of its windows."""
+        best: list[ScoredSpan] = [{"answer": "", "start": 0, "end": 0, "score": -np.inf, "no_answer": np.inf} for _ in examples]
+        for row, own in zip(rows, logits, strict=True):
             first, offsets = row.metadata["first"], row.metadata["offsets"]
             inside = own[first : first + len(offsets)]
             score, i, j = best_span(inside[:, 0], inside[:, 1])
-            kept = best[row.example]
-            kept["nothing"] = min(kept["nothing"], float(own[0].sum()))
-            if score > kept["score"]:
+            answer = best[row.example]
+            answer["no_answer"] = min(answer["no_answer"], float(own[0].sum()))
+            if score > answer["score"]:
                 start, end = offsets[i][0], offsets[j][1]
-                kept.update(answer=examples[row.example].passage[start:end], start=start, end=end, score=float(score))
-        for kept in best:
-            kept["margin"] = kept.pop("score") - kept.pop("nothing")
-            if self.settings["may_be_unanswered"] and kept["margin"] < 0:
-                kept.update(answer="", start=0, end=0)
-        return best
+                passage = examples[row.example].passage
+                best[row.example] = {**answer, "answer": passage[start:end], "start": start, "end": end, "score": float(score)}
+        if not self.settings["may_be_unanswered"]:
+            return best
+        return [{**own, "answer": "", "start": 0, "end": 0} if own["score"] < own["no_answer"] else own for own in best]
 
-    def metrics_from(self, examples: Sequence[Any], rows: list[EncodedInput], said: list[np.ndarray]) -> dict[str, Any]:
-        return answer_metrics([[text for _, text in example.answers] for example in examples], self.predictions(examples, rows, said))
+    def metrics_from(self, examples: Sequence[Any], rows: list[EncodedInput], logits: list[np.ndarray]) -> Measurements:
+        return answer_metrics([[text for _, text in example.answers] for example in examples], self.predictions(examples, rows, logits))
 
-    def predictions(self, examples: Sequence[Any], rows: list[EncodedInput], said: list[np.ndarray]) -> list[Any]:
-        return [kept["answer"] for kept in self.best_answers(examples, rows, said)]
+    def predictions(self, examples: Sequence[Any], rows: list[EncodedInput], logits: list[np.ndarray]) -> list[Any]:
+        return [answer["answer"] for answer in self.best_answers(examples, rows, logits)]
 
-    def answer(self, text: str, *arguments: Any, second: str | None = None, **options: Any) -> dict[str, Any]:
-        """The question, and behind a tab or as `second` the passage."""
+    def answer(self, text: str, *, second: str | None = None) -> SpanAnswer:
+        """Of a question, and a passage that comes after a tab or as `second`."""
         question, _, after = text.partition("\t")
         passage = second if second is not None else after
         if not passage:
-            raise BadInput("a question came without a passage; give the passage with --second, or after a tab")
+            raise BadInput("the question has no passage; give the passage with --second, or after a tab")
         example = Question(question, passage, ())
         rows = self.rows([example])
-        return {"question": question, **self.best_answers([example], rows, self.logits(rows))[0]}
+        best = self.best_answers([example], rows, self.logits(rows))[0]
+        margin = best["score"] - best["no_answer"]
+        return {"question": question, "answer": best["answer"], "start": best["start"], "end": best["end"], "margin": margin}
+
+    def summary(self, answer: Answer) -> str:
+        return str(answer["answer"])
 
 
-def target_span(example: Question, offsets: list[tuple[int, int]], first: int) -> tuple[int, int]:
-    """The places in the row of the first and last token of the answer; twice that of [CLS] if it is not in this window."""
+def target_span(example: Question, offsets: Offsets, first: int) -> tuple[int, int]:
+    """The places of the first and the last token of the answer in the row; those of [CLS] if the answer is not in this window."""
     if not example.answers:
         return 0, 0
     start, text = example.answers[0]
     end = start + len(text)
     inside = [place for place, (a, b) in enumerate(offsets) if a < end and b > start]
-    whole = inside and offsets[inside[0]][0] <= start and offsets[inside[-1]][1] >= end
-    return (first + inside[0], first + inside[-1]) if whole else (0, 0)
+    is_complete = inside and offsets[inside[0]][0] <= start and offsets[inside[-1]][1] >= end
+    return (first + inside[0], first + inside[-1]) if is_complete else (0, 0)
 
 
 def best_span(starts: np.ndarray, ends: np.ndarray) -> tuple[float, int, int]:
-    """The best first and last token, among the likeliest of each."""
+    """The score, the first and the last token of the best span, among the best first tokens."""
     best = (-np.inf, 0, 0)
     for i in np.argsort(-starts)[:CANDIDATES].tolist():
         reach = ends[i : i + MAX_ANSWER_TOKENS]

@@ -1,11 +1,11 @@
-"""What became of each test example: the little that a metric needs to know of it, so that two models can be compared example by example.
+"""The outcome of each test example: the little that a metric needs to know of it, so that two models can be compared example by example.
 
-    accuracy of labels, exact answers     "0110...", a character per example: whether it was right
-    macro_f1                              the label that was given
-    spearman, pearson                     the score that was given
-    accuracy of tags                      [words with the right tag, words]
-    f1 of tags                            [spans found, spans there, spans said to be there]
-    f1 of answers                         how much of the answer was right
+    accuracy of labels, exact match       "0110...", a character for each example: whether it is correct
+    macro_f1                              the predicted label
+    spearman, pearson                     the predicted score
+    accuracy of tags                      [words with the gold tag, words]
+    f1 of tags                            [correct spans, gold spans, predicted spans]
+    f1 of answers                         the F1 of the answer
     bleu, chrf                            the counts of `translation_metrics`
 """
 
@@ -16,16 +16,17 @@ import numpy as np
 
 from stairs.tasks import metrics, translation_metrics
 from stairs.tasks.bootstrap import Correlation, Statistic, Sums, confidence_interval
-from stairs.tasks.metrics import MacroF1, quotient
+from stairs.tasks.measurements import Interval, Measurements
+from stairs.tasks.metrics import OF_SCORES, MacroF1, quotient
 from stairs.text.labelled.split import find_groups
 
 Outcomes = str | list[Any]
-FEWEST_GROUPS = 5  # that are drawn as wholes: of fewer, a draw is hardly ever another one
-DIGITS = 9  # of a score that is kept: enough to tell two float32 apart
+MIN_GROUPS = 5  # that are drawn whole: with fewer, hardly any two samples differ
+DIGITS = 9  # of a score: enough to tell two float32 apart
 
 
 def gold_of(example_kind: str, examples: Sequence[Any]) -> list[Any]:
-    """What a model should have said of each example."""
+    """What each example says is right."""
     if example_kind == "tag":
         return [list(example.tags) for example in examples]
     if example_kind == "span":
@@ -36,67 +37,66 @@ def gold_of(example_kind: str, examples: Sequence[Any]) -> list[Any]:
 
 
 def groups_of(examples: Sequence[Any]) -> list[int] | None:
-    """The number of each example's group, as examples are split by; None where each is alone, or where groups are too few to draw from."""
-    found = find_groups(examples)
-    if not FEWEST_GROUPS <= len(found) < len(examples):
+    """The number of each example's group, by which examples are split; None if no two share a group, or if there are too few groups to draw from."""
+    groups = find_groups(examples)
+    if not MIN_GROUPS <= len(groups) < len(examples):
         return None
-    member = {place: number for number, places in enumerate(found) for place in places}
-    return [member[place] for place in range(len(examples))]
+    group_of = {place: number for number, places in enumerate(groups) for place in places}
+    return [group_of[place] for place in range(len(examples))]
 
 
-def score_with_interval(metric: str, example_kind: str, examples: Sequence[Any], predictions: Sequence[Any]) -> dict[str, Any]:
-    """One metric with its interval, from groups drawn whole where examples have groups."""
+def score_with_interval(metric: str, example_kind: str, examples: Sequence[Any], predictions: Sequence[Any]) -> Interval:
+    """One metric with its interval; groups of examples are drawn whole."""
     groups = groups_of(examples)
     if groups is None:
         return all_metrics(example_kind, examples, predictions)[metric]
     return confidence_interval(statistic(metric, example_kind, examples, outcomes(metric, example_kind, examples, predictions)), groups=groups)
 
 
-def all_metrics(example_kind: str, examples: Sequence[Any], predictions: Sequence[Any]) -> dict[str, Any]:
-    """Every metric of the task, with its interval."""
-    truth, said = gold_of(example_kind, examples), list(predictions)
+def all_metrics(example_kind: str, examples: Sequence[Any], predictions: Sequence[Any]) -> Measurements:
+    """Every metric of a kind of examples, with its interval."""
+    gold, predicted = gold_of(example_kind, examples), list(predictions)
     if example_kind == "tag":
-        return metrics.tag_metrics(truth, said)
+        return metrics.tag_metrics(gold, predicted)
     if example_kind == "span":
-        return metrics.answer_metrics(truth, said)
+        return metrics.answer_metrics(gold, predicted)
     if example_kind == "translate":
-        return translation_metrics.bleu_and_chrf(truth, said)
-    return metrics.label_metrics(truth, said) if isinstance(truth[0], str) else metrics.correlation_metrics(np.array(truth), np.array(said))
+        return translation_metrics.bleu_and_chrf(gold, predicted)
+    return metrics.label_metrics(gold, predicted) if isinstance(gold[0], str) else metrics.correlation_metrics(np.array(gold), np.array(predicted))
 
 
 def outcomes(metric: str, example_kind: str, examples: Sequence[Any], predictions: Sequence[Any]) -> Outcomes:
-    """For a report: plain data, one entry per example."""
-    truth, said = gold_of(example_kind, examples), list(predictions)
+    """Plain data for a report, one entry for each example."""
+    gold, predicted = gold_of(example_kind, examples), list(predictions)
     if metric in translation_metrics.COUNTS_AND_FORMULAS:
-        return translation_metrics.COUNTS_AND_FORMULAS[metric][0](truth, said).tolist()
+        return translation_metrics.COUNTS_AND_FORMULAS[metric][0](gold, predicted).tolist()
     if example_kind == "tag":
-        return (metrics.span_counts if metric == "f1" else metrics.tag_counts)(truth, said).tolist()
+        return (metrics.span_counts if metric == "f1" else metrics.tag_counts)(gold, predicted).tolist()
     if example_kind == "span" and metric == "f1":
-        return metrics.answer_scores(truth, said)[:, 1].round(DIGITS).tolist()
+        return metrics.answer_scores(gold, predicted)[:, 1].round(DIGITS).tolist()
     if metric == "macro_f1":
-        return said
-    if metric in ("spearman", "pearson"):
-        return [float(f"{score:.{DIGITS}g}") for score in said]
-    right = metrics.answer_scores(truth, said)[:, 0] if example_kind == "span" else [a == b for a, b in zip(strip(truth), strip(said), strict=True)]
-    return "".join("1" if one else "0" for one in right)
+        return predicted
+    if metric in OF_SCORES:
+        return [float(f"{score:.{DIGITS}g}") for score in predicted]
+    if example_kind == "span":
+        is_correct = metrics.answer_scores(gold, predicted)[:, 0].tolist()
+    else:
+        is_correct = [a.strip() == b.strip() for a, b in zip(gold, predicted, strict=True)]
+    return "".join("1" if correct else "0" for correct in is_correct)
 
 
-def strip(texts: Sequence[str]) -> list[str]:
-    return [text.strip() for text in texts]
-
-
-def statistic(metric: str, example_kind: str, examples: Sequence[Any], found: Outcomes) -> Statistic:
-    """The metric as the bootstrap draws it, from outcomes that were kept."""
+def statistic(metric: str, example_kind: str, examples: Sequence[Any], recorded: Outcomes) -> Statistic:
+    """The metric as the bootstrap draws it, from recorded outcomes."""
     if metric in translation_metrics.COUNTS_AND_FORMULAS:
-        return Sums(np.array(found), translation_metrics.COUNTS_AND_FORMULAS[metric][1])
+        return Sums(np.array(recorded), translation_metrics.COUNTS_AND_FORMULAS[metric][1])
     if metric == "macro_f1":
-        return MacroF1(gold_of(example_kind, examples), list(found))
-    if metric in ("spearman", "pearson"):
-        return Correlation(np.array(gold_of(example_kind, examples)), np.array(found), by_rank=metric == "spearman")
+        return MacroF1(gold_of(example_kind, examples), list(recorded))
+    if metric in OF_SCORES:
+        return Correlation(np.array(gold_of(example_kind, examples)), np.array(recorded), by_rank=metric == "spearman")
     if example_kind == "tag" and metric == "f1":
-        both, there, said = np.array(found).T
-        return Sums(np.stack([2 * both, there + said], 1), quotient)
+        correct, of_gold, of_predicted = np.array(recorded).T
+        return Sums(np.stack([2 * correct, of_gold + of_predicted], 1), quotient)
     if example_kind == "tag":
-        return Sums(np.array(found), quotient)
-    right = np.array([int(one) for one in found] if isinstance(found, str) else found)
-    return Sums(np.stack([right, np.ones(len(right))], 1), quotient)
+        return Sums(np.array(recorded), quotient)
+    scores = np.array([int(digit) for digit in recorded] if isinstance(recorded, str) else recorded)
+    return Sums(np.stack([scores, np.ones(len(scores))], 1), quotient)

@@ -1,7 +1,7 @@
 """Sense: which meaning of a word is meant here?
 
-Peters et al. 2018 ("ELMo") and Loureiro & Jorge 2019: the vector of a sense is the mean of the vectors of the words that were tagged with it; a word
-has the sense, of those its lemma was seen with, whose vector is nearest to its own. A lemma that was never seen has no answer.
+Peters et al. 2018 ("ELMo") and Loureiro & Jorge 2019: the vector of a sense is the mean of the vectors of the words that are labelled with it. A word
+gets the sense, among those of its lemma in the training file, whose vector is nearest to its own. A lemma that is not in the file has no answer.
 """
 
 import re
@@ -11,9 +11,13 @@ from typing import Any, Self
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from stairs.errors import BadInput, Unsupported, preview
+from stairs.models.base import Model
 from stairs.progress import track
+from stairs.tasks.answers import Answer, SenseAnswer, SenseCosine
+from stairs.tasks.measurements import Measurements
 from stairs.tasks.metrics import ratio
 from stairs.tasks.parts.indexed import Indexed
 from stairs.tasks.parts.layer_mix import select_layers
@@ -21,15 +25,15 @@ from stairs.tasks.task import Task
 from stairs.text.batch import Batch, batches_by_length, pad_rows
 from stairs.text.examples import SenseSentence
 
-POSITIONS = 4096  # read at once
-PIECES = 2  # of a word, about
-LAST = 4  # blocks whose vectors are summed
-MARKED = re.compile(r"\*([^*=]+)(?:=([^*]+))?\*")  # *banks* or *banks=bank*
-KINDS = "nvar"  # parts of speech, as WordNet has them
+POSITIONS = 4096  # in a batch
+PIECES_PER_WORD = 2  # about
+LAST_LAYERS = 4  # whose vectors are summed
+MARKED_WORD = re.compile(r"\*([^*=]+)(?:=([^*]+))?\*")  # *banks* or *banks=bank*
+PARTS_OF_SPEECH = "nvar"  # as in WordNet
 
 
 class Sense(Indexed):
-    """Senses by name, each with its vector and how often it was seen."""
+    """Senses by name, each with its vector and how often it occurs; `lemmas` has the numbers of the senses of each lemma."""
 
     name = "sense"
     example_kind = "sense"
@@ -39,13 +43,13 @@ class Sense(Indexed):
     ) -> None:
         super().__init__(encoder, vectors)
         if not encoder.model.encodes:
-            raise Unsupported(f"{encoder.model_name} has no token vectors to tell senses by; try {encoder.model.models_that_encode}")
+            raise Unsupported(f"{encoder.model_name} has no token vectors to tell senses apart by; try {encoder.model.models_that_encode}")
         self.senses, self.lemmas, self.counts, self.layers = senses, lemmas, counts, layers
-        self.chosen = select_layers(layers, encoder.model)
+        self.layer_numbers = select_layers(layers, encoder.model)
 
     @classmethod
     def train(cls, examples: Sequence[SenseSentence], encoder: Task, layers: str | None = None) -> Self:
-        """By the vectors of some `layers`, summed."""
+        """From labelled words, by the sum of the vectors of some `layers`."""
         task = cls(encoder, [], {}, [], np.zeros((0, 0), np.float32), layers)
         numbers: dict[str, int] = {}
         sums: list[np.ndarray] = []
@@ -55,39 +59,39 @@ class Sense(Indexed):
                 number = numbers.setdefault(sense, len(numbers))
                 if number == len(sums):
                     sums.append(np.zeros_like(vector, np.float64))
-                    task.lemmas.setdefault(example.lemmas[place], []).append(number)
-                elif number not in task.lemmas.setdefault(example.lemmas[place], []):
-                    task.lemmas[example.lemmas[place]].append(number)
+                of_lemma = task.lemmas.setdefault(example.lemmas[place], [])
+                if number not in of_lemma:
+                    of_lemma.append(number)
                 sums[number] += vector
                 counts[number] += 1
         if not sums:
             raise BadInput(f"{examples[0].where}: no word of the file has a sense; the fourth column should name them")
-        found = np.stack(sums)
+        stacked = np.stack(sums)
         task.senses, task.counts = list(numbers), [counts[number] for number in range(len(numbers))]
-        task.stored_vectors = (found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-12)).astype(np.float32)
+        task.stored_vectors = (stacked / np.maximum(np.linalg.norm(stacked, axis=1, keepdims=True), 1e-12)).astype(np.float32)
         return task
 
     def word_vectors(self, examples: Sequence[SenseSentence]) -> Iterator[np.ndarray]:
-        """The vectors (N, D) of the words of each sentence that have a sense: the mean of their pieces."""
+        """The vectors (N, D) of the labelled words of each sentence: the mean of their pieces."""
         model, tokenizer = self.model.eval(), self.tokenizer
-        room = (model.reads_at_most or 1 << 20) - 2
-        found: list[np.ndarray] = [np.zeros((0, 0))] * len(examples)
+        limit = (model.reads_at_most or 1 << 20) - 2
+        vectors: list[np.ndarray] = [np.zeros((0, 0))] * len(examples)
         with track("reading", total=len(examples), unit="sentences") as advance:
-            for group in batches_by_length([PIECES * len(example.words) for example in examples], POSITIONS):
+            for group in batches_by_length([PIECES_PER_WORD * len(example.words) for example in examples], POSITIONS):
                 pieces = [[ids or [tokenizer.unknown] for ids in tokenizer.encode_batch(list(examples[number].words))] for number in group]
-                rows = [[tokenizer.begin, *[i for ids in own for i in ids][:room], tokenizer.end] for own in pieces]
+                rows = [[tokenizer.begin, *[i for ids in own for i in ids][:limit], tokenizer.end] for own in pieces]
                 ids, real = pad_rows(rows, tokenizer.pad)
                 with torch.inference_mode():
-                    hidden = summed_layers(model, self.encoder.add_characters(Batch(ids, real)), self.chosen).float().numpy()
+                    hidden = sum_layers(model, self.encoder.add_characters(Batch(ids, real)), self.layer_numbers).float().numpy()
                 for number, own, row in zip(group, pieces, hidden, strict=True):
-                    ends = np.minimum(np.cumsum([0, *map(len, own)]), room - 1) + 1
+                    ends = np.minimum(np.cumsum([0, *map(len, own)]), limit - 1) + 1
                     places = [place for place, _ in examples[number].senses]
-                    found[number] = np.array([row[ends[place] : max(ends[place + 1], ends[place] + 1)].mean(0) for place in places])
+                    vectors[number] = np.array([row[ends[place] : max(ends[place + 1], ends[place] + 1)].mean(0) for place in places])
                 advance(len(group))
-        return iter(found)
+        return iter(vectors)
 
     def predict(self, examples: Sequence[SenseSentence]) -> list[list[str | None]]:
-        """A sense for every word that asks for one; None where the lemma is new."""
+        """A sense for every labelled word; None where the lemma is not in the training file."""
         return [
             [self.nearest(example.lemmas[place], vector) for (place, _), vector in zip(example.senses, vectors, strict=True)]
             for example, vectors in zip(examples, self.word_vectors(examples), strict=True)
@@ -101,52 +105,59 @@ class Sense(Indexed):
         candidates = self.lemmas.get(lemma)
         return None if not candidates else self.senses[max(candidates, key=self.counts.__getitem__)]
 
-    def evaluate(self, examples: Sequence[SenseSentence]) -> dict[str, Any]:
-        """F1 over all words that ask for a sense, and what always taking the most frequent one would give."""
-        rows = list(zip(examples, self.predict(examples), strict=True))
-        truth = [[set(sense.split(";")) for _, sense in example.senses] for example, _ in rows]
-        asked = np.array([len(own) for own in truth])
-        right = [sum(guess in own for guess, own in zip(guesses, wanted, strict=True)) for (_, guesses), wanted in zip(rows, truth, strict=True)]
-        said = np.array([sum(guess is not None for guess in guesses) for _, guesses in rows])
-        usual = [
-            sum(self.most_frequent(example.lemmas[place]) in own for (place, _), own in zip(example.senses, wanted, strict=True))
-            for (example, _), wanted in zip(rows, truth, strict=True)
-        ]
+    def evaluate(self, examples: Sequence[Any]) -> Measurements:
+        """F1 over all labelled words, and that of always taking the most frequent sense."""
+        total, answered, correct, correct_by_frequency = [], [], [], []
+        for example, predicted in zip(examples, self.predict(examples), strict=True):
+            gold = [set(sense.split(";")) for _, sense in example.senses]
+            frequent = [self.most_frequent(example.lemmas[place]) for place, _ in example.senses]
+            total.append(len(gold))
+            answered.append(sum(sense is not None for sense in predicted))
+            correct.append(sum(sense in own for sense, own in zip(predicted, gold, strict=True)))
+            correct_by_frequency.append(sum(sense in own for sense, own in zip(frequent, gold, strict=True)))
+        denominators = np.array(total) + np.array(answered)
         return {
-            "f1": ratio(2 * np.array(right), asked + said),
-            "most_frequent_f1": ratio(2 * np.array(usual), asked + said),
-            "words": int(asked.sum()),
-            "known_words": int(said.sum()),
+            "f1": ratio(2 * np.array(correct), denominators),
+            "most_frequent_f1": ratio(2 * np.array(correct_by_frequency), denominators),
+            "words": sum(total),
+            "known_words": sum(answered),
         }
 
-    def answer(self, text: str, *arguments: Any, **options: Any) -> dict[str, Any]:
-        """The senses of a word that stands between stars, nearest first; behind = its lemma, if that is another: *banks=bank*."""
-        marked = MARKED.search(text)
+    def answer(self, text: str) -> SenseAnswer:
+        """The senses of the word between stars, nearest first; its lemma follows a =, if it is another: *banks=bank*."""
+        marked = MARKED_WORD.search(text)
         if marked is None:
             raise BadInput(f"no word is marked in {preview(text)}; put stars around one, as in the *bank* or the *banks=bank*")
         word, lemma = marked[1], (marked[2] or marked[1]).lower()
-        candidates = [number for kind in KINDS for number in self.lemmas.get(f"{lemma}.{kind}", [])]
+        candidates = [number for part_of_speech in PARTS_OF_SPEECH for number in self.lemmas.get(f"{lemma}.{part_of_speech}", [])]
         if not candidates:
-            raise BadInput(f"the training file had no sense of {preview(lemma)}; mark a word it had, with its lemma as in *banks=bank*")
+            raise BadInput(f"the training file has no sense of {preview(lemma)}; mark a word that it has, with its lemma as in *banks=bank*")
         before, after = text[: marked.start()].split(), text[marked.end() :].split()
         words = (*before, word, *after)
         vector = next(self.word_vectors([SenseSentence(words, words, ((len(before), ""),))]))[0]
-        near = self.stored_vectors[candidates] @ (vector / max(float(np.linalg.norm(vector)), 1e-12))
-        found = [{"sense": self.senses[candidates[i]], "cosine": float(near[i])} for i in np.argsort(-near, kind="stable")]
-        return {"text": text, "word": word, "label": found[0]["sense"], "senses": found}
+        cosines = self.stored_vectors[candidates] @ (vector / max(float(np.linalg.norm(vector)), 1e-12))
+        order = np.argsort(-cosines, kind="stable")
+        senses: list[SenseCosine] = [{"sense": self.senses[candidates[i]], "cosine": float(cosines[i])} for i in order]
+        return {"text": text, "word": word, "label": senses[0]["sense"], "senses": senses}
+
+    def summary(self, answer: Answer) -> str:
+        return str(answer["label"])
 
     def index_metadata(self) -> dict[str, Any]:
         return {"senses": self.senses, "lemmas": self.lemmas, "counts": self.counts, "layers": self.layers}
 
     @classmethod
-    def from_index(cls, encoder: Task, kept: Any, known: np.ndarray) -> Self:
-        return cls(encoder, kept["senses"], kept["lemmas"], kept["counts"], known, kept.get("layers"))
+    def from_index(cls, encoder: Task, metadata: Any, vectors: np.ndarray) -> Self:
+        return cls(encoder, metadata["senses"], metadata["lemmas"], metadata["counts"], vectors, metadata.get("layers"))
 
 
-def summed_layers(model: Any, batch: Batch, chosen: list[int] | None) -> torch.Tensor:
-    """The sum of the vectors of some layers; if none were chosen, of the last blocks, which tell senses apart better than the last alone."""
-    if chosen is None and not model.is_transformer:
+def sum_layers(model: Model, batch: Batch, numbers: list[int] | None) -> Tensor:
+    """The sum of the vectors of some layers; by default of the last blocks, which tell senses apart better than the last one alone."""
+    if numbers is None and not model.is_transformer:
         return model.encode(batch)
-    layers = model.hidden_states(batch)
-    kept = layers[-LAST:] if chosen is None else [layers[number] for number in chosen]
-    return sum(kept[1:], kept[0])
+    hidden_states = model.hidden_states(batch)
+    layers = hidden_states[-LAST_LAYERS:] if numbers is None else [hidden_states[number] for number in numbers]
+    total = layers[0]
+    for layer in layers[1:]:
+        total = total + layer
+    return total

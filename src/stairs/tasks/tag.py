@@ -2,8 +2,8 @@
 
     P(tag | word in its sentence) = softmax(W h + b),   h the vector of the word's first piece (of its last, for a GPT, which only then has read it)
 
-The tags of a sentence are the likeliest that fit together: I-PER stands only behind B-PER or I-PER (found as Viterbi 1967 does). Encoders that know a
-word alone see its two neighbours on either side as well (Collobert et al. 2011).
+The tags of a sentence are the most probable ones that fit together: I-PER follows only B-PER or I-PER (Viterbi 1967). For encoders whose vectors do
+not depend on the context, the head reads the two neighbours on either side as well (Collobert et al. 2011).
 """
 
 from collections.abc import Sequence
@@ -16,6 +16,8 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, pad
 
 from stairs.errors import BadInput
+from stairs.tasks.answers import Answer, TagsAnswer
+from stairs.tasks.measurements import Measurements
 from stairs.tasks.metrics import tag_metrics
 from stairs.tasks.parts.fine_tuning import LinearHead
 from stairs.tasks.parts.rows import EncodedInput
@@ -25,8 +27,8 @@ from stairs.text.examples import TaggedSentence
 from stairs.text.segmentation import Segmentation
 from stairs.text.windows import owned_spans, window_spans
 
-RADIUS = 2  # neighbours on either side, for encoders that know a word alone
-FORBIDDEN = -1e4
+RADIUS = 2  # neighbours on either side, for encoders without context
+FORBIDDEN = -1e4  # the log-probability of a transition that does not occur
 
 
 class Tag(Supervised):
@@ -44,7 +46,8 @@ class Tag(Supervised):
 
     @property
     def labels(self) -> list[str]:
-        return self.settings["labels"]
+        labels: list[str] = self.settings["labels"]
+        return labels
 
     @property
     def reads_context(self) -> bool:
@@ -54,130 +57,124 @@ class Tag(Supervised):
         neighbours = 1 if self.reads_context else 2 * RADIUS + 1
         return LinearHead(self.width * neighbours, len(self.labels), self.transfer)
 
-    def rows(self, examples: Sequence[TaggedSentence]) -> list[EncodedInput]:
-        """One row for each sentence, or for each window of a sentence that is too long; `token_offsets` of the words it tells the tags of."""
-        known = {label: number for number, label in enumerate(self.labels)}
-        found = []
+    def rows(self, examples: Sequence[Any]) -> list[EncodedInput]:
+        """One row for each sentence, or for each window of a sentence that is too long, with the `places` of the words that it tags."""
+        label_ids = {label: number for number, label in enumerate(self.labels)}
+        rows = []
         for number, example in enumerate(examples):
-            strange = next((tag for tag in example.tags if tag not in known), None)
-            if strange is not None:
-                had = ", ".join(self.labels[:8])
-                raise BadInput(f"{example.where}: the tag {strange!r} was not in the training file, which had {had}; correct it")
+            unknown = next((tag for tag in example.tags if tag not in label_ids), None)
+            if unknown is not None:
+                labels = ", ".join(self.labels[:8])
+                raise BadInput(f"{example.where}: the tag {unknown!r} is not in the training file, which has {labels}; correct it")
             pieces = self.pieces(example.words)
-            for words, (start, stop) in self.parts([len(piece) for piece in pieces]):
+            for words, (start, stop) in self.word_windows([len(piece) for piece in pieces]):
                 ids = [i for piece in pieces[start:stop] for i in piece]
                 ends = np.cumsum([0, *(len(piece) for piece in pieces[start:stop])])
-                stands = ends[1:] if self.model.default_pooling == "last" else ends[:-1] + 1  # counted from [CLS]
+                places = ends[1:] if self.model.default_pooling == "last" else ends[:-1] + 1  # [CLS] is at 0
                 row = self.input_format.encode_one(ids, number)
-                row.metadata = {"words": words, "places": [int(stands[word - start]) for word in words]}
-                row.target = [known[example.tags[word]] for word in words] if example.tags else None
-                found.append(row)
-        return found
+                row.metadata = {"words": words, "places": [int(places[word - start]) for word in words]}
+                row.target = [label_ids[example.tags[word]] for word in words] if example.tags else None
+                rows.append(row)
+        return rows
 
     def pieces(self, words: Sequence[str]) -> list[list[int]]:
-        """The ids of each word; one of which nothing is left is unknown."""
+        """The ids of each word; [UNK] for a word that the tokenizer drops."""
         spaced = [f" {word}" if number and self.tokenizer.spec.kind == "byte-bpe" else word for number, word in enumerate(words)]
         return [ids or [self.tokenizer.unknown] for ids in self.tokenizer.encode_batch(spaced)]
 
-    def parts(self, sizes: list[int]) -> list[tuple[range, tuple[int, int]]]:
-        """The words each row tells of, and from where to where it reads."""
-        room = self.max_tokens
-        if room is None or sum(sizes) <= room - 2:
+    def word_windows(self, sizes: list[int]) -> list[tuple[range, tuple[int, int]]]:
+        """For each row the words that it tags, and the window of words that it reads; `sizes` are the pieces of each word."""
+        if self.max_tokens is None or sum(sizes) <= self.max_tokens - 2:
             return [(range(len(sizes)), (0, len(sizes)))]
-        most = max(1, (room - 2) // max(sizes))  # words that fit in any case
+        most = max(1, (self.max_tokens - 2) // max(sizes))  # words that fit in any case
         pairs = zip(window_spans(len(sizes), most), owned_spans(len(sizes), most), strict=True)
         return [(range(*own), window) for window, own in pairs]
 
     def pool(self, hidden: Tensor, batch: Batch) -> Tensor:
         if self.reads_context:
             return hidden
-        inside = hidden * batch.real[..., None]
-        moved = [pad(inside, (0, 0, RADIUS, RADIUS))[:, step : step + hidden.shape[1]] for step in range(2 * RADIUS + 1)]
-        return torch.cat(moved, -1)
+        padded = pad(hidden * batch.real[..., None], (0, 0, RADIUS, RADIUS))
+        return torch.cat([padded[:, offset : offset + hidden.shape[1]] for offset in range(2 * RADIUS + 1)], -1)
 
     def targets(self, rows: Sequence[EncodedInput], length: int) -> dict[str, Tensor]:
-        found = np.full((len(rows), length), IGNORE_INDEX, np.int64)
-        for place, row in zip(found, rows, strict=True):
-            place[row.metadata["places"]] = row.target
-        return {"targets": torch.from_numpy(found)}
+        targets = np.full((len(rows), length), IGNORE_INDEX, np.int64)
+        for own, row in zip(targets, rows, strict=True):
+            own[row.metadata["places"]] = row.target
+        return {"targets": torch.from_numpy(targets)}
 
-    def summed_loss(self, said: Tensor, batch: Batch) -> tuple[Tensor, int]:
+    def summed_loss(self, logits: Tensor, batch: Batch) -> tuple[Tensor, int]:
         assert batch.targets is not None
-        asked = batch.targets != IGNORE_INDEX
-        return cross_entropy(said[asked], batch.targets[asked], reduction="sum"), int(asked.sum())
+        has_target = batch.targets != IGNORE_INDEX
+        return cross_entropy(logits[has_target], batch.targets[has_target], reduction="sum"), int(has_target.sum())
 
-    def tags(self, count: int, rows: list[EncodedInput], said: list[np.ndarray]) -> list[list[str]]:
-        """The tags of each of `format_tokens` sentences."""
+    def tags(self, count: int, rows: list[EncodedInput], logits: list[np.ndarray]) -> list[list[str]]:
+        """The tags of each of `count` sentences."""
         scores: list[list[np.ndarray]] = [[] for _ in range(count)]
-        for row, own in zip(rows, said, strict=True):
+        for row, own in zip(rows, logits, strict=True):
             scores[row.example] += list(own[row.metadata["places"]])
-        return [[self.labels[i] for i in viterbi(np.stack(own), self.follows)] if own else [] for own in scores]
+        costs = transitions(self.labels)
+        return [[self.labels[i] for i in viterbi(np.stack(own), costs)] if own else [] for own in scores]
 
-    @property
-    def follows(self) -> np.ndarray:
-        """What it costs that a tag (column) follows another (row); the last row is the begin of the sentence."""
-        return transitions(self.labels)
+    def metrics_from(self, examples: Sequence[Any], rows: list[EncodedInput], logits: list[np.ndarray]) -> Measurements:
+        return tag_metrics([list(example.tags) for example in examples], self.predictions(examples, rows, logits))
 
-    def metrics_from(self, examples: Sequence[Any], rows: list[EncodedInput], said: list[np.ndarray]) -> dict[str, Any]:
-        return tag_metrics([list(example.tags) for example in examples], self.predictions(examples, rows, said))
+    def predictions(self, examples: Sequence[Any], rows: list[EncodedInput], logits: list[np.ndarray]) -> list[Any]:
+        return self.tags(len(examples), rows, logits)
 
-    def predictions(self, examples: Sequence[Any], rows: list[EncodedInput], said: list[np.ndarray]) -> list[Any]:
-        return self.tags(len(examples), rows, said)
-
-    def answer(self, text: str, *arguments: Any, **options: Any) -> dict[str, Any]:
-        """The words of a text with their tags, and for tags such as B-PER the spans they make, with their places in code points.
-
-        `words_from` says what was taken for a word: those given, with marks parted from them, characters, or a dictionary's words."""
-        words, places, source = Segmentation(**self.settings.get("segmentation", {})).segment(text)
+    def answer(self, text: str) -> TagsAnswer:
+        """The words of a text with their tags; where tags mark spans (B-PER), also the spans, with their places in code points."""
+        words, places, segmentation = Segmentation(**self.settings.get("segmentation", {})).segment(text)
         if not words:
             raise BadInput("there are no words in the text; give a text with words")
         rows = self.rows([TaggedSentence(tuple(words), ())])
         tags = self.tags(1, rows, self.logits(rows))[0]
-        found: dict[str, Any] = {"text": text, "words": words, "tags": tags, "segmentation": source}
+        answer: TagsAnswer = {"text": text, "words": words, "tags": tags, "segmentation": segmentation}
         if any(tag.startswith("B-") for tag in self.labels):
-            found["spans"] = [
+            answer["spans"] = [
                 {"label": label, "text": text[places[a][0] : places[b - 1][1]], "start": places[a][0], "end": places[b - 1][1]}
                 for label, a, b in spans(tags)
             ]
-        return found
+        return answer
+
+    def summary(self, answer: Answer) -> str:
+        return " ".join(f"{word}/{tag}" for word, tag in zip(answer["words"], answer["tags"], strict=True))
 
 
 def transitions(labels: list[str]) -> np.ndarray:
-    """0 where one tag may follow another, NEVER where not. Only tags of the kind I-X depend on what stands before them."""
+    """0 where one tag (column) may follow another (row), FORBIDDEN where not; the last row is the beginning of a sentence. Only tags of the form I-X
+    depend on the tag before them, and only if there is a B-X."""
     costs = np.zeros((len(labels) + 1, len(labels)), np.float32)
     for column, tag in enumerate(labels):
-        if tag.startswith("I-"):
+        if tag.startswith("I-") and f"B-{tag[2:]}" in labels:
             costs[:, column] = FORBIDDEN
             for row, before in enumerate(labels):
                 if before in (f"B-{tag[2:]}", tag):
                     costs[row, column] = 0.0
-            if f"B-{tag[2:]}" not in labels:  # it never begins otherwise
-                costs[:, column] = 0.0
     return costs
 
 
-def viterbi(scores: np.ndarray, follows: np.ndarray) -> list[int]:
-    """The best way through (T, labels)."""
-    if not follows.any():
-        return scores.argmax(1).tolist()
+def viterbi(scores: np.ndarray, costs: np.ndarray) -> list[int]:
+    """The most probable sequence of labels for scores (T, labels)."""
+    if not costs.any():
+        return [int(label) for label in scores.argmax(1)]
     logs = scores - np.log(np.exp(scores - scores.max(1, keepdims=True)).sum(1, keepdims=True)) - scores.max(1, keepdims=True)
-    best, ways = logs[0] + follows[-1], []
+    best, back_pointers = logs[0] + costs[-1], []
     for own in logs[1:]:
-        step = best[:, None] + follows[:-1]
-        ways.append(step.argmax(0))
-        best = step.max(0) + own
-    found = [int(best.argmax())]
-    for way in reversed(ways):
-        found.append(int(way[found[-1]]))
-    return found[::-1]
+        candidates = best[:, None] + costs[:-1]
+        back_pointers.append(candidates.argmax(0))
+        best = candidates.max(0) + own
+    path = [int(best.argmax())]
+    for pointers in reversed(back_pointers):
+        path.append(int(pointers[path[-1]]))
+    return path[::-1]
 
 
 def spans(tags: Sequence[str]) -> list[tuple[str, int, int]]:
-    """(label, first word, word behind the last) of B-X I-X I-X."""
-    found: list[tuple[str, int, int]] = []
+    """(label, first word, word after the last) of B-X I-X I-X."""
+    marked: list[tuple[str, int, int]] = []
     for number, tag in enumerate(tags):
-        if tag.startswith("I-") and found and found[-1][0] == tag[2:] and found[-1][2] == number:
-            found[-1] = (found[-1][0], found[-1][1], number + 1)
+        if tag.startswith("I-") and marked and marked[-1][0] == tag[2:] and marked[-1][2] == number:
+            marked[-1] = (marked[-1][0], marked[-1][1], number + 1)
         elif tag.startswith(("B-", "I-")):
-            found.append((tag[2:], number, number + 1))
-    return found
+            marked.append((tag[2:], number, number + 1))
+    return marked

@@ -1,23 +1,30 @@
-"""A Task owns a model and a tokenizer: text -> batch -> loss, and text -> answer, which is plain data."""
+"""A Task: one model, one tokenizer, one question. Text -> batch -> loss to train it, text -> answer to use it; an answer is plain data."""
 
 import copy
+import html
+import inspect
 import json
-from collections.abc import Callable, Iterable, Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Protocol, Self, cast
 
 import numpy as np
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
-from torch import nn
+from torch import Tensor, nn
 
+from stairs.data import TrainingData
 from stairs.errors import BadInput, Unsupported, preview
 from stairs.fast.packed_linear import Precision, for_inference
 from stairs.models import MODELS
 from stairs.models.base import Model
 from stairs.models.elmo import ELMo
 from stairs.models.settings import CONFIGS
+from stairs.tasks.answers import Answer
+from stairs.tasks.measurements import Measurements
+from stairs.tasks.parts.labelled_splits import LabelledSplits
 from stairs.text.batch import Batch, pad_rows
 from stairs.text.shards import Shards
 from stairs.text.tokenizers.open_vocabulary import OpenVocabulary
@@ -26,15 +33,42 @@ from stairs.text.windows import LongTextRule
 
 CONFIG = "config.json"
 WEIGHTS = "model.safetensors"
-POSITIONS_PER_TOKEN = 2  # positions of a stream that are read for each one that is judged
+POSITIONS_PER_TOKEN = 2  # positions that an evaluation of a text computes for each token, since rows overlap by half
+Encoder = Callable[[Batch], Tensor]  # token vectors (B, T, D) of a batch
 
 
-class Task:
-    """One model, one tokenizer, one question."""
+class TrainingRows(Protocol):
+    """What training goes through."""
 
-    name = ""
-    vector_part: LongTextRule = "head"  # what the vector of a text is made from if the model cannot read all of it
-    example_kind = ""  # the kind of labelled examples it is judged by, if by such, as `text.labelled.prefill` calls it
+    lengths: np.ndarray  # tokens of each row
+
+    def batch(self, numbers: np.ndarray, epoch: int, seed: int) -> Batch:
+        """Some of the rows; the same ones for the same arguments."""
+
+
+class Task(ABC):
+    """What every task has. Callers ask the claims below, and never the name: so a new task is served by all of them."""
+
+    name: ClassVar[str] = ""
+    example_kind: ClassVar[str] = ""  # the labelled examples it is evaluated on, as `text.labelled.read` calls them; "" for plain text
+    monitor: ClassVar[str] = ""  # the measurement that training minimizes
+
+    # Claims
+    has_model = True  # `model` is there: not for a classifier that is no neural network
+    generates = False  # it answers with new text, token by token
+    predicts_next = False  # it gives the probability of each next token: `next_tokens`, `token_bits` and `log_probability`
+    translates = False  # it answers with a text in another language, and is trained on pairs of sentences
+    takes_pairs = False  # it answers about two texts: `answer(text, second=...)`
+    gives_labels = False  # it gives a text one of `labels`, with `probabilities(texts)`
+    has_text_features = False  # a linear layer on `text_features(texts)` decides
+    has_confusion = False  # `stairs tune` writes a confusion matrix
+    has_word_vectors = False  # each word of its vocabulary has one vector, whatever its context
+    evaluates_generation = False  # a finished run is also evaluated on what it generates
+
+    long_text: LongTextRule | None = None  # what is read of a text that is too long; None where no text is
+    vector_part: LongTextRule = "head"  # the part of a long text that its vector is made from
+    training_defaults: dict[str, Any] | None = None  # epochs and examples of a batch, for tasks that learn from labelled examples
+    recipe: dict[str, Any] | None = None  # the size and schedule that were chosen for the time and the machine, see training/recipe.py
 
     def __init__(self, model: Model, tokenizer: Tokenizer) -> None:
         self.model = model
@@ -52,21 +86,81 @@ class Task:
         return self.tokenizer.add_characters(batch) if isinstance(self.tokenizer, OpenVocabulary) else batch
 
     @property
+    def fills_blanks(self) -> bool:
+        """Whether it names the words that fit a blank."""
+        return False
+
+    @property
+    def model_name(self) -> str:
+        return self.model.name
+
+    # Answering
+
+    @abstractmethod
+    def answer(self, text: str) -> Answer:
+        """Plain data, which `stairs ask --json` prints. Each task has its own keyword arguments; another one is an error."""
+
+    @abstractmethod
+    def summary(self, answer: Answer) -> str:
+        """What a person wants to read of an answer."""
+
+    def answers(self, texts: Sequence[str], **options: Any) -> Iterator[Answer]:
+        """`answer` for each text."""
+        for text in texts:
+            yield self.answer(text, **options)
+
+    @classmethod
+    def answer_options(cls) -> tuple[str, ...]:
+        """The keyword arguments of `answer`."""
+        parameters = inspect.signature(cls.answer).parameters.values()
+        return tuple(parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY)
+
+    def log_probability(self, text: str) -> float:
+        """The natural logarithm of the probability of a sentence and its end."""
+        raise Unsupported(f"a {self.name} run of {self.model_name} gives no probability to a sentence; try a run trained on next-token")
+
+    def sample(self, seed: int) -> str:
+        """Something to read while training goes on."""
+        return ""
+
+    # Vectors
+
+    def vectors(self, texts: list[str], encode: Encoder | None = None) -> np.ndarray:
+        """(N, D): the mean of each text's token vectors, for models that encode."""
+        if self.model.pools_special_tokens:
+            from stairs.tasks.encode import Encode  # which is a Task itself
+
+            encoder = Encode(self.model, self.tokenizer)
+            encoder.long_text = self.vector_part
+            return encoder.vectors(texts, encode or self.model.encode)
+        means = [vectors.mean(0) for _, vectors in self.token_vectors(texts, encode)]
+        return np.stack(means) if means else np.zeros((0, 0), np.float32)
+
+    def token_vectors(self, texts: list[str], encode: Encoder | None = None) -> Iterator[tuple[list[str], np.ndarray]]:
+        """The tokens of each text and their vectors (T, D), without those of special tokens; `encode` may give those of another layer."""
+        for text in texts:
+            ids = self.tokenizer.encode(text)
+            if not ids:
+                raise BadInput(f"there are no tokens in {preview(text)}; give a text with words")
+            row, first = self.tokenizer.with_special_ids(ids, self.model.adds_end_token)
+            with torch.no_grad():
+                hidden = (encode or self.model.encode)(self.add_characters(Batch(*pad_rows([row], self.tokenizer.pad))))
+            yield [self.tokenizer.token(i) for i in ids], hidden[0, first : first + len(ids)].float().numpy()
+
+    def for_inference(self, precision: Precision) -> Self:
+        """A copy that answers faster: its weights are laid out for inference and, unless in fp32, rounded."""
+        if not self.model.is_transformer:
+            raise Unsupported(f"{self.model_name} has no blocks to compute in {precision}; leave --precision out")
+        twin = copy.copy(self)
+        twin.model = for_inference(self.model, precision)
+        return twin
+
+    # Training
+
+    @property
     def trained_module(self) -> nn.Module:
-        """All that is trained."""
+        """All weights that are trained."""
         return self.model
-
-    def start(self, seed: int, examples: Any = None) -> None:
-        """New weights, decided by the seed alone; with the training examples, predictions begin at the unigram distribution of their targets."""
-        self.model.initialize(seed)
-        counts = None if examples is None else self.target_counts(examples)
-        if counts is not None:
-            shares = (counts + 0.5) / (counts + 0.5).sum()
-            self.model.start_at_unigram(torch.from_numpy(np.log(shares)).float())
-
-    def target_counts(self, examples: Any) -> np.ndarray | None:
-        """How often each token of the vocabulary is a target in training (V,); None for tasks that do not predict tokens."""
-        return None
 
     @property
     def learns_by(self) -> str:
@@ -75,109 +169,73 @@ class Task:
 
     @property
     def learning_rate(self) -> float:
-        """The highest, unless another is asked for."""
+        """The default peak learning rate."""
         return self.model.learning_rate
 
-    training_defaults: dict[str, Any] | None = None  # epochs and examples of a step, for tasks that are learnt from labelled examples
-
     def lr_scales(self) -> dict[str, float]:
-        """How many times as fast as the others some weights of the learner learn, by their names."""
-        tables = [f"{place}.weight" for place, part in self.trained_module.named_modules() if isinstance(part, nn.Embedding)]
-        return dict.fromkeys(tables, self.model.embedding_lr_scale)
+        """Learning-rate scales of some weights of the trained module, by name; 1 for the others."""
+        embeddings = [f"{name}.weight" for name, module in self.trained_module.named_modules() if isinstance(module, nn.Embedding)]
+        return dict.fromkeys(embeddings, self.model.embedding_lr_scale)
 
-    @property
-    def model_name(self) -> str:
-        """Which step of the staircase answers."""
-        return self.model.name
+    def start(self, seed: int, examples: Any = None) -> None:
+        """New weights, which depend on the seed alone; with the training rows, predictions start at the unigram distribution of their targets."""
+        self.model.initialize(seed)
+        counts = None if examples is None else self.target_counts(examples)
+        if counts is not None:
+            shares = (counts + 0.5) / (counts + 0.5).sum()
+            self.model.start_at_unigram(torch.from_numpy(np.log(shares)).float())
 
-    def answer(self, text: str, *arguments: Any, **options: Any) -> Any:
-        """Plain data: what `stairs ask --json` prints."""
-        raise Unsupported(f"{self.name} has no answer to a text")
+    def target_counts(self, examples: Any) -> np.ndarray | None:
+        """How often each token of the vocabulary is a target in training, (V,); None for tasks that do not predict tokens."""
+        return None
 
-    def evaluate_texts(self, documents: Iterable[str]) -> dict[str, Any]:
-        """Quality on plain text."""
-        raise Unsupported(f"a {self.name} run of {self.model_name} is judged on labelled examples, not on plain text")
+    def examples(self, data: TrainingData, split: str = "train") -> Any:
+        """The `TrainingRows` of a split; for models that sweep, its ids (N,)."""
+        raise Unsupported(f"{self.name} is not trained")
 
-    def evaluate(self, examples: Any) -> dict[str, Any]:
-        """Quality on labelled examples."""
-        raise Unsupported(f"a {self.name} run of {self.model_name} is judged on plain text, not on labelled examples")
+    def training_loss(self, batch: Batch) -> tuple[Tensor, int]:
+        """The loss summed over all targets of a batch, in nats, and their number."""
+        raise Unsupported(f"{self.name} is not trained by gradients")
 
-    def detailed_metrics(self, examples: Any) -> dict[str, Any]:
-        """`evaluate_benchmark`, and more about the quality where there is more to say."""
+    # Evaluation
+
+    def evaluate_texts(self, documents: Iterable[str]) -> Measurements:
+        """Metrics on plain text."""
+        raise Unsupported(f"a {self.name} run of {self.model_name} is evaluated on labelled examples, not on plain text")
+
+    def evaluate(self, examples: Sequence[Any]) -> Measurements:
+        """Metrics on labelled examples."""
+        raise Unsupported(f"a {self.name} run of {self.model_name} is evaluated on plain text, not on labelled examples")
+
+    def detailed_metrics(self, examples: Sequence[Any]) -> Measurements:
+        """`evaluate`, with a report in more detail where there is one."""
         return self.evaluate(examples)
 
-    def metrics_and_predictions(self, examples: Any) -> tuple[dict[str, Any], list[Any]]:
-        """`detailed_metrics`, and what it answers for each example, if that can be compared with what others answer."""
+    def metrics_and_predictions(self, examples: Sequence[Any]) -> tuple[Measurements, list[Any]]:
+        """`detailed_metrics`, and the prediction for each example; none where predictions cannot be compared with those of others."""
         return self.detailed_metrics(examples), []
 
-    monitor = ""  # the measurement that training makes smaller
+    def evaluate_split(self, data: TrainingData, split: str = "validation", limit: int | None = None) -> Measurements:
+        """Metrics on a split of the training data; with a `limit`, on about so many positions of it."""
+        raise Unsupported(f"{self.name} is not trained")
 
-    def examples(self, shards: Shards, split: str = "train") -> Any:
-        """What training goes through: `lengths`, and `batch(numbers, epoch, seed)`."""
-        raise Unsupported(f"{self.name} does not learn from plain text")
+    def count_positions(self, data: TrainingData, split: str = "validation") -> int:
+        """The positions of a split, as the `limit` of `evaluate_split` counts them."""
+        return POSITIONS_PER_TOKEN * int(text_data(data).info(split)["tokens"])
 
-    def training_loss(self, batch: Batch) -> tuple[torch.Tensor, int]:
-        """Nats of all targets together, and how many there are."""
-        raise Unsupported(f"{self.name} does not learn by gradients")
+    def generate_for_timing(self, data: TrainingData, sentences: int) -> None:
+        """Generate as in the evaluation of the finished run, so that its time can be measured."""
+        raise Unsupported(f"{self.name} generates nothing that is evaluated")
 
-    def evaluate_split(self, shards: Shards, split: str = "validation", limit: int | None = None) -> dict[str, Any]:
-        """Quality on a split of a corpus; with `most`, on about so many positions of it."""
-        raise Unsupported(f"{self.name} is not judged on plain text")
-
-    def count_positions(self, shards: Shards, split: str = "validation") -> int:
-        """How many there are to judge on a split, as `most` counts them."""
-        return POSITIONS_PER_TOKEN * shards.info(split)["tokens"]
-
-    evaluates_generation = False  # whether it is judged by what it generates, too
-
-    def generate_for_timing(self, shards: Any, sentences: int) -> None:
-        """As in the judgement at the end, to see how long that takes."""
-
-    def sample(self, seed: int) -> str:
-        """Something it says of its own accord, for the one who waits."""
-        return ""
-
-    def vectors(self, texts: list[str], encode: Callable[[Batch], torch.Tensor] | None = None) -> np.ndarray:
-        """(N, D), the mean of each text's token vectors, for steps that encode."""
-        if self.model.pools_special_tokens:
-            from stairs.tasks.encode import Encode  # which is a Task itself
-
-            encoder = Encode(self.model, self.tokenizer)
-            encoder.long_text = self.vector_part
-            return encoder.vectors(texts, encode or self.model.encode)
-        return np.stack([found.mean(0) for _, found in self.token_vectors(texts, encode)]) if texts else np.zeros((0, 0), np.float32)
-
-    def token_vectors(self, texts: list[str], encode: Callable[[Batch], torch.Tensor] | None = None) -> Iterator[tuple[list[str], np.ndarray]]:
-        """The tokens of each text and their vectors (T, D); `encode` may give others than the model's last."""
-        for text in texts:
-            ids = self.tokenizer.encode(text)
-            if not ids:
-                raise BadInput(f"there are no tokens in {preview(text)}; give a text with words")
-            row, first = self.tokenizer.with_special_ids(ids, self.model.adds_end_token)
-            with torch.no_grad():
-                found = (encode or self.model.encode)(self.add_characters(Batch(*pad_rows([row], self.tokenizer.pad))))
-            yield [self.tokenizer.token(i) for i in ids], found[0, first : first + len(ids)].float().numpy()  # without those of the marks
-
-    def for_inference(self, precision: Precision) -> Self:
-        """The same task with a model that answers faster: its weights laid out anew and, unless in fp32, rounded."""
-        if not hasattr(self.model, "blocks"):
-            raise Unsupported(f"{self.model_name} has no blocks to compute in {precision}; leave --precision out")
-        twin = copy.copy(self)
-        twin.model = for_inference(self.model, precision)
-        return twin
-
-    def log_probability(self, text: str) -> float:
-        """Natural log of the probability of a sentence and its end, for steps that predict."""
-        raise Unsupported(f"a {self.name} run of {self.model_name} gives no probability to a sentence; try a run trained on next-token")
-
-    recipe: dict[str, Any] | None = None  # what was chosen from the time and the machine, if anything was: training/recipe.py
+    # Storage
 
     def describe(self) -> dict[str, Any]:
-        described = {"task": self.name, "model": self.model_name, "config": self.model.describe()}
+        """The task, the model and its settings, as config.json and run.json hold them."""
+        described: dict[str, Any] = {"task": self.name, "model": self.model_name, "config": self.model.describe()}
         return described if self.recipe is None else {**described, "recipe": self.recipe}
 
     def corpus_statistics(self) -> dict[str, Any]:
-        """What an answer needs to know of the text that was learnt from, besides the weights."""
+        """What an answer needs to know of the training text besides the weights."""
         return {}
 
     def save(self, folder: Path) -> None:
@@ -188,22 +246,53 @@ class Task:
 
     @classmethod
     def open(cls, folder: Path, described: dict[str, Any]) -> Self:
-        """What `save` wrote, back again."""
-        model = MODELS[described["model"]](config_from(described["model"], described["config"], folder / CONFIG))
-        model.restore(load_weights(folder / WEIGHTS))
-        return cls(model.eval(), Tokenizer.load(folder))
+        """Load what `save` wrote."""
+        return cls(*load_model(folder, described))
+
+    # For people
+
+    def facts(self) -> dict[str, str]:
+        """What a notebook shows of it."""
+        facts = {"task": self.name, "model": self.model_name}
+        if self.has_model:
+            facts["parameters"] = f"{sum(weight.numel() for weight in self.model.parameters()):,}"
+        facts["tokenizer"] = f"{self.tokenizer.spec.kind}, {self.tokenizer.vocab_size:,} tokens"
+        labels = getattr(self, "labels", None)
+        return {**facts, "labels": ", ".join(labels[:8]) + (", ..." if len(labels) > 8 else "")} if labels else facts
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {', '.join(f'{name}: {value}' for name, value in self.facts().items())}>"
+
+    def _repr_html_(self) -> str:
+        rows = "".join(f"<tr><th>{html.escape(name)}</th><td>{html.escape(value)}</td></tr>" for name, value in self.facts().items())
+        return f"<table>{rows}</table>"
 
 
-def config_from(step: str, values: dict[str, Any], where: Path) -> Any:
-    kind: Callable[..., Any] = CONFIGS[step]
+def text_data(data: TrainingData) -> Shards:
+    """The training data of a task that learns from text."""
+    if isinstance(data, LabelledSplits):
+        raise Unsupported("this task learns from text, and these are labelled examples; give the shards of a corpus")
+    return cast(Shards, data)
+
+
+def load_model(folder: Path, described: dict[str, Any]) -> tuple[Model, Tokenizer]:
+    """The model and the tokenizer of a task that was saved."""
+    model = MODELS[described["model"]](config_from(described["model"], described["config"], folder / CONFIG))
+    model.restore(load_weights(folder / WEIGHTS))
+    return model.eval(), Tokenizer.load(folder)
+
+
+def config_from(model_name: str, values: dict[str, Any], path: Path) -> Any:
+    """The config of a model; what does not fit is blamed on the file it was read from."""
+    kind: Callable[..., Any] = CONFIGS[model_name]
     try:
         return kind(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})
     except TypeError as error:
-        raise BadInput(f"{where} does not fit {step}: {error}; it may come from another version") from None
+        raise BadInput(f"{path} does not fit {model_name}: {error}; it may come from another version") from None
 
 
-def load_weights(path: Path) -> dict[str, torch.Tensor]:
+def load_weights(path: Path) -> dict[str, Tensor]:
     try:
         return load_file(path)
     except (SafetensorError, OSError) as error:
-        raise BadInput(f"{path} is not a safetensors file that can be read: {error}") from None
+        raise BadInput(f"{path} is not a readable safetensors file: {error}") from None

@@ -1,18 +1,16 @@
-"""ByVectors: one label for a text from the mean of its words' vectors, and logistic regression.
+"""VectorClassifier: one label for a text from the mean of its words' vectors, by logistic regression.
 
-The vectors were learnt from plain text, so words that no labelled text has are understood by those they are like. The mean is that of `window.py`,
-in which frequent words count little. It is moved to mean 0 and brought to variance 1 first, since vectors may be long or short; that scaling is a
-part of the weights that are kept.
+The vectors were learnt from plain text, so words that no labelled text has are understood by words they are similar to. The mean is that of
+`word_vectors.py`, in which frequent words count little. It is standardized first, since vectors come in any length; that scaling is folded into the
+weights that are stored.
 """
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 import torch
-from safetensors.torch import save_file
 
 from stairs.models import MODELS
 from stairs.tasks.baselines import Classifier, labels_of, logistic_regression
@@ -22,13 +20,14 @@ from stairs.text.examples import LabelledText
 from stairs.text.tokenizers.tokenizer import Tokenizer
 
 REGULARIZATION = 1.0
-VECTORS_PREFIX = "words."  # before the names of the tensors that are the word vectors'
+VECTORS_PREFIX = "words."  # before the names of the tensors of the word vectors
 
 
 class VectorClassifier(Classifier):
     """softmax of a linear function of the mean word vector."""
 
     name = "classify-vectors"
+    has_text_features = True
 
     def __init__(self, words: WordVectors, labels: list[str], weight: np.ndarray, bias: np.ndarray) -> None:
         super().__init__(words.model, words.tokenizer)
@@ -38,32 +37,31 @@ class VectorClassifier(Classifier):
     def train(cls, examples: Sequence[LabelledText], words: WordVectors) -> Self:
         labels = labels_of(examples)
         features = words.vectors([example.text for example in examples])
-        middle = features.mean(0)
-        spread = max(float((features - middle).std()), 1e-6)
-        weight, bias = logistic_regression((features - middle) / spread, examples, REGULARIZATION)
-        weight = weight / spread
-        return cls(words, labels, weight, bias - weight @ middle)
+        mean = features.mean(0)
+        deviation = max(float((features - mean).std()), 1e-6)
+        weight, bias = logistic_regression((features - mean) / deviation, examples, REGULARIZATION)
+        weight = weight / deviation
+        return cls(words, labels, weight, bias - weight @ mean)
 
     def text_features(self, texts: Sequence[str]) -> np.ndarray:
         """The mean word vector of each text, (N, D)."""
         return self.words.vectors(list(texts))
 
     def probabilities(self, texts: Sequence[str]) -> np.ndarray:
-        return torch.from_numpy(self.text_features(texts) @ self.weight.T + self.bias).softmax(1).numpy()
+        probabilities: np.ndarray = torch.from_numpy(self.text_features(texts) @ self.weight.T + self.bias).softmax(1).numpy()
+        return probabilities
 
     def describe(self) -> dict[str, Any]:
         return {**super().describe(), "config": self.model.describe()}
 
     def save(self, folder: Path) -> None:
-        (folder / CONFIG).write_text(json.dumps(self.describe(), indent=2, ensure_ascii=False) + "\n", "utf-8")
         tensors = {VECTORS_PREFIX + name: tensor for name, tensor in self.model.tensors().items()}
         tensors |= {name: torch.from_numpy(np.ascontiguousarray(array)) for name, array in (("weight", self.weight), ("bias", self.bias))}
-        save_file(tensors, folder / WEIGHTS)
-        self.tokenizer.save(folder)
+        self.write(folder, tensors)
 
     @classmethod
     def open(cls, folder: Path, described: dict[str, Any]) -> Self:
-        found = load_weights(folder / WEIGHTS)
+        tensors = load_weights(folder / WEIGHTS)
         model = MODELS[described["model"]](config_from(described["model"], described["config"], folder / CONFIG))
-        model.restore({name.removeprefix(VECTORS_PREFIX): tensor for name, tensor in found.items() if name.startswith(VECTORS_PREFIX)})
-        return cls(WordVectors(model.eval(), Tokenizer.load(folder)), described["labels"], found["weight"].numpy(), found["bias"].numpy())
+        model.restore({name.removeprefix(VECTORS_PREFIX): tensor for name, tensor in tensors.items() if name.startswith(VECTORS_PREFIX)})
+        return cls(WordVectors(model.eval(), Tokenizer.load(folder)), described["labels"], tensors["weight"].numpy(), tensors["bias"].numpy())

@@ -1,177 +1,210 @@
-"""Window: which words stand near one another? Word vectors are trained on it; asked, it names the nearest words.
+"""WordVectors: which words occur near one another? Word vectors are trained on it; asked, it gives the nearest words.
 
 The vector of a text is the mean of its words' vectors, in which a frequent word counts little (Arora, Liang & Ma 2017, "A Simple but Tough-to-Beat
 Baseline for Sentence Embeddings"):
 
     v(text) = sum of  a / (a + p(w)) * v(w)  over its words  /  their number,      p(w) the share of w among the words of the training text
 
-Departures: the first principal component is not taken away, since one text has none.
+Departures: the first principal component is not removed, since a single text has none.
 """
 
 import functools
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 import torch
+from torch import Tensor
 
+from stairs.data import TrainingData
 from stairs.errors import BadInput, preview
-from stairs.models.base import as_array
+from stairs.models.base import Model, as_array
+from stairs.models.vectors import Vectors
 from stairs.progress import say
 from stairs.randomness import derive_seed
 from stairs.search.nearest import NearestNeighbours
+from stairs.tasks.answers import Answer, WordNeighbour, WordNeighboursAnswer
+from stairs.tasks.measurements import Measurements
 from stairs.tasks.metrics import ratio
 from stairs.tasks.parts.stream import encode_documents
-from stairs.tasks.task import Task
+from stairs.tasks.task import Encoder, Task, text_data
 from stairs.text.batch import Batch
-from stairs.text.shards import Shards
 from stairs.text.special import SPECIAL_TOKENS
 from stairs.text.tokenizers.tokenizer import Tokenizer
 
-MAX_TOKENS_CHECKED = 1 << 24  # tokens in which two words must meet
-NO_NEIGHBOURS = "has no two known words beside one another; give a longer text or a lower --min-count"
+MAX_TOKENS_CHECKED = 1 << 24  # in which two known words must be neighbours
+NO_NEIGHBOURS = "has no two known words next to each other; give a longer text or a lower --min-count"
 SIF_WEIGHT = 1e-3  # a, above
 EVALUATION_SEED = 0  # of the negatives on held-out text: always the same, so that two runs can be compared
-TEXTS_AT_ONCE = 256  # whose vectors are looked up together
-SLICES, SHORTEST = 100, 200  # of held-out text, when only a part of it is judged, and the tokens in one
-SAMPLED = range(100, 1100)  # ranks of the words that are shown while training,
-SHOWN = 3  # and how many of their neighbours
+TEXTS_PER_BATCH = 256
+SLICES, MIN_SLICE = 100, 200  # of held-out text, when only a part of it is evaluated, and the tokens in one
+SAMPLE_RANKS = range(100, 1100)  # by frequency, of the words that are shown during training,
+SAMPLE_NEIGHBOURS = 3  # and how many of their neighbours
+
+
+class WordVectorModel(Protocol):
+    """What models of word vectors have besides `encode`."""
+
+    counts: Tensor  # of each word in the training text, (V,)
+
+    def all_vectors(self) -> np.ndarray:
+        """(V, D)."""
+
+    def held_out_loss(self, ids: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
+        """Loss and pairs of each part of a text."""
+
+    def set_vocabulary(self, words: list[str]) -> None:
+        """The spelling of each word, for models with subwords."""
 
 
 class KnownWord(NamedTuple):
     spelling: str
     vector: np.ndarray  # (D,)
-    share: float  # of the training text; 0 for a word that is not in the vocabulary
+    share: float  # of the training text; 0 for a word outside the vocabulary
 
 
 class WordVectors(Task):
-    """Words beside one another become alike."""
+    """Words that occur near one another get similar vectors."""
 
     name = "word-vectors"
     monitor = "loss"
+    has_word_vectors = True
 
-    index: NearestNeighbours | None = None  # made when it is first needed
+    index: NearestNeighbours | None = None  # built when it is first needed
 
-    def __init__(self, model: Any, tokenizer: Tokenizer) -> None:
+    def __init__(self, model: Model, tokenizer: Tokenizer) -> None:
         super().__init__(model, tokenizer)
-        if getattr(model.config, "subwords", ""):
-            model.set_vocabulary(tokenizer.vocabulary)
+        if model.has_subwords:
+            self.word_model.set_vocabulary(tokenizer.vocabulary)
+
+    @property
+    def word_model(self) -> WordVectorModel:
+        return cast(WordVectorModel, self.model)
 
     def start(self, seed: int, examples: Any = None) -> None:
         super().start(seed, examples)
-        self.index = None  # of the words of before
+        self.index = None
         self.__dict__.pop("frequencies", None)
 
-    def examples(self, shards: Shards, split: str = "train") -> np.ndarray:
-        """The ids themselves: they are swept over from one end to the other."""
+    def examples(self, data: TrainingData, split: str = "train") -> np.ndarray:
+        """The ids of the text, which is swept over from one end to the other."""
+        shards = text_data(data)
         for part in (split, "validation", "test"):
-            known = shards.ids(part)[:MAX_TOKENS_CHECKED] >= len(SPECIAL_TOKENS)
-            if not (known[:-1] & known[1:]).any():
-                raise BadInput(f"the {part} part of the text {NO_NEIGHBOURS}")
+            is_known = shards.ids(part)[:MAX_TOKENS_CHECKED] >= len(SPECIAL_TOKENS)
+            if not (is_known[:-1] & is_known[1:]).any():
+                raise BadInput(f"the {part} split of the text {NO_NEIGHBOURS}")
         return shards.ids(split)
 
-    def evaluate_split(self, shards: Shards, split: str = "validation", limit: int | None = None) -> dict[str, Any]:
+    def evaluate_split(self, data: TrainingData, split: str = "validation", limit: int | None = None) -> Measurements:
+        shards = text_data(data)
         return self.evaluate_ids(sample_slices(shards.ids(split), limit), shards.info(split)["unknown_words"])
 
-    def evaluate_texts(self, documents: Iterable[str]) -> dict[str, Any]:
-        found, _ = encode_documents(self.tokenizer, documents)
-        return self.evaluate_ids(found.ids, found.unknown_words)
+    def evaluate_texts(self, documents: Iterable[str]) -> Measurements:
+        ids, text = encode_documents(self.tokenizer, documents)
+        return self.evaluate_ids(ids, text.unknown_words)
 
-    def evaluate_ids(self, ids: np.ndarray, unknown_words: int) -> dict[str, Any]:
-        """Nats per pair of a word and its neighbour, with negatives that are always the same."""
-        model: Any = self.model
-        nats, pairs = model.held_out_loss(ids, EVALUATION_SEED)
+    def evaluate_ids(self, ids: np.ndarray, unknown_words: int) -> Measurements:
+        """Nats for each pair of a word and its neighbour."""
+        loss, pairs = self.word_model.held_out_loss(ids, EVALUATION_SEED)
         if not pairs.sum():
-            raise BadInput(f"the text {NO_NEIGHBOURS}, or --subsample 0 to thin nothing out")
-        return {"loss": ratio(nats, pairs), "pairs": int(pairs.sum()), "tokens": len(ids), "unknown_words": unknown_words}
+            raise BadInput(f"the text {NO_NEIGHBOURS}, or --subsample 0 to drop no frequent words")
+        return {"loss": ratio(loss, pairs), "pairs": int(pairs.sum()), "tokens": len(ids), "unknown_words": unknown_words}
 
-    def answer(self, text: str, *, top: int = 10, **options: Any) -> dict[str, Any]:
+    def answer(self, text: str, *, top: int = 10) -> WordNeighboursAnswer:
         """The words nearest to a word, or to a text."""
         words = self.known_words(text)
         if self.index is None:
             self.index = self.new_index()
-        found = nearest_ids(self.index, sif_mean(words), top + len(words))
-        named = [{"word": self.tokenizer.token(i), "cosine": cosine} for i, cosine in found]
-        own = {word.spelling for word in words}
-        return {"text": text, "words": [word.spelling for word in words], "near": [entry for entry in named if entry["word"] not in own][:top]}
+        neighbours = nearest_ids(self.index, sif_mean(words), top + len(words))
+        spellings = [word.spelling for word in words]
+        near: list[WordNeighbour] = [{"word": self.tokenizer.token(i), "cosine": cosine} for i, cosine in neighbours]
+        return {"text": text, "words": spellings, "near": [neighbour for neighbour in near if neighbour["word"] not in spellings][:top]}
 
-    def similarity(self, text: str, other: str) -> float:
-        """Cosine of two texts' vectors."""
-        a, b = (sif_mean(self.known_words(given)).astype(np.float64) for given in (text, other))
+    def summary(self, answer: Answer) -> str:
+        return ", ".join(f"{neighbour['word']} {neighbour['cosine']:.2f}" for neighbour in answer["near"])
+
+    def similarity(self, first: str, second: str) -> float:
+        """The cosine between two texts."""
+        a, b = (sif_mean(self.known_words(text)).astype(np.float64) for text in (first, second))
         return float(a @ b / max(float(np.sqrt((a @ a) * (b @ b))), 1e-30))
 
-    def vectors(self, texts: list[str], encode: Callable[[Batch], torch.Tensor] | None = None) -> np.ndarray:
+    def vectors(self, texts: list[str], encode: Encoder | None = None) -> np.ndarray:
         """(N, D); zeros for a text without a known word."""
-        found, strange = np.zeros((len(texts), self.model.config.width), np.float32), 0
-        for start in range(0, len(texts), TEXTS_AT_ONCE):
-            for row, words in enumerate(self.words(texts[start : start + TEXTS_AT_ONCE]), start):
-                strange += not words
+        vectors, without_words = np.zeros((len(texts), self.model.config.width), np.float32), 0
+        for start in range(0, len(texts), TEXTS_PER_BATCH):
+            for row, words in enumerate(self.words_of_texts(texts[start : start + TEXTS_PER_BATCH]), start):
+                without_words += not words
                 if words:
-                    found[row] = sif_mean(words)
-        if strange:
-            say(f"{strange} of {len(texts)} texts have no word of the vocabulary; their vectors are all 0")
-        return found
+                    vectors[row] = sif_mean(words)
+        if without_words:
+            say(f"{without_words} of {len(texts)} texts have no word of the vocabulary; their vectors are all 0")
+        return vectors
 
-    def token_vectors(self, texts: list[str], encode: Callable[[Batch], torch.Tensor] | None = None) -> Iterator[tuple[list[str], np.ndarray]]:
+    def token_vectors(self, texts: list[str], encode: Encoder | None = None) -> Iterator[tuple[list[str], np.ndarray]]:
         """Without words that have no vector."""
         for text in texts:
             words = self.known_words(text)
             yield [word.spelling for word in words], np.stack([word.vector for word in words])
 
     def known_words(self, text: str) -> list[KnownWord]:
-        (words,) = self.words([text])
+        """The words of a text that have a vector; an error if there are none."""
+        (words,) = self.words_of_texts([text])
         if not words:
             raise BadInput(f"no word of {preview(text)} is in the vocabulary; try other words, or vectors trained with --subwords 3-6")
         return words
 
-    def words(self, texts: list[str]) -> list[list[KnownWord]]:
-        """Of each text those that have a vector: words of the vocabulary, and all others by their characters, if the model knows them."""
+    def words_of_texts(self, texts: list[str]) -> list[list[KnownWord]]:
+        """The words of each text that have a vector: those of the vocabulary, and all others from their subwords, if the model has subwords."""
         ids = [self.tokenizer.encode(text) for text in texts]
         rows = iter(self.rows(np.array([i for own in ids for i in own], np.int64)))
-        return [self.words_of(text, own, rows) for text, own in zip(texts, ids, strict=True)]
+        return [self.words_of_text(text, own, rows) for text, own in zip(texts, ids, strict=True)]
 
-    def words_of(self, text: str, ids: list[int], rows: Iterator[np.ndarray]) -> list[KnownWord]:
-        spelled = self.tokenizer.words(text) if self.tokenizer.spec.kind == "words" else [self.tokenizer.token(i) for i in ids]
-        found = []
-        for i, spelling in zip(ids, spelled, strict=True):
+    def words_of_text(self, text: str, ids: list[int], rows: Iterator[np.ndarray]) -> list[KnownWord]:
+        spellings = self.tokenizer.words(text) if self.tokenizer.spec.kind == "words" else [self.tokenizer.token(i) for i in ids]
+        words = []
+        for i, spelling in zip(ids, spellings, strict=True):
             row = next(rows)
             vector = row if i >= len(SPECIAL_TOKENS) else self.model.oov_vector(spelling)
             if vector is not None:
-                found.append(KnownWord(spelling, vector, float(self.frequencies[i]) if i >= len(SPECIAL_TOKENS) else 0.0))
-        return found
+                words.append(KnownWord(spelling, vector, float(self.frequencies[i]) if i >= len(SPECIAL_TOKENS) else 0.0))
+        return words
 
     def rows(self, ids: np.ndarray) -> np.ndarray:
         """The vectors (N, D) of ids."""
         with torch.no_grad():
             batch = Batch(torch.from_numpy(ids)[None], torch.ones(1, len(ids), dtype=torch.bool))
-            return self.model.encode(batch)[0].float().numpy()
+            vectors: np.ndarray = self.model.encode(batch)[0].float().numpy()
+            return vectors
 
     @functools.cached_property
     def frequencies(self) -> np.ndarray:
-        """p(w): each word's share of the training text; 0 if nobody knows."""
-        counts = as_array(self.model.counts).astype(np.float64)  # type: ignore[arg-type]
-        return counts / max(counts[len(SPECIAL_TOKENS) :].sum(), 1.0)
+        """p(w): each word's share of the training text; 0 if it is unknown."""
+        counts = as_array(self.word_model.counts).astype(np.float64)
+        frequencies: np.ndarray = counts / max(counts[len(SPECIAL_TOKENS) :].sum(), 1.0)
+        return frequencies
 
     def new_index(self) -> NearestNeighbours:
-        """All words but the special ones, to look for neighbours in."""
-        model: Any = self.model
-        lengths = getattr(model, "lengths", None)  # adopted vectors bring them along
-        return NearestNeighbours(model.all_vectors()[len(SPECIAL_TOKENS) :], None if lengths is None else as_array(lengths)[len(SPECIAL_TOKENS) :])
+        """All words but the special tokens."""
+        adopted = self.model if isinstance(self.model, Vectors) else None  # whose lengths are stored
+        lengths = None if adopted is None else as_array(cast(Tensor, adopted.lengths))[len(SPECIAL_TOKENS) :]
+        return NearestNeighbours(self.word_model.all_vectors()[len(SPECIAL_TOKENS) :], lengths)
 
     def sample(self, seed: int) -> str:
-        """A word and those nearest to it now."""
-        words = min(self.tokenizer.vocab_size - len(SPECIAL_TOKENS), SAMPLED.stop)
-        if words <= SHOWN:
+        """A word and its nearest neighbours."""
+        words = min(self.tokenizer.vocab_size - len(SPECIAL_TOKENS), SAMPLE_RANKS.stop)
+        if words <= SAMPLE_NEIGHBOURS:
             return ""
-        i = len(SPECIAL_TOKENS) + derive_seed(seed, "sample") % (words - min(SAMPLED.start, words // 2)) + min(SAMPLED.start, words // 2)
-        found = nearest_ids(self.new_index(), self.rows(np.array([i]))[0], SHOWN + 1)
-        return f"{self.tokenizer.token(i)} is like " + ", ".join(self.tokenizer.token(other) for other, _ in found if other != i)
+        first = min(SAMPLE_RANKS.start, words // 2)
+        i = len(SPECIAL_TOKENS) + derive_seed(seed, "sample") % (words - first) + first
+        neighbours = nearest_ids(self.new_index(), self.rows(np.array([i]))[0], SAMPLE_NEIGHBOURS + 1)
+        return f"{self.tokenizer.token(i)} is like " + ", ".join(self.tokenizer.token(other) for other, _ in neighbours if other != i)
 
 
 def sif_mean(words: list[KnownWord]) -> np.ndarray:
-    """The smooth inverse frequency mean (D,)."""
+    """The mean weighted by smooth inverse frequency, (D,)."""
     weights = np.array([SIF_WEIGHT / (SIF_WEIGHT + word.share) for word in words], np.float32)
-    return weights @ np.stack([word.vector for word in words]) / np.float32(len(words))
+    mean: np.ndarray = weights @ np.stack([word.vector for word in words]) / np.float32(len(words))
+    return mean
 
 
 def nearest_ids(index: NearestNeighbours, vector: np.ndarray, top: int) -> list[tuple[int, float]]:
@@ -181,10 +214,10 @@ def nearest_ids(index: NearestNeighbours, vector: np.ndarray, top: int) -> list[
 
 
 def sample_slices(ids: np.ndarray, limit: int | None) -> np.ndarray:
-    """About `most` of the ids, in slices spread evenly over all, with the end of a document between two."""
+    """About `limit` of the ids, in slices spread evenly over all, each followed by the end of a document."""
     if limit is None or len(ids) <= limit:
         return np.asarray(ids)
-    size = max(limit // SLICES, SHORTEST)
+    size = max(limit // SLICES, MIN_SLICE)
     starts = np.linspace(0, max(len(ids) - size, 0), max(limit // size, 10)).astype(np.int64)
-    border = np.array([Tokenizer.begin], ids.dtype)
-    return np.concatenate([part for start in starts.tolist() for part in (ids[start : start + size], border)])
+    document_end = np.array([Tokenizer.begin], ids.dtype)
+    return np.concatenate([part for start in starts.tolist() for part in (ids[start : start + size], document_end)])

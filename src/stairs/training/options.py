@@ -114,7 +114,7 @@ class TrainingOptions:
         """With the task's default number of epochs for its labelled examples, if the options do not say how long to train."""
         if task.training_defaults is None or self.steps is not None or self.epochs is not None or self.budget is not None:
             return self
-        from stairs.tasks.parts.epochs import epochs_for_updates
+        from stairs.tasks.parts.fine_tuning import epochs_for_updates
 
         assert self.batch_examples is not None
         default, rows = task.training_defaults["epochs"], len(examples.lengths)

@@ -19,7 +19,8 @@ from stairs.files import os_errors_as_sentences, write_json
 from stairs.models.transfer_options import TransferOptions
 from stairs.progress import say
 from stairs.tasks.parts.adapt import adaptation_task, unique_texts
-from stairs.tasks.parts.supervised import LabelledSplits, Supervised
+from stairs.tasks.parts.labelled_splits import LabelledSplits
+from stairs.tasks.parts.supervised import Supervised
 from stairs.tasks.parts.tuning_candidates import TuningCandidate
 from stairs.tasks.task import Task
 from stairs.tasks.word_vectors import WordVectors

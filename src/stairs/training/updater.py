@@ -10,7 +10,7 @@ from stairs.text.batch import Batch
 from stairs.training.clock import Action
 from stairs.training.distributed import Workers
 
-Evaluate = Callable[[int | None], dict[str, Any]]  # evaluates about this many positions of validation data, or all of it
+Evaluate = Callable[[int | None], Mapping[str, Any]]  # evaluates about this many positions of validation data, or all of it
 
 
 class BatchSource(Protocol):

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import Any, TypedDict
 
+from stairs.tasks.metric_table import primary_metric
 from stairs.web.opened_run import OpenedRun, metric_title
 from stairs.web.requests import json_safe
 
 MAX_POINTS = 150  # of a curve
-METRIC_ORDER = ("bits_per_character", "loss", "error", "accuracy", "macro_f1", "f1", "bleu", "perplexity")  # the first one measured is drawn
 
 
 class CurvePoint(TypedDict):
@@ -31,7 +31,7 @@ def learning_curves(run: OpenedRun) -> CurvesData:
     steps = [line for line in lines if is_number(line.get("step"))]
     losses: list[CurvePoint] = [{"step": line["step"], "value": line["loss"]} for line in steps if is_number(line.get("loss"))]
     evaluations = [line for line in steps if not is_number(line.get("loss")) and "trained_steps" not in line]
-    metric = next((name for name in METRIC_ORDER for line in evaluations if isinstance(line.get(name), dict)), None)
+    metric = next((name for line in evaluations if (name := primary_metric(line, run.chosen_metric()))), None)
     measured = [(line["step"], line[metric]) for line in evaluations if metric and isinstance(line.get(metric), dict)]
     scores = [(step, score) for step, score in measured if is_number(score.get("value"))]
     points = [{"step": step, **{key: score.get(key) for key in ("value", "low", "high")}} for step, score in scores]

@@ -9,9 +9,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stairs.climb.messages import METRIC_NAMES
 from stairs.errors import StairsError
 from stairs.files import LOCK_FILE, MANIFEST, os_error_reason
+from stairs.tasks.metric_table import METRICS, primary_metric
 from stairs.web.requests import RequestError, json_safe
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 RUN_FILE, METRICS_FILE, MODEL_FOLDER, WEIGHTS_FILE = "run.json", "metrics.jsonl", "model", "model.safetensors"
 PATIENCE = 0.3  # seconds a request waits for a model to load before it is told to try again
 MAX_WAIT = 60.0  # seconds a request waits for another one that uses the same model
-METRIC_ORDER = ("bleu", "spearman", "f1", "accuracy", "exact_match", "bits_per_character", "loss", "perplexity")  # the first one measured is listed
 MAX_HEADER_BYTES = 1 << 26  # of a safetensors file
 MAX_NAME_LENGTH = 40
 Lines = tuple[list[dict[str, Any]], str | None]  # of metrics.jsonl, and what is wrong with the file
@@ -59,6 +58,10 @@ class OpenedRun:
             "score": latest_score(lines, monitored_metric(settings)),
             **self.size(),
         })  # fmt: skip
+
+    def chosen_metric(self) -> str:
+        """The metric that chose its weights; "" if its settings name none."""
+        return monitored_metric(self.settings()[0])
 
     def settings(self) -> tuple[dict[str, Any], str | None]:
         try:
@@ -167,16 +170,17 @@ def monitored_metric(settings: dict[str, Any]) -> str:
 def latest_score(lines: Sequence[dict[str, Any]], metric: str = "") -> dict[str, Any] | None:
     """The monitored or most important metric, as measured last: {"name", "title", "value", "low", "high"}."""
     for line in reversed(lines):
-        for name in (metric, *METRIC_ORDER):
-            if isinstance(measured := line.get(name), dict) and isinstance(measured.get("value"), int | float):
-                return {"name": name, "title": metric_title(name), **{key: measured.get(key) for key in ("value", "low", "high")}}
+        name = primary_metric(line, metric)
+        if name is not None:
+            return {"name": name, "title": metric_title(name), **{key: line[name].get(key) for key in ("value", "low", "high")}}
     return None
 
 
 def metric_title(name: str) -> dict[str, str]:
     """By language."""
-    english, chinese = METRIC_NAMES.get(name, (name.replace("_", " "),) * 2)
-    return {"en": english, "zh": chinese}
+    metric = METRICS.get(name)
+    plain = name.replace("_", " ")
+    return {"en": metric.english, "zh": metric.chinese} if metric else {"en": plain, "zh": plain}
 
 
 def short_text(value: object) -> str:

@@ -14,11 +14,12 @@ if TYPE_CHECKING:
     from stairs.inspection.views import View
     from stairs.pictures.catalogue import Picture
     from stairs.tasks import Task
+    from stairs.tasks.answers import Answer
 
 SERVER_OPTIONS = ("run", "labels")  # options that name a folder or a file: the explorer sets them, never a request
 CACHE_SIZE = 16  # pictures whose data is kept, so that the buttons below a picture need not compute it again
 MAX_SVG_BYTES = 8 << 20  # that a browser still draws at once
-TOP, LENGTH = 8, 20  # alternatives in an answer, and tokens of a continuation
+ANSWER_DEFAULTS = {"top": 8, "length": 20, "details": False}  # alternatives in an answer, tokens of a continuation, and no search tree
 
 
 def pictures() -> "dict[str, Picture[Any]]":
@@ -105,27 +106,21 @@ def render(chart: Any, kind: str) -> bytes:
         raise RequestError(422, "drawing", "a word in this picture cannot be drawn; change the text, or save the data as JSON", "text") from error
 
 
-def answer(task: "Task", text: str, second: str) -> Any:
+def answer(task: "Task", text: str, second: str) -> "Answer":
     """`task.answer`, with blanks as each task needs them: a masked language model fills them, a left-to-right model continues the text before the
     first one, and word vectors leave them out."""
-    from stairs.tasks import BidirectionalLM, Compare, FindSpan, MaskedToken, NextToken, Similar, Translate, WordVectors
     from stairs.tasks.parts.blanks import BLANK
 
-    pair: dict[str, Any] = {"second": second} if second.strip() else {}
-    if isinstance(task, MaskedToken):
-        return task.sentence_pair(text, second) if pair else task.answer(text, top=TOP)
-    if isinstance(task, Compare | FindSpan | Similar):
-        return task.answer(text, **pair)
-    if isinstance(task, NextToken | BidirectionalLM):
-        return with_readable_tokens(task, task.answer(BLANK.split(text)[0].rstrip(), top=TOP, length=LENGTH))
-    if isinstance(task, WordVectors):
-        return task.answer(BLANK.sub(" ", text), top=TOP)
-    if isinstance(task, Translate):
-        return task.answer(text, details=False)
-    return task.answer(text)
+    known = task.answer_options()
+    options: dict[str, Any] = {name: value for name, value in ANSWER_DEFAULTS.items() if name in known}
+    if task.takes_pairs and second.strip():
+        options["second"] = second
+    if task.predicts_next:
+        return with_readable_tokens(task, next(task.answers([BLANK.split(text)[0].rstrip()], **options)))
+    return next(task.answers([BLANK.sub(" ", text) if task.has_word_vectors else text], **options))
 
 
-def with_readable_tokens(task: Any, content: dict[str, Any]) -> dict[str, Any]:
+def with_readable_tokens(task: "Task", content: "Answer") -> "Answer":
     """Each next token also as people read it: byte-level BPE writes bytes as other characters."""
     from stairs.inspection.probabilities import readable_vocabulary_token
 

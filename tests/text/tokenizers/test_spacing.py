@@ -2,12 +2,13 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from stairs.errors import BadInput
-from stairs.tasks.parts.stream import encode_documents, language_model_metrics
+from stairs.tasks.parts.stream import TextStatistics, encode_documents, language_model_metrics
 from stairs.text.corpus.corpus import Corpus
 from stairs.text.shards import build_shards
 from stairs.text.tokenizers.bulk_encoding import BulkEncoder, PretokenIndex
@@ -105,12 +106,12 @@ def test_who_drops_spaces_pays_for_them_and_nobody_else(kind, tmp_path):
     drops = kind in ("words", "bpe", "wordpiece")
     info = made.info("test")
     assert (info["spacing_bits"] > 0) == drops == (made.tokenizer.spacing is not None)
-    known = {name: info[name] for name in ("characters", "spelling_bits", "unknown_words")}
-    free, paid = (language_model_metrics(np.array([50.0]), np.array([10]), **known, **more) for more in ({}, {"spacing_bits": info["spacing_bits"]}))
+    text = TextStatistics.of_split(made, "test")
+    free, paid = (language_model_metrics(np.array([50.0]), np.array([10]), own) for own in (replace(text, spacing_bits=0.0), text))
     difference = paid["bits_per_character"]["value"] - free["bits_per_character"]["value"]
     assert difference == pytest.approx(info["spacing_bits"] / info["characters"])
     other = Tokenizer.load(made.folder)  # the table travels with the tokenizer: any text is charged by it
-    counted, again = (encode_documents(tokenizer, ['A cat said: "no".'])[0].spacing_bits for tokenizer in (made.tokenizer, other))
+    counted, again = (encode_documents(tokenizer, ['A cat said: "no".'])[1].spacing_bits for tokenizer in (made.tokenizer, other))
     assert counted == again and (counted > 0) == drops
 
 

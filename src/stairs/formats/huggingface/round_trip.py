@@ -104,7 +104,7 @@ def vector_difference(task: Task, again: Any, written: WrittenFolder, texts: lis
     for text in texts:
         batch = collate([written.row(text)], again.tokenizer.pad)
         with torch.inference_mode():
-            vector = reader.pooled(again.model.encode(batch).float(), batch.real)[0].numpy()
+            vector = reader.pool(again.model.encode(batch).float(), batch.real)[0].numpy()
         theirs.append(vector / max(np.linalg.norm(vector), 1e-12) if reader.normalize else vector)
     return largest_difference(ours, theirs, texts, "vectors")
 

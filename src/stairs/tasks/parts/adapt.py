@@ -1,9 +1,9 @@
-"""Going on with pretraining on the task's own texts, before the task itself is learnt.
+"""Continued pretraining on the texts of labelled examples, before the task itself is learnt.
 
-Gururangan et al. 2020, "Don't Stop Pretraining": an encoder that has read the task's texts, without their labels, learns the task better.
-A BERT goes on with words left out, steps that read from left to right with the next token; each text is a row of its own.
+Gururangan et al. 2020, "Don't Stop Pretraining": an encoder that has read the task's texts, without their labels, learns the task better. A BERT
+continues with masked words, models that read from left to right with the next token; each text is a row of its own.
 
-Departures: a BERT that came without the layer that names words gets a new one; a next sentence is not asked for, since texts are single.
+Departures: a BERT without a layer that predicts words gets a new one; the next sentence is not predicted, since texts are single.
 """
 
 import math
@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from stairs.data import TrainingData
 from stairs.errors import Unsupported
 from stairs.models.base import Model
 from stairs.models.bert import BERT
@@ -21,9 +22,11 @@ from stairs.models.transfer_options import TransferOptions
 from stairs.randomness import numpy_generator
 from stairs.tasks.bidirectional import BidirectionalLM
 from stairs.tasks.masked_token import MaskedToken
+from stairs.tasks.measurements import Measurements, map_interval
 from stairs.tasks.metrics import ratio
 from stairs.tasks.next_token import NextToken
 from stairs.tasks.parts.fine_tuning import default_learning_rate
+from stairs.tasks.parts.labelled_splits import labelled_data
 from stairs.tasks.parts.masking import Masker
 from stairs.tasks.parts.sentence_pairs import collate_pairs
 from stairs.tasks.task import Task
@@ -31,12 +34,13 @@ from stairs.text.batch import Batch, next_token_batch
 from stairs.text.examples import Example, LabelledText, Question, TaggedSentence, TextPair
 from stairs.text.tokenizers.tokenizer import Tokenizer
 
-TEXTS_PER_BATCH = 64  # texts judged
-BATCH = 32
+TEXTS_PER_BATCH = 64  # in evaluation
+BATCH = 32  # texts, in training
+DEFAULT_LENGTH = 512  # tokens of a row, for models that read any number
 
 
 def unique_texts(examples: Sequence[Example]) -> list[str]:
-    """Each text once, in order."""
+    """Each text of the examples once, in order."""
     return list(dict.fromkeys(text for example in examples for text in texts_in(example)))
 
 
@@ -53,27 +57,26 @@ def texts_in(example: Example) -> Iterator[str]:
 
 
 class TextRows:
-    """What training goes through: each text a row, a longer one several."""
+    """What training goes through: a row for each text, or several for a long one."""
 
     def __init__(self, texts: Sequence[str], model: Model, tokenizer: Tokenizer) -> None:
         self.tokenizer = tokenizer
-        room = (model.reads_at_most or 512) - 2
-        cut = (ids[at : at + room] for ids in tokenizer.encode_batch(list(texts)) for at in range(0, len(ids), room))
-        self.rows = [np.array(ids, np.int64) for ids in cut]
+        size = (model.reads_at_most or DEFAULT_LENGTH) - 2
+        parts = (ids[at : at + size] for ids in tokenizer.encode_batch(list(texts)) for at in range(0, len(ids), size))
+        self.rows = [np.array(ids, np.int64) for ids in parts]
         self.lengths = np.array([len(row) + 2 for row in self.rows], np.int64)
-        self.masks = Masker(model.config, tokenizer) if isinstance(model, BERT) else None
+        self.masker = Masker(model.config, tokenizer) if isinstance(model, BERT) else None
 
     def batch(self, numbers: np.ndarray, epoch: int, seed: int, evaluating: bool = False) -> Batch:
-        rows = [self.rows[n] for n in numbers]
-        if self.masks is None:
-            return next_token_batch(rows, self.tokenizer.begin, self.tokenizer.end, self.tokenizer.pad)
-        drawn = (numpy_generator(seed, "texts", epoch, int(n)) for n in numbers)
-        given = zip(rows, drawn, strict=True)
-        return collate_pairs([self.masks.mask(self.masks.row([row]), random, evaluating) for row, random in given], self.tokenizer.pad)
+        if self.masker is None:
+            return next_token_batch([self.rows[n] for n in numbers], self.tokenizer.begin, self.tokenizer.end, self.tokenizer.pad)
+        masker = self.masker
+        rows = [masker.mask(masker.row([self.rows[n]]), numpy_generator(seed, "texts", epoch, int(n)), evaluating) for n in numbers]
+        return collate_pairs(rows, self.tokenizer.pad)
 
 
 class ContinuedPretraining(Task):
-    """What both ways share: the weights are kept, and the labelled examples are read without their labels."""
+    """Training starts from the weights of a run, and reads labelled examples without their labels."""
 
     @property
     def training_defaults(self) -> dict[str, Any]:  # type: ignore[override]
@@ -86,44 +89,46 @@ class ContinuedPretraining(Task):
     def learning_rate(self) -> float:
         return 2 * default_learning_rate(self.model, TransferOptions())
 
-    def count_positions(self, shards: Any, split: str = "validation") -> int:
-        return int(self.examples(shards, split).lengths.sum())
+    def count_positions(self, data: TrainingData, split: str = "validation") -> int:
+        return int(self.examples(data, split).lengths.sum())
 
-    def examples(self, shards: Any, split: str = "train") -> Any:
-        return TextRows(unique_texts(shards.split(split)), self.model, self.tokenizer)
+    def examples(self, data: TrainingData, split: str = "train") -> TextRows:
+        return TextRows(unique_texts(labelled_data(data).split(split)), self.model, self.tokenizer)
 
 
 class AdaptMasked(ContinuedPretraining, MaskedToken):
-    """By words left out."""
+    """By masked words."""
 
-    def evaluate_split(self, shards: Any, split: str = "validation", limit: int | None = None) -> dict[str, Any]:
-        return self.evaluate_examples(self.examples(shards, split), limit)
+    def evaluate_split(self, data: TrainingData, split: str = "validation", limit: int | None = None) -> Measurements:
+        return self.evaluate_rows(self.examples(data, split), limit)
 
 
 class AdaptNext(ContinuedPretraining, NextToken):
-    """By what comes next."""
+    """By the next token."""
 
     @torch.no_grad()
-    def evaluate_split(self, shards: Any, split: str = "validation", limit: int | None = None) -> dict[str, Any]:
-        given = self.examples(shards, split)
+    def evaluate_split(self, data: TrainingData, split: str = "validation", limit: int | None = None) -> Measurements:
+        rows = self.examples(data, split)
         device = next(self.model.parameters()).device
-        groups = np.array_split(np.argsort(given.lengths), -(-len(given.lengths) // TEXTS_PER_BATCH))
-        batches = (self.add_characters(given.batch(group, 0, 0)).to(device) for group in groups)
-        nats = np.concatenate([-self.model.log_likelihood(batch).double().sum(1).cpu().numpy() for batch in batches])
-        tokens = np.concatenate([given.lengths[group] - 1 for group in groups])
-        per_token = ratio(nats / math.log(2), tokens)
-        characters = sum(map(len, unique_texts(shards.split(split))))
-        factor = int(tokens.sum()) / max(characters, 1)
-        bits = {bound: value * factor for bound, value in per_token.items()}
-        return {"bits_per_character": bits, "perplexity": {bound: 2.0**value for bound, value in per_token.items()}, "tokens": int(tokens.sum())}
+        groups = np.array_split(np.argsort(rows.lengths), -(-len(rows.lengths) // TEXTS_PER_BATCH))
+        batches = (self.add_characters(rows.batch(group, 0, 0)).to(device) for group in groups)
+        nll = np.concatenate([-self.model.log_likelihood(batch).double().sum(1).cpu().numpy() for batch in batches])
+        tokens = np.concatenate([rows.lengths[group] - 1 for group in groups])
+        bits_per_token = ratio(nll / math.log(2), tokens)
+        factor = int(tokens.sum()) / max(sum(map(len, unique_texts(labelled_data(data).split(split)))), 1)
+        return {
+            "bits_per_character": map_interval(lambda value: value * factor, bits_per_token),
+            "perplexity": map_interval(lambda value: 2.0**value, bits_per_token),
+            "tokens": int(tokens.sum()),
+        }
 
 
 class AdaptBidirectional(AdaptNext, BidirectionalLM):
-    """By what comes next and what came before."""
+    """By the next token and the one before."""
 
 
 def adaptation_task(source: Task) -> Task:
-    """A run's model and tokenizer, to be trained further by `fit`."""
+    """The model and tokenizer of a run, to be trained further by `fit`."""
     model = source.model
     if isinstance(model, BERT):
         return AdaptMasked(with_word_head(model), source.tokenizer)
@@ -135,9 +140,9 @@ def adaptation_task(source: Task) -> Task:
 
 
 def with_word_head(model: BERT) -> BERT:
-    """With a layer that names words."""
+    """With a layer that predicts words."""
     if model.word_head is not None:
         return model
-    grown = BERT(replace(model.config, output_heads=(*(model.config.output_heads or ()), "words")))
-    grown.load_state_dict(model.state_dict(), strict=False)
-    return grown.eval()
+    extended = BERT(replace(model.config, output_heads=(*(model.config.output_heads or ()), "words")))
+    extended.load_state_dict(model.state_dict(), strict=False)
+    return extended.eval()

@@ -1,4 +1,4 @@
-"""Vectors that were computed once: kept in the cache, under the weights and the rows they follow from."""
+"""Vectors that were computed once, in a cache whose key is a hash of the weights and the rows they depend on."""
 
 import hashlib
 from collections.abc import Callable, Sequence
@@ -12,11 +12,11 @@ from stairs.models.base import Model
 from stairs.progress import say
 from stairs.tasks.parts.rows import EncodedInput
 
-NAME = "features.safetensors"
+FEATURES_FILE = "features.safetensors"
 
 
 def weights_hash(model: Model) -> str:
-    """Of all its tensors, by name."""
+    """Of the settings of a model and all its tensors, by name."""
     digest = hashlib.sha256(repr(model.describe()).encode())
     for name, tensor in sorted(model.tensors().items()):
         digest.update(name.encode())
@@ -24,24 +24,24 @@ def weights_hash(model: Model) -> str:
     return digest.hexdigest()
 
 
-def cached_features(model: Model, rows: Sequence[EncodedInput], about: str, compute: Callable[[], list[np.ndarray]]) -> list[np.ndarray]:
-    """What `compute` gives for the rows, from the cache if it is there. `metadata` is all that it depends on besides."""
-    key = hashlib.sha256(f"{weights_hash(model)} {about} {[(row.ids, row.segments, row.second) for row in rows]}".encode()).hexdigest()[:20]
+def cached_features(model: Model, rows: Sequence[EncodedInput], depends_on: str, compute: Callable[[], list[np.ndarray]]) -> list[np.ndarray]:
+    """What `compute` gives for the rows, from the cache if it is there. `depends_on` describes all that it depends on besides weights and rows."""
+    key = hashlib.sha256(f"{weights_hash(model)} {depends_on} {[(row.ids, row.segments, row.second) for row in rows]}".encode()).hexdigest()[:20]
     folder = cache_folder() / f"features-{key}"
     if folder.exists():
         try:
             verified_manifest(folder)
-            found = load_file(folder / NAME)
+            arrays = load_file(folder / FEATURES_FILE)
             say(f"{len(rows)} texts were encoded before; their vectors come from {folder}")
-            return np.split(found["vectors"], found["ends"][:-1]) if found["ends"].size else list(found["vectors"])
+            return np.split(arrays["vectors"], arrays["ends"][:-1]) if arrays["ends"].size else list(arrays["vectors"])
         except BadInput as fault:
             say(f"encoding again: {fault}")
     vectors = compute()
-    flat = not vectors or vectors[0].ndim == 1
+    one_per_row = not vectors or vectors[0].ndim == 1
     try:
         with new_folder(folder) as aside:
-            ends = np.zeros(0, np.int64) if flat else np.cumsum([len(own) for own in vectors])
-            save_file({"vectors": np.stack(vectors) if flat else np.concatenate(vectors), "ends": ends}, aside / NAME)
+            ends = np.zeros(0, np.int64) if one_per_row else np.cumsum([len(own) for own in vectors])
+            save_file({"vectors": np.stack(vectors) if one_per_row else np.concatenate(vectors), "ends": ends}, aside / FEATURES_FILE)
     except StairsError as fault:  # a full disk costs the next run some time, and nothing more
-        say(f"the vectors are not kept: {fault}")
+        say(f"the vectors are not cached: {fault}")
     return vectors

@@ -1,6 +1,7 @@
-"""What stands beside a run's own task instead of on top of it: the encoder as it is, and vectors it gave, kept with what they are of."""
+"""Tasks that add nothing to an encoder but an index: vectors it gave, stored with what they stand for."""
 
 import json
+from abc import abstractmethod
 from pathlib import Path
 from typing import Any, Self
 
@@ -8,25 +9,27 @@ import numpy as np
 import torch
 from safetensors.torch import save_file
 
+from stairs.tasks import TASKS
 from stairs.tasks.task import CONFIG, Task, load_weights
 
 INDEX_FILE, INDEX_VECTORS = "index.json", "index.safetensors"
 
 
 class Indexed(Task):
-    """`encoder` is the run's own task, which makes the vectors; `stored_vectors` are those that are kept."""
+    """`encoder` is the task of the run that the index was made from, `stored_vectors` (N, D) are what it gave."""
 
-    def __init__(self, encoder: Task, known: np.ndarray) -> None:
+    def __init__(self, encoder: Task, vectors: np.ndarray) -> None:
         super().__init__(encoder.model, encoder.tokenizer)
-        self.encoder, self.stored_vectors = encoder, known
+        self.encoder, self.stored_vectors = encoder, vectors
 
+    @abstractmethod
     def index_metadata(self) -> Any:
-        """What the vectors are of, as plain data; `from_index` makes the task of it again."""
-        raise AssertionError("each task has its own")
+        """What the vectors stand for, as plain data."""
 
     @classmethod
-    def from_index(cls, encoder: Task, kept: Any, known: np.ndarray) -> Self:
-        raise AssertionError("each task has its own")
+    @abstractmethod
+    def from_index(cls, encoder: Task, metadata: Any, vectors: np.ndarray) -> Self:
+        """The task again, from what `index_metadata` gave."""
 
     def describe(self) -> dict[str, Any]:
         return {**super().describe(), "encoder": self.encoder.describe()}
@@ -41,7 +44,6 @@ class Indexed(Task):
 
     @classmethod
     def open(cls, folder: Path, described: dict[str, Any]) -> Self:
-        from stairs.tasks import TASKS
-
         encoder = TASKS[described["encoder"]["task"]].open(folder, described["encoder"])
-        return cls.from_index(encoder, json.loads((folder / INDEX_FILE).read_text("utf-8")), load_weights(folder / INDEX_VECTORS)["vectors"].numpy())
+        metadata = json.loads((folder / INDEX_FILE).read_text("utf-8"))
+        return cls.from_index(encoder, metadata, load_weights(folder / INDEX_VECTORS)["vectors"].numpy())

@@ -1,19 +1,19 @@
-"""Which of an encoder's layers a task reads, and what reads them.
+"""Which layers of an encoder a task reads, and how they are mixed.
 
 Peters et al. 2018, "Deep contextualized word representations", section 3:
 
     mixed_k = gamma * sum over layers j of softmax(s)_j h_k,j          s and gamma are learnt with the task; lambda |s|^2 is added to the loss
 
-s and gamma begin at 0 and 1. Their learning rate is `mix_lr_scale` times the head's: they are few, and at the head's rate they would hardly move.
-With `mix_norm` each h_k,j is layer-normalized first, as the paper does where it helps. The layers of an encoder that does not learn are always
-standardized before a head reads their mix.
+s starts at 0 and gamma at 1. Their learning rate is `mix_lr_scale` times the head's: they are few, and at the head's rate they would hardly move.
+With `mix_norm` each h_k,j is layer-normalized first, as the paper does where it helps. The layers of a frozen encoder are always standardized before
+a head reads their mix.
 
-The mix goes to the head as it is, or to a reader, a BiLSTM over vectors of words that knows nothing else of the text:
+The mix goes to the head as it is, or to a BiLSTM over word vectors:
 
     --insert input     [w_k, mixed_k] -> BiLSTM -> head
     --insert output    w_k -> BiLSTM, [h_k, mixed_k] -> head
     --insert both      both, each with a mix of its own
-    --insert none      w_k -> BiLSTM -> head: what the reader can do alone
+    --insert none      w_k -> BiLSTM -> head: the BiLSTM alone, for comparison
 """
 
 from collections.abc import Callable, Sequence
@@ -32,11 +32,11 @@ from stairs.models.transfer_options import TransferOptions
 from stairs.tasks.parts.standardize import Standardize
 from stairs.text.batch import Batch
 
-WORD_WIDTH = 100  # of a reader's vectors of words, if they do not come from a run
+WORD_WIDTH = 100  # of the BiLSTM's word vectors, if they do not come from a run
 
 
 def select_layers(layers: str | None, model: Model) -> list[int] | None:
-    """The numbers of the layers that are mixed; None for what the model's own `encode` gives."""
+    """The numbers of the layers that are read; None for the output of `model.encode`."""
     layers = layers or model.default_layers
     if layers is None or (layers == "last" and not model.depth):
         return None
@@ -50,7 +50,7 @@ def select_layers(layers: str | None, model: Model) -> list[int] | None:
 
 
 class ScalarMix(nn.Module):
-    """gamma * sum softmax(s)_j h_j of (..., layers, D). With a `width`, D, each layer is standardized first, as `fit_to` found it."""
+    """gamma * sum softmax(s)_j h_j of (..., layers, D). With a `width`, D, each layer is standardized first, see `fit_to`."""
 
     def __init__(self, layers: int, transfer: TransferOptions, width: int | None = None) -> None:
         super().__init__()
@@ -62,7 +62,10 @@ class ScalarMix(nn.Module):
         layers = vectors.unbind(-2)
         layers = tuple(scale(layer) for scale, layer in zip(self.scales, layers, strict=True)) if self.scales else layers
         weights = self.s.softmax(0)
-        return self.gamma * sum((weight * layer for weight, layer in zip(weights[1:], layers[1:], strict=True)), weights[0] * layers[0])
+        total = weights[0] * layers[0]
+        for weight, layer in zip(weights[1:], layers[1:], strict=True):
+            total = total + weight * layer
+        return self.gamma * total
 
     def fit_to(self, vectors: Tensor) -> None:
         """`vectors` (N, layers, D)."""
@@ -71,29 +74,30 @@ class ScalarMix(nn.Module):
 
 
 class FeatureExtractor(nn.Module):
-    """From a batch to what a head sees of each token, (B, T, `width`). `words` are those a reader has vectors for; `token_text` names an id's word.
+    """From a batch to what a head reads of each token, (B, T, `width`). `words` are those that the BiLSTM has vectors for, `token_text` spells an id.
 
     Where a head reads a mix, the layers come side by side, (B, T, layers * `width`). The task pools each, and `mix_layers` adds them up; pooling is
-    linear, so the order does not matter, and pooled layers can be kept."""
+    linear, so the order does not matter, and pooled layers can be cached."""
 
-    def __init__(self, model: Model, transfer: TransferOptions, words: Sequence[str], spelled: Callable[[int], str]) -> None:
+    def __init__(self, model: Model, transfer: TransferOptions, words: Sequence[str], token_text: Callable[[int], str]) -> None:
         super().__init__()
         self.layers, self.insert = select_layers(transfer.layers, model), transfer.insert
         self.rows = {word: number for number, word in enumerate(words, 1)}  # 0 is a word without a vector
-        self.token_text = spelled
-        own = token_vector_width(model, self.layers)
+        self.token_text = token_text
+        self.mix_norm, self.vector_width = transfer.mix_norm, token_vector_width(model, self.layers)
         count = {"none": 0, "both": 2}.get(transfer.insert, 1) if self.layers is not None and len(self.layers) > 1 else 0
-        standardized = transfer.insert == "head" and not (transfer.trains_encoder and hasattr(model, "blocks"))
-        self.mixes = nn.ModuleList(ScalarMix(len(self.layers or ()), transfer, own if standardized else None) for _ in range(count))
-        self.mix_norm, self.vector_width = transfer.mix_norm, own
-        read = 0 if transfer.insert in ("none", "output") else own
-        beside = own if transfer.insert in ("output", "both") else 0
+        standardizes = transfer.insert == "head" and not (transfer.trains_encoder and model.is_transformer)
+        self.mixes = nn.ModuleList(
+            ScalarMix(len(self.layers or ()), transfer, self.vector_width if standardizes else None) for _ in range(count)
+        )
+        input_width = 0 if transfer.insert in ("none", "output") else self.vector_width
+        output_width = self.vector_width if transfer.insert in ("output", "both") else 0
         self.dropout = Dropout(transfer.head_dropout)
-        self.width = read
+        self.width = input_width
         if self.reads_words:
             self.words = nn.Embedding(len(words) + 1, transfer.word_width or WORD_WIDTH)
-            self.reader = Bidirectional("lstm", self.words.embedding_dim + read, transfer.bilstm_width)
-            self.width = transfer.bilstm_width + beside
+            self.bilstm = Bidirectional("lstm", self.words.embedding_dim + input_width, transfer.bilstm_width)
+            self.width = transfer.bilstm_width + output_width
 
     @property
     def reads_words(self) -> bool:
@@ -105,23 +109,23 @@ class FeatureExtractor(nn.Module):
 
     @property
     def is_plain(self) -> bool:
-        """Whether it gives what the encoder gives."""
+        """Whether it gives the output of `model.encode` as it is."""
         return self.layers is None and not self.reads_words
 
     def forward(self, batch: Batch, model: Model) -> Tensor:
         if self.mixes_for_head:
             return self.stack_layers(batch, model).flatten(-2)
-        given = [] if self.insert == "none" else self.encoder_inputs(batch, model)
+        mixed = [] if self.insert == "none" else self.mixed_layers(batch, model)
         if not self.reads_words:
-            return given[0]
+            return mixed[0]
         x = self.words(self.word_rows(batch))
         if self.insert in ("input", "both"):
-            x = torch.cat([x, self.dropout(given[0])], -1)
-        read = self.reader(self.dropout(x), batch.real)
-        return torch.cat([read, self.dropout(given[-1])], -1) if self.insert in ("output", "both") else read
+            x = torch.cat([x, self.dropout(mixed[0])], -1)
+        hidden: Tensor = self.bilstm(self.dropout(x), batch.real)
+        return torch.cat([hidden, self.dropout(mixed[-1])], -1) if self.insert in ("output", "both") else hidden
 
-    def encoder_inputs(self, batch: Batch, model: Model) -> list[Tensor]:
-        """What each mix makes of the layers."""
+    def mixed_layers(self, batch: Batch, model: Model) -> list[Tensor]:
+        """What each mix gives; without one, the layer that is read."""
         if self.layers is None:
             return [model.encode(batch)]
         if not self.mixes:
@@ -130,10 +134,10 @@ class FeatureExtractor(nn.Module):
         return [mix(layers) for mix in self.mixes]
 
     def stack_layers(self, batch: Batch, model: Model) -> Tensor:
-        """The chosen layers, (B, T, layers, D), normalized if asked for."""
+        """The selected layers, (B, T, layers, D), normalized with `mix_norm`."""
         layers = model.hidden_states(batch)
-        found = torch.stack([layers[number] for number in self.layers or ()], -2)
-        return layer_norm(found, found.shape[-1:]) if self.mix_norm else found
+        stacked = torch.stack([layers[number] for number in self.layers or ()], -2)
+        return layer_norm(stacked, stacked.shape[-1:]) if self.mix_norm else stacked
 
     def mix_layers(self, vectors: Tensor) -> Tensor:
         """Layers side by side, (..., n * layers * D), to their mix, (..., n * D); other vectors stay as they are."""
@@ -144,12 +148,12 @@ class FeatureExtractor(nn.Module):
         return vectors.float().unflatten(-1, (-1, len(self.layers or ()), self.vector_width))
 
     def fit_to(self, vectors: Tensor) -> None:
-        """Standardize each layer of what the head reads by such vectors, (N, n * layers * D)."""
+        """Standardize each layer that the head reads by such vectors, (N, n * layers * D)."""
         if self.mixes_for_head and self.mixes[0].scales:
             self.mixes[0].fit_to(self.split_layers(vectors).flatten(0, 1))  # type: ignore[operator]
 
     def word_rows(self, batch: Batch) -> Tensor:
-        """The rows of the words' vectors."""
+        """The row of each token in the table of word vectors."""
         ids, places = torch.unique(batch.ids, return_inverse=True)
         rows = [self.rows.get(self.token_text(number), 0) for number in ids.tolist()]
         return torch.tensor(rows, device=places.device)[places]
@@ -160,7 +164,7 @@ class FeatureExtractor(nn.Module):
 
     @torch.no_grad()
     def reset(self, vectors: np.ndarray | None) -> None:
-        """Equal weights, and vectors of words that are known already."""
+        """Equal weights, and initial word vectors if there are some."""
         for mix in self.mixes:
             nn.init.zeros_(mix.s)  # type: ignore[arg-type]
             nn.init.ones_(mix.gamma)  # type: ignore[arg-type]
@@ -169,17 +173,17 @@ class FeatureExtractor(nn.Module):
 
     @torch.no_grad()
     def weights(self) -> list[dict[str, Any]]:
-        """What was learnt of the layers, for people; equal shares that nobody has learnt yet are called so."""
-        found = []
+        """The weights of the layers for people; a mix whose weights are still equal is not trained."""
+        weights = []
         for mix in self.mixes:
             shares = dict(zip(self.layers or [], mix.s.softmax(0).tolist(), strict=True))  # type: ignore[operator]
-            found.append({"gamma": mix.gamma.item(), "layers": shares, "is_trained": bool(mix.s.any())})  # type: ignore[operator]
-        return found
+            weights.append({"gamma": mix.gamma.item(), "layers": shares, "is_trained": bool(mix.s.any())})  # type: ignore[operator]
+        return weights
 
 
 @torch.no_grad()
 def token_vector_width(model: Model, layers: list[int] | None = None) -> int:
-    """Of a token vector."""
+    """D of the token vectors of a model, or of one of its layers."""
     ids = torch.zeros(1, 2, dtype=torch.int64)
     batch = Batch(ids, torch.ones_like(ids, dtype=torch.bool), characters=torch.ones(1, 2, 3, dtype=torch.int64))
     return (model.encode(batch) if layers is None else model.hidden_states(batch)[layers[0]]).shape[-1]

@@ -1,13 +1,13 @@
-"""What BERT and its kin are asked: words left out of a row, and in which order the rest may be looked at.
+"""The targets of BERT and its kin: which words of a row are masked, and which tokens each may attend to.
 
-masked        Devlin et al. 2018: of the tokens asked for, most are hidden by [MASK], some swapped for another, some left as they are, so that
-              the model must know every word and not only those at a [MASK]; whole words at once (Cui et al. 2019). It is judged with [MASK] only.
-permuted      Yang et al. 2019 (XLNet): the words in a random order, each seeing only those before it in that order, and the last of them asked for.
-              XLNet's second stream is a second token here: it stands at the same place, is a [MASK], sees the words before it in the order,
-              and is seen by nobody.
+mask          Devlin et al. 2018: of the tokens that are targets, most become [MASK], some a random token, and some stay as they are, so that the
+              model must represent every word and not only those at a [MASK]; whole words at once (Cui et al. 2019). Evaluation has [MASK] only.
+permute       Yang et al. 2019 (XLNet): the words in a random order, each attending only to those before it in that order; the last of them are the
+              targets. XLNet's second stream is a second token here: a [MASK] with the same position, which attends to the words before it in the
+              order, and which no other token attends to.
 
-Departures: [UNK] is never asked for. XLNet's order is one of whole words, and the share `mask_prob` of a row is asked for, where the paper takes
-spans of one to five tokens; without its relative positions and its memory of earlier rows, which belong to the encoder (`models/bert.py`).
+Departures: [UNK] is never a target. XLNet's order is one of whole words, and the share `mask_prob` of a row is predicted, where the paper takes spans
+of one to five tokens; without its relative positions and its memory of earlier rows, which belong to the encoder (`models/bert.py`).
 """
 
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from stairs.text.tokenizers.tokenizer import Tokenizer
 
 @dataclass
 class MaskingExample:
-    """One example: ids (T,), which word each belongs to, -1 for none that can be asked for, and what comes of it when some are left out."""
+    """A row of ids (T,), the number of the word that each belongs to, -1 for none that can be a target, and what masking makes of it."""
 
     ids: np.ndarray
     words: np.ndarray
@@ -33,80 +33,81 @@ class MaskingExample:
 
 
 class Masker:
-    """The settings of a model, and the tokenizer's part in them."""
+    """Masks words as the settings of a model say."""
 
     def __init__(self, config: BERTConfig, tokenizer: Tokenizer) -> None:
         self.config, self.tokenizer = config, tokenizer
-        self.ordinary = np.setdiff1d(np.arange(config.vocab_size), np.array(sorted(tokenizer.special_ids)))
+        self.ordinary_ids = np.setdiff1d(np.arange(config.vocab_size), np.array(sorted(tokenizer.special_ids)))
 
     def row(self, parts: list[np.ndarray], label: int | None = None) -> MaskingExample:
         """[CLS] first [SEP], or [CLS] first [SEP] second [SEP]."""
         ids, words, segments = [np.array([self.tokenizer.begin])], [np.array([-1])], [np.array([0])]
         last = 0
         for number, part in enumerate(parts):
-            starts = self.tokenizer.word_starts(part) if self.config.whole_word_masking else np.ones(len(part), bool)
-            found = np.where(part == self.tokenizer.unknown, -1, last + np.cumsum(starts))
-            last += int(starts.sum())
+            is_start = self.tokenizer.word_starts(part) if self.config.whole_word_masking else np.ones(len(part), bool)
+            word_numbers = np.where(part == self.tokenizer.unknown, -1, last + np.cumsum(is_start))
+            last += int(is_start.sum())
             ids += [part, np.array([self.tokenizer.end])]
-            words += [found, np.array([-1])]
+            words += [word_numbers, np.array([-1])]
             segments.append(np.full(len(part) + 1, min(number, self.config.segments - 1)))
         return MaskingExample(np.concatenate(ids).astype(np.int64), np.concatenate(words), np.concatenate(segments), label)
 
     def mask(self, row: MaskingExample, random: np.random.Generator, evaluating: bool = False) -> MaskingExample:
-        """Some words left out. To judge by, all of them are [MASK]: a word that stands in plain sight can be copied."""
-        asked = choose_words(row.words, self.count(row), random)
+        """Mask some words. In evaluation all of them are [MASK]: a word that stays as it is could be copied."""
+        places = choose_words(row.words, self.target_count(row), random)
         row.targets = np.full(len(row.ids), IGNORE_INDEX)
-        row.targets[asked] = row.ids[asked]
-        fate = random.random(len(asked))
-        shares = (1.0, 0.0) if evaluating else (self.config.mask_token_share, self.config.random_share)
-        hidden, swapped = fate < shares[0], fate >= 1 - shares[1]
-        row.ids[asked[hidden]] = self.tokenizer.mask
-        row.ids[asked[swapped]] = random.choice(self.ordinary, int(swapped.sum()))
+        row.targets[places] = row.ids[places]
+        draws = random.random(len(places))
+        mask_share, random_share = (1.0, 0.0) if evaluating else (self.config.mask_token_share, self.config.random_share)
+        becomes_mask, becomes_random = draws < mask_share, draws >= 1 - random_share
+        row.ids[places[becomes_mask]] = self.tokenizer.mask
+        row.ids[places[becomes_random]] = random.choice(self.ordinary_ids, int(becomes_random.sum()))
         return row
 
     def permute(self, row: MaskingExample, random: np.random.Generator) -> MaskingExample:
-        """The last words of a random order asked for, each by a [MASK] that stands behind the row."""
-        length, can = len(row.ids), np.flatnonzero(row.words >= 0)
-        asked = choose_words(row.words, self.count(row), random)
-        others = np.setdiff1d(can, asked)
-        order = np.concatenate([random.permutation(others), random.permutation(asked)])
-        rank = np.full(length, -1)  # [CLS], [SEP] and [UNK] are seen by all, and see one another
+        """Predict the last words of a random order, each at a [MASK] that is appended to the row."""
+        length = len(row.ids)
+        places = choose_words(row.words, self.target_count(row), random)
+        others = np.setdiff1d(np.flatnonzero(row.words >= 0), places)
+        order = np.concatenate([random.permutation(others), random.permutation(places)])
+        rank = np.full(length, -1)  # all attend to [CLS], [SEP] and [UNK], and these to one another
         rank[order] = np.arange(len(order))
-        row.attention_mask = np.zeros((length + len(asked), length + len(asked)), bool)
+        row.attention_mask = np.zeros((length + len(places), length + len(places)), bool)
         row.attention_mask[:length, :length] = rank <= rank[:, None]
-        row.attention_mask[length:, :length] = rank < rank[asked][:, None]
-        row.targets = np.concatenate([np.full(length, IGNORE_INDEX), row.ids[asked]])
-        row.position_ids = np.concatenate([np.arange(length), asked])
-        row.segments = np.concatenate([row.segments, row.segments[asked]])
-        row.ids = np.concatenate([row.ids, np.full(len(asked), self.tokenizer.mask)])
+        row.attention_mask[length:, :length] = rank < rank[places][:, None]
+        row.targets = np.concatenate([np.full(length, IGNORE_INDEX), row.ids[places]])
+        row.position_ids = np.concatenate([np.arange(length), places])
+        row.segments = np.concatenate([row.segments, row.segments[places]])
+        row.ids = np.concatenate([row.ids, np.full(len(places), self.tokenizer.mask)])
         return row
 
-    def count(self, row: MaskingExample) -> int:
+    def target_count(self, row: MaskingExample) -> int:
         return max(round((row.words >= 0).sum() * self.config.mask_prob), 1)
 
     def max_positions(self, length: int) -> int:
-        """The positions of a row of `length` tokens when some of them are asked for."""
+        """The positions of a row of `length` tokens with its masks."""
         return length + max(round(length * self.config.mask_prob), 1) if self.config.objective == "permutation" else length
 
 
 def choose_words(words: np.ndarray, count: int, random: np.random.Generator) -> np.ndarray:
-    """The places of whole words drawn at random, at most `format_tokens` tokens, in the order of the text; at least one word if there is one."""
-    can = np.flatnonzero(words >= 0)
-    if not len(can):
-        return can
-    borders = [*np.flatnonzero(np.diff(words[can], prepend=-2)).tolist(), len(can)]
-    taken: list[int] = []
+    """The places of random whole words, at most `count` tokens, in the order of the text; at least one word if there is one."""
+    places = np.flatnonzero(words >= 0)
+    if not len(places):
+        return places
+    borders = [*np.flatnonzero(np.diff(words[places], prepend=-2)).tolist(), len(places)]
+    chosen: list[int] = []
     for number in random.permutation(len(borders) - 1).tolist():
         start, stop = borders[number], borders[number + 1]
-        if not taken or len(taken) + stop - start <= count:
-            taken += range(start, stop)
-        if len(taken) >= count:
+        if not chosen or len(chosen) + stop - start <= count:
+            chosen += range(start, stop)
+        if len(chosen) >= count:
             break
-    return can[sorted(taken)]
+    return places[sorted(chosen)]
 
 
 def prefix_attention_mask(row: MaskingExample) -> np.ndarray:
-    """Dong et al. 2019 (UniLM): the first sentence is known as a whole, the second is read from left to right, (T, T)."""
-    known = int((row.segments == 0).sum())
+    """Dong et al. 2019 (UniLM): all attend to the first part, and the second is read from left to right, (T, T)."""
+    prefix = int((row.segments == 0).sum())
     places = np.arange(len(row.ids))
-    return (places <= places[:, None]) | (places < known)
+    mask: np.ndarray = (places <= places[:, None]) | (places < prefix)
+    return mask

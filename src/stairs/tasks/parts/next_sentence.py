@@ -1,94 +1,96 @@
-"""Pairs of parts for the question whether the second follows the first (Devlin et al. 2018), in which nothing but the words gives the answer away.
+"""Pairs for next-sentence prediction (Devlin et al. 2018) in which nothing but the words gives the label away.
 
-Where an example is cut, how much of the first part is read and how much room is left for the second are settled before the label is drawn.
-Then the second part is, by one rule for both labels,
+Where a passage is split, how much of the first part is read and how many tokens are left for the second are decided before the label is drawn. Then
+the second part follows one rule for both labels: it is
 
-    as many whole sentences behind a cut as the room takes, or the begin of the first of them if that alone is too long
+    as many whole sentences after a split as fit, or the beginning of the first of them if that alone is too long
 
-behind the example's own cut, or behind the cut of an example of another document. What follows a cut to the end of its document may be less than
-the room takes. So an example whose document ends soon is given one whose document ends about as soon, and any other one whose document goes on.
+after the passage's own split, or after the split of a passage of another document. The document may end before the second part is full. So a passage
+whose document ends soon is paired with one whose document ends about as soon, and any other with one whose document goes on.
 
-Departures: in the paper a stretch of one sentence always gets a foreign part, a foreign part fills the room where a true one may not, and what is
-too much is cut off both ends; the last punctuation mark alone then says for two pairs of three which kind they are. Here a stretch of one
-sentence goes on with what follows in its document, or follows what stands before it; the only sentence of a document is cut inside, and paired
-with others of that kind.
+Departures: in the paper a passage of one sentence always gets a random second part, a random part fills the row where a true one may not, and excess
+tokens are cut off at both ends; the last punctuation mark alone then gives away the label of two pairs in three. Here a passage of one sentence
+continues with what follows in its document, or follows what stands before it; the only sentence of a document is split inside, and paired with others
+of that kind.
 """
-
-from typing import Any
 
 import numpy as np
 
 NEXT, OTHER = 0, 1  # labels: the second part follows the first, or it does not
-TRIES = 10  # to find a cut in another document
-NEIGHBOURS = 8  # cuts on either side, sorted by what follows, among which a document that ends about as soon is drawn
-SECOND_SHARE = 4  # a fourth of the wanted tokens, at least, is room for the second part
-LAYOUT = 0  # the seed of the cuts that others use
+TRIES = 10  # to find a split in another document
+NEIGHBOURS = 8  # splits on either side, sorted by what follows, among which one whose document ends about as soon is drawn
+MIN_SECOND_SHARE = 4  # at least a fourth of the tokens is for the second part
+LAYOUT_SEED = 0  # of the splits that other passages use
+
+Span = tuple[int, int]
 
 
 class NextSentence:
-    """Where the parts of each example of a split are. Places count tokens from the begin of the split. Sentences have `sizes` tokens and end a
-    document where `closing`; example n is made of the sentences from first[n] to last[n]."""
+    """Where the parts of each passage are. Offsets count tokens, without the ends of sentences. Sentences have `sizes` tokens and end a document
+    where `ends_document`; passage n has the sentences from first[n] to last[n]."""
 
-    def __init__(self, sizes: np.ndarray, closing: np.ndarray, first: np.ndarray, last: np.ndarray) -> None:
-        self.before = np.concatenate([[0], np.cumsum(sizes)])  # the place of each sentence, and of the end
-        stops = np.union1d(np.flatnonzero(closing) + 1, [len(sizes)])
+    def __init__(self, sizes: np.ndarray, ends_document: np.ndarray, first: np.ndarray, last: np.ndarray) -> None:
+        self.offsets = np.concatenate([[0], np.cumsum(sizes)])  # of each sentence, and of the end
+        stops = np.union1d(np.flatnonzero(ends_document) + 1, [len(sizes)])
         self.document = np.searchsorted(stops, first, side="right")
-        self.first, self.last = self.before[first], self.before[last]
-        self.start, self.stop = self.before[np.concatenate([[0], stops])[self.document]], self.before[stops[self.document]]  # of its document
-        self.inner = first + 1, np.maximum(last - first - 1, 0)  # the sentences but the first of an example, and how many
-        self.cuts = self.cut(np.arange(len(first)), np.random.default_rng(LAYOUT).random(len(first)))  # one of each example, as others use it
-        follows, within = self.stop - self.cuts, self.is_within_a_sentence(self.cuts, self.stop)
-        self.alike = []  # examples cut between sentences, and examples cut inside one, by how much follows
-        for group in (np.flatnonzero(~within), np.flatnonzero(within)):
-            ordered = group[np.argsort(follows[group], kind="stable")]
-            self.alike.append((ordered, follows[ordered]))
+        self.first, self.last = self.offsets[first], self.offsets[last]
+        self.document_start = self.offsets[np.concatenate([[0], stops])[self.document]]
+        self.document_stop = self.offsets[stops[self.document]]
+        self.second_sentence, self.inner_count = first + 1, np.maximum(last - first - 1, 0)  # the sentences of a passage but the first
+        self.splits = self.split_points(np.arange(len(first)), np.random.default_rng(LAYOUT_SEED).random(len(first)))  # that other passages use
+        follows, is_inside = self.document_stop - self.splits, self.is_inside_sentence(self.splits, self.document_stop)
+        self.by_what_follows = []  # passages split between sentences, and passages split inside one, with the tokens that follow
+        for group in (np.flatnonzero(~is_inside), np.flatnonzero(is_inside)):
+            order = group[np.argsort(follows[group], kind="stable")]
+            self.by_what_follows.append((order, follows[order]))
 
-    def cut(self, n: Any, share: Any) -> Any:
-        """A place for the cut of example n: at the begin of one of its sentences but the first; if it has one sentence, behind that, else before it;
-        if its document has no other sentence, inside."""
-        second, count = self.inner[0][n], self.inner[1][n]
-        found = self.before[second + (share * count).astype(np.int64)]
-        found = np.where(found < self.stop[n], found, self.first[n])
-        size = self.stop[n] - self.start[n]
-        inside = self.start[n] + np.minimum(1 + (share * (size - 1)).astype(np.int64), size)
-        return np.where(found > self.start[n], found, inside)
+    def split_points(self, numbers: np.ndarray, shares: np.ndarray) -> np.ndarray:
+        """Where each passage is split: at the beginning of one of its sentences but the first; a single sentence is split from what follows it, or
+        else from what stands before it; the only sentence of a document is split inside."""
+        start, stop = self.document_start[numbers], self.document_stop[numbers]
+        between = self.offsets[self.second_sentence[numbers] + (shares * self.inner_count[numbers]).astype(np.int64)]
+        between = np.where(between < stop, between, self.first[numbers])
+        inside = start + np.minimum(1 + (shares * (stop - start - 1)).astype(np.int64), stop - start)
+        return np.where(between > start, between, inside)
 
-    def is_within_a_sentence(self, place: Any, stop: Any) -> Any:
-        return (self.before[np.searchsorted(self.before, place)] != place) | (place == stop)
+    def is_inside_sentence(self, places: np.ndarray, stops: np.ndarray) -> np.ndarray:
+        is_inside: np.ndarray = (self.offsets[np.searchsorted(self.offsets, places)] != places) | (places == stops)
+        return is_inside
 
-    def parts(self, n: int, wanted: int, random: np.random.Generator) -> tuple[tuple[int, int], tuple[int, int], int]:
-        """Of at most `wanted` tokens: where the first and the second part begin and end, and the label."""
-        cut, stop = int(self.cut(n, np.float64(random.random()))), int(self.stop[n])
-        least = max(wanted // SECOND_SHARE, 1)
-        previous = int(self.before[int(np.searchsorted(self.before, cut)) - 1])  # begin of the sentence before the cut
-        begin = max(min(int(self.first[n]), previous), cut - max(wanted - least, 1))
-        room = max(wanted - (cut - begin), least)
+    def parts(self, n: int, limit: int, random: np.random.Generator) -> tuple[Span, Span, int]:
+        """Where the first and the second part begin and end, of at most `limit` tokens together, and the label."""
+        split = int(self.split_points(np.array([n]), np.array([random.random()]))[0])
+        min_second = max(limit // MIN_SECOND_SHARE, 1)
+        previous = int(self.offsets[int(np.searchsorted(self.offsets, split)) - 1])  # where the sentence before the split begins
+        begin = max(min(int(self.first[n]), previous), split - max(limit - min_second, 1))
+        max_second = max(limit - (split - begin), min_second)
         if random.random() < 0.5:
-            found = self.another(n, cut, room, random)
-            if found is not None:
-                place = int(self.cuts[found])
-                return (begin, cut), (place, self.end(place, int(self.stop[found]), room)), OTHER
-        return (begin, cut), (cut, self.end(cut, stop, room)), NEXT
+            other = self.other_passage(n, split, max_second, random)
+            if other is not None:
+                place = int(self.splits[other])
+                return (begin, split), (place, self.second_end(place, int(self.document_stop[other]), max_second)), OTHER
+        return (begin, split), (split, self.second_end(split, int(self.document_stop[n]), max_second)), NEXT
 
-    def end(self, place: int, stop: int, room: int) -> int:
-        """Where a second part ends that begins at `place`: with the last sentence that fits, or within the first one."""
-        if stop - place <= room:
-            return stop
-        fits = int(self.before[int(np.searchsorted(self.before, place + room, side="right")) - 1])
-        return fits if fits > place else place + room
+    def second_end(self, begin: int, document_stop: int, max_second: int) -> int:
+        """Where a second part ends: with the last sentence that fits, or inside the first one."""
+        if document_stop - begin <= max_second:
+            return document_stop
+        fitting = int(self.offsets[int(np.searchsorted(self.offsets, begin + max_second, side="right")) - 1])
+        return fitting if fitting > begin else begin + max_second
 
-    def another(self, n: int, cut: int, room: int, random: np.random.Generator) -> int | None:
-        """An example of another document, or else of elsewhere in this one, which goes on behind its cut for as long, as far as there is room."""
-        stop = int(self.stop[n])
-        ordered, follows = self.alike[int(self.is_within_a_sentence(cut, stop))]
-        full = int(np.searchsorted(follows, room))
-        low, high = full, len(ordered)
-        if stop - cut < room:
-            low = max(int(np.searchsorted(follows, stop - cut, side="left")) - NEIGHBOURS, 0)
-            high = min(int(np.searchsorted(follows, stop - cut, side="right")) + NEIGHBOURS, full)
+    def other_passage(self, n: int, split: int, max_second: int, random: np.random.Generator) -> int | None:
+        """A passage of another document, or else of elsewhere in this one, after whose split about as many tokens follow, up to `max_second`."""
+        stop = int(self.document_stop[n])
+        is_inside = bool(self.is_inside_sentence(np.array([split]), np.array([stop]))[0])
+        order, follows = self.by_what_follows[int(is_inside)]
+        full = int(np.searchsorted(follows, max_second))
+        low, high = full, len(order)
+        if stop - split < max_second:
+            low = max(int(np.searchsorted(follows, stop - split, side="left")) - NEIGHBOURS, 0)
+            high = min(int(np.searchsorted(follows, stop - split, side="right")) + NEIGHBOURS, full)
         for anywhere in (False, True):
             for _ in range(TRIES if high > low else 0):
-                found = int(ordered[low + int(random.integers(high - low))])
-                if self.document[found] != self.document[n] or (anywhere and abs(int(self.cuts[found]) - cut) > room):
-                    return found
+                other = int(order[low + int(random.integers(high - low))])
+                if self.document[other] != self.document[n] or (anywhere and abs(int(self.splits[other]) - split) > max_second):
+                    return other
         return None

@@ -1,4 +1,5 @@
-"""The examples BERT is pretrained on, from the shards of a corpus: stretches of whole sentences of a document, each cut in two at a sentence's end.
+"""The examples that BERT is pretrained on, from the shards of a corpus: passages of whole sentences of a document, each split in two at the end of a
+sentence.
 
 next-sentence    Devlin et al. 2018: half of the second parts come from another document (tasks/parts/next_sentence.py)
 sentence-order   Lan et al. 2019 (ALBERT): half of the pairs are exchanged
@@ -6,13 +7,16 @@ prefix           Dong et al. 2019 (UniLM): the second part is read from left to 
 none             Liu et al. 2019 (RoBERTa): one part
 permutation      Yang et al. 2019 (XLNet): one part, in a random order
 
-A stretch is filled until it has as many tokens as fit into the context, or for a share of `format_count` fewer; what is too much is taken away from
-the begin and the end of the longer part (not for next-sentence). Which sentences make a stretch is the same in every epoch, so that all epochs are
-equally long; where it is cut, what follows and which words are left out follows from (seed, epoch, example).
+A passage is filled until it has as many tokens as fit into the context, or, with probability `short_seq_prob`, fewer; excess tokens are removed from
+both ends of the longer part (not for next-sentence). The sentences of a passage are the same in every epoch, so that all epochs are equally long;
+where it is split, what the second part is and which words are masked follow from (seed, epoch, example).
 """
+
+from typing import Protocol
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from stairs.errors import BadInput
 from stairs.kernels.pack_sentences import pack_sentences
@@ -24,109 +28,121 @@ from stairs.text.batch import IGNORE_INDEX, Batch, pad_rows
 from stairs.text.shards import Shards, is_sentence_end
 from stairs.text.tokenizers.tokenizer import Tokenizer
 
-LAYOUT = 0  # the seed of which stretches are short
+LAYOUT_SEED = 0  # which passages are short
+SEARCHED_AT_ONCE = 1 << 24  # tokens
+
+
+class PretrainingRows(Protocol):
+    """What a BERT is pretrained and evaluated on."""
+
+    lengths: np.ndarray  # positions of each row
+
+    def batch(self, numbers: np.ndarray, epoch: int, seed: int, evaluating: bool = False) -> Batch:
+        """Some of the rows; the same ones for the same arguments."""
 
 
 class SentencePairs:
-    """Examples of a split: `lengths`, and `batch(numbers, epoch, seed)`."""
+    """The examples of a split."""
 
-    def __init__(self, ids: np.ndarray, config: BERTConfig, tokenizer: Tokenizer, *, where: str = "train") -> None:
+    def __init__(self, ids: np.ndarray, config: BERTConfig, tokenizer: Tokenizer, *, split: str = "train") -> None:
         self.ids, self.config, self.tokenizer = ids, config, tokenizer
-        self.masks = Masker(config, tokenizer)
-        self.pairs = config.objective in ("next-sentence", "sentence-order", "prefix")
-        closed, closing = sentence_ends(ids)
-        self.begins = np.concatenate([[0], closed + 1])[:-1]
-        self.sizes = closed - self.begins
-        room = config.context - (3 if self.pairs else 2)
-        starts, wanted = pack_sentences(self.sizes, closing, room, config.short_seq_prob, LAYOUT)
+        self.masker = Masker(config, tokenizer)
+        self.has_pairs = config.objective in ("next-sentence", "sentence-order", "prefix")
+        ends, ends_document = sentence_ends(ids)
+        self.begins = np.concatenate([[0], ends + 1])[:-1]
+        self.sizes = ends - self.begins
+        max_tokens = config.context - (3 if self.has_pairs else 2)
+        starts, target_lengths = pack_sentences(self.sizes, ends_document, max_tokens, config.short_seq_prob, LAYOUT_SEED)
         totals = np.add.reduceat(self.sizes, starts[:-1]) if len(starts) > 1 else np.zeros(0, np.int64)
-        filled = totals > 0
-        self.first, self.last, self.wanted, totals = starts[:-1][filled], starts[1:][filled], wanted[filled], totals[filled]
+        has_tokens = totals > 0
+        self.first, self.last, self.target_lengths = starts[:-1][has_tokens], starts[1:][has_tokens], target_lengths[has_tokens]
         if not len(self.first):
-            raise BadInput(f"the {where} part of the corpus has no tokens; give a longer text")
-        aims = np.minimum(totals, self.wanted)
+            raise BadInput(f"the {split} split of the corpus has no tokens; give a longer text")
+        lengths = np.minimum(totals[has_tokens], self.target_lengths)
         if config.objective == "next-sentence":
-            self.cuts = NextSentence(self.sizes, closing, self.first, self.last)
-            aims = np.where(self.last - self.first == 1, self.wanted, aims)  # a stretch of one sentence is read with its neighbours
-        self.lengths = np.array([self.masks.max_positions(length) for length in range(config.context + 1)])[aims + config.context - room]
+            self.next_sentence = NextSentence(self.sizes, ends_document, self.first, self.last)
+            lengths = np.where(self.last - self.first == 1, self.target_lengths, lengths)  # a passage of one sentence is read with its neighbours
+        positions = np.array([self.masker.max_positions(length) for length in range(config.context + 1)])
+        self.lengths = positions[lengths + config.context - max_tokens]
 
     def batch(self, numbers: np.ndarray, epoch: int, seed: int, evaluating: bool = False) -> Batch:
-        """The same for the same arguments, always. To judge by, every word left out is a [MASK]."""
-        drawn = (numpy_generator(seed, "pairs", epoch, int(n)) for n in numbers)
-        return collate_pairs([self.example(int(n), random, evaluating) for n, random in zip(numbers, drawn, strict=True)], self.tokenizer.pad)
+        """The same for the same arguments. In evaluation, every masked word is a [MASK]."""
+        rows = [self.example(int(n), numpy_generator(seed, "pairs", epoch, int(n)), evaluating) for n in numbers]
+        return collate_pairs(rows, self.tokenizer.pad)
 
     def example(self, n: int, random: np.random.Generator, evaluating: bool = False) -> MaskingExample:
         parts, label = self.parts(n, random)
-        row = self.masks.row(parts, label)
+        row = self.masker.row(parts, label)
         if self.config.objective == "permutation":
-            return self.masks.permute(row, random)
+            return self.masker.permute(row, random)
         if self.config.objective == "prefix":
             row.attention_mask = prefix_attention_mask(row)
-        return self.masks.mask(row, random, evaluating)
+        return self.masker.mask(row, random, evaluating)
 
     def parts(self, n: int, random: np.random.Generator) -> tuple[list[np.ndarray], int | None]:
-        """The sentences of an example, in one part or two, and whether the second follows."""
-        first, last, wanted = int(self.first[n]), int(self.last[n]), int(self.wanted[n])
-        if not self.pairs:
-            whole = self.sentences(first, last)
-            return [trim(whole, len(whole) - wanted, random)], None
+        """The sentences of an example, in one part or two, and the label of the pair."""
+        first, last, target_length = int(self.first[n]), int(self.last[n]), int(self.target_lengths[n])
+        if not self.has_pairs:
+            passage = self.sentences(first, last)
+            return [trim(passage, len(passage) - target_length, random)], None
         if self.config.objective == "next-sentence":
-            one, other, follows = self.cuts.parts(n, wanted, random)
-            return [self.tokens(*one), self.tokens(*other)], follows
-        a, b = self.cut(first, last, random)
+            first_span, second_span, pair_label = self.next_sentence.parts(n, target_length, random)
+            return [self.tokens(*first_span), self.tokens(*second_span)], pair_label
+        a, b = self.split(first, last, random)
         if not len(b):
             a, b = a[: len(a) // 2], a[len(a) // 2 :]
         label = None if self.config.objective == "prefix" else NEXT
         if label is not None and random.random() < 0.5:
             a, b, label = b, a, OTHER
-        return truncate_pair(a, b, wanted, random), label
+        return truncate_pair(a, b, target_length, random), label
 
-    def cut(self, first: int, last: int, random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """A stretch in two at the end of one of its sentences; nothing in the second part if it has only one."""
+    def split(self, first: int, last: int, random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """A passage in two parts at the end of one of its sentences; the second part is empty if it has only one."""
         middle = first + int(random.integers(1, last - first)) if last - first > 1 else last
         a, b = self.sentences(first, middle), self.sentences(middle, last)
         return (a, b) if len(a) else (b, a)
 
     def tokens(self, begin: int, end: int) -> np.ndarray:
-        """The ids between two places, which count no closing marks."""
+        """The ids between two places, which do not count the ends of sentences."""
         if end <= begin:
             return np.zeros(0, np.int64)
-        before = self.cuts.before
-        first, last = (int(place) - 1 for place in (np.searchsorted(before, begin, side="right"), np.searchsorted(before, end)))
-        found = np.asarray(self.ids[self.begins[first] + begin - before[first] : self.begins[last] + end - before[last]])
-        return found[~is_sentence_end(found)].astype(np.int64)
+        offsets = self.next_sentence.offsets
+        first, last = (int(place) - 1 for place in (np.searchsorted(offsets, begin, side="right"), np.searchsorted(offsets, end)))
+        return without_ends(self.ids[self.begins[first] + begin - offsets[first] : self.begins[last] + end - offsets[last]])
 
     def sentences(self, first: int, last: int) -> np.ndarray:
-        """The ids of some sentences, without what closes them."""
-        found = np.asarray(self.ids[self.begins[first] : self.begins[last - 1] + self.sizes[last - 1]] if last > first else self.ids[:0])
-        return found[~is_sentence_end(found)].astype(np.int64)
+        """The ids of some sentences, without their ends."""
+        return without_ends(self.ids[self.begins[first] : self.begins[last - 1] + self.sizes[last - 1]] if last > first else self.ids[:0])
+
+
+def without_ends(ids: np.ndarray) -> np.ndarray:
+    ids = np.asarray(ids)
+    return ids[~is_sentence_end(ids)].astype(np.int64)
 
 
 def sentence_ends(ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Where each sentence is closed, and whether its document ends there."""
-    size = 1 << 24
-    found = [np.flatnonzero(is_sentence_end(ids[at : at + size])) + at for at in range(0, len(ids), size)]
-    closed = np.concatenate(found) if found else np.zeros(0, np.int64)
-    return closed, ids[closed] == Tokenizer.begin
+    """Where each sentence ends, and whether its document ends there."""
+    parts = [np.flatnonzero(is_sentence_end(ids[at : at + SEARCHED_AT_ONCE])) + at for at in range(0, len(ids), SEARCHED_AT_ONCE)]
+    ends = np.concatenate(parts) if parts else np.zeros(0, np.int64)
+    return ends, ids[ends] == Tokenizer.begin
 
 
 def truncate_pair(a: np.ndarray, b: np.ndarray, limit: int, random: np.random.Generator) -> list[np.ndarray]:
-    """Two parts of at most `most` tokens together: the longer loses first, then both alike."""
+    """Two parts of at most `limit` tokens together: first the longer one is trimmed, then both equally."""
     excess = len(a) + len(b) - limit
     if excess <= 0:
         return [a, b]
-    apart = min(abs(len(a) - len(b)), excess)
-    less = (excess - apart) // 2
-    from_a = less + (apart if len(a) > len(b) else 0)
+    difference = min(abs(len(a) - len(b)), excess)
+    from_a = (excess - difference) // 2 + (difference if len(a) > len(b) else 0)
     return [trim(a, from_a, random), trim(b, excess - from_a, random)]
 
 
-def trim(part: np.ndarray, by: int, random: np.random.Generator) -> np.ndarray:
-    """Without so many tokens, some of them of the begin, the others of the end."""
-    if by <= 0:
+def trim(part: np.ndarray, excess: int, random: np.random.Generator) -> np.ndarray:
+    """Without `excess` tokens: a random number of them from the beginning, the rest from the end."""
+    if excess <= 0:
         return part
-    front = int(random.binomial(by, 0.5))
-    return part[front : len(part) - (by - front)]
+    front = int(random.binomial(excess, 0.5))
+    return part[front : len(part) - (excess - front)]
 
 
 def collate_pairs(rows: list[MaskingExample], pad: int) -> Batch:
@@ -134,20 +150,21 @@ def collate_pairs(rows: list[MaskingExample], pad: int) -> Batch:
     targets, _ = pad_rows([row.targets for row in rows if row.targets is not None], IGNORE_INDEX)
     segments, _ = pad_rows([row.segments for row in rows], 0)
     labels = None if rows[0].label is None else torch.tensor([row.label for row in rows])
-    places = None if rows[0].position_ids is None else pad_rows([row.position_ids for row in rows if row.position_ids is not None], 0)[0]
-    return Batch(ids, real, targets, segments, labels=labels, position_ids=places, attention_mask=stack_attention_masks(rows, ids.shape[1]))
+    positions = [row.position_ids for row in rows if row.position_ids is not None]
+    position_ids = pad_rows(positions, 0)[0] if positions else None
+    return Batch(ids, real, targets, segments, labels=labels, position_ids=position_ids, attention_mask=stack_attention_masks(rows, ids.shape[1]))
 
 
-def stack_attention_masks(rows: list[MaskingExample], width: int) -> torch.Tensor | None:
-    """Who may look at whom, (B, T, T)."""
+def stack_attention_masks(rows: list[MaskingExample], length: int) -> Tensor | None:
+    """(B, T, T), padded with False."""
     if rows[0].attention_mask is None:
         return None
-    found = np.zeros((len(rows), width, width), bool)
-    for place, row in zip(found, rows, strict=True):
+    stacked = np.zeros((len(rows), length, length), bool)
+    for own, row in zip(stacked, rows, strict=True):
         if row.attention_mask is not None:
-            place[: len(row.attention_mask), : len(row.attention_mask)] = row.attention_mask
-    return torch.from_numpy(found)
+            own[: len(row.attention_mask), : len(row.attention_mask)] = row.attention_mask
+    return torch.from_numpy(stacked)
 
 
 def pairs_of_split(shards: Shards, split: str, config: BERTConfig) -> SentencePairs:
-    return SentencePairs(shards.ids(split), config, shards.tokenizer, where=split)
+    return SentencePairs(shards.ids(split), config, shards.tokenizer, split=split)

@@ -1,8 +1,8 @@
-"""Which ways to learn a task are worth trying, cheapest first. `training/tuning.py` trains them and keeps what does best on validation examples.
+"""What is worth trying to learn a task, cheapest first. `training/tuning.py` trains the candidates and keeps the best on validation examples.
 
-Few examples are often learnt better by a head on vectors that stay as they are than by all weights, and nobody knows beforehand; many are learnt
-better by all weights. Scores of pairs are learnt through the cosine of two vectors, which a sentence encoder was made for, or by reading both texts
-at once; an encoder whose cosine says nothing yet tries both.
+Few examples are often learnt better by a head on frozen features than by training all weights, and nobody knows beforehand; many are learnt better by
+training all weights. Scores of pairs are learnt through the cosine of two vectors, which a sentence encoder was made for, or by reading both texts at
+once; an encoder whose cosine does not follow the scores yet tries both.
 """
 
 from collections.abc import Sequence
@@ -10,24 +10,25 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from stairs.errors import BadInput
-from stairs.models.transfer_options import TransferOptions
+from stairs.models.transfer_options import TransferMode, TransferOptions
 from stairs.progress import say
 from stairs.tasks.baseline_comparison import cosine_correlation
 from stairs.tasks.bi_encoder import BiEncoder
 from stairs.tasks.compare import Compare
 from stairs.tasks.encode import Encode
 from stairs.tasks.parts.supervised import Supervised
+from stairs.tasks.task import Task
 
 Head = Literal["auto", "bi-encoder", "cross-encoder"]
-FEW_EXAMPLES = 1000  # examples, below which features are tried as well
-GOOD_COSINE = 0.5  # Spearman's correlation of untuned cosines with scores, from which on reading both texts at once is not tried
+FEW_EXAMPLES = 1000  # below which features are tried as well
+GOOD_COSINE = 0.5  # Spearman's correlation of untuned cosines with scores, from which on a cross-encoder is not tried
 
 
 @dataclass(frozen=True)
 class TuningCandidate:
-    """One of them: a task and how much of the encoder learns."""
+    """A task, and how much of the encoder is trained."""
 
-    task_class: Any  # a class of Supervised
+    task_class: type[Supervised]
     transfer: TransferOptions
 
     @property
@@ -40,41 +41,49 @@ class TuningCandidate:
         return 3 if self.transfer.trains_encoder else 1
 
 
-def tuning_candidates(kind: Any, source: Any, train: Sequence[Any], validation: Sequence[Any], transfer: TransferOptions, head: Head,
-    forked: bool) -> list[TuningCandidate]:
-    """What was asked for, or what is worth trying."""
-    kinds = [kind] if kind is not Compare else task_classes(source, train, validation, head)
-    if kind is not Compare and head != "auto":
-        raise BadInput(f"--head {head} is for scores of pairs, and these are examples for {kind.example_kind}; leave it out")
-    found = [(own, way) for own in kinds for way in transfers(own, transfer, train, forked)]
-    return [TuningCandidate(own, with_sentence_vectors(way, source) if own is BiEncoder else way) for own, way in found]
+def tuning_candidates(
+    task_class: type[Task], source: Task, train: Sequence[Any], validation: Sequence[Any], transfer: TransferOptions, head: Head,
+    starts_from_run: bool,
+) -> list[TuningCandidate]:  # fmt: skip
+    """What the options name, or what is worth trying. `starts_from_run`: training starts from a head that was trained before (--init-from)."""
+    if task_class is not Compare and head != "auto":
+        raise BadInput(f"--head {head} is for scores of pairs, and these are examples for {task_class.example_kind}; leave it out")
+    assert issubclass(task_class, Supervised)
+    task_classes = compare_classes(source, train, validation, head) if task_class is Compare else [task_class]
+    candidates = []
+    for own in task_classes:
+        for options in transfers(own, transfer, train, starts_from_run):
+            candidates.append(TuningCandidate(own, with_sentence_pooling(options, source) if own is BiEncoder else options))
+    return candidates
 
 
-def transfers(kind: Any, transfer: TransferOptions, train: Sequence[Any], forked: bool) -> list[TransferOptions]:
+def transfers(task_class: type[Supervised], transfer: TransferOptions, train: Sequence[Any], starts_from_run: bool) -> list[TransferOptions]:
     if transfer.transfer != "auto":
         return [transfer]
     if transfer.whiten:
         return [replace(transfer, transfer="features")]
-    # the cosine as it is costs next to nothing
-    several = transfer.insert == "head" and not forked and (len(train) < FEW_EXAMPLES or kind is BiEncoder)
-    return [replace(transfer, transfer=way) for way in (("features", "full") if several else ("full",))]
+    is_cheap = len(train) < FEW_EXAMPLES or task_class is BiEncoder  # the cosine of the untuned encoder costs next to nothing
+    tries_features = transfer.insert == "head" and not starts_from_run and is_cheap
+    modes: tuple[TransferMode, ...] = ("features", "full") if tries_features else ("full",)
+    return [replace(transfer, transfer=mode) for mode in modes]
 
 
-def task_classes(source: Any, train: Sequence[Any], validation: Sequence[Any], head: Head) -> list[type[Supervised]]:
-    scores = train[0].score is not None
-    if not scores or head != "auto":
+def compare_classes(source: Task, train: Sequence[Any], validation: Sequence[Any], head: Head) -> list[type[Supervised]]:
+    """The tasks that can learn pairs."""
+    if train[0].score is None or head != "auto":
         return [BiEncoder if head == "bi-encoder" else Compare]
     if isinstance(source, Encode):
         say("--head auto: a sentence encoder learns scores through its cosine")
         return [BiEncoder]
-    untuned = cosine_correlation(source, validation)["value"]
-    good = untuned >= GOOD_COSINE
-    say(f"--head auto: its cosine has a rank correlation of {untuned:.3f} untuned, so {'that learns' if good else 'both heads are tried'}")
-    return [BiEncoder] if good else [BiEncoder, Compare]
+    correlation = cosine_correlation(source, validation)["value"]
+    is_good = correlation >= GOOD_COSINE
+    decision = "the cosine is tuned" if is_good else "both heads are tried"
+    say(f"--head auto: the untuned cosine has a rank correlation of {correlation:.3f} with the scores, so {decision}")
+    return [BiEncoder] if is_good else [BiEncoder, Compare]
 
 
-def with_sentence_vectors(transfer: TransferOptions, source: Any) -> TransferOptions:
-    """The vector of a text as the sentence encoder makes it, unless something else was asked for."""
+def with_sentence_pooling(transfer: TransferOptions, source: Task) -> TransferOptions:
+    """The pooling and length of a sentence encoder, unless the options name others."""
     if not isinstance(source, Encode):
         return transfer
     return replace(transfer, pooling=transfer.pooling or source.pooling, max_length=transfer.max_length or source.max_length)

@@ -1,0 +1,214 @@
+"""The shapes of answers: what `task.answer(text)` gives and `stairs ask --json` prints. Strings, numbers, lists and dictionaries only."""
+
+from collections.abc import Mapping
+from typing import Any, NotRequired, TypedDict
+
+Answer = Mapping[str, Any]  # one of the shapes below
+
+
+class NextTokenEntry(TypedDict):
+    token: str
+    probability: float
+    order: NotRequired[int]  # of the n-gram that the probability comes from, for models with n-grams
+
+
+class TokenBits(TypedDict):
+    token: str
+    bits: float  # its negative log-likelihood
+
+
+class ContinuationAnswer(TypedDict):
+    """`next-token`, `bidirectional-lm`"""
+
+    text: str
+    continuation: str  # the text with what was generated
+    new: str  # what was generated
+    next: list[NextTokenEntry]
+
+
+class BlankWord(TypedDict):
+    word: str
+    probability: float
+    pieces: int  # tokens that the word is cut into
+
+
+class Blank(TypedDict):
+    words: list[BlankWord]
+
+
+class BlanksAnswer(TypedDict):
+    """`masked-token`"""
+
+    text: str
+    filled: str
+    blanks: list[Blank]
+    truncation: NotRequired[str]  # what was read of a text that is too long
+
+
+class SentencePairAnswer(TypedDict):
+    """`masked-token` with a second text"""
+
+    first: str
+    second: str
+    verdict: str
+    next_sentence_probability: float
+    truncation: NotRequired[str]
+
+
+class TokenLogProbability(TypedDict):
+    token: str
+    log_probability: float
+
+
+class PseudoLikelihoodAnswer(TypedDict):
+    """`masked-token` with `likelihood`"""
+
+    text: str
+    pseudo_log_likelihood: float
+    tokens: list[TokenLogProbability]
+    measure: str
+
+
+class WordNeighbour(TypedDict):
+    word: str
+    cosine: float
+
+
+class WordNeighboursAnswer(TypedDict):
+    """`word-vectors`"""
+
+    text: str
+    words: list[str]
+    near: list[WordNeighbour]
+
+
+class VectorAnswer(TypedDict):
+    """`encode`"""
+
+    text: str
+    vector: list[float]
+
+
+class CosineAnswer(TypedDict):
+    """`encode` and `similar` with a second text"""
+
+    first: str
+    second: str
+    cosine: float
+
+
+class TextNeighbour(TypedDict):
+    text: str
+    cosine: float
+
+
+class TextNeighboursAnswer(TypedDict):
+    """`similar`"""
+
+    text: str
+    near: list[TextNeighbour]
+
+
+class LabelAnswer(TypedDict):
+    """`classify`, `classify-ngram`, `classify-tfidf`, `classify-vectors`"""
+
+    text: str
+    label: str
+    probabilities: dict[str, float]  # the most probable label first
+
+
+class PairLabelAnswer(TypedDict):
+    """`compare`, learnt from labels"""
+
+    first: str
+    second: str
+    label: str
+    probabilities: dict[str, float]
+
+
+class PairScoreAnswer(TypedDict):
+    """`compare` and `bi-encoder`, learnt from scores"""
+
+    first: str
+    second: str
+    score: float
+
+
+class TaggedSpan(TypedDict):
+    label: str
+    text: str
+    start: int  # in code points, as everywhere
+    end: int
+
+
+class TagsAnswer(TypedDict):
+    """`tag`"""
+
+    text: str
+    words: list[str]
+    tags: list[str]
+    segmentation: str  # what counts as a word: those given, those of the training file, characters, or a dictionary's words
+    spans: NotRequired[list[TaggedSpan]]
+
+
+class SpanAnswer(TypedDict):
+    """`find-span`"""
+
+    question: str
+    answer: str
+    start: int
+    end: int
+    margin: float  # the score of this answer above that of no answer
+
+
+class SenseCosine(TypedDict):
+    sense: str
+    cosine: float
+
+
+class SenseAnswer(TypedDict):
+    """`sense`"""
+
+    text: str
+    word: str
+    label: str  # the nearest sense
+    senses: list[SenseCosine]
+
+
+class ScoredTranslation(TypedDict):
+    translation: str
+    score: float
+    log_probability: float
+
+
+class DecoderStep(TypedDict):
+    input: str  # all that the decoder has read
+    output: str  # the token it then gives
+
+
+class Alignment(TypedDict):
+    source: list[str]
+    target: list[str]
+    weights: list[list[float]]  # a row for each target token
+
+
+class TreeNode(TypedDict):
+    """A hypothesis that beam search looked at."""
+
+    parent: int  # which hypothesis of the step before it continues
+    id: int
+    log_probability: float
+    rank: int | None  # its place among the hypotheses that are continued; None if it is not
+    is_finished: bool
+    token: NotRequired[str]  # given in an answer
+
+
+class TranslationAnswer(TypedDict):
+    """`translate`"""
+
+    text: str
+    translation: str
+    translations: NotRequired[list[ScoredTranslation]]
+    trace: NotRequired[list[DecoderStep]]
+    alignment: NotRequired[Alignment | None]
+    tree: NotRequired[list[list[TreeNode]]]

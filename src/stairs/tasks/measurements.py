@@ -1,0 +1,152 @@
+"""The shapes of measurements: what `evaluate` gives, `stairs score --json` prints and a run's metrics.jsonl holds.
+
+A number that was measured on a sample is an `Interval`. `metrics.py` computes the metrics, `metric_table.py` has their names.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NotRequired, TypedDict, cast
+
+EVALUATION_FILE = "evaluation.json"  # of a tuned run: its measurements on the validation and test examples
+Measurements = Mapping[str, Any]  # one of the shapes below, or several of them together
+
+
+class Interval(TypedDict):
+    """A metric with its 95 % confidence interval, which evaluations during training leave out."""
+
+    value: float
+    low: NotRequired[float]
+    high: NotRequired[float]
+
+
+def map_interval(function: Callable[[float], float], interval: Interval) -> Interval:
+    """A rising function of a metric, and of the bounds of its interval."""
+    bounds = cast(dict[str, float], interval)
+    return cast(Interval, {bound: function(value) for bound, value in bounds.items()})
+
+
+class PairedDifference(TypedDict):
+    """How much better one model is than another on the same examples, with the 95 % interval and the standard error of that difference."""
+
+    difference: float
+    low: float
+    high: float
+    standard_error: float
+
+
+class LanguageModelMetrics(TypedDict):
+    """How well a model predicts a text."""
+
+    bits_per_character: Interval
+    perplexity: Interval
+    tokens: int
+    characters: int
+    unknown_words: int
+    backward_perplexity: NotRequired[Interval]  # of a bidirectional language model
+    backward_bits_per_character: NotRequired[Interval]
+
+
+class LabelMetrics(TypedDict):
+    """One label for each text, or for each pair of texts."""
+
+    accuracy: Interval
+    macro_f1: Interval
+    texts: int
+    nll: NotRequired[float]  # mean negative log-likelihood of the gold labels, in nats
+
+
+class CorrelationMetrics(TypedDict):
+    """Scores of pairs."""
+
+    spearman: Interval
+    pearson: Interval
+    pairs: int
+
+
+class TagMetrics(TypedDict):
+    """A tag for each word; F1, precision and recall of whole spans where the tags mark spans."""
+
+    accuracy: Interval
+    f1: NotRequired[Interval]
+    precision: NotRequired[float]
+    recall: NotRequired[float]
+    spans: NotRequired[int]
+    words: int
+    sentences: int
+
+
+class AnswerMetrics(TypedDict):
+    """Answers to questions about a passage."""
+
+    exact_match: Interval
+    f1: Interval
+    questions: int
+
+
+class TranslationMetrics(TypedDict):
+    """Translations against one reference each."""
+
+    bleu: Interval
+    chrf: Interval
+    exact_match: Interval
+    sentences: int
+    signature: str  # sacrebleu's, which names the tokenization
+
+
+class LabelDetails(TypedDict):
+    """One label in a classification report."""
+
+    precision: float
+    recall: float
+    f1: float
+    texts: int
+
+
+class CalibrationBin(TypedDict):
+    """Answers of about the same confidence."""
+
+    confidence: float
+    accuracy: float
+    texts: int
+
+
+class Calibration(TypedDict):
+    """The expected calibration error, and the bins it is the mean of."""
+
+    error: float
+    bins: list[CalibrationBin]
+
+
+class ClassificationReport(TypedDict):
+    """A classifier in detail; `confusion` has a row for each gold label and a column for each predicted one."""
+
+    labels: dict[str, LabelDetails]
+    confusion: list[list[int]]
+    calibration: Calibration
+
+
+class BaselineComparison(TypedDict):
+    """The best baseline on the same examples, and how much better the model is."""
+
+    name: str
+    metric: str
+    value: float
+    low: float
+    high: float
+    improvement: PairedDifference
+    is_beaten: bool
+
+
+class AnalogyMetrics(TypedDict):
+    """Analogies of one section, or of all: `covered` of `total` have all their words in the vocabulary."""
+
+    accuracy: Interval | None
+    covered: int
+    total: int
+
+
+class SimilarityMetrics(TypedDict):
+    """Word similarities."""
+
+    spearman: Interval
+    covered: int
+    total: int
