@@ -157,8 +157,8 @@ def test_those_that_translate_say_step_by_step_what_they_say_at_once(name):
     for position in range(1, min(map(len, ROWS)) + 1):
         stepped, state = model.decode_step(batch.ids[:, position].repeat_interleave(2), state)
         assert torch.allclose(stepped[::2], predicted[:, position], atol=1e-5) and torch.allclose(stepped[::2], stepped[1::2], atol=1e-6)
-    chosen = state.reorder(torch.tensor([5, 4, 0, 0]))  # the last source and the first
-    after, _ = model.decode_step(torch.tensor([7, 7, 8, 8]), chosen)
+    reordered = state.reorder(torch.tensor([5, 4, 0, 0]))  # the last source and the first
+    after, _ = model.decode_step(torch.tensor([7, 7, 8, 8]), reordered)
     for row, words in ((2, 7), (0, 8)):
         alone = batch_of(name, [ROWS[row]])
         ids = torch.cat([alone.ids[:, : position + 1], torch.tensor([[words]])], 1)
@@ -188,15 +188,16 @@ def test_predict_step_and_log_likelihood_tell_the_same(name):
 
 
 @pytest.mark.parametrize("name", predicting())
-def test_loss_is_the_mean_surprise_of_the_targets(name):
+def test_loss_is_the_mean_negative_log_likelihood_of_the_targets(name):
     model = trained(name)
     batch = batch_of(name)
-    asked = batch.targets != IGNORE_INDEX
-    total, count = float(model.log_likelihood(batch).sum()), int(asked.sum())
+    has_target = batch.targets != IGNORE_INDEX
+    total, count = float(model.log_likelihood(batch).sum()), int(has_target.sum())
     if MODELS[name].pretrains_with == "bidirectional-lm":  # from the right it reads all but the first token, and asks for the one before
-        turned = next_token_batch([row[::-1] for row in ROWS], BEGIN, END, PAD)
-        turned = add_characters(replace(turned, ids=turned.ids[:, 1:], real=turned.real[:, 1:], targets=turned.targets[:, 1:]), BEGIN)
-        total, count = total + float(model.log_likelihood(turned, backwards=True).sum()), count + sum(map(len, ROWS))
+        backward_batch = next_token_batch([row[::-1] for row in ROWS], BEGIN, END, PAD)
+        later = {name: getattr(backward_batch, name)[:, 1:] for name in ("ids", "real", "targets")}
+        backward_batch = add_characters(replace(backward_batch, **later), BEGIN)
+        total, count = total + float(model.log_likelihood(backward_batch, backwards=True).sum()), count + sum(map(len, ROWS))
     assert float(model.loss(batch).detach()) == pytest.approx(-total / count, rel=1e-6)
 
 
@@ -245,7 +246,7 @@ def test_padding_changes_no_vector(name):
 
 
 @pytest.mark.parametrize("name", encoding())
-def test_looking_inside_changes_nothing_and_leaves_nothing(name):
+def test_capture_changes_nothing_and_leaves_nothing(name):
     model = trained(name)
     batch = batch_of(name)
     before = model.encode(batch)

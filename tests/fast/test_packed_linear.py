@@ -45,7 +45,7 @@ def test_in_float32_the_copy_shares_what_is_not_packed():
 @pytest.mark.parametrize("has_bf16", [True, False])
 def test_in_bf16_weights_are_rounded_and_where_it_is_emulated_computed_with_in_fp32(has_bf16, monkeypatch):
     monkeypatch.setattr(machine, "has_bf16", lambda: has_bf16)
-    monkeypatch.setattr(progress, "listener", (heard := []).append)
+    monkeypatch.setattr(progress, "listener", (messages := []).append)
     module.warn_of_emulated_bf16.cache_clear()
     model = nn.Sequential(nn.Embedding(5, 4), nn.Linear(4, 3))
     twins = [for_inference(model, "bf16") for _ in range(2)]
@@ -54,5 +54,5 @@ def test_in_bf16_weights_are_rounded_and_where_it_is_emulated_computed_with_in_f
         assert twin[0].weight.dtype == twin(torch.arange(5)).dtype == (torch.bfloat16 if has_bf16 else torch.float32)
         assert torch.equal(twin[0].weight.float(), model[0].weight.bfloat16().float())
         assert torch.allclose(twin(torch.arange(5)).float(), model(torch.arange(5)), atol=0.05)
-    assert model[0].weight.dtype == torch.float32 and len(heard) == (not has_bf16)
-    assert not heard or "emulates bfloat16" in heard[0]
+    assert model[0].weight.dtype == torch.float32 and len(messages) == (not has_bf16)
+    assert not messages or "emulates bfloat16" in messages[0]

@@ -44,12 +44,12 @@ def test_attention_without_padding_is_attention(mask):
     real = real_of(LENGTHS)
     real[4] = False
     real[4, 3:9] = True  # a hole before the text, as one that begins late
-    looks = real[:, None] if mask == "padding" else real[:, None] & (torch.rand(*real.shape, real.shape[1]) < 0.6)
+    attention_mask = real[:, None] if mask == "padding" else real[:, None] & (torch.rand(*real.shape, real.shape[1]) < 0.6)
     attention = FastAttention(16, 4)
     x = torch.randn(*real.shape, 16, requires_grad=True)
-    groups = UnpaddedLayout(real, looks)
+    groups = UnpaddedLayout(real, attention_mask)
     found = groups.unpack(attention(groups.pack(x), mask=groups))
-    expected = attention(x, mask=looks)
+    expected = attention(x, mask=attention_mask)
     assert torch.allclose(found[real], expected[real], atol=1e-6)
     slopes = [torch.autograd.grad((out[real] ** 2).sum(), x)[0] for out in (found, expected)]
     assert torch.allclose(*slopes, atol=1e-5)

@@ -14,10 +14,10 @@ BEGIN, END, UNKNOWN = 2, 3, 1
 
 def by_hand(ids, window):
     found = defaultdict(float)
-    for place, word in enumerate(ids):
+    for position, word in enumerate(ids):
         for direction in (-1, 1):
             for distance in range(1, window + 1):
-                other = place + direction * distance
+                other = position + direction * distance
                 if not 0 <= other < len(ids) or ids[other] in (BEGIN, END):
                     break
                 if word > 4 and ids[other] > 4:
@@ -25,7 +25,7 @@ def by_hand(ids, window):
     return found
 
 
-def told(pairs, starts):
+def stored_counts(pairs, starts):
     """X as a dict, of the stored pairs."""
     found = {}
     for a in range(BLOCKS):
@@ -50,21 +50,21 @@ def text(size=4000, words=150, seed=0):
 def test_three_words_by_hand():
     ids = np.array([5, 6, 7, END, 7, BEGIN], np.uint16)
     pairs, starts = cooccurrences(ids, np.bincount(ids, minlength=8), 2, 0)
-    assert told(pairs, starts) == pytest.approx({(5, 6): 1, (6, 5): 1, (6, 7): 1, (7, 6): 1, (5, 7): 0.5, (7, 5): 0.5})
+    assert stored_counts(pairs, starts) == pytest.approx({(5, 6): 1, (6, 5): 1, (6, 7): 1, (7, 6): 1, (5, 7): 0.5, (7, 5): 0.5})
 
 
 @pytest.mark.parametrize("window", [1, 3, 10])
 def test_every_pair_is_counted_as_by_hand(window):
     ids = text()
     pairs, starts = cooccurrences(ids, np.bincount(ids, minlength=155), window, 0)
-    assert told(pairs, starts) == pytest.approx(dict(by_hand(ids, window)), rel=1e-6)
+    assert stored_counts(pairs, starts) == pytest.approx(dict(by_hand(ids, window)), rel=1e-6)
     assert len(starts) == CELLS + 1 and starts[-1] == len(pairs)
 
 
 def test_a_word_near_itself_is_counted_from_both_sides():
     ids = np.array([9, 9, END], np.uint32)
     pairs, starts = cooccurrences(ids, np.bincount(ids, minlength=10), 5, 0)
-    assert told(pairs, starts) == {(9, 9): pytest.approx(2)}
+    assert stored_counts(pairs, starts) == {(9, 9): pytest.approx(2)}
 
 
 def test_little_memory_and_any_number_of_threads_give_the_same_bits():

@@ -30,7 +30,7 @@ def points(text):
 
 @settings(deadline=None)  # the first call compiles
 @given(st.lists(WORD, min_size=1, max_size=8), WORD, st.integers(1, 7))
-def test_each_is_the_recursion_of_the_definition(words, word, most):
+def test_each_is_the_recursion_of_the_definition(words, word, limit):
     starts = np.concatenate([[0], np.cumsum([len(known) for known in words])])
-    found = edit_distances(points("".join(words)), starts, points(word), most).tolist()
-    assert found == [far if (far := by_hand(known, word)) <= most else FAR for known in words]
+    found = edit_distances(points("".join(words)), starts, points(word), limit).tolist()
+    assert found == [far if (far := by_hand(known, word)) <= limit else FAR for known in words]

@@ -8,7 +8,7 @@ from stairs.kernels.sampling import WHOLE, alias_table, below, draw, keep_limits
 
 
 @njit
-def drawn(table, count, seed):
+def draw_shares(table, count, seed):
     counts = np.zeros(len(table), np.int64)
     for i in range(count):
         counts[draw(table, scramble(stream(seed, i)))] += 1
@@ -38,11 +38,11 @@ def test_the_table_holds_the_weights_exactly(weights):
 
 def test_draws_follow_the_weights():
     weights = np.array([0.0, 8.0, 4.0, 2.0, 1.0, 1.0])
-    counts = drawn(alias_table(weights), 160_000, 1)
+    counts = draw_shares(alias_table(weights), 160_000, 1)
     assert counts[0] == 0
     assert np.allclose(counts / 160_000, weights / 16, atol=0.005)
-    assert np.array_equal(counts, drawn(alias_table(weights), 160_000, 1))
-    assert not np.array_equal(counts, drawn(alias_table(weights), 160_000, 2))
+    assert np.array_equal(counts, draw_shares(alias_table(weights), 160_000, 1))
+    assert not np.array_equal(counts, draw_shares(alias_table(weights), 160_000, 2))
 
 
 def test_numbers_below_a_limit_are_even():
@@ -52,9 +52,9 @@ def test_numbers_below_a_limit_are_even():
 
 def test_frequent_words_are_thinned_out_as_word2vec_does_it():
     counts = np.array([0, 900_000, 99_000, 1000])
-    kept = keep_limits(counts, 1e-3) / WHOLE
-    assert kept[0] == 0 and kept[3] == pytest.approx(1, abs=1e-6)
-    assert kept[1] == pytest.approx((np.sqrt(0.9 / 1e-3) + 1) * 1e-3 / 0.9, rel=1e-6)
+    kept_share = keep_limits(counts, 1e-3) / WHOLE
+    assert kept_share[0] == 0 and kept_share[3] == pytest.approx(1, abs=1e-6)
+    assert kept_share[1] == pytest.approx((np.sqrt(0.9 / 1e-3) + 1) * 1e-3 / 0.9, rel=1e-6)
     assert np.allclose(keep_limits(counts, 0.0)[1:] / WHOLE, 1)
 
 

@@ -10,7 +10,7 @@ from stairs.layers.initial import initialize
 WORDS = torch.tensor([[1, 9, 2, 0, 0, 0, 0], [1, 10, 11, 12, 13, 14, 2], [1, 9, 9, 12, 2, 0, 0]])
 
 
-def made():
+def build():
     layer = CharacterCNN(20, 4, (3, 5, 2), 2, 6)
     initialize(layer, 3, None)
     layer.initialize()
@@ -18,15 +18,15 @@ def made():
 
 
 def test_it_is_the_convolution_of_the_paper():
-    layer = made()
+    layer = build()
     word = WORDS[1]
-    letters = layer.codes(torch.cat([word, torch.zeros(2, dtype=torch.int64)]))
+    vectors = layer.codes(torch.cat([word, torch.zeros(2, dtype=torch.int64)]))
     found = []
     for size, part in enumerate(layer.filters, 1):
         convolution = nn.Conv1d(4, part.out_features, size)
         convolution.weight.data = part.weight.data.view(-1, size, 4).transpose(1, 2)
         convolution.bias.data = part.bias.data
-        found.append(convolution(letters.T[None])[0, :, : len(word)].amax(-1))
+        found.append(convolution(vectors.T[None])[0, :, : len(word)].amax(-1))
     x = torch.cat(found).relu()
     for highway in layer.highways:
         gate = torch.sigmoid(highway.gate(x))
@@ -35,7 +35,7 @@ def test_it_is_the_convolution_of_the_paper():
 
 
 def test_neighbours_order_and_padding_change_nothing(monkeypatch):
-    layer = made()
+    layer = build()
     alone = torch.cat([layer(word[None, : int((word != PAD).sum())]) for word in WORDS])
     assert torch.allclose(layer(WORDS), alone, atol=1e-6)
     monkeypatch.setattr(characters, "WORDS_AT_ONCE", 2)
@@ -43,7 +43,7 @@ def test_neighbours_order_and_padding_change_nothing(monkeypatch):
 
 
 def test_a_highway_begins_by_letting_most_pass():
-    layer, x = made(), torch.randn(5, 10)
+    layer, x = build(), torch.randn(5, 10)
     assert all((highway(x) - x).norm() < 0.5 * x.norm() for highway in layer.highways if isinstance(highway, Highway))
 
 

@@ -11,7 +11,7 @@ from stairs.text.batch import Batch
 
 
 @pytest.mark.parametrize(("width", "heads"), [(64, 2), (128, 4)])
-def test_each_head_looks_mostly_at_its_neighbour(width: int, heads: int) -> None:
+def test_each_head_attends_mostly_to_its_neighbour(width: int, heads: int) -> None:
     model = BERT(BERTConfig(vocab_size=50, width=width, heads=heads, layers=2, context=40)).eval()
     ids = torch.randint(5, 50, (3, 30), generator=torch.Generator().manual_seed(0))
     with capture(model) as seen:

@@ -11,10 +11,10 @@ from stairs.layers.positions import LearnedPositions, RotaryPositions, Sinusoida
 def test_the_waves_are_those_of_the_paper():
     table = sinusoidal(50, 8)
     assert table.shape == (50, 8)
-    for place, i in [(0, 0), (7, 1), (49, 3)]:
-        angle = place / 10_000 ** (2 * i / 8)
-        assert table[place, 2 * i].item() == pytest.approx(math.sin(angle), abs=1e-6)
-        assert table[place, 2 * i + 1].item() == pytest.approx(math.cos(angle), abs=1e-6)
+    for position, i in [(0, 0), (7, 1), (49, 3)]:
+        angle = position / 10_000 ** (2 * i / 8)
+        assert table[position, 2 * i].item() == pytest.approx(math.sin(angle), abs=1e-6)
+        assert table[position, 2 * i + 1].item() == pytest.approx(math.cos(angle), abs=1e-6)
     assert torch.equal(SinusoidalPositions(50, 8)(torch.tensor([3, 1])), table[[3, 1]])
     assert sinusoidal(4, 5).shape == (4, 5)
 

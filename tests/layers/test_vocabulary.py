@@ -64,7 +64,7 @@ def test_ids_are_drawn_by_zipfs_law():
     assert torch.allclose(torch.bincount(drawn, minlength=size) / len(drawn), probabilities, atol=5e-3)
 
 
-def test_a_large_sample_estimates_the_full_surprise(layer):
+def test_a_large_sample_estimates_the_full_cross_entropy(layer):
     hidden, weight, bias, targets = layer
     full = linear_cross_entropy(hidden, weight, bias, targets).item()
     random = torch.Generator().manual_seed(0)

@@ -50,24 +50,24 @@ def test_every_position_sees_all_others():
     assert ((before - after).abs().amax(-1) > 1e-5).all()
 
 
-def test_segments_and_places_are_told_apart():
+def test_segments_and_positions_make_a_difference():
     model, batch = BERT(BERTConfig(**SMALL)).eval(), batch_of((6,))
     first = model.encode(Batch(batch.ids, batch.real))
     assert not torch.allclose(first, model.encode(Batch(batch.ids, batch.real, segments=torch.ones_like(batch.ids))), atol=1e-4)
-    places = torch.arange(6).flip(0)[None]
-    moved = model.encode(Batch(batch.ids.flip(1), batch.real, position_ids=places)).flip(1)
+    shifted_positions = torch.arange(6).flip(0)[None]
+    moved = model.encode(Batch(batch.ids.flip(1), batch.real, position_ids=shifted_positions)).flip(1)
     assert torch.allclose(first, moved, atol=1e-6)
 
 
 def test_the_loss_is_that_of_the_words_and_of_the_pairs():
     model, batch = BERT(BERTConfig(**SMALL)).eval(), batch_of()
-    asked = batch.targets != IGNORE_INDEX
-    words = -model.log_likelihood(batch).sum() / asked.sum()
+    has_target = batch.targets != IGNORE_INDEX
+    words = -model.log_likelihood(batch).sum() / has_target.sum()
     probabilities = model.next_sentence_logits(model.encode(batch)).log_softmax(-1)
     pairs = -probabilities.gather(1, batch.labels[:, None]).mean()
     assert float(model.loss(batch).detach()) == pytest.approx(float((words + pairs).detach()), rel=1e-5)
     predicted = model.predict(batch).log_softmax(-1).gather(-1, batch.targets.clamp(min=0)[..., None])[..., 0]
-    assert torch.allclose(predicted[asked], model.log_likelihood(batch)[asked], atol=1e-5)
+    assert torch.allclose(predicted[has_target], model.log_likelihood(batch)[has_target], atol=1e-5)
 
 
 def test_an_untrained_bert_knows_nothing():
@@ -84,7 +84,7 @@ def test_the_layers_are_those_of_the_paper():
     assert SIZES["bert"]["paper"] == SIZES["bert"]["base"] == {"context": 512, "width": 768, "heads": 12, "layers": 12}
 
 
-def test_a_part_that_is_not_there_is_said():
+def test_a_missing_head_is_named():
     batch = batch_of()
     bare = BERT(BERTConfig(**SMALL, output_heads=()))
     assert bare.encode(batch).shape == (5, 20, 16) and not any("head" in name or "pooler" in name for name in bare.state_dict())

@@ -30,7 +30,7 @@ def text(size=3000, words=60, seed=0):
     return ids
 
 
-def made(ids, words=60, **settings):
+def build(ids, words=60, **settings):
     model = GloVe(GloVeConfig(**{"vocab_size": words + 5, "width": 12, "window": 4, "x_max": 3.0, **settings}))
     torch.manual_seed(1)
     with torch.no_grad():
@@ -40,7 +40,7 @@ def made(ids, words=60, **settings):
     return model
 
 
-def told(model):
+def stored_counts(model):
     """X of the stored pairs, both ways round."""
     found = {}
     for a in range(BLOCKS):
@@ -59,7 +59,7 @@ def batch_of(ids):
 
 def test_one_step_of_the_kernel_is_the_gradient_of_the_readable_loss():
     """Two words are two pairs, (5, 6) and (6, 5), without a number in common, so one sweep is one step along the gradient."""
-    model = made(np.array([5, 6, END], np.uint16))
+    model = build(np.array([5, 6, END], np.uint16))
     loss = model.loss(batch_of(np.array([5, 6])))
     loss.backward()
     before = {name: getattr(model, name).detach().clone() for name in WEIGHTS}
@@ -72,7 +72,7 @@ def test_one_step_of_the_kernel_is_the_gradient_of_the_readable_loss():
 
 def test_a_sweep_is_adagrad_on_the_readable_loss_pair_by_pair():
     ids = text(400)
-    model = made(ids)
+    model = build(ids)
     weights = {name: getattr(model, name).detach().double().requires_grad_() for name in WEIGHTS}
     squares = {name: torch.ones_like(weight) for name, weight in weights.items()}
     for games in round_order(0, 0):
@@ -96,45 +96,45 @@ def test_a_sweep_is_adagrad_on_the_readable_loss_pair_by_pair():
 
 def test_the_readable_loss_counts_what_the_kernel_counts():
     ids = text(600)
-    model = made(ids)
+    model = build(ids)
     words, contexts, counts = model.pairs_of(batch_of(ids))
     readable = dict(zip(zip(words.tolist(), contexts.tolist(), strict=True), counts.tolist(), strict=True))
-    assert readable == pytest.approx(told(model), rel=1e-5)
+    assert readable == pytest.approx(stored_counts(model), rel=1e-5)
     total, pairs, _ = model.sweep(dataclasses.replace(ONE, rate_from=0, rate_to=0))
     assert pairs == len(readable) and model.loss(batch_of(ids)).item() == pytest.approx(total / pairs, rel=1e-4)
 
 
 def test_a_rate_of_zero_changes_nothing():
-    model = made(text())
+    model = build(text())
     before = {name: tensor.clone() for name, tensor in {**model.tensors(), **model.optimizer_state()}.items()}
     model.sweep(dataclasses.replace(ONE, rate_from=0.0, rate_to=0.0))
     assert all(torch.equal(tensor, before[name]) for name, tensor in {**model.tensors(), **model.optimizer_state()}.items())
 
 
 def test_any_number_of_threads_gives_the_same_bits():
-    models = [made(text(20_000, 300), 300) for _ in range(2)]
+    models = [build(text(20_000, 300), 300) for _ in range(2)]
     losses = [[model.sweep(dataclasses.replace(ONE, epoch=epoch, threads=threads)) for epoch in range(2)] for threads, model in enumerate(models, 1)]
     assert losses[0] == losses[1]
     assert all(torch.equal(a, b) for a, b in zip(models[0].tensors().values(), models[1].tensors().values(), strict=True))
 
 
-def test_stretches_and_workers_share_the_pairs_of_an_epoch():
+def test_slices_and_workers_share_the_pairs_of_an_epoch():
     ids = text(5000)
-    whole, parts = made(ids), made(ids)
-    once = whole.sweep(ONE)
+    single, parts = build(ids), build(ids)
+    once = single.sweep(ONE)
     several = [parts.sweep(dataclasses.replace(ONE, index=index, slices=7)) for index in range(7)]
     assert sum(loss for loss, _, _ in several) == pytest.approx(once[0]) and sum(pairs for _, pairs, _ in several) == once[1]
-    assert all(torch.equal(a, b) for a, b in zip(whole.tensors().values(), parts.tensors().values(), strict=True))
-    model = made(ids)
+    assert all(torch.equal(a, b) for a, b in zip(single.tensors().values(), parts.tensors().values(), strict=True))
+    model = build(ids)
     shared = [model.sweep(dataclasses.replace(ONE, index=index, slices=3, rank=rank, world_size=2)) for index in range(3) for rank in range(2)]
     assert sum(pairs for _, pairs, _ in shared) == once[1]
     assert sum(words for _, _, words in shared) == pytest.approx(once[2], abs=6)
 
 
-def test_judging_scales_the_counts_and_changes_nothing(monkeypatch):
+def test_evaluation_scales_the_counts_and_changes_nothing(monkeypatch):
     monkeypatch.setattr(glove_sweep, "COMMONEST", 1.0)
     ids = text(8000)
-    model = made(ids)
+    model = build(ids)
     before = {name: tensor.clone() for name, tensor in model.tensors().items()}
     losses, pairs = model.held_out_loss(ids, 0)  # of the same size, so the loss is that of learning itself
     total, made_pairs, _ = model.sweep(dataclasses.replace(ONE, rate_from=0.0, rate_to=0.0))
@@ -144,21 +144,21 @@ def test_judging_scales_the_counts_and_changes_nothing(monkeypatch):
     assert all(torch.equal(tensor, before[name]) for name, tensor in model.tensors().items())
 
 
-def test_a_held_out_text_is_judged_by_its_commonest_pairs():
+def test_a_held_out_text_is_evaluated_on_its_commonest_pairs():
     ids = text(8000)
-    model = made(ids)
-    few, all_of_them = model.held_out_loss(ids, 0)[1].sum(), sum(1 if a == b else 2 for a, b in told(model) if a >= b)
+    model = build(ids)
+    few, all_of_them = model.held_out_loss(ids, 0)[1].sum(), sum(1 if a == b else 2 for a, b in stored_counts(model) if a >= b)
     assert len(model.pairs) > 1000 and 100 <= few < 300 < all_of_them
-    least = sorted(told(model).values())[-int(few)]
-    words, contexts = zip(*(pair for pair, count in told(model).items() if count >= least * (1 - 1e-6)), strict=True)
-    counts = torch.tensor([told(model)[pair] for pair in zip(words, contexts, strict=True)])
+    least = sorted(stored_counts(model).values())[-int(few)]
+    words, contexts = zip(*(pair for pair, count in stored_counts(model).items() if count >= least * (1 - 1e-6)), strict=True)
+    counts = torch.tensor([stored_counts(model)[pair] for pair in zip(words, contexts, strict=True)])
     error = (model.vectors[list(words)] * model.contexts[list(contexts)]).sum(1) + model.biases[list(words)] + model.context_biases[list(contexts)]
     loss = ((counts / model.config.x_max).clamp(max=1) ** model.config.power * (error - counts.log()) ** 2).sum() / 2
     assert float(loss.detach()) == pytest.approx(model.held_out_loss(ids, 0)[0].sum(), rel=1e-3)
 
 
 def test_it_learns_and_what_it_learns_holds_for_other_text():
-    model = made(text(40_000))
+    model = build(text(40_000))
     model.initialize(0)
     held_out = text(2000, seed=1)
     losses = [model.sweep(dataclasses.replace(ONE, epoch=epoch))[0] for epoch in range(8)]
@@ -174,7 +174,7 @@ def test_words_used_alike_become_alike():
     for _ in range(4000):
         group = int(random.integers(2))
         sentences += [*(5 + 10 * group + random.integers(0, 10, 6)), END]
-    model = made(np.array(sentences, np.uint16), 20, x_max=100.0)
+    model = build(np.array(sentences, np.uint16), 20, x_max=100.0)
     model.initialize(0)
     for epoch in range(10):
         model.sweep(dataclasses.replace(ONE, epoch=epoch))
@@ -187,9 +187,9 @@ def test_words_used_alike_become_alike():
 
 def test_many_pairs_are_kept_on_the_disk(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    inside = made(text())
+    inside = build(text())
     monkeypatch.setattr(glove_sweep, "MAX_BYTES_IN_MEMORY", 100)
-    outside = made(text())
+    outside = build(text())
     assert isinstance(outside.pairs, np.memmap) and np.array_equal(inside.pairs, outside.pairs)
     assert inside.sweep(ONE) == outside.sweep(ONE)
     assert not list(tmp_path.rglob("*.*"))  # the file has no name
@@ -197,7 +197,7 @@ def test_many_pairs_are_kept_on_the_disk(monkeypatch, tmp_path):
 
 def test_text_without_neighbours_is_refused():
     with pytest.raises(BadInput, match=r"no two words .* more text"):
-        made(np.array([5, END, 6, END], np.uint16))
+        build(np.array([5, END, 6, END], np.uint16))
 
 
 @pytest.mark.parametrize("wrong", [{"width": 0}, {"window": 0}, {"x_max": 0.0}, {"power": -1.0}])

@@ -30,12 +30,12 @@ def test_prompts_of_different_lengths_are_continued_as_if_alone(settings):
     for right in (True, False):
         ids, real = torch.zeros(3, 6, dtype=torch.int64), torch.zeros(3, 6, dtype=torch.bool)
         for i, row in enumerate(rows):
-            place = slice(0, len(row)) if right else slice(6 - len(row), 6)
-            ids[i, place], real[i, place] = torch.tensor(row), True
+            columns = slice(0, len(row)) if right else slice(6 - len(row), 6)
+            ids[i, columns], real[i, columns] = torch.tensor(row), True
         logits, state = model.prefill(ids, real=real)
-        heard = [list(row) for row in rows]
+        expected_logits = [list(row) for row in rows]
         for word in (20, 21, 22):
-            for i, row in enumerate(heard):
+            for i, row in enumerate(expected_logits):
                 assert torch.allclose(logits[i], last_logits(model, row), atol=1e-5)
                 row.append(word + i)
             logits, state = model.decode_step(torch.tensor([word, word + 1, word + 2]), state)
@@ -94,7 +94,7 @@ def test_loss_needs_no_table_of_all_logits(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("settings", "said"),
+    ("settings", "message"),
     [
         ({"heads": 3}, "3 heads cannot share a width of 16.*try 4 heads"),
         ({"layers": 0}, "layers 0 is not between 1"),
@@ -104,8 +104,8 @@ def test_loss_needs_no_table_of_all_logits(monkeypatch):
         ({"width": 6, "heads": 2, "positions": "rotary"}, "even width"),
     ],
 )
-def test_settings_that_cannot_be_are_refused(settings, said):
-    with pytest.raises(BadInput, match=said):
+def test_settings_that_cannot_be_are_refused(settings, message):
+    with pytest.raises(BadInput, match=message):
         small(**settings)
 
 

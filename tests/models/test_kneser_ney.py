@@ -16,8 +16,8 @@ BEGIN, END, UNKNOWN = 2, 3, 1
 def random_text(sentences=300, words=12, seed=0):
     """Zipf-like sentences, some of them more than once, so that all count classes occur."""
     random = np.random.default_rng(seed)
-    made = [[int(w) for w in 5 + np.minimum(random.zipf(1.5, random.integers(1, 9)) - 1, words - 1)] for _ in range(sentences)]
-    return made + made[: sentences // 3]
+    drawn_sentences = [[int(w) for w in 5 + np.minimum(random.zipf(1.5, random.integers(1, 9)) - 1, words - 1)] for _ in range(sentences)]
+    return drawn_sentences + drawn_sentences[: sentences // 3]
 
 
 def stream(sentences):
@@ -83,12 +83,12 @@ def test_memory_bounded_blocks_count_the_same(monkeypatch):
     from stairs.kernels import ngram_counts
 
     ids = stream(random_text())
-    whole = estimate(ids, order=4, vocab_size=17, begin=BEGIN, end=END, unknown=UNKNOWN)
+    at_once = estimate(ids, order=4, vocab_size=17, begin=BEGIN, end=END, unknown=UNKNOWN)
     original = ngram_counts.count.__kwdefaults__
     monkeypatch.setattr(ngram_counts.count, "__kwdefaults__", {**original, "block": 97})
     parts = estimate(ids, order=4, vocab_size=17, begin=BEGIN, end=END, unknown=UNKNOWN)
     for name in ("words", "log10s", "suffixes", "backoffs", "first", "sizes"):
-        assert np.array_equal(getattr(whole, name), getattr(parts, name))
+        assert np.array_equal(getattr(at_once, name), getattr(parts, name))
 
 
 def test_discounts_of_the_textbook():

@@ -35,7 +35,7 @@ def test_words_further_back_than_its_order_do_not_matter():
     assert torch.equal(far, near)
 
 
-def test_it_trains_against_a_sample_and_is_judged_against_all_words():
+def test_it_trains_on_a_sampled_softmax_and_is_evaluated_on_the_full_one():
     model = small(softmax="sampled", samples=8).train()
     batch = next_token_batch([[5, 6, 7, 8, 9]], 2, 3, 0)
     optimizer = torch.optim.AdamW(model.parameters(), lr=0.05)

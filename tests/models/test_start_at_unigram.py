@@ -47,9 +47,9 @@ def test_tokens_are_counted_as_they_are_asked_for(shards, name):
     examples = task.examples(shards)
     counts = task.target_counts(examples)
     targets = [examples.batch(np.arange(len(examples.lengths)), epoch, 0).targets for epoch in range(3)]
-    asked = token_counts(np.concatenate([part[part != IGNORE_INDEX].numpy() for part in targets]), len(counts))
-    assert set(np.flatnonzero(counts)) == set(np.flatnonzero(asked))
-    assert np.abs(counts / counts.sum() - asked / asked.sum()).max() < 0.03
+    target_totals = token_counts(np.concatenate([part[part != IGNORE_INDEX].numpy() for part in targets]), len(counts))
+    assert set(np.flatnonzero(counts)) == set(np.flatnonzero(target_totals))
+    assert np.abs(counts / counts.sum() - target_totals / target_totals.sum()).max() < 0.03
 
 
 @pytest.mark.parametrize("name", SMALL)
@@ -59,12 +59,12 @@ def test_an_untrained_model_knows_how_frequent_tokens_are(shards, name):
     task.start(3, examples)
     batch = examples.batch(np.arange(20), 0, 0)
     mean = task.model.predict(task.add_characters(batch)).detach()[batch.real].softmax(-1).mean(0)
-    wanted = shares(task.target_counts(examples))
+    expected_shares = shares(task.target_counts(examples))
     if name == "elmo":  # what cannot be said is the unknown word
-        wanted = torch.cat([wanted[:10], wanted[10:].sum()[None]])
-        wanted[1] += wanted[10]
-        wanted = wanted[:10]
-    assert torch.allclose(mean.double(), wanted, atol=0.03)
+        expected_shares = torch.cat([expected_shares[:10], expected_shares[10:].sum()[None]])
+        expected_shares[1] += expected_shares[10]
+        expected_shares = expected_shares[:10]
+    assert torch.allclose(mean.double(), expected_shares, atol=0.03)
     before = [weight.clone() for weight in task.model.parameters()]
     task.start(3, examples)
     assert all(torch.equal(a, b) for a, b in zip(before, task.model.parameters(), strict=True))

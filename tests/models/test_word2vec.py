@@ -27,9 +27,9 @@ def small(kind, **settings):
     return model
 
 
-def stretch(rate=0.0, **changed):
-    usual = {"index": 0, "slices": 1, "epoch": 0, "rate_from": rate, "rate_to": rate, "seed": 3, "threads": 1, "deterministic": True}
-    return CorpusSlice(**{**usual, **changed})
+def corpus_slice(rate=0.0, **changed):
+    defaults = {"index": 0, "slices": 1, "epoch": 0, "rate_from": rate, "rate_to": rate, "seed": 3, "threads": 1, "deterministic": True}
+    return CorpusSlice(**{**defaults, **changed})
 
 
 def drawn_by_the_kernel(model, ids, seed):
@@ -73,7 +73,7 @@ def test_the_kernel_makes_the_step_that_the_gradient_asks_for(kind, count, softm
     loss = model.loss(batch, others if kind is SkipGram else others[:, :, 0], reach)
     loss.backward()
     before = {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
-    nats, pairs, read = model.sweep(stretch(RATE))
+    nats, pairs, read = model.sweep(corpus_slice(RATE))
     assert pairs > 0 and read == (ids >= 5).sum()
     assert nats / pairs == pytest.approx(float(loss.detach()), rel=1e-3)
     for name, parameter in model.named_parameters():
@@ -97,7 +97,7 @@ def trained(kind, epochs=2, threads=1, deterministic=True, rate=0.05, **settings
     model.prepare(ids, WORDS, 0)
     for epoch in range(epochs):
         for index in range(3):
-            model.sweep(stretch(rate, index=index, slices=3, epoch=epoch, threads=threads, deterministic=deterministic))
+            model.sweep(corpus_slice(rate, index=index, slices=3, epoch=epoch, threads=threads, deterministic=deterministic))
     return model
 
 
@@ -132,21 +132,21 @@ def test_two_threads_learn_as_well_as_one(kind):
     assert two == pytest.approx(one, rel=0.03)
 
 
-def test_stretches_join_without_a_seam():
+def test_slices_join_without_a_seam():
     whole, parts = (SkipGram(Word2VecConfig(VOCABULARY, width=16, subsample=0.05)) for _ in range(2))
     ids = text_of_two_topics(20_000)
     for model in (whole, parts):
         model.prepare(ids, WORDS, 0)
-    found = [whole.sweep(stretch())]
-    found += [tuple(map(sum, zip(*(parts.sweep(stretch(index=index, slices=4)) for index in range(4)), strict=True)))]
+    found = [whole.sweep(corpus_slice())]
+    found += [tuple(map(sum, zip(*(parts.sweep(corpus_slice(index=index, slices=4)) for index in range(4)), strict=True)))]
     assert found[0][2] == found[1][2] == (ids >= 5).sum()
     assert found[0][:2] == pytest.approx(found[1][:2], rel=0.01)  # windows are drawn anew where a chunk begins
-    shares = [parts.sweep(stretch(rank=rank, world_size=2)) for rank in range(2)]
+    shares = [parts.sweep(corpus_slice(rank=rank, world_size=2)) for rank in range(2)]
     assert sum(words for _, _, words in shares) == found[0][2] and all(words > 5000 for _, _, words in shares)
 
 
 @pytest.mark.parametrize("kind", [CBOW, SkipGram])
-def test_judging_changes_nothing_and_repeats_itself(kind):
+def test_evaluation_changes_nothing_and_repeats_itself(kind):
     model = trained(kind, epochs=1)
     before = {name: tensor.clone() for name, tensor in model.tensors().items()}
     nats, pairs = model.held_out_loss(text_of_two_topics(4000, seed=2), 0)
@@ -161,7 +161,7 @@ def test_judging_changes_nothing_and_repeats_itself(kind):
 def test_no_pair_no_loss():
     model = small(SkipGram)
     model.prepare(np.array([7, 3, 1, 2], np.uint16), WORDS, 0)
-    assert model.sweep(stretch(0.1)) == (0.0, 0, 2)
+    assert model.sweep(corpus_slice(0.1)) == (0.0, 0, 2)
     nats, pairs = model.held_out_loss(np.zeros(0, np.uint16), 0)
     assert nats.sum() == pairs.sum() == 0
 
@@ -193,8 +193,8 @@ def test_moving_on_after_the_weights_were_replaced():
     model, other = trained(CBOW, epochs=1), trained(CBOW, epochs=2)
     model.restore(other.tensors())
     model.vectors.data = model.vectors.data.clone()
-    model.sweep(stretch(0.05, epoch=2))
-    other.sweep(stretch(0.05, epoch=2))
+    model.sweep(corpus_slice(0.05, epoch=2))
+    other.sweep(corpus_slice(0.05, epoch=2))
     assert all(torch.equal(a, b) for a, b in zip(model.parameters(), other.parameters(), strict=True))
 
 

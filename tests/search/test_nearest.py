@@ -48,10 +48,10 @@ def test_one_by_one_and_together_they_are_those_of_a_full_sort(top):
 
 def test_blocks_change_nothing(monkeypatch):
     vectors = clustered(500)
-    whole = NearestNeighbours(vectors).nearest(vectors[:100], 7)[0]
+    at_once = NearestNeighbours(vectors).nearest(vectors[:100], 7)[0]
     monkeypatch.setattr(nearest, "QUERIES", 9)
     monkeypatch.setattr(nearest, "ROWS", 37)
-    assert np.array_equal(NearestNeighbours(vectors).nearest(vectors[:100], 7)[0], whole)
+    assert np.array_equal(NearestNeighbours(vectors).nearest(vectors[:100], 7)[0], at_once)
 
 
 def test_of_hundreds_of_equals_the_first_rows_come_first():
