@@ -13,6 +13,7 @@ from stairs.tasks.find_span import best_span, target_span
 from stairs.tasks.metrics import choose_metric
 from stairs.tasks.parts.fine_tuning import LinearHead
 from stairs.tasks.parts.labelled_splits import LabelledSplits
+from stairs.tasks.parts.standardize import Standardize
 from stairs.tasks.parts.supervised import next_token_targets
 from stairs.tasks.tag import spans, transitions
 from stairs.tasks.tag import viterbi as likeliest_tags
@@ -224,3 +225,9 @@ def test_texts_that_are_missing(tokenizer):
     task = new_task("span", encoder("bert", tokenizer), tokenizer, examples("span"))
     with pytest.raises(BadInput, match="the question has no passage"):
         task.answer("where?")
+
+
+def test_features_that_are_all_alike_are_whitened_to_zeros():
+    scale = Standardize(4, True)
+    scale.fit_to(torch.full((8, 4), 0.5))
+    assert torch.equal(scale(torch.full((2, 4), 0.5)), torch.zeros(2, 4))

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 MIN_DEVIATION = 1e-6
 RIDGE = 1e-3  # as a share of the mean eigenvalue: directions with much less variance than this are not amplified to 1
+MIN_VARIANCE = 1e-6  # where all features are alike, as of texts that have unknown words only
 
 
 class Standardize(nn.Module):
@@ -34,7 +35,7 @@ class Standardize(nn.Module):
         self.deviation.copy_(features.std(0).clamp(min=MIN_DEVIATION))
         if self.whitening is not None:
             eigenvalues, eigenvectors = torch.linalg.eigh(torch.cov(((features - self.mean) / self.deviation).double().T))
-            self.whitening.copy_((eigenvectors / (eigenvalues + RIDGE * eigenvalues.mean()).sqrt()) @ eigenvectors.T)
+            self.whitening.copy_((eigenvectors / (eigenvalues + RIDGE * eigenvalues.mean()).clamp(min=MIN_VARIANCE).sqrt()) @ eigenvectors.T)
 
     def fold(self, weight: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
         """Weight and bias of a linear layer that does the same to features that are not standardized."""
