@@ -14,6 +14,8 @@ from tokenizers import Tokenizer as Library
 
 from stairs.errors import Unsupported, preview
 from stairs.formats.huggingface import sentence_transformers, transformers_folder
+from stairs.models.base import Model
+from stairs.models.bert import BERT
 from stairs.progress import quiet, say
 from stairs.randomness import generator
 from stairs.tasks import Encode, NextToken, Task
@@ -69,23 +71,23 @@ class WrittenFolder:
 def compare_folder(task: Task, folder: Path, format: str) -> Differences:
     task.trained_module.eval(), task.model.eval()
     written = WrittenFolder(folder, task)
-    again = sentence_transformers.read(folder) if format == "sentence-transformers" else transformers_folder.read(folder)
+    again: Task = sentence_transformers.read(folder) if format == "sentence-transformers" else transformers_folder.read(folder)
     short, long = test_texts(task.tokenizer, written.max_length)
     texts = [*short, *long] if reads_head(task) else short
     with quiet():  # messages about these texts would not concern the user
         differences: Differences = {"texts": len(texts), "difference": vector_difference(task, again, written, texts, format)}
     if format == "sentence-transformers":
         return differences
-    if isinstance(task, Supervised):
+    if isinstance(task, Supervised) and isinstance(again, Supervised):
         differences["labels_difference"] = label_difference(task, again, written, short)
         warn_about_long_texts(task, again, written, long)
-    elif isinstance(task, MaskedToken):
+    elif isinstance(task, MaskedToken) and isinstance(again, MaskedToken):
         differences["words_difference"] = word_difference(task, again, written, short)
         if task.model.config.objective != "none":
             differences["pairs_difference"] = pair_difference(task, again, written, short)
-    elif isinstance(task, NextToken):
+    elif isinstance(task, NextToken) and isinstance(again, NextToken):
         differences["continuations"] = check_continuations(task, again, written, short)
-    elif isinstance(task, Translate):
+    elif isinstance(task, Translate) and isinstance(again, Translate):
         differences["translations"] = check_translations(task, again, written, short)
     return differences
 
@@ -95,11 +97,11 @@ def reads_head(task: Task) -> bool:
     return not isinstance(task, Encode) or task.long_text == "head"
 
 
-def vector_difference(task: Task, again: Any, written: WrittenFolder, texts: list[str], format: str) -> float:
+def vector_difference(task: Task, again: Task, written: WrittenFolder, texts: list[str], format: str) -> float:
     """Of the vectors of `stairs embed`. A folder of transformers has no pooling of its own: there it is the mean."""
     uses_mean = format == "huggingface"
     ours = Encode(task.model, task.tokenizer, max_length=written.max_length).vectors(texts) if uses_mean else task.vectors(texts)
-    reader = Encode(again.model, again.tokenizer) if uses_mean else again
+    reader = again if isinstance(again, Encode) and not uses_mean else Encode(again.model, again.tokenizer)
     theirs = []
     for text in texts:
         batch = collate([written.row(text)], again.tokenizer.pad)
@@ -109,7 +111,7 @@ def vector_difference(task: Task, again: Any, written: WrittenFolder, texts: lis
     return largest_difference(ours, theirs, texts, "vectors")
 
 
-def label_difference(task: Supervised, again: Any, written: WrittenFolder, texts: list[str]) -> float:
+def label_difference(task: Supervised, again: Supervised, written: WrittenFolder, texts: list[str]) -> float:
     """Of the outputs of the output layer: probabilities of labels, scores, or the logits of each token as start and end of a span."""
     input_format, encode = task.input_format, task.tokenizer.encode
     ours, theirs, compared = [], [], []
@@ -128,7 +130,7 @@ def takes_single_texts(task: Task) -> bool:
 
 
 @torch.inference_mode()
-def head_outputs(task: Any, row: EncodedInput) -> np.ndarray:
+def head_outputs(task: Supervised, row: EncodedInput) -> np.ndarray:
     outputs = task.head(task.features(collate([row], task.tokenizer.pad)))[0].float().numpy()
     if isinstance(task, FindSpan):
         return outputs
@@ -137,7 +139,7 @@ def head_outputs(task: Any, row: EncodedInput) -> np.ndarray:
     return softmax(outputs)
 
 
-def warn_about_long_texts(task: Supervised, again: Any, written: WrittenFolder, texts: list[str]) -> None:
+def warn_about_long_texts(task: Supervised, again: Supervised, written: WrittenFolder, texts: list[str]) -> None:
     """Other tools read the head of a text that is too long, whatever this run reads."""
     if type(task) is not Classify or task.long_text == "head":
         return
@@ -149,7 +151,7 @@ def warn_about_long_texts(task: Supervised, again: Any, written: WrittenFolder, 
             say(f"other tools read the head of {length}, this run reads {task.long_text}: the label probabilities differ by {difference:.2g}")
 
 
-def word_difference(task: MaskedToken, again: Any, written: WrittenFolder, texts: list[str]) -> float:
+def word_difference(task: MaskedToken, again: MaskedToken, written: WrittenFolder, texts: list[str]) -> float:
     """Of the probabilities of every token in place of the last word of each text."""
     tokenizer, mask = task.tokenizer, task.tokenizer.mask
     ours, theirs = [], []
@@ -164,7 +166,7 @@ def word_difference(task: MaskedToken, again: Any, written: WrittenFolder, texts
     return largest_difference(ours, theirs, texts, "words")
 
 
-def pair_difference(task: MaskedToken, again: Any, written: WrittenFolder, texts: list[str]) -> float:
+def pair_difference(task: MaskedToken, again: MaskedToken, written: WrittenFolder, texts: list[str]) -> float:
     """Of the probabilities of the next sentence."""
     input_format, encode = InputFormat(task.tokenizer, written.max_length), task.tokenizer.encode
     pairs = [(first, second) for first, second in zip(texts, texts[1:] + texts[:1], strict=True) if fits(task, written, first, second)]
@@ -174,7 +176,8 @@ def pair_difference(task: MaskedToken, again: Any, written: WrittenFolder, texts
 
 
 @torch.inference_mode()
-def next_sentence_probabilities(task: Any, row: EncodedInput) -> np.ndarray:
+def next_sentence_probabilities(task: MaskedToken, row: EncodedInput) -> np.ndarray:
+    assert isinstance(task.model, BERT)
     return task.model.next_sentence_logits(task.model.encode(collate([row], task.tokenizer.pad)))[0].float().softmax(-1).numpy()
 
 
@@ -184,12 +187,12 @@ def fits(task: Task, written: WrittenFolder, first: str, second: str) -> bool:
 
 
 @torch.inference_mode()
-def probabilities_at(model: Any, ids: list[int], mask: int) -> np.ndarray:
+def probabilities_at(model: Model, ids: list[int], mask: int) -> np.ndarray:
     row = torch.tensor([ids])
     return model.predict(Batch(row, torch.ones_like(row, dtype=torch.bool)))[0, ids.index(mask)].float().softmax(-1).numpy()
 
 
-def check_continuations(task: NextToken, again: Any, written: WrittenFolder, texts: list[str]) -> int:
+def check_continuations(task: NextToken, again: NextToken, written: WrittenFolder, texts: list[str]) -> int:
     """How many texts get the same greedy continuation: all of them."""
     settings, output_ids = written.generation(), list[int]()
     rules: dict[str, Any] = {"length": CONTINUATION_TOKENS, "stop": settings["eos_token_id"], "suppressed_ids": settings.get("suppress_tokens", ())}
@@ -203,7 +206,7 @@ def check_continuations(task: NextToken, again: Any, written: WrittenFolder, tex
     return len(texts)
 
 
-def check_translations(task: Translate, again: Any, written: WrittenFolder, texts: list[str]) -> int:
+def check_translations(task: Translate, again: Translate, written: WrittenFolder, texts: list[str]) -> int:
     """How many texts get the same translation, greedily and with a beam: all of them."""
     output_ids: list[int] = []
     for text in texts:
