@@ -37,9 +37,8 @@ class GPT(LanguageModel):
     """Blocks of causal attention."""
 
     name = "gpt"
-    has_auxiliary_loss = True
     config: GPTConfig
-    is_transformer = encodes = reads_context = takes_pairs = pools_special_tokens = True
+    is_transformer = encodes = reads_context = takes_pairs = pools_special_tokens = has_auxiliary_loss = True
     default_pooling = "last"
     prefill = prefix_decoder.prefill
 
