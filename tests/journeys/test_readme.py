@@ -4,6 +4,7 @@ Fenced blocks: `sh` is run as it stands; in `console` a line that begins with "$
 with "..." for what differs between machines, as in doctest; `python` is a doctest. Setting up the project is left to the Makefile.
 """
 
+import ast
 import doctest
 import json
 import os
@@ -200,6 +201,23 @@ def test_internals_name_what_the_code_has(page):
     names = set(re.findall(r"`(?:[\w.]+\.)?([A-Z][a-z]+[A-Z]\w*|[A-Z]{2,}[A-Z_]*|[a-z]+_[a-z_]+)(?:\([^`]*\))?`", page.read_text("utf-8")))
     unknown = sorted(name for name in names if name not in words and f"{name}.py" not in code and not os.environ.get(name))
     assert not unknown, f"{page.name} names {', '.join(unknown)}"
+
+
+def shapes(path: Path) -> dict[str, set[str]]:
+    """The TypedDicts of a module, with their keys."""
+    classes = [node for node in ast.parse(path.read_text("utf-8")).body if isinstance(node, ast.ClassDef)]
+    typed = {node.name for node in classes if any(getattr(base, "id", "") == "TypedDict" for base in node.bases)}
+    typed |= {node.name for node in classes if any(getattr(base, "id", "") in typed for base in node.bases)}
+    return {node.name: {part.target.id for part in node.body if isinstance(part, ast.AnnAssign)} for node in classes if node.name in typed}
+
+
+@pytest.mark.parametrize("module", ["tasks/answers.py", "tasks/measurements.py", "training/records.py", "climb/schema.py"])
+def test_the_page_of_json_shapes_lists_every_key(module):
+    page = (ROOT / "docs" / "internals" / "json.md").read_text("utf-8")
+    tables = re.findall(r"^\*\*(\w+)\*\*(.*?)(?=^\*\*|^## |\Z)", page, re.M | re.S)
+    listed = {name: set(re.findall(r"^\| `(\w+)`", table, re.M)) for name, table in tables}
+    expected = shapes(ROOT / "src" / "stairs" / module)
+    assert expected and {name: listed.get(name) for name in expected} == expected
 
 
 @pytest.mark.parametrize("page", [README, CHINESE], ids=lambda page: page.name)

@@ -13,7 +13,7 @@ class BERTConfig(ModelConfig):
     context: int = 128  # context length, in tokens
     width: int = 256  # width of a token vector
     heads: int = 4  # attention heads of each block
-    layers: int = 4  # blocks
+    layers: int = 4  # number of Transformer blocks
     feed_forward: int | None = None  # width of the feed-forward layer; four times the width if not given
     dropout: float = 0.1  # dropout probability
     activation: Literal["gelu", "gelu-tanh", "relu"] = "gelu"  # activation of the feed-forward layer

@@ -16,7 +16,7 @@ class GPTConfig(ModelConfig):
     context: int = 256  # context length, in tokens
     width: int = 256  # width of a token vector
     heads: int = 4  # attention heads of each block
-    layers: int = 4  # blocks
+    layers: int = 4  # number of Transformer blocks
     dropout: float = 0.0  # dropout probability
     norm_first: bool = True  # layer norm before each sublayer, as in GPT-2, or after the sum, as in GPT
     positions: Literal["learned", "sinusoidal", "rotary"] = "learned"  # position embeddings
