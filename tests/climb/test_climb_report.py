@@ -34,13 +34,13 @@ def report(tmp_path):
         {"model": "elmo", "failed": f"it broke on {BAD}"},
     ]
     why = {"en": "tfidf scores 0.8000, as good as the best", "zh": "tfidf 得分 0.8000，与最好的一样好"}
-    told = {"model": "tfidf", "models": ["tfidf"], "names": {"en": "tfidf", "zh": "tfidf"}, "score": 0.8, "best": "gpt",
+    reported = {"model": "tfidf", "models": ["tfidf"], "names": {"en": "tfidf", "zh": "tfidf"}, "score": 0.8, "best": "gpt",
             "detectable_difference": 0.05, "why": why, "rule": message("rule_train")}  # fmt: skip
     test = [{"text": "a fine day", "gold": "good"}, {"text": BAD, "gold": "bad"}]
     settings = {"seed": 0, "order": 3, "task": "classify", "labelled": "0" * 64}
     counts = {"train": 8, "dev": 1, "test": 2}
-    told = {"settings": settings, "rows": rows, "recommendation": told, "test": test, "examples": counts}
-    return {**told, "budget": 60.0, "seconds_used": 30.0, "versions": {}, "plans": {}, "command": "stairs climb --labels cats.csv"}
+    reported = {"settings": settings, "rows": rows, "recommendation": reported, "test": test, "examples": counts}
+    return {**reported, "budget": 60.0, "seconds_used": 30.0, "versions": {}, "plans": {}, "command": "stairs climb --labels cats.csv"}
 
 
 def test_it_says_which_and_why_in_both_languages(report, tmp_path):
@@ -66,8 +66,8 @@ def test_nothing_is_fetched_or_run(report, tmp_path):
 
 def test_the_examples_on_which_the_models_disagree(report, tmp_path):
     shown = page(report, tmp_path)
-    told = shown[shown.index("Where they disagree") :]
-    assert "a fine day" not in told.split("</section>")[0] and "class=wrong" in told
+    reported = shown[shown.index("Where they disagree") :]
+    assert "a fine day" not in reported.split("</section>")[0] and "class=wrong" in reported
     report["rows"][1]["predictions"] = ["good", "bad"]
     assert "All models predict the same" in page(report, tmp_path)
 

@@ -68,17 +68,17 @@ def test_after_the_warm_up_nothing_is_left_to_load_for_a_classifier():
     from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 
     compilation.warm_up(["ngram"])
-    loaded, heard = set(sys.modules), []
+    loaded, received = set(sys.modules), []
 
     class Listening(event.Listener):
-        def on_start(self, told):
-            heard.append(told.data["dispatcher"].py_func.__qualname__)
+        def on_start(self, reported):
+            received.append(reported.data["dispatcher"].py_func.__qualname__)
 
-        def on_end(self, told): ...
+        def on_end(self, reported): ...
 
     examples = [LabelledText(f"the {word} cat {i}", word) for i in range(10) for word in ("happy", "sad")]
     tokenizer = Tokenizer.train(TokenizerSpec("words"), lambda: [[example.text for example in examples]])
     with event.install_listener("numba:compile", Listening()):
         for classifier in (NGramClassifier, TfidfClassifier):
             classifier.train(examples, tokenizer).predict(examples)
-    assert not heard and not {name for name in set(sys.modules) - loaded if name.startswith(("sklearn", "scipy", "numba", "stairs"))}
+    assert not received and not {name for name in set(sys.modules) - loaded if name.startswith(("sklearn", "scipy", "numba", "stairs"))}

@@ -69,16 +69,16 @@ def quick(monkeypatch):
 
 
 def test_a_row_for_each_model_and_runs_that_can_be_asked(experiment, quick):
-    heard = []
+    received = []
 
     class Listening(Observer):
         def on_model_end(self, row):
-            heard.append(row)
+            received.append(row)
 
     report = run_climb(experiment, budget=200, observer=Listening())
     assert [row["model"] for row in report["rows"]] == ["ngram", "tfidf", "cbow", "skipgram", "glove", "nnlm", "elmo", "gpt", "bert"]
     assert not any("failed" in row or "not_tried" in row for row in report["rows"]), report["rows"]
-    assert heard == report["rows"] == json.loads((experiment.out / "report.json").read_text())["rows"]
+    assert received == report["rows"] == json.loads((experiment.out / "report.json").read_text())["rows"]
     assert {row["model"] for row in report["rows"] if "bits_per_character" in row} == {"ngram", "nnlm", "gpt", "elmo"}
     for row in report["rows"]:
         assert 0 <= row["score"]["low"] <= row["score"]["value"] <= row["score"]["high"] <= 1
@@ -90,8 +90,8 @@ def test_a_row_for_each_model_and_runs_that_can_be_asked(experiment, quick):
         if row["model"] in ("nnlm", "elmo", "gpt", "bert"):
             assert row["updates"] > 0 and row["finetuning_updates"] > 0 and row["time"]["given"] == SHARE
             assert row["time"]["used"] >= row["time"]["updates"] + row["time"]["evaluation"] > 0
-    told = report["recommendation"]
-    assert told["model"] in told["as_good"] and told["rule"]["en"] in report_text(report) and told["cost"] == "train"
+    reported = report["recommendation"]
+    assert reported["model"] in reported["as_good"] and reported["rule"]["en"] in report_text(report) and reported["cost"] == "train"
     assert [mix["is_trained"] for mix in load(experiment.out / "classify-elmo").feature_extractor.weights()] == [True]
     assert len(report["test"]) == 12 and report["examples"] == {"train": 43, "dev": 5, "test": 12}
 
@@ -115,7 +115,7 @@ def test_labels_of_any_task(experiment, quick, example_kind, model):
     report = run_climb(other, budget=60, models=["ngram", model])
     assert not any("failed" in row for row in report["rows"]), report["rows"]
     assert ["score" in row for row in report["rows"]] == [False, True]
-    assert all(isinstance(said, str) for said in report["rows"][1]["predictions"])
+    assert all(isinstance(printed, str) for printed in report["rows"][1]["predictions"])
 
 
 def test_pairs_of_sentences_are_climbed_by_those_that_translate(experiment, quick):
@@ -183,26 +183,26 @@ def test_a_folder_without_plans_is_refused(tmp_path):
         load_plans(tmp_path)
 
 
-@pytest.mark.parametrize(("error", "said"), [(BadInput("it cannot be"), "it cannot be"), (IndexError("0"), "a bug: IndexError: 0; train it")])
-def test_one_model_that_fails_does_not_stop_the_rest(experiment, quick, monkeypatch, error, said):
+@pytest.mark.parametrize(("error", "printed"), [(BadInput("it cannot be"), "it cannot be"), (IndexError("0"), "a bug: IndexError: 0; train it")])
+def test_one_model_that_fails_does_not_stop_the_rest(experiment, quick, monkeypatch, error, printed):
     def broken(*given):
         raise error
 
     monkeypatch.setattr(models.TfidfClassifier, "train", broken)
     rows = run_climb(experiment, budget=60, models=["tfidf", "ngram"])["rows"]
-    assert "score" in rows[0] and rows[1]["model"] == "tfidf" and rows[1]["failed"].startswith(said)
+    assert "score" in rows[0] and rows[1]["model"] == "tfidf" and rows[1]["failed"].startswith(printed)
     assert rows[1].get("is_bug", False) == isinstance(error, IndexError)
 
 
 def test_models_for_which_there_is_no_time_are_said_before_it_starts(experiment, monkeypatch):
-    heard = []
-    monkeypatch.setattr(runner, "say", heard.append)
+    received = []
+    monkeypatch.setattr(runner, "say", received.append)
     monkeypatch.setattr(machine, "gigaflops", lambda: 100.0)
     with pytest.raises(BadInput, match=r"a budget of 1 s is too short.*ngram alone needs about \d+ s, all models \dm"):
         run_climb(experiment, budget=1, models=["ngram", "gpt"])
     rows = run_climb(experiment, budget=12, models=["ngram", "tfidf", "gpt", "bert"])["rows"]
     assert ["score" in row for row in rows] == [True, True, False, False]
-    assert heard == ["12 s leave no time for gpt and bert; all models take --budget 1m"] and rows[2]["not_tried"] == heard[0]
+    assert received == ["12 s leave no time for gpt and bert; all models take --budget 1m"] and rows[2]["not_tried"] == received[0]
 
 
 def test_every_model_that_learns_by_gradients_has_the_same_share_whatever_the_others_did():
@@ -244,8 +244,8 @@ def test_a_bug_in_one_model_ends_the_command_with_1_after_the_others(files, monk
     monkeypatch.setattr(models.TfidfClassifier, "train", broken)
     given = ["climb", *files, "--models", "ngram,tfidf"]
     assert main(given) == 1
-    said = capsys.readouterr()
-    assert "ngram" in said.out and said.err.splitlines()[-1] == "stairs: error: a bug stopped tfidf; the other models are done"
+    printed = capsys.readouterr()
+    assert "ngram" in printed.out and printed.err.splitlines()[-1] == "stairs: error: a bug stopped tfidf; the other models are done"
 
 
 @pytest.fixture
@@ -276,9 +276,9 @@ def test_a_folder_of_another_climb_is_refused_with_what_is_different(files, tmp_
     assert command("climb", *files, "--models", "tfidf").code == 0
     report = json.loads((tmp_path / "out" / "report.json").read_text())
     assert report["format"] == 2 and report["settings"]["metric"] == "accuracy" == report["rows"][0]["metric"]
-    for option, said in ((("--metric", "macro_f1"), "metric = 'accuracy', now it is 'macro_f1'"), (("--seed", "1"), "was started with")):
+    for option, printed in ((("--metric", "macro_f1"), "metric = 'accuracy', now it is 'macro_f1'"), (("--seed", "1"), "was started with")):
         ended = command("climb", *files, "--models", "tfidf", *option)
-        assert ended.code == 2 and said in ended.err, ended.err
+        assert ended.code == 2 and printed in ended.err, ended.err
     (tmp_path / "out" / "report.json").write_text(json.dumps(report | {"format": 7}))
     ended = command("climb", *files, "--models", "tfidf")
     assert ended.code == 2 and "has the format 7, and this version writes 2" in ended.err

@@ -107,9 +107,9 @@ def test_pairs_that_are_too_long_are_told_of_once_and_spoil_nothing(folder, caps
         (folder / f"dev.{side}").write_text(f"{long}\n{lines}")
         (folder / f"pairs.{side}").write_text(f"{lines}{long}\n")
     assert train("transformer", "--dev", "dev.en", "--evaluate-every", "10") == 0
-    said = capsys.readouterr().err
-    assert "1 of 148 pairs are empty or longer than 32 tokens, and left out" in said
-    assert said.count("1 of 74 pairs are empty or longer") == 1  # of the two halves of dev
+    printed = capsys.readouterr().err
+    assert "1 of 148 pairs are empty or longer than 32 tokens, and left out" in printed
+    assert printed.count("1 of 74 pairs are empty or longer") == 1  # of the two halves of dev
     assert main(["score", "runs/transformer", "dev.en", "--beam-size", "1", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["sentences"] == 147
 

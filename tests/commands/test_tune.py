@@ -53,15 +53,15 @@ def write(folder, example_kind, count=80):
 def test_from_a_file_to_an_answer(example_kind, given, expected, folder, capsys):
     file = write(folder, example_kind, 200)
     assert main(["tune", "bert", file, "--task", example_kind, "--out", "run", "--transfer", "full", *QUICK, "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["run"] == "run" and 0 <= told["dev"]["error"]["value"] <= 1
-    assert json.loads((folder / "run" / "evaluation.json").read_text())["dev"] == told["dev"]
+    reported = json.loads(capsys.readouterr().out)
+    assert reported["run"] == "run" and 0 <= reported["dev"]["error"]["value"] <= 1
+    assert json.loads((folder / "run" / "evaluation.json").read_text())["dev"] == reported["dev"]
     assert main(["ask", "run", *given]) == 0
-    said = capsys.readouterr().out.strip()
+    printed = capsys.readouterr().out.strip()
     if example_kind == "compare":  # a hard one for so small a model
-        assert said in ("same", "other")
+        assert printed in ("same", "other")
     else:
-        assert said == expected
+        assert printed == expected
     assert main(["score", "run", file, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["error"]["value"] <= (0.8 if example_kind == "compare" else 0.3)
 
@@ -103,10 +103,10 @@ def test_a_sentence_encoder_learns_scores_through_its_cosine(folder, capsys):
     file = write_scores(folder)
     assert main(["tune", "bert", file, "--task", "compare", "--out", "run", *QUICK, "--json"]) == 0
     shown = capsys.readouterr()
-    told = json.loads(shown.out)
+    reported = json.loads(shown.out)
     assert "a sentence encoder learns scores through its cosine" in shown.err
-    assert set(told["dev"]["selection"]["validation_errors"]) == {"features-bi-encoder", "full-bi-encoder"}
-    assert told["dev"]["baseline"]["name"] == "untuned cosine" and told["dev"]["baseline"]["metric"] == "spearman"
+    assert set(reported["dev"]["selection"]["validation_errors"]) == {"features-bi-encoder", "full-bi-encoder"}
+    assert reported["dev"]["baseline"]["name"] == "untuned cosine" and reported["dev"]["baseline"]["metric"] == "spearman"
     assert main(["ask", "run", "soup and soup today .", "--second", "rice in Rome ."]) == 0
     assert main(["embed", "run", "soup today"]) == 0
     assert main(["score", "run", file, "--json"]) == 0
@@ -139,8 +139,8 @@ def test_few_examples_are_gone_over_more_often_unless_epochs_are_given(folder, c
     assert "25 epochs instead of 10, since an epoch of 64 rows is 8 updates" in capsys.readouterr().err
     assert main(["tune", "bert", file, "--out", "short", "--epochs", "2", *flags]) == 0
     assert "epochs instead" not in capsys.readouterr().err
-    told = [json.loads((folder / run / "run.json").read_text())["training"]["epochs"] for run in ("long", "short")]
-    assert told == [25.0, 2.0]
+    reported = [json.loads((folder / run / "run.json").read_text())["training"]["epochs"] for run in ("long", "short")]
+    assert reported == [25.0, 2.0]
 
 
 def test_a_mix_of_layers_and_a_reader_of_words(folder, capsys):
@@ -212,8 +212,8 @@ def test_a_finished_run_is_not_trained_again_and_other_data_is_refused(folder, c
 def test_what_cannot_be(arguments, says, folder, capsys):
     write(folder, "classify")
     assert main(["tune", *arguments]) == 2
-    said = capsys.readouterr().err
-    assert says in said and said.count("\n") <= 3
+    printed = capsys.readouterr().err
+    assert says in printed and printed.count("\n") <= 3
 
 
 @pytest.mark.parametrize(
@@ -302,5 +302,5 @@ def test_columns_that_cannot_part_the_groups(command, column, says, folder, caps
     rows = [f"text {i}\t{('food', 'weather', 'other')[i % 3]}\ta\t{i % 2}" for i in range(40)]
     (folder / "labels.tsv").write_text("\n".join(["text\tlabel\tone\ttwo", *rows]))
     assert main([*command, "--task", "classify", "--group", column]) == 2
-    said = capsys.readouterr().err
-    assert says in said and "Traceback" not in said
+    printed = capsys.readouterr().err
+    assert says in printed and "Traceback" not in printed

@@ -18,7 +18,7 @@ def test_what_lies_in_a_plane_keeps_its_distances():
     flat, vectors = in_a_plane()
     plane = PCA(vectors)
     assert plane.explained_variance == pytest.approx(1)
-    distances = [np.linalg.norm(places[:, None] - places[None], axis=-1) for places in (flat, plane(vectors))]
+    distances = [np.linalg.norm(positions[:, None] - positions[None], axis=-1) for positions in (flat, plane(vectors))]
     assert np.allclose(*distances)
     assert np.ptp(plane(vectors)[:, 0]) > np.ptp(plane(vectors)[:, 1])
 
@@ -43,10 +43,10 @@ def test_neighbours_stay_neighbours():
     random = np.random.default_rng(0)
     groups = np.repeat(np.arange(3), 15)
     vectors = random.normal(size=(3, 30))[groups] + 0.1 * random.normal(size=(45, 30))
-    places = project_tsne(vectors)
-    distances = np.linalg.norm(places[:, None] - places[None], axis=-1)
+    positions = project_tsne(vectors)
+    distances = np.linalg.norm(positions[:, None] - positions[None], axis=-1)
     np.fill_diagonal(distances, np.inf)
-    assert (groups[distances.argmin(1)] == groups).all() and np.allclose(places, project_tsne(vectors))
+    assert (groups[distances.argmin(1)] == groups).all() and np.allclose(positions, project_tsne(vectors))
 
 
 def test_too_few_words():

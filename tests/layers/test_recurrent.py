@@ -47,9 +47,9 @@ def test_one_step_is_pytorchs_cell(cell, kind):
     layer, theirs, x = layer_of(cell), kind(5, 6), torch.randn(3, 5)
     theirs.load_state_dict({name.removesuffix("_l0"): weight for name, weight in layer.fused.state_dict().items()})
     begin = tuple(torch.randn(3, 6) for _ in range(STATE_TENSORS[cell]))
-    said = theirs(x, begin if cell == "lstm" else begin[0])
+    state = theirs(x, begin if cell == "lstm" else begin[0])
     ours = unroll(layer, x[:, None], begin)[1]
-    assert all(torch.allclose(one, other, atol=1e-6) for one, other in zip(said if cell == "lstm" else (said,), ours, strict=True))
+    assert all(torch.allclose(one, other, atol=1e-6) for one, other in zip(state if cell == "lstm" else (state,), ours, strict=True))
 
 
 def test_what_reads_from_the_right_begins_with_the_last_real_token():
@@ -93,17 +93,17 @@ def test_every_cell_trains_and_answers_in_bf16(cell, projection, has_bf16, monke
     for given in (x, x.bfloat16()):  # what comes in is one or the other, as it was computed
         layer.zero_grad()
         with torch.autocast("cpu", torch.bfloat16):
-            told, after = layer(given)
+            output, after = layer(given)
             again, _ = layer(given, after)
-        assert torch.allclose(told.float(), expected, atol=0.03) and torch.allclose(after[-1].float(), state[-1], atol=0.03)
+        assert torch.allclose(output.float(), expected, atol=0.03) and torch.allclose(after[-1].float(), state[-1], atol=0.03)
         again.float().sum().backward()
         assert all(weight.grad is not None and weight.grad.isfinite().all() and weight.dtype == torch.float32 for weight in layer.parameters())
     twin, kind = for_inference(nn.Sequential(layer), "bf16")[0], torch.bfloat16 if has_bf16 else torch.float32
     copied = copy.deepcopy(layer).bfloat16()  # by another hand
     for answering, given in ((twin, x.to(kind)), (copied, x.bfloat16())):
-        told, after = answering(given)
+        output, after = answering(given)
         again, _ = answering(given, after)
-        assert told.dtype == again.dtype == given.dtype and torch.allclose(told.float(), expected, atol=0.03)
+        assert output.dtype == again.dtype == given.dtype and torch.allclose(output.float(), expected, atol=0.03)
 
 
 def test_in_fp32_nothing_is_rounded_on_the_way(monkeypatch):

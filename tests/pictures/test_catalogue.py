@@ -58,8 +58,8 @@ def test_words_that_mean_something_to_javascript_are_drawn_in_their_order():
     ]
     for chart in charts:
         svg = render(chart, ".svg").decode()
-        places = [svg.index(f">{name}<") if f">{name}<" in svg else svg.index(f">{name} <") for name in names]
-        assert places == sorted(places)
+        positions = [svg.index(f">{name}<") if f">{name}<" in svg else svg.index(f">{name} <") for name in names]
+        assert positions == sorted(positions)
 
 
 def test_boxes_run_as_text_does_and_stay_on_the_page():

@@ -90,9 +90,9 @@ def test_an_interval_hardly_depends_on_the_samples():
 
 
 def test_bleu_of_drawn_sentences_is_counted_once():
-    truth, said = ["the cat sat on the mat", "a dog barked at night"], ["the cat sat on a mat", "a dog barked"]
-    counts = bleu_counts(truth, said)
-    plain = bleu_from_counts(bleu_counts([*truth, truth[0]], [*said, said[0]]).sum(0)[None])[0]
+    truth, translations = ["the cat sat on the mat", "a dog barked at night"], ["the cat sat on a mat", "a dog barked"]
+    counts = bleu_counts(truth, translations)
+    plain = bleu_from_counts(bleu_counts([*truth, truth[0]], [*translations, translations[0]]).sum(0)[None])[0]
     assert Sums(counts, bleu_from_counts).values(np.array([[2.0, 1.0]]))[0] == pytest.approx(plain)
 
 

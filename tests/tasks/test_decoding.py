@@ -29,12 +29,12 @@ def test_several_at_once_say_what_each_says_alone(name, options):
     together = generate_batch(model, PROMPTS, **options)
     assert together == [generate(model, prompt, **options) for prompt in PROMPTS]
     assert together == generate_batch(model, PROMPTS, **options)
-    assert all(len(said) <= 8 and STOP not in said and not set(said) & set(SUPPRESSED) for said in together)
+    assert all(len(output_ids) <= 8 and STOP not in output_ids and not set(output_ids) & set(SUPPRESSED) for output_ids in together)
 
 
 def test_more_is_said_than_the_context_holds():
-    said = generate(model_of("gpt"), PROMPTS[0], length=60, stop=-1, suppressed_ids=SUPPRESSED)
-    assert len(said) == 60
+    output_ids = generate(model_of("gpt"), PROMPTS[0], length=60, stop=-1, suppressed_ids=SUPPRESSED)
+    assert len(output_ids) == 60
 
 
 def test_top_k_and_top_p_leave_only_the_likeliest():

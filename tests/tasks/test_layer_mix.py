@@ -51,8 +51,8 @@ def test_which_layers(elmo, words):
     assert (select_layers("last", model), select_layers("1", model), select_layers("0,-1", model)) == ([2], [1], [0, 2])
     bert = encoder("bert", words)
     assert select_layers(None, bert) is None and select_layers("all", bert) == [0, 1]
-    for layers, said in (("3", "no layer 3; it has 3"), ("0,5", "no layer 5"), ("top", "names no layers"), ("1.5", "names no layers")):
-        with pytest.raises(BadInput, match=said):
+    for layers, message in (("3", "no layer 3; it has 3"), ("0,5", "no layer 5"), ("top", "names no layers"), ("1.5", "names no layers")):
+        with pytest.raises(BadInput, match=message):
             select_layers(layers, model)
     with pytest.raises(BadInput, match="one vector for each token"):
         select_layers("1", encoder("cbow", words))

@@ -184,9 +184,9 @@ def test_a_prefix_is_known_and_the_rest_read_on(shards):
     task = task_of(shards, objective="prefix")
     row = task.examples(shards).batch(np.arange(20), 0, 0)
     assert row.labels is None and task.model.config.output_heads == ("words",)
-    for looks, segments, real in zip(row.attention_mask, row.segments, row.real, strict=True):
+    for attention, segments, real in zip(row.attention_mask, row.segments, row.real, strict=True):
         known, length = int((segments[real] == 0).sum()), int(real.sum())
-        inside = looks[:length, :length]
+        inside = attention[:length, :length]
         assert inside[:, :known].all() and not inside[:known, known:].any()
         assert torch.equal(inside[known:, known:], torch.ones(length - known, length - known, dtype=torch.bool).tril())
 

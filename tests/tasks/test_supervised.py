@@ -146,8 +146,8 @@ def test_rare_labels_count_as_much(tokenizer):
 def test_tags_fit_together():
     labels = ["B-A", "B-B", "I-A", "I-B", "O"]
     costs = transitions(labels)
-    said = np.array([[0.0, 0, 3, 0, 1], [0.0, 0, 3, 0, 1], [0.0, 2.0, 0, 0, 1], [0.0, 0, 0, 3, 2.5]], np.float32)
-    tags = [labels[i] for i in likeliest_tags(said, costs)]
+    logits = np.array([[0.0, 0, 3, 0, 1], [0.0, 0, 3, 0, 1], [0.0, 2.0, 0, 0, 1], [0.0, 0, 0, 3, 2.5]], np.float32)
+    tags = [labels[i] for i in likeliest_tags(logits, costs)]
     assert tags == ["B-A", "I-A", "B-B", "I-B"]
     assert spans(tags) == [("A", 0, 2), ("B", 2, 4)]
 

@@ -18,15 +18,15 @@ from stairs.text.shards import build_shards
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 from stairs.training.run import Run
 
-PLACES = {"king": (0, 1.0), "queen": (10, 2.0), "man": (80, 1.0), "woman": (90, 1.0), "the": (200, 3.0)}  # degrees, length
+ANGLES = {"king": (0, 1.0), "queen": (10, 2.0), "man": (80, 1.0), "woman": (90, 1.0), "the": (200, 3.0)}  # degrees, length
 COUNTS = {"king": 10, "queen": 10, "man": 20, "woman": 20, "the": 940}
 
 
 def by_hand(**settings) -> WordVectors:
-    tokenizer = Tokenizer.from_words(list(PLACES))
+    tokenizer = Tokenizer.from_words(list(ANGLES))
     model = SkipGram(Word2VecConfig(tokenizer.vocab_size, width=2, **settings))
     with torch.no_grad():
-        for word, (angle, length) in PLACES.items():
+        for word, (angle, length) in ANGLES.items():
             i = tokenizer.id(word)
             model.vectors[i] = length * torch.tensor([math.cos(math.radians(angle)), math.sin(math.radians(angle))])
             model.counts[i] = COUNTS[word]
@@ -43,12 +43,12 @@ def test_the_nearest_words_by_cosine_and_never_the_word_itself(task):
     assert [near["word"] for near in answer["near"]] == ["queen", "man"]
     assert answer["near"][0]["cosine"] == pytest.approx(math.cos(math.radians(10)), abs=1e-6)
     assert answer["words"] == ["king"]
-    assert {near["word"] for near in task.answer("king", top=99)["near"]} == set(PLACES) - {"king"}  # and no special token
+    assert {near["word"] for near in task.answer("king", top=99)["near"]} == set(ANGLES) - {"king"}  # and no special token
 
 
 def test_a_text_is_the_mean_of_its_words_in_which_frequent_ones_count_little(task):
-    rows = {word: task.rows(np.array([task.tokenizer.id(word)]))[0] for word in PLACES}
-    weight = {word: SIF_WEIGHT / (SIF_WEIGHT + COUNTS[word] / 1000) for word in PLACES}
+    rows = {word: task.rows(np.array([task.tokenizer.id(word)]))[0] for word in ANGLES}
+    weight = {word: SIF_WEIGHT / (SIF_WEIGHT + COUNTS[word] / 1000) for word in ANGLES}
     by_definition = sum(weight[word] * rows[word] for word in ("the", "king", "man")) / 3
     assert task.vectors(["the king man"])[0] == pytest.approx(by_definition, abs=1e-6)
     assert task.similarity("the king", "king") > 0.9 > 0 > task.similarity("the", "king")

@@ -79,10 +79,10 @@ def climb(place, *more):
         *more,
     ]
     why = {"en": f"tfidf scores 0.8000, as good as {TRICK}", "zh": "tfidf 得分 0.8000，与最好的一样好"}
-    told = {"model": "tfidf", "models": ["tfidf"], "names": {"en": "tfidf", "zh": "tfidf"}, "score": 0.8, "best": TRICK,
+    reported = {"model": "tfidf", "models": ["tfidf"], "names": {"en": "tfidf", "zh": "tfidf"}, "score": 0.8, "best": TRICK,
             "detectable_difference": 0.05, "why": why, "rule": message("rule_train")}  # fmt: skip
     counts = {"train": 8, "dev": 1, "test": 2}
-    report = {"format": REPORT_FORMAT, "rows": rows, "recommendation": told, "settings": {"task": "classify"}, "examples": counts}
+    report = {"format": REPORT_FORMAT, "rows": rows, "recommendation": reported, "settings": {"task": "classify"}, "examples": counts}
     (place / "report.json").write_text(json.dumps(report))
     return report
 

@@ -85,9 +85,9 @@ def test_its_runs_are_opened_in_the_order_of_its_rows_and_new_ones_are_taken_in(
     for name in ("another", "next-token-gpt", "classify-tfidf"):
         (hill / name).mkdir()
         (hill / name / "run.json").write_text("{}")
-    places = find_folders([str(hill)])
-    assert places.climbs == [hill] and [path.name for path in places.runs] == ["classify-tfidf", "next-token-gpt", "another"]
-    shelf = Shelf(*places)
+    found = find_folders([str(hill)])
+    assert found.climbs == [hill] and [path.name for path in found.runs] == ["classify-tfidf", "next-token-gpt", "another"]
+    shelf = Shelf(*found)
     assert shelf.climb_summary("hill")["rows"][0]["runs"] == ["classify-tfidf"]
     (hill / f"classify-{TRICK}").mkdir()
     (hill / f"classify-{TRICK}" / "run.json").write_text("{}")

@@ -78,8 +78,8 @@ def recommend(rows: Sequence[Row], experiment: Experiment, first: CostCriterion 
     behind = [comparison.difference(0, number) for number in range(1, len(rows))]
     as_good = [0, *(number for number, own in enumerate(behind, 1) if not own["is_significant"])]
     cheap = cheapest([rows[number] for number in as_good], first)
-    places = [next(number for number, row in enumerate(rows) if row is own) for own in cheap]  # the better score first
-    tie = [number for number in places if number == places[0] or not comparison.difference(places[0], number)["is_significant"]]
+    positions = [next(number for number, row in enumerate(rows) if row is own) for own in cheap]  # the better score first
+    tie = [number for number in positions if number == positions[0] or not comparison.difference(positions[0], number)["is_significant"]]
     names = [rows[number]["model"] for number in tie[:MAX_NAMES]]
     found: Recommendation = {
         "model": names[0], "models": names, "names": join_names(names), "score": rows[tie[0]]["score"]["value"],

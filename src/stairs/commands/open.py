@@ -36,11 +36,11 @@ def main(arguments: list[str]) -> int:
     from stairs.web.server import address, listen, serve
     from stairs.web.shelf import Shelf, find_folders
 
-    places = find_folders(options.run)
+    found = find_folders(options.run)
     with listen(options.port) as listener:
         where = address(listener)
         if options.json:
-            show({"url": where, **{kind: [str(folder) for folder in folders] for kind, folders in places._asdict().items()}})
+            show({"url": where, **{kind: [str(folder) for folder in folders] for kind, folders in found._asdict().items()}})
         else:
             print(where)
         sys.stdout.flush()  # whoever waits for the address gets it now
@@ -49,5 +49,5 @@ def main(arguments: list[str]) -> int:
             import webbrowser
 
             threading.Timer(BROWSER_DELAY, webbrowser.open, [where]).start()
-        serve(Shelf(*places, options.labels or ""), listener)
+        serve(Shelf(*found, options.labels or ""), listener)
     return 0

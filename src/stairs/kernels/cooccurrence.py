@@ -20,7 +20,7 @@ from stairs.kernels.sampling import STEP, below, scramble, stream
 BLOCKS = 64  # even; half of them are the threads that can learn at the same time
 PLACE_BITS = 16
 LARGEST_VOCABULARY = BLOCKS << PLACE_BITS
-PLACES = 1 << 25  # of words, listed at a time
+MAX_POSITIONS = 1 << 25  # of words, listed at a time
 PARTS = 64  # of the rows, counted side by side
 SPECIAL = 5  # the ids below are not words: [PAD] [UNK] [CLS] [SEP] [MASK]
 BEGIN, END = 2, 3  # [CLS] ends a document and [SEP] a sentence, and no window reaches beyond
@@ -34,7 +34,7 @@ def cell_of(a, b):
 
 
 @njit(nogil=True, cache=True)
-def places_of(ids, low, high, starts):
+def positions_of(ids, low, high, starts):
     """Where the words `low` to `high` - 1 stand: word by word, those of a word from `starts[word - low]` on."""
     positions = np.empty(starts[-1], np.int64)
     free = starts[:-1].copy()
@@ -124,7 +124,7 @@ def cooccurrences(
     window: int,
     seed: int,
     allocate: Callable[[int], np.ndarray] = lambda size: np.empty(size, np.uint64),
-    max_positions: int = PLACES,
+    max_positions: int = MAX_POSITIONS,
 ) -> tuple[np.ndarray, np.ndarray]:
     """The pairs of a text, cell by cell, and where each cell begins. `counts` are those of the words in it.
 
@@ -143,7 +143,7 @@ def cooccurrences(
         starts = np.concatenate([[0], np.cumsum(counts[low:high])])
         borders = np.searchsorted(starts, np.linspace(0, starts[-1], PARTS + 1)).astype(np.int64)
         borders[0], borders[-1] = 0, high - low
-        count_part(ids, places_of(ids, low, high, starts), starts, low, borders, shares, sizes, free, pairs)
+        count_part(ids, positions_of(ids, low, high, starts), starts, low, borders, shares, sizes, free, pairs)
 
     for number in range(len(ranges)):
         walk(number, sizes[number], free, none)

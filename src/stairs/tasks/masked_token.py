@@ -141,11 +141,11 @@ class MaskedToken(Task):
         model = self.model
         hidden, has_target = model.encode(batch), batch.targets != IGNORE_INDEX
         nll, predictions = hidden.new_zeros(has_target.shape, dtype=torch.float32), torch.full_like(batch.targets, IGNORE_INDEX)
-        targets, places = batch.targets[has_target], has_target.nonzero()
+        targets, positions = batch.targets[has_target], has_target.nonzero()
         word_head = model.required_word_head
         for rows, part in logit_chunks(word_head(hidden[has_target]), len(model.tokens.weight)):
             logits = linear(part, model.tokens.weight, word_head.bias).float()
-            at = tuple(places[rows].T)
+            at = tuple(positions[rows].T)
             nll[at] = cross_entropy(logits, targets[rows], reduction="none")
             predictions[at] = logits.argmax(-1)
         return nll, predictions, None if batch.labels is None else model.next_sentence_logits(hidden).argmax(-1)
@@ -155,11 +155,11 @@ class MaskedToken(Task):
         if self.last_batch is None:
             return ""
         ids, targets, predictions = self.last_batch
-        rows, places = np.nonzero(targets != IGNORE_INDEX)
+        rows, positions = np.nonzero(targets != IGNORE_INDEX)
         if not len(rows):
             return ""
         at = derive_seed(seed, "sample") % len(rows)
-        row, place = int(rows[at]), int(places[at])
+        row, place = int(rows[at]), int(positions[at])
         text = np.where(targets[row] == IGNORE_INDEX, ids[row], targets[row])
         before, after = text[max(place - SHOWN, 0) : place], text[place + 1 : place + 1 + SHOWN]
         word = self.tokenizer.decode([int(predictions[row, place])]) or self.tokenizer.token(int(predictions[row, place]))

@@ -105,8 +105,8 @@ class MacroF1:
         self.gold, self.predicted, self.labels = cells // len(numbers), cells % len(numbers), len(numbers)
 
     def values(self, counts: np.ndarray) -> np.ndarray:
-        places = (np.arange(len(counts)) * len(self.gold))[:, None] + self.cell
-        cells = np.bincount(places.ravel(), counts.ravel(), len(counts) * len(self.gold)).reshape(len(counts), -1)
+        positions = (np.arange(len(counts)) * len(self.gold))[:, None] + self.cell
+        cells = np.bincount(positions.ravel(), counts.ravel(), len(counts) * len(self.gold)).reshape(len(counts), -1)
         return macro_f1(cells, self.gold, self.predicted, self.labels)
 
 

@@ -41,7 +41,7 @@ def groups_of(examples: Sequence[Any]) -> list[int] | None:
     groups = find_groups(examples)
     if not MIN_GROUPS <= len(groups) < len(examples):
         return None
-    group_of = {place: number for number, places in enumerate(groups) for place in places}
+    group_of = {place: number for number, members in enumerate(groups) for place in members}
     return [group_of[place] for place in range(len(examples))]
 
 

@@ -85,8 +85,8 @@ class Sense(Indexed):
                     hidden = sum_layers(model, self.encoder.add_characters(Batch(ids, real)), self.layer_numbers).float().numpy()
                 for number, own, row in zip(group, pieces, hidden, strict=True):
                     ends = np.minimum(np.cumsum([0, *map(len, own)]), limit - 1) + 1
-                    places = [place for place, _ in examples[number].senses]
-                    vectors[number] = np.array([row[ends[place] : max(ends[place + 1], ends[place] + 1)].mean(0) for place in places])
+                    positions = [place for place, _ in examples[number].senses]
+                    vectors[number] = np.array([row[ends[place] : max(ends[place + 1], ends[place] + 1)].mean(0) for place in positions])
                 advance(len(group))
         return iter(vectors)
 

@@ -70,9 +70,9 @@ class Tag(Supervised):
             for words, (start, stop) in self.word_windows([len(piece) for piece in pieces]):
                 ids = [i for piece in pieces[start:stop] for i in piece]
                 ends = np.cumsum([0, *(len(piece) for piece in pieces[start:stop])])
-                places = ends[1:] if self.model.default_pooling == "last" else ends[:-1] + 1  # [CLS] is at 0
+                positions = ends[1:] if self.model.default_pooling == "last" else ends[:-1] + 1  # [CLS] is at 0
                 row = self.input_format.encode_one(ids, number)
-                row.metadata = {"words": words, "places": [int(places[word - start]) for word in words]}
+                row.metadata = {"words": words, "positions": [int(positions[word - start]) for word in words]}
                 row.target = [label_ids[example.tags[word]] for word in words] if example.tags else None
                 rows.append(row)
         return rows
@@ -99,7 +99,7 @@ class Tag(Supervised):
     def targets(self, rows: Sequence[EncodedInput], length: int) -> dict[str, Tensor]:
         targets = np.full((len(rows), length), IGNORE_INDEX, np.int64)
         for own, row in zip(targets, rows, strict=True):
-            own[row.metadata["places"]] = row.target
+            own[row.metadata["positions"]] = row.target
         return {"targets": torch.from_numpy(targets)}
 
     def summed_loss(self, logits: Tensor, batch: Batch) -> tuple[Tensor, int]:
@@ -111,7 +111,7 @@ class Tag(Supervised):
         """The tags of each of `count` sentences."""
         scores: list[list[np.ndarray]] = [[] for _ in range(count)]
         for row, own in zip(rows, logits, strict=True):
-            scores[row.example] += list(own[row.metadata["places"]])
+            scores[row.example] += list(own[row.metadata["positions"]])
         costs = transitions(self.labels)
         return [[self.labels[i] for i in viterbi(np.stack(own), costs)] if own else [] for own in scores]
 
@@ -123,7 +123,7 @@ class Tag(Supervised):
 
     def answer(self, text: str) -> TagsAnswer:
         """The words of a text with their tags; where tags mark spans (B-PER), also the spans, with their places in code points."""
-        words, places, segmentation = Segmentation(**self.settings.get("segmentation", {})).segment(text)
+        words, positions, segmentation = Segmentation(**self.settings.get("segmentation", {})).segment(text)
         if not words:
             raise BadInput("there are no words in the text; give a text with words")
         rows = self.rows([TaggedSentence(tuple(words), ())])
@@ -131,7 +131,7 @@ class Tag(Supervised):
         answer: TagsAnswer = {"text": text, "words": words, "tags": tags, "segmentation": segmentation}
         if any(tag.startswith("B-") for tag in self.labels):
             answer["spans"] = [
-                {"label": label, "text": text[places[a][0] : places[b - 1][1]], "start": places[a][0], "end": places[b - 1][1]}
+                {"label": label, "text": text[positions[a][0] : positions[b - 1][1]], "start": positions[a][0], "end": positions[b - 1][1]}
                 for label, a, b in spans(tags)
             ]
         return answer

@@ -96,10 +96,10 @@ class FoundFolders(NamedTuple):
     climbs: list[Path]
 
 
-def find_folders(places: Sequence[str]) -> FoundFolders:
+def find_folders(paths: Sequence[str]) -> FoundFolders:
     """Each place is a run, a folder of runs, or the folder of a climb."""
     folders, climbs = [], []
-    for place in map(Path, places):
+    for place in map(Path, paths):
         try:
             if not place.is_dir():
                 raise BadInput(f"{place} is {'a file' if place.exists() else 'not there'}; give a run folder, or a folder of runs")

@@ -59,9 +59,9 @@ def test_a_limit_takes_evenly_from_the_whole():
     everything = {document: place for place, document in enumerate(python_prose.prose_documents())}
     some = list(python_prose.prose_documents(200_000))
     assert sum(map(len, some)) == pytest.approx(200_000, rel=0.05)
-    places = [everything[document] for document in some]
-    assert places == sorted(places)
-    assert places[0] < len(everything) / 10 and places[-1] > len(everything) * 9 / 10
+    positions = [everything[document] for document in some]
+    assert positions == sorted(positions)
+    assert positions[0] < len(everything) / 10 and positions[-1] > len(everything) * 9 / 10
 
 
 def test_python_prose_is_a_corpus():

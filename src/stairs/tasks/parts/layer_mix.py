@@ -154,9 +154,9 @@ class FeatureExtractor(nn.Module):
 
     def word_rows(self, batch: Batch) -> Tensor:
         """The row of each token in the table of word vectors."""
-        ids, places = torch.unique(batch.ids, return_inverse=True)
+        ids, positions = torch.unique(batch.ids, return_inverse=True)
         rows = [self.rows.get(self.token_text(number), 0) for number in ids.tolist()]
-        return torch.tensor(rows, device=places.device)[places]
+        return torch.tensor(rows, device=positions.device)[positions]
 
     def penalty(self) -> Tensor:
         """|s|^2 of all mixes."""

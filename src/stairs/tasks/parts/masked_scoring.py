@@ -47,12 +47,12 @@ def pseudo_log_likelihood(task: "MaskedToken", text: str) -> PseudoLikelihoodAns
         raise BadInput(f"{preview(text)} has {len(ids)} tokens and this bert reads {task.max_tokens}; give a shorter text")
     row = torch.tensor([tokenizer.begin, *ids, tokenizer.end])
     log_probabilities: list[float] = []
-    for places in torch.arange(1, len(ids) + 1).split(max(POSITIONS // len(row), 1)):
-        rows = row.repeat(len(places), 1)
+    for positions in torch.arange(1, len(ids) + 1).split(max(POSITIONS // len(row), 1)):
+        rows = row.repeat(len(positions), 1)
         targets = torch.full_like(rows, IGNORE_INDEX)
-        numbers = torch.arange(len(places))
-        targets[numbers, places] = rows[numbers, places]
-        rows[numbers, places] = tokenizer.mask
+        numbers = torch.arange(len(positions))
+        targets[numbers, positions] = rows[numbers, positions]
+        rows[numbers, positions] = tokenizer.mask
         log_probabilities += task.model.log_likelihood(Batch(rows, torch.ones_like(rows, dtype=torch.bool), targets)).sum(1).tolist()
     return {
         "text": text,

@@ -54,31 +54,31 @@ class Masker:
 
     def mask(self, row: MaskingExample, random: np.random.Generator, evaluating: bool = False) -> MaskingExample:
         """Mask some words. In evaluation all of them are [MASK]: a word that stays as it is could be copied."""
-        places = choose_words(row.words, self.target_count(row), random)
+        positions = choose_words(row.words, self.target_count(row), random)
         row.targets = np.full(len(row.ids), IGNORE_INDEX)
-        row.targets[places] = row.ids[places]
-        draws = random.random(len(places))
+        row.targets[positions] = row.ids[positions]
+        draws = random.random(len(positions))
         mask_share, random_share = (1.0, 0.0) if evaluating else (self.config.mask_token_share, self.config.random_share)
         becomes_mask, becomes_random = draws < mask_share, draws >= 1 - random_share
-        row.ids[places[becomes_mask]] = self.tokenizer.mask
-        row.ids[places[becomes_random]] = random.choice(self.ordinary_ids, int(becomes_random.sum()))
+        row.ids[positions[becomes_mask]] = self.tokenizer.mask
+        row.ids[positions[becomes_random]] = random.choice(self.ordinary_ids, int(becomes_random.sum()))
         return row
 
     def permute(self, row: MaskingExample, random: np.random.Generator) -> MaskingExample:
         """Predict the last words of a random order, each at a [MASK] that is appended to the row."""
         length = len(row.ids)
-        places = choose_words(row.words, self.target_count(row), random)
-        others = np.setdiff1d(np.flatnonzero(row.words >= 0), places)
-        order = np.concatenate([random.permutation(others), random.permutation(places)])
+        positions = choose_words(row.words, self.target_count(row), random)
+        others = np.setdiff1d(np.flatnonzero(row.words >= 0), positions)
+        order = np.concatenate([random.permutation(others), random.permutation(positions)])
         rank = np.full(length, -1)  # all attend to [CLS], [SEP] and [UNK], and these to one another
         rank[order] = np.arange(len(order))
-        row.attention_mask = np.zeros((length + len(places), length + len(places)), bool)
+        row.attention_mask = np.zeros((length + len(positions), length + len(positions)), bool)
         row.attention_mask[:length, :length] = rank <= rank[:, None]
-        row.attention_mask[length:, :length] = rank < rank[places][:, None]
-        row.targets = np.concatenate([np.full(length, IGNORE_INDEX), row.ids[places]])
-        row.position_ids = np.concatenate([np.arange(length), places])
-        row.segments = np.concatenate([row.segments, row.segments[places]])
-        row.ids = np.concatenate([row.ids, np.full(len(places), self.tokenizer.mask)])
+        row.attention_mask[length:, :length] = rank < rank[positions][:, None]
+        row.targets = np.concatenate([np.full(length, IGNORE_INDEX), row.ids[positions]])
+        row.position_ids = np.concatenate([np.arange(length), positions])
+        row.segments = np.concatenate([row.segments, row.segments[positions]])
+        row.ids = np.concatenate([row.ids, np.full(len(positions), self.tokenizer.mask)])
         return row
 
     def target_count(self, row: MaskingExample) -> int:
@@ -91,10 +91,10 @@ class Masker:
 
 def choose_words(words: np.ndarray, count: int, random: np.random.Generator) -> np.ndarray:
     """The places of random whole words, at most `count` tokens, in the order of the text; at least one word if there is one."""
-    places = np.flatnonzero(words >= 0)
-    if not len(places):
-        return places
-    borders = [*np.flatnonzero(np.diff(words[places], prepend=-2)).tolist(), len(places)]
+    positions = np.flatnonzero(words >= 0)
+    if not len(positions):
+        return positions
+    borders = [*np.flatnonzero(np.diff(words[positions], prepend=-2)).tolist(), len(positions)]
     chosen: list[int] = []
     for number in random.permutation(len(borders) - 1).tolist():
         start, stop = borders[number], borders[number + 1]
@@ -102,12 +102,12 @@ def choose_words(words: np.ndarray, count: int, random: np.random.Generator) -> 
             chosen += range(start, stop)
         if len(chosen) >= count:
             break
-    return places[sorted(chosen)]
+    return positions[sorted(chosen)]
 
 
 def prefix_attention_mask(row: MaskingExample) -> np.ndarray:
     """Dong et al. 2019 (UniLM): all attend to the first part, and the second is read from left to right, (T, T)."""
     prefix = int((row.segments == 0).sum())
-    places = np.arange(len(row.ids))
-    mask: np.ndarray = (places <= places[:, None]) | (places < prefix)
+    positions = np.arange(len(row.ids))
+    mask: np.ndarray = (positions <= positions[:, None]) | (positions < prefix)
     return mask

@@ -53,8 +53,8 @@ class NextSentence:
         inside = start + np.minimum(1 + (shares * (stop - start - 1)).astype(np.int64), stop - start)
         return np.where(between > start, between, inside)
 
-    def is_inside_sentence(self, places: np.ndarray, stops: np.ndarray) -> np.ndarray:
-        is_inside: np.ndarray = (self.offsets[np.searchsorted(self.offsets, places)] != places) | (places == stops)
+    def is_inside_sentence(self, positions: np.ndarray, stops: np.ndarray) -> np.ndarray:
+        is_inside: np.ndarray = (self.offsets[np.searchsorted(self.offsets, positions)] != positions) | (positions == stops)
         return is_inside
 
     def parts(self, n: int, limit: int, random: np.random.Generator) -> tuple[Span, Span, int]:

@@ -111,11 +111,11 @@ class Table:
             chosen["score"] = self.score([place for place in self.numeric if place not in chosen.values()])
         return chosen["first"], chosen["second"], chosen["score"]
 
-    def score(self, places: list[int]) -> int:
-        by_name = likely_columns([self.labels[place] for place in places], [SCORES[:4], SCORES[4:]]) if self.header else []
+    def score(self, columns: list[int]) -> int:
+        by_name = likely_columns([self.labels[place] for place in columns], [SCORES[:4], SCORES[4:]]) if self.header else []
         if len(by_name) == 1:
             return self.labels.index(by_name[0])
-        candidates = [place for place in places if place not in self.index]
+        candidates = [place for place in columns if place not in self.index]
         if len(candidates) != 1:
             raise self.ambiguous("no column of numbers can be the score" if not candidates else "several columns of numbers can be the score")
         return candidates[0]

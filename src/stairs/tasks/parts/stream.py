@@ -47,8 +47,8 @@ class StreamExamples:
     def batch(self, numbers: np.ndarray, epoch: int, seed: int) -> Batch:
         """The same for the same arguments."""
         offset = derive_seed(seed, "rows", epoch) % self.context
-        places = offset + np.asarray(numbers)[:, None] * self.context + np.arange(-self.burn_in, self.context + self.burn_in + 1)
-        stream = torch.from_numpy(self.ids[places % len(self.ids)].astype(np.int64))
+        positions = offset + np.asarray(numbers)[:, None] * self.context + np.arange(-self.burn_in, self.context + self.burn_in + 1)
+        stream = torch.from_numpy(self.ids[positions % len(self.ids)].astype(np.int64))
         ids, targets = stream[:, :-1].contiguous(), as_targets(stream[:, 1:])
         targets[:, : self.burn_in] = targets[:, self.context + self.burn_in :] = IGNORE_INDEX
         return Batch(ids, torch.ones_like(ids, dtype=torch.bool), targets)
@@ -113,11 +113,11 @@ def bits_of_rows(
 
 def overlapping_batch(ids: np.ndarray, rows: np.ndarray, context: int, stride: int) -> Batch:
     """Rows of `context` ids, the first of which is [CLS]; the targets of each row after the first are those that the row before did not have."""
-    places = rows[:, None] * stride + np.arange(-1, context)  # in the stream; a document begins before its first id
-    outside = np.where(places < 0, Tokenizer.begin, Tokenizer.pad)
-    is_inside = (places >= 0) & (places < len(ids))
-    stream = torch.from_numpy(np.where(is_inside, ids[np.where(is_inside, places, 0)].astype(np.int64), outside))
-    real = torch.from_numpy(places[:, :-1] < len(ids))
+    positions = rows[:, None] * stride + np.arange(-1, context)  # in the stream; a document begins before its first id
+    outside = np.where(positions < 0, Tokenizer.begin, Tokenizer.pad)
+    is_inside = (positions >= 0) & (positions < len(ids))
+    stream = torch.from_numpy(np.where(is_inside, ids[np.where(is_inside, positions, 0)].astype(np.int64), outside))
+    real = torch.from_numpy(positions[:, :-1] < len(ids))
     has_target = torch.from_numpy(is_inside[:, 1:] & ((rows[:, None] == 0) | (np.arange(context) >= context - stride)))
     return Batch(stream[:, :-1].contiguous(), real, as_targets(stream[:, 1:]).masked_fill(~has_target, IGNORE_INDEX))
 
