@@ -155,7 +155,7 @@ class TuneJob:
         if self.needs_no_run and example_kind != "classify":
             raise Unsupported(f"{self.run} learns only to classify; for {example_kind} give a run whose model encodes")
         layers = self.transfer_options.layers
-        settings = {"seed": self.options.seed, "data": {"corpus": labelled(splits).fingerprint}, "task": example_kind, "source": self.run}
+        settings = {"seed": self.options.seed, "data": {"corpus": labelled_splits(splits).fingerprint}, "task": example_kind, "source": self.run}
         settings |= {"layers": layers, **({"metric": metric} if metric else {})}
 
         examples: list[Any] = splits.train  # of one kind
@@ -193,7 +193,7 @@ class TuneJob:
         return list(dict.fromkeys(read_lines(self.labels)))[: self.limit]
 
 
-def labelled(splits: Splits) -> "LabelledSplits":
+def labelled_splits(splits: Splits) -> "LabelledSplits":
     from stairs.tasks.parts.labelled_splits import LabelledSplits
 
     return LabelledSplits(splits.train, splits.dev)

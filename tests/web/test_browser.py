@@ -224,16 +224,16 @@ def test_both_languages_and_both_sets_of_colours(visit):
     page = visit("/picture/tokens", locale="zh-CN", color_scheme="dark")
     page.wait_for_selector(".picture svg")
     assert page.locator("h1").inner_text() == PAGES["tokens"]["title"]["zh"] and page.locator("html").get_attribute("lang") == "zh"
-    ground = "() => getComputedStyle(document.body).backgroundColor"
-    dark = page.evaluate(ground)
+    background = "() => getComputedStyle(document.body).backgroundColor"
+    dark = page.evaluate(background)
     page.locator("#theme").click()
-    light = page.evaluate(ground)
+    light = page.evaluate(background)
     assert sum(map(int, light[4:-1].split(", "))) > 600 > sum(map(int, dark[4:-1].split(", ")))
     page.locator("#language").click()
     assert page.locator("h1").inner_text() == "Tokens" and page.get_by_role("button", name="Draw").is_visible()
     page.reload()
     page.wait_for_selector(".picture svg")
-    assert page.locator("h1").inner_text() == "Tokens" and page.evaluate(ground) == light
+    assert page.locator("h1").inner_text() == "Tokens" and page.evaluate(background) == light
     page.goto(page.url.replace("picture/tokens", "compare"))
     page.locator("#language").click()
     assert page.locator("h1").inner_text() == STRINGS["zh"]["compare"]

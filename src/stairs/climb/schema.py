@@ -2,17 +2,11 @@
 
 from typing import Any, Literal, NotRequired, TypedDict
 
+from stairs.tasks.measurements import Interval
+
 FORMAT = 2  # of report.json: a report of another number is neither continued nor shown
 CostCriterion = Literal["train", "latency", "size", "memory"]
 LocalizedText = dict[str, str]  # a text by the code of its language, "en" and "zh"
-
-
-class Interval(TypedDict):
-    """A measurement with its 95 % confidence interval."""
-
-    value: float
-    low: float
-    high: float
 
 
 class RowTime(TypedDict):

@@ -61,12 +61,12 @@ class Translate(Generative):
         task.backwards = bool(described.get("backwards"))
         return task
 
-    def oriented(self, examples: Sequence[TranslationPair]) -> list[TranslationPair]:
+    def in_direction(self, examples: Sequence[TranslationPair]) -> list[TranslationPair]:
         """In the direction of this run."""
         return [TranslationPair(pair.target, pair.source, pair.where) for pair in examples] if self.backwards else list(examples)
 
     def rows(self, examples: Sequence[Any]) -> TranslationRows:
-        return TranslationRows(self.oriented(examples), self.tokenizer, self.model.config.context)
+        return TranslationRows(self.in_direction(examples), self.tokenizer, self.model.config.context)
 
     def examples(self, data: TrainingData, split: str = "train") -> TranslationRows:
         pairs = labelled_data(data)
@@ -121,7 +121,7 @@ class Translate(Generative):
     def predict(self, examples: Sequence[TranslationPair]) -> list[str]:
         """A translation of each source; "" for one that is empty or longer than the model reads."""
         predictions = [""] * len(examples)
-        pairs, limit = self.oriented(examples), self.model.config.context - 2
+        pairs, limit = self.in_direction(examples), self.model.config.context - 2
         fitting = [i for i, ids in enumerate(self.tokenizer.encode_batch([pair.source for pair in pairs])) if 0 < len(ids) <= limit]
         for number, translation in zip(fitting, self.translations([pairs[i] for i in fitting]), strict=True):
             predictions[number] = translation

@@ -45,7 +45,7 @@ class Budget(Protocol):
     def next(self, state: TrainingState) -> Action:
         """What to do when the training is at `state`."""
 
-    def done(self, state: TrainingState) -> tuple[float, float, str]:
+    def amount_done(self, state: TrainingState) -> tuple[float, float, str]:
         """How much of how much, and the unit."""
 
     def sync(self) -> None:
@@ -67,7 +67,7 @@ class StepBudget:
             return Action("end", state.step)
         return Action("update", state.step, lr_factor=lr_factor_by_steps(state.step, self.steps, self.options))
 
-    def done(self, state: TrainingState) -> tuple[float, float, str]:
+    def amount_done(self, state: TrainingState) -> tuple[float, float, str]:
         return state.step, self.steps, "steps"
 
     def sync(self) -> None:
@@ -133,7 +133,7 @@ class TimeBudget:
         is_known = self.last is not None and self.last.kind == "update" and len(self.late_updates) >= TRIAL_UPDATES
         return statistics.median(self.late_updates) if is_known else None
 
-    def done(self, state: TrainingState) -> tuple[float, float, str]:
+    def amount_done(self, state: TrainingState) -> tuple[float, float, str]:
         return state.seconds, self.budget, "s"
 
     def sync(self) -> None:

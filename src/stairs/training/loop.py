@@ -115,7 +115,7 @@ class Loop:
         self.reporter = Reporter(self.run, self.options, self.updater, budget, state)
         if state.step:
             say(f"{self.run.folder}: resuming from {self.reporter.position()}")
-        shown, total, unit = budget.done(state)
+        shown, total, unit = budget.amount_done(state)
         with track("training", total=total, unit=unit) as advance:
             advance(shown)
             while True:
@@ -135,7 +135,7 @@ class Loop:
                     self.save(must=True)
                     say(f"saved at {self.reporter.position()}; the same command resumes from there")
                     self.stop_request.exit()
-                done = budget.done(state)[0]
+                done = budget.amount_done(state)[0]
                 advance(done - shown)
                 shown = done
 

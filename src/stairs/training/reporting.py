@@ -59,14 +59,14 @@ class Reporter:
         """What was measured, how fast the training is and how long it will take."""
         self.message_at = time.monotonic()
         speed = f"{format_count(self.tokens / max(self.message_at - self.started, 1e-9))} {self.updater.unit}/s"
-        done, total, unit = self.budget.done(self.state)
+        done, total, unit = self.budget.amount_done(self.state)
         remaining = format_remaining((total - done) * (1.0 if unit == "s" else self.state.seconds / max(self.state.step, 1)))
         say_verbose(f"{self.position()}: {text}, {speed}, {remaining} left" + (f"; a sample: {sample}" if sample else ""))
 
     def position(self) -> str:
         """How far the training is: 'step 3 of 40'."""
         step, epoch = self.state.step, self.updater.steps_per_epoch
-        done, total, unit = self.budget.done(self.state)
+        done, total, unit = self.budget.amount_done(self.state)
         if unit == "s":
             return f"step {step}, {done:.0f} of {total:.0f} s"
         steps = f"step {step} of {total:.0f}"

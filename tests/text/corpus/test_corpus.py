@@ -197,7 +197,7 @@ def test_an_unreadable_file_stops_unless_it_is_to_be_skipped(tmp_path, monkeypat
     message = complaint(tmp_path)
     assert message.startswith(f"{tmp_path / 'b.txt'}: cannot be read (permission denied)") and "--skip-unreadable" in message
     corpus = Corpus(tmp_path, skip_unreadable=True)
-    assert list(corpus.documents()) == ["a.txt", "c.txt"] and len(corpus.skipped) == 1
+    assert list(corpus.documents()) == ["a.txt", "c.txt"] and len(corpus.skipped_files) == 1
     assert corpus.content_hash == Corpus([tmp_path / "a.txt", tmp_path / "c.txt"]).content_hash
 
 
@@ -207,7 +207,7 @@ def test_a_broken_link_and_a_picture_in_a_folder(tmp_path):
     assert "b.txt: cannot be read" in complaint(tmp_path)
     write(tmp_path, "c.png", b"\x89PNG\r\n\x1a\n")
     corpus = Corpus(tmp_path, skip_unreadable=True)
-    assert list(corpus.documents()) == ["text"] and len(corpus.skipped) == 2
+    assert list(corpus.documents()) == ["text"] and len(corpus.skipped_files) == 2
 
 
 def test_a_read_that_fails_is_one_sentence(tmp_path, monkeypatch):

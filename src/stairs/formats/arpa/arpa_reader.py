@@ -60,7 +60,7 @@ class ArpaParser:
             yield from complete
             if len(rest) > MAX_LINE:
                 self.line_number += 1
-                raise self.unexpected("a line", rest[:80])
+                raise self.unexpected_line("a line", rest[:80])
         if rest:
             yield rest
 
@@ -76,7 +76,7 @@ class ArpaParser:
             pass
         return None if line is None else line.strip()
 
-    def unexpected(self, expected: str, line: str | None = None) -> BadInput:
+    def unexpected_line(self, expected: str, line: str | None = None) -> BadInput:
         line = line or self.line
         actual = "the end of the file" if line is None else preview(line.strip())
         return BadInput(f"{self.path}:{max(self.line_number, 1)}: expected {expected}, got {actual}; give a valid ARPA file")
@@ -84,15 +84,15 @@ class ArpaParser:
     def header(self) -> list[int]:
         """The sizes that \\data\\ announces; the next line is the first 1-gram."""
         if self.next_line_with_text() != "\\data\\":
-            raise self.unexpected("\\data\\")
+            raise self.unexpected_line("\\data\\")
         sizes: list[int] = []
         while (line := self.next_line_with_text()) != "\\1-grams:" or not sizes:
             count = re.fullmatch(r"ngram +(\d{1,9}) *= *(\d{1,10})", line or "", re.ASCII)
             if not count or int(count[1]) != len(sizes) + 1 or len(sizes) == MAX_ORDER:
-                raise self.unexpected(f"ngram {len(sizes) + 1}=COUNT or \\1-grams:")
+                raise self.unexpected_line(f"ngram {len(sizes) + 1}=COUNT or \\1-grams:")
             sizes.append(int(count[2]))
             if sum(sizes) > self.limit:
-                raise self.unexpected("a count that fits a file of this size")
+                raise self.unexpected_line("a count that fits a file of this size")
         return sizes
 
     def model(self) -> tuple[NGram, Tokenizer]:
@@ -103,7 +103,7 @@ class ArpaParser:
             for n, size in enumerate(sizes, 1):
                 heading = f"\\{n}-grams:"
                 if n > 1 and self.next_line_with_text() != heading:
-                    raise self.unexpected(f"{heading} after {sizes[n - 2]} {n - 1}-grams")
+                    raise self.unexpected_line(f"{heading} after {sizes[n - 2]} {n - 1}-grams")
                 first_line = self.line_number + 1
                 ngrams, log10s, backoffs = self.section(n, size, ids)
                 if n == 1:
@@ -113,7 +113,7 @@ class ArpaParser:
                 tables.append(NGramTable(ngrams, log10s, backoffs, first_line))
                 advance(size)
         if self.next_line_with_text() != "\\end\\":
-            raise self.unexpected(f"\\end\\ after {sizes[-1]} {len(sizes)}-grams")
+            raise self.unexpected_line(f"\\end\\ after {sizes[-1]} {len(sizes)}-grams")
         if "</s>" not in ids:
             raise BadInput(f"{self.path}:{tables[0].first_line}: </s> is not among the 1-grams; give a model with sentence ends")
         config = NGramConfig(**tokenizer.vocabulary_settings, order=len(sizes))
@@ -133,21 +133,21 @@ class ArpaParser:
                 backoff = float(fields[2]) if len(fields) == 3 and fields[2] else 0.0
             except ValueError:
                 is_section_end = not self.line or self.line.isspace() or self.line[0] == "\\"
-                raise self.unexpected(f"{size - i} more {n}-grams" if is_section_end else f"a {n}-gram") from None
+                raise self.unexpected_line(f"{size - i} more {n}-grams" if is_section_end else f"a {n}-gram") from None
             if len(parts) != n or "" in parts:
-                raise self.unexpected(f"a {n}-gram")
+                raise self.unexpected_line(f"a {n}-gram")
             if not (-MAX_LOGARITHM < log10 < ROUNDING and -MAX_LOGARITHM < backoff < MAX_LOGARITHM):
-                raise self.unexpected("the logarithm of a probability")
+                raise self.unexpected_line("the logarithm of a probability")
             log10s[i], backoffs[i] = min(log10, 0.0), backoff
             if n == 1:
                 if parts[0] in ids:
-                    raise self.unexpected("a 1-gram that is not listed yet")
+                    raise self.unexpected_line("a 1-gram that is not listed yet")
                 ids[parts[0]] = i
             else:
                 try:
                     ngrams[i] = [ids[word] for word in parts]
                 except KeyError:
-                    raise self.unexpected(f"a {n}-gram of words that are among the 1-grams") from None
+                    raise self.unexpected_line(f"a {n}-gram of words that are among the 1-grams") from None
         return ngrams, log10s, backoffs
 
 

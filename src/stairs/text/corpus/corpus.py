@@ -69,7 +69,7 @@ class Corpus:
         self.size = sum(source.size for source in self.sources)
         self.max_characters = min(max(self.size // 200, 1024), 65536)  # a longer document comes in pieces
         self.position = 0  # bytes on disk read so far by the latest documents()
-        self.skipped: list[str] = list(self.unreadable)
+        self.skipped_files: list[str] = list(self.unreadable)
         self.odd_characters: Counter[str] = Counter()  # NULs and byte-order marks inside the text: kept, and counted
         self.cached_hash: str | None = None
 
@@ -85,7 +85,7 @@ class Corpus:
 
     def documents(self) -> Iterator[str]:
         """Each document, or piece of a long one, as a string that is more than whitespace."""
-        self.position, self.skipped = 0, list(self.unreadable)
+        self.position, self.skipped_files = 0, list(self.unreadable)
         self.odd_characters.clear()
         meter = ReadMeter(self.max_bytes)
         has_text = False
@@ -97,7 +97,7 @@ class Corpus:
             except BadInput as error:
                 if not self.skip_unreadable:
                     raise
-                self.skipped.append(str(error))
+                self.skipped_files.append(str(error))
             meter.bytes_done += source.size
             self.position = meter.bytes_done
         if not has_text:
@@ -224,7 +224,7 @@ def short_name(paths: list[str | Path]) -> str:
 
 def report_oddities(corpus: CorpusLike) -> None:
     """Tell the user which files were skipped and which odd characters the text holds."""
-    skipped: list[str] = getattr(corpus, "skipped", [])
+    skipped: list[str] = getattr(corpus, "skipped_files", [])
     for sentence in skipped[:MAX_REPORTED_FILES]:
         say(f"skipped: {sentence}")
     if len(skipped) > MAX_REPORTED_FILES:

@@ -45,8 +45,8 @@ class DecontaminatedCorpus:
         return self.corpus.position
 
     @property
-    def skipped(self) -> list[str]:
-        return getattr(self.corpus, "skipped", [])
+    def skipped_files(self) -> list[str]:
+        return getattr(self.corpus, "skipped_files", [])
 
     @property
     def odd_characters(self) -> dict[str, int]:
