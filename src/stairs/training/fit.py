@@ -5,7 +5,7 @@ import time
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import torch
 
@@ -14,7 +14,7 @@ from stairs.data import TrainingData
 from stairs.errors import BadInput, EnvironmentFault
 from stairs.files import verified_manifest
 from stairs.progress import say
-from stairs.tasks.task import Task
+from stairs.tasks.task import Task, text_data
 from stairs.training import clock, probe, sweeps
 from stairs.training.budgets import MAX_EVALUATION_POSITIONS, Budget, StepBudget, TimeBudget
 from stairs.training.checkpoint import drop_checkpoints_after, newest_checkpoint
@@ -50,7 +50,7 @@ def fit(
     """
     options = (options or TrainingOptions()).for_task(task)
     if task.learns_by == "counting":
-        return count_into(task, data, Run(out), options.seed)  # type: ignore[arg-type]
+        return count_into(task, text_data(data), Run(out), options.seed)
     if options.tensorboard:
         require_tensorboard()
     try:
@@ -65,9 +65,9 @@ def fit(
 def plan(task: Task, data: TrainingData, options: TrainingOptions) -> dict[str, Any]:
     """The minutes, memory and disk that `fit` with the same arguments would take, from a few steps whose result is discarded."""
     options = options.for_task(task)
-    evaluate = partial(task.evaluate_split, cast(Any, data), "validation")
+    evaluate = partial(task.evaluate_split, data, "validation")
     with cpu_threads(options.threads):
-        examples = task.examples(cast(Any, data), "train")
+        examples = task.examples(data, "train")
         options = options.with_default_epochs(task, examples)
         task.start(options.seed, examples)
         if task.learns_by == "sweeping":
@@ -85,7 +85,7 @@ def train_into(task: Task, data: TrainingData, run: Run, options: TrainingOption
         workers = stack.enter_context(process_group(find_device("cpu" if sweeping else options.device)))
         if not workers.is_rank_zero:
             progress.bars_enabled = progress.messages_enabled = False
-        examples = task.examples(cast(Any, data), "train")
+        examples = task.examples(data, "train")
         options = options.with_default_epochs(task, examples)
         settings = run_settings(task, data, options.seed) | {
             "training": options.frozen_fields(),
@@ -107,7 +107,7 @@ def train_into(task: Task, data: TrainingData, run: Run, options: TrainingOption
             except BadInput:
                 workers.on_rank_zero(run.discard)
                 raise
-        run_plan = probed_plan(run, updater, options, partial(task.evaluate_split, cast(Any, data), "validation"), plans_from)
+        run_plan = probed_plan(run, updater, options, partial(task.evaluate_split, data, "validation"), plans_from)
         goal = {"budget": options.budget_seconds} if is_timed else {"trained_steps": run_plan.get("steps")}
         if workers.broadcast(workers.is_rank_zero and has_model(run, {**goal, "corpus": data.fingerprint})):
             say(f"{run.folder} is finished; nothing to do")
@@ -151,7 +151,7 @@ def time_budget(task: Task, data: TrainingData, run: Run, options: TrainingOptio
     may_choose = options.threads is None and threads > 1 and workers.world_size == 1 and workers.device.type == "cpu"
     return TimeBudget(
         ClockLog(run.folder if workers.is_rank_zero else None), options, steps=limit, threads=(threads, 1) if may_choose else (threads,),
-        positions=task.count_positions(cast(Any, data)), final_positions=task.count_positions(cast(Any, data), data.final_split),
+        positions=task.count_positions(data), final_positions=task.count_positions(data, data.final_split),
         generates=task.evaluates_generation, spent=spent,
     )  # fmt: skip
 

@@ -17,12 +17,12 @@ from torch.nn.parallel import DistributedDataParallel
 from stairs.errors import Diverged, EnvironmentFault
 from stairs.kernels.allocator import keep_freed_memory
 from stairs.randomness import derive_seed, numpy_generator
-from stairs.tasks.task import Task
+from stairs.tasks.task import Task, TrainingRows
 from stairs.text.batch import Batch
 from stairs.training.clock import Action
 from stairs.training.distributed import Workers, batch_too_large, full_tensor, is_memory_error, shard
 from stairs.training.options import TrainingOptions
-from stairs.training.updater import BatchSource, ProbedPlan, StepResult
+from stairs.training.updater import ProbedPlan, StepResult
 
 STEPS_PER_DOUBLING = 8  # how finely lengths are distinguished
 
@@ -45,7 +45,7 @@ class GradientUpdater:
     is_sweeping = False
     unit = "tokens"
 
-    def __init__(self, task: Task, examples: BatchSource, options: TrainingOptions, workers: Workers) -> None:
+    def __init__(self, task: Task, examples: TrainingRows, options: TrainingOptions, workers: Workers) -> None:
         self.examples, self.options, self.workers = examples, options, workers
         keep_freed_memory()  # every step allocates the same blocks again
         self.order = BatchOrder(examples.lengths, options.batch_tokens, options.seed, options.batch_examples)

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any, NoReturn, cast
+from typing import Any, NoReturn
 
 import torch
 
@@ -201,14 +201,14 @@ class Loop:
             if action.sentences:
                 self.task.generate_for_timing(self.data, action.sentences)
             else:
-                self.task.evaluate_split(cast(Any, self.data), limit=action.positions)
+                self.task.evaluate_split(self.data, limit=action.positions)
         module.train()
 
     def evaluate(self, positions: int) -> None:
         """Evaluate on validation data; the best weights so far are kept."""
         module, measurements, sample = self.updater.trained_module.eval(), None, ""
         with self.stop_request.abandonable(self.workers.world_size == 1), without_intervals():
-            measurements = self.workers.broadcast(self.task.evaluate_split(cast(Any, self.data), limit=positions or None))
+            measurements = self.workers.broadcast(self.task.evaluate_split(self.data, limit=positions or None))
             if progress.verbose and not self.options.shard and self.workers.is_rank_zero:
                 sample = printable(self.task.sample(self.state.step))
         module.train()
@@ -246,7 +246,7 @@ class Loop:
         task.trained_module.eval()
         with self.stop_request.abandonable():
             generation: dict[str, Any] = {"sentences": end.sentences} if end.sentences else {}
-            measurements = task.evaluate_split(cast(Any, self.data), self.data.final_split, limit=end.positions or None, **generation)
+            measurements = task.evaluate_split(self.data, self.data.final_split, limit=end.positions or None, **generation)
             task.trained_module.cpu()
             state.seconds_by_phase["evaluation"] += time.monotonic() - started
             seconds = {phase: round(seconds, 3) for phase, seconds in state.seconds_by_phase.items()}

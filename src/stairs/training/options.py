@@ -13,8 +13,7 @@ from stairs.progress import say
 
 if TYPE_CHECKING:
     from stairs.models.base import Model
-    from stairs.tasks.task import Task
-    from stairs.training.updater import BatchSource
+    from stairs.tasks.task import Task, TrainingRows
 
 DEFAULT_BUDGET = "10m"
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -110,7 +109,7 @@ class TrainingOptions:
         self.check()
         return self if self.batch_examples is not None else replace(self, batch_examples=task.training_defaults["batch_examples"])
 
-    def with_default_epochs(self, task: "Task", examples: "BatchSource") -> "TrainingOptions":
+    def with_default_epochs(self, task: "Task", examples: "TrainingRows") -> "TrainingOptions":
         """With the task's default number of epochs for its labelled examples, if the options do not say how long to train."""
         if task.training_defaults is None or self.steps is not None or self.epochs is not None or self.budget is not None:
             return self

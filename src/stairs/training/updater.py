@@ -1,27 +1,15 @@
 """What the loop asks of whatever changes the weights: `GradientUpdater`, batch by batch, or `SweepUpdater`, one slice of the corpus after another."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, Protocol, TypedDict
+from typing import NamedTuple, Protocol, TypedDict
 
-import numpy as np
 from torch import Tensor, nn
 
-from stairs.text.batch import Batch
+from stairs.tasks.measurements import Measurements
 from stairs.training.clock import Action
 from stairs.training.distributed import Workers
 
-Evaluate = Callable[[int | None], Mapping[str, Any]]  # evaluates about this many positions of validation data, or all of it
-
-
-class BatchSource(Protocol):
-    """Training examples that a task has encoded: what `Task.examples` returns for training by gradients."""
-
-    @property
-    def lengths(self) -> np.ndarray:
-        """(N,) positions of each example."""
-
-    def batch(self, numbers: np.ndarray, epoch: int, seed: int) -> Batch:
-        """The examples with these numbers; masks and the like follow from the epoch and the seed."""
+Evaluate = Callable[[int | None], Measurements]  # evaluates about this many positions of validation data, or all of it
 
 
 class StepResult(NamedTuple):
