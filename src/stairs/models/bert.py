@@ -7,7 +7,7 @@ Devlin et al. 2018, "BERT: Pre-training of Deep Bidirectional Transformers for L
     p(masked word) = softmax(norm(gelu(h_L W)) tokens^T + bias)
     p(second sentence follows the first) = softmax(tanh(h_L[CLS] P) N)
 
-Departures: heads start by attending to neighbours (`layers/local_heads.py`), positions start as waves, segments smaller than in the paper, weights
+Departures: heads start by attending to neighbours (`layers/initial.py`), positions start as waves, segments smaller than in the paper, weights
 from a normal distribution that is not truncated, and predictions at the unigram distribution of the training text: a short training would otherwise
 spend most of its time on these. Whole words are masked (`--whole-word-masking False`: single pieces), anew in every epoch where the paper's program
 masks ten copies of the text; all rows have one context, where it reads 128 tokens for nine tenths of the training. For the sentence pairs see
@@ -30,8 +30,7 @@ from stairs.fast.decode_state import DecodeState
 from stairs.fast.unpadding import Layout, PaddedLayout, choose_layout
 from stairs.layers.block import ACTIVATIONS
 from stairs.layers.dropout import Dropout
-from stairs.layers.initial import initialize, scale_down
-from stairs.layers.local_heads import init_local_heads
+from stairs.layers.initial import init_local_heads, initialize, scale_down
 from stairs.layers.masks import padding
 from stairs.layers.positions import LearnedPositions
 from stairs.layers.vocabulary import linear_cross_entropy, linear_nll

@@ -7,7 +7,7 @@ Vaswani et al. 2017, "Attention Is All You Need":
                                                          y = norm(y + attention(y, x)), to all of the source; norm(y + feed_forward(y))
     p(next) = softmax(y tokens^T)                        one table of tokens for all three; trained with label smoothing
 
-Departures: heads start by attending to neighbours (`layers/local_heads.py`), and weights are normal with a deviation of 1 / sqrt of their inputs;
+Departures: heads start by attending to neighbours (`layers/initial.py`), and weights are normal with a deviation of 1 / sqrt of their inputs;
 the norm stands before each sublayer, with one more at the end, except in the size of the paper or with `--norm-first False`; attention weights have
 dropout, too, as in most code; with norms before the sublayers, predictions start at the unigram distribution of the target language. The best
 weights are kept, where the paper averages its last checkpoints, and beam search has another length penalty (`tasks/parts/decoding.py`).
@@ -27,8 +27,7 @@ from stairs.fast.block import FastBlock
 from stairs.fast.decode_state import DecodeState
 from stairs.layers.capture import capture
 from stairs.layers.dropout import Dropout
-from stairs.layers.initial import fold_in_bias, initialize
-from stairs.layers.local_heads import causal_offset, cross_offset, init_local_heads_sinusoidal, neighbour_offset
+from stairs.layers.initial import causal_offset, cross_offset, fold_in_bias, init_local_heads_sinusoidal, initialize, neighbour_offset
 from stairs.layers.masks import causal, padding
 from stairs.layers.positions import SinusoidalPositions
 from stairs.models.language_model import EncoderDecoder
