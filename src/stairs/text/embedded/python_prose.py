@@ -18,7 +18,7 @@ from stairs.text.examples import LabelledText, TaggedSentence, TextPair
 from stairs.text.sentences import split_sentences
 
 __all__ = ["LABELS", "PythonProse", "chinese_name", "description_examples", "english_name", "number_names", "package_examples", "parameter_examples",
-    "prose_documents"]
+           "prose_documents"]  # fmt: skip
 
 # Packages with enough texts, on different topics; MAX_TEXTS keeps a large one from dominating, and one with fewer than MIN_TEXTS is dropped.
 LABELS = (

@@ -1,4 +1,4 @@
-"""The spaces between words: what they cost where a tokenizer drops them, and how they are restored.
+"""The spaces between words: what they cost where a tokenizer drops them, and how they are restored; and what unknown words cost.
 
 The tokenizers that drop spaces pay what it takes to restore them, so that bits per character can be compared. Between two words of a sentence stands
 nothing, one space, or something else. With the words known, a decoder needs only that:
@@ -15,8 +15,10 @@ Decoding does not use the table: `join_words` restores English spacing by rule a
 Departures from a full account: the case that a tokenizer with `lowercase` drops is not paid for.
 """
 
+import math
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -24,6 +26,7 @@ import numpy as np
 from stairs.kernels.gaps import OTHER, START, count_gaps
 from stairs.text.chinese import CJK, CJK_CHARACTER, HAN_RUN
 
+CODE_POINTS = 0x110000
 GAPS = OTHER + 1
 PRIOR_COUNT = 1.0  # counts that the wider context is worth
 WORD_JOINT = "\x0b"  # put between Chinese words: whitespace that no text is written with
@@ -96,6 +99,22 @@ class SpacingTable:
                 raise ValueError(f"{str(line)[:40]!r} is not a line of a spacing table")
             counts[tuple(context)] = nothing, one, other
         return cls(counts)
+
+
+class SpellingTable:
+    """What it takes to spell an unknown word: add-one frequencies of the characters, and of the end, in the words of a vocabulary."""
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self.counts = Counter("".join(words))
+        self.counts[""] = len(words)  # the end of a word
+        self.total = self.counts.total() + len(self.counts) + 1  # one more for each, and for the unseen
+
+    def bits(self, word: str) -> float:
+        slot = math.log2(self.total)
+        bits = slot - math.log2(self.counts[""] + 1)
+        for character in word:
+            bits += slot - math.log2(self.counts[character] + 1) if character in self.counts else slot + math.log2(CODE_POINTS)
+        return bits
 
 
 def interpolate(counts: np.ndarray, wider: np.ndarray) -> np.ndarray:

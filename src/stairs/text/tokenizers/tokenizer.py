@@ -8,8 +8,6 @@ tokenizer.decode(ids)
 import functools
 import hashlib
 import json
-import math
-from collections import Counter
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -22,15 +20,13 @@ from stairs.text.chinese import HAN_RUN, chinese_word_spans, chinese_word_starts
 from stairs.text.special import BEGIN, END, MASK, PAD, SPECIAL_TOKENS, UNKNOWN
 from stairs.text.tokenizers import spec as files
 from stairs.text.tokenizers.bulk_encoding import BYTE_CHARACTERS, lone_surrogate_error
-from stairs.text.tokenizers.spacing import SpacingTable, join_words
+from stairs.text.tokenizers.spacing import SpacingTable, SpellingTable, join_words
 from stairs.text.tokenizers.spec import KINDS, TokenizerSpec, assemble_backend
 from stairs.text.tokenizers.vocabulary_training import Sentences, train_backend
 
 __all__ = ["KINDS", "SPECIAL_TOKENS", "TOKENIZERS", "Tokenizer", "TokenizerSpec"]
 
 TOKENIZERS = {kind: TokenizerSpec(kind) for kind in KINDS}  # each kind with its default settings
-
-CODE_POINTS = 0x110000
 
 
 class Encoding(Protocol):
@@ -241,23 +237,14 @@ class Tokenizer:
         encoding, text = self.encode_with_offsets(text), self.preprocess(text)
         return [text[start:end] for number, (start, end) in zip(encoding.ids, encoding.offsets, strict=True) if number == self.unknown]
 
-    def spelling_bits(self, word: str) -> float:
-        """Bits that spell an unknown word: add-one frequencies of the characters, and of the end, in the words of the vocabulary."""
-        counts, total = self.character_counts
-        slot = math.log2(total)
-        bits = slot - math.log2(counts[""] + 1)
-        for character in word:
-            bits += slot - math.log2(counts[character] + 1) if character in counts else slot + math.log2(CODE_POINTS)
-        return bits
-
     @functools.cached_property
-    def character_counts(self) -> tuple[Counter[str], int]:
-        """How often each character occurs in the words of the vocabulary ("" is the end), and the sum, with one more for each and for the unseen."""
+    def spelling_table(self) -> SpellingTable:
         tokens = [token for number, token in enumerate(self.vocabulary) if number not in self.special_ids]
-        words = [token.removeprefix("##").removesuffix("</w>").replace("▁", "") for token in tokens]
-        counts = Counter("".join(words))
-        counts[""] = len(words)
-        return counts, counts.total() + len(counts) + 1
+        return SpellingTable([token.removeprefix("##").removesuffix("</w>").replace("▁", "") for token in tokens])
+
+    def spelling_bits(self, word: str) -> float:
+        """Bits that spell an unknown word."""
+        return self.spelling_table.bits(word)
 
     def encode_pretokens(self, spellings: list[str]) -> list[list[int]]:
         """The ids of pre-tokens as kernels/pretokens.py cuts them, for bulk encoding."""
