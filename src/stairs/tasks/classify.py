@@ -131,4 +131,5 @@ class Classify(Supervised):
 
 def softmax(logits: np.ndarray) -> np.ndarray:
     exponentials = np.exp(logits - logits.max(-1, keepdims=True))
-    return exponentials / exponentials.sum(-1, keepdims=True)
+    probabilities: np.ndarray = exponentials / exponentials.sum(-1, keepdims=True)
+    return probabilities

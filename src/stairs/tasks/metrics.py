@@ -75,7 +75,8 @@ def ratio(numerators: np.ndarray, denominators: np.ndarray) -> Interval:
 def quotient(sums: np.ndarray) -> np.ndarray:
     """The first sum over the second, as a share of correct predictions is."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        return sums[:, 0] / sums[:, 1]
+        shares: np.ndarray = sums[:, 0] / sums[:, 1]
+        return shares
 
 
 def proportion(correct: int, total: int) -> Interval:
@@ -115,7 +116,8 @@ def macro_f1(counts: np.ndarray, gold: np.ndarray, predicted: np.ndarray, labels
     gold_one_hot, predicted_one_hot = np.eye(labels)[gold], np.eye(labels)[predicted]
     twice_correct, occurrences = 2 * counts @ (gold_one_hot * predicted_one_hot), counts @ (gold_one_hot + predicted_one_hot)
     f1 = np.divide(twice_correct, occurrences, out=np.zeros(occurrences.shape), where=occurrences > 0)
-    return f1.sum(1) / np.maximum((occurrences > 0).sum(1), 1)
+    means: np.ndarray = f1.sum(1) / np.maximum((occurrences > 0).sum(1), 1)
+    return means
 
 
 def correlation_metrics(gold: np.ndarray, predicted: np.ndarray) -> CorrelationMetrics:

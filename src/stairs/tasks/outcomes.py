@@ -49,7 +49,8 @@ def score_with_interval(metric: str, example_kind: str, examples: Sequence[Any],
     """One metric with its interval; groups of examples are drawn whole."""
     groups = groups_of(examples)
     if groups is None:
-        return all_metrics(example_kind, examples, predictions)[metric]
+        interval: Interval = all_metrics(example_kind, examples, predictions)[metric]
+        return interval
     return confidence_interval(statistic(metric, example_kind, examples, outcomes(metric, example_kind, examples, predictions)), groups=groups)
 
 
@@ -69,11 +70,11 @@ def outcomes(metric: str, example_kind: str, examples: Sequence[Any], prediction
     """Plain data for a report, one entry for each example."""
     gold, predicted = gold_of(example_kind, examples), list(predictions)
     if metric in translation_metrics.COUNTS_AND_FORMULAS:
-        return translation_metrics.COUNTS_AND_FORMULAS[metric][0](gold, predicted).tolist()
+        return list(translation_metrics.COUNTS_AND_FORMULAS[metric][0](gold, predicted).tolist())
     if example_kind == "tag":
-        return (metrics.span_counts if metric == "f1" else metrics.tag_counts)(gold, predicted).tolist()
+        return list((metrics.span_counts if metric == "f1" else metrics.tag_counts)(gold, predicted).tolist())
     if example_kind == "span" and metric == "f1":
-        return metrics.answer_scores(gold, predicted)[:, 1].round(DIGITS).tolist()
+        return list(metrics.answer_scores(gold, predicted)[:, 1].round(DIGITS).tolist())
     if metric == "macro_f1":
         return predicted
     if metric in OF_SCORES:

@@ -77,7 +77,8 @@ def chrf_from_counts(sums: np.ndarray) -> np.ndarray:
     orders = np.maximum(occurs.sum(1), 1)
     precision, recall = (np.where(occurs, common / np.maximum(total, 1), 0.0).sum(1) / orders for total in (of_hypotheses, of_references))
     denominator = BETA**2 * precision + recall
-    return 100 * np.divide((1 + BETA**2) * precision * recall, denominator, out=np.zeros(len(sums)), where=denominator > 0)
+    scores: np.ndarray = 100 * np.divide((1 + BETA**2) * precision * recall, denominator, out=np.zeros(len(sums)), where=denominator > 0)
+    return scores
 
 
 def exact_matches(references: Sequence[str], hypotheses: Sequence[str]) -> np.ndarray:

@@ -145,7 +145,7 @@ class FeatureExtractor(nn.Module):
 
     def split_layers(self, vectors: Tensor) -> Tensor:
         """(..., n, layers, D)"""
-        return vectors.float().unflatten(-1, (-1, len(self.layers or ()), self.vector_width))
+        return vectors.float().reshape(*vectors.shape[:-1], -1, len(self.layers or ()), self.vector_width)
 
     def fit_to(self, vectors: Tensor) -> None:
         """Standardize each layer that the head reads by such vectors, (N, n * layers * D)."""

@@ -6,7 +6,7 @@ import torch
 
 from stairs.errors import BadInput, preview
 from stairs.tasks.answers import PseudoLikelihoodAnswer, SentencePairAnswer
-from stairs.tasks.parts.sentence_pairs import NEXT
+from stairs.tasks.parts.next_sentence import NEXT
 from stairs.text.batch import IGNORE_INDEX, Batch
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def pseudo_log_likelihood(task: "MaskedToken", text: str) -> PseudoLikelihoodAns
         raise BadInput(f"{preview(text)} has {len(ids)} tokens and this bert reads {task.max_tokens}; give a shorter text")
     row = torch.tensor([tokenizer.begin, *ids, tokenizer.end])
     log_probabilities: list[float] = []
-    for positions in torch.arange(1, len(ids) + 1).split(max(POSITIONS // len(row), 1)):
+    for positions in torch.split(torch.arange(1, len(ids) + 1), max(POSITIONS // len(row), 1)):
         rows = row.repeat(len(positions), 1)
         targets = torch.full_like(rows, IGNORE_INDEX)
         numbers = torch.arange(len(positions))

@@ -82,7 +82,7 @@ class Masker:
         return row
 
     def target_count(self, row: MaskingExample) -> int:
-        return max(round((row.words >= 0).sum() * self.config.mask_prob), 1)
+        return max(round(int((row.words >= 0).sum()) * self.config.mask_prob), 1)
 
     def max_positions(self, length: int) -> int:
         """The positions of a row of `length` tokens with its masks."""

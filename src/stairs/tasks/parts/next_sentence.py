@@ -51,7 +51,8 @@ class NextSentence:
         between = self.offsets[self.second_sentence[numbers] + (shares * self.inner_count[numbers]).astype(np.int64)]
         between = np.where(between < stop, between, self.first[numbers])
         inside = start + np.minimum(1 + (shares * (stop - start - 1)).astype(np.int64), stop - start)
-        return np.where(between > start, between, inside)
+        points: np.ndarray = np.where(between > start, between, inside)
+        return points
 
     def is_inside_sentence(self, positions: np.ndarray, stops: np.ndarray) -> np.ndarray:
         is_inside: np.ndarray = (self.offsets[np.searchsorted(self.offsets, positions)] != positions) | (positions == stops)

@@ -117,7 +117,8 @@ class SentencePairs:
 
 def without_ends(ids: np.ndarray) -> np.ndarray:
     ids = np.asarray(ids)
-    return ids[~is_sentence_end(ids)].astype(np.int64)
+    words: np.ndarray = ids[~is_sentence_end(ids)].astype(np.int64)
+    return words
 
 
 def sentence_ends(ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
