@@ -17,7 +17,7 @@ import tempfile
 from pathlib import Path
 
 WORDS = ["soup", "bread", "rain", "snow", "wind", "rice", "fish", "tea", "road", "river", "hill", "house", "tree", "bird", "song", "night"]
-PLACES = ["Rome", "Paris", "Kyoto", "Oslo", "Lima", "Cairo"]
+CITIES = ["Rome", "Paris", "Kyoto", "Oslo", "Lima", "Cairo"]
 NUMBERS = {
     "one": "yi",
     "two": "er",
@@ -69,7 +69,7 @@ print(json.dumps(seconds))
 
 def write_inputs(folder: Path) -> None:
     dice = random.Random(0)
-    sentence = lambda: f"there is {dice.choice(WORDS)} and {dice.choice(WORDS)} on the {dice.choice(WORDS)} in {dice.choice(PLACES)} today ."  # noqa: E731
+    sentence = lambda: f"there is {dice.choice(WORDS)} and {dice.choice(WORDS)} on the {dice.choice(WORDS)} in {dice.choice(CITIES)} today ."  # noqa: E731
     (folder / "text.txt").write_text("\n".join(sentence() + ("\n" if number % 8 == 7 else "") for number in range(40_000)))
     (folder / "prompts.txt").write_text("\n".join(sentence() for _ in range(24)))
     (folder / "long.txt").write_text("\n".join(" ".join(sentence() for _ in range(dice.randint(1, 6))) for _ in range(1500)))
