@@ -45,7 +45,7 @@ def test_it_learns_the_texts(step, tokenizer, tmp_path):
     assert fit(adaptation_task(source), given, tmp_path / "run", options)["perplexity"] == measured["perplexity"]  # finished: not trained again
 
 
-def test_the_weights_are_kept_until_it_learns(tokenizer):
+def test_the_weights_stay_until_training_starts(tokenizer):
     model = encoder("bert", tokenizer)
     before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
     task = adaptation_task(Encode(model, tokenizer))

@@ -33,31 +33,31 @@ def baseline(example_kind, train, examples, metric, answers, source=None):
 
 
 def test_tfidf_is_the_alternative_where_words_tell_the_label():
-    found = baseline("classify", TEXTS, TEXTS, "accuracy", ["food"] * len(TEXTS))
-    assert (found["name"], found["metric"], found["value"], found["is_beaten"]) == ("tfidf", "accuracy", 1.0, False)
+    result = baseline("classify", TEXTS, TEXTS, "accuracy", ["food"] * len(TEXTS))
+    assert (result["name"], result["metric"], result["value"], result["is_beaten"]) == ("tfidf", "accuracy", 1.0, False)
 
 
 def test_the_most_frequent_label_is_the_alternative_for_pairs_with_labels():
-    right = baseline("compare", PAIRS, PAIRS, "accuracy", [pair.label for pair in PAIRS])
-    assert right["name"] == "majority" and right["value"] == pytest.approx(2 / 3) and right["is_beaten"]
+    correct = baseline("compare", PAIRS, PAIRS, "accuracy", [pair.label for pair in PAIRS])
+    assert correct["name"] == "majority" and correct["value"] == pytest.approx(2 / 3) and correct["is_beaten"]
 
 
 def test_the_cosine_of_the_untuned_encoder_is_the_alternative_for_scores():
     pairs = [TextPair("aab", "aab", score=3.0), TextPair("aab", "abb", score=2.0), TextPair("a", "c", score=1.0)]
-    found = baseline("compare", pairs, pairs, "spearman", [0.1, 0.3, 0.2], Letters())
-    assert found["name"] == "untuned cosine" and found["value"] == pytest.approx(1.0) and not found["is_beaten"]
+    result = baseline("compare", pairs, pairs, "spearman", [0.1, 0.3, 0.2], Letters())
+    assert result["name"] == "untuned cosine" and result["value"] == pytest.approx(1.0) and not result["is_beaten"]
 
 
 def test_the_most_frequent_tag_of_a_word_is_the_alternative_for_tags():
     train = [TaggedSentence(("the", "saw"), ("DET", "NOUN")), TaggedSentence(("we", "saw", "saw"), ("PRON", "VERB", "NOUN"))]
-    asked = [TaggedSentence(("the", "saw", "wombat"), ("DET", "NOUN", "NOUN"))]
-    assert baseline("tag", train, asked, "accuracy", [["DET", "DET", "DET"]])["value"] == 1.0
+    questions = [TaggedSentence(("the", "saw", "wombat"), ("DET", "NOUN", "NOUN"))]
+    assert baseline("tag", train, questions, "accuracy", [["DET", "DET", "DET"]])["value"] == 1.0
 
 
 def test_the_sentence_that_shares_most_words_is_the_alternative_for_spans():
     passage = "It rained in Rome. Kyoto was founded in 794. Nobody came."
-    asked = [Question("When was Kyoto founded?", passage, ((19, "Kyoto was founded in 794."),))]
-    assert baseline("span", asked, asked, "f1", ["Rome"])["value"] == 1.0
+    questions = [Question("When was Kyoto founded?", passage, ((19, "Kyoto was founded in 794."),))]
+    assert baseline("span", questions, questions, "f1", ["Rome"])["value"] == 1.0
 
 
 @pytest.mark.parametrize(
@@ -71,8 +71,8 @@ def test_the_sentence_that_shares_most_words_is_the_alternative_for_spans():
 def test_what_was_not_beaten_is_said(answers, says):
     share = sum(a == pair.label for a, pair in zip(answers, PAIRS, strict=True)) / len(PAIRS)
     report = evaluate_with_baselines(Says("compare", answers, accuracy={"value": share}), PAIRS, train_baselines(PAIRS, None), "accuracy")
-    found = baseline_warnings(report, "held-out examples")
-    assert found == [] if says is None else len(found) == 1 and says in found[0]
+    result = baseline_warnings(report, "held-out examples")
+    assert result == [] if says is None else len(result) == 1 and says in result[0]
 
 
 @pytest.mark.parametrize(("example_kind", "answers"), [("compare", ["same"] * 30), ("tag", [["O", "O"], ["O"]])])

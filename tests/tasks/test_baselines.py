@@ -69,12 +69,12 @@ def test_a_word_seen_under_one_label_does_not_decide_alone():
 def test_intervals_hold_the_value_and_shrink_with_the_number_of_examples():
     random = np.random.default_rng(0)
     few, many = (ratio((random.random(n) < 0.8).astype(float), np.ones(n)) for n in (50, 5000))
-    for found in (few, many):
-        assert found["low"] <= found["value"] <= found["high"]
+    for result in (few, many):
+        assert result["low"] <= result["value"] <= result["high"]
     assert many["high"] - many["low"] < 0.2 * (few["high"] - few["low"])
 
 
 def test_macro_f1_by_hand():
-    found = label_metrics(["a", "a", "a", "b"], ["a", "a", "b", "b"])
-    assert found["accuracy"]["value"] == 0.75
-    assert found["macro_f1"]["value"] == pytest.approx((0.8 + 2 / 3) / 2)
+    result = label_metrics(["a", "a", "a", "b"], ["a", "a", "b", "b"])
+    assert result["accuracy"]["value"] == 0.75
+    assert result["macro_f1"]["value"] == pytest.approx((0.8 + 2 / 3) / 2)

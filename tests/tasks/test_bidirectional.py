@@ -27,10 +27,10 @@ def test_a_text_is_evaluated_in_both_directions(task):
 
 
 def test_a_word_outside_the_output_vocabulary_costs_its_spelling(task):
-    plain, strange = ("Rome and rain today .", "Rome and wombats today .")
-    costs = [task.evaluate_texts([text])["bits_per_character"]["value"] * (len(text) + 1) for text in (plain, strange)]
-    assert task.evaluate_texts([strange])["unknown_words"] == 1
-    ids = np.array(task.tokenizer.encode(strange))
+    plain, unknown = ("Rome and rain today .", "Rome and wombats today .")
+    costs = [task.evaluate_texts([text])["bits_per_character"]["value"] * (len(text) + 1) for text in (plain, unknown)]
+    assert task.evaluate_texts([unknown])["unknown_words"] == 1
+    ids = np.array(task.tokenizer.encode(unknown))
     assert task.spelling_outside_output(ids) == (pytest.approx(task.tokenizer.spelling_bits("wombats")), 1)
     assert costs[1] > costs[0]
 

@@ -40,27 +40,27 @@ def by_hand(task, text, pooling):
 def test_many_at_once_are_the_same_as_one_by_one(task, pooling, threads, monkeypatch):
     monkeypatch.setattr(module, "TOKENS_PER_BATCH", 64)
     torch.set_num_threads(threads)
-    found = Encode(task.model, task.tokenizer, pooling=pooling).vectors(TEXTS)
+    result = Encode(task.model, task.tokenizer, pooling=pooling).vectors(TEXTS)
     assert torch.get_num_threads() == threads
-    assert np.allclose(found, [by_hand(task, text, pooling) for text in TEXTS], atol=1e-4)
+    assert np.allclose(result, [by_hand(task, text, pooling) for text in TEXTS], atol=1e-4)
     unit = Encode(task.model, task.tokenizer, pooling=pooling, normalize=True).vectors(TEXTS)
-    assert np.allclose(np.linalg.norm(unit, axis=1), 1, atol=1e-5) and np.allclose(unit * np.linalg.norm(found, axis=1)[:, None], found, atol=1e-4)
+    assert np.allclose(np.linalg.norm(unit, axis=1), 1, atol=1e-5) and np.allclose(unit * np.linalg.norm(result, axis=1)[:, None], result, atol=1e-4)
 
 
 def test_faster_and_nearly_the_same(task):
     plain = task.vectors(TEXTS)
     for precision, nearest in (("fp32", 0.999999), ("bf16", 0.999), ("int8", 0.99)):
-        found = task.for_inference(precision).vectors(TEXTS)
-        cosines = (plain * found).sum(1) / np.linalg.norm(plain, axis=1) / np.linalg.norm(found, axis=1)
+        result = task.for_inference(precision).vectors(TEXTS)
+        cosines = (plain * result).sum(1) / np.linalg.norm(plain, axis=1) / np.linalg.norm(result, axis=1)
         assert cosines.min() > nearest, precision
     assert task.precision == "fp32" and np.array_equal(task.vectors(TEXTS), plain)
 
 
 def test_batches_hold_every_text_once():
     lengths = [5, 3000, 7, 7, 1, 2048, 600, 600, 600, 600]
-    found = list(batches_by_length(lengths, module.TOKENS_PER_BATCH))
-    assert sorted(number for batch in found for number in batch) == list(range(len(lengths)))
-    assert all(len(batch) * max(lengths[number] for number in batch) <= module.TOKENS_PER_BATCH for batch in found if len(batch) > 1)
+    result = list(batches_by_length(lengths, module.TOKENS_PER_BATCH))
+    assert sorted(number for batch in result for number in batch) == list(range(len(lengths)))
+    assert all(len(batch) * max(lengths[number] for number in batch) <= module.TOKENS_PER_BATCH for batch in result if len(batch) > 1)
 
 
 def test_long_texts_are_cut_and_that_is_said(task, capsys, monkeypatch):
@@ -103,7 +103,7 @@ def test_save_and_open(task, tmp_path):
     assert np.array_equal(again.vectors(TEXTS), first.vectors(TEXTS))
 
 
-def test_a_step_without_blocks_has_no_precision():
+def test_a_model_without_blocks_has_no_precision():
     from stairs.models.ngram import NGram
     from stairs.models.settings import NGramConfig
     from stairs.tasks import NextToken

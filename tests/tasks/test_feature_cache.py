@@ -25,8 +25,8 @@ def test_computed_once(model, vectors, tmp_path, monkeypatch):
         return vectors
 
     for again in range(2):
-        found = cached_features(model, rows, "classify", compute)
-        assert len(calls) == 1 and all(np.array_equal(a, b) for a, b in zip(found, vectors, strict=True)), again
+        result = cached_features(model, rows, "classify", compute)
+        assert len(calls) == 1 and all(np.array_equal(a, b) for a, b in zip(result, vectors, strict=True)), again
     cached_features(model, rows[:1], "classify", lambda: compute()[:1])
     cached_features(model, rows, "tag", compute)
     model.initialize(3)

@@ -32,13 +32,13 @@ def sensed(text, sense):
 def test_the_nearest_text_is_the_text_itself(bert, tmp_path):
     fit_once(tmp_path / "run", {"seed": 0}, lambda: Similar(bert, SENTENCES[:40]), lambda task: {"texts": 40})
     task = load(tmp_path / "run")
-    found = task.answer(SENTENCES[7], top=3)["near"]
-    assert len(found) == 3 and found[0]["text"] == SENTENCES[7] and found[0]["cosine"] == pytest.approx(1, abs=1e-5)
+    result = task.answer(SENTENCES[7], top=3)["near"]
+    assert len(result) == 3 and result[0]["text"] == SENTENCES[7] and result[0]["cosine"] == pytest.approx(1, abs=1e-5)
     assert task.answer("soup", second="soup")["cosine"] == pytest.approx(1, abs=1e-5)
     np.testing.assert_allclose(task.vectors(SENTENCES[:3]), bert.vectors(SENTENCES[:3]))
 
 
-def test_cosines_are_judged_by_scores(bert):
+def test_cosines_are_evaluated_by_scores(bert):
     pairs = [TextPair(SENTENCES[0], SENTENCES[0], None, 5.0), TextPair(SENTENCES[0], SENTENCES[200], None, 1.0), TextPair(SENTENCES[0], SENTENCES[1],
         None, 3.0)]
     assert Similar(bert).evaluate(pairs)["spearman"]["value"] > 0.4
@@ -49,11 +49,11 @@ def test_cosines_are_judged_by_scores(bert):
 
 
 @pytest.mark.parametrize("step", ["bert", "gpt", "skipgram"])
-def test_senses_are_told_by_their_neighbours(step, tokenizer, tmp_path):
+def test_senses_are_told_apart_by_their_neighbours(step, tokenizer, tmp_path):
     cutter = tokenizer if step != "skipgram" else Tokenizer.train(TokenizerSpec("words"), lambda: [[*SENTENCES, *(text for text, _ in BANKS)]])
-    whole = {"bert": Encode, "gpt": NextToken, "skipgram": WordVectors}[step](encoder(step, cutter), cutter)
+    reloaded = {"bert": Encode, "gpt": NextToken, "skipgram": WordVectors}[step](encoder(step, cutter), cutter)
     train = [sensed(*pair) for pair in BANKS]
-    fit_once(tmp_path / "run", {"seed": 0}, lambda: Sense.train(train, whole), lambda task: task.evaluate(train))
+    fit_once(tmp_path / "run", {"seed": 0}, lambda: Sense.train(train, reloaded), lambda task: task.evaluate(train))
     task = load(tmp_path / "run")
     measured = task.evaluate(train)
     assert measured["words"] == measured["known_words"] == 2 and measured["most_frequent_f1"]["value"] == 0.5
@@ -61,7 +61,7 @@ def test_senses_are_told_by_their_neighbours(step, tokenizer, tmp_path):
         assert measured["f1"]["value"] == 1
         assert task.answer("money in the *bank* today")["label"] == "bank%1"
         assert task.answer("the *bank* of the river")["label"] == "bank%2"
-    assert [found["sense"] for found in task.answer("two *banks=bank* today")["senses"]].count("bank%1") == 1
+    assert [result["sense"] for result in task.answer("two *banks=bank* today")["senses"]].count("bank%1") == 1
 
 
 def test_a_lemma_that_was_never_seen_has_no_sense(bert):
@@ -76,7 +76,7 @@ def test_a_lemma_that_was_never_seen_has_no_sense(bert):
         Sense.train([SenseSentence(("soup",), ("soup.n",), (), "file:1")], bert)
 
 
-def test_a_step_without_vectors_has_no_senses(tokenizer):
+def test_a_model_without_vectors_has_no_senses(tokenizer):
     from stairs.models.ngram import NGram
     from stairs.models.settings import NGramConfig
 

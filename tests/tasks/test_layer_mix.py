@@ -65,10 +65,10 @@ def test_a_mix_is_learnt_with_the_task_and_kept(step, way, example_kind, words, 
     task = new_task(example_kind, encoder(step, words), words, train, transfer=way, layers="all")
     measured = fit(task, LabelledSplits(train[:40], train[40:]), tmp_path / "run", QUICK)
     again = load(tmp_path / "run")
-    found = again.detailed_metrics(train[40:])
-    (mix,) = found["mix"]
+    result = again.detailed_metrics(train[40:])
+    (mix,) = result["mix"]
     assert sum(mix["layers"].values()) == pytest.approx(1) and len(set(mix["layers"].values())) > 1 and mix["gamma"] != 1 and mix["is_trained"]
-    assert found["error"] == measured["error"]
+    assert result["error"] == measured["error"]
 
 
 @pytest.mark.parametrize("example_kind", ["classify", "compare", "tag", "span"])
@@ -196,7 +196,7 @@ def test_a_reader_of_words_cannot_learn_from_features(words):
 
 
 def test_without_the_vectors_their_encoder_does_not_matter(elmo, words):
-    found = []
+    result = []
     for seed in (1, 2):
         elmo.model.initialize(seed)
         reading = FeatureExtractor(elmo.model, TransferOptions(insert="none", bilstm_width=8), ["soup"], elmo.tokenizer.token)
@@ -204,8 +204,8 @@ def test_without_the_vectors_their_encoder_does_not_matter(elmo, words):
         for weight in reading.parameters():
             torch.nn.init.normal_(weight)
         ids = torch.tensor([elmo.tokenizer.encode("soup and wombats today")])
-        found.append(reading.eval()(Batch(ids, torch.ones_like(ids, dtype=torch.bool)), elmo.model))
-    assert torch.equal(*found)
+        result.append(reading.eval()(Batch(ids, torch.ones_like(ids, dtype=torch.bool)), elmo.model))
+    assert torch.equal(*result)
 
 
 def test_senses_by_one_layer(elmo, tmp_path):

@@ -69,30 +69,30 @@ def test_most_are_hidden_some_swapped_some_stay(shards):
     examples = task_of(shards, objective="none", whole_word_masking=False).examples(shards)
     rows = [examples.batch(np.arange(len(examples.lengths)), epoch, 0) for epoch in range(30)]
     ids, targets = (torch.cat([getattr(row, name).flatten() for row in rows]) for name in ("ids", "targets"))
-    asked = targets != IGNORE_INDEX
-    hidden, stayed = ids[asked] == shards.tokenizer.mask, ids[asked] == targets[asked]
+    has_target = targets != IGNORE_INDEX
+    hidden, stayed = ids[has_target] == shards.tokenizer.mask, ids[has_target] == targets[has_target]
     assert float(hidden.float().mean()) == pytest.approx(0.8, abs=0.02)
     assert float(stayed.float().mean()) == pytest.approx(0.1 + 0.1 / shards.tokenizer.vocab_size, abs=0.015)
-    assert not torch.isin(ids[asked & (ids != shards.tokenizer.mask)], torch.tensor(sorted(shards.tokenizer.special_ids))).any()
+    assert not torch.isin(ids[has_target & (ids != shards.tokenizer.mask)], torch.tensor(sorted(shards.tokenizer.special_ids))).any()
     ordinary = sum(int((row.real & ~torch.isin(row.ids, torch.tensor([2, 3]))).sum()) for row in rows)
-    assert int(asked.sum()) / ordinary == pytest.approx(0.15, abs=0.02)
+    assert int(has_target.sum()) / ordinary == pytest.approx(0.15, abs=0.02)
 
 
 @pytest.mark.parametrize("objective", ["none", "next-sentence", "sentence-order", "prefix", "permutation"])
-def test_every_word_left_out_is_a_mask_when_it_is_judged(shards, objective, monkeypatch):
+def test_every_word_left_out_is_a_mask_when_it_is_evaluated(shards, objective, monkeypatch):
     task, seen = task_of(shards, objective=objective, mask_token_share=0.3, random_share=0.3), []
     real = task.predict_masked
     monkeypatch.setattr(task, "predict_masked", lambda batch: seen.append(batch) or real(batch))
-    judged = task.evaluate_split(shards, "train")
+    evaluated = task.evaluate_split(shards, "train")
     for batch in seen:
         assert (batch.ids[batch.targets != IGNORE_INDEX] == shards.tokenizer.mask).all()
-    assert len(seen) and judged["words"] == sum(int((batch.targets != IGNORE_INDEX).sum()) for batch in seen)
+    assert len(seen) and evaluated["words"] == sum(int((batch.targets != IGNORE_INDEX).sum()) for batch in seen)
 
 
 def test_each_share_is_a_setting(shards):
     _, row = batches(shards, mask_prob=0.5, mask_token_share=0.0, random_share=0.0, objective="none")
-    asked = row.targets != IGNORE_INDEX
-    assert torch.equal(row.ids[asked], row.targets[asked]) and int(asked.sum()) / int(row.real.sum()) > 0.35
+    has_target = row.targets != IGNORE_INDEX
+    assert torch.equal(row.ids[has_target], row.targets[has_target]) and int(has_target.sum()) / int(row.real.sum()) > 0.35
 
 
 def test_a_word_is_left_out_with_all_its_pieces(shards):
@@ -100,15 +100,15 @@ def test_a_word_is_left_out_with_all_its_pieces(shards):
     word = tokenizer.encode("mat")
     assert len(word) == 2
     partly = 0
-    for whole in (True, False):
-        _, row = batches(shards, whole_word_masking=whole, objective="none", mask_prob=0.3, count=500)
-        truth = torch.where(row.targets == IGNORE_INDEX, row.ids, row.targets)
-        asked = row.targets != IGNORE_INDEX
-        for at in range(truth.shape[1] - len(word) + 1):
-            found = (truth[:, at : at + len(word)] == torch.tensor(word)).all(1)
-            some, every = asked[:, at : at + len(word)].any(1), asked[:, at : at + len(word)].all(1)
-            partly += int((found & some & ~every).sum()) if not whole else 0
-            assert not whole or not (found & some & ~every).any()
+    for full_text in (True, False):
+        _, row = batches(shards, whole_word_masking=full_text, objective="none", mask_prob=0.3, count=500)
+        gold = torch.where(row.targets == IGNORE_INDEX, row.ids, row.targets)
+        has_target = row.targets != IGNORE_INDEX
+        for at in range(gold.shape[1] - len(word) + 1):
+            result = (gold[:, at : at + len(word)] == torch.tensor(word)).all(1)
+            some, every = has_target[:, at : at + len(word)].any(1), has_target[:, at : at + len(word)].all(1)
+            partly += int((result & some & ~every).sum()) if not full_text else 0
+            assert not full_text or not (result & some & ~every).any()
     assert partly > 0
 
 
@@ -117,9 +117,9 @@ def test_chinese_words_are_left_out_whole(tmp_path):
     shards = build_shards(Corpus(tmp_path / "text.txt"), TokenizerSpec("wordpiece", vocab_size=60), cache=tmp_path)
     _, row = batches(shards, objective="none", mask_prob=0.3)
     first, second = shards.tokenizer.encode("音乐")
-    truth, asked = torch.where(row.targets == IGNORE_INDEX, row.ids, row.targets), row.targets != IGNORE_INDEX
-    pairs = (truth[:, :-1] == first) & (truth[:, 1:] == second)
-    assert (asked[:, :-1][pairs] == asked[:, 1:][pairs]).all() and asked[:, :-1][pairs].any() and not asked[:, :-1][pairs].all()
+    gold, has_target = torch.where(row.targets == IGNORE_INDEX, row.ids, row.targets), row.targets != IGNORE_INDEX
+    pairs = (gold[:, :-1] == first) & (gold[:, 1:] == second)
+    assert (has_target[:, :-1][pairs] == has_target[:, 1:][pairs]).all() and has_target[:, :-1][pairs].any() and not has_target[:, :-1][pairs].all()
 
 
 # The examples
@@ -197,18 +197,19 @@ def test_in_a_permutation_nobody_sees_what_comes_later(shards):
     model = task.model.eval()
     for n in range(12):
         length = int(row.real[n].sum())
-        asked = (row.targets[n, :length] != IGNORE_INDEX).nonzero()[:, 0]
-        begin = int(asked[0])  # the row itself; behind it a [MASK] for each word that is asked for
-        assert (row.ids[n, asked] == shards.tokenizer.mask).all() and torch.equal(row.targets[n, asked], row.ids[n, row.position_ids[n, asked]])
+        has_target = (row.targets[n, :length] != IGNORE_INDEX).nonzero()[:, 0]
+        begin = int(has_target[0])  # the row itself; behind it a [MASK] for each word that is asked for
+        assert (row.ids[n, has_target] == shards.tokenizer.mask).all()
+        assert torch.equal(row.targets[n, has_target], row.ids[n, row.position_ids[n, has_target]])
         assert not row.attention_mask[n, :length, begin:length].any()  # nobody looks at them
         one = type(row)(row.ids[n : n + 1, :length], row.real[n : n + 1, :length], position_ids=row.position_ids[n : n + 1, :length],
                         segments=row.segments[n : n + 1, :length], attention_mask=row.attention_mask[n : n + 1, :length, :length])  # fmt: skip
-        before = model.encode(one)[0, asked]
-        for number, place in enumerate(row.position_ids[n, asked].tolist()):
+        before = model.encode(one)[0, has_target]
+        for number, place in enumerate(row.position_ids[n, has_target].tolist()):
             changed = one.ids.clone()
             changed[0, place] = 5 + (int(changed[0, place]) - 4) % 50
             after = model.encode(type(row)(changed, one.real, position_ids=one.position_ids, segments=one.segments,
-                attention_mask=one.attention_mask))[0, asked]
+                attention_mask=one.attention_mask))[0, has_target]
             assert torch.equal(before[number], after[number])  # the word itself is not seen by its own blank
 
 
@@ -275,17 +276,17 @@ def test_it_learns_words(shards, trained):
 
 
 def test_it_learns_pairs(shards, judging):
-    found = judging.evaluate_split(shards, "train")["next_sentence_accuracy"]
-    assert found["value"] > 0.6 and found["low"] <= found["value"] <= found["high"]
+    result = judging.evaluate_split(shards, "train")["next_sentence_accuracy"]
+    assert result["value"] > 0.6 and result["low"] <= result["value"] <= result["high"]
 
 
 def test_a_part_of_the_held_out_text_is_like_the_whole(shards, trained):
-    whole, part = trained.evaluate_split(shards, "train"), trained.evaluate_split(shards, "train", 1000)
-    assert part["words"] < whole["words"] and part["tokens"] == whole["tokens"]
-    assert part["loss"]["value"] == pytest.approx(whole["loss"]["value"], rel=0.5)
+    full_text, part = trained.evaluate_split(shards, "train"), trained.evaluate_split(shards, "train", 1000)
+    assert part["words"] < full_text["words"] and part["tokens"] == full_text["tokens"]
+    assert part["loss"]["value"] == pytest.approx(full_text["loss"]["value"], rel=0.5)
 
 
-def test_any_text_can_be_judged(trained):
+def test_any_text_can_be_evaluated(trained):
     measured = trained.evaluate_texts(["the cat sat on the mat .\nso the cat slept there ."])
     assert 0 <= measured["masked_accuracy"]["value"] <= 1 and measured["words"] >= 1
 
@@ -303,18 +304,18 @@ def test_saved_and_opened_it_answers_the_same(trained, tmp_path):
 
 @pytest.mark.parametrize("blank", ["___", "_____", "[MASK]", "[BLANK]"])
 def test_a_blank_is_filled_with_ranked_words(trained, blank):
-    found = trained.answer(f"the cat {blank} on the mat .", top=5)
-    words = found["blanks"][0]["words"]
-    assert found["filled"] == "the cat sat on the mat ." and words[0]["word"] == "sat"
+    result = trained.answer(f"the cat {blank} on the mat .", top=5)
+    words = result["blanks"][0]["words"]
+    assert result["filled"] == "the cat sat on the mat ." and words[0]["word"] == "sat"
     assert [word["probability"] for word in words] == sorted((word["probability"] for word in words), reverse=True) and len(words) == 5
     assert 0 < sum(word["probability"] for word in words) <= 1.0001
-    json.dumps(found)
+    json.dumps(result)
 
 
 def test_several_blanks_are_all_filled(trained):
-    found = trained.answer("the ___ sat on the ___ .\nso the ___ slept there .".replace("\n", " "))
-    words = found["filled"].split()
-    assert len(found["blanks"]) == 3 and words[1] in HOMES and words[9] in HOMES and words[5] in (*HOMES.values(), "hu")
+    result = trained.answer("the ___ sat on the ___ .\nso the ___ slept there .".replace("\n", " "))
+    words = result["filled"].split()
+    assert len(result["blanks"]) == 3 and words[1] in HOMES and words[9] in HOMES and words[5] in (*HOMES.values(), "hu")
 
 
 def test_a_word_of_several_pieces_fills_a_blank(trained):
@@ -326,10 +327,10 @@ def test_a_word_of_several_pieces_fills_a_blank(trained):
 
 
 def test_special_tokens_in_a_text_are_ordinary_text(trained):
-    found = trained.answer("the [SEP] [CLS] cat ___ on the mat .")
+    result = trained.answer("the [SEP] [CLS] cat ___ on the mat .")
     row, _ = BlankFiller(trained, 1, "window").row(["the [SEP] [CLS] cat ", " on the mat ."])
     assert row.count(trained.tokenizer.end) == 1 and row.count(trained.tokenizer.mask) == 1
-    assert found["filled"].startswith("the [SEP] [CLS] cat ")
+    assert result["filled"].startswith("the [SEP] [CLS] cat ")
 
 
 def test_a_text_without_a_blank_is_refused(trained):
@@ -339,8 +340,8 @@ def test_a_text_without_a_blank_is_refused(trained):
 
 def test_a_long_text_is_read_around_its_blank_and_it_is_said(trained):
     long = "the cat sat on the mat . so the cat slept there . the mat was liked by the cat . " * 8
-    found = trained.answer(long + "the cat ___ on the mat . so the cat slept there . " + long)
-    assert "sat" in [word["word"] for word in found["blanks"][0]["words"]] and "more than the 38 that fit" in found["truncation"]
+    result = trained.answer(long + "the cat ___ on the mat . so the cat slept there . " + long)
+    assert "sat" in [word["word"] for word in result["blanks"][0]["words"]] and "more than the 38 that fit" in result["truncation"]
     trained.long_text = "tail"
     try:
         with pytest.raises(BadInput, match="without 1 of its blanks"):
@@ -368,12 +369,12 @@ def test_a_model_without_pairs_says_so(shards):
 
 
 def test_pseudo_likelihood_leaves_each_token_out_once(trained):
-    found = trained.pseudo_log_likelihood("the cat sat on the mat .")
-    assert found["pseudo_log_likelihood"] == pytest.approx(sum(token["log_probability"] for token in found["tokens"]))
-    assert "not the probability" in found["measure"]
+    result = trained.pseudo_log_likelihood("the cat sat on the mat .")
+    assert result["pseudo_log_likelihood"] == pytest.approx(sum(token["log_probability"] for token in result["tokens"]))
+    assert "not the probability" in result["measure"]
     probability = trained.answer("the cat ___ on the mat .", pieces=1)["blanks"][0]["words"][0]["probability"] / trained.pieces[0]
-    assert math.exp(found["tokens"][2]["log_probability"]) == pytest.approx(probability, rel=1e-4)
-    assert found["pseudo_log_likelihood"] > trained.pseudo_log_likelihood("mat the on the sat cat .")["pseudo_log_likelihood"]
+    assert math.exp(result["tokens"][2]["log_probability"]) == pytest.approx(probability, rel=1e-4)
+    assert result["pseudo_log_likelihood"] > trained.pseudo_log_likelihood("mat the on the sat cat .")["pseudo_log_likelihood"]
     with pytest.raises(Unsupported, match="gives no probability"):
         trained.log_probability("the cat .")
     with pytest.raises(BadInput, match="give a shorter text"):
@@ -386,8 +387,8 @@ def test_vectors_of_any_layer_and_of_long_texts(trained):
     assert tokens == trained.tokenizer.tokens(text) and last.shape == first.shape == (len(tokens), 64) and not np.allclose(last, first)
     assert np.allclose(next(iter(trained.token_vectors([text], layer_encoder(trained.model, -1))))[1], last, atol=1e-5)
     long = text + " so the cat slept there ." * 30
-    found = next(iter(trained.token_vectors([long])))
-    assert len(found[0]) == len(found[1]) == len(trained.tokenizer.encode(long))
+    result = next(iter(trained.token_vectors([long])))
+    assert len(result[0]) == len(result[1]) == len(trained.tokenizer.encode(long))
     assert trained.vectors([text, long]).shape == (2, 64)
     trained.long_text = "head"
     try:
@@ -417,6 +418,6 @@ def test_an_option_that_a_task_does_not_have_is_an_error(trained):
 
 def test_a_text_of_three_lines_is_refused_in_a_sentence(tmp_path):
     (tmp_path / "three.txt").write_text("a b c\nd e f\ng h i\n")
-    found = build_shards(Corpus(tmp_path / "three.txt"), TokenizerSpec("wordpiece", vocab_size=VOCABULARY), cache=tmp_path)
+    result = build_shards(Corpus(tmp_path / "three.txt"), TokenizerSpec("wordpiece", vocab_size=VOCABULARY), cache=tmp_path)
     with pytest.raises(BadInput, match="too short to mask a word in it; give a longer one"):
-        task_of(found).evaluate_split(found)
+        task_of(result).evaluate_split(result)

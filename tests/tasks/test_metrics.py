@@ -109,7 +109,7 @@ def test_what_a_report_keeps_of_each_example_is_enough_for_every_metric(example_
             recorded))["value"] == pytest.approx(measured[metric]["value"])
 
 
-def test_scores_of_pairs_are_kept_and_correlated():
+def test_recorded_scores_of_pairs_are_correlated():
     examples, predictions = [TextPair("a", "b", score=i / 9) for i in range(10)], [((7 * i) % 10) / 3 for i in range(10)]
     measured = all_metrics("compare", examples, predictions)
     for metric in ("spearman", "pearson"):

@@ -50,12 +50,12 @@ def best_rule(bit, labels):
 
 def check(rows, labels):
     assert labels.mean() == pytest.approx(0.5, abs=0.02)
-    found = {name: best_rule(rows[:, column] > 0, labels) for name, column in (("ends of first", 2), ("ends of second", 3), ("capitals", 5))}
-    found |= {f"at least {size} tokens": best_rule(rows[:, 1] >= size, labels) for size in (2, 5, 10, 20, 30, 40)}
-    found["logistic regression"] = cross_val_score(LogisticRegression(), rows / rows.std(0), labels, cv=4).mean()
+    result = {name: best_rule(rows[:, column] > 0, labels) for name, column in (("ends of first", 2), ("ends of second", 3), ("capitals", 5))}
+    result |= {f"at least {size} tokens": best_rule(rows[:, 1] >= size, labels) for size in (2, 5, 10, 20, 30, 40)}
+    result["logistic regression"] = cross_val_score(LogisticRegression(), rows / rows.std(0), labels, cv=4).mean()
     lengths = np.column_stack([rows[:, :2], rows[:, :1] * rows[:, 1:2], rows[:, :2] ** 2])
-    found["of lengths and their products"] = cross_val_score(LogisticRegression(), lengths / lengths.std(0), labels, cv=4).mean()
-    assert max(found.values()) <= AT_MOST, found
+    result["of lengths and their products"] = cross_val_score(LogisticRegression(), lengths / lengths.std(0), labels, cv=4).mean()
+    assert max(result.values()) <= AT_MOST, result
 
 
 def test_no_mark_and_no_length_tells_which_part_follows(prose, tmp_path):
@@ -73,9 +73,9 @@ def test_a_text_of_single_sentences_is_cut_inside_them(tmp_path):
     examples = SentencePairs(shards.ids("train"), BERTConfig(vocab_size=shards.tokenizer.vocab_size, context=64, short_seq_prob=0.0),
         shards.tokenizer)
     texts = [document[:-1].tolist() for document in shards.documents("train")]
-    drawn = [examples.parts(n, np.random.default_rng(n)) for n in range(len(examples.lengths))]
-    assert all(([*a, *b] in texts) == (label == NEXT) for (a, b), label in drawn)
-    assert np.mean([label for _, label in drawn]) == pytest.approx(0.5, abs=0.1)
+    sampled_labels = [examples.parts(n, np.random.default_rng(n)) for n in range(len(examples.lengths))]
+    assert all(([*a, *b] in texts) == (label == NEXT) for (a, b), label in sampled_labels)
+    assert np.mean([label for _, label in sampled_labels]) == pytest.approx(0.5, abs=0.1)
 
 
 def test_the_only_example_of_a_text_is_true(tmp_path):

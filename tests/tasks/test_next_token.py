@@ -45,9 +45,9 @@ def test_log_probability_is_that_of_the_sentence_and_its_end(task):
 
 
 def test_next_tokens_are_ranked_with_the_order_they_rest_on(task):
-    found = task.answer("The old cat", top=5)["next"]
-    assert found[0]["token"] == "sat" and found[0]["order"] == 3
-    assert [entry["probability"] for entry in found] == sorted((entry["probability"] for entry in found), reverse=True)
+    result = task.answer("The old cat", top=5)["next"]
+    assert result[0]["token"] == "sat" and result[0]["order"] == 3
+    assert [entry["probability"] for entry in result] == sorted((entry["probability"] for entry in result), reverse=True)
     assert not {"[PAD]", "[CLS]", "[MASK]"} & {entry["token"] for entry in task.answer("The", top=50)["next"] if entry["probability"] > 1e-30}
 
 
@@ -60,7 +60,7 @@ def test_greedy_repeats_and_sampling_follows_its_seed(task):
     assert task.answer("The old cat", length=0)["new"] == ""
 
 
-def test_a_file_and_the_shards_of_the_same_text_are_judged_alike(task, tmp_path):
+def test_a_file_and_the_shards_of_the_same_text_get_the_same_metrics(task, tmp_path):
     other = tmp_path / "other.txt"
     other.write_text("The red dog sat.\nThe zebra ran to the wet mat!\n\n" * 30)
     as_text = task.evaluate_texts(Corpus([other]).documents())
@@ -85,8 +85,8 @@ def test_bits_per_character_of_other_tokenizers_is_of_the_same_characters(shards
         model = NGram(NGramConfig(cut.tokenizer.vocab_size, order=4))
         model.count(cut.ids("train"))
         measured.append(NextToken(model, cut.tokenizer).evaluate_split(cut))
-    assert len({found["characters"] for found in measured}) == 1
-    assert all(np.isfinite(found["bits_per_character"]["value"]) for found in measured)
+    assert len({result["characters"] for result in measured}) == 1
+    assert all(np.isfinite(result["bits_per_character"]["value"]) for result in measured)
 
 
 def test_what_is_trained_again_does_not_speak_with_its_old_weights(shards):

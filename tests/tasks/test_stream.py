@@ -62,7 +62,7 @@ def test_a_context_longer_than_the_text_is_refused_with_the_count(shards):
 
 @pytest.mark.parametrize("context", [1, 2, 7, 8, 64])
 @pytest.mark.parametrize("length", [2, 7, 8, 9, 40, 41])
-def test_every_token_is_judged_once_with_half_a_context_before_it(context, length):
+def test_every_token_is_predicted_once_with_half_a_context_before_it(context, length):
     ids = np.array([5 + i for i in range(length - 1)] + [END])
     half = max(context // 2, 1)
     batch = overlapping_batch(ids, np.arange(1 + max(0, -(-(length - context) // half))), context, half)
@@ -87,7 +87,7 @@ def test_bits_per_character_count_the_same_tokens_and_characters_as_counting_doe
     assert task.evaluate_split(shards, limit=16)["bits_per_character"]["value"] == pytest.approx(expected, rel=1e-6)
 
 
-def test_a_file_is_judged_as_its_shards_are(shards, tmp_path):
+def test_a_file_is_evaluated_as_its_shards_are(shards, tmp_path):
     task = NextToken(Fair(shards.tokenizer.vocab_size), shards.tokenizer)
     documents = list(Corpus(tmp_path / "text.txt").documents())
     measured = task.evaluate_texts(documents)

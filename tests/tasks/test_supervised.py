@@ -68,15 +68,15 @@ def test_bert_learns_it(example_kind, main, tokenizer, tmp_path):
 
 def test_frozen_and_features_leave_the_encoder_alone_and_agree(tokenizer, tmp_path):
     train = examples("classify")
-    found = {}
+    result = {}
     for way in ("frozen", "features"):
         model = encoder("bert", tokenizer)
         before = {name: tensor.clone() for name, tensor in model.tensors().items()}
         task = new_task("classify", model, tokenizer, train, transfer=way, head_dropout=0.0)
         fit(task, LabelledSplits(train[:40], train[40:]), tmp_path / way, TrainingOptions(steps=10, batch_examples=8, precision="fp32"))
         assert all(torch.equal(tensor, before[name]) for name, tensor in model.tensors().items())
-        found[way] = load(tmp_path / way).probabilities([example.text for example in train[40:]])
-    np.testing.assert_allclose(found["frozen"], found["features"], atol=1e-4)
+        result[way] = load(tmp_path / way).probabilities([example.text for example in train[40:]])
+    np.testing.assert_allclose(result["frozen"], result["features"], atol=1e-4)
 
 
 def test_top_layers_only(tokenizer, tmp_path):
@@ -114,8 +114,8 @@ def test_a_gpt_learns_its_language_besides(tokenizer):
     for task in (with_it, without):
         task.start(0)
         task.trained_module.eval()
-    found = with_it.training_loss(batch)[0]
-    torch.testing.assert_close(found, without.training_loss(batch)[0] + 4 * 0.5 * with_it.model.loss(next_token_targets(batch)))
+    result = with_it.training_loss(batch)[0]
+    torch.testing.assert_close(result, without.training_loss(batch)[0] + 4 * 0.5 * with_it.model.loss(next_token_targets(batch)))
 
 
 def test_whitened_features_differ_as_much_in_every_direction():
@@ -157,8 +157,8 @@ def test_a_tagger_is_asked_by_words_when_words_are_given(tokenizer):
     task = new_task("tag", encoder("bert", tokenizer), tokenizer, by_words)
     assert task.answer("我 喜欢 北京")["words"] == ["我", "喜欢", "北京"] and task.answer("我 喜欢 北京")["segmentation"] == "given"
     assert task.answer("我喜欢北京。")["words"] == ["我", "喜欢", "北京", "。"] and task.answer("我喜欢北京。")["segmentation"] == "dictionary"
-    seen = [row.ids for row in task.rows([TaggedSentence(("我", "喜欢", "北京", "。"), ())])]
-    assert [row.ids for row in task.rows([TaggedSentence(tuple(task.answer("我喜欢北京。")["words"]), ())])] == seen
+    recorded = [row.ids for row in task.rows([TaggedSentence(("我", "喜欢", "北京", "。"), ())])]
+    assert [row.ids for row in task.rows([TaggedSentence(tuple(task.answer("我喜欢北京。")["words"]), ())])] == recorded
     by_characters = [TaggedSentence(tuple("我喜欢北京。"), ("O", "O", "O", "B-place", "I-place", "O"))] * 3
     task = new_task("tag", encoder("bert", tokenizer), tokenizer, by_characters)
     assert task.answer("我 喜欢 北京")["words"] == ["我", "喜欢", "北京"]
@@ -210,7 +210,7 @@ def test_a_label_of_the_test_file_alone(tokenizer):
         task.evaluate([LabelledText("soup", "news", "test:3")])
 
 
-def test_a_step_without_vectors(words):
+def test_a_model_without_vectors(words):
     from stairs.models.ngram import NGram
     from stairs.models.settings import NGramConfig
 

@@ -46,9 +46,9 @@ def test_where_only_one_way_makes_sense_nothing_else_is_tried(transfer, forked, 
 
 def test_a_sentence_encoder_learns_scores_through_its_cosine_as_it_pools(tokenizer):
     source = Encode(encoder("bert", tokenizer), tokenizer, pooling="cls", max_length=20)
-    ways = tuning_candidates(Compare, source, SCORES, SCORES, TransferOptions(transfer="auto"), "auto", False)
-    assert [way.task_class for way in ways] == [BiEncoder, BiEncoder]
-    assert {(way.transfer.pooling, way.transfer.max_length) for way in ways} == {("cls", 20)}
+    candidates = tuning_candidates(Compare, source, SCORES, SCORES, TransferOptions(transfer="auto"), "auto", False)
+    assert [way.task_class for way in candidates] == [BiEncoder, BiEncoder]
+    assert {(way.transfer.pooling, way.transfer.max_length) for way in candidates} == {("cls", 20)}
 
 
 def test_an_encoder_is_tried_with_both_heads_unless_its_cosine_is_good(tokenizer, monkeypatch):

@@ -21,31 +21,31 @@ SQUARE = {"man": [1, 0, 0], "king": [1, 1, 0], "woman": [1, 0, 1], "Queen": [1, 
 def test_an_analogy_is_solved_by_the_nearest_word_that_was_not_given():
     lines = [": royal", "man king woman queen", "Man King Woman Queen", "man king woman far", ": unknown", "man king boy prince"]
     # KING is nearer, but it is the word that was asked with; Queen comes before queen
-    found = evaluate_benchmark(task(SQUARE), read_benchmark(lines, "q"))
-    assert found["sections"]["royal"]["accuracy"]["value"] == pytest.approx(2 / 3)
-    assert found["sections"]["royal"] | {"accuracy": None} == {"accuracy": None, "covered": 3, "total": 3}
-    assert found["sections"]["unknown"] == {"accuracy": None, "covered": 0, "total": 1}
-    assert (found["covered"], found["total"]) == (3, 4) and found["accuracy"]["low"] < 2 / 3 < found["accuracy"]["high"]
+    result = evaluate_benchmark(task(SQUARE), read_benchmark(lines, "q"))
+    assert result["sections"]["royal"]["accuracy"]["value"] == pytest.approx(2 / 3)
+    assert result["sections"]["royal"] | {"accuracy": None} == {"accuracy": None, "covered": 3, "total": 3}
+    assert result["sections"]["unknown"] == {"accuracy": None, "covered": 0, "total": 1}
+    assert (result["covered"], result["total"]) == (3, 4) and result["accuracy"]["low"] < 2 / 3 < result["accuracy"]["high"]
 
 
 def test_similarity_is_spearmans_correlation_with_the_cosines():
     random = np.random.default_rng(0)
     vectors = {f"w{i}": random.normal(size=5) for i in range(40)}
     pairs = [(f"w{i}", f"W{39 - i}", round(float(random.normal()), 1)) for i in range(40)]
-    found = evaluate_benchmark(task(vectors), Similarities([*pairs, ("w1", "nothing", 3.0)]))
+    result = evaluate_benchmark(task(vectors), Similarities([*pairs, ("w1", "nothing", 3.0)]))
     rows = np.array(list(vectors.values()), np.float32)
     units = rows / np.linalg.norm(rows, axis=1, keepdims=True)
     cosines = [(units[i] * units[39 - i]).sum() for i in range(40)]
-    assert found["spearman"]["value"] == pytest.approx(spearmanr(cosines, [score for *_, score in pairs])[0], abs=1e-9)
-    assert found["spearman"]["low"] < found["spearman"]["value"] < found["spearman"]["high"]
-    assert (found["covered"], found["total"]) == (40, 41)
+    assert result["spearman"]["value"] == pytest.approx(spearmanr(cosines, [score for *_, score in pairs])[0], abs=1e-9)
+    assert result["spearman"]["low"] < result["spearman"]["value"] < result["spearman"]["high"]
+    assert (result["covered"], result["total"]) == (40, 41)
 
 
 def test_an_interval_holds_what_it_should_and_equals_count_for_nothing():
     random = np.random.default_rng(1)
     first = random.normal(size=200)
-    found = rank_correlation(first, first + random.normal(size=200))
-    assert found["low"] < 0.69 < found["high"] and found["high"] - found["low"] < 0.25
+    result = rank_correlation(first, first + random.normal(size=200))
+    assert result["low"] < 0.69 < result["high"] and result["high"] - result["low"] < 0.25
     assert rank_correlation(np.ones(9), np.arange(9.0))["value"] == 0
 
 
@@ -62,9 +62,9 @@ def test_an_interval_holds_what_it_should_and_equals_count_for_nothing():
     ],
 )
 def test_a_file_says_itself_what_it_is(lines, kind, count):
-    found = read_benchmark(lines, "f")
-    assert isinstance(found, kind) and len(found[0]) == count
-    assert all(word == word.strip() for row in found[0] for word in (row[1] if kind is Analogies else row[:2]))
+    result = read_benchmark(lines, "f")
+    assert isinstance(result, kind) and len(result[0]) == count
+    assert all(word == word.strip() for row in result[0] for word in (row[1] if kind is Analogies else row[:2]))
 
 
 @pytest.mark.parametrize("lines", [[], ["once upon a time"] * 0, ["The cat sat on the mat.", "It was happy."], ["a b 1", "prose of five words here"]])

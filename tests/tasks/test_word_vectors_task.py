@@ -76,10 +76,10 @@ def test_with_characters_every_word_has_a_vector():
 def test_a_slice_of_held_out_text_keeps_its_pieces_apart():
     ids = np.arange(5, 100_005, dtype=np.uint32)
     assert sample_slices(ids, None) is not None and len(sample_slices(ids, 200_000)) == len(ids)
-    found = sample_slices(ids, 20_000)
-    assert 19_000 < len(found) < 21_000 and found[0] == 5 and found[-2] == 100_004
-    jumps = np.flatnonzero(np.diff(found.astype(np.int64)) != 1)
-    assert len(jumps) and all(Tokenizer.begin in found[at : at + 2] for at in jumps)
+    result = sample_slices(ids, 20_000)
+    assert 19_000 < len(result) < 21_000 and result[0] == 5 and result[-2] == 100_004
+    jumps = np.flatnonzero(np.diff(result.astype(np.int64)) != 1)
+    assert len(jumps) and all(Tokenizer.begin in result[at : at + 2] for at in jumps)
 
 
 TEXT = "\n\n".join(f"the {a} saw the {b} . the {b} saw a {a} ." for a in ("cat", "dog", "cow") for b in ("king", "queen", "duke", "earl")) * 30
