@@ -179,7 +179,7 @@ def test_questions_of_score(command, refused, run, tmp_path):
     answers = near(command("score", run, "s.tsv", "--json"))
     assert answers["covered"] == 3 and answers["total"] == 4 and 0 < answers["spearman"]["value"] <= 1
     (tmp_path / "q.txt").write_text(": a\nman king woman\n")
-    refused("score", run, "q.txt", words=("q.txt:2: 3 words came where four",))
+    refused("score", run, "q.txt", words=("q.txt:2: the line has 3 words and not four",))
     (tmp_path / "q.txt").write_text(": a\none two three four\n")
     refused("score", run, "q.txt", words=("none of the 1 analogies",))
     (tmp_path / "s.tsv").write_text("king\tman\t9\nqueen\tzebra\t8\nfive\tsix\t1\n")

@@ -7,7 +7,8 @@ from stairs.errors import Unsupported
 from stairs.formats.huggingface import round_trip, transformers_folder
 from stairs.models.settings import TransformerConfig
 from stairs.models.transformer import Transformer
-from stairs.tasks.translate import Pairs, Translate
+from stairs.tasks.parts.translation_pairs import TranslationRows
+from stairs.tasks.translate import Translate
 from stairs.text.examples import TranslationPair
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 
@@ -38,7 +39,7 @@ def theirs(task, tmp_path):
 
 
 def test_logits_are_equal(task, theirs):
-    batch = Pairs([TranslationPair(a, b) for a, b in zip(SENTENCES, SENTENCES[::-1], strict=True)], task.tokenizer, 48).batch(range(4))
+    batch = TranslationRows([TranslationPair(a, b) for a, b in zip(SENTENCES, SENTENCES[::-1], strict=True)], task.tokenizer, 48).batch(range(4))
     read = batch.ids.clone()
     read[:, 0] = theirs[0].config.decoder_start_token_id
     with torch.no_grad():
