@@ -34,23 +34,23 @@ NUMBERS = {
 TRAIN = "--precision fp32 --threads 1 --quiet --seed 1"
 # name: (commands to prepare, the command that is timed); {out} is a new folder each time
 WORK = {
-    "bert_train": ([], "train bert text.txt --size mini --steps 30 --out {out} " + TRAIN),
-    "gpt_train": ([], "train gpt text.txt --size mini --steps 30 --out {out} " + TRAIN),
+    "bert_train": ([], "train bert text.txt --size mini --steps 12 --out {out} " + TRAIN),
+    "gpt_train": ([], "train gpt text.txt --size mini --steps 12 --out {out} " + TRAIN),
     "gpt_generate": (["train gpt text.txt --size mini --steps 2 --out gpt " + TRAIN], "ask gpt --file prompts.txt --length 48 --quiet"),
     "translate": (
         ["train transformer --pairs pairs.tsv --size mini --steps 60 --out translator " + TRAIN],
         "ask translator --file numbers.txt --quiet",
     ),
-    "bert_embed": (["train bert text.txt --size mini --steps 2 --out bert " + TRAIN], "embed bert --file long.txt --json --quiet"),
+    "bert_embed": (["train bert text.txt --size mini --steps 2 --out bert " + TRAIN], "embed bert --file long.txt --precision fp32 --json --quiet"),
     "word2vec": ([], "train skipgram text.txt --epochs 3 --out {out} --threads 1 --quiet --seed 1"),
 }
 CHILD = """
-import contextlib, io, json, os, sys, time
+import contextlib, json, os, sys, time
 os.environ.update(OMP_NUM_THREADS="1", NUMBA_NUM_THREADS="1")
 sys.path.insert(0, sys.argv[1] + "/src")
 from stairs import cli
 def run(line):
-    with contextlib.redirect_stdout(io.StringIO()):
+    with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
         code = cli.main(line.split())
     if code:
         sys.exit(f"stairs {line} ended with {code}")
@@ -70,12 +70,12 @@ print(json.dumps(seconds))
 def write_inputs(folder: Path) -> None:
     dice = random.Random(0)
     sentence = lambda: f"there is {dice.choice(WORDS)} and {dice.choice(WORDS)} on the {dice.choice(WORDS)} in {dice.choice(CITIES)} today ."  # noqa: E731
-    (folder / "text.txt").write_text("\n".join(sentence() + ("\n" if number % 8 == 7 else "") for number in range(40_000)))
-    (folder / "prompts.txt").write_text("\n".join(sentence() for _ in range(24)))
-    (folder / "long.txt").write_text("\n".join(" ".join(sentence() for _ in range(dice.randint(1, 6))) for _ in range(1500)))
+    (folder / "text.txt").write_text("\n".join(sentence() + ("\n" if number % 8 == 7 else "") for number in range(10_000)))
+    (folder / "prompts.txt").write_text("\n".join(sentence() for _ in range(8)))
+    (folder / "long.txt").write_text("\n".join(" ".join(sentence() for _ in range(dice.randint(1, 6))) for _ in range(500)))
     numbers = [[dice.choice(list(NUMBERS)) for _ in range(dice.randint(3, 9))] for _ in range(3000)]
     (folder / "pairs.tsv").write_text("\n".join(f"{' '.join(n)}\t{' '.join(NUMBERS[one] for one in n)}" for n in numbers))
-    (folder / "numbers.txt").write_text("\n".join(" ".join(n) for n in numbers[:150]))
+    (folder / "numbers.txt").write_text("\n".join(" ".join(n) for n in numbers[:50]))
 
 
 def measure(checkout: Path, names: list[str]) -> dict[str, float]:
