@@ -40,7 +40,7 @@ def test_greedy_text_is_equal(pair):
     ours, theirs = pair
     prompt = torch.randint(5, 300, (2, 7))
     expected = theirs.generate(prompt, max_new_tokens=40, do_sample=False, pad_token_id=0, eos_token_id=None)[:, 7:]
-    logits, state = ours.read(prompt)
+    logits, state = ours.prefill(prompt)
     output_ids = []
     for _ in range(40):
         output_ids.append(logits.argmax(-1))
