@@ -10,25 +10,14 @@ import torch
 from torch import Tensor, nn
 
 from stairs.fast.block import FastBlock
-from stairs.fast.decode_state import BeamCache, DecodeState, SourceCache
-
-
-class DecoderConfig(Protocol):
-    @property
-    def context(self) -> int: ...
-
-    @property
-    def width(self) -> int: ...
-
-    @property
-    def heads(self) -> int: ...
+from stairs.fast.decode_state import BeamCache, BlocksConfig, DecodeState, SourceCache
 
 
 class AttentionDecoder(Protocol):
     """What decoding needs of a model."""
 
     @property
-    def config(self) -> DecoderConfig: ...
+    def config(self) -> BlocksConfig: ...
 
     decoder_blocks: nn.ModuleList
 

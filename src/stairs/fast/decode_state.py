@@ -11,7 +11,7 @@ Attention over a cache equals attention over all positions at once: tests/fast/t
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Protocol, Self
 
 import torch
 from torch import Tensor
@@ -20,6 +20,19 @@ from torch.nn.functional import scaled_dot_product_attention
 from stairs.kernels.beam_attention import attend_ancestry, attend_source
 from stairs.layers.attention import FastInput
 from stairs.layers.recurrent import State
+
+
+class BlocksConfig(Protocol):
+    """What decoding must know of a model made of blocks; configs themselves belong to models/, which lies above."""
+
+    @property
+    def context(self) -> int: ...
+
+    @property
+    def width(self) -> int: ...
+
+    @property
+    def heads(self) -> int: ...
 
 
 class DecodeState(ABC):

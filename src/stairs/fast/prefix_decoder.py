@@ -10,26 +10,15 @@ from typing import Protocol
 import torch
 from torch import Tensor, nn
 
-from stairs.fast.decode_state import CachedMask, DecodeState, KeyValueCache
+from stairs.fast.decode_state import BlocksConfig, CachedMask, DecodeState, KeyValueCache
 from stairs.layers.masks import padding
-
-
-class CausalConfig(Protocol):
-    @property
-    def context(self) -> int: ...
-
-    @property
-    def width(self) -> int: ...
-
-    @property
-    def heads(self) -> int: ...
 
 
 class CausalModel(Protocol):
     """What decoding needs of a model."""
 
     @property
-    def config(self) -> CausalConfig: ...
+    def config(self) -> BlocksConfig: ...
 
     tokens: nn.Embedding
     blocks: nn.ModuleList

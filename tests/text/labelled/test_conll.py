@@ -4,24 +4,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stairs.errors import BadInput
 from stairs.text.examples import TaggedSentence
 from stairs.text.labelled import guess_task, read_examples, spool, unseen_labels
 from stairs.text.labelled.notes import DataNotes
 from stairs.text.labelled.tag_schemes import START, TagScheme
+from tests.support.labelled_files import error_of
 
 
 def write_file(folder, content, name="a.conll"):
     path = folder / name
     path.write_text(content, encoding="utf-8")
     return path
-
-
-def error_of(path, **options) -> str:
-    with pytest.raises(BadInput) as caught:
-        read_examples(path, "tag", **options)
-    assert "\n" not in str(caught.value)
-    return str(caught.value)
 
 
 def tags(folder, *sentences):
@@ -47,7 +40,7 @@ def test_the_conll_2003_layout_and_other_columns(tmp_path):
     path = write_file(tmp_path, "-DOCSTART- -X- O O\n\nEU NNP I-NP I-ORG\nrejects VBZ I-VP O\n\n-DOCSTART- -X- O O\n\n# NN I-NP O\n", "a.txt")
     assert [example.tags for example in read_examples(path, "tag").examples] == [("B-ORG", "O"), ("O",)] and guess_task(path) == "tag"
     assert [example.tags for example in read_examples(path, "tag", columns="tag=2").examples] == [("NNP", "VBZ"), ("NN",)]
-    assert "a.txt:3: no column '5'; name one of 1 to 4" in error_of(path, columns={"tag": "5"})
+    assert "a.txt:3: no column '5'; name one of 1 to 4" in error_of(path, "tag", columns={"tag": "5"})
     path = write_file(tmp_path, "word\tpos\ttag\nEU\tNNP\tB-ORG\n")
     assert list(read_examples(path, "tag").examples) == [TaggedSentence(("EU",), ("B-ORG",), f"{path}:2")]
     assert read_examples(path, "tag", columns="word,pos").examples[0].tags == ("NNP",)
@@ -81,12 +74,12 @@ def test_comments_are_before_sentences_and_a_hash_may_be_a_word(tmp_path):
 )
 def test_a_bad_line_is_refused_by_its_number(tmp_path, content, line, sentence):
     path = write_file(tmp_path, content)
-    assert f"{path}:{line}: {sentence}" in error_of(path)
+    assert f"{path}:{line}: {sentence}" in error_of(path, "tag")
 
 
 def test_a_file_without_words_is_refused(tmp_path):
-    assert "no text in" in error_of(write_file(tmp_path, "\n \n"))
-    assert "no examples in" in error_of(write_file(tmp_path, "word\ttag\n"))
+    assert "no text in" in error_of(write_file(tmp_path, "\n \n"), "tag")
+    assert "no examples in" in error_of(write_file(tmp_path, "word\ttag\n"), "tag")
 
 
 def test_schemes_are_turned_into_bio(tmp_path):
@@ -177,8 +170,8 @@ def test_conllu_words_have_their_upos(tmp_path):
 )
 def test_bad_conllu_is_refused_at_its_line(tmp_path, old, new, line, sentence):
     path = write_file(tmp_path, CONLLU.replace(old, new), "a.conllu")
-    assert f"{path}:{line}: {sentence}" in error_of(path)
-    assert "no column 'colour'; CoNLL-U has id, form" in error_of(path, columns={"tag": "colour"})
+    assert f"{path}:{line}: {sentence}" in error_of(path, "tag")
+    assert "no column 'colour'; CoNLL-U has id, form" in error_of(path, "tag", columns={"tag": "colour"})
 
 
 def test_tags_never_trained_on_are_counted(tmp_path):

@@ -1,37 +1,14 @@
 """Tables of pairs and translations, fastText lines, and remarks about labels."""
 
-import pytest
 
-from stairs.errors import BadInput
 from stairs.text.examples import TextPair, TranslationPair
 from stairs.text.labelled import guess_task, read_examples, unseen_labels
-
-
-@pytest.fixture
-def write(tmp_path):
-    def write_file(name: str, content: str | bytes):
-        path = tmp_path / name
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return path
-
-    return write_file
-
-
-def error_of(path, task="classify", **options) -> str:
-    with pytest.raises(BadInput) as caught:
-        read_examples(path, task, **options)
-    sentence = str(caught.value)
-    assert "\n" not in sentence and len(sentence.replace(str(path), "")) <= 260
-    return sentence
-
-
-def both(labelled):
-    return [(example.text, example.label) for example in labelled.examples]
+from tests.support.labelled_files import error_of, texts_and_labels
 
 
 def test_fasttext_lines(write):
     path = write("train.txt", "__label__pos good film\n\n__label__neg , bad\n")
-    assert both(read_examples(path, "classify")) == [("good film", "pos"), (", bad", "neg")] and guess_task(path) == "classify"
+    assert texts_and_labels(read_examples(path, "classify")) == [("good film", "pos"), (", bad", "neg")] and guess_task(path) == "classify"
     path = write("b.txt", "__label__pos good\nbad\n")
     assert f"{path}:2: 'bad' where __label__NAME should be" in error_of(path)
     assert "b.txt:1: more than one label" in error_of(write("b.txt", "__label__pos __label__neg good\n"))

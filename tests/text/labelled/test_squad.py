@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stairs.errors import BadInput
 from stairs.text.examples import Question, TranslationPair
 from stairs.text.labelled import guess_task, read_examples
 from stairs.text.labelled.parallel_text import likely_misalignment
+from tests.support.labelled_files import error_of
 
 
 def squad(folder, *questions, passage="The 😀 cat sat.", **paragraph):
@@ -22,13 +22,6 @@ def squad(folder, *questions, passage="The 😀 cat sat.", **paragraph):
 
 def asked(start=6, text="cat", **fields):
     return {"question": "Who?", "id": "q1", "answers": [{"text": text, "answer_start": start}]} | fields
-
-
-def error_of(path, task="span") -> str:
-    with pytest.raises(BadInput) as caught:
-        read_examples(path, task)
-    assert "\n" not in str(caught.value)
-    return str(caught.value)
 
 
 def test_a_question_with_its_answer_and_line(tmp_path):
@@ -83,7 +76,7 @@ def test_utf_16_offsets_and_absent_answers_are_corrected_and_reported(tmp_path):
 def test_a_bad_question_is_refused_at_its_line(tmp_path, question, sentence):
     path = squad(tmp_path, asked(), question)
     line = path.read_text().split("\n").index("      },") + 2
-    assert f"{path}:{line}: " in (message := error_of(path)) and sentence in message
+    assert f"{path}:{line}: " in (message := error_of(path, "span")) and sentence in message
 
 
 @pytest.mark.parametrize(
@@ -106,7 +99,7 @@ def test_a_bad_question_is_refused_at_its_line(tmp_path, question, sentence):
 def test_a_bad_file_is_refused_at_its_line(tmp_path, content, line, sentence):
     path = tmp_path / "a.json"
     path.write_text(content)
-    message = error_of(path)
+    message = error_of(path, "span")
     assert sentence in message or (sentence == "ends too early" and "the end of the file" in message)
     assert not line or f"{path}:{line}: " in message
 

@@ -14,28 +14,7 @@ from stairs.errors import BadInput, EnvironmentFault
 from stairs.text.examples import LabelledText
 from stairs.text.labelled import guess_task, read_examples
 from stairs.text.tables import csv_table, lines
-
-
-@pytest.fixture
-def write(tmp_path):
-    def write_file(name: str, content: str | bytes):
-        path = tmp_path / name
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return path
-
-    return write_file
-
-
-def error_of(path, task="classify", **options) -> str:
-    with pytest.raises(BadInput) as caught:
-        read_examples(path, task, **options)
-    sentence = str(caught.value)
-    assert "\n" not in sentence and len(sentence.replace(str(path), "")) <= 260
-    return sentence
-
-
-def both(labelled):
-    return [(example.text, example.label) for example in labelled.examples]
+from tests.support.labelled_files import error_of, texts_and_labels
 
 
 def test_a_plain_csv_is_read_with_its_lines(write):
@@ -65,7 +44,7 @@ def test_columns_are_guessed_by_name(write, header, text, label):
 @pytest.mark.parametrize("columns", ["text=b,label=a", "b,a", ["b", "a"], {"text": "b", "label": "a"}])
 def test_columns_can_be_named(write, columns):
     labelled = read_examples(write("a.csv", "a,b,text\nx,one two,z\ny,three,z\n"), "classify", columns=columns)
-    assert both(labelled) == [("one two", "x"), ("three", "y")] and labelled.columns == "text from 'b', label from 'a'"
+    assert texts_and_labels(labelled) == [("one two", "x"), ("three", "y")] and labelled.columns == "text from 'b', label from 'a'"
 
 
 def test_columns_that_are_not_there_are_answered_with_those_that_are(write):
@@ -101,7 +80,7 @@ def test_a_bad_row_is_refused_at_its_physical_line(write, content, line, sentenc
 
 def test_fields_may_be_long_up_to_the_limit(write, monkeypatch):
     long = "x " * 100_000
-    assert both(read_examples(write("a.csv", f'text,label\n"{long}",y\n{long},z\n'), "classify")) == [(long, "y"), (long, "z")]
+    assert texts_and_labels(read_examples(write("a.csv", f'text,label\n"{long}",y\n{long},z\n'), "classify")) == [(long, "y"), (long, "z")]
     monkeypatch.setattr(csv_table, "FIELD_LIMIT", 1000)
     path = write("b.csv", f"text,label\nshort,y\n{long},z\n")
     assert f"{path}:3: field 1 has 200,000 characters and the limit is 1,000" in error_of(path)
@@ -117,27 +96,28 @@ def test_fields_may_be_long_up_to_the_limit(write, monkeypatch):
 @pytest.mark.parametrize("mark", ["text;label", "text\tlabel", "text|label", "sep=;\ntext;label"])
 def test_other_delimiters_are_noticed(write, mark):
     content = f"{mark}\na, b{mark[-6]}x\nc{mark[-6]}y\n"
-    assert both(read_examples(write("a.csv", content), "classify")) == [("a, b", "x"), ("c", "y")]
+    assert texts_and_labels(read_examples(write("a.csv", content), "classify")) == [("a, b", "x"), ("c", "y")]
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "gb18030", "utf-16"])
 def test_excel_exports_are_read(write, encoding):
     rows = "这家酒店的服务很好，我们下次还会再来的。,好评\r\n房间太小了，而且价格也不便宜。,差评\r\n"
     labelled = read_examples(write("导出.csv", f"评论,标签\r\n{rows}".encode(encoding)), "classify")
-    assert both(labelled) == [("这家酒店的服务很好，我们下次还会再来的。", "好评"), ("房间太小了，而且价格也不便宜。", "差评")]
+    assert texts_and_labels(labelled) == [("这家酒店的服务很好，我们下次还会再来的。", "好评"), ("房间太小了，而且价格也不便宜。", "差评")]
 
 
 def test_a_wrong_encoding_is_refused_with_its_line_and_can_be_named(write):
     path = write("a.csv", "text,label\nune année à la française très réussie,été\nencore une à côté,hiver\n".encode("latin-1"))
     assert f"{path}:2: byte 0xe9" in error_of(path)
-    assert both(read_examples(path, "classify", encoding="latin-1"))[1] == ("encore une à côté", "hiver")
+    assert texts_and_labels(read_examples(path, "classify", encoding="latin-1"))[1] == ("encore une à côté", "hiver")
 
 
 def test_quotes_in_tsv_are_text_unless_they_must_not_be(write):
     path = write("a.tsv", 'text\tlabel\n"What time?""Half past."\ta\n5" screen\tb\n"one\ttwo"\tc\n"over\ntwo lines"\td\n')
     texts = ['"What time?""Half past."', '5" screen', "one\ttwo", "over\ntwo lines"]
-    assert both(read_examples(path, "classify")) == list(zip(texts, "abcd", strict=True))
-    assert both(read_examples(write("b.tsv", '"text"\t"label"\n"say ""hi"""\t"a"\nb\tc\n'), "classify")) == [('say "hi"', "a"), ("b", "c")]
+    assert texts_and_labels(read_examples(path, "classify")) == list(zip(texts, "abcd", strict=True))
+    quoted = write("b.tsv", '"text"\t"label"\n"say ""hi"""\t"a"\nb\tc\n')
+    assert texts_and_labels(read_examples(quoted, "classify")) == [('say "hi"', "a"), ("b", "c")]
     path = write("c.tsv", 'text\tlabel\n"one\ta\tb\n')
     assert f"{path}:2: a quote is opened and never closed" in error_of(path)
 
@@ -150,13 +130,13 @@ def test_what_the_csv_module_writes_is_read_back(rows, tmp_path_factory):
     csv.writer(out, lineterminator="\n").writerows([("text", "label"), *rows])
     path = tmp_path_factory.mktemp("round") / "a.csv"
     path.write_bytes(out.getvalue().encode())
-    assert both(read_examples(path, "classify", encoding="utf-8")) == rows
+    assert texts_and_labels(read_examples(path, "classify", encoding="utf-8")) == rows
 
 
 @pytest.mark.parametrize(("suffix", "pack"), [("gz", gzip.compress), ("xz", lzma.compress), ("zst", zstandard.compress)])
 def test_compressed_files_are_unpacked_and_damage_is_reported(write, suffix, pack):
     packed = pack(b"text,label\ngood,pos\nbad,neg\n")
-    assert both(read_examples(write(f"a.csv.{suffix}", packed), "classify")) == [("good", "pos"), ("bad", "neg")]
+    assert texts_and_labels(read_examples(write(f"a.csv.{suffix}", packed), "classify")) == [("good", "pos"), ("bad", "neg")]
     assert f"damaged .{suffix} data" in error_of(write(f"b.csv.{suffix}", b"text,label\ngood,pos\n"))
     assert f"ends in the middle of its .{suffix} data" in error_of(write(f"c.csv.{suffix}", packed[:-6]))
 

@@ -6,12 +6,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from stairs.errors import BadInput, EnvironmentFault
+from stairs.errors import EnvironmentFault
 from stairs.text import examples
 from stairs.text.examples import LabelledText, TaggedSentence, TextPair, TranslationPair
 from stairs.text.labelled import guess_task, read_examples, spool
 from stairs.text.tables import json_table
 from stairs.text.tables.json_table import JsonCursor
+from tests.support.labelled_files import error_of
 
 GOOD = '{"text": "a fine film", "label": "pos"}'
 
@@ -20,13 +21,6 @@ def write_file(folder, name, content):
     path = folder / name
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     return path
-
-
-def error_of(path, task="classify", **options) -> str:
-    with pytest.raises(BadInput) as caught:
-        read_examples(path, task, **options)
-    assert "\n" not in str(caught.value)
-    return str(caught.value)
 
 
 def test_jsonl_is_read_with_its_lines(tmp_path):

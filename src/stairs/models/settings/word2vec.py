@@ -36,27 +36,16 @@ class Word2VecConfig(ModelConfig):
         return int(shortest), int(longest)
 
 
-CBOW = ModelSettings(
-    config=Word2VecConfig,
-    model="stairs.models.word2vec:CBOW",
-    tokenizer="words",
-    min_count=5,  # a word seen less often has too few neighbours to learn from
-    sizes={
-        "mini": {},
-        "small": {"width": 200},
-        "base": {"width": 300, "buckets": 2000000},
-        "paper": {"width": 300, "window": 4, "softmax": "hierarchical", "subsample": 0.0},
-    },
-)
-SKIPGRAM = ModelSettings(
-    config=Word2VecConfig,
-    model="stairs.models.word2vec:SkipGram",
-    tokenizer="words",
-    min_count=5,  # a word seen less often has too few neighbours to learn from
-    sizes={
-        "mini": {},
-        "small": {"width": 200},
-        "base": {"width": 300, "buckets": 2000000},
-        "paper": {"width": 300, "subsample": 1e-05},
-    },
-)
+def word2vec_settings(model: str, **paper: object) -> ModelSettings:
+    """Both share all sizes but that of their paper."""
+    return ModelSettings(
+        config=Word2VecConfig,
+        model=f"stairs.models.word2vec:{model}",
+        tokenizer="words",
+        min_count=5,  # a word seen less often has too few neighbours to learn from
+        sizes={"mini": {}, "small": {"width": 200}, "base": {"width": 300, "buckets": 2000000}, "paper": {"width": 300, **paper}},
+    )
+
+
+CBOW = word2vec_settings("CBOW", window=4, softmax="hierarchical", subsample=0.0)
+SKIPGRAM = word2vec_settings("SkipGram", subsample=1e-5)
