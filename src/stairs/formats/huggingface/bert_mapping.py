@@ -27,7 +27,7 @@ def normalize_names(tensors: dict[str, Tensor], where: str) -> dict[str, Tensor]
 
 
 def our_config(settings: dict[str, Any], tensors: dict[str, Tensor], where: str) -> BERTConfig:
-    """BERT's settings; `logit_chunks` are those that have tensors."""
+    """BERT's settings; `output_heads` are those that have tensors."""
     positions, decodes = settings.get("position_embedding_type", "absolute"), settings.get("is_decoder") or settings.get("add_cross_attention")
     if positions not in ("absolute", None) or decodes:
         what = "it reads from left to right" if decodes else f"its positions are {preview(positions)}"
