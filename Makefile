@@ -29,11 +29,11 @@ test-all: $(COMPILED) $(VENV)/reference
 	$(TEST) -m ""
 
 test-avx2: $(READY)
-	$(AVX2) $(BIN)/python -m stairs.climb.compilation
+	$(AVX2) $(BIN)/python -m stairs.comparison.compilation
 	$(AVX2) $(TEST) $(ONLY)
 
 climb-avx2: $(READY)
-	$(AVX2) $(BIN)/python -m stairs.climb.compilation
+	$(AVX2) $(BIN)/python -m stairs.comparison.compilation
 	$(AVX2) $(BIN)/stairs climb --budget 3m --out $(OUT)
 
 # The folder of real data for tests and benchmarks, if there is one.
@@ -65,7 +65,7 @@ $(READY): pyproject.toml constraints.txt
 
 # numba's kernels, so that no time budget pays for compiling them.
 $(COMPILED): $(READY) $(wildcard src/stairs/kernels/*.py)
-	$(BIN)/python -m stairs.climb.compilation
+	$(BIN)/python -m stairs.comparison.compilation
 	touch $@
 
 $(VENV)/reference: $(READY)

@@ -188,7 +188,7 @@ def picture() -> Callable[[], None]:
 
 def walks(only: list[str]) -> Iterator[tuple[str, Walk]]:
     """The later ones use the run of the first."""
-    from stairs.climb.compilation import compile_kernels, warm_up
+    from stairs.comparison.compilation import compile_kernels, warm_up
     from stairs.training.fit import fit
     from stairs.training.run import load
 

@@ -25,7 +25,7 @@ from stairs.train_job import TrainJob
 from stairs.tune_job import TuneJob
 
 if TYPE_CHECKING:
-    from stairs.climb.schema import Report
+    from stairs.comparison.schema import Report
     from stairs.tasks import Task
 
 Paths = str | Path | Sequence[str | Path]
@@ -134,10 +134,10 @@ def climb_run(job: ClimbJob, command: str = "", on_terminal: bool = False) -> "R
     example_kind, examples = job.examples()
     out = job.folder(example_kind)
     experiment = job.experiment(example_kind, examples, out)
-    from stairs.climb.compilation import compile_kernels, warm_up
-    from stairs.climb.report import write_report
-    from stairs.climb.runner import run_climb
-    from stairs.climb.table import observe
+    from stairs.comparison.compilation import compile_kernels, warm_up
+    from stairs.comparison.report import write_report
+    from stairs.comparison.runner import run_climb
+    from stairs.comparison.table import observe
 
     with write_lock(out), observe(job.budget_seconds) if on_terminal else nullcontext() as observer:
         adopted = job.adopted_runs(example_kind, out)

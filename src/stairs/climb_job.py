@@ -18,8 +18,8 @@ from stairs.training.options import parse_duration
 from stairs.training.run import RUN_FILE, check_unlocked, check_writable, is_leftover
 
 if TYPE_CHECKING:
-    from stairs.climb.experiment import Experiment
-    from stairs.climb.schema import CostCriterion
+    from stairs.comparison.experiment import Experiment
+    from stairs.comparison.schema import CostCriterion
 
 REPORT_FILE = "report.json"
 NUMBER_NAMES = "numbers"  # the embedded pairs
@@ -119,8 +119,8 @@ class ClimbJob:
         reads_corpus = example_kind != "translate"
         if examples and reads_corpus:
             corpus = decontaminate(corpus, splits, is_embedded=self.labels is None)
-        from stairs.climb.experiment import Experiment, Plans
-        from stairs.climb.runner import load_plans
+        from stairs.comparison.experiment import Experiment, Plans
+        from stairs.comparison.runner import load_plans
         from stairs.tasks.metrics import choose_metric
         from stairs.text.shards import build_shards
 

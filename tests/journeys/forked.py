@@ -10,7 +10,7 @@ import sys
 from importlib import import_module
 
 HEAVY = (
-    "stairs.climb.runner",
+    "stairs.comparison.runner",
     "stairs.commands.train",
     "stairs.inspection.layers",
     "stairs.formats.arpa",

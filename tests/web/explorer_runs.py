@@ -67,8 +67,8 @@ def bad(place):
 
 def climb(place, *more):
     """The folder of a climb: two steps that were evaluations, one that failed, one that was not tried, and more."""
-    from stairs.climb.messages import message
-    from stairs.climb.schema import FORMAT as REPORT_FORMAT
+    from stairs.comparison.messages import message
+    from stairs.comparison.schema import FORMAT as REPORT_FORMAT
 
     place.mkdir(exist_ok=True)
     rows = [

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from stairs.climb.messages import MESSAGES as CLIMB
+from stairs.comparison.messages import MESSAGES as CLIMB
 from stairs.web.picture_pages import PAGES
 from stairs.web.strings import STRINGS
 from tests.web.explorer_runs import TRICK, TRICKS, climb, scored_row

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from stairs.climb.messages import advice
+from stairs.comparison.messages import advice
 from stairs.web.opened_climb import MAX_REPORT_BYTES, OpenedClimb
 from stairs.web.shelf import Shelf, find_folders
 from tests.web.explorer_runs import TRICK, climb, scored_row

@@ -48,7 +48,7 @@ def main(arguments: list[str]) -> int:
     if options.json:
         show(report)
     else:
-        from stairs.climb.table import report_text
+        from stairs.comparison.table import report_text
 
         print(f"{report_text(report)}\n\nreport: {folder}/report.html")
     if bugs := [row["model"] for row in report["rows"] if row.get("is_bug")]:

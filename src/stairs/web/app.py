@@ -19,7 +19,7 @@ from anyio.to_thread import run_sync
 from fastapi import FastAPI, Request, Response
 from starlette.exceptions import HTTPException
 
-from stairs.climb.messages import LANGUAGES
+from stairs.comparison.messages import LANGUAGES
 from stairs.errors import StairsError
 from stairs.web import studio as drawing
 from stairs.web.learning_curves import draw_curves, learning_curves

@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from stairs.climb.messages import LANGUAGES, advice, describe_resolution, join_names, join_sentences, message
-from stairs.climb.schema import FORMAT
+from stairs.comparison.messages import LANGUAGES, advice, describe_resolution, join_names, join_sentences, message
+from stairs.comparison.schema import FORMAT
 from stairs.files import os_error_reason
 from stairs.web.opened_run import RUN_FILE, metric_title
 from stairs.web.requests import RequestError

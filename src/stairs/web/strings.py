@@ -1,7 +1,7 @@
 """The interface texts of every page, in English and in Chinese; the texts about a climb are those of its report."""
 
-from stairs.climb.messages import LANGUAGES
-from stairs.climb.messages import MESSAGES as CLIMB
+from stairs.comparison.messages import LANGUAGES
+from stairs.comparison.messages import MESSAGES as CLIMB
 
 PAGE_STRINGS = {
     "en": {

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from stairs.cli import main
-from stairs.climb import compilation
+from stairs.comparison import compilation
 from stairs.errors import BadInput
 from stairs.text.corpus.corpus import Corpus
 from stairs.text.corpus.decontamination import DecontaminatedCorpus

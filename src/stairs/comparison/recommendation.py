@@ -12,9 +12,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from stairs.climb.experiment import Experiment
-from stairs.climb.messages import approximate_count, describe_cost, join_names, join_sentences, message
-from stairs.climb.schema import CostCriterion, Difference, LocalizedText, Recommendation, Row
+from stairs.comparison.experiment import Experiment
+from stairs.comparison.messages import approximate_count, describe_cost, join_names, join_sentences, message
+from stairs.comparison.schema import CostCriterion, Difference, LocalizedText, Recommendation, Row
 from stairs.tasks.bootstrap import PairedBootstrap, examples_to_separate
 from stairs.tasks.metric_table import METRICS
 from stairs.tasks.outcomes import groups_of, statistic

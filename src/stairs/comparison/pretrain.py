@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from stairs import machine
-from stairs.climb.evaluate import model_cost, training_time
-from stairs.climb.experiment import Experiment, Plan
-from stairs.climb.schema import Row
+from stairs.comparison.evaluate import model_cost, training_time
+from stairs.comparison.experiment import Experiment, Plan
+from stairs.comparison.schema import Row
 from stairs.data import TrainingData
 from stairs.fast.corpus_slice import token_counts
 from stairs.models.registry import MODELS

@@ -7,12 +7,12 @@ from types import SimpleNamespace
 import pytest
 
 from stairs import machine
-from stairs.climb import finetune, models, pretrain, runner, translate
-from stairs.climb.experiment import Experiment
-from stairs.climb.models import ClimbModel
-from stairs.climb.runner import Observer, allot, load_plans, run_climb, why_not_learnt
-from stairs.climb.table import report_text
 from stairs.climb_job import split_examples
+from stairs.comparison import finetune, models, pretrain, runner, translate
+from stairs.comparison.experiment import Experiment
+from stairs.comparison.models import ClimbModel
+from stairs.comparison.runner import Observer, allot, load_plans, run_climb, why_not_learnt
+from stairs.comparison.table import report_text
 from stairs.errors import BadInput
 from stairs.files import write_lock
 from stairs.models.settings import DEFAULT_TOKENIZER

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from stairs import machine
-from stairs.climb.evaluate import EVALUATION_SHARE, evaluate_run
-from stairs.climb.experiment import Experiment, Plan
-from stairs.climb.pretrain import train_run, untrained_task
-from stairs.climb.schema import Row
+from stairs.comparison.evaluate import EVALUATION_SHARE, evaluate_run
+from stairs.comparison.experiment import Experiment, Plan
+from stairs.comparison.pretrain import train_run, untrained_task
+from stairs.comparison.schema import Row
 from stairs.progress import say_verbose
 from stairs.tasks.parts.labelled_splits import LabelledSplits
 from stairs.text.examples import TranslationPair

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from stairs import machine
-from stairs.climb.experiment import SHOWN_EXAMPLES, Experiment, Plans, example_text
-from stairs.climb.messages import message
-from stairs.climb.models import ClimbModel, models_for
-from stairs.climb.recommendation import recommend
-from stairs.climb.schema import FORMAT, CostCriterion, LocalizedText, Report, Row, RowTime, ShownExample
+from stairs.comparison.experiment import SHOWN_EXAMPLES, Experiment, Plans, example_text
+from stairs.comparison.messages import message
+from stairs.comparison.models import ClimbModel, models_for
+from stairs.comparison.recommendation import recommend
+from stairs.comparison.schema import FORMAT, CostCriterion, LocalizedText, Report, Row, RowTime, ShownExample
 from stairs.errors import BadInput, StairsError
 from stairs.files import write_json
 from stairs.progress import say

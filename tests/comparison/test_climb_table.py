@@ -6,8 +6,8 @@ import pytest
 from rich.console import Console
 
 from stairs import progress
-from stairs.climb import table
-from stairs.climb.table import LineObserver, TableObserver, observe, report_text, row_line
+from stairs.comparison import table
+from stairs.comparison.table import LineObserver, TableObserver, observe, report_text, row_line
 
 SCORE = {"value": 0.8, "low": 0.75, "high": 0.85}
 TFIDF = {"model": "tfidf", "run": "classify-tfidf", "score": SCORE, "seconds": 1.5, "cpu_seconds": 2.25,

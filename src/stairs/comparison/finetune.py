@@ -8,10 +8,10 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from stairs import machine
-from stairs.climb.evaluate import evaluate_run
-from stairs.climb.experiment import Experiment, Plan
-from stairs.climb.pretrain import plan_pretraining, train_run, untrained_task
-from stairs.climb.schema import Row
+from stairs.comparison.evaluate import evaluate_run
+from stairs.comparison.experiment import Experiment, Plan
+from stairs.comparison.pretrain import plan_pretraining, train_run, untrained_task
+from stairs.comparison.schema import Row
 from stairs.models.transfer_options import TransferOptions
 from stairs.progress import say, say_verbose
 from stairs.tasks import SUPERVISED_TASKS, TASKS, Task

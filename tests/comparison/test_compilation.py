@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from stairs.climb import compilation
+from stairs.comparison import compilation
 from stairs.files import cache_folder
 
 # Prints the kernels of ours that a command had to compile.
@@ -52,7 +52,7 @@ def test_nothing_is_left_for_commands_to_compile(tmp_path):
     text = tmp_path / "text.txt"
     text.write_text("\n\n".join(f"The cat {i} sat on the mat. It was cat number {i}." for i in range(40_000)))
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "numba"), "XDG_CACHE_HOME": str(tmp_path / "cache")}
-    subprocess.run([sys.executable, "-m", "stairs.climb.compilation"], env=environment, check=True)
+    subprocess.run([sys.executable, "-m", "stairs.comparison.compilation"], env=environment, check=True)
     for model, *more in (("ngram",), ("cbow", "--epochs", "1"), ("skipgram", "--epochs", "1"), ("glove", "--epochs", "1"), ("bert", "--steps", "2")):
         words = [sys.executable, "-c", LISTENING, "train", model, str(text), "--out", str(tmp_path / model), "--quiet", *more]
         ended = subprocess.run(words, env=environment, capture_output=True, text=True)

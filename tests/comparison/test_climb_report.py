@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-from stairs.climb.messages import join_names, message
-from stairs.climb.report import page, write_report
+from stairs.comparison.messages import join_names, message
+from stairs.comparison.report import page, write_report
 
 BAD = '<script>alert("x")</script>'
 

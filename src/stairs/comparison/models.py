@@ -7,12 +7,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from stairs.climb.evaluate import EVALUATION_SHARE
-from stairs.climb.experiment import Experiment
-from stairs.climb.finetune import finetune, finetuning_seconds, fit_classifier
-from stairs.climb.pretrain import pretrain
-from stairs.climb.schema import Row
-from stairs.climb.translate import MODELS_BY_NAME, train_translator
+from stairs.comparison.evaluate import EVALUATION_SHARE
+from stairs.comparison.experiment import Experiment
+from stairs.comparison.finetune import finetune, finetuning_seconds, fit_classifier
+from stairs.comparison.pretrain import pretrain
+from stairs.comparison.schema import Row
+from stairs.comparison.translate import MODELS_BY_NAME, train_translator
 from stairs.models.registry import MODELS
 from stairs.models.settings import DEFAULT_TOKENIZER, TRANSLATION_MODELS
 from stairs.tasks import NGramClassifier, TfidfClassifier, VectorClassifier, WordVectors

@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from stairs.climb.experiment import Experiment
-from stairs.climb.messages import approximate_count, describe_resolution
-from stairs.climb.recommendation import cheapest, cost_bin, recommend
+from stairs.comparison.experiment import Experiment
+from stairs.comparison.messages import approximate_count, describe_resolution
+from stairs.comparison.recommendation import cheapest, cost_bin, recommend
 from stairs.tasks.outcomes import groups_of
 from stairs.text.examples import LabelledText
 

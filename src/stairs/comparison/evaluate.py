@@ -10,8 +10,8 @@ from typing import Any
 
 from safetensors import safe_open
 
-from stairs.climb.experiment import SHOWN_EXAMPLES, Experiment, example_text
-from stairs.climb.schema import Row
+from stairs.comparison.experiment import SHOWN_EXAMPLES, Experiment, example_text
+from stairs.comparison.schema import Row
 from stairs.progress import quiet
 from stairs.tasks import Task, Translate
 from stairs.tasks.baselines import Classifier

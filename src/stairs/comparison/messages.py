@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from stairs.climb.schema import LocalizedText, Recommendation, Row
+from stairs.comparison.schema import LocalizedText, Recommendation, Row
 from stairs.tasks.metric_table import METRICS
 
 LANGUAGES = ("en", "zh")

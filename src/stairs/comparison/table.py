@@ -10,9 +10,9 @@ from rich.table import Table
 from rich.text import Text
 
 from stairs import progress
-from stairs.climb.messages import MESSAGES, describe_resolution
-from stairs.climb.runner import Observer
-from stairs.climb.schema import Report, Row
+from stairs.comparison.messages import MESSAGES, describe_resolution
+from stairs.comparison.runner import Observer
+from stairs.comparison.schema import Report, Row
 from stairs.progress import format_count, say
 
 COLUMNS = ("model", "bits/char", "score", "CPU s", "train s", "ms/text", "train MB", "ask MB", "params", "disk MB")

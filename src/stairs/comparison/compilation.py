@@ -3,7 +3,7 @@
 numba compiles a loop when it is first called, which takes a minute for all of them, and caches the result in a folder beside the sources. Here a
 text of a few lines is tokenized, and the models that have kernels are trained on it and asked. `make` does it as part of its set-up:
 
-python -m stairs.climb.compilation
+python -m stairs.comparison.compilation
 """
 
 import hashlib

@@ -6,8 +6,8 @@ from html import escape
 from pathlib import Path
 from typing import Any, cast
 
-from stairs.climb.messages import MESSAGES, advice, describe_resolution, message
-from stairs.climb.schema import LocalizedText, Report, Row
+from stairs.comparison.messages import MESSAGES, advice, describe_resolution, message
+from stairs.comparison.schema import LocalizedText, Report, Row
 from stairs.files import write_atomically
 from stairs.pictures.charts import render
 from stairs.pictures.climb import curves, frontier, staircase
