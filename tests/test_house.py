@@ -195,7 +195,7 @@ def test_no_folder_imports_upwards():
 
 TORCH_FREE = (  # modules that a command's help, a page without a model, or a report needs: each would wait for torch for two seconds
     "cli", "commands", "errors", "files", "progress", "questions", "machine", "data", "version", "models.settings", "models.transfer_options",
-    "training.options", "web", "climb.messages", "climb.report", "pictures.climb", "pictures.charts",
+    "training.options", "web", "comparison.messages", "comparison.report", "pictures.climb", "pictures.charts",
 )  # fmt: skip
 
 
