@@ -112,7 +112,7 @@ def index_run(job: TuneJob) -> TunedRun:
     folder = job.index_texts(texts)
     evaluation: dict[str, Measurements] = {"dev": {"texts": len(texts)}}
     if job.test:
-        evaluation["test"] = load(folder).evaluate(job.read(job.test, "compare").examples)
+        evaluation["test"] = load(folder).evaluate_examples(job.read(job.test, "compare").examples)
     write_json(folder / EVALUATION_FILE, evaluation)
     return TunedRun(folder, evaluation)
 

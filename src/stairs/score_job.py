@@ -29,7 +29,7 @@ def score_file(
         from stairs.text.labelled.translation_splits import read_translations
 
         pairs = read_translations((file, *second), columns, reading.encoding)
-        return task.evaluate(pairs) if beam_size is None else task.evaluate(pairs, beam_size)
+        return task.evaluate_examples(pairs) if beam_size is None else task.evaluate_examples(pairs, beam_size)
     if isinstance(task, WordVectors) and (benchmark := read_benchmark(file, columns, reading.encoding)) is not None:
         from stairs.tasks.word_benchmarks import evaluate_benchmark
 
@@ -37,11 +37,11 @@ def score_file(
     from stairs.text.labelled import read_examples
 
     if task.example_kind:
-        return task.evaluate(read_examples(file, task.example_kind, columns=columns, encoding=reading.encoding).examples)
+        return task.evaluate_examples(read_examples(file, task.example_kind, columns=columns, encoding=reading.encoding).examples)
     if not task.monitor or is_scored_pairs(file, columns, reading.encoding):
         from stairs.tasks import Similar
 
-        return Similar(task).evaluate(read_examples(file, "compare", columns=columns, encoding=reading.encoding).examples)
+        return Similar(task).evaluate_examples(read_examples(file, "compare", columns=columns, encoding=reading.encoding).examples)
     return task.evaluate_texts(reading.open([file]).documents())
 
 

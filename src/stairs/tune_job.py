@@ -167,7 +167,7 @@ class TuneJob:
             return (TfidfClassifier if self.run == "tfidf" else NGramClassifier).train(examples, words)
 
         out = self.folder(example_kind, Path(self.run).name)
-        metrics = fit_once(out, settings, train, lambda task: task.evaluate(splits.dev))
+        metrics = fit_once(out, settings, train, lambda task: task.evaluate_examples(splits.dev))
         return out, Trained(load(out), metrics)
 
     def index_texts(self, texts: list[str]) -> Path:

@@ -80,5 +80,5 @@ def test_after_the_warm_up_nothing_is_left_to_load_for_a_classifier():
     tokenizer = Tokenizer.train(TokenizerSpec("words"), lambda: [[example.text for example in examples]])
     with event.install_listener("numba:compile", Listening()):
         for classifier in (NGramClassifier, TfidfClassifier):
-            classifier.train(examples, tokenizer).predict(examples)
+            classifier.train(examples, tokenizer).predict_examples(examples)
     assert not received and not {name for name in set(sys.modules) - loaded if name.startswith(("sklearn", "scipy", "numba", "stairs"))}

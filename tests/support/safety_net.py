@@ -300,7 +300,8 @@ def run(only: list[str]) -> dict:
         tokenizer = Tokenizer.train(TokenizerSpec("wordpiece", vocab_size=300), lambda both=both: [both])
         task = stairs.TASKS["translate"](configured(model, tokenizer, settings), tokenizer)
         task, before, losses = trained(name, task, LabelledSplits(pairs[20:], pairs[:10], test=pairs[10:20]), {**OPTIONS, "learning_rate": 1e-2})
-        found[name] = line(name, task, before, losses, "labels", [task.answer("she eats the soup today .", beam_size=4), task.evaluate(pairs[:10])])
+        answers = [task.answer("she eats the soup today .", beam_size=4), task.evaluate_examples(pairs[:10])]
+        found[name] = line(name, task, before, losses, "labels", answers)
     for name, (begin, kind, example_kind, transfer) in TUNED.items():
         if only and name not in only:
             continue
@@ -309,14 +310,14 @@ def run(only: list[str]) -> dict:
         learner = stairs.TASKS[kind]
         task = learner(encoder.model, encoder.tokenizer, TransferOptions(**transfer), **learner.settings_from(examples[20:]))
         task, before, losses = trained(name, task, LabelledSplits(examples[20:], examples[:10], test=examples[10:20]), LABELLED)
-        found[name] = line(name, task, before, losses, "labels", [task.evaluate(examples[:20])])
+        found[name] = line(name, task, before, losses, "labels", [task.evaluate_examples(examples[:20])])
     examples = labelled("classify")
     words = Tokenizer.train(TokenizerSpec("words"), lambda: [[example.text for example in examples]])
     for name, kind in {"classify ngram": "classify-ngram", "classify tfidf": "classify-tfidf", "classify vectors": "classify-vectors"}.items():
         if only and name not in only:
             continue
         task = stairs.TASKS[kind].train(examples[20:], tasks["skipgram"] if name == "classify vectors" else words)
-        found[name] = line(name, task, [], [], "labels", [task.evaluate(examples[:20])])
+        found[name] = line(name, task, [], [], "labels", [task.evaluate_examples(examples[:20])])
     if not only or "vectors" in only:
         vectors = configured("vectors", words, {"width": 8})
         reset(vectors.parameters(), [])

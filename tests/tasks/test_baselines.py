@@ -32,7 +32,7 @@ def test_learns_what_the_labels_say(kind):
     assert answer["label"] == "good" and list(answer["probabilities"]) == ["good", "bad"]
     assert sum(answer["probabilities"].values()) == pytest.approx(1)
     assert task.answer("poor , dull")["label"] == "bad"
-    assert task.evaluate(examples())["accuracy"]["value"] == 1
+    assert task.evaluate_examples(examples())["accuracy"]["value"] == 1
 
 
 @pytest.mark.parametrize("kind", [NGramClassifier, TfidfClassifier])
@@ -54,7 +54,7 @@ def test_one_label_is_refused_with_its_place(kind):
 
 def test_a_label_only_in_the_test_is_refused_with_its_place():
     with pytest.raises(BadInput, match=r"test\.csv:9.*'mixed'"):
-        learned(TfidfClassifier).evaluate([LabelledText("a film", "mixed", "test.csv:9")])
+        learned(TfidfClassifier).evaluate_examples([LabelledText("a film", "mixed", "test.csv:9")])
 
 
 def test_a_word_seen_under_one_label_does_not_decide_alone():

@@ -38,7 +38,7 @@ def test_it_learns_and_its_vectors_are_those_of_the_tuned_encoder(tokenizer, tmp
     measured = fit(task, LabelledSplits(PAIRS[::2], PAIRS[1::2]), tmp_path / "run", options)
     assert measured["spearman"]["value"] > max(0.8, before)
     again = load(tmp_path / "run")
-    assert again.evaluate(PAIRS[1::2])["spearman"] == measured["spearman"]
+    assert again.evaluate_examples(PAIRS[1::2])["spearman"] == measured["spearman"]
     a, b = again.vectors(["soup today", "rain in Rome"]).astype(np.float64)
     cosine = a @ b / np.linalg.norm(a) / np.linalg.norm(b)
     expected = 1.0 + 4.0 * (again.head.slope.item() * cosine + again.head.offset.item())
@@ -63,7 +63,7 @@ def test_encoders_of_other_kinds_learn_so_too(step, tokenizer, tmp_path):
     options = TrainingOptions(steps=3, batch_examples=8, precision="fp32")
     measured = fit(new_task(tokenizer, step), LabelledSplits(PAIRS, PAIRS[::3]), tmp_path / "run", options)
     again = load(tmp_path / "run")
-    assert again.evaluate(PAIRS[::3])["error"] == measured["error"]
+    assert again.evaluate_examples(PAIRS[::3])["error"] == measured["error"]
     assert cosine_correlation(again, PAIRS[::3])["value"] == pytest.approx(measured["spearman"]["value"], abs=1e-3)
 
 

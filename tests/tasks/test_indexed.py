@@ -41,9 +41,9 @@ def test_the_nearest_text_is_the_text_itself(bert, tmp_path):
 def test_cosines_are_evaluated_by_scores(bert):
     pairs = [TextPair(SENTENCES[0], SENTENCES[0], None, 5.0), TextPair(SENTENCES[0], SENTENCES[200], None, 1.0), TextPair(SENTENCES[0], SENTENCES[1],
         None, 3.0)]
-    assert Similar(bert).evaluate(pairs)["spearman"]["value"] > 0.4
+    assert Similar(bert).evaluate_examples(pairs)["spearman"]["value"] > 0.4
     with pytest.raises(BadInput, match="file:9: this pair has a label and no score"):
-        Similar(bert).evaluate([TextPair("soup", "rain", "same", None, "file:9")])
+        Similar(bert).evaluate_examples([TextPair("soup", "rain", "same", None, "file:9")])
     with pytest.raises(BadInput, match="has no texts to search"):
         Similar(bert).answer("soup")
 
@@ -53,9 +53,9 @@ def test_senses_are_told_apart_by_their_neighbours(step, tokenizer, tmp_path):
     cutter = tokenizer if step != "skipgram" else Tokenizer.train(TokenizerSpec("words"), lambda: [[*SENTENCES, *(text for text, _ in BANKS)]])
     reloaded = {"bert": Encode, "gpt": NextToken, "skipgram": WordVectors}[step](encoder(step, cutter), cutter)
     train = [sensed(*pair) for pair in BANKS]
-    fit_once(tmp_path / "run", {"seed": 0}, lambda: Sense.train(train, reloaded), lambda task: task.evaluate(train))
+    fit_once(tmp_path / "run", {"seed": 0}, lambda: Sense.train(train, reloaded), lambda task: task.evaluate_examples(train))
     task = load(tmp_path / "run")
-    measured = task.evaluate(train)
+    measured = task.evaluate_examples(train)
     assert measured["words"] == measured["known_words"] == 2 and measured["most_frequent_f1"]["value"] == 0.5
     if step != "skipgram":  # whose words have one vector each
         assert measured["f1"]["value"] == 1
@@ -67,7 +67,7 @@ def test_senses_are_told_apart_by_their_neighbours(step, tokenizer, tmp_path):
 def test_a_lemma_that_was_never_seen_has_no_sense(bert):
     task = Sense.train([sensed(*pair) for pair in BANKS], bert)
     unseen = SenseSentence(("soup", "today"), ("soup.n", "today.r"), ((0, "soup%1"),), "file:1")
-    assert task.evaluate([unseen])["f1"]["value"] == 0
+    assert task.evaluate_examples([unseen])["f1"]["value"] == 0
     with pytest.raises(BadInput, match="no sense of 'soup'"):
         task.answer("the *soup* is hot")
     with pytest.raises(BadInput, match="no word is marked"):

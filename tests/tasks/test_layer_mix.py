@@ -150,7 +150,7 @@ def test_a_reader_of_words_with_the_vectors_at_any_place(place, example_kind, wo
     assert torch.equal(task.feature_extractor.words.weight[2], torch.arange(10.0, 15.0)) and len(task.feature_extractor.mixes) == {"both": 2,
         "none": 0}.get(place, 1)
     measured = fit(task, LabelledSplits(train[:40], train[40:]), tmp_path / "run", QUICK)
-    assert load(tmp_path / "run").evaluate(train[40:])["error"] == measured["error"]
+    assert load(tmp_path / "run").evaluate_examples(train[40:])["error"] == measured["error"]
 
 
 def test_an_interrupted_mix_ends_with_the_same_bits(words, tmp_path, monkeypatch):
@@ -187,7 +187,7 @@ def test_a_run_with_whitened_layers_is_opened_again(words, tmp_path):
     train = examples("tag")
     task = new_task("tag", encoder("elmo", words), words, train, transfer="features", whiten=True)
     fit(task, LabelledSplits(train[:40], train[40:]), tmp_path / "run", QUICK)
-    assert load(tmp_path / "run").evaluate(train) == task.evaluate(train)
+    assert load(tmp_path / "run").evaluate_examples(train) == task.evaluate_examples(train)
 
 
 def test_a_reader_of_words_cannot_learn_from_features(words):

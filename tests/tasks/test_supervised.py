@@ -54,7 +54,7 @@ def test_every_encoder_carries_every_task(step, example_kind, tokenizer, words, 
     again = load(tmp_path / "run")
     given = {"classify": "soup today", "compare": "soup\train", "tag": "soup in Rome .", "span": "where is it ?\tsoup in Rome today ."}[example_kind]
     assert json.loads(json.dumps(again.answer(given))) == again.answer(given)
-    assert again.evaluate(train[40:])["error"] == measured["error"]
+    assert again.evaluate_examples(train[40:])["error"] == measured["error"]
 
 
 @pytest.mark.parametrize(("example_kind", "main"), [("classify", "accuracy"), ("tag", "f1"), ("span", "f1")])
@@ -132,7 +132,7 @@ def test_a_run_with_whitened_features_is_opened_again(tokenizer, tmp_path):
     train = examples("classify")
     task = new_task("classify", encoder("bert", tokenizer), tokenizer, train, transfer="features", whiten=True)
     fit(task, LabelledSplits(train, train[::5]), tmp_path / "run", TrainingOptions(epochs=3, precision="fp32"))
-    assert load(tmp_path / "run").evaluate(train) == task.evaluate(train)
+    assert load(tmp_path / "run").evaluate_examples(train) == task.evaluate_examples(train)
     with pytest.raises(BadInput, match="--whiten is for --transfer features"):
         new_task("classify", encoder("bert", tokenizer), tokenizer, train, whiten=True)
 
@@ -207,7 +207,7 @@ def test_nothing_to_learn(example_kind, given, says, tokenizer):
 def test_a_label_of_the_test_file_alone(tokenizer):
     task = new_task("classify", encoder("bert", tokenizer), tokenizer, examples("classify"))
     with pytest.raises(BadInput, match=r"test:3: the label 'news' is not in the training file, which has food, weather"):
-        task.evaluate([LabelledText("soup", "news", "test:3")])
+        task.evaluate_examples([LabelledText("soup", "news", "test:3")])
 
 
 def test_a_model_without_vectors(words):

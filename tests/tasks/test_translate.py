@@ -59,7 +59,7 @@ def test_it_learns_and_is_evaluated_and_stored(trained):
     assert isinstance(task, TASKS["translate"]) and measured["bleu"]["low"] <= measured["bleu"]["value"] <= measured["bleu"]["high"]
     assert measured["exact_match"]["value"] > 0.8 and measured["bits_per_character"]["value"] < 0.5
     assert task.translate_texts(["3 1 2", "7"]) == ["three one two", "seven"]
-    again = task.evaluate(pairs(60, seed=1))
+    again = task.evaluate_examples(pairs(60, seed=1))
     assert again["exact_match"] == measured["exact_match"] and again["perplexity"] == measured["perplexity"]
 
 
@@ -90,7 +90,7 @@ def test_backwards_is_the_other_direction(tokenizer, tmp_path):
     fit(task, LabelledSplits(pairs(600), pairs(30, seed=1)), tmp_path / "run", QUICK)
     task = load(tmp_path / "run")
     assert task.backwards and task.translate_texts(["three one"]) == ["3 1"]
-    assert task.evaluate(pairs(30, seed=1))["exact_match"]["value"] > 0.7
+    assert task.evaluate_examples(pairs(30, seed=1))["exact_match"]["value"] > 0.7
 
 
 def test_a_translation_that_was_cut_off_is_aligned_without_an_end(tokenizer):

@@ -96,7 +96,7 @@ def warm_up(models: Collection[str] = ()) -> None:
     tokenizer = Tokenizer.train(TokenizerSpec("words"), lambda: [SENTENCES])
     for classifier in (NGramClassifier, TfidfClassifier):
         with suppress(Exception):
-            classifier.train(examples, tokenizer).predict(examples)
+            classifier.train(examples, tokenizer).predict_examples(examples)
 
 
 def kernels_key() -> str:

@@ -32,7 +32,7 @@ def evaluate_run(experiment: Experiment, folder: Path, last_line: dict[str, Any]
         task: Any = load(folder)
         with quiet():  # which texts are too long is said of all of them
             per_text = milliseconds_per_text(task, list(itertools.islice(itertools.cycle(test), TIMED_EXAMPLES)))
-    predictions = task.predict(test)
+    predictions = task.predict_examples(test)
     metrics = dict(all_metrics(kind, test, predictions))
     metrics[metric] = score_with_interval(metric, kind, test, predictions)
     if isinstance(task, Translate):

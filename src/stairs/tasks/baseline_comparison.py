@@ -105,7 +105,7 @@ def majority_baseline(train: Sequence[Any]) -> Baseline:
 def tfidf_baseline(train: Sequence[LabelledText]) -> Baseline:
     part = train[:: -(-len(train) // TFIDF_EXAMPLES)]
     tokenizer = Tokenizer.train(TokenizerSpec(kind="words"), lambda: ([example.text] for example in part))
-    return TfidfClassifier.train(part, tokenizer).predict
+    return TfidfClassifier.train(part, tokenizer).predict_examples
 
 
 def cosines(source: Task, examples: Sequence[TextPair]) -> np.ndarray:

@@ -53,7 +53,7 @@ class Classifier(Task):
         blocks = [self.probabilities(texts[i : i + TEXTS_PER_BATCH]) for i in range(0, len(texts), TEXTS_PER_BATCH)]
         return [self.labels[i] for block in blocks for i in block.argmax(1)]
 
-    def predict(self, examples: Sequence[LabelledText]) -> list[str]:
+    def predict_examples(self, examples: Sequence[LabelledText]) -> list[str]:
         return self.predict_labels([example.text for example in examples])
 
     def answer(self, text: str) -> LabelAnswer:
@@ -64,19 +64,19 @@ class Classifier(Task):
     def summary(self, answer: Answer) -> str:
         return str(answer["label"])
 
-    def evaluate(self, examples: Sequence[Any]) -> LabelMetrics:
+    def evaluate_examples(self, examples: Sequence[Any]) -> LabelMetrics:
         unknown = sorted({example.label for example in examples} - set(self.labels))
         if unknown:
             where = next(example.where for example in examples if example.label in unknown)
             raise BadInput(f"{where}: the label {unknown[0]!r} is not in the training file, which has {', '.join(self.labels[:8])}; correct it")
-        return label_metrics([example.label for example in examples], self.predict(examples))
+        return label_metrics([example.label for example in examples], self.predict_examples(examples))
 
     def detailed_metrics(self, examples: Sequence[Any]) -> Measurements:
         probabilities = self.probabilities([example.text for example in examples])
-        return {**self.evaluate(examples), **classification_report([example.label for example in examples], probabilities, self.labels)}
+        return {**self.evaluate_examples(examples), **classification_report([example.label for example in examples], probabilities, self.labels)}
 
     def metrics_and_predictions(self, examples: Sequence[Any]) -> tuple[Measurements, list[Any]]:
-        return self.detailed_metrics(examples), self.predict(examples)
+        return self.detailed_metrics(examples), self.predict_examples(examples)
 
     def describe(self) -> dict[str, Any]:
         return {"task": self.name, "model": self.model_name, "labels": self.labels}

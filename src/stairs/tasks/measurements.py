@@ -1,4 +1,4 @@
-"""The shapes of measurements: what `evaluate` gives, `stairs score --json` prints and a run's metrics.jsonl holds.
+"""The shapes of measurements: what `evaluate_examples` gives, `stairs score --json` prints and a run's metrics.jsonl holds.
 
 A number that was measured on a sample is an `Interval`. `metrics.py` computes the metrics, `metric_table.py` has their names.
 """

@@ -90,14 +90,14 @@ class Sense(Indexed):
                 advance(len(group))
         return iter(vectors)
 
-    def predict(self, examples: Sequence[SenseSentence]) -> list[list[str | None]]:
+    def predict_examples(self, examples: Sequence[SenseSentence]) -> list[list[str | None]]:
         """A sense for every labelled word; None where the lemma is not in the training file."""
         return [
-            [self.nearest(example.lemmas[place], vector) for (place, _), vector in zip(example.senses, vectors, strict=True)]
+            [self.nearest_sense(example.lemmas[place], vector) for (place, _), vector in zip(example.senses, vectors, strict=True)]
             for example, vectors in zip(examples, self.word_vectors(examples), strict=True)
         ]
 
-    def nearest(self, lemma: str, vector: np.ndarray) -> str | None:
+    def nearest_sense(self, lemma: str, vector: np.ndarray) -> str | None:
         candidates = self.lemmas.get(lemma)
         return None if not candidates else self.senses[candidates[int((self.stored_vectors[candidates] @ vector).argmax())]]
 
@@ -105,10 +105,10 @@ class Sense(Indexed):
         candidates = self.lemmas.get(lemma)
         return None if not candidates else self.senses[max(candidates, key=self.counts.__getitem__)]
 
-    def evaluate(self, examples: Sequence[Any]) -> Measurements:
+    def evaluate_examples(self, examples: Sequence[Any]) -> Measurements:
         """F1 over all labelled words, and that of always taking the most frequent sense."""
         total, answered, correct, correct_by_frequency = [], [], [], []
-        for example, predicted in zip(examples, self.predict(examples), strict=True):
+        for example, predicted in zip(examples, self.predict_examples(examples), strict=True):
             gold = [set(sense.split(";")) for _, sense in example.senses]
             frequent = [self.most_frequent(example.lemmas[place]) for place, _ in example.senses]
             total.append(len(gold))

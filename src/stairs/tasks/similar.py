@@ -52,7 +52,7 @@ class Similar(Indexed):
             return f"cosine {answer['cosine']:.4f}"
         return "\n".join(f"{neighbour['cosine']:.2f}  {neighbour['text']}" for neighbour in answer["near"])
 
-    def evaluate(self, examples: Sequence[Any]) -> CorrelationMetrics:
+    def evaluate_examples(self, examples: Sequence[Any]) -> CorrelationMetrics:
         unscored = next((example for example in examples if example.score is None), None)
         if unscored is not None:
             reason = f"{unscored.where}: this pair has a label and no score"

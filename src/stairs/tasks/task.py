@@ -203,13 +203,13 @@ class Task(ABC):
         """Metrics on plain text."""
         raise Unsupported(f"a {self.name} run of {self.model_name} is evaluated on labelled examples, not on plain text")
 
-    def evaluate(self, examples: Sequence[Any]) -> Measurements:
+    def evaluate_examples(self, examples: Sequence[Any]) -> Measurements:
         """Metrics on labelled examples."""
         raise Unsupported(f"a {self.name} run of {self.model_name} is evaluated on plain text, not on labelled examples")
 
     def detailed_metrics(self, examples: Sequence[Any]) -> Measurements:
-        """`evaluate`, with a report in more detail where there is one."""
-        return self.evaluate(examples)
+        """`evaluate_examples`, with a report in more detail where there is one."""
+        return self.evaluate_examples(examples)
 
     def metrics_and_predictions(self, examples: Sequence[Any]) -> tuple[Measurements, list[Any]]:
         """`detailed_metrics`, and the prediction for each example; none where predictions cannot be compared with those of others."""

@@ -111,14 +111,14 @@ class Translate(Generative):
     def generate_for_timing(self, data: TrainingData, sentences: int) -> None:
         self.translation_metrics(self.examples(data, "validation").examples[:sentences])
 
-    def evaluate(self, examples: Sequence[Any], beam_size: int = BEAM_SIZE) -> Measurements:
+    def evaluate_examples(self, examples: Sequence[Any], beam_size: int = BEAM_SIZE) -> Measurements:
         rows = self.rows(examples)
         return {**self.likelihood_metrics(rows, None), **self.translation_metrics(rows.examples, beam_size)}
 
     def translation_metrics(self, examples: Sequence[TranslationPair], beam_size: int = BEAM_SIZE) -> TranslationMetrics:
         return bleu_and_chrf([example.target for example in examples], self.translations(examples, beam_size))
 
-    def predict(self, examples: Sequence[TranslationPair]) -> list[str]:
+    def predict_examples(self, examples: Sequence[TranslationPair]) -> list[str]:
         """A translation of each source; "" for one that is empty or longer than the model reads."""
         predictions = [""] * len(examples)
         pairs, limit = self.in_direction(examples), self.model.config.context - 2

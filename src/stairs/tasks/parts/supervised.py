@@ -178,11 +178,11 @@ class Supervised(EncoderFeatures):
         assert metric is not None
         return {"error": error_from(metrics[metric]), **metrics}
 
-    def evaluate(self, examples: Sequence[Any]) -> Measurements:
+    def evaluate_examples(self, examples: Sequence[Any]) -> Measurements:
         rows = self.rows(examples)
         return self.measurements(examples, rows, self.logits(rows))
 
-    def predict(self, examples: Sequence[Any]) -> list[Any]:
+    def predict_examples(self, examples: Sequence[Any]) -> list[Any]:
         rows = self.rows(examples)
         return self.predictions(examples, rows, self.logits(rows))
 
