@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from stairs.data import CorpusLike
 from stairs.errors import BadInput, Unsupported
-from stairs.files import LOCK_FILE
+from stairs.files import LOCK_FILE, refuse_inside
 from stairs.models.settings import DEFAULT_MIN_COUNT, DEFAULT_TOKENIZER
 from stairs.progress import say
 from stairs.tasks import SUPERVISED_TASKS
 from stairs.text.examples import Example
-from stairs.text.input_options import EMBEDDED, CorpusOptions, TokenizerOptions, refuse_inside, text_bytes
+from stairs.text.input_options import EMBEDDED, CorpusOptions, TokenizerOptions, text_bytes
 from stairs.train_job import as_paths, build, names_of, refuse_unknown, take
 from stairs.training.options import parse_duration
 from stairs.training.run import RUN_FILE, check_unlocked, check_writable, is_leftover
@@ -113,9 +113,11 @@ class ClimbJob:
 
     def experiment(self, example_kind: str, examples: list[Example], out: Path) -> "Experiment":
         """The data that all models share."""
+        from stairs.text.corpus.corpus import open_corpus
+
         max_pairs = int(min(max(self.budget_seconds, MIN_HELD_OUT_PAIRS), MAX_HELD_OUT_PAIRS))
         splits = split_examples(examples, example_kind, self.seed, max_pairs, limit=self.limit, column=self.group) if examples else {}
-        corpus: CorpusLike = self.reading.open(self.corpus or EMBEDDED)
+        corpus: CorpusLike = open_corpus(self.corpus or EMBEDDED, self.reading)
         reads_corpus = example_kind != "translate"
         if examples and reads_corpus:
             corpus = decontaminate(corpus, splits, is_embedded=self.labels is None)

@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TextIO
@@ -176,6 +176,15 @@ def check_free_space(folder: Path, needed: int, what: str) -> None:
             f"{what} needs about {format_megabytes(needed)} in {folder}, but only {format_megabytes(free)} are free; free some space or set "
             "XDG_CACHE_HOME to another disk"
         )
+
+
+def refuse_inside(out: Path, corpus: Sequence[str]) -> None:
+    """An output within its own input would be read the next time."""
+    for path in filter(os.path.exists, corpus):
+        if os.path.isdir(path) and out.resolve().is_relative_to(Path(path).resolve()):
+            raise BadInput(f"--out {out} lies inside the corpus {path}; choose a folder elsewhere")
+        if out.resolve() == Path(path).resolve():
+            raise BadInput(f"--out {out} is the corpus itself; choose another folder")
 
 
 def format_megabytes(count: float) -> str:

@@ -30,7 +30,9 @@ def plan_training(job: TrainJob) -> Plan:
 
         tokenizer, data = job.read_data()
         return plan(job.new_task(tokenizer), data, job.validated_options())
-    corpus = job.reading.open(job.corpus)
+    from stairs.text.corpus.corpus import open_corpus
+
+    corpus = open_corpus(job.corpus, job.reading)
     documents: list[str] = []
     characters = 0
     for document in corpus.documents():

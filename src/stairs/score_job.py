@@ -42,7 +42,9 @@ def score_file(
         from stairs.tasks import Similar
 
         return Similar(task).evaluate_examples(read_examples(file, "compare", columns=columns, encoding=reading.encoding).examples)
-    return task.evaluate_texts(reading.open([file]).documents())
+    from stairs.text.corpus.corpus import open_corpus
+
+    return task.evaluate_texts(open_corpus([file], reading).documents())
 
 
 def is_scored_pairs(file: str, columns: str | None, encoding: str | None) -> bool:

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 from stairs.data import TrainingData
 from stairs.errors import BadInput
+from stairs.files import refuse_inside
 from stairs.models.settings import CONFIGS, DEFAULT_MIN_COUNT, DEFAULT_TOKENIZER, FROM_TOKENIZER, SIZES, TRANSLATION_MODELS, ModelConfig
 from stairs.progress import say
-from stairs.text.input_options import CorpusOptions, TokenizerOptions, is_embedded, refuse_inside, text_bytes
+from stairs.text.input_options import CorpusOptions, TokenizerOptions, is_embedded, text_bytes
 from stairs.training.options import TrainingOptions
 from stairs.training.recipe import MIN_TOKENS, Recipe, choose_recipe, recipe_of_size
 from stairs.training.run import RUN_FILE, check_run
@@ -155,7 +156,9 @@ class TrainJob:
         """About so many, from the sizes of the files; None for pairs, for stdin, which can be read only once, and for the embedded prose."""
         if self.pairs or "-" in self.corpus or is_embedded(self.corpus):
             return None
-        return round(text_bytes(self.reading.open(self.corpus)))
+        from stairs.text.corpus.corpus import open_corpus
+
+        return round(text_bytes(open_corpus(self.corpus, self.reading)))
 
     def validated_options(self) -> TrainingOptions:
         """How the model is trained; refuses options that it has no use for."""
@@ -176,9 +179,10 @@ class TrainJob:
         self.config(vocab_size=0)  # refuses settings that the model cannot have before the corpus is read
         spec = self.spec
         if not self.pairs:
+            from stairs.text.corpus.corpus import open_corpus
             from stairs.text.shards import build_shards
 
-            shards = build_shards(self.reading.open(self.corpus), self.kept_tokenizer() or spec)
+            shards = build_shards(open_corpus(self.corpus, self.reading), self.kept_tokenizer() or spec)
             return shards.tokenizer, shards
         from stairs.tasks.parts.labelled_splits import LabelledSplits
         from stairs.text.labelled.translation_splits import split_translations

@@ -43,15 +43,15 @@ class TrainCommand(NamedTuple):
 
 def parse_training(arguments: list[str], command: str, about: str) -> TrainCommand:
     """The flags of the command and the settings of the model, which is its first word."""
-    about = about.format(models=", ".join(DEFAULT_TOKENIZER))
-    model = arguments[0] if arguments and not arguments[0].startswith("-") else ""
-    settings = CONFIGS[model] if model in DEFAULT_TOKENIZER else None
-    if not settings and not {"-h", "--help"} & set(arguments):
-        check_model(model) if model or not arguments else refuse_flags_first(arguments[0], command)
-    options = parse(Train, arguments, command, about, settings)
-    keywords = keywords_of(options, "model", "corpus", "dry_run")
-    return TrainCommand(TrainJob.from_keywords(options.model, options.corpus, keywords), options.json, options.dry_run)
+    first = arguments[0] if arguments else ""
+    if first not in DEFAULT_TOKENIZER and not {"-h", "--help"} & set(arguments):
+        refuse_first_word(first, command)
+    options = parse(Train, arguments, command, about.format(models=", ".join(DEFAULT_TOKENIZER)), CONFIGS.get(first))
+    job = TrainJob.from_keywords(options.model, options.corpus, keywords_of(options, "model", "corpus", "dry_run"))
+    return TrainCommand(job, options.json, options.dry_run)
 
 
-def refuse_flags_first(flag: str, command: str) -> None:
-    raise BadInput(f"{flag} stands where the model is expected; name the model first, as in: stairs {command} gpt notes.txt")
+def refuse_first_word(word: str, command: str) -> None:
+    if word.startswith("-"):
+        raise BadInput(f"{word} stands where the model is expected; name the model first, as in: stairs {command} gpt notes.txt")
+    check_model(word)

@@ -1,7 +1,7 @@
 """A Batch: ids, which of them are tokens, and what the loss compares with. B rows, T positions, S source positions, C characters, D width."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -24,8 +24,7 @@ class Batch:
     source: "Batch | None" = None  # (B, S) the source side of an encoder-decoder
 
     def to(self, device: torch.device) -> "Batch":
-        parts = {field.name: getattr(self, field.name) for field in fields(self)}
-        return replace(self, **{name: part.to(device) for name, part in parts.items() if part is not None})
+        return replace(self, **{name: part.to(device) for name, part in vars(self).items() if part is not None})
 
 
 def pad_rows(rows: Sequence[Sequence[int] | np.ndarray], pad_id: int) -> tuple[Tensor, Tensor]:

@@ -7,7 +7,10 @@ tokenizer. Nothing but spaces is ever added, and no character is lost.
 import functools
 import re
 from collections.abc import Callable
+from importlib import import_module
+from importlib.util import find_spec
 from itertools import accumulate
+from typing import NamedTuple
 
 from stairs.files import cache_folder
 
@@ -23,21 +26,26 @@ CJK_CHARACTER = re.compile(f"[{CJK}]")
 CACHED_RUNS = 1 << 16  # runs of Han characters whose words are not looked up again
 
 
+class Segmenter(NamedTuple):
+    name: str
+    segment: Callable[[str], list[str]]  # the words of a run of Han characters
+
+
 @functools.cache
-def segmenter() -> tuple[str, Callable[[str], list[str]]]:
-    """The name of the dictionary program that is installed, and its segmenting function."""
-    try:
-        import rjieba
+def segmenter() -> Segmenter:
+    """The dictionary program that is installed: `segmenter().segment("清华大学生")`."""
+    return Segmenter("rjieba", import_module("rjieba").cut) if find_spec("rjieba") else Segmenter("jieba", load_jieba())
 
-        return "rjieba", rjieba.cut
-    except ImportError:
-        import jieba
 
-        jieba.setLogLevel("WARNING")
-        dictionary = jieba.Tokenizer()
-        cache_folder().mkdir(parents=True, exist_ok=True)
-        dictionary.tmp_dir = str(cache_folder())  # its default is shared by all users
-        return "jieba", dictionary.lcut
+def load_jieba() -> Callable[[str], list[str]]:
+    import jieba
+
+    jieba.setLogLevel("WARNING")
+    dictionary = jieba.Tokenizer()
+    cache_folder().mkdir(parents=True, exist_ok=True)
+    dictionary.tmp_dir = str(cache_folder())  # its default is shared by all users
+    segment: Callable[[str], list[str]] = dictionary.lcut
+    return segment
 
 
 def has_han(text: str) -> bool:
@@ -49,22 +57,17 @@ def is_cjk(character: str) -> bool:
     return CJK_CHARACTER.match(character) is not None
 
 
-def segment(run: str) -> list[str]:
-    """The words of a run of Han characters: `segment("清华大学生")`."""
-    return segmenter()[1](run)
-
-
 @functools.lru_cache(CACHED_RUNS)
 def chinese_word_starts(run: str) -> list[int]:
     """Where the words of a run of Han characters begin."""
-    return [0] if len(run) == 1 else list(accumulate((len(word) for word in segment(run)), initial=0))[:-1]
+    return [0] if len(run) == 1 else list(accumulate(map(len, segmenter().segment(run)), initial=0))[:-1]
 
 
 def space_words(text: str, space: str = " ") -> str:
     """The text with spaces around every Chinese word."""
     if text.isascii():
         return text
-    return HAN_RUN.sub(lambda run: f"{space}{space.join(segment(run[0]))}{space}", text)
+    return HAN_RUN.sub(lambda run: f"{space}{space.join(segmenter().segment(run[0]))}{space}", text)
 
 
 def chinese_word_spans(text: str) -> list[tuple[int, int]]:
@@ -72,7 +75,7 @@ def chinese_word_spans(text: str) -> list[tuple[int, int]]:
     spans = []
     for run in HAN_RUN.finditer(text):
         start = run.start()
-        for word in segment(run[0]):
+        for word in segmenter().segment(run[0]):
             spans.append((start, start + len(word)))
             start += len(word)
     return spans

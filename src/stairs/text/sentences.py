@@ -1,4 +1,6 @@
-"""English and Chinese text split into sentences, by rule.
+"""Text split into documents, and documents into sentences, English and Chinese, by rule.
+
+Blank lines separate documents; a long one comes in pieces.
 
 An end mark ends a sentence together with the marks, quotes and brackets that close it: in English if whitespace and then no lower-case letter
 follows, and a full stop only if it does not belong to an abbreviation or an initial; in Chinese anywhere but inside 《》 or before a comma. A line
@@ -6,9 +8,12 @@ end always ends a sentence. Only whitespace at the edges of a sentence is droppe
 """
 
 import re
+from collections.abc import Iterable, Iterator
 
 from stairs.text.chinese import CJK, HAN, is_cjk
 
+BLANK_LINES = re.compile(r"\n\s*\n")
+PIECE_ENDS = ("。", "！", "？", ". ", "! ", "? ")  # where a long document is cut
 MAX_SENTENCE_CHARACTERS = 10_000  # a longer one is cut, at a space if there is one
 
 CHINESE_MARKS = "。！？"
@@ -50,6 +55,45 @@ STARTERS = word_set(
     "Upon Among Within Not No Such Later Currently Of Over Through Throughout Additionally Furthermore Moreover Early Only Every "
     "Nevertheless Thus Therefore Meanwhile Initially Eventually Finally Born Prior Unlike Due Like"
 )
+
+
+def split_documents(blocks: Iterable[str], max_characters: int) -> Iterator[str]:
+    """Documents between blank lines, out of blocks cut anywhere; the documents do not depend on where."""
+    tail = ""
+    for block in blocks:
+        *complete, tail = BLANK_LINES.split(tail + block)
+        for document in complete:
+            yield from cut_document(document, max_characters)
+        if len(tail) > max_characters:
+            *pieces, tail = cut_pieces(tail, max_characters)
+            yield from drop_blank(pieces)
+    yield from cut_document(tail, max_characters)
+
+
+def cut_document(document: str, max_characters: int) -> Iterable[str]:
+    """A document as it is, or in pieces if it is long; nothing if it is blank."""
+    if len(document) <= max_characters:
+        document = document.strip("\n")
+        return (document,) if document and not document.isspace() else ()
+    return drop_blank(cut_pieces(document, max_characters))
+
+
+def drop_blank(pieces: Iterable[str]) -> Iterator[str]:
+    return (stripped for piece in pieces if (stripped := piece.strip("\n")) and not stripped.isspace())
+
+
+def cut_pieces(text: str, max_characters: int) -> list[str]:
+    """Pieces of at most `max_characters` characters, cut after a line, else after a sentence, else after a space, else anywhere."""
+    pieces, start = [], 0
+    while len(text) - start > max_characters:
+        stop = start + max_characters
+        line = text.rfind("\n", start, stop + 1)
+        sentence = -1 if line >= start else max(text.rfind(end, start, stop) for end in PIECE_ENDS)
+        end = next((at + 1 for at in (line, sentence) if at >= start), 0) or text.rfind(" ", start, stop) + 1 or stop
+        pieces.append(text[start:end])
+        start = end
+    pieces.append(text[start:])
+    return pieces
 
 
 def split_sentences(text: str) -> list[str]:

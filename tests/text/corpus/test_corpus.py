@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 
 from stairs.errors import BadInput, EnvironmentFault
 from stairs.text import input_files
-from stairs.text.corpus.corpus import Corpus, cut_pieces, split_documents
+from stairs.text.corpus.corpus import Corpus
+from stairs.text.sentences import cut_pieces, split_documents
 from stairs.text.tables import lines
 
 TEXT = "One.\nStill one.\n\nTwo.\n   \n\n三。\n"

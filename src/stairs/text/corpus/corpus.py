@@ -20,7 +20,7 @@ import hashlib
 import re
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
@@ -30,11 +30,10 @@ from stairs.progress import say
 from stairs.text.corpus.text_column import csv_texts, json_texts, parquet_texts
 from stairs.text.encoding import text_codec
 from stairs.text.input_files import InputFile, InputStream, ReadMeter, decode_stream, find_files, open_file, spool_stdin, unreadable_error
-from stairs.text.sentences import split_sentences
+from stairs.text.input_options import CorpusOptions, is_embedded
+from stairs.text.sentences import cut_document, split_documents, split_sentences
 from stairs.text.tables.lines import split_lines
 
-BLANK_LINES = re.compile(r"\n\s*\n")
-SENTENCE_ENDS = ("。", "！", "？", ". ", "! ", "? ")
 MAX_REPORTED_FILES = 10  # skipped files that are named one by one
 SPLITS = ("train", "validation", "test")
 SPLIT_BY_REMAINDER = {0: "test", 1: "validation"}  # of a document's checksum divided by ONE_IN; all others are for train
@@ -175,43 +174,17 @@ class Corpus:
         return self.cached_hash
 
 
-def split_documents(blocks: Iterable[str], max_characters: int) -> Iterator[str]:
-    """Documents between blank lines, out of blocks cut anywhere; the documents do not depend on where."""
-    tail = ""
-    for block in blocks:
-        *complete, tail = BLANK_LINES.split(tail + block)
-        for document in complete:
-            yield from cut_document(document, max_characters)
-        if len(tail) > max_characters:
-            *pieces, tail = cut_pieces(tail, max_characters)
-            yield from drop_blank(pieces)
-    yield from cut_document(tail, max_characters)
+def open_corpus(paths: Sequence[str], options: CorpusOptions) -> CorpusLike:
+    """The corpus of these files and folders, or the embedded prose."""
+    if options.max_bytes is not None and options.max_bytes < 1:
+        raise BadInput(f"--max-bytes {options.max_bytes} is below 1")
+    if is_embedded(paths):
+        from stairs.text.embedded.python_prose import PythonProse
 
-
-def cut_document(document: str, max_characters: int) -> Iterable[str]:
-    """A document as it is, or in pieces if it is long; nothing if it is blank."""
-    if len(document) <= max_characters:
-        document = document.strip("\n")
-        return (document,) if document and not document.isspace() else ()
-    return drop_blank(cut_pieces(document, max_characters))
-
-
-def drop_blank(pieces: Iterable[str]) -> Iterator[str]:
-    return (stripped for piece in pieces if (stripped := piece.strip("\n")) and not stripped.isspace())
-
-
-def cut_pieces(text: str, max_characters: int) -> list[str]:
-    """Pieces of at most `max_characters` characters, cut after a line, else after a sentence, else after a space, else anywhere."""
-    pieces, start = [], 0
-    while len(text) - start > max_characters:
-        stop = start + max_characters
-        line = text.rfind("\n", start, stop + 1)
-        sentence = -1 if line >= start else max(text.rfind(end, start, stop) for end in SENTENCE_ENDS)
-        end = next((at + 1 for at in (line, sentence) if at >= start), 0) or text.rfind(" ", start, stop) + 1 or stop
-        pieces.append(text[start:end])
-        start = end
-    pieces.append(text[start:])
-    return pieces
+        return PythonProse()
+    return Corpus(
+        paths, encoding=options.encoding, column=options.column, max_bytes=options.max_bytes, skip_unreadable=options.skip_unreadable
+    )
 
 
 def short_name(paths: list[str | Path]) -> str:

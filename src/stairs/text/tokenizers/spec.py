@@ -59,9 +59,9 @@ class TokenizerSpec:
             object.__setattr__(self, "chinese", "words" if self.kind == "words" else "characters")
         smallest = MIN_VOCAB_SIZE[self.kind]
         if self.vocab_size is not None and not (is_integer(self.vocab_size) and smallest <= self.vocab_size <= MAX_VOCAB_SIZE):
-            raise BadInput(f"vocab_size {preview(self.vocab_size)} is out of range for {self.kind}; give {smallest} to {MAX_VOCAB_SIZE}")
+            raise BadInput(f"--vocab-size {preview(self.vocab_size)} is not between {smallest} and {MAX_VOCAB_SIZE} ({self.kind}); 8192 is usual")
         if not (is_integer(self.min_count) and 1 <= self.min_count <= 1 << 31):
-            raise BadInput(f"min_count {preview(self.min_count)} is not a count; give 1 or more")
+            raise BadInput(f"--min-count {preview(self.min_count)} is not a count; give 1 or more")
         if self.chinese not in ("characters", "words"):
             raise BadInput(f"Chinese cannot be segmented into {preview(self.chinese)}; choose characters or words")
         if self.chinese == "words" and self.kind not in SPLIT_BY_WORDS:
@@ -124,7 +124,7 @@ def assemble_backend(spec: TokenizerSpec, model: models.Model) -> tokenizers.Tok
 
 def stored_settings(spec: TokenizerSpec) -> dict[str, Any]:
     """The settings under "stairs" in tokenizer_config.json."""
-    chinese = {"segmenter": segmenter()[0]} if spec.chinese == "words" else {}
+    chinese = {"segmenter": segmenter().name} if spec.chinese == "words" else {}
     return {"version": FORMAT, **asdict(spec), **chinese}
 
 
@@ -196,8 +196,8 @@ def read_spec(path: Path) -> TokenizerSpec:
     if not isinstance(version, int) or version > FORMAT:
         raise BadInput(f"{path} has format {preview(version)}, and this version reads {FORMAT}; upgrade stairs")
     names = {field.name for field in fields(TokenizerSpec)}
-    if stored.get("chinese") == "words" and stored.get("segmenter") != segmenter()[0]:
-        say(f"{path}: Chinese was segmented by {preview(stored.get('segmenter'))}, here it is segmented by {segmenter()[0]}; a few words may differ")
+    if stored.get("chinese") == "words" and stored.get("segmenter") != segmenter().name:
+        say(f"{path}: Chinese was segmented by {preview(stored.get('segmenter'))}, and here by {segmenter().name}; a few words may differ")
     try:
         return TokenizerSpec(**{name: value for name, value in stored.items() if name in names})
     except (BadInput, TypeError) as error:
