@@ -1,18 +1,18 @@
 """What `stairs climb` is asked for, and how it is made ready: the labelled examples, the corpus without the held-out ones, the adopted runs."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from stairs.data import CorpusLike
-from stairs.errors import BadInput, Unsupported
+from stairs.errors import BadInput
 from stairs.files import LOCK_FILE, refuse_inside
 from stairs.models.settings import DEFAULT_MIN_COUNT, DEFAULT_TOKENIZER
 from stairs.progress import say
 from stairs.tasks import SUPERVISED_TASKS
+from stairs.text.comparison_data import NUMBER_NAMES, embedded_examples, open_text, read_labels, split_examples
 from stairs.text.examples import Example
-from stairs.text.input_options import EMBEDDED, CorpusOptions, TokenizerOptions, text_bytes
+from stairs.text.input_options import EMBEDDED, CorpusOptions, TokenizerOptions
 from stairs.train_job import as_paths, build, names_of, refuse_unknown, take
 from stairs.training.options import parse_duration
 from stairs.training.run import RUN_FILE, check_unlocked, check_writable, is_leftover
@@ -22,13 +22,8 @@ if TYPE_CHECKING:
     from stairs.comparison.schema import CostCriterion
 
 REPORT_FILE = "report.json"
-NUMBER_NAMES = "numbers"  # the embedded pairs
 EXAMPLE_KINDS = (*SUPERVISED_TASKS, "translate")
 MAX_ORDER = 32
-TEST_SHARE = 0.2
-DEV_SHARE = 0.1  # of the others, for early stopping; the test split is used once, at the end
-MAX_HELD_OUT_PAIRS, MIN_HELD_OUT_PAIRS = 500, 50  # of a translation, in each held-out split: translating takes longer than learning
-MIN_EXAMPLES = 5  # that can be compared on
 
 
 @dataclass(frozen=True)
@@ -87,13 +82,7 @@ class ClimbJob:
                 raise BadInput(f"--group {self.group} names a column of labelled examples; give some with --labels")
             kind = self.task or "classify"
             return kind, [] if self.corpus else embedded_examples(kind)
-        from stairs.text.labelled import read_examples
-
-        found = read_examples(self.labels, self.task, columns=self.columns, encoding=self.reading.encoding, group=self.group)
-        if found.task not in EXAMPLE_KINDS:
-            others = f"climb compares models on {', '.join(EXAMPLE_KINDS)}: name one of them with --task, or give another file"
-            raise Unsupported(f"{self.labels} holds examples for {found.task}; {others}")
-        return found.task, list(found.examples)
+        return read_labels(self.labels, self.task, EXAMPLE_KINDS, columns=self.columns, encoding=self.reading.encoding, group=self.group)
 
     def folder(self, example_kind: str) -> Path:
         """Of the report and the runs; one that holds something else is refused before anything is read."""
@@ -113,33 +102,27 @@ class ClimbJob:
 
     def experiment(self, example_kind: str, examples: list[Example], out: Path) -> "Experiment":
         """The data that all models share."""
-        from stairs.text.corpus.corpus import open_corpus
-
-        max_pairs = int(min(max(self.budget_seconds, MIN_HELD_OUT_PAIRS), MAX_HELD_OUT_PAIRS))
-        splits = split_examples(examples, example_kind, self.seed, max_pairs, limit=self.limit, column=self.group) if examples else {}
-        corpus: CorpusLike = open_corpus(self.corpus or EMBEDDED, self.reading)
+        splits = split_examples(examples, example_kind, self.seed, self.budget_seconds, limit=self.limit, column=self.group) if examples else None
         reads_corpus = example_kind != "translate"
-        if examples and reads_corpus:
-            corpus = decontaminate(corpus, splits, is_embedded=self.labels is None)
+        text = open_text(self.corpus, self.reading, self.tokenizing, splits if reads_corpus else None, is_embedded=self.labels is None)
         from stairs.comparison.experiment import Experiment, Plans
         from stairs.comparison.runner import load_plans
         from stairs.tasks.metrics import choose_metric
-        from stairs.text.shards import build_shards
 
-        return Experiment(
-            shards_for=lambda model: build_shards(corpus, self.tokenizing.spec(DEFAULT_TOKENIZER[model], DEFAULT_MIN_COUNT.get(model, 1))),
+        found = Experiment(
+            shards_for=lambda model: text.shards(DEFAULT_TOKENIZER[model], DEFAULT_MIN_COUNT.get(model, 1)),
             out=out,
-            corpus_hash=corpus.content_hash if reads_corpus else "",
+            corpus_hash=text.corpus.content_hash if reads_corpus else "",
             seed=self.seed,
             order=self.order,
-            megabytes=text_bytes(corpus) / 1e6 if reads_corpus else 0.0,
+            megabytes=text.megabytes if reads_corpus else 0.0,
             plans_from=Path(self.plans_from) if self.plans_from else None,
             plans=load_plans(Path(self.plans_from)) if self.plans_from else Plans(),
-            pair_tokenizer=self.tokenizing.spec_for_pairs(DEFAULT_TOKENIZER["transformer"], self.labels is None),
+            pair_tokenizer=text.pair_tokenizer(DEFAULT_TOKENIZER["transformer"], self.labels is None),
             metric=choose_metric(example_kind, examples, self.metric) if examples else "",
-            removed_text=getattr(corpus, "removed_text", {}),
-            **splits,
+            removed_text=text.removed_text,
         )
+        return found if splits is None else replace(found, **splits)
 
     def adopted_runs(self, example_kind: str, out: Path) -> list[str]:
         """Runs of weights that were pretrained elsewhere; an installed package becomes a run first."""
@@ -158,51 +141,3 @@ class ClimbJob:
                     say(f"{folder}: {adopt_run(name, folder).sentence}")
             runs.append(str(folder))
         return runs
-
-
-def embedded_examples(example_kind: str) -> list[Example]:
-    """Labels that the Python installation holds, or that are made by rule."""
-    from stairs.text.embedded import python_prose
-    from stairs.text.embedded.number_names import number_pairs
-
-    makers: dict[str, Callable[[], Sequence[Example]]] = {
-        "classify": python_prose.package_examples,
-        "compare": python_prose.description_examples,
-        "tag": python_prose.parameter_examples,
-        "translate": lambda: number_pairs(NUMBER_NAMES),
-    }
-    if example_kind not in makers:
-        raise BadInput(f"--task {example_kind} needs --labels: without a file there are examples for {', '.join(makers)}")
-    return list(makers[example_kind]())
-
-
-def split_examples(
-    examples: Sequence[Example], example_kind: str, seed: int, max_pairs: int = MAX_HELD_OUT_PAIRS, *, limit: int | None = None,
-    column: str | None = None,
-) -> dict[str, Any]:  # fmt: skip
-    """The fields of an Experiment that the examples decide: the same splits for the same file and seed."""
-    from stairs.text.labelled.split import split
-
-    source = examples[0].where.rpartition(":")[0] or "the embedded data"
-    count = len(examples) if limit is None else min(limit, len(examples))
-    if count < MIN_EXAMPLES:
-        given = f"{len(examples)} labelled examples are" if count == len(examples) else f"--limit {limit} is"
-        raise BadInput(f"{source}: {given} too few to hold out a test split; give at least {MIN_EXAMPLES} of each label")
-    test, dev = count * TEST_SHARE, count * (1 - TEST_SHARE) * DEV_SHARE
-    if example_kind == "translate":
-        test, dev = min(test, max_pairs), min(dev, max_pairs)
-    sizes = {"train": count - test - dev, "dev": dev, "test": test}
-    return {"example_kind": example_kind, **split(examples, sizes, seed, source=source, column=column)}
-
-
-def decontaminate(corpus: CorpusLike, splits: Mapping[str, Any], *, is_embedded: bool) -> CorpusLike:
-    """The corpus without the text of the validation and test examples; embedded examples know the documents they were made of."""
-    from stairs.text.corpus.decontamination import DecontaminatedCorpus
-    from stairs.text.embedded.python_prose import source_documents
-
-    held_out = [*splits["dev"], *splits["test"]]
-    clean = DecontaminatedCorpus(corpus, documents=source_documents(held_out)) if is_embedded else DecontaminatedCorpus(corpus, held_out)
-    if clean.removed_text["documents"]:
-        counts = "{paragraphs:,} paragraphs of {documents:,} documents (of {of_documents:,})".format(**clean.removed_text)
-        say(f"Left out of the corpus because validation or test examples contain it: {counts}.")
-    return clean

@@ -7,7 +7,6 @@ from types import SimpleNamespace
 import pytest
 
 from stairs import machine
-from stairs.climb_job import split_examples
 from stairs.comparison import finetune, models, pretrain, runner, translate
 from stairs.comparison.experiment import Experiment
 from stairs.comparison.models import ClimbModel
@@ -17,6 +16,7 @@ from stairs.errors import BadInput
 from stairs.files import write_lock
 from stairs.models.settings import DEFAULT_TOKENIZER
 from stairs.tasks.parts.labelled_splits import LabelledSplits
+from stairs.text.comparison_data import split_examples
 from stairs.text.corpus.corpus import Corpus
 from stairs.text.embedded.number_names import number_pairs
 from stairs.text.examples import LabelledText

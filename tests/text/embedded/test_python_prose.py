@@ -10,7 +10,7 @@ from itertools import combinations
 
 import pytest
 
-from stairs.climb_job import decontaminate, split_examples
+from stairs.text.comparison_data import decontaminate, split_examples
 from stairs.text.embedded import docstrings, python_prose
 from stairs.text.examples import example_texts, normalize_text
 

@@ -5,8 +5,8 @@ from itertools import combinations
 
 import pytest
 
-from stairs.climb_job import split_examples
 from stairs.errors import BadInput
+from stairs.text.comparison_data import split_examples
 from stairs.text.examples import LabelledText, Question, TaggedSentence, TextPair, TranslationPair, normalize_text
 from stairs.text.labelled import read_examples
 from stairs.text.labelled.split import count_overlap, find_groups, split

@@ -14,7 +14,7 @@ from typing import TypeVar
 from stairs.text.embedded.docstrings import Docstring, docstrings
 from stairs.text.embedded.number_names import chinese_name, english_name, number_names
 from stairs.text.embedded.reflow import DEFINITION, ITEM, Paragraph, leading_prose, paragraphs
-from stairs.text.examples import LabelledText, TaggedSentence, TextPair
+from stairs.text.examples import Example, LabelledText, TaggedSentence, TextPair
 from stairs.text.sentences import split_sentences
 
 __all__ = ["LABELS", "PythonProse", "chinese_name", "description_examples", "english_name", "number_names", "package_examples", "parameter_examples",
@@ -209,7 +209,7 @@ def strip_markup(text: str) -> str:
     return MARKUP.sub(lambda match: match[1] or match[2] or match[3] or match[4], text)
 
 
-def source_documents(examples: Iterable[LabelledText | TextPair | TaggedSentence]) -> list[str]:
+def source_documents(examples: Iterable[Example]) -> list[str]:
     """The documents that embedded examples were made of, and those of other docstrings that begin with the same description."""
     sources = {example.where for example in examples}
     descriptions = {leading_prose(parts) for docstring, parts in docstring_paragraphs() if docstring.where in sources} - {""}
