@@ -14,7 +14,7 @@ from typing import NamedTuple
 import pytest
 
 from stairs import progress, questions  # stairs before torch, whose threads then sleep while they wait
-from stairs.files import cache_folder
+from stairs.cache import cache_folder
 from stairs.machine import cores
 
 os.environ.setdefault("NUMBA_NUM_THREADS", "2")

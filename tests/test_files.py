@@ -4,14 +4,14 @@ import os
 
 import pytest
 
-from stairs import files
+from stairs import cache, files
 from stairs.errors import BadInput
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(files, "LARGE_FILE", 100)
+    monkeypatch.setattr(cache, "LARGE_FILE", 100)
     with files.new_folder(tmp_path / "folder") as new:
         (new / "large").write_bytes(b"a" * 1000)
         (new / "small").write_bytes(b"b" * 10)
@@ -20,7 +20,8 @@ def folder(tmp_path, monkeypatch):
 
 def count_reads(monkeypatch):
     paths, sha256 = [], files.sha256
-    monkeypatch.setattr(files, "sha256", lambda path: paths.append(path.name) or sha256(path))
+    for module in (files, cache):
+        monkeypatch.setattr(module, "sha256", lambda path: paths.append(path.name) or sha256(path))
     return paths
 
 

@@ -7,8 +7,8 @@
     reviews.answer("what a film")["label"]
     stairs.climb("corpus.txt", labels="reviews.csv", budget="1h")["recommendation"]
 
-This is the only place that puts corpus, shards, task and `fit` together. The keywords of each verb are the flags of the command of that name, with
-`_` for `-`. What can be refused is refused before torch is imported.
+Each verb is a job: `TrainJob`, `TuneJob` and `ClimbJob` hold what it is asked for, and put corpus, shards, task and `fit` together. The
+keywords of each verb are the flags of the command of that name, with `_` for `-`. What can be refused is refused before torch is imported.
 """
 
 import time
@@ -29,12 +29,6 @@ if TYPE_CHECKING:
     from stairs.tasks import Task
 
 Paths = str | Path | Sequence[str | Path]
-
-
-class TrainedRun(NamedTuple):
-    folder: Path
-    task: "Task"  # as its training left it; `load` gives the best weights
-    metrics: dict[str, object]  # the last line of metrics.jsonl; empty for a worker that only computes
 
 
 class TunedRun(NamedTuple):
@@ -60,17 +54,7 @@ def train(model: str, corpus: Paths = (), **options: object) -> "Task":
     Keywords: those of `TrainingOptions`, such as `steps`, `budget` and `learning_rate`; of the tokenizer, such as `vocab_size`; the model's own
     settings, such as `width`; and `size`, `pairs`, `dev`, `backwards`, `out`. A run that exists is resumed, or left alone if it is finished.
     """
-    return load(train_run(TrainJob.from_keywords(model, corpus, options)).folder)
-
-
-def train_run(job: TrainJob) -> TrainedRun:
-    """Corpus, shards, task, fit."""
-    job, recipe = job.with_recipe()
-    tokenizer, data = job.read_data()
-    task = job.new_task(tokenizer, recipe)
-    from stairs.training.fit import fit
-
-    return TrainedRun(job.folder, task, fit(task, data, job.folder, job.options))
+    return load(TrainJob.from_keywords(model, corpus, options).train().folder)
 
 
 def tune(run: str | Path, labels: str | Path, **options: object) -> "Task":

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stairs.errors import BadInput
-from stairs.files import LOCK_FILE, refuse_inside
+from stairs.files import LOCK_FILE, check_unlocked, check_writable, is_leftover, refuse_inside
 from stairs.models.settings import DEFAULT_MIN_COUNT, DEFAULT_TOKENIZER
 from stairs.progress import say
 from stairs.tasks import SUPERVISED_TASKS
@@ -15,7 +15,7 @@ from stairs.text.examples import Example
 from stairs.text.input_options import EMBEDDED, CorpusOptions, TokenizerOptions
 from stairs.train_job import as_paths, build, names_of, refuse_unknown, take
 from stairs.training.options import parse_duration
-from stairs.training.run import RUN_FILE, check_unlocked, check_writable, is_leftover
+from stairs.training.run import RUN_FILE
 
 if TYPE_CHECKING:
     from stairs.comparison.experiment import Experiment

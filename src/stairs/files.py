@@ -1,4 +1,5 @@
-"""Folders that are complete or absent: written under a temporary name, described by a manifest, and renamed into place. And the lock of a folder."""
+"""Folders that are complete or absent: written under a temporary name, described by a manifest, and renamed into place. The lock of a folder, and
+whether one may write there."""
 
 import errno
 import fcntl
@@ -7,16 +8,18 @@ import json
 import os
 import shutil
 import socket
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TextIO
 
+from stairs import cache
+from stairs.cache import sha256
 from stairs.errors import BadInput, EnvironmentFault, Locked
 
 MANIFEST, LOCK_FILE = "manifest.json", "run.lock"
 TEMPORARY_PREFIXES = (".tmp-", ".old-")  # of names that only a killed process leaves behind
-LARGE_FILE = 1 << 26  # bytes; a larger file is verified once, and again only when it has changed
 DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 NOT_PERMITTED = {errno.EIO, errno.EROFS, errno.EACCES, errno.EPERM, errno.EBUSY, errno.ESTALE, errno.ENXIO}
 NO_SUCH_PATH = {errno.ENOENT, errno.ENOTDIR, errno.EEXIST, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP}  # below a file, or in /proc
@@ -39,8 +42,8 @@ def new_folder(target: Path, metadata: dict[str, Any] | None = None) -> Iterator
             for path in sorted(temporary.iterdir()):
                 files[path.name] = {"bytes": path.stat().st_size, "sha256": sha256(path)}
                 fsync_path(path)
-                if path.stat().st_size >= LARGE_FILE:
-                    write_mark(verification_mark(path, str(files[path.name]["sha256"])))
+                if path.stat().st_size >= cache.LARGE_FILE:
+                    cache.mark_verified(path, str(files[path.name]["sha256"]))
             manifest = {**(metadata or {}), "files": files}
             write_json(temporary / MANIFEST, {**manifest, "checksum": checksum(manifest)})
             fsync_path(temporary)
@@ -78,7 +81,7 @@ def verified_manifest(folder: Path) -> dict[str, Any]:
             raise BadInput(f"{path} is missing; make the folder again")
         if path.stat().st_size != size:
             raise BadInput(f"{path} has {path.stat().st_size} bytes where its manifest says {size}; make the folder again")
-        actual = cached_sha256(path, expected)
+        actual = sha256(path) if size < cache.LARGE_FILE else cache.sha256_of_large(path, expected)
         if actual != expected:
             raise BadInput(f"{path} is damaged: sha256 {actual[:12]} where its manifest says {expected[:12]}; make the folder again")
     return manifest
@@ -126,37 +129,6 @@ def write_atomically(path: Path, content: bytes) -> None:
             raise
 
 
-def sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def cached_sha256(path: Path, expected: str) -> str:
-    """The sha256 of a file. A large file is read in full once, and again only when it has changed."""
-    if path.stat().st_size < LARGE_FILE:
-        return sha256(path)
-    mark = verification_mark(path, expected)
-    if mark.exists():
-        return expected
-    actual = sha256(path)
-    if actual == expected:
-        write_mark(mark)
-    return actual
-
-
-def verification_mark(path: Path, digest: str) -> Path:
-    """The empty file in the cache that records that a file had this sha256. Changing the file changes its ctime, which nobody can set back."""
-    status = path.stat()
-    identity = (status.st_dev, status.st_ino, status.st_size, status.st_ctime_ns, digest)
-    return cache_folder() / "checked" / hashlib.sha256(repr(identity).encode()).hexdigest()
-
-
-def write_mark(mark: Path) -> None:
-    with suppress(OSError):  # without a cache the file is read in full the next time
-        mark.parent.mkdir(parents=True, exist_ok=True)
-        mark.touch()
-
-
 def fsync_path(path: Path) -> None:
     """Wait until a file or folder is on the disk."""
     handle = os.open(path, os.O_RDONLY)
@@ -176,15 +148,6 @@ def check_free_space(folder: Path, needed: int, what: str) -> None:
             f"{what} needs about {format_megabytes(needed)} in {folder}, but only {format_megabytes(free)} are free; free some space or set "
             "XDG_CACHE_HOME to another disk"
         )
-
-
-def refuse_inside(out: Path, corpus: Sequence[str]) -> None:
-    """An output within its own input would be read the next time."""
-    for path in filter(os.path.exists, corpus):
-        if os.path.isdir(path) and out.resolve().is_relative_to(Path(path).resolve()):
-            raise BadInput(f"--out {out} lies inside the corpus {path}; choose a folder elsewhere")
-        if out.resolve() == Path(path).resolve():
-            raise BadInput(f"--out {out} is the corpus itself; choose another folder")
 
 
 def format_megabytes(count: float) -> str:
@@ -212,12 +175,6 @@ def write_error(path: Path, error: OSError) -> EnvironmentFault:
 
 def os_error_reason(error: OSError) -> str:
     return (error.strerror or "input/output error").lower()
-
-
-def cache_folder() -> Path:
-    """Where everything is kept that can be made again."""
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "stairs"
 
 
 @contextmanager
@@ -261,3 +218,35 @@ def lock_file(file: TextIO, kind: int, folder: Path) -> None:
         raise Locked(f"{folder} is being written by {owner}; wait for it or choose another --out") from None
     except OSError as error:
         raise EnvironmentFault(f"cannot lock {folder}: {os_error_reason(error)}; choose a folder on another disk with --out") from None
+
+
+def refuse_inside(out: Path, corpus: Sequence[str]) -> None:
+    """An output within its own input would be read the next time."""
+    for path in filter(os.path.exists, corpus):
+        if os.path.isdir(path) and out.resolve().is_relative_to(Path(path).resolve()):
+            raise BadInput(f"--out {out} lies inside the corpus {path}; choose a folder elsewhere")
+        if out.resolve() == Path(path).resolve():
+            raise BadInput(f"--out {out} is the corpus itself; choose another folder")
+
+
+def check_unlocked(folder: Path) -> None:
+    """Refuse a folder that another process is writing to."""
+    if (folder / LOCK_FILE).exists() and os.environ.get("RANK", "0") == "0":  # only rank 0 writes, and it may have started already
+        with os_errors_as_sentences(folder), (folder / LOCK_FILE).open() as file:
+            lock_file(file, fcntl.LOCK_SH, folder)
+
+
+def is_leftover(name: str) -> bool:
+    return name == LOCK_FILE or name.startswith(TEMPORARY_PREFIXES)
+
+
+def check_writable(folder: Path) -> None:
+    """Refuse a folder that cannot be created. Only trying shows it: root may do what permissions forbid."""
+    try:
+        existing = next(parent for parent in [folder, *folder.absolute().parents] if parent.exists())
+        if not existing.is_dir():
+            below = f", so {folder} cannot be a folder" if existing != folder else ""
+            raise BadInput(f"{existing} is a file{below}; choose another folder with --out")
+        os.rmdir(tempfile.mkdtemp(prefix=TEMPORARY_PREFIXES[0], dir=existing))
+    except OSError as error:
+        raise write_error(folder, error) from None

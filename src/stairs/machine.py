@@ -9,9 +9,17 @@ import os
 import platform
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from stairs.errors import BadInput
+from stairs.progress import say
+
+if TYPE_CHECKING:
+    import torch
 
 WAIT_POLICY, SPIN_COUNT, SHORT_SPIN = "OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "10000"
 LIMITS = ("ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA")  # the second is its older name
@@ -26,6 +34,7 @@ KIND_NAMES = {
     "other": "neither AVX2 nor bfloat16 in hardware",
 }
 PROBE_ROWS, PROBE_WIDTH, PROBE_SECONDS = 512, 256, 0.15  # of the matrix products whose speed is measured
+MEMORY_ERROR_PHRASES = ("can't allocate memory", "out of memory", "not enough memory", "unable to mmap", "Cannot allocate memory")
 _wait_policy: dict[str, str] = {}  # how threads wait, decided when the package is imported
 
 
@@ -211,3 +220,42 @@ def versions() -> dict[str, str]:
         "numpy": numpy.__version__,
         "cpu": torch.backends.cpu.get_cpu_capability(),
     }
+
+
+def find_device(name: str) -> "torch.device":
+    """`auto` is the first GPU, else the CPU; a device given by name must exist."""
+    import torch
+
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    device = torch.device(name)
+    available = torch.cuda.device_count() if device.type == "cuda" else 1
+    if available == 0:
+        raise BadInput("no CUDA device; use --device cpu")
+    if (device.index or 0) >= available:
+        raise BadInput(f"no CUDA device {device.index}; there are {available}, counted from 0")
+    return device
+
+
+@contextmanager
+def cpu_threads(count: int | None) -> Iterator[None]:
+    """This many CPU threads inside the `with`; None leaves them as they are."""
+    import torch
+
+    before = torch.get_num_threads()
+    if count is not None:
+        if count > cores():
+            say(f"--threads {count} is more than the {cores()} available cores; using {cores()}")
+        torch.set_num_threads(min(count, cores()))
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def is_memory_error(error: BaseException) -> bool:
+    import torch
+
+    if isinstance(error, MemoryError | torch.OutOfMemoryError):
+        return True
+    return isinstance(error, RuntimeError) and any(phrase in str(error) for phrase in MEMORY_ERROR_PHRASES)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from stairs.data import TrainingData
 from stairs.errors import BadInput
@@ -28,6 +28,12 @@ if TYPE_CHECKING:
 Built = TypeVar("Built")
 SHAPE = ("width", "heads", "layers", "hidden", "filters", "order")  # who gives one of these describes a model of their own
 NUMBER_NAME_WORDS = 64  # about so many different words are in the names of numbers
+
+
+class TrainedRun(NamedTuple):
+    folder: Path
+    task: "Task"  # as its training left it; `load` gives the best weights
+    metrics: dict[str, object]  # the last line of metrics.jsonl; empty for a worker that only computes
 
 
 @dataclass(frozen=True)
@@ -64,6 +70,15 @@ class TrainJob:
         )  # fmt: skip
         job.check()
         return job
+
+    def train(self) -> TrainedRun:
+        """Corpus, shards, task, fit."""
+        job, recipe = self.with_recipe()
+        tokenizer, data = job.read_data()
+        task = job.new_task(tokenizer, recipe)
+        from stairs.training.fit import fit
+
+        return TrainedRun(job.folder, task, fit(task, data, job.folder, job.options))
 
     def check(self) -> None:
         """Refuse what cannot be trained so."""

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
+from stairs.cache import cache_folder
 from stairs.comparison import compilation
-from stairs.files import cache_folder
 
 # Prints the kernels of ours that a command had to compile.
 LISTENING = """

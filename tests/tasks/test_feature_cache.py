@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from stairs.files import cache_folder
+from stairs.cache import cache_folder
 from stairs.tasks.parts.feature_cache import cached_features, weights_hash
 from stairs.tasks.parts.rows import EncodedInput
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec

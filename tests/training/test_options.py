@@ -9,9 +9,10 @@ import pytest
 
 from stairs import machine
 from stairs.errors import BadInput
+from stairs.machine import find_device
 from stairs.training import probe
 from stairs.training.clock import Action
-from stairs.training.distributed import Workers, describe_differences, find_device
+from stairs.training.distributed import Workers, describe_differences
 from stairs.training.fit import gradient_plan
 from stairs.training.gradients import GradientUpdater
 from stairs.training.options import TrainingOptions, parse_duration

@@ -9,12 +9,13 @@ import pytest
 
 import stairs
 from stairs.commands.train_flags import parse_training
+from stairs.machine import find_device
 from stairs.models.settings import CONFIGS
 from stairs.tasks.parts.labelled_splits import LabelledSplits
 from stairs.text.examples import TranslationPair
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 from stairs.training.budgets import lr_factor_by_steps, lr_factor_by_time
-from stairs.training.distributed import Workers, find_device
+from stairs.training.distributed import Workers
 from stairs.training.fit import fit
 from stairs.training.gradients import GradientUpdater
 from stairs.training.options import TrainingOptions

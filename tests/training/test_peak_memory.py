@@ -6,8 +6,8 @@ import time
 import numpy as np
 import pytest
 
-from stairs.training import peak_memory
-from stairs.training.peak_memory import PeakMemory, status_megabytes
+from stairs import peak_memory
+from stairs.peak_memory import PeakMemory, status_megabytes
 
 measurable = pytest.mark.skipif(status_megabytes("VmRSS") is None, reason="this system does not report the memory of a process")
 

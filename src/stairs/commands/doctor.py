@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from stairs import machine
+from stairs.cache import cache_folder
 from stairs.commands.flags import CommonFlags, parse, show
-from stairs.files import cache_folder
 from stairs.version import __version__
 
 ABOUT = "What this machine can do, and what is missing. Exit code 3 if something that every command needs is missing."

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from stairs import api
 from stairs.commands.flags import print_plan, show
 from stairs.commands.train_flags import parse_training
 
@@ -17,7 +16,7 @@ def main(arguments: list[str]) -> int:
 
         print_plan(plan_training(job), as_json)
         return 0
-    folder, task, metrics = api.train_run(job)
+    folder, task, metrics = job.train()
     if as_json and metrics:
         show({"run": str(folder), **metrics})
     elif metrics:

@@ -21,9 +21,11 @@ import numpy as np
 import torch
 
 from stairs import kernels
-from stairs.files import cache_folder, write_json
+from stairs.cache import cache_folder
+from stairs.files import write_json
 from stairs.kernels.dropout import fill_dropout_mask
 from stairs.layers.dropout import dropout
+from stairs.machine import cpu_threads
 from stairs.models.registry import MODELS
 from stairs.models.settings import make_config
 from stairs.progress import quiet, say
@@ -34,7 +36,6 @@ from stairs.text.corpus.corpus import Corpus
 from stairs.text.examples import LabelledText, TranslationPair
 from stairs.text.shards import build_shards
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
-from stairs.training.distributed import cpu_threads
 from stairs.training.fit import fit
 from stairs.training.options import TrainingOptions
 

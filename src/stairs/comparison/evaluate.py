@@ -12,13 +12,13 @@ from safetensors import safe_open
 
 from stairs.comparison.experiment import SHOWN_EXAMPLES, Experiment, example_text
 from stairs.comparison.schema import Row
+from stairs.peak_memory import PeakMemory
 from stairs.progress import quiet
 from stairs.tasks import Task, Translate
 from stairs.tasks.baselines import Classifier
 from stairs.tasks.outcomes import all_metrics, outcomes, score_with_interval
 from stairs.tasks.parts.supervised import Supervised
 from stairs.text.examples import Example
-from stairs.training.peak_memory import PeakMemory
 from stairs.training.run import MODEL_FOLDER, load
 
 EVALUATION_SHARE = 0.05  # of a model's time, for the evaluation on the test examples

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from stairs.peak_memory import PeakMemory
 from stairs.text.examples import Example, Question, TaggedSentence, TextPair, TranslationPair
 from stairs.text.shards import Shards
 from stairs.text.tokenizers.tokenizer import TokenizerSpec
-from stairs.training.peak_memory import PeakMemory
 from stairs.training.run import MODEL_FOLDER, RUN_FILE
 
 SHOWN_EXAMPLES = 40  # test examples whose predictions the report holds

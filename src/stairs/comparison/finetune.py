@@ -12,6 +12,7 @@ from stairs.comparison.evaluate import evaluate_run
 from stairs.comparison.experiment import Experiment, Plan
 from stairs.comparison.pretrain import plan_pretraining, train_run, untrained_task
 from stairs.comparison.schema import Row
+from stairs.machine import find_device
 from stairs.models.transfer_options import TransferOptions
 from stairs.progress import say, say_verbose
 from stairs.tasks import SUPERVISED_TASKS, TASKS, Task
@@ -19,7 +20,7 @@ from stairs.tasks.parts.feature_cache import weights_hash
 from stairs.tasks.parts.fine_tuning import epochs_for_updates
 from stairs.tasks.parts.labelled_splits import LabelledSplits
 from stairs.tasks.parts.supervised import Supervised
-from stairs.training.distributed import Workers, find_device
+from stairs.training.distributed import Workers
 from stairs.training.gradients import GradientUpdater
 from stairs.training.one_pass import fit_once
 from stairs.training.options import TrainingOptions

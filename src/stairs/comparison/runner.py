@@ -20,11 +20,10 @@ from stairs.comparison.models import ClimbModel, models_for
 from stairs.comparison.recommendation import recommend
 from stairs.comparison.schema import FORMAT, CostCriterion, LocalizedText, Report, Row, RowTime, ShownExample
 from stairs.errors import BadInput, StairsError
-from stairs.files import write_json
+from stairs.files import check_writable, write_json
 from stairs.progress import say
 from stairs.tasks.metrics import choose_metric
 from stairs.training.records import refuse_changes
-from stairs.training.run import check_writable
 
 REPORT_FILE = "report.json"
 MAX_CHARACTERS = 300  # of an example that is shown

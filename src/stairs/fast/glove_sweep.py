@@ -14,9 +14,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from stairs.cache import cache_folder
 from stairs.errors import BadInput
 from stairs.fast.corpus_slice import CorpusSlice, token_counts
-from stairs.files import cache_folder, check_free_space, os_errors_as_sentences
+from stairs.files import check_free_space, os_errors_as_sentences
 from stairs.kernels.cooccurrence import BLOCKS, CELLS, LARGEST_VOCABULARY, SPECIAL, cooccurrences
 from stairs.kernels.glove import evaluate_cells, learn_round, tournament
 

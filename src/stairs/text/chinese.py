@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from itertools import accumulate
 from typing import NamedTuple
 
-from stairs.files import cache_folder
+from stairs.cache import cache_folder
 
 # Unicode's unified ideographs with their extensions A to H, the compatibility ideographs, and 〇
 HAN_RANGES = (

@@ -19,9 +19,10 @@ from typing import Any, BinaryIO, TypedDict, cast
 
 import numpy as np
 
+from stairs.cache import cache_folder
 from stairs.data import CorpusLike
 from stairs.errors import BadInput
-from stairs.files import cache_folder, check_free_space, new_folder, verified_manifest
+from stairs.files import check_free_space, new_folder, verified_manifest
 from stairs.kernels import pretokens as kernel
 from stairs.progress import format_count, say, track
 from stairs.text.corpus.corpus import SPLITS, report_oddities, split_corpus

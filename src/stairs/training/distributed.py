@@ -21,41 +21,11 @@ from torch.distributed.tensor import DTensor, distribute_tensor
 
 from stairs import errors
 from stairs.errors import BadInput, EnvironmentFault, StairsError
-from stairs.machine import cores
-from stairs.progress import say
 from stairs.training.options import TrainingOptions
 
 Data = TypeVar("Data")  # plain data: what JSON can hold
 TIMEOUT = 120.0  # seconds a worker waits for the others
 LOST_WORKER = re.compile(r"gloo|nccl|socket|store|connection|peer|timed ?out|timeout|rendezvous", re.I)
-MEMORY_ERROR_PHRASES = ("can't allocate memory", "out of memory", "not enough memory", "unable to mmap", "Cannot allocate memory")
-
-
-def find_device(name: str) -> torch.device:
-    """`auto` is the first GPU, else the CPU; a device given by name must exist."""
-    if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    device = torch.device(name)
-    available = torch.cuda.device_count() if device.type == "cuda" else 1
-    if available == 0:
-        raise BadInput("no CUDA device; use --device cpu")
-    if (device.index or 0) >= available:
-        raise BadInput(f"no CUDA device {device.index}; there are {available}, counted from 0")
-    return device
-
-
-@contextmanager
-def cpu_threads(count: int | None) -> Iterator[None]:
-    """This many CPU threads inside the `with`; None leaves them as they are."""
-    before = torch.get_num_threads()
-    if count is not None:
-        if count > cores():
-            say(f"--threads {count} is more than the {cores()} available cores; using {cores()}")
-        torch.set_num_threads(min(count, cores()))
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def environment(options: TrainingOptions, device: torch.device, workers: int, sweeping: bool = False) -> dict[str, Any]:
@@ -81,17 +51,6 @@ def describe_differences(before: dict[str, Any], now: dict[str, Any]) -> str:
     if [change.split()[0] for change in changes] == ["workers"]:
         return f"same data order, not bit-exact (world size {before['workers']} -> {now['workers']})"
     return "not bit-exact: " + ", ".join(changes)
-
-
-def is_memory_error(error: BaseException) -> bool:
-    if isinstance(error, MemoryError | torch.OutOfMemoryError):
-        return True
-    return isinstance(error, RuntimeError) and any(phrase in str(error) for phrase in MEMORY_ERROR_PHRASES)
-
-
-def batch_too_large(positions: int, parts: int | None) -> EnvironmentFault:
-    advice = f"--accumulate {parts} fits, with the same result" if parts else "lower --batch-tokens, --context or --size"
-    return EnvironmentFault(f"not enough memory for {positions} positions at once; {advice}")
 
 
 @dataclass(frozen=True)

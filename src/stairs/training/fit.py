@@ -13,13 +13,14 @@ from stairs import machine, progress
 from stairs.data import TrainingData
 from stairs.errors import BadInput, EnvironmentFault
 from stairs.files import verified_manifest
+from stairs.machine import cpu_threads, find_device, is_memory_error
 from stairs.progress import say
 from stairs.tasks.task import Task, text_data
 from stairs.training import clock, probe, sweeps
 from stairs.training.budgets import MAX_EVALUATION_POSITIONS, Budget, StepBudget, TimeBudget
 from stairs.training.checkpoint import drop_checkpoints_after, newest_checkpoint
 from stairs.training.clock import ClockLog, read_log
-from stairs.training.distributed import Workers, cpu_threads, describe_differences, environment, find_device, is_memory_error, process_group
+from stairs.training.distributed import Workers, describe_differences, environment, process_group
 from stairs.training.gradients import GradientUpdater
 from stairs.training.loop import Loop, catch_signals
 from stairs.training.one_pass import count_into

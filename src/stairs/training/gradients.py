@@ -16,11 +16,12 @@ from torch.nn.parallel import DistributedDataParallel
 
 from stairs.errors import Diverged, EnvironmentFault
 from stairs.kernels.allocator import keep_freed_memory
+from stairs.machine import is_memory_error
 from stairs.randomness import derive_seed, numpy_generator
 from stairs.tasks.task import Task, TrainingRows
 from stairs.text.batch import Batch
 from stairs.training.clock import Action
-from stairs.training.distributed import Workers, batch_too_large, full_tensor, is_memory_error, shard
+from stairs.training.distributed import Workers, full_tensor, shard
 from stairs.training.options import TrainingOptions
 from stairs.training.updater import ProbedPlan, StepResult
 
@@ -240,3 +241,8 @@ class BatchOrder:
 def worker_parts(numbers: np.ndarray, rank: int, world_size: int, parts: int) -> list[np.ndarray]:
     """One worker's share of a batch, in the parts it is computed in: the same number of parts for every worker, so that some may be empty."""
     return np.array_split(numbers[rank::world_size], min(parts, -(-len(numbers) // world_size)))
+
+
+def batch_too_large(positions: int, parts: int | None) -> EnvironmentFault:
+    advice = f"--accumulate {parts} fits, with the same result" if parts else "lower --batch-tokens, --context or --size"
+    return EnvironmentFault(f"not enough memory for {positions} positions at once; {advice}")

@@ -10,11 +10,9 @@ model/          the finished model: config.json, model.safetensors, tokenizer fi
 It imports torch only where a model is loaded, so that a folder that cannot be written to is refused at once.
 """
 
-import fcntl
 import json
 import os
 import shutil
-import tempfile
 from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -27,12 +25,13 @@ from stairs.files import (
     LOCK_FILE,
     NO_SUCH_PATH,
     TEMPORARY_PREFIXES,
-    lock_file,
+    check_unlocked,
+    check_writable,
+    is_leftover,
     new_folder,
     os_error_reason,
     os_errors_as_sentences,
     verified_manifest,
-    write_error,
     write_json,
     write_lock,
 )  # fmt: skip
@@ -235,26 +234,3 @@ def check_run(folder: Path) -> None:
     if folder.is_dir() and not (folder / RUN_FILE).exists() and any(not is_leftover(path.name) for path in folder.iterdir()):
         raise BadInput(f"{folder} exists and is not a run; choose another folder with --out")
     check_unlocked(folder)
-
-
-def check_unlocked(folder: Path) -> None:
-    """Refuse a folder that another process is writing to."""
-    if (folder / LOCK_FILE).exists() and os.environ.get("RANK", "0") == "0":  # only rank 0 writes, and it may have started already
-        with os_errors_as_sentences(folder), (folder / LOCK_FILE).open() as file:
-            lock_file(file, fcntl.LOCK_SH, folder)
-
-
-def is_leftover(name: str) -> bool:
-    return name == LOCK_FILE or name.startswith(TEMPORARY_PREFIXES)
-
-
-def check_writable(folder: Path) -> None:
-    """Refuse a folder that cannot be created. Only trying shows it: root may do what permissions forbid."""
-    try:
-        existing = next(parent for parent in [folder, *folder.absolute().parents] if parent.exists())
-        if not existing.is_dir():
-            below = f", so {folder} cannot be a folder" if existing != folder else ""
-            raise BadInput(f"{existing} is a file{below}; choose another folder with --out")
-        os.rmdir(tempfile.mkdtemp(prefix=TEMPORARY_PREFIXES[0], dir=existing))
-    except OSError as error:
-        raise write_error(folder, error) from None

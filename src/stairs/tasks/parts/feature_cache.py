@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from safetensors.numpy import load_file, save_file
 
+from stairs.cache import cache_folder
 from stairs.errors import BadInput, StairsError
-from stairs.files import cache_folder, new_folder, verified_manifest
+from stairs.files import new_folder, verified_manifest
 from stairs.models.base import Model
 from stairs.progress import say
 from stairs.tasks.parts.rows import EncodedInput

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import zstandard
 
+from stairs.cache import cache_folder
 from stairs.errors import EnvironmentFault
-from stairs.files import cache_folder
 from stairs.progress import say
 from stairs.text.embedded import attached_docstrings, compiled_docstrings, python_sources
 

@@ -1,0 +1,42 @@
+"""The folder of everything that can be made again, and the marks in it of large files whose sha256 was verified."""
+
+import hashlib
+import os
+from contextlib import suppress
+from pathlib import Path
+
+LARGE_FILE = 1 << 26  # bytes; a larger file is verified once, and again only when it has changed
+
+
+def cache_folder() -> Path:
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "stairs"
+
+
+def sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def sha256_of_large(path: Path, expected: str) -> str:
+    """The sha256 of a large file, which is read in full once, and again only when it has changed."""
+    if verification_mark(path, expected).exists():
+        return expected
+    actual = sha256(path)
+    if actual == expected:
+        mark_verified(path, actual)
+    return actual
+
+
+def mark_verified(path: Path, digest: str) -> None:
+    with suppress(OSError):  # without a cache the file is read in full the next time
+        mark = verification_mark(path, digest)
+        mark.parent.mkdir(parents=True, exist_ok=True)
+        mark.touch()
+
+
+def verification_mark(path: Path, digest: str) -> Path:
+    """The empty file in the cache that records that a file had this sha256. Changing the file changes its ctime, which nobody can set back."""
+    status = path.stat()
+    identity = (status.st_dev, status.st_ino, status.st_size, status.st_ctime_ns, digest)
+    return cache_folder() / "checked" / hashlib.sha256(repr(identity).encode()).hexdigest()
