@@ -27,7 +27,8 @@ import numpy as np
 import torch
 
 from side_by_side import conditions, cpu_seconds, data, stairs
-from stairs.tasks.metrics import label_metrics, rank_correlation, tag_metrics
+from stairs.tasks.metrics import label_metrics, rank_correlation
+from stairs.tasks.span_metrics import tag_metrics
 from stairs.text.labelled import read_examples
 from stairs.training.run import load
 

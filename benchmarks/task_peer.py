@@ -16,7 +16,8 @@ from torch import Tensor
 from transformers import AutoTokenizer
 
 from stairs.tasks.find_span import best_span
-from stairs.tasks.metrics import answer_metrics, label_metrics, linear_correlation, rank_correlation, tag_metrics
+from stairs.tasks.metrics import label_metrics, linear_correlation, rank_correlation
+from stairs.tasks.span_metrics import answer_metrics, tag_metrics
 from stairs.text.labelled import read_examples
 
 KINDS = {"classify": "SequenceClassification", "compare": "SequenceClassification", "tag": "TokenClassification", "span": "QuestionAnswering"}

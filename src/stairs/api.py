@@ -73,8 +73,9 @@ def tune_run(job: TuneJob) -> TunedRun:
     if job.task == "similar":
         return index_run(job)
     example_kind, splits = job.read_splits()
-    from stairs.tasks.baseline_comparison import evaluate_with_baselines, train_baselines
-    from stairs.tasks.metrics import choose_metric
+    from stairs.tasks.baselines import train_baselines
+    from stairs.tasks.metric_table import choose_metric
+    from stairs.tasks.outcomes import evaluate_with_baselines
 
     metric = choose_metric(example_kind, splits.train, job.metric) if example_kind in SUPERVISED_TASKS else ""
     train = job.fit_counts if job.needs_no_run or example_kind == "sense" else job.fit_encoder

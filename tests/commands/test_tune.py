@@ -6,7 +6,7 @@ import pytest
 
 from stairs.cli import main
 from stairs.tasks import BidirectionalLM, Encode, WordVectors
-from stairs.tasks.baseline_comparison import evaluate_with_baselines
+from stairs.tasks.outcomes import evaluate_with_baselines
 from stairs.tasks.parts.labelled_splits import LabelledSplits
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 from stairs.training.one_pass import fit_once
@@ -264,7 +264,7 @@ def test_the_test_examples_are_evaluated_and_neither_trained_nor_selected_on(fol
         return evaluate_with_baselines(task, own, *rest)
 
     monkeypatch.setattr("stairs.tasks.parts.labelled_splits.LabelledSplits", RecordedSplits)
-    monkeypatch.setattr("stairs.tasks.baseline_comparison.evaluate_with_baselines", evaluate)
+    monkeypatch.setattr("stairs.tasks.outcomes.evaluate_with_baselines", evaluate)
     assert main(["tune", "bert", write(folder, "classify", 100), "--transfer", "features", "--out", "run", *QUICK, "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
     assert [report[part]["texts"] for part in ("dev", "test")] == [10, 10] == [len(own) for own in evaluated]

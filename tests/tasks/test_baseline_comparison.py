@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from stairs.tasks.baseline_comparison import baseline_warnings, evaluate_with_baselines, train_baselines
+from stairs.tasks.baselines import train_baselines
+from stairs.tasks.outcomes import baseline_warnings, evaluate_with_baselines
 from stairs.text.examples import LabelledText, Question, TaggedSentence, TextPair
 
 TEXTS = [LabelledText(f"{word} is what we have {number}", "food" if word in ("soup", "rice") else "weather")

@@ -5,8 +5,9 @@ import pytest
 
 from stairs.errors import BadInput
 from stairs.tasks import TASKS
-from stairs.tasks.baselines import NGramClassifier, TfidfClassifier
+from stairs.tasks.baselines import TfidfClassifier
 from stairs.tasks.metrics import label_metrics, ratio
+from stairs.tasks.ngram_classifier import NGramClassifier
 from stairs.text.examples import LabelledText
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 

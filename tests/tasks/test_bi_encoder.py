@@ -7,7 +7,7 @@ import torch
 from stairs.errors import BadInput
 from stairs.models.transfer_options import TransferOptions
 from stairs.tasks import BiEncoder, Encode
-from stairs.tasks.baseline_comparison import cosine_correlation
+from stairs.tasks.baselines import cosine_correlation
 from stairs.tasks.bi_encoder import CosineHead
 from stairs.tasks.parts.labelled_splits import LabelledSplits
 from stairs.text.examples import TextPair

@@ -4,17 +4,21 @@ import numpy as np
 import pytest
 from scipy.stats import pearsonr, spearmanr
 
-from stairs.tasks.bootstrap import (
+from stairs.tasks.metrics import (
     PAIRED_SAMPLES,
     Correlation,
+    MacroF1,
     PairedBootstrap,
     Sums,
     confidence_interval,
     examples_to_separate,
+    label_metrics,
+    quotient,
+    ratio,
     resample,
     sample_counts,
+    without_intervals,
 )
-from stairs.tasks.metrics import MacroF1, label_metrics, quotient, ratio, without_intervals
 from stairs.tasks.translation_metrics import bleu_counts, bleu_from_counts
 
 

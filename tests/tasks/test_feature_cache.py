@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from stairs.cache import cache_folder
+from stairs.tasks.parts.encoder_features import EncodedInput
 from stairs.tasks.parts.feature_cache import cached_features, weights_hash
-from stairs.tasks.parts.rows import EncodedInput
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 from tests.support.small_world import QUESTION, SENTENCES, encoder
 

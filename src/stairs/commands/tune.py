@@ -51,7 +51,7 @@ def main(arguments: list[str]) -> int:
     if options.json:
         show({"run": str(folder), **evaluation})
         return 0
-    from stairs.tasks.baseline_comparison import baseline_warnings
+    from stairs.tasks.outcomes import baseline_warnings
 
     for split, metrics in evaluation.items():
         print(f"{folder}: {summary(metrics)} on {SPLIT_NAMES[split]}")

@@ -15,8 +15,8 @@ from typing import Any
 from stairs.comparison.experiment import Experiment
 from stairs.comparison.messages import approximate_count, describe_cost, join_names, join_sentences, message
 from stairs.comparison.schema import CostCriterion, Difference, LocalizedText, Recommendation, Row
-from stairs.tasks.bootstrap import PairedBootstrap, examples_to_separate
 from stairs.tasks.metric_table import METRICS
+from stairs.tasks.metrics import PairedBootstrap, examples_to_separate
 from stairs.tasks.outcomes import groups_of, statistic
 
 COST_FIELDS = {"train": "cpu_seconds", "latency": "ms_per_text", "size": "megabytes", "memory": "answering_mb"}

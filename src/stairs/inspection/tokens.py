@@ -9,7 +9,7 @@ import torch
 from stairs.errors import BadInput, Unsupported, preview
 from stairs.inspection.views import any_task, view
 from stairs.tasks import Encode, NextToken, Task
-from stairs.tasks.parts.rows import InputFormat
+from stairs.tasks.parts.encoder_features import InputFormat
 from stairs.tasks.parts.supervised import Supervised
 from stairs.text.batch import Batch
 from stairs.text.tokenizers.bulk_encoding import BYTE_CHARACTERS

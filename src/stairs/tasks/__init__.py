@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from stairs.models.base import Model
-    from stairs.tasks.baselines import NGramClassifier as NGramClassifier
     from stairs.tasks.baselines import TfidfClassifier as TfidfClassifier
     from stairs.tasks.bi_encoder import BiEncoder as BiEncoder
     from stairs.tasks.bidirectional import BidirectionalLM as BidirectionalLM
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from stairs.tasks.find_span import FindSpan as FindSpan
     from stairs.tasks.masked_token import MaskedToken as MaskedToken
     from stairs.tasks.next_token import NextToken as NextToken
+    from stairs.tasks.ngram_classifier import NGramClassifier as NGramClassifier
     from stairs.tasks.sense import Sense as Sense
     from stairs.tasks.similar import Similar as Similar
     from stairs.tasks.tag import Tag as Tag
@@ -35,7 +35,7 @@ PATHS = {
     "word-vectors": "stairs.tasks.word_vectors:WordVectors",
     "encode": "stairs.tasks.encode:Encode",
     "translate": "stairs.tasks.translate:Translate",
-    "classify-ngram": "stairs.tasks.baselines:NGramClassifier",
+    "classify-ngram": "stairs.tasks.ngram_classifier:NGramClassifier",
     "classify-tfidf": "stairs.tasks.baselines:TfidfClassifier",
     "classify-vectors": "stairs.tasks.vector_classifier:VectorClassifier",
     "classify": "stairs.tasks.classify:Classify",

@@ -1,13 +1,19 @@
-"""Two classifiers that need no pretraining: the baselines that every pretrained model has to beat.
+"""The cheapest alternatives to a tuned model, which every one has to beat, so that nobody pays for one that is no better.
 
-NGramClassifier   one n-gram model for each label; Bayes' rule turns P(text | label) into P(label | text)
-TfidfClassifier   TF-IDF of words and word pairs, and logistic regression
+labels of texts    majority, the most frequent label; tfidf, logistic regression over TF-IDF of words and word pairs, in about a second
+labels of pairs    majority
+scores of pairs    untuned cosine: that of the same encoder before it was tuned
+tags               the most frequent tag of each word; for words that are not in the training file, of all words
+spans              the sentence of the passage that shares most words with the question
+
+TfidfClassifier is a model of the staircase as well, as `ngram_classifier.py` and `vector_classifier.py` are. `outcomes.py` compares predictions.
 """
 
 import itertools
 import json
-import math
+import re
 from abc import abstractmethod
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -17,16 +23,14 @@ import torch
 from safetensors.torch import save_file
 
 from stairs.errors import BadInput
-from stairs.models.ngram import NGram
-from stairs.models.settings import NGramConfig
 from stairs.tasks.answers import Answer, LabelAnswer
-from stairs.tasks.classification_report import classification_report
-from stairs.tasks.measurements import LabelMetrics, Measurements
-from stairs.tasks.metrics import label_metrics
-from stairs.tasks.task import CONFIG, WEIGHTS, Task, config_from, load_weights
-from stairs.text.batch import next_token_batch
-from stairs.text.examples import LabelledText
-from stairs.text.tokenizers.tokenizer import Tokenizer
+from stairs.tasks.measurements import Interval, LabelMetrics, Measurements
+from stairs.tasks.metrics import label_metrics, rank_correlation
+from stairs.tasks.outcomes import Baseline, classification_report
+from stairs.tasks.span_metrics import normalize_answer
+from stairs.tasks.task import CONFIG, WEIGHTS, Task, load_weights
+from stairs.text.examples import LabelledText, Question, TaggedSentence, TextPair
+from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -34,6 +38,9 @@ if TYPE_CHECKING:
 
 TEXTS_PER_BATCH = 256
 TFIDF_REGULARIZATION = 0.1
+WORDS = TokenizerSpec(kind="words")
+TFIDF_EXAMPLES = 20_000  # that tfidf learns from at most, spread over all
+SENTENCE = re.compile(r"[^.!?。！？；;\n]+[.!?。！？；;\n]*")
 
 
 class Classifier(Task):
@@ -108,52 +115,6 @@ def logistic_regression(
     return weight, bias
 
 
-class NGramClassifier(Classifier):
-    """argmax over labels of log P(label) + log P(text | label)."""
-
-    name = "classify-ngram"
-    model_name = "ngram"
-    has_model = False
-
-    def __init__(self, models: list[NGram], tokenizer: Tokenizer, labels: list[str], priors: list[float]) -> None:
-        self.models, self.tokenizer, self.labels, self.priors = models, tokenizer, labels, priors
-
-    @classmethod
-    def train(cls, examples: Sequence[LabelledText], tokenizer: Tokenizer, order: int = 3) -> Self:
-        labels = labels_of(examples)
-        encoded = tokenizer.encode_batch([example.text for example in examples])
-        models, priors = [], []
-        for label in labels:
-            rows = [ids for ids, example in zip(encoded, examples, strict=True) if example.label == label]
-            model = NGram(NGramConfig(**tokenizer.vocabulary_settings, order=order))
-            # Every label allows the same words, or a word that occurs under one label only would decide by itself.
-            model.count(np.array([i for row in rows if row for i in (*row, tokenizer.end)], np.uint32), closed=True)
-            models.append(model)
-            priors.append(math.log(len(rows) / len(examples)))
-        return cls(models, tokenizer, labels, priors)
-
-    def probabilities(self, texts: Sequence[str]) -> np.ndarray:
-        batch = next_token_batch(self.tokenizer.encode_batch(list(texts)), self.tokenizer.begin, self.tokenizer.end, self.tokenizer.pad)
-        scores = torch.stack([model.log_likelihood(batch).sum(1) for model in self.models], 1) + torch.tensor(self.priors)
-        probabilities: np.ndarray = scores.softmax(1).numpy()
-        return probabilities
-
-    def describe(self) -> dict[str, Any]:
-        return {**super().describe(), "priors": self.priors, "config": self.models[0].describe()}
-
-    def save(self, folder: Path) -> None:
-        self.write(folder, {f"{i}.{name}": tensor for i, model in enumerate(self.models) for name, tensor in model.tensors().items()})
-
-    @classmethod
-    def open(cls, folder: Path, described: dict[str, Any]) -> Self:
-        tensors = load_weights(folder / WEIGHTS)
-        config = config_from("ngram", described["config"], folder / CONFIG)
-        models = []
-        for i in range(len(described["labels"])):
-            model = NGram(config)
-            model.restore({name.split(".", 1)[1]: tensor for name, tensor in tensors.items() if name.startswith(f"{i}.")})
-            models.append(model)
-        return cls(models, Tokenizer.load(folder), described["labels"], described["priors"])
 
 
 class TfidfClassifier(Classifier):
@@ -211,3 +172,60 @@ def new_vectorizer(tokenizer: Tokenizer, terms: list[str] | None = None) -> "Tfi
         return words + [f"{a} {b}" for a, b in itertools.pairwise(words)]
 
     return TfidfVectorizer(analyzer=analyze, sublinear_tf=True, vocabulary=terms)
+
+
+def train_baselines(train: Sequence[Any], source: Task) -> dict[str, Baseline]:
+    """The baselines that the examples allow. `source` is the untuned run."""
+    match train[0]:
+        case LabelledText():
+            tfidf = {} if isinstance(source, TfidfClassifier) else {"tfidf": tfidf_baseline(train)}
+            return {"majority": majority_baseline(train), **tfidf}
+        case TextPair(score=None):
+            return {"majority": majority_baseline(train)}
+        case TextPair():
+            return {"untuned cosine": lambda examples: cosines(source, examples).tolist()}
+        case TaggedSentence():
+            return {"most frequent tag of each word": frequent_tag_baseline(train)}
+        case Question():
+            return {"sentence most like the question": lambda examples: [nearest_sentence(example) for example in examples]}
+    return {}
+
+
+def majority_baseline(train: Sequence[Any]) -> Baseline:
+    label = Counter(example.label for example in train).most_common(1)[0][0]
+    return lambda examples: [label] * len(examples)
+
+
+def tfidf_baseline(train: Sequence[LabelledText]) -> Baseline:
+    part = train[:: -(-len(train) // TFIDF_EXAMPLES)]
+    tokenizer = Tokenizer.train(WORDS, lambda: ([example.text] for example in part))
+    return TfidfClassifier.train(part, tokenizer).predict_examples
+
+
+def cosines(source: Task, examples: Sequence[TextPair]) -> np.ndarray:
+    """Of the vectors that a run gives to the two texts of each pair."""
+    texts = list(dict.fromkeys(text for pair in examples for text in (pair.first, pair.second)))
+    vectors = source.vectors(texts).astype(np.float64)
+    units = dict(zip(texts, vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12), strict=True))
+    return np.array([units[pair.first] @ units[pair.second] for pair in examples])
+
+
+def cosine_correlation(source: Task, examples: Sequence[TextPair]) -> Interval:
+    """Spearman's correlation of scores with cosines."""
+    return rank_correlation(np.array([pair.score for pair in examples], np.float64), cosines(source, examples))
+
+
+def frequent_tag_baseline(train: Sequence[TaggedSentence]) -> Baseline:
+    counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for example in train:
+        for word, tag in zip(example.words, example.tags, strict=True):
+            counts[word][tag] += 1
+    default = sum(counts.values(), Counter()).most_common(1)[0][0]
+    best = {word: tags.most_common(1)[0][0] for word, tags in counts.items()}
+    return lambda examples: [[best.get(word, default) for word in example.words] for example in examples]
+
+
+def nearest_sentence(example: Question) -> str:
+    question = set(normalize_answer(example.question))
+    sentences = SENTENCE.findall(example.passage) or [example.passage]
+    return str(max(sentences, key=lambda sentence: len(question & set(normalize_answer(sentence))))).strip()

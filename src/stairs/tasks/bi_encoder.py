@@ -26,8 +26,7 @@ from stairs.errors import BadInput
 from stairs.models.transfer_options import Pooling
 from stairs.tasks.compare import Compare
 from stairs.tasks.encode import Encode
-from stairs.tasks.parts.encoder_features import ROWS_TO_STANDARDIZE, concatenate
-from stairs.tasks.parts.rows import LabelledRows
+from stairs.tasks.parts.encoder_features import ROWS_TO_STANDARDIZE, LabelledRows, concatenate
 from stairs.tasks.task import Encoder
 from stairs.text.batch import Batch
 

@@ -15,12 +15,11 @@ from torch.nn.functional import cross_entropy
 from stairs.errors import BadInput
 from stairs.models.transfer_options import Pooling
 from stairs.tasks.answers import Answer
-from stairs.tasks.classification_report import classification_report
 from stairs.tasks.measurements import Measurements
 from stairs.tasks.metrics import label_metrics
-from stairs.tasks.parts.encoder_features import pool_tokens
-from stairs.tasks.parts.fine_tuning import LinearHead
-from stairs.tasks.parts.rows import EncodedInput
+from stairs.tasks.outcomes import classification_report
+from stairs.tasks.parts.encoder_features import EncodedInput, pool_tokens
+from stairs.tasks.parts.layer_mix import LinearHead
 from stairs.tasks.parts.supervised import Supervised
 from stairs.text.batch import Batch
 from stairs.text.examples import LabelledText

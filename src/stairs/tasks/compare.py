@@ -19,8 +19,8 @@ from stairs.tasks.answers import Answer
 from stairs.tasks.classify import Classify, softmax
 from stairs.tasks.measurements import Measurements
 from stairs.tasks.metrics import correlation_metrics
-from stairs.tasks.parts.fine_tuning import LinearHead
-from stairs.tasks.parts.rows import EncodedInput
+from stairs.tasks.parts.encoder_features import EncodedInput
+from stairs.tasks.parts.layer_mix import LinearHead
 from stairs.text.batch import Batch
 from stairs.text.examples import TextPair
 

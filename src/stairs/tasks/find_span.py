@@ -21,10 +21,10 @@ from torch.nn.functional import cosine_similarity, cross_entropy
 from stairs.errors import BadInput, preview
 from stairs.tasks.answers import Answer, SpanAnswer
 from stairs.tasks.measurements import Measurements
-from stairs.tasks.metrics import answer_metrics
-from stairs.tasks.parts.fine_tuning import LinearHead
-from stairs.tasks.parts.rows import EncodedInput
+from stairs.tasks.parts.encoder_features import EncodedInput
+from stairs.tasks.parts.layer_mix import LinearHead
 from stairs.tasks.parts.supervised import Supervised
+from stairs.tasks.span_metrics import answer_metrics
 from stairs.text.batch import Batch
 from stairs.text.examples import Question
 

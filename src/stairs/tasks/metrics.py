@@ -1,47 +1,137 @@
-"""Metrics of predictions, each with a 95 % confidence interval.
+"""Metrics of predictions, each with a 95 % confidence interval: how far it would vary if other examples had been drawn.
 
-One metric decides for a task: it chooses the best weights on the validation examples, and it ranks models on the test examples. `metric_table.py`
-has their names and their order.
+The bootstrap: Efron 1979; paired for two models as in Koehn 2004, "Statistical Significance Tests for Machine Translation Evaluation": both are
+evaluated on the same samples, so that hard examples are hard for both and only the difference between the models is left. Examples that belong
+together (the questions about one passage, the sentences of one document) are drawn together, by group (Field & Welsh 2007).
+
+A metric is given as a statistic of examples: `values(counts)` is the metric if each example had been drawn `counts` times, for each row of (R, N).
+No example is evaluated again for that: a sample costs a product of matrices. `metric_table.py` has the names and the order of all metrics,
+`span_metrics.py` those of tags and answers, `translation_metrics.py` those of translations.
 """
 
 import math
-import re
-import string
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, cast
+from statistics import NormalDist
+from typing import Protocol, cast
 
 import numpy as np
 
-from stairs.errors import BadInput
-from stairs.tasks.bootstrap import Correlation, Sums, Z, confidence_interval
-from stairs.tasks.measurements import AnswerMetrics, CorrelationMetrics, Interval, LabelMetrics, TagMetrics
-from stairs.tasks.metric_table import metric_names
-from stairs.text.chinese import HAN, has_han
+from stairs.tasks.measurements import CorrelationMetrics, Interval, LabelMetrics, PairedDifference
 
-SPAN_TAG = re.compile(r"[BI]-")
-OF_SCORES = ("spearman", "pearson")  # the metrics of pairs that have a score; the others are for pairs with a label
+SAMPLES = 1000  # of an interval; never fewer
+PAIRED_SAMPLES = 2000
+LEVEL = 0.95
+COUNTS_IN_MEMORY = 1 << 19  # few enough for the cache
+Z = NormalDist().inv_cdf((1 + LEVEL) / 2)
 _intervals = True
 
 
-def metrics_for(example_kind: str, examples: Sequence[Any]) -> tuple[str, ...]:
-    """The metrics that these examples allow, the default first."""
-    names = metric_names(example_kind)
-    if example_kind == "compare":
-        has_scores = examples[0].score is not None
-        return tuple(name for name in names if (name in OF_SCORES) == has_scores)
-    if example_kind == "tag" and not any(SPAN_TAG.match(tag) for example in examples for tag in example.tags):
-        return tuple(name for name in names if name != "f1")
-    return names
+class Statistic(Protocol):
+    size: int  # examples
+
+    def values(self, counts: np.ndarray) -> np.ndarray:
+        """(R, N) -> (R,): the metric where each example counts as often as a row says."""
 
 
-def choose_metric(example_kind: str, examples: Sequence[Any], chosen: str | None = None) -> str:
-    """The one metric that decides: the chosen one, or the default for these examples."""
-    names = metrics_for(example_kind, examples)
-    if chosen is not None and chosen not in names:
-        raise BadInput(f"--metric {chosen} does not fit these examples for {example_kind}; choose {' or '.join(names)}")
-    return chosen or names[0]
+class Sums:
+    """A metric that is a formula of sums over examples: `columns` (N, K) is what each adds, `formula` maps sums (R, K) to values (R,)."""
+
+    def __init__(self, columns: np.ndarray, formula: Callable[[np.ndarray], np.ndarray]) -> None:
+        self.columns, self.formula, self.size = np.asarray(columns, np.float64), formula, len(columns)
+
+    def values(self, counts: np.ndarray) -> np.ndarray:
+        return self.formula(counts @ self.columns)
+
+
+class Correlation:
+    """Pearson's correlation of two columns, or Spearman's, that of their ranks; 0 where a column is constant."""
+
+    def __init__(self, first: np.ndarray, second: np.ndarray, by_rank: bool) -> None:
+        self.size = len(first)
+        self.columns = [np.asarray(column, np.float64) for column in (first, second)]
+        self.rankings = [Ranking(column) for column in self.columns] if by_rank else None
+
+    def values(self, counts: np.ndarray) -> np.ndarray:
+        a, b = self.columns if self.rankings is None else (ranking.ranks(counts) for ranking in self.rankings)
+        total = counts.sum(1, keepdims=True)
+        a, b = (column - (counts * column).sum(1, keepdims=True) / total for column in (a, b))
+        denominator = np.sqrt((counts * a * a).sum(1) * (counts * b * b).sum(1))
+        return np.where(denominator > 1e-12, (counts * a * b).sum(1) / np.where(denominator > 1e-12, denominator, 1.0), 0.0)
+
+
+class Ranking:
+    """The distinct values of a column, sorted once for all samples."""
+
+    def __init__(self, column: np.ndarray) -> None:
+        self.level = np.unique(column, return_inverse=True)[1]  # which of the distinct values each example has
+        self.order = np.argsort(self.level, kind="stable")
+        self.starts = np.searchsorted(self.level[self.order], np.arange(self.level.max() + 1))
+
+    def ranks(self, counts: np.ndarray) -> np.ndarray:
+        """(R, N): the rank of each example in its sample, the mean rank for equal values."""
+        level_counts = np.add.reduceat(counts[:, self.order], self.starts, axis=1)
+        return (level_counts.cumsum(1) - (level_counts - 1) / 2)[:, self.level]
+
+
+def sample_counts(units: int, samples: int, seed: int = 0) -> Iterator[np.ndarray]:
+    """How often each of `units` is drawn when as many are drawn with replacement, (R, units); `samples` rows in all, some at a time."""
+    random = np.random.default_rng(seed)
+    rows_at_once = max(COUNTS_IN_MEMORY // units, 1)
+    for first in range(0, samples, rows_at_once):
+        rows = [np.bincount(random.integers(0, units, units, np.int32), minlength=units) for _ in range(min(rows_at_once, samples - first))]
+        yield np.stack(rows).astype(np.float64)
+
+
+def resample(statistics: Sequence[Statistic], samples: int, groups: Sequence[object] | None = None) -> np.ndarray:
+    """(statistics, samples): the metric of each on the same samples. Examples with the same entry in `groups` are drawn together."""
+    units, group_of_example = statistics[0].size, None
+    if groups is not None:
+        group_of_example = np.unique(np.array([str(group) for group in groups]), return_inverse=True)[1]
+        units = int(group_of_example.max()) + 1
+        if units == len(groups):
+            group_of_example = None
+    blocks = []
+    for unit_counts in sample_counts(units, samples):
+        counts = unit_counts if group_of_example is None else unit_counts[:, group_of_example]
+        blocks.append([statistic.values(counts) for statistic in statistics])
+    return np.concatenate(blocks, 1)
+
+
+def confidence_interval(statistic: Statistic, with_bounds: bool = True, groups: Sequence[object] | None = None) -> Interval:
+    """The metric, with its 95 % interval unless only the value is wanted."""
+    value = float(statistic.values(np.ones((1, statistic.size)))[0])
+    if not with_bounds:
+        return {"value": value}
+    values = resample([statistic], SAMPLES, groups)[0]
+    low, high = np.quantile(values[np.isfinite(values)], [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return {"value": value, "low": min(float(low), value), "high": max(float(high), value)}
+
+
+class PairedBootstrap:
+    """Several models on the same samples of the same examples."""
+
+    def __init__(self, statistics: Sequence[Statistic], groups: Sequence[object] | None = None) -> None:
+        self.values = np.array([float(statistic.values(np.ones((1, statistic.size)))[0]) for statistic in statistics])
+        self.samples = resample(statistics, PAIRED_SAMPLES, groups)
+
+    def difference(self, first: int, second: int) -> PairedDifference:
+        """How much better the first model is than the second."""
+        differences = self.samples[first] - self.samples[second]
+        low, high = np.quantile(differences, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+        return {
+            "difference": float(self.values[first] - self.values[second]),
+            "low": float(low),
+            "high": float(high),
+            "standard_error": float(differences.std()),
+        }
+
+
+def examples_to_separate(difference: float, standard_error: float, examples: int) -> float:
+    """How many more examples would separate two models if the difference stays what it is: n ((z s / d)^2 - 1), since s falls with sqrt(n)."""
+    if not difference:
+        return math.inf
+    return max(examples * ((Z * standard_error / abs(difference)) ** 2 - 1), 0.0)
 
 
 @contextmanager
@@ -133,74 +223,3 @@ def rank_correlation(first: np.ndarray, second: np.ndarray) -> Interval:
 def linear_correlation(first: np.ndarray, second: np.ndarray) -> Interval:
     """Pearson's correlation; 0 where a column is constant."""
     return confidence_interval(Correlation(first, second, by_rank=False), _intervals)
-
-
-def tag_metrics(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> TagMetrics:
-    """The share of words with the gold tag, and where tags mark spans (B-X, I-X) the F1 of whole spans, as seqeval counts them."""
-    metrics: TagMetrics = {"accuracy": ratio(*tag_counts(gold, predicted).T), "words": sum(map(len, gold)), "sentences": len(gold)}
-    if any(SPAN_TAG.match(tag) for tags in gold for tag in tags):
-        correct, of_gold, of_predicted = span_counts(gold, predicted).T
-        metrics["f1"] = ratio(2 * correct, of_gold + of_predicted)
-        metrics["precision"], metrics["recall"] = (float(correct.sum() / max(total.sum(), 1)) for total in (of_predicted, of_gold))
-        metrics["spans"] = int(of_gold.sum())
-    return metrics
-
-
-def tag_counts(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> np.ndarray:
-    """(N, 2): the words of each sentence with the gold tag, and all of its words."""
-    return np.array([[sum(a == b for a, b in zip(own, other, strict=True)), len(own)] for own, other in zip(gold, predicted, strict=True)])
-
-
-def span_counts(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> np.ndarray:
-    """(N, 3): the correct spans of each sentence, its gold spans, and its predicted ones."""
-    from seqeval.metrics.sequence_labeling import get_entities
-
-    spans = [(set(get_entities(list(a))), set(get_entities(list(b)))) for a, b in zip(gold, predicted, strict=True)]
-    return np.array([[len(a & b), len(a), len(b)] for a, b in spans])
-
-
-def answer_metrics(gold: Sequence[Sequence[str]], predicted: Sequence[str]) -> AnswerMetrics:
-    """Exact match and F1 of answers, each against the best of its gold answers; a question without one is answered by "". As published with SQuAD
-    (Rajpurkar et al. 2016), and for Chinese with CMRC 2018 (Cui et al. 2019)."""
-    exact, f1 = answer_scores(gold, predicted).T
-    ones = np.ones(len(gold))
-    return {"exact_match": ratio(exact, ones), "f1": ratio(f1, ones), "questions": len(gold)}
-
-
-def answer_scores(gold: Sequence[Sequence[str]], predicted: Sequence[str]) -> np.ndarray:
-    """(N, 2): whether each answer matches exactly, and its F1."""
-    pairs = [(answers or [""], answer) for answers, answer in zip(gold, predicted, strict=True)]
-    exact = [max(normalize_answer(own) == normalize_answer(answer) for own in answers) for answers, answer in pairs]
-    f1 = [max(answer_f1(own, answer) for own in answers) for answers, answer in pairs]
-    return np.array([exact, f1], np.float64).T
-
-
-PUNCTUATION = re.compile(f"[{re.escape(string.punctuation)}，。：？！“”‘’；·（）《》、…—～「」『』〈〉]")
-
-
-def normalize_answer(answer: str) -> list[str]:
-    """The words that two answers are compared by: lower case, without punctuation and articles; Chinese by character."""
-    plain = re.sub(r"\b(a|an|the)\b", " ", PUNCTUATION.sub("", answer.lower()))
-    return re.findall(f"[{HAN}]|[^\\s{HAN}]+", plain)
-
-
-def answer_f1(gold: str, predicted: str) -> float:
-    """F1 of the words that two answers share; of Chinese ones, of their longest common run."""
-    a, b = normalize_answer(gold), normalize_answer(predicted)
-    if not a or not b:
-        return float(a == b)
-    common = longest_common_run(a, b) if has_han(gold) else sum((Counter(a) & Counter(b)).values())
-    return 2 * common / (len(a) + len(b))
-
-
-def longest_common_run(a: list[str], b: list[str]) -> int:
-    """The length of the longest run of equal items."""
-    best, previous = 0, [0] * (len(b) + 1)
-    for item in a:
-        current = [0] * (len(b) + 1)
-        for j, other in enumerate(b):
-            if item == other:
-                current[j + 1] = previous[j] + 1
-                best = max(best, current[j + 1])
-        previous = current
-    return best

@@ -1,4 +1,6 @@
-"""The outcome of each test example: the little that a metric needs to know of it, so that two models can be compared example by example.
+"""A model on test examples: how it compares with others example by example, and a classifier in detail.
+
+The outcome of an example is the little that a metric needs to know of it, so that two models can be compared on the same examples later:
 
     accuracy of labels, exact match       "0110...", a character for each example: whether it is correct
     macro_f1                              the predicted label
@@ -7,22 +9,39 @@
     f1 of tags                            [correct spans, gold spans, predicted spans]
     f1 of answers                         the F1 of the answer
     bleu, chrf                            the counts of `translation_metrics`
+
+A baseline is beaten if the interval of the paired difference (`metrics.PairedBootstrap`) lies above 0.
 """
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stairs.tasks import metrics, translation_metrics
-from stairs.tasks.bootstrap import Correlation, Statistic, Sums, confidence_interval
-from stairs.tasks.measurements import Interval, Measurements
-from stairs.tasks.metrics import OF_SCORES, MacroF1, quotient
+from stairs.tasks import span_metrics, translation_metrics
+from stairs.tasks.measurements import BaselineComparison, Calibration, CalibrationBin, ClassificationReport, Interval, Measurements
+from stairs.tasks.metric_table import OF_SCORES
+from stairs.tasks.metrics import (
+    Correlation,
+    MacroF1,
+    PairedBootstrap,
+    Statistic,
+    Sums,
+    confidence_interval,
+    correlation_metrics,
+    label_metrics,
+    quotient,
+)
 from stairs.text.labelled.split import find_groups
+
+if TYPE_CHECKING:
+    from stairs.tasks.task import Task
 
 Outcomes = str | list[Any]
 MIN_GROUPS = 5  # that are drawn whole: with fewer, hardly any two samples differ
 DIGITS = 9  # of a score: enough to tell two float32 apart
+BINS = 10  # of the confidence
+Baseline = Callable[[Sequence[Any]], list[Any]]  # from examples to a prediction for each
 
 
 def gold_of(example_kind: str, examples: Sequence[Any]) -> list[Any]:
@@ -58,12 +77,12 @@ def all_metrics(example_kind: str, examples: Sequence[Any], predictions: Sequenc
     """Every metric of a kind of examples, with its interval."""
     gold, predicted = gold_of(example_kind, examples), list(predictions)
     if example_kind == "tag":
-        return metrics.tag_metrics(gold, predicted)
+        return span_metrics.tag_metrics(gold, predicted)
     if example_kind == "span":
-        return metrics.answer_metrics(gold, predicted)
+        return span_metrics.answer_metrics(gold, predicted)
     if example_kind == "translate":
         return translation_metrics.bleu_and_chrf(gold, predicted)
-    return metrics.label_metrics(gold, predicted) if isinstance(gold[0], str) else metrics.correlation_metrics(np.array(gold), np.array(predicted))
+    return label_metrics(gold, predicted) if isinstance(gold[0], str) else correlation_metrics(np.array(gold), np.array(predicted))
 
 
 def outcomes(metric: str, example_kind: str, examples: Sequence[Any], predictions: Sequence[Any]) -> Outcomes:
@@ -72,15 +91,15 @@ def outcomes(metric: str, example_kind: str, examples: Sequence[Any], prediction
     if metric in translation_metrics.COUNTS_AND_FORMULAS:
         return list(translation_metrics.COUNTS_AND_FORMULAS[metric][0](gold, predicted).tolist())
     if example_kind == "tag":
-        return list((metrics.span_counts if metric == "f1" else metrics.tag_counts)(gold, predicted).tolist())
+        return list((span_metrics.span_counts if metric == "f1" else span_metrics.tag_counts)(gold, predicted).tolist())
     if example_kind == "span" and metric == "f1":
-        return list(metrics.answer_scores(gold, predicted)[:, 1].round(DIGITS).tolist())
+        return list(span_metrics.answer_scores(gold, predicted)[:, 1].round(DIGITS).tolist())
     if metric == "macro_f1":
         return predicted
     if metric in OF_SCORES:
         return [float(f"{score:.{DIGITS}g}") for score in predicted]
     if example_kind == "span":
-        is_correct = metrics.answer_scores(gold, predicted)[:, 0].tolist()
+        is_correct = span_metrics.answer_scores(gold, predicted)[:, 0].tolist()
     else:
         is_correct = [a.strip() == b.strip() for a, b in zip(gold, predicted, strict=True)]
     return "".join("1" if correct else "0" for correct in is_correct)
@@ -101,3 +120,80 @@ def statistic(metric: str, example_kind: str, examples: Sequence[Any], recorded:
         return Sums(np.array(recorded), quotient)
     scores = np.array([int(digit) for digit in recorded] if isinstance(recorded, str) else recorded)
     return Sums(np.stack([scores, np.ones(len(scores))], 1), quotient)
+
+
+def classification_report(gold: Sequence[str], probabilities: np.ndarray, labels: Sequence[str]) -> ClassificationReport:
+    """`probabilities` (N, labels)."""
+    from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
+
+    predicted = [labels[i] for i in probabilities.argmax(1)]
+    precision, recall, f1, support = precision_recall_fscore_support(gold, predicted, labels=list(labels), zero_division=0)
+    columns = zip(labels, precision.tolist(), recall.tolist(), f1.tolist(), support.tolist(), strict=True)
+    return {
+        "labels": {label: {"precision": p, "recall": r, "f1": f, "texts": int(n)} for label, p, r, f, n in columns},
+        "confusion": confusion_matrix(gold, predicted, labels=list(labels)).tolist(),
+        "calibration": calibration(np.array([a == b for a, b in zip(gold, predicted, strict=True)]), probabilities.max(1)),
+    }
+
+
+def calibration(is_correct: np.ndarray, confidence: np.ndarray) -> Calibration:
+    """Confidence and accuracy of predictions of about equal confidence; `error` is the expected calibration error, the mean gap between the two
+    (Naeini et al. 2015)."""
+    bin_numbers = np.minimum((confidence * BINS).astype(np.int64), BINS - 1)
+    bins: list[CalibrationBin] = [
+        {"confidence": float(confidence[inside].mean()), "accuracy": float(is_correct[inside].mean()), "texts": int(inside.sum())}
+        for inside in (bin_numbers == number for number in range(BINS))
+        if inside.any()
+    ]
+    gaps = sum(part["texts"] * abs(part["confidence"] - part["accuracy"]) for part in bins)
+    return {"error": float(gaps / max(len(confidence), 1)), "bins": bins}
+
+
+def evaluate_with_baselines(task: "Task", examples: Sequence[Any], baselines: dict[str, Baseline], metric: str) -> Measurements:
+    """The metrics of a task on examples, with the best baseline and how much better the task is under "baseline"; and under "only_label" the label
+    that the task gives to every example, if it gives only one."""
+    metrics, predictions = task.metrics_and_predictions(examples)
+    if not predictions or not baselines:
+        return metrics
+    others = {name: baseline(examples) for name, baseline in baselines.items()}
+    comparison = compare_with_best(others, predictions, metric, task.example_kind, examples)
+    label = only_label(predictions, task.example_kind)
+    return {**metrics, "baseline": comparison, **({} if label is None else {"only_label": label})}
+
+
+def only_label(predictions: Sequence[Any], example_kind: str) -> str | None:
+    """The label of every example, if there is one."""
+    if example_kind == "span":
+        return None
+    labels = {label for own in predictions for label in (own if example_kind == "tag" else [own])}
+    label = labels.pop() if len(labels) == 1 else None
+    return label if isinstance(label, str) else None
+
+
+def compare_with_best(
+    others: dict[str, list[Any]], predictions: list[Any], metric: str, example_kind: str, examples: Sequence[Any]
+) -> BaselineComparison:
+    """The best of the others, and how much better the predictions are."""
+    scores: dict[str, Interval] = {name: all_metrics(example_kind, examples, own)[metric] for name, own in others.items()}
+    name = max(scores, key=lambda name: scores[name]["value"])
+    both = [statistic(metric, example_kind, examples, outcomes(metric, example_kind, examples, own)) for own in (predictions, others[name])]
+    improvement = PairedBootstrap(both, groups_of(examples)).difference(0, 1)
+    score = scores[name]
+    return {
+        "name": name, "metric": metric, "value": score["value"], "low": score["low"], "high": score["high"], "improvement": improvement,
+        "is_beaten": improvement["low"] > 0,
+    }  # fmt: skip
+
+
+def baseline_warnings(metrics: Measurements, part: str) -> list[str]:
+    """What a person should know: that the model does not beat the baseline, and that it gives every example the same label."""
+    warnings, baseline = [], metrics.get("baseline")
+    if baseline and not baseline["is_beaten"]:
+        metric, improvement = baseline["metric"], baseline["improvement"]
+        relation = "worse than" if improvement["high"] < 0 else "not better, as far as these examples tell, than"
+        scores = f"{metric.replace('_', ' ')} {metrics[metric]['value']:.4f} against {baseline['value']:.4f}"
+        interval = f"the difference is {improvement['low']:+.4f} to {improvement['high']:+.4f}"
+        warnings.append(f"this is {relation} the cheapest baseline, {baseline['name']}: {scores} on {part}; {interval}")
+    if "only_label" in metrics:
+        warnings.append(f"it gives all of {part} the label {metrics['only_label']!r}")
+    return warnings

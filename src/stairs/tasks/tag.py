@@ -18,10 +18,10 @@ from torch.nn.functional import cross_entropy, pad
 from stairs.errors import BadInput
 from stairs.tasks.answers import Answer, TagsAnswer
 from stairs.tasks.measurements import Measurements
-from stairs.tasks.metrics import tag_metrics
-from stairs.tasks.parts.fine_tuning import LinearHead
-from stairs.tasks.parts.rows import EncodedInput
+from stairs.tasks.parts.encoder_features import EncodedInput
+from stairs.tasks.parts.layer_mix import LinearHead
 from stairs.tasks.parts.supervised import Supervised
+from stairs.tasks.span_metrics import tag_metrics
 from stairs.text.batch import IGNORE_INDEX, Batch
 from stairs.text.examples import TaggedSentence
 from stairs.text.segmentation import Segmentation

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stairs.tasks.bootstrap import Sums, confidence_interval
 from stairs.tasks.measurements import TranslationMetrics
-from stairs.tasks.metrics import intervals_enabled, proportion
+from stairs.tasks.metrics import Sums, confidence_interval, intervals_enabled, proportion
 from stairs.text.chinese import has_han
 
 if TYPE_CHECKING:

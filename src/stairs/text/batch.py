@@ -55,3 +55,10 @@ def next_token_batch(rows: Sequence[Sequence[int] | np.ndarray], begin: int, end
     last = IGNORE_INDEX if end is None else end
     targets, _ = pad_rows([np.concatenate([row, [last]]) for row in rows], IGNORE_INDEX)
     return Batch(ids, real, targets)
+
+
+def next_token_targets(batch: Batch) -> Batch:
+    """The same rows with the next token as target of each position."""
+    following = torch.cat([batch.ids[:, 1:], batch.ids[:, :1]], 1)
+    real = torch.cat([batch.real[:, 1:], torch.zeros_like(batch.real[:, :1])], 1)
+    return replace(batch, targets=following.masked_fill(~real, IGNORE_INDEX))

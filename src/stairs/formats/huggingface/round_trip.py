@@ -23,7 +23,7 @@ from stairs.tasks.classify import Classify, softmax
 from stairs.tasks.find_span import FindSpan
 from stairs.tasks.masked_token import MaskedToken
 from stairs.tasks.parts.decoding import generate
-from stairs.tasks.parts.rows import EncodedInput, InputFormat, collate
+from stairs.tasks.parts.encoder_features import EncodedInput, InputFormat, collate
 from stairs.tasks.parts.supervised import Supervised
 from stairs.tasks.tag import Tag
 from stairs.tasks.translate import Translate

@@ -1,22 +1,32 @@
 """What a head reads of an encoder:
 
+    rows     = [CLS] text [SEP], or [CLS] first [SEP] second [SEP]
     vectors  = pool(encode(rows))            of a text or of each token, of each layer if layers are mixed; cached with `--transfer features`
     features = combine(mix(vectors))         what the head reads
+
+The rows are in BERT's format, and with [CLS] for the start, [SEP] for the delimiter and the last [SEP] for the extract token also in that of Radford
+et al. 2018 for a GPT. Encoders that do not attend from one text to the other read the two apart.
+
+Departures: GPT's three tokens are new ones in the paper; ours has seen [CLS] and [SEP] at the ends of texts and sentences.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from stairs.errors import BadInput, preview
 from stairs.models.base import Model
 from stairs.models.transfer_options import Pooling, TransferOptions
-from stairs.progress import track
+from stairs.progress import say_verbose, track
 from stairs.tasks.parts.layer_mix import FeatureExtractor
-from stairs.tasks.parts.rows import EncodedInput, LabelledRows, collate
 from stairs.tasks.task import Encoder, Task
-from stairs.text.batch import Batch, batches_by_length
+from stairs.text.batch import Batch, batches_by_length, pad_rows
+from stairs.text.tokenizers.tokenizer import Tokenizer
+from stairs.text.windows import LongTextRule, kept_positions
 
 POSITIONS = 4096  # in a batch
 ROWS_TO_STANDARDIZE = 500  # about
@@ -25,12 +35,139 @@ CACHE_VERSION = 3  # of the vectors in the cache: raised whenever they are compu
 MAX_HALF = 65504.0  # the largest number in half precision
 
 
+@dataclass
+class EncodedInput:
+    """What an encoder reads at once: an example, or a window of one."""
+
+    ids: list[int]
+    segments: list[int]
+    example: int  # the number of the example
+    second: list[int] | None = None  # another text, read apart
+    target: Any = None  # a number, or one for each position
+    metadata: dict[str, Any] = field(default_factory=dict)  # what turns logits into an answer
+
+
+Targets = Callable[[Sequence[EncodedInput], int], dict[str, Tensor]]  # from rows and their length to fields of a batch
+
+
+class InputFormat:
+    """Makes rows of at most `max_tokens`; None for any length."""
+
+    def __init__(self, tokenizer: Tokenizer, max_tokens: int | None, long_text: LongTextRule = "head+tail") -> None:
+        self.tokenizer, self.max_tokens, self.long_text = tokenizer, max_tokens, long_text
+        self.truncated_texts = 0
+
+    def encode_one(self, ids: list[int], example: int = 0) -> EncodedInput:
+        ids = self.truncate(ids)
+        return EncodedInput([self.tokenizer.begin, *ids, self.tokenizer.end], [0] * (len(ids) + 2), example)
+
+    def encode_pair(self, first: list[int], second: list[int], example: int = 0) -> EncodedInput:
+        """Both texts in one row; where they do not fit, the longer one is truncated at its end."""
+        if self.max_tokens is not None and len(first) + len(second) > self.max_tokens - 3:
+            self.truncated_texts += 1
+            limit = self.max_tokens - 3
+            half = max(limit // 2, limit - len(second))
+            first, second = first[:half], second[: limit - min(len(first), half)]
+        end = self.tokenizer.end
+        return EncodedInput([self.tokenizer.begin, *first, end, *second, end], [0] * (len(first) + 2) + [1] * (len(second) + 1), example)
+
+    def encode_apart(self, first: list[int], second: list[int], example: int = 0) -> EncodedInput:
+        """Two texts that are read apart."""
+        row = self.encode_one(first, example)
+        row.second = self.encode_one(second).ids
+        return row
+
+    def truncate(self, ids: list[int]) -> list[int]:
+        """What fits between [CLS] and [SEP]."""
+        if self.max_tokens is None or len(ids) <= self.max_tokens - 2:
+            return ids
+        self.truncated_texts += 1
+        rule = "head" if self.long_text == "window" else self.long_text
+        return [ids[place] for place in kept_positions(len(ids), self.max_tokens - 2, rule)]
+
+
+def collate(rows: Sequence[EncodedInput], pad: int, targets: Targets | None = None, vectors: Sequence[np.ndarray] | None = None) -> Batch:
+    """Rows as a batch, with their targets and with cached vectors if there are some."""
+    ids, real = pad_rows([row.ids for row in rows], pad)
+    segments, _ = pad_rows([row.segments for row in rows], 0)
+    fields = {} if targets is None else targets(rows, ids.shape[1])
+    source = None
+    if rows and rows[0].second is not None:
+        source = Batch(*pad_rows([row.second or [] for row in rows], pad))
+    cached = None if vectors is None else stack_padded(vectors, ids.shape[1])
+    return Batch(ids, real, segments=segments, source=source, vectors=cached, **fields)
+
+
+class LabelledRows:
+    """What training goes through."""
+
+    def __init__(self, rows: list[EncodedInput], pad: int, targets: Targets) -> None:
+        self.rows, self.pad, self.targets = rows, pad, targets
+        self.lengths = np.array([len(row.ids) + len(row.second or ()) for row in rows], np.int64)
+        self.vectors: list[np.ndarray] | None = None  # cached vectors of each row
+
+    def batch(self, numbers: np.ndarray, epoch: int, seed: int) -> Batch:
+        cached = None if self.vectors is None else [self.vectors[number] for number in numbers]
+        return collate([self.rows[number] for number in numbers], self.pad, self.targets, cached)
+
+
+def stack_padded(vectors: Sequence[np.ndarray], length: int) -> Tensor:
+    """(B, D), or (B, T, D) padded with zeros."""
+    if vectors[0].ndim == 1:
+        return torch.from_numpy(np.stack(vectors).astype(np.float32))
+    stacked = np.zeros((len(vectors), length, vectors[0].shape[1]), np.float32)
+    for row, own in zip(stacked, vectors, strict=True):
+        row[: len(own)] = own
+    return torch.from_numpy(stacked)
+
+
+class TrainedModule(nn.Module):
+    """All weights that may be trained, under the names that checkpoints store them by. A frozen encoder has no dropout either."""
+
+    def __init__(self, model: Model, head: nn.Module, transfer: TransferOptions) -> None:
+        super().__init__()
+        self.head = head
+        self.is_frozen = not transfer.trains_encoder
+        self.has_encoder = transfer.transfer != "features"
+        if self.has_encoder:
+            self.model = model
+
+    def train(self, mode: bool = True) -> "TrainedModule":
+        super().train(mode)
+        if self.is_frozen and self.has_encoder:
+            self.model.eval()
+        return self
+
+
 class EncoderFeatures(Task):
     """A task whose head reads an encoder. Each defines how it pools and what it combines."""
 
     transfer: TransferOptions
     feature_extractor: FeatureExtractor
     head: nn.Module
+    long_text: LongTextRule = "head+tail"
+
+    @property
+    def max_tokens(self) -> int | None:
+        """The longest row; None for any length."""
+        limits = [length for length in (self.model.reads_at_most, self.transfer.max_length) if length]
+        return min(limits, default=None)
+
+    @property
+    def input_format(self) -> InputFormat:
+        return InputFormat(self.tokenizer, self.max_tokens, self.long_text)
+
+    def encode_texts(self, texts: Sequence[str], where: Sequence[str]) -> list[list[int]]:
+        """The ids of each text; an error about an empty one says where it stands."""
+        rows = self.tokenizer.encode_batch(list(texts))
+        for ids, text, place in zip(rows, texts, where, strict=True):
+            if not ids:
+                raise BadInput(f"{place + ': ' if place else ''}there are no tokens in {preview(text)}; give a text with words")
+        return rows
+
+    def note_truncation(self, form: InputFormat, texts: int) -> None:
+        if form.truncated_texts:
+            say_verbose(f"{form.truncated_texts} of {texts} texts are longer than {form.max_tokens} tokens; the {self.long_text} of each was read")
 
     @property
     def pooling(self) -> Pooling | None:

@@ -11,7 +11,7 @@ from stairs.errors import BadInput, StairsError
 from stairs.files import new_folder, verified_manifest
 from stairs.models.base import Model
 from stairs.progress import say
-from stairs.tasks.parts.rows import EncodedInput
+from stairs.tasks.parts.encoder_features import EncodedInput
 
 FEATURES_FILE = "features.safetensors"
 

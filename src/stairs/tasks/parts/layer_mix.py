@@ -1,4 +1,4 @@
-"""Which layers of an encoder a task reads, and how they are mixed.
+"""Which layers of an encoder a task reads, how they are mixed and brought to one scale, and the linear head on top.
 
 Peters et al. 2018, "Deep contextualized word representations", section 3:
 
@@ -14,6 +14,13 @@ The mix goes to the head as it is, or to a BiLSTM over word vectors:
     --insert output    w_k -> BiLSTM, [h_k, mixed_k] -> head
     --insert both      both, each with a mix of its own
     --insert none      w_k -> BiLSTM -> head: the BiLSTM alone, for comparison
+
+Features are brought to one scale, so that one learning rate fits all: mean 0 and deviation 1, or whitened.
+
+    standardized = (x - mean) / deviation                 fitted once to examples, and stored with the run
+    whitened     = standardized V (S + ridge)^-1/2 V^T    with V S V^T their covariance (Kessy, Lewin & Strimmer 2018: ZCA-cor)
+
+The last V^T rotates the whitened features back, so that those of several layers can be added.
 """
 
 from collections.abc import Callable, Sequence
@@ -29,10 +36,41 @@ from stairs.layers.dropout import Dropout
 from stairs.layers.recurrent import Bidirectional
 from stairs.models.base import Model
 from stairs.models.transfer_options import TransferOptions
-from stairs.tasks.parts.standardize import Standardize
 from stairs.text.batch import Batch
 
 WORD_WIDTH = 100  # of the BiLSTM's word vectors, if they do not come from a run
+MIN_DEVIATION = 1e-6
+RIDGE = 1e-3  # as a share of the mean eigenvalue: directions with much less variance than this are not amplified to 1
+MIN_VARIANCE = 1e-6  # where all features are alike, as of texts that have unknown words only
+
+
+class Standardize(nn.Module):
+    mean: Tensor
+    deviation: Tensor
+    whitening: Tensor | None
+
+    def __init__(self, width: int, whiten: bool) -> None:
+        super().__init__()
+        self.register_buffer("mean", torch.zeros(width))
+        self.register_buffer("deviation", torch.ones(width))
+        self.register_buffer("whitening", torch.eye(width) if whiten else None)
+
+    def forward(self, features: Tensor) -> Tensor:
+        standardized = (features - self.mean) / self.deviation
+        return standardized if self.whitening is None else standardized @ self.whitening
+
+    def fit_to(self, features: Tensor) -> None:
+        """`features` (N, D)."""
+        self.mean.copy_(features.mean(0))
+        self.deviation.copy_(features.std(0).clamp(min=MIN_DEVIATION))
+        if self.whitening is not None:
+            eigenvalues, eigenvectors = torch.linalg.eigh(torch.cov(((features - self.mean) / self.deviation).double().T))
+            self.whitening.copy_((eigenvectors / (eigenvalues + RIDGE * eigenvalues.mean()).clamp(min=MIN_VARIANCE).sqrt()) @ eigenvectors.T)
+
+    def fold(self, weight: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
+        """Weight and bias of a linear layer that does the same to features that are not standardized."""
+        weight = (weight if self.whitening is None else weight @ self.whitening.T) / self.deviation
+        return weight.detach(), (bias - weight @ self.mean).detach()
 
 
 def select_layers(layers: str | None, model: Model) -> list[int] | None:
@@ -187,3 +225,26 @@ def token_vector_width(model: Model, layers: list[int] | None = None) -> int:
     ids = torch.zeros(1, 2, dtype=torch.int64)
     batch = Batch(ids, torch.ones_like(ids, dtype=torch.bool), characters=torch.ones(1, 2, 3, dtype=torch.int64))
     return (model.encode(batch) if layers is None else model.hidden_states(batch)[layers[0]]).shape[-1]
+
+
+class LinearHead(nn.Module):
+    """Dropout, then one linear layer. The features of a frozen encoder, or of a mere table of vectors, come in any scale: `fit_to` standardizes them,
+    so that one learning rate fits all. With little pretraining, vectors vary in a few directions only; whitened ones vary equally in all."""
+
+    def __init__(self, width: int, outputs: int, transfer: TransferOptions) -> None:
+        super().__init__()
+        self.dropout = Dropout(transfer.head_dropout)
+        self.linear = nn.Linear(width, outputs)
+        self.standardize = Standardize(width, transfer.whiten)
+
+    def forward(self, features: Tensor) -> Tensor:
+        logits: Tensor = self.linear(self.dropout(self.standardize(features)))
+        return logits
+
+    def fit_to(self, features: Tensor) -> None:
+        """`features` (N, D)."""
+        self.standardize.fit_to(features)
+
+    def fold(self) -> tuple[Tensor, Tensor]:
+        """Weight and bias of a linear layer that does the same to features that are not standardized."""
+        return self.standardize.fold(self.linear.weight, self.linear.bias)

@@ -5,41 +5,41 @@
 A GPT is trained on its own language-model loss on the same rows as well, weighted by `auxiliary_weight` (Radford et al. 2018).
 """
 
+import re
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-import torch
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from stairs.data import TrainingData
-from stairs.errors import BadInput, preview
+from stairs.errors import BadInput, Unsupported
 from stairs.layers.initial import initialize
 from stairs.models.base import Model
 from stairs.models.language_model import LanguageModel
 from stairs.models.transfer_options import TransferOptions
-from stairs.progress import say_verbose
 from stairs.tasks.measurements import Measurements
 from stairs.tasks.metric_table import primary_metric
 from stairs.tasks.metrics import error_from
-from stairs.tasks.parts.encoder_features import EncoderFeatures
+from stairs.tasks.parts.encoder_features import EncodedInput, EncoderFeatures, LabelledRows, TrainedModule
 from stairs.tasks.parts.feature_cache import cached_features
-from stairs.tasks.parts.fine_tuning import MIN_UPDATES, TrainedModule, check_transfer, default_learning_rate, encoder_lr_scales
+from stairs.tasks.parts.fine_tuning import MIN_UPDATES, default_learning_rate
 from stairs.tasks.parts.labelled_splits import labelled_data
 from stairs.tasks.parts.layer_mix import FeatureExtractor
-from stairs.tasks.parts.rows import EncodedInput, InputFormat, LabelledRows
 from stairs.tasks.task import load_model, load_weights
-from stairs.text.batch import IGNORE_INDEX, Batch
+from stairs.text.batch import Batch, next_token_targets
 from stairs.text.tokenizers.tokenizer import Tokenizer
-from stairs.text.windows import LongTextRule
 
 HEAD = "head.safetensors"
 EPOCHS = {"full": 3.0, "top": 3.0, "table": 10.0, "frozen": 10.0, "features": 40.0}
 BATCH = 32  # examples
+OUTPUT_LAYERS = ("word_head.", "next_head.", "output.", "output_", "contexts", "decoder")  # they predict words and take no part in encoding
+MIN_LENGTH = 8  # tokens of a row
+RANGES = (("layer_decay", 0, 1), ("auxiliary_weight", 0, 100), ("head_dropout", 0, 0.99), ("mix_penalty", 0, 1e6), ("mix_lr_scale", 0, 1000))
 
 
 class Supervised(EncoderFeatures):
@@ -48,7 +48,6 @@ class Supervised(EncoderFeatures):
     monitor = "error"
     learns_by = "gradient"
     head: nn.Module
-    long_text: LongTextRule = "head+tail"
 
     def __init__(self, model: Model, tokenizer: Tokenizer, transfer: TransferOptions | None = None, **settings: Any) -> None:
         super().__init__(model, tokenizer)
@@ -63,6 +62,8 @@ class Supervised(EncoderFeatures):
         self.head.feature_extractor = self.feature_extractor  # stored with the head: everything that is trained besides the encoder
         self.word_vectors: np.ndarray | None = None  # initial word vectors of the BiLSTM
         self.trained = TrainedModule(model, self.head, self.transfer)
+        for name, weight in model.named_parameters():
+            weight.requires_grad_(is_trained(name, model, self.transfer))
         self.cached_rows: dict[str, LabelledRows] = {}
 
     # What each task defines
@@ -115,8 +116,11 @@ class Supervised(EncoderFeatures):
         return {"epochs": EPOCHS["table" if trains_table else self.transfer.transfer], "batch_examples": BATCH, "min_updates": MIN_UPDATES}
 
     def lr_scales(self) -> dict[str, float]:
+        """The learning rate of each weight of the encoder, and of the mixes, as a share of the head's."""
+        depths = {name: layer_depth(name, self.model) for name, _ in self.model.named_parameters()}
+        encoder = {f"model.{name}": self.transfer.layer_decay ** (deepest - depth + 1) for name, (depth, deepest) in depths.items()}
         mixes = [f"head.feature_extractor.{name}" for name, _ in self.feature_extractor.named_parameters() if name.startswith("mixes.")]
-        return encoder_lr_scales(self.model, self.transfer) | dict.fromkeys(mixes, self.transfer.mix_lr_scale)
+        return encoder | dict.fromkeys(mixes, self.transfer.mix_lr_scale)
 
     def start(self, seed: int, examples: Any = None) -> None:
         """A new head; the encoder stays as it was pretrained."""
@@ -200,30 +204,6 @@ class Supervised(EncoderFeatures):
         """What the head gives for each row."""
         return self.run_rows(rows, lambda batch: self.head(self.features(batch)), vectors=vectors)
 
-    # Reading texts
-
-    @property
-    def max_tokens(self) -> int | None:
-        """The longest row; None for any length."""
-        limits = [length for length in (self.model.reads_at_most, self.transfer.max_length) if length]
-        return min(limits, default=None)
-
-    @property
-    def input_format(self) -> InputFormat:
-        return InputFormat(self.tokenizer, self.max_tokens, self.long_text)
-
-    def encode_texts(self, texts: Sequence[str], where: Sequence[str]) -> list[list[int]]:
-        """The ids of each text; an error about an empty one says where it stands."""
-        rows = self.tokenizer.encode_batch(list(texts))
-        for ids, text, place in zip(rows, texts, where, strict=True):
-            if not ids:
-                raise BadInput(f"{place + ': ' if place else ''}there are no tokens in {preview(text)}; give a text with words")
-        return rows
-
-    def note_truncation(self, form: InputFormat, texts: int) -> None:
-        if form.truncated_texts:
-            say_verbose(f"{form.truncated_texts} of {texts} texts are longer than {form.max_tokens} tokens; the {self.long_text} of each was read")
-
     # Storage
 
     def describe(self) -> dict[str, Any]:
@@ -245,8 +225,39 @@ class Supervised(EncoderFeatures):
         return task
 
 
-def next_token_targets(batch: Batch) -> Batch:
-    """The same rows with the next token as target of each position."""
-    following = torch.cat([batch.ids[:, 1:], batch.ids[:, :1]], 1)
-    real = torch.cat([batch.real[:, 1:], torch.zeros_like(batch.real[:, :1])], 1)
-    return replace(batch, targets=following.masked_fill(~real, IGNORE_INDEX))
+def check_transfer(transfer: TransferOptions, model: Model) -> None:
+    """Refuse options that contradict one another or the model."""
+    if not model.encodes:
+        raise Unsupported(f"{model.name} has no token vectors to learn a task from; try {model.models_that_encode}")
+    for name, low, high in RANGES:
+        if not low <= getattr(transfer, name) <= high:
+            raise BadInput(f"--{name.replace('_', '-')} {getattr(transfer, name)} is not between {low} and {high}")
+    if transfer.transfer == "auto":
+        raise BadInput("--transfer auto chooses among trained tasks, and this is one of them; give full, top, frozen or features")
+    if transfer.max_length is not None and transfer.max_length < MIN_LENGTH:
+        raise BadInput(f"--max-length {transfer.max_length} is below {MIN_LENGTH}")
+    if transfer.whiten and transfer.transfer != "features":
+        raise BadInput(f"--whiten is for --transfer features, and this is --transfer {transfer.transfer}")
+    if transfer.transfer == "features" and transfer.insert != "head":
+        raise BadInput(f"--insert {transfer.insert} trains a BiLSTM over words, and --transfer features trains only a head; use --transfer frozen")
+    blocks = model.block_count
+    if transfer.transfer == "top" and not 1 <= transfer.top_layers <= blocks:
+        has = f"it has {blocks} blocks" if blocks else "it has no blocks; use --transfer full or features"
+        raise BadInput(f"--top-layers {transfer.top_layers} of {model.name}: {has}")
+
+
+def is_trained(name: str, model: Model, transfer: TransferOptions) -> bool:
+    """Whether a weight of the encoder is trained."""
+    if not transfer.trains_encoder or (name.startswith(OUTPUT_LAYERS) and not (model.has_auxiliary_loss and transfer.auxiliary_weight)):
+        return False
+    depth, deepest = layer_depth(name, model)
+    return transfer.transfer == "full" or depth > deepest - transfer.top_layers
+
+
+def layer_depth(name: str, model: Model) -> tuple[int, int]:
+    """The layer of a weight, counted from the embeddings, and that of the last block; what comes after the blocks counts as the last."""
+    deepest = model.block_count
+    block = re.match(r"blocks\.(\d+)\.", name)
+    if block:
+        return int(block[1]) + 1, deepest
+    return 0 if name.startswith(model.embedding_layers) else deepest, deepest

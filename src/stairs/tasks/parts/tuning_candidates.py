@@ -12,7 +12,7 @@ from typing import Any, Literal
 from stairs.errors import BadInput
 from stairs.models.transfer_options import TransferMode, TransferOptions
 from stairs.progress import say
-from stairs.tasks.baseline_comparison import cosine_correlation
+from stairs.tasks.baselines import cosine_correlation
 from stairs.tasks.bi_encoder import BiEncoder
 from stairs.tasks.compare import Compare
 from stairs.tasks.encode import Encode

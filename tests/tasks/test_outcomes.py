@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from stairs.tasks.classification_report import calibration, classification_report
+from stairs.tasks.outcomes import calibration, classification_report
 
 
 def test_each_label_and_the_confusion_matrix():
