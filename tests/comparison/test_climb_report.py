@@ -78,3 +78,9 @@ def test_without_labels_there_is_no_recommendation(report, tmp_path):
     report |= {"rows": [{"model": "ngram", "run": "next-token-gpt", **costs, "bits_per_character": bits}]}
     report |= {"recommendation": None, "test": [], "settings": {**report["settings"], "task": ""}}
     assert "There were no labels" in page(report, tmp_path)
+
+
+def test_the_staircase_is_a_file_of_its_own(report, tmp_path):
+    write_report(report, tmp_path)
+    drawn = (tmp_path / "staircase.svg").read_text("utf-8")
+    assert drawn.startswith("<svg") and "tfidf" in drawn and "accuracy" in drawn and "准确率" not in drawn

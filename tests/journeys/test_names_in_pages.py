@@ -10,7 +10,7 @@ import pytest
 
 from stairs import cli
 from stairs.models.settings import CONFIGS
-from tests.journeys.test_readme import PAGES, ROOT, blocks
+from tests.journeys.pages import PAGES, ROOT, blocks
 
 CODE = re.compile(r"`([^`\n]+)`")
 FILE = re.compile(r"[\w./-]+\.py\b")
@@ -19,6 +19,7 @@ IMPORT = re.compile(r"^(?:>>> )?from (stairs[\w.]*) import (.+)$", re.M)
 SOURCES = [f"/{path.relative_to(ROOT)}" for folder in ("src", "tests", "benchmarks", ".ci") for path in (ROOT / folder).rglob("*.py")]
 FLAGS_OF_OTHER_TOOLS = {
     "--model", "--output_dir", "--quantization", "--nnodes", "--nproc-per-node", "--rdzv-backend", "--rdzv-endpoint", "--max-restarts",
+    "--index-url",
 }  # fmt: skip
 NOT_WRITTEN_YET = {"tests/test_house.py"}  # architecture.md tells of it already
 

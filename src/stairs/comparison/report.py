@@ -9,7 +9,7 @@ from typing import Any, cast
 from stairs.comparison.messages import MESSAGES, advice, describe_resolution, message
 from stairs.comparison.schema import LocalizedText, Report, Row
 from stairs.files import write_atomically
-from stairs.pictures.charts import render
+from stairs.pictures.charts import Chart, render
 from stairs.pictures.climb import curves, frontier, staircase
 from stairs.training.run import Run
 
@@ -38,16 +38,18 @@ input:focus-visible + label { outline: 2px solid #2f6f4f } [lang=zh] { display: 
 
 
 def write_report(report: Report, out: Path) -> Path:
-    """report.html beside the runs."""
+    """report.html beside the runs, and its first picture as a file of its own, staircase.svg."""
     path = out / "report.html"
     write_atomically(path, page(report, out).encode())
+    scored, metric, recommended = staircase_of(report)
+    if scored:
+        write_atomically(out / "staircase.svg", drawing(staircase(scored, MESSAGES[metric][0], recommended)).encode())
     return path
 
 
 def page(report: Report, out: Path) -> str:
     scored = [row for row in report["rows"] if "score" in row]
-    metric, drawn = (scored[0]["metric"] if scored else ""), cast("list[dict[str, Any]]", scored)
-    recommended = report["recommendation"]["models"] if report["recommendation"] else []
+    drawn, metric, recommended = staircase_of(report)
     parts = [f"<h1>{bilingual('title')}</h1>", summary(report)]
     if scored:
         parts.append(section("staircase", pictures(lambda text: staircase(drawn, text(metric), recommended))))
@@ -73,6 +75,13 @@ def page(report: Report, out: Path) -> str:
     )
 
 
+def staircase_of(report: Report) -> tuple[list[dict[str, Any]], str, list[str]]:
+    """The rows with a score, the metric, and the recommended models."""
+    scored = [row for row in report["rows"] if "score" in row]
+    recommended = report["recommendation"]["models"] if report["recommendation"] else []
+    return cast("list[dict[str, Any]]", scored), scored[0]["metric"] if scored else "", recommended
+
+
 def bilingual(name: str, **values: Any) -> str:
     return language_spans(message(name, **values))
 
@@ -89,8 +98,12 @@ def section(name: str, content: str) -> str:
 def pictures(chart: Callable[[Callable[[str], str]], Any]) -> str:
     """One in each language; `chart` is given the function that finds a message."""
     texts = [{name: own[number] for name, own in MESSAGES.items()} for number in (0, 1)]
-    drawings = [render(chart(own.__getitem__).properties(padding=PADDING), ".svg").decode() for own in texts]
-    return "".join(f'<figure lang="{language}">{drawing}</figure>' for language, drawing in zip(("en", "zh"), drawings, strict=True))
+    drawings = [drawing(chart(own.__getitem__)) for own in texts]
+    return "".join(f'<figure lang="{language}">{svg}</figure>' for language, svg in zip(("en", "zh"), drawings, strict=True))
+
+
+def drawing(chart: Chart) -> str:
+    return render(chart.properties(padding=PADDING), ".svg").decode()
 
 
 def summary(report: Report) -> str:
