@@ -7,14 +7,14 @@ from types import SimpleNamespace
 import pytest
 
 from stairs import machine
-from stairs.comparison import finetune, models, pretrain, runner, translate
+from stairs.comparison import models, runner
 from stairs.comparison.experiment import Experiment
 from stairs.comparison.models import ClimbModel
 from stairs.comparison.runner import Observer, allot, load_plans, run_climb, why_not_learnt
 from stairs.comparison.table import report_text
 from stairs.errors import BadInput
 from stairs.files import write_lock
-from stairs.models.settings import DEFAULT_TOKENIZER
+from stairs.models.settings import DEFAULT_TOKENIZER, SIZES
 from stairs.tasks.parts.labelled_splits import LabelledSplits
 from stairs.text.comparison_data import split_examples
 from stairs.text.corpus.corpus import Corpus
@@ -22,6 +22,7 @@ from stairs.text.embedded.number_names import number_pairs
 from stairs.text.examples import LabelledText
 from stairs.text.shards import build_shards
 from stairs.text.tokenizers.tokenizer import TokenizerSpec
+from stairs.training import run_plans
 from stairs.training.gradients import GradientUpdater
 from stairs.training.recipe import Recipe
 from stairs.training.run import Run, load
@@ -62,10 +63,9 @@ def quick(monkeypatch):
     """Tiny models, each for a second or two."""
     monkeypatch.setattr(runner, "models_within", lambda models, budget, megabytes: (list(models), ""))
     monkeypatch.setattr(runner, "allot", lambda models, left: {model.name: SHARE for model in models if model.learns_by == "gradient"})
-    for place in (pretrain, translate):
-        monkeypatch.setattr(place, "choose_recipe", lambda *given, **more: Recipe("mini", None, 256, None, ""))
+    monkeypatch.setattr(run_plans, "choose_recipe", lambda *given, **more: Recipe("mini", None, 256, None, ""))
     for model, settings in SMALL.items():
-        monkeypatch.setitem(pretrain.SIZES, model, {**pretrain.SIZES[model], "mini": settings})
+        monkeypatch.setitem(SIZES, model, {**SIZES[model], "mini": settings})
 
 
 def test_a_row_for_each_model_and_runs_that_can_be_asked(experiment, quick):
@@ -298,7 +298,7 @@ def test_the_metric_that_was_asked_for_ranks_and_chooses_the_weights(experiment,
 
 
 def test_where_there_is_no_time_to_encode_all_examples_training_and_validation_shrink_alike(monkeypatch):
-    monkeypatch.setattr(finetune, "seconds_to_encode", lambda task, examples: 40.0)
+    monkeypatch.setattr(run_plans, "seconds_to_encode", lambda task, examples: 40.0)
     head = SimpleNamespace(model=SimpleNamespace(default_layers="all"), training_defaults={"epochs": 40.0})
-    planned = finetune.plan_finetuning("elmo", lambda way: head, LabelledSplits(range(400), range(200)), 10.0, 0, True)
+    planned = run_plans.plan_finetuning("elmo", lambda way: head, LabelledSplits(range(400), range(200)), 10.0, 0, True)
     assert (planned["examples"], planned["validation"]) == (100, 50)

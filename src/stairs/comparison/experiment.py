@@ -5,25 +5,25 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from stairs.peak_memory import PeakMemory
 from stairs.text.examples import Example, Question, TaggedSentence, TextPair, TranslationPair
 from stairs.text.shards import Shards
 from stairs.text.tokenizers.tokenizer import TokenizerSpec
 from stairs.training.run import MODEL_FOLDER, RUN_FILE
+from stairs.training.run_plans import RunPlan
 
 SHOWN_EXAMPLES = 40  # test examples whose predictions the report holds
-Plan = dict[str, Any]
 
 
 class Plans:
     """How each run is trained, decided once: a climb that is resumed keeps to its plans, and one that is repeated may be given those of another."""
 
-    def __init__(self, known: dict[str, Plan] | None = None, save: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, known: dict[str, RunPlan] | None = None, save: Callable[[], None] = lambda: None) -> None:
         self.known, self.save = {} if known is None else known, save
 
-    def of(self, run: str, decide: Callable[[], Plan]) -> Plan:
+    def of(self, run: str, decide: Callable[[], RunPlan]) -> RunPlan:
         if run not in self.known:
             self.known[run] = decide()
             self.save()
@@ -63,7 +63,7 @@ class Experiment:
         return self.plans_from / name if self.plans_from is not None and (self.plans_from / name / RUN_FILE).exists() else None
 
     @property
-    def run_settings(self) -> dict[str, Any]:
+    def run_settings(self) -> dict[str, object]:
         """Of a run that learns from the examples in one pass."""
         return {"seed": self.seed, "order": self.order, "data": {"labelled": self.fingerprint}}
 

@@ -15,9 +15,7 @@ from typing import Any
 from stairs.comparison.experiment import Experiment
 from stairs.comparison.messages import approximate_count, describe_cost, join_names, join_sentences, message
 from stairs.comparison.schema import CostCriterion, Difference, LocalizedText, Recommendation, Row
-from stairs.tasks.metric_table import METRICS
-from stairs.tasks.metrics import PairedBootstrap, examples_to_separate
-from stairs.tasks.outcomes import groups_of, statistic
+from stairs.tasks.paired_evaluation import PairedOutcomes
 
 COST_FIELDS = {"train": "cpu_seconds", "latency": "ms_per_text", "size": "megabytes", "memory": "answering_mb"}
 COST_ORDER = ("train", "latency", "size")
@@ -25,47 +23,6 @@ CHEAPEST_BIN = 3.0  # CPU seconds; the next ends at 30, then 300, ...
 TOLERANCE = 2.0  # within this factor two costs are equal
 NEGLIGIBLE = {"latency": 0.25, "size": 1.0, "memory": 10.0}  # ms, MB and MB: below that, costs are equal
 MAX_NAMES = 3  # of a tie
-MIN_DIFFERING = 6  # examples on which two models differ: of fewer, all may favour one of them by chance (2 / 2^5 is above 5 %)
-
-
-class Comparison:
-    """Models on the same test examples."""
-
-    def __init__(self, rows: Sequence[Row], experiment: Experiment) -> None:
-        self.rows, self.examples, self.groups = rows, len(experiment.test), groups_of(experiment.test)
-        self.maximum = METRICS[experiment.metric].maximum
-        statistics = [statistic(experiment.metric, experiment.example_kind, experiment.test, row["outcomes"]) for row in rows]
-        self.paired = PairedBootstrap(statistics, self.groups)
-
-    def difference(self, first: int, second: int) -> Difference:
-        """How much better one is than another, whether that is significant, and if not how many more examples would make it so."""
-        found, differing = self.paired.difference(first, second), self.count_differing(first, second)
-        more = examples_to_separate(found["difference"], found["standard_error"], self.examples)
-        more = max(more, self.examples * (MIN_DIFFERING / max(differing, 1) - 1))
-        return {
-            "model": self.rows[second]["model"],
-            "difference": found["difference"],
-            "low": found["low"],
-            "high": found["high"],
-            "differing_examples": differing,
-            "is_significant": found["low"] > 0 and differing >= MIN_DIFFERING,
-            "more_examples": None if math.isinf(more) else math.ceil(more),
-        }
-
-    def count_differing(self, first: int, second: int) -> int:
-        """Examples, or groups of them, that the two do not answer equally well."""
-        pairs = zip(self.groups or range(self.examples), self.rows[first]["outcomes"], self.rows[second]["outcomes"], strict=True)
-        return len({unit for unit, one, other in pairs if one != other})
-
-    def detectable_difference(self, behind: Sequence[Difference]) -> float | None:
-        """About the smallest difference that this test separates: half the width of the paired intervals, or of the score's own if there is only one
-        model. None if the test is too small to separate anything."""
-        widths = sorted((own["high"] - own["low"]) / 2 for own in behind)
-        score = self.rows[0]["score"]
-        width = widths[len(widths) // 2] if widths else (score["high"] - score["low"]) / 2
-        units = len(set(self.groups)) if self.groups else self.examples
-        smallest = max(width, self.maximum * MIN_DIFFERING / units)
-        return smallest if smallest < self.maximum else None
 
 
 def recommend(rows: Sequence[Row], experiment: Experiment, first: CostCriterion = "train") -> Recommendation | None:
@@ -74,17 +31,19 @@ def recommend(rows: Sequence[Row], experiment: Experiment, first: CostCriterion 
     if not rows:
         return None
     rows = sorted(rows, key=lambda row: -row["score"]["value"])
-    comparison = Comparison(rows, experiment)
-    behind = [comparison.difference(0, number) for number in range(1, len(rows))]
+    paired = PairedOutcomes(experiment.metric, experiment.example_kind, experiment.test, [row["outcomes"] for row in rows])
+    behind: list[Difference] = [{"model": row["model"], **paired.difference(0, number)} for number, row in enumerate(rows[1:], 1)]
     as_good = [0, *(number for number, own in enumerate(behind, 1) if not own["is_significant"])]
     cheap = cheapest([rows[number] for number in as_good], first)
     positions = [next(number for number, row in enumerate(rows) if row is own) for own in cheap]  # the better score first
-    tie = [number for number in positions if number == positions[0] or not comparison.difference(positions[0], number)["is_significant"]]
+    tie = [number for number in positions if number == positions[0] or not paired.difference(positions[0], number)["is_significant"]]
     names = [rows[number]["model"] for number in tie[:MAX_NAMES]]
+    intervals = [(own["low"], own["high"]) for own in behind] or [(rows[0]["score"]["low"], rows[0]["score"]["high"])]
+    detectable = paired.detectable_difference([high - low for low, high in intervals])
     found: Recommendation = {
         "model": names[0], "models": names, "names": join_names(names), "score": rows[tie[0]]["score"]["value"],
         "best": rows[0]["model"], "best_score": rows[0]["score"]["value"], "as_good": [rows[number]["model"] for number in as_good], "cost": first,
-        "behind_best": behind, "detectable_difference": comparison.detectable_difference(behind), "why": {}, "rule": message(f"rule_{first}"),
+        "behind_best": behind, "detectable_difference": detectable, "why": {}, "rule": message(f"rule_{first}"),
     }  # fmt: skip
     return {**found, "why": explain(found, rows)}
 

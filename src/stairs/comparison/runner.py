@@ -11,19 +11,20 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from stairs import machine
 from stairs.comparison.experiment import SHOWN_EXAMPLES, Experiment, Plans, example_text
 from stairs.comparison.messages import message
 from stairs.comparison.models import ClimbModel, models_for
 from stairs.comparison.recommendation import recommend
-from stairs.comparison.schema import FORMAT, CostCriterion, LocalizedText, Report, Row, RowTime, ShownExample
+from stairs.comparison.schema import FORMAT, CostCriterion, LastLine, LocalizedText, Report, ReportSettings, Row, RowTime, ShownExample
 from stairs.errors import BadInput, StairsError
 from stairs.files import check_writable, write_json
 from stairs.progress import say
 from stairs.tasks.metric_table import choose_metric
 from stairs.training.records import refuse_changes
+from stairs.training.run_plans import RunPlan
 
 REPORT_FILE = "report.json"
 MAX_CHARACTERS = 300  # of an example that is shown
@@ -140,8 +141,8 @@ def load_plans(folder: Path) -> Plans:
     """How the runs of another climb were trained."""
     path = folder / REPORT_FILE if folder.is_dir() else folder
     try:
-        plans = json.loads(path.read_text("utf-8"))["plans"]
-        return Plans({run: dict(plan) for run, plan in plans.items()})
+        plans: dict[str, RunPlan] = json.loads(path.read_text("utf-8"))["plans"]
+        return Plans({run: cast(RunPlan, dict(plan)) for run, plan in plans.items()})
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         raise BadInput(f"{folder} has no report.json of a climb whose plans could be followed; name the folder of one") from None
 
@@ -150,7 +151,7 @@ def open_report(experiment: Experiment, budget: float, command: str) -> Report:
     """The report of the climb to resume, or a new one without rows. A report of other data or settings is refused."""
     texts = map(example_text, experiment.test[:SHOWN_EXAMPLES])
     shown: list[ShownExample] = [{"text": own.question.replace("\t", " | ")[:MAX_CHARACTERS], "gold": own.gold} for own in texts]
-    settings = {
+    settings: ReportSettings = {
         "seed": experiment.seed, "order": experiment.order, "text": experiment.corpus_hash, "task": experiment.example_kind,
         "labelled": experiment.fingerprint, "metric": experiment.metric,
     }  # fmt: skip
@@ -193,7 +194,7 @@ def run_model(model: ClimbModel, experiment: Experiment, share: float) -> Row:
     return row
 
 
-def time_report(given: float, used: float, training: Sequence[dict[str, Any]]) -> RowTime:
+def time_report(given: float, used: float, training: Sequence[LastLine]) -> RowTime:
     """The share of the time that was given and used, and how much of it was updates."""
     phases = [own["seconds_by_phase"] for own in training if "seconds_by_phase" in own]
     updates, evaluation, encoding = (round(sum(own.get(name, 0.0) for own in phases), 3) for name in ("updates", "evaluation", "encoding"))

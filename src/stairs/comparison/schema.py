@@ -1,8 +1,12 @@
 """report.json: the shape of what a climb writes. Everything that reads or writes a report goes by these types; docs/internals lists the same."""
 
-from typing import Any, Literal, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Literal, NotRequired, TypedDict
 
-from stairs.tasks.measurements import Interval
+from stairs.tasks.measurements import ComparedOutcomes, Interval
+
+if TYPE_CHECKING:
+    from stairs.tasks.outcomes import Outcomes
+    from stairs.training.run_plans import RunPlan
 
 FORMAT = 2  # of report.json: a report of another number is neither continued nor shown
 CostCriterion = Literal["train", "latency", "size", "memory"]
@@ -17,6 +21,23 @@ class RowTime(TypedDict):
     updates: float
     evaluation: float
     encoding: float
+
+
+class LastLine(TypedDict, total=False):
+    """The last line of a run's metrics.jsonl, as far as a climb reads it."""
+
+    step: int
+    seconds: float
+    cpu_seconds: float
+    seconds_by_phase: dict[str, float]
+    bits_per_character: Interval
+    perplexity: Interval
+
+
+class PretrainingCost(TypedDict):
+    seconds: float
+    cpu_seconds: float
+    training_mb: float | None
 
 
 class Row(TypedDict, total=False):
@@ -40,7 +61,7 @@ class Row(TypedDict, total=False):
     unigram_bits: float  # bits per character of one who knows only how often each token occurs
     metric: str
     score: Interval
-    outcomes: str | list[list[float]]  # how each test example turned out; `tasks.outcomes`
+    outcomes: "Outcomes"  # how each test example turned out; `tasks.outcomes`
     predictions: list[str]  # for the first test examples
     seconds: float
     cpu_seconds: float
@@ -50,20 +71,14 @@ class Row(TypedDict, total=False):
     parameters: int
     megabytes: float
     time: RowTime
-    pretraining: dict[str, Any]  # what its pretraining cost, where the other figures are of the classifier alone
-    training: list[dict[str, Any]]  # last lines of metrics.jsonl; they become `time`
+    pretraining: PretrainingCost  # what its pretraining cost, where the other figures are of the classifier alone
+    training: list[LastLine]  # they become `time`
 
 
-class Difference(TypedDict):
-    """How far a model is behind the best, on the same test examples."""
+class Difference(ComparedOutcomes):
+    """How far a model is behind the best."""
 
     model: str
-    difference: float
-    low: float
-    high: float
-    differing_examples: int
-    is_significant: bool
-    more_examples: int | None  # that would make it significant; None: no number would
 
 
 class Recommendation(TypedDict):
@@ -86,10 +101,21 @@ class ShownExample(TypedDict):
     gold: str
 
 
+class ReportSettings(TypedDict):
+    """What a climb must have in common with the one that it resumes."""
+
+    seed: int
+    order: int
+    text: str  # hash of the corpus
+    task: str  # what the labels are for; empty if there are none
+    labelled: str  # hash of the labelled examples
+    metric: str
+
+
 class Report(TypedDict):
     format: int
     command: str
-    settings: dict[str, Any]
+    settings: ReportSettings
     rows: list[Row]
     recommendation: Recommendation | None
     budget: float
@@ -97,7 +123,7 @@ class Report(TypedDict):
     time_shares: dict[str, float]
     peak_memory_mb: dict[str, float]
     test: list[ShownExample]
-    plans: dict[str, dict[str, Any]]
+    plans: "dict[str, RunPlan]"
     removed_text: dict[str, int]
     examples: dict[str, int]
     versions: dict[str, str]

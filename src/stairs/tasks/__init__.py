@@ -74,6 +74,15 @@ def pretraining_task(model: "Model", tokenizer: "Tokenizer") -> "Task":
     return TASKS[model.pretrains_with](model, tokenizer)
 
 
+def untrained_task(model: str, tokenizer: "Tokenizer", size: str, **settings: Any) -> "Task":
+    """The same with a new model of a size, such as "mini", whose weights its training draws; `settings` are of its config."""
+    from stairs.models.registry import MODELS
+    from stairs.models.settings import SIZES, make_config
+
+    config = make_config(model, tokenizer.vocabulary_settings, **{**SIZES[model][size], **settings})
+    return pretraining_task(MODELS[model](config), tokenizer)
+
+
 def __getattr__(name: str) -> Any:
     """`from stairs.tasks import Classify`."""
     if name == "Task":

@@ -33,6 +33,17 @@ class PairedDifference(TypedDict):
     standard_error: float
 
 
+class ComparedOutcomes(TypedDict):
+    """How much better one model of a climb is than another, on the same test examples."""
+
+    difference: float
+    low: float
+    high: float
+    differing_examples: int
+    is_significant: bool
+    more_examples: int | None  # that would make it significant; None: no number would
+
+
 class LanguageModelMetrics(TypedDict):
     """How well a model predicts a text."""
 
