@@ -30,8 +30,8 @@ from side_by_side import PRECISIONS, conditions, data
 from stairs.kernels.allocator import keep_freed_memory
 from stairs.models.bert import BERT
 from stairs.models.settings import SIZES, BERTConfig
-from stairs.tasks.parts.masking import Masker
-from stairs.tasks.parts.sentence_pairs import NEXT, OTHER, SentencePairs, collate_pairs, truncate_pair
+from stairs.tasks.parts.other_objectives import truncate_pair
+from stairs.tasks.parts.sentence_pairs import NEXT, OTHER, Masker, SentencePairs, collate_pairs, sentence_ends
 from stairs.text.batch import Batch
 from stairs.text.corpus.corpus import Corpus
 from stairs.text.shards import build_shards
@@ -150,13 +150,15 @@ def text_batches(config: BERTConfig, rows: int, steps: int) -> list[Batch]:
         source = SentencePairs(np.array(shards.ids("train")), config, shards.tokenizer)
     masks, random, found = Masker(config, shards.tokenizer), np.random.default_rng(0), []
     last = len(source.sizes) - 4
+    _, ends_document = sentence_ends(source.ids)
+    document = np.cumsum(ends_document) - ends_document  # of each sentence
     while len(found) < rows * steps:
         first, label = int(random.integers(last)), NEXT if random.random() < 0.5 else OTHER
         middle = first + 1 + int(random.random() < SECOND)
         second = middle if label == NEXT else int(random.integers(last))
         a, b = source.sentences(first, middle), source.sentences(second, second + 1)
-        if len(a) and len(b) and source.document[first] == source.document[middle]:
-            found.append(masks.masked(masks.row(truncate_pair(a, b, config.context - 3, random), label), random))
+        if len(a) and len(b) and document[first] == document[middle]:
+            found.append(masks.mask(masks.row(truncate_pair(a, b, config.context - 3, random), label), random))
     return [collate_pairs(found[at : at + rows], shards.tokenizer.pad) for at in range(0, len(found), rows)]
 
 

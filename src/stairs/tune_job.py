@@ -125,16 +125,14 @@ class TuneJob:
     def fit_encoder(self, example_kind: str, splits: Splits, metric: str) -> tuple[Path, Trained]:
         """On top of a run, by gradients."""
         from stairs.tasks import TASKS
-        from stairs.tasks.parts.feature_cache import weights_hash
         from stairs.tasks.parts.labelled_splits import LabelledSplits
-        from stairs.tasks.parts.tuning_candidates import tuning_candidates
         from stairs.training.run import load
-        from stairs.training.tuning import Candidate, adapt, adapted_folder, build_task, fit_best
+        from stairs.training.tuning import Candidate, adapt, adapted_folder, build_task, fit_best, tuning_candidates
 
         source = load(self.run)
         out = self.folder(TUNED_TASKS[example_kind], source.model_name)
         if self.adapt:
-            adapted = adapt(source, LabelledSplits(splits.train, splits.dev, weights_hash(source.model)), out, self.options, self.adapt)
+            adapted = adapt(source, LabelledSplits(splits.train, splits.dev, source.model), out, self.options, self.adapt)
             if adapted is None:
                 return out, Trained(None, {})
             source = adapted
@@ -142,7 +140,7 @@ class TuneJob:
         ways = tuning_candidates(TASKS[TUNED_TASKS[example_kind]], source, splits.train, splits.dev, self.transfer_options, self.head, is_initialized)
         encoder = adapted_folder(out) if self.adapt else self.run
         candidates = [Candidate(way.name, way.cost, partial(build_task, way, encoder, splits.train, metric)) for way in ways]
-        metrics = fit_best(candidates, LabelledSplits(splits.train, splits.dev, weights_hash(source.model)), out, self.options)
+        metrics = fit_best(candidates, LabelledSplits(splits.train, splits.dev, source.model), out, self.options)
         return out, Trained(load(out) if metrics else None, metrics)  # the best of it, not the last
 
     def fit_counts(self, example_kind: str, splits: Splits, metric: str) -> tuple[Path, Trained]:

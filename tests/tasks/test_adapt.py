@@ -7,8 +7,7 @@ import torch
 from stairs.errors import Unsupported
 from stairs.tasks import Encode, NextToken, WordVectors
 from stairs.tasks.parts.adapt import adaptation_task, unique_texts
-from stairs.tasks.parts.feature_cache import weights_hash
-from stairs.tasks.parts.labelled_splits import LabelledSplits
+from stairs.tasks.parts.labelled_splits import LabelledSplits, weights_hash
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 from stairs.training.fit import fit
 from stairs.training.options import TrainingOptions

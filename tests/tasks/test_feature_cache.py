@@ -5,7 +5,8 @@ import pytest
 
 from stairs.cache import cache_folder
 from stairs.tasks.parts.encoder_features import EncodedInput
-from stairs.tasks.parts.feature_cache import cached_features, weights_hash
+from stairs.tasks.parts.feature_cache import cached_features
+from stairs.tasks.parts.labelled_splits import weights_hash
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 from tests.support.small_world import QUESTION, SENTENCES, encoder
 

@@ -17,8 +17,7 @@ from stairs.models.transfer_options import TransferMode
 from stairs.peak_memory import PeakMemory
 from stairs.tasks import BidirectionalLM, NextToken, Task, untrained_task
 from stairs.tasks.paired_evaluation import evaluate_task, milliseconds_per_text
-from stairs.tasks.parts.feature_cache import weights_hash
-from stairs.tasks.parts.labelled_splits import LabelledSplits
+from stairs.tasks.parts.labelled_splits import LabelledSplits, weights_hash
 from stairs.tasks.parts.stream import TextStatistics, language_model_metrics
 from stairs.tasks.parts.supervised import Supervised
 from stairs.text.examples import TranslationPair

@@ -72,14 +72,7 @@ class Task(ABC):
 
     def __init__(self, model: Model, tokenizer: Tokenizer) -> None:
         self.model = model
-        self.tokenizer = tokenizer
-        if isinstance(model, ELMo):
-            config = model.config
-            if not isinstance(tokenizer, OpenVocabulary):
-                tokenizer = OpenVocabulary(tokenizer, config.character_set, config.max_word_length)
-            self.tokenizer = tokenizer
-            if config.softmax == "cnn":
-                model.set_vocabulary(tokenizer.character_ids(torch.arange(model.output_vocab)))
+        self.tokenizer = open_vocabulary(model, tokenizer) if isinstance(model, ELMo) else tokenizer
 
     def add_characters(self, batch: Batch) -> Batch:
         """The batch as the model reads it: with the characters of its words, if it reads those."""
@@ -266,6 +259,15 @@ class Task(ABC):
     def _repr_html_(self) -> str:
         rows = "".join(f"<tr><th>{html.escape(name)}</th><td>{html.escape(value)}</td></tr>" for name, value in self.facts().items())
         return f"<table>{rows}</table>"
+
+
+def open_vocabulary(model: ELMo, tokenizer: Tokenizer) -> OpenVocabulary:
+    """The tokenizer of a model that reads the characters of any word. Its "cnn" softmax makes the output vectors from those of the vocabulary."""
+    config = model.config
+    vocabulary = tokenizer if isinstance(tokenizer, OpenVocabulary) else OpenVocabulary(tokenizer, config.character_set, config.max_word_length)
+    if config.softmax == "cnn":
+        model.set_vocabulary(vocabulary.character_ids(torch.arange(model.output_vocab)))
+    return vocabulary
 
 
 def text_data(data: TrainingData) -> Shards:

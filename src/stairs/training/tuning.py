@@ -1,5 +1,9 @@
 """What `stairs tune` trains on top of a run: some more pretraining on the texts of the examples, a task with a new head, and the best of several.
 
+What is worth trying. Few examples are often learnt better by a head on frozen features than by training all weights, and nobody knows beforehand;
+many are learnt better by training all weights. Scores of pairs are learnt through the cosine of two vectors, which a sentence encoder was made for,
+or by reading both texts at once; an encoder whose cosine does not follow the scores yet tries both.
+
 With several candidates each is a run beside OUT, OUT-CANDIDATE, trained and resumed by `fit` as any other. The best on the validation examples is
 then renamed OUT, with selection.json in it, and the others are deleted. Wherever a process is killed, the same command continues and ends with the
 same bits.
@@ -10,27 +14,32 @@ import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, Literal, TypedDict
 
 import numpy as np
 
 from stairs.errors import BadInput
 from stairs.files import os_errors_as_sentences, write_json
-from stairs.models.transfer_options import TransferOptions
+from stairs.models.transfer_options import TransferMode, TransferOptions
 from stairs.progress import say
+from stairs.tasks.baselines import cosine_correlation
+from stairs.tasks.bi_encoder import BiEncoder
+from stairs.tasks.compare import Compare
+from stairs.tasks.encode import Encode
 from stairs.tasks.parts.adapt import adaptation_task, unique_texts
 from stairs.tasks.parts.labelled_splits import LabelledSplits
 from stairs.tasks.parts.supervised import Supervised
-from stairs.tasks.parts.tuning_candidates import TuningCandidate
 from stairs.tasks.task import Task
 from stairs.tasks.word_vectors import WordVectors
 from stairs.text.examples import Example
-from stairs.text.tokenizers.tokenizer import Tokenizer
 from stairs.training.fit import fit
 from stairs.training.options import TrainingOptions
 from stairs.training.run import RUN_FILE, check_run, load
 
 SELECTION_FILE = "selection.json"
+Head = Literal["auto", "bi-encoder", "cross-encoder"]
+FEW_EXAMPLES = 1000  # below which features are tried as well
+GOOD_COSINE = 0.5  # Spearman's correlation of untuned cosines with scores, from which on a cross-encoder is not tried
 
 
 @dataclass(frozen=True)
@@ -113,34 +122,95 @@ def read_selection(run: Path) -> Selection | None:
         raise BadInput(f"{path} does not name the selected candidate ({error}); delete {run} to start again") from None
 
 
+@dataclass(frozen=True)
+class TuningCandidate:
+    """A task, and how much of the encoder is trained."""
+
+    task_class: type[Supervised]
+    transfer: TransferOptions
+
+    @property
+    def name(self) -> str:
+        return f"{self.transfer.transfer}-{self.task_class.name}" if self.task_class is BiEncoder else self.transfer.transfer
+
+    @property
+    def cost(self) -> int:
+        """In shares of a budget."""
+        return 3 if self.transfer.trains_encoder else 1
+
+
+def tuning_candidates(
+    task_class: type[Task], source: Task, train: Sequence[Any], validation: Sequence[Any], transfer: TransferOptions, head: Head,
+    starts_from_run: bool,
+) -> list[TuningCandidate]:  # fmt: skip
+    """What the options name, or what is worth trying. `starts_from_run`: training starts from a head that was trained before (--init-from)."""
+    if task_class is not Compare and head != "auto":
+        raise BadInput(f"--head {head} is for scores of pairs, and these are examples for {task_class.example_kind}; leave it out")
+    assert issubclass(task_class, Supervised)
+    task_classes = compare_classes(source, train, validation, head) if task_class is Compare else [task_class]
+    candidates = []
+    for own in task_classes:
+        for options in transfers(own, transfer, train, starts_from_run):
+            candidates.append(TuningCandidate(own, with_sentence_pooling(options, source) if own is BiEncoder else options))
+    return candidates
+
+
+def transfers(task_class: type[Supervised], transfer: TransferOptions, train: Sequence[Any], starts_from_run: bool) -> list[TransferOptions]:
+    if transfer.transfer != "auto":
+        return [transfer]
+    if transfer.whiten:
+        return [replace(transfer, transfer="features")]
+    is_cheap = len(train) < FEW_EXAMPLES or task_class is BiEncoder  # the cosine of the untuned encoder costs next to nothing
+    tries_features = transfer.insert == "head" and not starts_from_run and is_cheap
+    modes: tuple[TransferMode, ...] = ("features", "full") if tries_features else ("full",)
+    return [replace(transfer, transfer=mode) for mode in modes]
+
+
+def compare_classes(source: Task, train: Sequence[Any], validation: Sequence[Any], head: Head) -> list[type[Supervised]]:
+    """The tasks that can learn pairs."""
+    if train[0].score is None or head != "auto":
+        return [BiEncoder if head == "bi-encoder" else Compare]
+    if isinstance(source, Encode):
+        say("--head auto: a sentence encoder learns scores through its cosine")
+        return [BiEncoder]
+    correlation = cosine_correlation(source, validation)["value"]
+    is_good = correlation >= GOOD_COSINE
+    decision = "the cosine is tuned" if is_good else "both heads are tried"
+    say(f"--head auto: the untuned cosine has a rank correlation of {correlation:.3f} with the scores, so {decision}")
+    return [BiEncoder] if is_good else [BiEncoder, Compare]
+
+
+def with_sentence_pooling(transfer: TransferOptions, source: Task) -> TransferOptions:
+    """The pooling and length of a sentence encoder, unless the options name others."""
+    if not isinstance(source, Encode):
+        return transfer
+    return replace(transfer, pooling=transfer.pooling or source.pooling, max_length=transfer.max_length or source.max_length)
+
+
 def build_task(candidate: TuningCandidate, source: str | Path, train: list[Example], metric: str) -> Supervised:
     """The candidate's task, with the encoder of the run `source`."""
     run = load(source)
-    settings, transfer, vectors = {**candidate.task_class.settings_from(train), "metric": metric}, candidate.transfer, None
-    if transfer.insert != "head":
-        settings, transfer, vectors = add_words(settings, transfer, train, run.tokenizer)
-    task: Supervised = candidate.task_class(run.model, run.tokenizer, transfer, **settings)
+    if candidate.transfer.insert == "head":
+        return candidate.task_class.for_examples(train, run, candidate.transfer, metric=metric)
+    words = sorted({run.tokenizer.token(i) for ids in run.tokenizer.encode_batch(unique_texts(train)) for i in ids})
+    vectors = None if candidate.transfer.word_vectors is None else initial_word_vectors(candidate.transfer.word_vectors, words)
+    transfer = candidate.transfer if vectors is None else replace(candidate.transfer, word_width=vectors.shape[1])
+    task = candidate.task_class.for_examples(train, run, transfer, metric=metric, words=words)
     task.word_vectors = vectors
     return task
 
 
-def add_words(
-    settings: dict[str, Any], transfer: TransferOptions, train: list[Example], tokenizer: Tokenizer
-) -> tuple[dict[str, Any], TransferOptions, np.ndarray | None]:
-    """The settings with the words of the examples, for a BiLSTM over words, and the vectors it starts from if they come from a run."""
-    words = sorted({tokenizer.token(i) for ids in tokenizer.encode_batch(unique_texts(train)) for i in ids})
-    settings = {**settings, "words": words}
-    if transfer.word_vectors is None:
-        return settings, transfer, None
-    source = load(transfer.word_vectors)
+def initial_word_vectors(run: str, words: list[str]) -> np.ndarray:
+    """The vectors of a run that a BiLSTM over words starts from, after one for words it does not know, (1 + words, D)."""
+    source = load(run)
     if not isinstance(source, WordVectors):
         advice = "which has no static word vectors; give a run of cbow, skipgram or glove"
-        raise BadInput(f"--word-vectors {transfer.word_vectors} is a run of {source.model_name}, {advice}")
+        raise BadInput(f"--word-vectors {run} is a run of {source.model_name}, {advice}")
     own = source.tokenizer
     ids = [own.id(word) for word in ("", *words)]
     ids = [own.id(word.lower()) if i == own.unknown else i for i, word in zip(ids, ("", *words), strict=True)]
-    vectors = source.rows(np.array(ids)) * (np.array(ids) != own.unknown)[:, None]
-    return settings, replace(transfer, word_width=vectors.shape[1]), vectors.astype(np.float32)
+    vectors: np.ndarray = source.rows(np.array(ids)) * (np.array(ids) != own.unknown)[:, None]
+    return vectors.astype(np.float32)
 
 
 def adapt(source: Task, data: LabelledSplits, out: Path, options: TrainingOptions, epochs: float) -> Task | None:

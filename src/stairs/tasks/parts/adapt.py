@@ -27,8 +27,7 @@ from stairs.tasks.metrics import ratio
 from stairs.tasks.next_token import NextToken
 from stairs.tasks.parts.fine_tuning import default_learning_rate
 from stairs.tasks.parts.labelled_splits import labelled_data
-from stairs.tasks.parts.masking import Masker
-from stairs.tasks.parts.sentence_pairs import collate_pairs
+from stairs.tasks.parts.sentence_pairs import Masker, collate_pairs
 from stairs.tasks.task import Task
 from stairs.text.batch import Batch, next_token_batch
 from stairs.text.examples import Example, LabelledText, Question, TaggedSentence, TextPair

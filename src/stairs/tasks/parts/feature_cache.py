@@ -12,17 +12,9 @@ from stairs.files import new_folder, verified_manifest
 from stairs.models.base import Model
 from stairs.progress import say
 from stairs.tasks.parts.encoder_features import EncodedInput
+from stairs.tasks.parts.labelled_splits import weights_hash
 
 FEATURES_FILE = "features.safetensors"
-
-
-def weights_hash(model: Model) -> str:
-    """Of the settings of a model and all its tensors, by name."""
-    digest = hashlib.sha256(repr(model.describe()).encode())
-    for name, tensor in sorted(model.tensors().items()):
-        digest.update(name.encode())
-        digest.update(np.ascontiguousarray(tensor.detach().cpu().float().numpy()).data)
-    return digest.hexdigest()
 
 
 def cached_features(model: Model, rows: Sequence[EncodedInput], depends_on: str, compute: Callable[[], list[np.ndarray]]) -> list[np.ndarray]:

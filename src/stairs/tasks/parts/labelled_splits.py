@@ -6,8 +6,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
+import numpy as np
+
 from stairs.data import TrainingData
 from stairs.errors import Unsupported
+from stairs.models.base import Model
 
 
 @dataclass(frozen=True)
@@ -17,7 +20,7 @@ class LabelledSplits:
 
     train: Sequence[Any]
     validation: Sequence[Any]
-    encoder: str = ""  # the hash of the weights that training starts from
+    encoder: str | Model = ""  # the model that training starts from, or the hash of its weights
     test: Sequence[Any] = ()
     split_format: ClassVar[None] = None  # the caller made the splits
 
@@ -32,7 +35,8 @@ class LabelledSplits:
     @cached_property
     def fingerprint(self) -> str:
         """A hash of the examples, wherever they came from, and of the encoder."""
-        digest = hashlib.sha256(self.encoder.encode())
+        encoder = self.encoder if isinstance(self.encoder, str) else weights_hash(self.encoder)
+        digest = hashlib.sha256(encoder.encode())
         for example in (*self.train, None, *self.validation, None, *self.test):
             digest.update(repr(example and replace(example, where="")).encode())
         return digest.hexdigest()
@@ -43,3 +47,12 @@ def labelled_data(data: TrainingData) -> LabelledSplits:
     if not isinstance(data, LabelledSplits):
         raise Unsupported("this task learns from labelled examples, and this is the text of a corpus; give LabelledSplits")
     return data
+
+
+def weights_hash(model: Model) -> str:
+    """Of the settings of a model and all its tensors, by name."""
+    digest = hashlib.sha256(repr(model.describe()).encode())
+    for name, tensor in sorted(model.tensors().items()):
+        digest.update(name.encode())
+        digest.update(np.ascontiguousarray(tensor.detach().cpu().float().numpy()).data)
+    return digest.hexdigest()

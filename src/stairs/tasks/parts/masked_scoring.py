@@ -6,7 +6,7 @@ import torch
 
 from stairs.errors import BadInput, preview
 from stairs.tasks.answers import PseudoLikelihoodAnswer, SentencePairAnswer
-from stairs.tasks.parts.next_sentence import NEXT
+from stairs.tasks.parts.sentence_pairs import NEXT
 from stairs.text.batch import IGNORE_INDEX, Batch
 
 if TYPE_CHECKING:

@@ -1,35 +1,46 @@
-"""The examples that BERT is pretrained on, from the shards of a corpus: passages of whole sentences of a document, each split in two at the end of a
-sentence.
+"""The examples that BERT is pretrained on (Devlin et al. 2018): pairs of passages from the shards of a corpus, some of whose words are masked.
 
-next-sentence    Devlin et al. 2018: half of the second parts come from another document (tasks/parts/next_sentence.py)
-sentence-order   Lan et al. 2019 (ALBERT): half of the pairs are exchanged
-prefix           Dong et al. 2019 (UniLM): the second part is read from left to right
-none             Liu et al. 2019 (RoBERTa): one part
-permutation      Yang et al. 2019 (XLNet): one part, in a random order
+The passages. Whole sentences of a document fill a passage until it has as many tokens as fit into the context, or, with probability `short_seq_prob`,
+fewer. The sentences of a passage are the same in every epoch, so that all epochs are equally long; where it is split, what the second part is and
+which words are masked follow from (seed, epoch, example). `other_objectives.py` has what other papers do with them.
 
-A passage is filled until it has as many tokens as fit into the context, or, with probability `short_seq_prob`, fewer; excess tokens are removed from
-both ends of the longer part (not for next-sentence). The sentences of a passage are the same in every epoch, so that all epochs are equally long;
-where it is split, what the second part is and which words are masked follow from (seed, epoch, example).
+Next sentence. Half of the second parts come from another document, and nothing but the words gives the label away. Where a passage is split, how much
+of the first part is read and how many tokens are left for the second are decided before the label is drawn. Then the second part is, for both labels,
+as many whole sentences after a split as fit, or the beginning of the first of them if that alone is too long: after the passage's own split, or after
+that of a passage of another document. The document may end before the second part is full. So a passage whose document ends soon is paired with one
+whose document ends about as soon, and any other with one whose document goes on.
+
+Masked words. Of the tokens that are targets, most become [MASK], some a random token, and some stay as they are, so that the model must represent
+every word and not only those at a [MASK]; whole words at once (Cui et al. 2019). Evaluation has [MASK] only.
+
+Departures: in the paper a passage of one sentence always gets a random second part, a random part fills the row where a true one may not, and excess
+tokens are cut off at both ends; the last punctuation mark alone then gives away the label of two pairs in three. Here a passage of one sentence
+continues with what follows in its document, or follows what stands before it; the only sentence of a document is split inside, and paired with others
+of that kind. [UNK] is never a target.
 """
 
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from stairs.errors import BadInput
 from stairs.kernels.pack_sentences import pack_sentences
 from stairs.models.settings import BERTConfig
 from stairs.randomness import numpy_generator
-from stairs.tasks.parts.masking import Masker, MaskingExample, prefix_attention_mask
-from stairs.tasks.parts.next_sentence import NEXT, OTHER, NextSentence
+from stairs.tasks.parts.other_objectives import permute, prefix_attention_mask, split_passage, stack_attention_masks, trim
 from stairs.text.batch import IGNORE_INDEX, Batch, pad_rows
 from stairs.text.shards import Shards, is_sentence_end
 from stairs.text.tokenizers.tokenizer import Tokenizer
 
-LAYOUT_SEED = 0  # which passages are short
+LAYOUT_SEED = 0  # which passages are short, and where those are split that other passages use
 SEARCHED_AT_ONCE = 1 << 24  # tokens
+NEXT, OTHER = 0, 1  # labels: the second part follows the first, or it does not
+TRIES = 10  # to find a split in another document
+NEIGHBOURS = 8  # splits on either side, sorted by what follows, among which one whose document ends about as soon is drawn
+MIN_SECOND_SHARE = 4  # at least a fourth of the tokens is for the second part
+Span = tuple[int, int]
 
 
 class PretrainingRows(Protocol):
@@ -39,6 +50,19 @@ class PretrainingRows(Protocol):
 
     def batch(self, numbers: np.ndarray, epoch: int, seed: int, evaluating: bool = False) -> Batch:
         """Some of the rows; the same ones for the same arguments."""
+
+
+@dataclass
+class MaskingExample:
+    """A row of ids (T,), the number of the word that each belongs to, -1 for none that can be a target, and what masking makes of it."""
+
+    ids: np.ndarray
+    words: np.ndarray
+    segments: np.ndarray
+    label: int | None = None
+    targets: np.ndarray | None = None
+    position_ids: np.ndarray | None = None
+    attention_mask: np.ndarray | None = None  # (T, T)
 
 
 class SentencePairs:
@@ -74,7 +98,7 @@ class SentencePairs:
         parts, label = self.parts(n, random)
         row = self.masker.row(parts, label)
         if self.config.objective == "permutation":
-            return self.masker.permute(row, random)
+            return permute(row, self.masker.choose_words(row, random), self.tokenizer.mask, random)
         if self.config.objective == "prefix":
             row.attention_mask = prefix_attention_mask(row)
         return self.masker.mask(row, random, evaluating)
@@ -82,25 +106,14 @@ class SentencePairs:
     def parts(self, n: int, random: np.random.Generator) -> tuple[list[np.ndarray], int | None]:
         """The sentences of an example, in one part or two, and the label of the pair."""
         first, last, target_length = int(self.first[n]), int(self.last[n]), int(self.target_lengths[n])
-        if not self.has_pairs:
-            passage = self.sentences(first, last)
-            return [trim(passage, len(passage) - target_length, random)], None
         if self.config.objective == "next-sentence":
-            first_span, second_span, pair_label = self.next_sentence.parts(n, target_length, random)
-            return [self.tokens(*first_span), self.tokens(*second_span)], pair_label
-        a, b = self.split(first, last, random)
-        if not len(b):
-            a, b = a[: len(a) // 2], a[len(a) // 2 :]
-        label = None if self.config.objective == "prefix" else NEXT
-        if label is not None and random.random() < 0.5:
-            a, b, label = b, a, OTHER
-        return truncate_pair(a, b, target_length, random), label
-
-    def split(self, first: int, last: int, random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """A passage in two parts at the end of one of its sentences; the second part is empty if it has only one."""
-        middle = first + int(random.integers(1, last - first)) if last - first > 1 else last
-        a, b = self.sentences(first, middle), self.sentences(middle, last)
-        return (a, b) if len(a) else (b, a)
+            first_span, second_span, label = self.next_sentence.parts(n, target_length, random)
+            return [self.tokens(*first_span), self.tokens(*second_span)], label
+        if not self.has_pairs:
+            return [trim(self.sentences(first, last), target_length, random)], None
+        may_exchange = self.config.objective == "sentence-order"
+        parts, is_exchanged = split_passage(self.sentences, first, last, target_length, may_exchange, random)
+        return parts, (OTHER if is_exchanged else NEXT) if may_exchange else None
 
     def tokens(self, begin: int, end: int) -> np.ndarray:
         """The ids between two places, which do not count the ends of sentences."""
@@ -113,6 +126,131 @@ class SentencePairs:
     def sentences(self, first: int, last: int) -> np.ndarray:
         """The ids of some sentences, without their ends."""
         return without_ends(self.ids[self.begins[first] : self.begins[last - 1] + self.sizes[last - 1]] if last > first else self.ids[:0])
+
+
+class NextSentence:
+    """Where the parts of each passage are. Offsets count tokens, without the ends of sentences. Sentences have `sizes` tokens and end a document
+    where `ends_document`; passage n has the sentences from first[n] to last[n]."""
+
+    def __init__(self, sizes: np.ndarray, ends_document: np.ndarray, first: np.ndarray, last: np.ndarray) -> None:
+        self.offsets = np.concatenate([[0], np.cumsum(sizes)])  # of each sentence, and of the end
+        stops = np.union1d(np.flatnonzero(ends_document) + 1, [len(sizes)])
+        self.document = np.searchsorted(stops, first, side="right")
+        self.first, self.last = self.offsets[first], self.offsets[last]
+        self.document_start = self.offsets[np.concatenate([[0], stops])[self.document]]
+        self.document_stop = self.offsets[stops[self.document]]
+        self.second_sentence, self.inner_count = first + 1, np.maximum(last - first - 1, 0)  # the sentences of a passage but the first
+        self.splits = self.split_points(np.arange(len(first)), np.random.default_rng(LAYOUT_SEED).random(len(first)))  # that other passages use
+        follows, is_inside = self.document_stop - self.splits, self.is_inside_sentence(self.splits, self.document_stop)
+        self.by_what_follows = []  # passages split between sentences, and passages split inside one, with the tokens that follow
+        for group in (np.flatnonzero(~is_inside), np.flatnonzero(is_inside)):
+            order = group[np.argsort(follows[group], kind="stable")]
+            self.by_what_follows.append((order, follows[order]))
+
+    def split_points(self, numbers: np.ndarray, shares: np.ndarray) -> np.ndarray:
+        """Where each passage is split: at the beginning of one of its sentences but the first; a single sentence is split from what follows it, or
+        else from what stands before it; the only sentence of a document is split inside."""
+        start, stop = self.document_start[numbers], self.document_stop[numbers]
+        between = self.offsets[self.second_sentence[numbers] + (shares * self.inner_count[numbers]).astype(np.int64)]
+        between = np.where(between < stop, between, self.first[numbers])
+        inside = start + np.minimum(1 + (shares * (stop - start - 1)).astype(np.int64), stop - start)
+        points: np.ndarray = np.where(between > start, between, inside)
+        return points
+
+    def is_inside_sentence(self, positions: np.ndarray, stops: np.ndarray) -> np.ndarray:
+        is_inside: np.ndarray = (self.offsets[np.searchsorted(self.offsets, positions)] != positions) | (positions == stops)
+        return is_inside
+
+    def parts(self, n: int, limit: int, random: np.random.Generator) -> tuple[Span, Span, int]:
+        """Where the first and the second part begin and end, of at most `limit` tokens together, and the label."""
+        split = int(self.split_points(np.array([n]), np.array([random.random()]))[0])
+        min_second = max(limit // MIN_SECOND_SHARE, 1)
+        previous = int(self.offsets[int(np.searchsorted(self.offsets, split)) - 1])  # where the sentence before the split begins
+        begin = max(min(int(self.first[n]), previous), split - max(limit - min_second, 1))
+        max_second = max(limit - (split - begin), min_second)
+        if random.random() < 0.5:
+            other = self.other_passage(n, split, max_second, random)
+            if other is not None:
+                place = int(self.splits[other])
+                return (begin, split), (place, self.second_end(place, int(self.document_stop[other]), max_second)), OTHER
+        return (begin, split), (split, self.second_end(split, int(self.document_stop[n]), max_second)), NEXT
+
+    def second_end(self, begin: int, document_stop: int, max_second: int) -> int:
+        """Where a second part ends: with the last sentence that fits, or inside the first one."""
+        if document_stop - begin <= max_second:
+            return document_stop
+        fitting = int(self.offsets[int(np.searchsorted(self.offsets, begin + max_second, side="right")) - 1])
+        return fitting if fitting > begin else begin + max_second
+
+    def other_passage(self, n: int, split: int, max_second: int, random: np.random.Generator) -> int | None:
+        """A passage of another document, or else of elsewhere in this one, after whose split about as many tokens follow, up to `max_second`."""
+        stop = int(self.document_stop[n])
+        is_inside = bool(self.is_inside_sentence(np.array([split]), np.array([stop]))[0])
+        order, follows = self.by_what_follows[int(is_inside)]
+        full = int(np.searchsorted(follows, max_second))
+        low, high = full, len(order)
+        if stop - split < max_second:
+            low = max(int(np.searchsorted(follows, stop - split, side="left")) - NEIGHBOURS, 0)
+            high = min(int(np.searchsorted(follows, stop - split, side="right")) + NEIGHBOURS, full)
+        for anywhere in (False, True):
+            for _ in range(TRIES if high > low else 0):
+                other = int(order[low + int(random.integers(high - low))])
+                if self.document[other] != self.document[n] or (anywhere and abs(int(self.splits[other]) - split) > max_second):
+                    return other
+        return None
+
+
+class Masker:
+    """Masks words as the settings of a model say."""
+
+    def __init__(self, config: BERTConfig, tokenizer: Tokenizer) -> None:
+        self.config, self.tokenizer = config, tokenizer
+        self.ordinary_ids = np.setdiff1d(np.arange(config.vocab_size), np.array(sorted(tokenizer.special_ids)))
+
+    def row(self, parts: list[np.ndarray], label: int | None = None) -> MaskingExample:
+        """[CLS] first [SEP], or [CLS] first [SEP] second [SEP]."""
+        ids, words, segments = [np.array([self.tokenizer.begin])], [np.array([-1])], [np.array([0])]
+        last = 0
+        for number, part in enumerate(parts):
+            is_start = self.tokenizer.word_starts(part) if self.config.whole_word_masking else np.ones(len(part), bool)
+            word_numbers = np.where(part == self.tokenizer.unknown, -1, last + np.cumsum(is_start))
+            last += int(is_start.sum())
+            ids += [part, np.array([self.tokenizer.end])]
+            words += [word_numbers, np.array([-1])]
+            segments.append(np.full(len(part) + 1, min(number, self.config.segments - 1)))
+        return MaskingExample(np.concatenate(ids).astype(np.int64), np.concatenate(words), np.concatenate(segments), label)
+
+    def mask(self, row: MaskingExample, random: np.random.Generator, evaluating: bool = False) -> MaskingExample:
+        """Mask some words. In evaluation all of them are [MASK]: a word that stays as it is could be copied."""
+        positions = self.choose_words(row, random)
+        row.targets = np.full(len(row.ids), IGNORE_INDEX)
+        row.targets[positions] = row.ids[positions]
+        draws = random.random(len(positions))
+        mask_share, random_share = (1.0, 0.0) if evaluating else (self.config.mask_token_share, self.config.random_share)
+        becomes_mask, becomes_random = draws < mask_share, draws >= 1 - random_share
+        row.ids[positions[becomes_mask]] = self.tokenizer.mask
+        row.ids[positions[becomes_random]] = random.choice(self.ordinary_ids, int(becomes_random.sum()))
+        return row
+
+    def choose_words(self, row: MaskingExample, random: np.random.Generator) -> np.ndarray:
+        """The places of random whole words, at most the share `mask_prob` of the tokens, in the order of the text; at least one word."""
+        positions = np.flatnonzero(row.words >= 0)
+        count = max(round(len(positions) * self.config.mask_prob), 1)
+        if not len(positions):
+            return positions
+        borders = [*np.flatnonzero(np.diff(row.words[positions], prepend=-2)).tolist(), len(positions)]
+        chosen: list[int] = []
+        for number in random.permutation(len(borders) - 1).tolist():
+            start, stop = borders[number], borders[number + 1]
+            if not chosen or len(chosen) + stop - start <= count:
+                chosen += range(start, stop)
+            if len(chosen) >= count:
+                break
+        return positions[sorted(chosen)]
+
+    def max_positions(self, length: int) -> int:
+        """The positions of a row of `length` tokens with its masks."""
+        return length + max(round(length * self.config.mask_prob), 1) if self.config.objective == "permutation" else length
 
 
 def without_ends(ids: np.ndarray) -> np.ndarray:
@@ -128,24 +266,6 @@ def sentence_ends(ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return ends, ids[ends] == Tokenizer.begin
 
 
-def truncate_pair(a: np.ndarray, b: np.ndarray, limit: int, random: np.random.Generator) -> list[np.ndarray]:
-    """Two parts of at most `limit` tokens together: first the longer one is trimmed, then both equally."""
-    excess = len(a) + len(b) - limit
-    if excess <= 0:
-        return [a, b]
-    difference = min(abs(len(a) - len(b)), excess)
-    from_a = (excess - difference) // 2 + (difference if len(a) > len(b) else 0)
-    return [trim(a, from_a, random), trim(b, excess - from_a, random)]
-
-
-def trim(part: np.ndarray, excess: int, random: np.random.Generator) -> np.ndarray:
-    """Without `excess` tokens: a random number of them from the beginning, the rest from the end."""
-    if excess <= 0:
-        return part
-    front = int(random.binomial(excess, 0.5))
-    return part[front : len(part) - (excess - front)]
-
-
 def collate_pairs(rows: list[MaskingExample], pad: int) -> Batch:
     ids, real = pad_rows([row.ids for row in rows], pad)
     targets, _ = pad_rows([row.targets for row in rows if row.targets is not None], IGNORE_INDEX)
@@ -153,18 +273,9 @@ def collate_pairs(rows: list[MaskingExample], pad: int) -> Batch:
     labels = None if rows[0].label is None else torch.tensor([row.label for row in rows])
     positions = [row.position_ids for row in rows if row.position_ids is not None]
     position_ids = pad_rows(positions, 0)[0] if positions else None
-    return Batch(ids, real, targets, segments, labels=labels, position_ids=position_ids, attention_mask=stack_attention_masks(rows, ids.shape[1]))
-
-
-def stack_attention_masks(rows: list[MaskingExample], length: int) -> Tensor | None:
-    """(B, T, T), padded with False."""
-    if rows[0].attention_mask is None:
-        return None
-    stacked = np.zeros((len(rows), length, length), bool)
-    for own, row in zip(stacked, rows, strict=True):
-        if row.attention_mask is not None:
-            own[: len(row.attention_mask), : len(row.attention_mask)] = row.attention_mask
-    return torch.from_numpy(stacked)
+    masks = [row.attention_mask for row in rows if row.attention_mask is not None]
+    attention_mask = stack_attention_masks(masks, ids.shape[1]) if masks else None
+    return Batch(ids, real, targets, segments, labels=labels, position_ids=position_ids, attention_mask=attention_mask)
 
 
 def pairs_of_split(shards: Shards, split: str, config: BERTConfig) -> SentencePairs:

@@ -30,7 +30,7 @@ from stairs.tasks.parts.feature_cache import cached_features
 from stairs.tasks.parts.fine_tuning import MIN_UPDATES, default_learning_rate
 from stairs.tasks.parts.labelled_splits import labelled_data
 from stairs.tasks.parts.layer_mix import FeatureExtractor
-from stairs.tasks.task import load_model, load_weights
+from stairs.tasks.task import Task, load_model, load_weights
 from stairs.text.batch import Batch, next_token_targets
 from stairs.text.tokenizers.tokenizer import Tokenizer
 
@@ -65,6 +65,11 @@ class Supervised(EncoderFeatures):
         for name, weight in model.named_parameters():
             weight.requires_grad_(is_trained(name, model, self.transfer))
         self.cached_rows: dict[str, LabelledRows] = {}
+
+    @classmethod
+    def for_examples(cls, examples: Sequence[Any], source: Task, transfer: TransferOptions, **settings: Any) -> Self:
+        """A new head on the encoder of a run, for the labels that the training examples have."""
+        return cls(source.model, source.tokenizer, transfer, **cls.settings_from(examples), **settings)
 
     # What each task defines
 

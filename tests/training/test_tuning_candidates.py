@@ -6,9 +6,9 @@ from stairs.errors import BadInput
 from stairs.models.transfer_options import TransferOptions
 from stairs.tasks import BiEncoder, Classify, Compare, Encode, MaskedToken
 from stairs.tasks.parts.fine_tuning import epochs_for_updates
-from stairs.tasks.parts.tuning_candidates import FEW_EXAMPLES, tuning_candidates
 from stairs.text.examples import TextPair
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
+from stairs.training.tuning import FEW_EXAMPLES, tuning_candidates
 from tests.support.small_world import SENTENCES, encoder, examples
 
 TEXTS = examples("classify", 20)
@@ -55,7 +55,7 @@ def test_an_encoder_is_tried_with_both_heads_unless_its_cosine_is_good(tokenizer
     source = MaskedToken(encoder("bert", tokenizer), tokenizer)
     bi_encoders = ["features-bi-encoder", "full-bi-encoder"]
     for cosine, expected in ((0.2, [*bi_encoders, "features", "full"]), (0.6, bi_encoders)):
-        monkeypatch.setattr("stairs.tasks.parts.tuning_candidates.cosine_correlation", lambda *given, cosine=cosine: {"value": cosine})
+        monkeypatch.setattr("stairs.training.tuning.cosine_correlation", lambda *given, cosine=cosine: {"value": cosine})
         assert names(Compare, SCORES, TransferOptions(transfer="auto"), source) == expected
 
 
