@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from stairs.comparison.experiment import Experiment
-from stairs.comparison.messages import approximate_count, describe_resolution
+from stairs.comparison.messages import approximate_count, describe_resolution, format_count
 from stairs.comparison.recommendation import cheapest, cost_bin, recommend
 from stairs.tasks.outcomes import groups_of
 from stairs.text.examples import LabelledText
@@ -138,3 +138,5 @@ def test_amounts_that_nobody_takes_for_exact():
     assert approximate_count(1234)["en"] == "about 1,300" and approximate_count(7)["en"] == "about 7"
     assert approximate_count(None)["en"] == "more than a million"
     assert approximate_count(2_000_000)["zh"] == "一百万以上"
+    assert approximate_count(31_647)["zh"] == "约 3.2 万" and approximate_count(31)["zh"] == "约 31 "
+    assert format_count(818_000) == {"en": "818,000", "zh": "81.8 万"} and format_count(120_000_000)["zh"] == "1.2 亿"

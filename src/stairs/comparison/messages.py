@@ -8,7 +8,7 @@ from stairs.tasks.metric_table import METRICS
 
 LANGUAGES = ("en", "zh")
 COSTS: dict[str, tuple[str, str]] = {
-    "train": ("CPU time of training (below 3 s, 30 s, 300 s, ...)", "训练的 CPU 时间（3 秒、30 秒、300 秒……以下）"),
+    "train": ("CPU time of training (below 3 s, 30 s, 300 s, ...)", "训练的 CPU 时间（按 3 秒、30 秒、300 秒……分档）"),
     "latency": ("milliseconds per text", "每条文本的毫秒数"),
     "size": ("size on disk", "磁盘占用"),
     "memory": ("peak memory of inference", "推理时的内存峰值"),
@@ -25,89 +25,91 @@ def rules() -> dict[str, tuple[str, str]]:
         texts[first] = (
             f"Rule: a model is as good as the best if the 95 % interval of their paired difference on the same test examples includes 0; of these, "
             f"the cheapest is recommended, by {english} (within a factor of two is equal), then the better score.",
-            f"规则：若某模型与得分最高者在相同测试样本上的配对差值的 95 % 置信区间包含 0，就视为同样好；在同样好的模型中推荐代价最低者，"
+            f"规则：在同样的测试样本上，若某模型与得分最高者的配对差值的 95 % 置信区间包含 0，就视为同样好；在同样好的模型中推荐代价最低的，"
             f"先比{chinese}（相差不到两倍视为相等），最后比得分。",
         )
     return texts
 
 
 MESSAGES: dict[str, tuple[str, str]] = {
-    "title": ("Which model is worth its cost?", "哪个模型值得它的代价？"),
+    "title": ("Which model is worth its cost?", "哪个模型最划算？"),
     "recommended": ("Recommended", "推荐"),
+    "recommended_models": ("Recommended: {models}.", "推荐：{models}。"),
     "adopted": ("{models} starts from weights pretrained elsewhere; their training cost is not included.",
-                "{models} 使用别处预训练的权重；预训练的代价未计入。"),
-    "elsewhere": ("+ pretraining elsewhere", "＋别处的预训练"),
+                "{models} 使用别处预训练的权重，预训练的代价未计入。"),
+    "elsewhere": ("+ pretraining elsewhere", "＋ 别处的预训练"),
     "staircase": ("The staircase", "阶梯"),
     "staircase_see": (
         "Each stair is a model: its height is its score on the test examples, its depth the CPU time it took to train.",
-        "每一级是一个模型：高度是它在测试集上的得分，深度是训练所用的 CPU 时间。",
+        "每一级是一个模型：高度是测试集上的得分，宽度是训练所用的 CPU 时间。",
     ),
     "table": ("Score and cost of each model", "各模型的得分与代价"),
     "table_see": (
         "CPU seconds are those of all threads, after a warm-up; a climb that was stopped and continued adds them up. Milliseconds per text are the "
         "median of several passes over 100 test texts. Memory is the peak above what the process held before: in training, and in loading the "
         "model and predicting those texts.",
-        "CPU 秒数是预热之后所有线程之和；中断后继续的训练会累加。每条文本毫秒数是对 100 条测试文本重复测量的中位数。"
-        "内存是相对进程此前占用的增量峰值，分别在训练时，以及加载模型并预测这些文本时测得。",
+        "CPU 秒数是预热之后所有线程之和；中断后继续的对比会累加。每条文本的毫秒数取 100 条测试文本多次测量的中位数。"
+        "内存是相对进程原有占用的增量峰值，分别在训练时，以及加载模型并预测这些文本时测得。",
     ),
     "frontier": ("Score against cost", "得分与代价"),
     "frontier_see": (
         "No cheaper model scores higher than one on the line. The bars are 95 % intervals of each score; whether two models differ is decided by the "
         "interval of their paired difference, which is narrower.",
-        "没有更便宜的模型得分高于线上的模型。竖线是各得分的 95 % 置信区间；两个模型是否有差别，由更窄的配对差值的置信区间判定。",
+        "折线是帕累托前沿：没有哪个模型既比线上的便宜，得分又更高。竖线是各得分的 95 % 置信区间；"
+        "两个模型是否有差别，看的是配对差值的置信区间，它更窄。",
     ),
-    "curves": ("Pretraining", "预训练过程"),
+    "curves": ("Pretraining", "预训练"),
     "curves_see": (
         "Bits per character on held-out text against minutes of training. Dashed lines: models that count and need one pass.",
-        "留出文本上每字符比特数随训练分钟数的变化。虚线是只需计数、扫描一遍即完成的模型。",
+        "留出文本上的每字符比特数随训练时间（分钟）的变化。虚线是靠计数、只扫描一遍的模型。",
     ),
     "finetuning": ("Fine-tuning", "微调"),
     "finetuning_see": (
         "The score on the validation examples against the minutes of fine-tuning; pretraining is not counted here.",
-        "验证集上的得分随微调分钟数的变化；预训练的时间不计在内。",
+        "验证集（用于早停）上的得分随微调时间（分钟）的变化；预训练的时间不计在内。",
     ),
-    "disagree": ("Where they disagree", "分歧所在"),
+    "disagree": ("Where they disagree", "预测不一致的样本"),
     "disagree_see": (
         "Test examples on which the predictions differ. Wrong predictions are marked.",
-        "各模型预测不一致的测试样本。错误的预测有标记。",
+        "各模型预测不一致的测试样本，错误的预测有底色。",
     ),
-    "agree": ("All models predict the same for the examples shown.", "所示样本上各模型的预测都一致。"),
+    "agree": ("All models predict the same for the examples shown.", "在所列样本上，各模型的预测都一致。"),
     "again": ("Reproduce it", "如何复现"),
     "again_see": (
         "The same command and budget give similar scores. With --plans-from and the folder of this report, model sizes and step counts are those "
         "written here, and the same machine gives the same scores.",
-        "同样的命令和时间预算会得到相近的得分。加上 --plans-from 和本报告所在的文件夹，则模型规模与步数与此处相同，同一台机器会得到同样的得分。",
+        "同样的命令和时间预算会得到相近的得分。加上 --plans-from 和本报告所在的文件夹，就会沿用此处的模型规模和步数，在同一台机器上得到同样的得分。",
     ),
     **{metric.name: (metric.english, metric.chinese) for metric in METRICS.values() if metric.example_kinds},
-    "axis_seconds": ("CPU seconds of training", "训练的 CPU 秒数"),
-    "axis_minutes": ("minutes of training", "训练分钟数"),
+    "axis_seconds": ("CPU seconds of training", "训练的 CPU 时间（秒）"),
+    "axis_minutes": ("minutes of training", "训练时间（分钟）"),
     "model": ("model", "模型"),
     "score": ("score", "得分"),
     "interval": ("95 % interval", "95 % 置信区间"),
     "bits": ("bits per character", "每字符比特数"),
     "cpu": ("training, CPU s", "训练（CPU 秒）"),
     "seconds": ("training, s", "训练（秒）"),
-    "per_text": ("ms per text", "每条文本毫秒"),
+    "per_text": ("ms per text", "每条文本（毫秒）"),
     "training_mb": ("peak memory of training, MB", "训练内存峰值（MB）"),
     "answering_mb": ("peak memory of inference, MB", "推理内存峰值（MB）"),
     "parameters": ("parameters", "参数量"),
     "megabytes": ("size on disk, MB", "磁盘占用（MB）"),
     "text": ("example", "样本"),
     "gold": ("gold", "标准答案"),
-    "not_tried": ("not tried", "未尝试"),
+    "not_tried": ("not tried", "未训练"),
     "few_updates": ("it made only {updates} updates, too few to learn anything; give it more time",
-                    "只更新了 {updates} 次，不足以学到东西；请给更多时间"),
+                    "参数只更新了 {updates} 步，不足以学到东西；请增加时间"),
     "like_majority": ("it is no better than always predicting the most frequent label ({level:.4f})",
-                      "并不比总是预测最常见的标签（{level:.4f}）更好"),
+                      "不比总是预测最常见的标签（{level:.4f}）更好"),
     "like_unigram": ("it predicts no better than word frequencies do ({level:.4f} bits per character)",
-                     "预测并不比词频更好（每字符 {level:.4f} 比特）"),
-    "training_examples": ("trained on {count} examples: there was no time to encode more", "只用了 {count} 个训练样本：没有时间编码更多样本"),
-    "not_learnt": ("did not learn", "未学到东西"),
-    "share": ("time given, used (in updates)", "分配、使用的时间（其中更新）"),
+                     "不比只按词频预测更好（每字符 {level:.4f} 比特）"),
+    "training_examples": ("trained on {count} examples: there was no time to encode more", "只用了 {count} 个训练样本：时间不够编码更多"),
+    "not_learnt": ("did not learn", "没有学会"),
+    "share": ("time given, used (in updates)", "分配、实际用时（更新占比）"),
     "failed": ("failed", "失败"),
     "nothing": ("There were no labels, so no model is recommended: the one with the fewest bits per character predicts the text best.",
-                "没有标签，因此不作推荐：每字符比特数最低者对文本预测得最好。"),
-    "no_score": ("No model that learnt something has a score, so none is recommended.", "没有任何学到东西的模型得到评分，因此不作推荐。"),
+                "没有标签，因此不作推荐：每字符比特数最低的模型对文本预测得最好。"),
+    "no_score": ("No model that learnt something has a score, so none is recommended.", "没有一个学会了的模型有得分，因此不作推荐。"),
     "or": ("{first} or {second}", "{first} 或 {second}"),
     "and": ("{first} and {second}", "{first} 和 {second}"),
     "alone": ("{model} scores {score:.4f} on the test examples; there was no other model to compare it with.",
@@ -117,26 +119,27 @@ MESSAGES: dict[str, tuple[str, str]] = {
              "{model} 得分最高，为 {score:.4f}；其次是 {next}，低 {difference:.4f}（配对差值的 95 % 置信区间为 {low:+.4f} 至 {high:+.4f}）。"),
     "as_good": ("{model} scores {score:.4f}; the best, {best}, scores {best_score:.4f}, and this test cannot tell the two apart: the paired "
                 "difference is {difference:.4f} (95 % interval {low:+.4f} to {high:+.4f}).",
-                "{model} 得分 {score:.4f}；得分最高的 {best} 为 {best_score:.4f}，而本次测试分不出二者高下：配对差值为 {difference:.4f}"
+                "{model} 得分 {score:.4f}；得分最高的 {best} 为 {best_score:.4f}，而测试集分不出二者高下：配对差值为 {difference:.4f}"
                 "（95 % 置信区间 {low:+.4f} 至 {high:+.4f}）。"),
     "costs": ("{model} costs {cost}; {best} costs {best_cost}.", "{model} 的代价：{cost}；{best} 的代价：{best_cost}。"),
     "cost": ("{cpu:.3g} CPU s of training, {ms:.3g} ms per text and {mb:.3g} MB", "训练 {cpu:.3g} CPU 秒、每条文本 {ms:.3g} 毫秒、{mb:.3g} MB"),
     "would_separate": ("If the difference stays as it is, {more} more test examples would separate them.",
                        "若差值不变，还需{more}个测试样本才能分出高下。"),
-    "about": ("about {count:,}", "约 {count:,} "),
+    "about": ("about {count}", "约 {count}"),
     "million": ("more than a million", "一百万以上"),
     "tie": ("The tie is real: {names} cost about the same, and this test cannot tell them apart.",
-            "这是真正的平局：{names} 代价相近，本次测试分不出高下。"),
+            "这是真正的平局：{names} 代价相近，测试集也分不出高下。"),
     **{f"rule_{first}": texts for first, texts in rules().items()},
     "separates": ("{test} test examples separate two models that differ by about {least:.4f} or more; a smaller difference may be due to chance.",
-                  "{test} 个测试样本大约能分辨相差 {least:.4f} 以上的两个模型；更小的差别可能只是偶然。"),
+                  "{test} 个测试样本大约能区分得分相差 {least:.4f} 以上的两个模型；更小的差别可能只是随机波动。"),
     "separates_nothing": ("{test} test examples are too few to separate any two models: give more labelled examples.",
-                          "{test} 个测试样本太少，分不出任何两个模型的高下：请提供更多带标签的样本。"),
+                          "{test} 个测试样本太少，分不出任何两个模型的高下：请提供更多标注样本。"),
     "data": ("{train} training, {dev} validation and {test} test examples; task: {task}.",
-             "训练集 {train} 个样本，验证集 {dev} 个，测试集 {test} 个；任务：{task}。"),
+             "训练集 {train} 个样本，验证集（用于早停）{dev} 个，测试集 {test} 个；任务：{task}。"),
     "removed_text": ("Left out of the corpus because validation or test examples contain it: {paragraphs:,} paragraphs of {documents:,} documents "
                      "(of {of_documents:,}).",
-                 "因与验证集或测试集重复而从语料中剔除：{documents:,} 篇文档中的 {paragraphs:,} 个段落（语料共 {of_documents:,} 篇）。"),
+                 "为避免泄漏，已从语料中剔除与验证集、测试集重复的内容："
+                     "{documents:,} 篇文档中的 {paragraphs:,} 个段落（语料共 {of_documents:,} 篇）。"),
 }  # fmt: skip
 
 
@@ -165,7 +168,15 @@ def approximate_count(count: int | None) -> LocalizedText:
     if count is None or count > MILLION:
         return message("million")
     digits = max(len(str(count)) - 2, 0)
-    return message("about", count=-(-count // 10**digits) * 10**digits)
+    return message("about", count=format_count(-(-count // 10**digits) * 10**digits))
+
+
+def format_count(count: int) -> LocalizedText:
+    """650,304, or in Chinese 65.03 万; a number that ends in a digit has a space before what is counted."""
+    for unit, name in ((10**8, "亿"), (10**4, "万")):
+        if count >= unit:
+            return {"en": f"{count:,}", "zh": f"{count / unit:.4g} {name}"}
+    return {"en": f"{count:,}", "zh": f"{count:,} "}
 
 
 def describe_cost(row: Row) -> LocalizedText:

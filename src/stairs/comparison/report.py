@@ -6,7 +6,7 @@ from html import escape
 from pathlib import Path
 from typing import Any, cast
 
-from stairs.comparison.messages import MESSAGES, advice, describe_resolution, message
+from stairs.comparison.messages import MESSAGES, advice, describe_resolution, format_count, message
 from stairs.comparison.schema import LocalizedText, Report, Row
 from stairs.files import write_atomically
 from stairs.pictures.charts import Chart, render
@@ -121,7 +121,7 @@ def summary(report: Report) -> str:
     reason = language_spans(advice(found, bool(task)))
     if found is None:
         return f"<p>{reason}</p>{facts}"
-    return f'<p class="box"><b>{bilingual("recommended")}: {language_spans(found["names"])}.</b> {reason}</p>{facts}'
+    return f'<p class="box"><b>{bilingual("recommended_models", models=found["names"])}</b> {reason}</p>{facts}'
 
 
 def table(report: Report, recommended: Sequence[str]) -> str:
@@ -148,7 +148,7 @@ def cells(row: Row, columns: int) -> Iterable[str]:
     elsewhere = f"<br><small>{bilingual('elsewhere')}</small>" if row.get("is_adopted") else ""
     yield f"<td>{row['cpu_seconds']:.1f}{elsewhere}</td><td>{row['seconds']:.1f}</td><td>{speed}</td>"
     yield from (f"<td>{peak:.0f}</td>" if peak is not None else "<td></td>" for peak in (row.get("training_mb"), row.get("answering_mb")))
-    yield f"<td>{row['parameters']:,}</td><td>{row['megabytes']:.1f}</td>"
+    yield f"<td>{language_spans(format_count(row['parameters']))}</td><td>{row['megabytes']:.1f}</td>"
     times = row.get("time")
     share = (times["updates"] + times["encoding"]) / max(times["used"], 1e-9) if times else 0.0
     yield f"<td>{times['given']:.0f} s, {times['used']:.0f} s ({share:.0%})</td>" if times else "<td></td>"

@@ -47,7 +47,7 @@ PAGES = {
         "reading", ("Tokens", "分词"), (CAT, CAT_ZH),
         "The text as the run reads it. Each box is a token, the smallest unit that the model sees. Rare words are split into pieces; a word "
         "that the vocabulary cannot spell becomes the unknown token, drawn in orange.",
-        "模型读到的文本：每个方框是一个词元，也就是模型能看到的最小单位。少见的词会被切成子词；词表无法拼出的词成为未知词元，以橙色标出。",
+        "模型读到的文本：每个方框是一个词元，即模型读到的最小单位。少见的词被切成子词；词表拼不出来的成为未知词元，以橙色标出。",
     ),
     "backoff": page(
         "reading", ("Back-off", "回退"), (CAT, CAT_ZH),
@@ -71,7 +71,7 @@ PAGES = {
         "reading", ("Blanks", "填空"), (BLANK, BLANK_ZH),
         "The most probable words for each blank, given the text on both sides of it. Write a blank as ___ or [MASK]. Change a word after the blank "
         "and the probabilities change, which no left-to-right model can do.",
-        "根据左右两侧的上下文，每个空格处概率最高的词。空格写作 ___ 或 [MASK]。改动空格之后的词，概率也会变化：从左到右的语言模型做不到这一点。",
+        "根据左右两侧的上下文，列出每个挖空处概率最高的词。挖空处写作 ___ 或 [MASK]。改动它后面的词，概率也会变化：从左到右的语言模型做不到这一点。",
     ),
     "positions": page(
         "attention", ("Positions", "位置编码"), (CAT, CAT_ZH),
@@ -79,7 +79,7 @@ PAGES = {
         "位置编码：每行一个位置，每列一个维度。相邻位置的行相似，相距远的不相似。",
     ),
     "mask": page(
-        "attention", ("Mask", "掩码"), (CAT, CAT_ZH),
+        "attention", ("Mask", "注意力掩码"), (CAT, CAT_ZH),
         "The attention mask: which tokens (columns) each token (row) may attend to. A triangle is a left-to-right model, a full square reads in both "
         "directions, a band reads a fixed window.",
         "注意力掩码：每行的词元可以关注哪些列的词元。三角形是从左到右的模型，整个方块是双向的模型，窄带是只看固定窗口的模型。",
@@ -91,10 +91,10 @@ PAGES = {
         "某一层、某个注意力头的权重：行关注列，每行之和为 1。换其他层和头看看：有的关注前一个词元，有的关注 [SEP]，有的关注相互关联的词。",
     ),
     "lines": page(
-        "attention", ("Word to word", "词与词"), (CAT, CAT_ZH),
+        "attention", ("Word to word", "注意力连线"), (CAT, CAT_ZH),
         "The same weights as lines from the attending token on the left to the attended ones on the right; the thicker, the larger the weight. "
         "Enter a word to see its lines alone.",
-        "同样的权重画成连线，从左边发出注意的词元连到右边被关注的词元，越粗权重越大。填入一个词，就只显示它的连线。",
+        "把同样的权重画成连线，左边的词元关注右边的词元，线越粗权重越大。填入一个词，就只显示它的连线。",
     ),
     "heads": page(
         "attention", ("All heads", "全部注意力头"), (CAT, CAT_ZH),
@@ -106,19 +106,19 @@ PAGES = {
         "attention", ("Layers", "各层"), (CAT, CAT_ZH),
         "How far the vector of each token turns away, layer by layer, from its vector in the lowest layer. The lowest layer knows little more than "
         "the token itself; higher layers mix in the sentence.",
-        "每个词元的向量逐层偏离最底层向量的程度。最底层几乎只含词元本身的信息，越往上融入的上下文越多。",
+        "每个词元的向量逐层偏离最底层向量的程度。最底层几乎只有词元本身的信息，越往上融入的上下文越多。",
     ),
     "mix": page(
-        "attention", ("Layer mix", "层的混合"), (CAT, CAT_ZH),
+        "attention", ("Layer mix", "层权重"), (CAT, CAT_ZH),
         "The weights with which a fine-tuned run mixes the layers of its encoder. Syntactic tasks tend to use the lower layers, semantic tasks the "
         "higher ones.",
-        "微调后的模型混合编码器各层的权重。语法类任务多用低层，语义类任务多用高层。",
+        "微调后的模型给编码器各层的权重。语法类任务多用低层，语义类任务多用高层。",
     ),
     "senses": page(
         "vectors", ("Senses", "词义"), (BANK, BANK_ZH),
         "One word in several sentences; each line starts with the sense of the word and a colon. The lines show how similar its vectors are within a "
         "sense and between senses, layer by layer. Static vectors show no difference; for contextual ones it usually grows in the higher layers.",
-        "同一个词出现在几个句子里，每行以词义和冒号开头。折线表示各层中同一词义之间、不同词义之间向量的相似度。静态词向量没有差别；上下文向量"
+        "同一个词出现在几个句子里，每行以词义和冒号开头。折线是各层中同一词义之间、不同词义之间的向量相似度。静态词向量没有差别；上下文词向量"
         "的差别通常越往上越大。",
         word=("bank", "苹果"),
     ),
@@ -141,10 +141,10 @@ PAGES = {
         "每个词向量画成一条色带，每格一个维度。上下文相似的词色带也相似；两组词在某一列上不同，说明这个维度能把它们分开。",
     ),
     "map": page(
-        "vectors", ("Map", "地图"), ("king\nParis\nmusic", "北京\n国王\n音乐"),
+        "vectors", ("Map", "二维投影"), ("king\nParis\nmusic", "北京\n国王\n音乐"),
         "The words and their neighbours projected onto their first two principal components. Points far apart are far apart in the vectors; points "
         "close together may still differ in a dimension that is not shown.",
-        "词与近邻在前两个主成分上的投影。图上离得远的，向量确实离得远；图上靠近的，仍可能在未画出的维度上不同。",
+        "词及其近邻在前两个主成分上的投影。图上离得远的，向量确实离得远；图上靠得近的，在没画出的维度上仍可能不同。",
     ),
     "confusion": page(
         "labels", ("Confusion", "混淆矩阵"), ("-", "-"),
@@ -153,7 +153,7 @@ PAGES = {
         "留出样本上的混淆矩阵：每行是真实标签，每列是预测标签。对角线之外都是错误；那里颜色深的格子说明模型（或数据本身）分不清这两个标签。",
     ),
     "reasons": page(
-        "labels", ("Reasons", "理由"), (FILM, HOTEL_ZH),
+        "labels", ("Reasons", "判断依据"), (FILM, HOTEL_ZH),
         "How much the probability of the predicted label drops when a word is left out: orange words support the label, blue ones contradict it. "
         "Delete the strongest word and see whether the prediction changes.",
         "去掉某个词后，预测标签的概率下降多少：橙色的词支持该标签，蓝色的词反对。删去影响最大的词，看预测是否改变。",
@@ -162,7 +162,7 @@ PAGES = {
         "labels", ("Nearest examples", "最近的样本"), (FILM, HOTEL_ZH),
         "The labelled examples most similar to this text, by the cosine of the features that the classifier reads. Blue bars have the predicted "
         "label, orange ones another: if orange comes first, the text is hard, or the file labels similar texts differently.",
-        "与这段文本最相似的有标签样本，按分类器所用特征的余弦相似度排序。蓝色与预测标签相同，橙色不同：橙色排在前面，说明这段文本难以判断，"
+        "与这段文本最相似的标注样本，按分类器所用特征的余弦相似度排序。蓝色与预测标签相同，橙色不同：橙色排在前面，说明这段文本难以判断，"
         "或者数据给相似的文本标了不同的标签。",
     ),
     "alignment": page(

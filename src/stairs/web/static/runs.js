@@ -1,6 +1,6 @@
 // The list of runs: model, state, step, score and size of each, and what is wrong with it.
 
-import { formatNumber, label, localized, make, state } from "./shared.js";
+import { formatCount, formatNumber, label, localized, make, state } from "./shared.js";
 
 const COLUMNS = ["run", "model", "state", "step", "score", "size", "pictures"];
 const LINKS = 4; // pictures that a row links to
@@ -44,7 +44,5 @@ function score(measured) {
 
 function size(run) {
   if (run.bytes == null) return [];
-  const [unit, suffix] = run.parameters >= 1e6 ? [1e6, " M"] : run.parameters >= 1e3 ? [1e3, " k"] : [1, ""];
-  const count = formatNumber(run.parameters / unit, 3) + suffix;
-  return [`${formatNumber(run.bytes / 1e6, 3)} MB`, make("div", { class: "quiet" }, `${count} ${label("parameters")}`)];
+  return [`${formatNumber(run.bytes / 1e6, 3)} MB`, make("div", { class: "quiet" }, formatCount(run.parameters) + label("parameters"))];
 }

@@ -97,6 +97,13 @@ export function formatNumber(value, digits = 4) {
   return typeof value === "number" ? String(Number(value.toPrecision(digits))) : "";
 }
 
+// A large number with its unit, and what stands before the thing counted: 818 k parameters, 81.8 万参数.
+export function formatCount(value) {
+  const units = state.language === "zh" ? [[1e8, " 亿"], [1e4, " 万"], [0, " 个"]] : [[1e6, " M "], [1e3, " k "], [0, " "]];
+  const [unit, name] = units.find(([least]) => value >= least);
+  return formatNumber(value / (unit || 1), 3) + name;
+}
+
 // Enter submits; Shift-Enter starts a new line, and an Enter that ends the composition of a Chinese word does neither.
 export function submitOnEnter(submit) {
   return (event) => {

@@ -1,7 +1,7 @@
 // A climb: the recommended model, the staircase, the score and cost of each model, and score against cost; refreshed while the climb goes on.
 
 import { svgElement } from "./drawing.js";
-import { fetchRuns, label, localized, make, request, saveBlob, saveButtons, showError, state } from "./shared.js";
+import { fetchRuns, formatCount, label, localized, make, request, saveBlob, saveButtons, showError, state } from "./shared.js";
 
 const REFRESH = 2000; // milliseconds
 const COLUMNS = ["model", "score", "interval", "bits", "cpu", "seconds", "per_text", "training_mb", "answering_mb", "parameters", "megabytes"];
@@ -110,7 +110,7 @@ function tableRow(row, isRecommended) {
     cell(row.ms_per_text?.toFixed(2)),
     cell(row.training_mb?.toFixed(0)),
     cell(row.answering_mb?.toFixed(0)),
-    cell(row.parameters.toLocaleString("en")),
+    cell(state.language === "zh" ? formatCount(row.parameters) : row.parameters.toLocaleString("en")),
     cell(row.megabytes.toFixed(1)));
 }
 
