@@ -16,6 +16,7 @@ from stairs.tasks.word_vectors import SIF_WEIGHT, sample_slices
 from stairs.text.corpus.corpus import Corpus
 from stairs.text.shards import build_shards
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
+from stairs.text.tokenizers.word_table import tokenizer_from_words
 from stairs.training.run import Run
 
 ANGLES = {"king": (0, 1.0), "queen": (10, 2.0), "man": (80, 1.0), "woman": (90, 1.0), "the": (200, 3.0)}  # degrees, length
@@ -23,7 +24,7 @@ COUNTS = {"king": 10, "queen": 10, "man": 20, "woman": 20, "the": 940}
 
 
 def by_hand(**settings) -> WordVectors:
-    tokenizer = Tokenizer.from_words(list(ANGLES))
+    tokenizer = tokenizer_from_words(list(ANGLES))
     model = SkipGram(Word2VecConfig(tokenizer.vocab_size, width=2, **settings))
     with torch.no_grad():
         for word, (angle, length) in ANGLES.items():
@@ -112,7 +113,7 @@ def test_trained_by_fit_it_learns_and_is_evaluated_and_loaded(shards, tmp_path, 
 
 
 def test_a_text_without_known_words_is_refused():
-    task = WordVectors(SkipGram(Word2VecConfig(6, width=2)), Tokenizer.from_words(["zebra"]))
+    task = WordVectors(SkipGram(Word2VecConfig(6, width=2)), tokenizer_from_words(["zebra"]))
 
     class UnknownWords:
         def ids(self, split):

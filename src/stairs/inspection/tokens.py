@@ -12,8 +12,8 @@ from stairs.tasks import Encode, NextToken, Task
 from stairs.tasks.parts.encoder_features import InputFormat
 from stairs.tasks.parts.supervised import Supervised
 from stairs.text.batch import Batch
-from stairs.text.tokenizers.bulk_encoding import BYTE_CHARACTERS
 from stairs.text.tokenizers.tokenizer import Tokenizer
+from stairs.text.tokenizers.word_pieces import BYTE_CHARACTERS
 
 MAX_GROUPS = 64  # tokens that a picture shows one by one; those of a longer text are grouped
 BYTE_OF_CHARACTER = {character: byte for byte, character in BYTE_CHARACTERS.items()}

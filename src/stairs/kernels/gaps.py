@@ -1,4 +1,4 @@
-"""Counting the whitespace between words: the inner loop of what spaces cost (text/tokenizers/spacing.py)."""
+"""Counting the whitespace between words: the inner loop of what spaces cost (text/tokenizers/pretoken_index.py)."""
 
 import numpy as np
 from numba import njit

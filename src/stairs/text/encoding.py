@@ -185,3 +185,15 @@ def text_codec(encoding: str) -> str:
     if info is None or info.name in ESCAPES or not getattr(info, "_is_text_encoding", True):
         raise BadInput(f"--encoding {encoding!r} is not a text encoding; try utf-8, gb18030, big5, utf-16 or cp1252")
     return info.name
+
+
+def refuse_lone_surrogates(text: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise lone_surrogate_error(error) from None
+    return text
+
+
+def lone_surrogate_error(error: UnicodeEncodeError) -> BadInput:
+    return BadInput(f"the text holds half a surrogate pair (U+{ord(error.object[error.start]):04X}), which is not a character; remove it")

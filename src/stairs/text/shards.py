@@ -27,11 +27,10 @@ from stairs.kernels import pretokens as kernel
 from stairs.progress import format_count, say, track
 from stairs.text.corpus.corpus import SPLITS, report_oddities, split_corpus
 from stairs.text.special import BEGIN, END, SPECIAL_TOKENS, UNKNOWN
-from stairs.text.tokenizers.bulk_encoding import BulkEncoder, EncodedDocuments, PretokenCounts, PretokenIndex, id_dtype
-from stairs.text.tokenizers.spacing import Gaps, SpacingTable
-from stairs.text.tokenizers.spec import TokenizerSpec, assemble_backend, empty_model
+from stairs.text.tokenizers.bulk_tokenization import BulkEncoder, EncodedDocuments, PretokenCounts, id_dtype, vocabulary_from_counts
+from stairs.text.tokenizers.pretoken_index import Gaps, PretokenIndex, SpacingTable
+from stairs.text.tokenizers.spec import TokenizerSpec, assemble_backend, build_model
 from stairs.text.tokenizers.tokenizer import Tokenizer
-from stairs.text.tokenizers.vocabulary_training import vocabulary_from_counts
 
 FORMAT = 4
 SUBWORD_SAMPLE, UNIGRAM_SAMPLE = 64_000_000, 16_000_000  # bytes of text that a subword vocabulary is learnt from, spread over the corpus
@@ -206,7 +205,7 @@ def write_encoded(corpus: CorpusLike, tokenizer: Tokenizer, folder: Path) -> dic
 
 def write_counting_vocabulary(corpus: CorpusLike, spec: TokenizerSpec, folder: Path) -> tuple[Tokenizer, dict[str, dict[str, float]]]:
     """Words or characters in a single pass over the text: pre-token numbers first, ids when the train split is counted."""
-    pretokens = PretokenIndex(spec, assemble_backend(spec, empty_model(spec.kind)))
+    pretokens = PretokenIndex(spec, assemble_backend(spec, build_model(spec.kind)))
     counts, gaps = PretokenCounts(pretokens), {split: Gaps() for split in SPLITS}
     writers = {split: SplitWriter(folder / f"{split}.bin") for split in SPLITS}
     with ExitStack() as stack:

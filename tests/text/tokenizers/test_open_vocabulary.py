@@ -9,7 +9,7 @@ import torch
 from stairs.errors import Unsupported
 from stairs.text.character_ids import FIRST_CHARACTER, FIRST_SPECIAL, PAD_CHARACTER, WORD_BEGIN, WORD_END
 from stairs.text.tokenizers import open_vocabulary
-from stairs.text.tokenizers.bulk_encoding import BulkEncoder
+from stairs.text.tokenizers.bulk_tokenization import BulkEncoder
 from stairs.text.tokenizers.open_vocabulary import OpenVocabulary
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 

@@ -112,5 +112,5 @@ def test_a_pattern_in_a_file_is_not_used(trained, tmp_path):
 
 def test_an_unwritable_folder_is_the_environments_fault(trained, tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(EnvironmentFault, match="cannot write the tokenizer"):
+    with pytest.raises(EnvironmentFault, match=r"cannot write .*tokenizer\.json"):
         trained["words"].save(tmp_path / "file" / "t")

@@ -8,10 +8,9 @@ from hypothesis import strategies as st
 
 from stairs.errors import BadInput
 from stairs.text.special import SPECIAL_TOKENS
-from stairs.text.tokenizers.bulk_encoding import BulkEncoder
-from stairs.text.tokenizers.spacing import join_words
+from stairs.text.tokenizers.bulk_tokenization import BulkEncoder
 from stairs.text.tokenizers.spec import assemble_backend, rebuild_model
-from stairs.text.tokenizers.tokenizer import KINDS, Tokenizer, TokenizerSpec
+from stairs.text.tokenizers.tokenizer import KINDS, Tokenizer, TokenizerSpec, join_words
 
 ENGLISH = [
     ["The cat sat on the mat, didn't it?", "It's 3.14 or 1,000 -- well-known (to some)."],
@@ -151,7 +150,7 @@ def test_bulk_ids_for_both_ways_of_chinese(kind, chinese):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_encoder_that_forgets_gives_the_same_ids(trained, kind, monkeypatch):
-    monkeypatch.setattr("stairs.text.tokenizers.bulk_encoding.MAX_PRETOKENS", 3)
+    monkeypatch.setattr("stairs.text.tokenizers.bulk_tokenization.MAX_PRETOKENS", 3)
     encoder = BulkEncoder(trained[kind])
     ids = [one for document in DOCUMENTS for one in encoder.encode_documents([document]).ids.tolist()]
     assert ids == expected(trained[kind], DOCUMENTS)

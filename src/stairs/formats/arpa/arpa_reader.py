@@ -16,6 +16,7 @@ from stairs.models.settings import NGramConfig
 from stairs.progress import track
 from stairs.text.input_files import InputStream, ReadMeter, decode_stream, inspect_file, open_file
 from stairs.text.tokenizers.tokenizer import Tokenizer
+from stairs.text.tokenizers.word_table import tokenizer_from_words
 
 SPECIAL = {"<s>": "begin", "</s>": "end", "<unk>": "unknown"}
 MAX_ORDER = 32
@@ -107,7 +108,7 @@ class ArpaParser:
                 first_line = self.line_number + 1
                 ngrams, log10s, backoffs = self.section(n, size, ids)
                 if n == 1:
-                    tokenizer = Tokenizer.from_words([word for word in ids if word not in SPECIAL])
+                    tokenizer = tokenizer_from_words([word for word in ids if word not in SPECIAL])
                     ids = {word: getattr(tokenizer, SPECIAL[word]) if word in SPECIAL else tokenizer.id(word) for word in ids}
                     ngrams = np.array(list(ids.values()), np.int32).reshape(-1, 1)
                 tables.append(NGramTable(ngrams, log10s, backoffs, first_line))

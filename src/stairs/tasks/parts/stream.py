@@ -21,7 +21,7 @@ from stairs.tasks.metrics import ratio
 from stairs.text.batch import IGNORE_INDEX, Batch
 from stairs.text.sentences import split_sentences
 from stairs.text.shards import Shards
-from stairs.text.tokenizers.bulk_encoding import BulkEncoder
+from stairs.text.tokenizers.bulk_tokenization import BulkEncoder
 from stairs.text.tokenizers.tokenizer import Tokenizer
 
 DEFAULT_ROW = 128  # tokens, for models that read only the last few of them

@@ -11,7 +11,7 @@ from stairs.progress import say
 from stairs.tasks.parts.stream import TextStatistics
 from stairs.text.batch import Batch, next_token_batch, pad_rows
 from stairs.text.examples import TranslationPair
-from stairs.text.tokenizers.bulk_encoding import BulkEncoder
+from stairs.text.tokenizers.bulk_tokenization import BulkEncoder
 from stairs.text.tokenizers.tokenizer import Tokenizer
 
 

@@ -15,8 +15,9 @@ import tokenizers
 from tokenizers import AddedToken, decoders, models, normalizers, pre_tokenizers
 
 from stairs.errors import BadInput, Unsupported, preview
+from stairs.files import write_atomically, write_json
 from stairs.text.tokenizers import spec as files
-from stairs.text.tokenizers.spec import MAX_VOCAB_SIZE, TokenizerSpec
+from stairs.text.tokenizers.spec import CONFIG_FILE, MAX_VOCAB_SIZE, TOKENIZER_FILE, TokenizerSpec
 from stairs.text.tokenizers.tokenizer import Tokenizer
 
 FORMAT = 1
@@ -56,18 +57,12 @@ class AdoptedTokenizer(Tokenizer):
                 raise
             raise files.damage_error(path, preview(str(error), 80)) from None
 
-    @staticmethod
-    def is_adopted(folder: Path) -> bool:
-        """Whether a run's folder holds such a tokenizer."""
-        stored = files.read_json(folder / files.CONFIG_FILE).get("stairs")
-        return isinstance(stored, dict) and "adopted" in stored
-
     def save(self, folder: str | Path) -> None:
         """Write tokenizer.json and tokenizer_config.json."""
-        files.write(Path(folder) / files.TOKENIZER_FILE, self.backend.to_str())
+        write_atomically(Path(folder) / TOKENIZER_FILE, self.backend.to_str().encode())
         names = {keys[0]: self.token(getattr(self, role)) for role, (keys, _) in ROLES.items()}
         ours = {"stairs": {"adopted": FORMAT, "adds_begin": self.adds_begin}}
-        files.write(Path(folder) / files.CONFIG_FILE, json.dumps({**names, **ours}, ensure_ascii=False, indent=2) + "\n")
+        write_json(Path(folder) / CONFIG_FILE, {**names, **ours})
 
     def pad_vocabulary(self, size: int) -> "AdoptedTokenizer":
         """The tokenizer with a name for every row of weights that have more rows than it has tokens."""
@@ -83,10 +78,10 @@ class AdoptedTokenizer(Tokenizer):
 
 def read_content(folder: Path) -> tuple[Path, dict[str, Any]]:
     """The file of the vocabulary, and its content in the form of tokenizer.json."""
-    path = folder / files.TOKENIZER_FILE
+    path = folder / TOKENIZER_FILE
     if path.is_file():
         return path, files.read_json(path)
-    settings = files.read_json(folder / files.CONFIG_FILE) if (folder / files.CONFIG_FILE).is_file() else {}
+    settings = files.read_json(folder / CONFIG_FILE) if (folder / CONFIG_FILE).is_file() else {}
     if (folder / "vocab.txt").is_file():
         lowercase = settings.get("do_lower_case", True)
         switches = (True, settings.get("tokenize_chinese_chars", True), settings.get("strip_accents"), lowercase)
@@ -98,7 +93,7 @@ def read_content(folder: Path) -> tuple[Path, dict[str, Any]]:
         model = {"type": "BPE", "vocab": files.read_json(folder / "vocab.json"), "merges": merges}
         prefix = settings.get("add_prefix_space", False)
         return folder / "vocab.json", {"model": model, "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": prefix}}
-    raise BadInput(f"{folder} has no {files.TOKENIZER_FILE}, vocab.txt, or vocab.json and merges.txt; give a folder with its tokenizer")
+    raise BadInput(f"{folder} has no {TOKENIZER_FILE}, vocab.txt, or vocab.json and merges.txt; give a folder with its tokenizer")
 
 
 def read_text(path: Path) -> str:
@@ -192,7 +187,7 @@ def add_tokens(backend: tokenizers.Tokenizer, added: object, path: Path) -> None
 
 def adds_begin_token(folder: Path, content: dict[str, Any]) -> bool:
     """Whether the other tool puts a special token before a text; GPT-2's does not."""
-    settings = files.read_json(folder / files.CONFIG_FILE) if (folder / files.CONFIG_FILE).is_file() else {}
+    settings = files.read_json(folder / CONFIG_FILE) if (folder / CONFIG_FILE).is_file() else {}
     ours = settings.get("stairs")
     known = ours.get("adds_begin") if isinstance(ours, dict) else settings.get("add_bos_token")
     if isinstance(known, bool):
@@ -204,7 +199,7 @@ def adds_begin_token(folder: Path, content: dict[str, Any]) -> bool:
 def find_role_ids(folder: Path, backend: tokenizers.Tokenizer, path: Path) -> dict[str, int]:
     """The id of each role: which begins a text, which ends it, and so on."""
     settings: dict[str, Any] = {}
-    for name in ("special_tokens_map.json", files.CONFIG_FILE):
+    for name in ("special_tokens_map.json", CONFIG_FILE):
         if (folder / name).is_file():
             settings |= files.read_json(folder / name)
     ids: dict[str, int | None] = {}

@@ -26,14 +26,21 @@ from stairs.errors import BadInput, EnvironmentFault, preview
 from stairs.progress import say
 from stairs.text.chinese import segmenter
 from stairs.text.special import SPECIAL_TOKENS, UNKNOWN
-from stairs.text.tokenizers.spacing import SpacingTable
 
 KINDS = ("words", "characters", "bpe", "byte-bpe", "wordpiece", "unigram")
 SPLIT_BY_WORDS = ("words", "bpe", "wordpiece")  # the kinds that cut at spaces and punctuation first
 DEFAULT_SUBWORDS = 8192
 MIN_VOCAB_SIZE = {"words": 6, "characters": 6, "bpe": 16, "byte-bpe": 5 + 256, "wordpiece": 16, "unigram": 128}
 MAX_VOCAB_SIZE = 1 << 24
-
+PRE_TOKENIZERS = {
+    "characters": pre_tokenizers.Split(Regex(r"[\s\S]"), "isolated"),
+    "byte-bpe": pre_tokenizers.ByteLevel(add_prefix_space=False, trim_offsets=False),
+    "unigram": pre_tokenizers.Metaspace(),
+}
+DECODERS = {
+    "characters": decoders.Fuse(), "bpe": decoders.BPEDecoder(), "byte-bpe": decoders.ByteLevel(), "wordpiece": decoders.WordPiece(),
+    "unigram": decoders.Metaspace(),
+}  # fmt: skip
 FORMAT = 1
 TOKENIZER_FILE, CONFIG_FILE, WORDS_FILE = "tokenizer.json", "tokenizer_config.json", "words.safetensors"
 SPECIAL_TOKEN_KEYS = ("pad_token", "unk_token", "cls_token", "sep_token", "mask_token")
@@ -58,9 +65,9 @@ class TokenizerSpec:
         if self.chinese is None:
             object.__setattr__(self, "chinese", "words" if self.kind == "words" else "characters")
         smallest = MIN_VOCAB_SIZE[self.kind]
-        if self.vocab_size is not None and not (is_integer(self.vocab_size) and smallest <= self.vocab_size <= MAX_VOCAB_SIZE):
+        if self.vocab_size is not None and not (type(self.vocab_size) is int and smallest <= self.vocab_size <= MAX_VOCAB_SIZE):
             raise BadInput(f"--vocab-size {preview(self.vocab_size)} is not between {smallest} and {MAX_VOCAB_SIZE} ({self.kind}); 8192 is usual")
-        if not (is_integer(self.min_count) and 1 <= self.min_count <= 1 << 31):
+        if not (type(self.min_count) is int and 1 <= self.min_count <= 1 << 31):
             raise BadInput(f"--min-count {preview(self.min_count)} is not a count; give 1 or more")
         if self.chinese not in ("characters", "words"):
             raise BadInput(f"Chinese cannot be segmented into {preview(self.chinese)}; choose characters or words")
@@ -71,21 +78,23 @@ class TokenizerSpec:
         if not isinstance(self.lowercase, bool):
             raise BadInput(f"lowercase {preview(self.lowercase)} is neither true nor false")
 
+    @property
+    def settings(self) -> dict[str, object]:
+        """The settings under "stairs" in tokenizer_config.json."""
+        return {"version": FORMAT, **asdict(self), **({"segmenter": segmenter().name} if self.chinese == "words" else {})}
 
-def is_integer(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
 
-
-def empty_model(kind: str) -> models.Model:
-    """The library's model of a kind, without a vocabulary."""
+def build_model(kind: str, vocabulary: dict[str, int] | None = None, merges: list[tuple[str, str]] | None = None) -> models.Model:
+    """The library's model of a kind; without a vocabulary, one to be trained."""
+    vocabulary, merges, unknown = vocabulary or {}, merges or [], SPECIAL_TOKENS[UNKNOWN]
     if kind in ("words", "characters"):
-        return models.WordLevel({}, unk_token=SPECIAL_TOKENS[UNKNOWN])
+        return models.WordLevel(vocabulary, unk_token=unknown)
     if kind == "bpe":
-        return models.BPE(unk_token=SPECIAL_TOKENS[UNKNOWN], end_of_word_suffix="</w>")
+        return models.BPE(vocabulary, merges, unk_token=unknown, end_of_word_suffix="</w>")
     if kind == "byte-bpe":
-        return models.BPE()
+        return models.BPE(vocabulary, merges)
     if kind == "wordpiece":
-        return models.WordPiece({}, unk_token=SPECIAL_TOKENS[UNKNOWN], continuing_subword_prefix="##", max_input_chars_per_word=100)
+        return models.WordPiece(vocabulary, unk_token=unknown, continuing_subword_prefix="##", max_input_chars_per_word=100)
     return models.Unigram()
 
 
@@ -102,55 +111,16 @@ def assemble_backend(spec: TokenizerSpec, model: models.Model) -> tokenizers.Tok
     else:
         if spec.lowercase:
             backend.normalizer = normalizers.Lowercase()
-        backend.pre_tokenizer = {
-            "characters": lambda: pre_tokenizers.Split(Regex(r"[\s\S]"), "isolated"),
-            "byte-bpe": lambda: pre_tokenizers.ByteLevel(add_prefix_space=False, trim_offsets=False),
-            "unigram": lambda: pre_tokenizers.Metaspace(),
-        }[spec.kind]()
-    decoder = {
-        "characters": decoders.Fuse,
-        "bpe": decoders.BPEDecoder,
-        "byte-bpe": decoders.ByteLevel,
-        "wordpiece": decoders.WordPiece,
-        "unigram": decoders.Metaspace,
-    }.get(spec.kind)
-    if decoder is not None:
-        backend.decoder = decoder()
+        backend.pre_tokenizer = PRE_TOKENIZERS[spec.kind]
+    if spec.kind in DECODERS:
+        backend.decoder = DECODERS[spec.kind]
     if backend.get_vocab_size(with_added_tokens=False) >= len(SPECIAL_TOKENS):
         backend.add_special_tokens(list(SPECIAL_TOKENS))
     backend.encode_special_tokens = True
     return backend
 
 
-def stored_settings(spec: TokenizerSpec) -> dict[str, Any]:
-    """The settings under "stairs" in tokenizer_config.json."""
-    chinese = {"segmenter": segmenter().name} if spec.chinese == "words" else {}
-    return {"version": FORMAT, **asdict(spec), **chinese}
-
-
-def save(folder: Path, spec: TokenizerSpec, backend: tokenizers.Tokenizer, spacing: SpacingTable | None = None) -> None:
-    write(folder / TOKENIZER_FILE, backend.to_str())
-    save_config(folder, spec, spacing)
-
-
-def save_config(folder: Path, spec: TokenizerSpec, spacing: SpacingTable | None = None) -> None:
-    settings = stored_settings(spec) | ({} if spacing is None else {"spacing": spacing.to_lines()})
-    config = {"tokenizer_class": "PreTrainedTokenizerFast", **dict(zip(SPECIAL_TOKEN_KEYS, SPECIAL_TOKENS, strict=True)), "stairs": settings}
-    write(folder / CONFIG_FILE, json.dumps(config, ensure_ascii=False, indent=2) + "\n")
-
-
-def write(path: Path, text: str) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise EnvironmentFault(f"cannot write the tokenizer to {path.parent}: {error.strerror}; free some space or choose another folder") from None
-
-
-def load(folder: Path) -> tuple[TokenizerSpec, tokenizers.Tokenizer]:
-    """The settings and the backend of a folder that `save` wrote."""
-    spec = read_spec(folder / CONFIG_FILE)
-    path = folder / TOKENIZER_FILE
+def read_backend(path: Path, spec: TokenizerSpec) -> tokenizers.Tokenizer:
     model = read_json(path).get("model")
     if not isinstance(model, dict) or model.get("type") != BACKEND_MODELS[spec.kind]:
         kind = preview(model.get("type") if isinstance(model, dict) else model)
@@ -165,7 +135,7 @@ def load(folder: Path) -> tuple[TokenizerSpec, tokenizers.Tokenizer]:
         raise damage_error(path, preview(str(error), 80)) from None
     if [backend.token_to_id(token) for token in SPECIAL_TOKENS] != list(range(len(SPECIAL_TOKENS))):
         raise damage_error(path, f"the special tokens {' '.join(SPECIAL_TOKENS)} do not have the ids 0 to 4")
-    return spec, backend
+    return backend
 
 
 def damage_error(path: Path, what: str) -> BadInput:
@@ -188,10 +158,15 @@ def read_json(path: Path) -> dict[str, Any]:
     return content
 
 
-def read_spec(path: Path) -> TokenizerSpec:
-    stored = read_json(path).get("stairs")
-    if not isinstance(stored, dict):
+def read_settings(path: Path) -> dict[str, Any]:
+    """What is under "stairs" in tokenizer_config.json."""
+    settings = read_json(path).get("stairs")
+    if not isinstance(settings, dict):
         raise damage_error(path, 'it has no "stairs" settings')
+    return settings
+
+
+def spec_from(stored: dict[str, Any], path: Path) -> TokenizerSpec:
     version = stored.get("version")
     if not isinstance(version, int) or version > FORMAT:
         raise BadInput(f"{path} has format {preview(version)}, and this version reads {FORMAT}; upgrade stairs")
@@ -204,29 +179,12 @@ def read_spec(path: Path) -> TokenizerSpec:
         raise damage_error(path, str(error)) from None
 
 
-def read_spacing(folder: Path) -> SpacingTable | None:
-    """The table of what dropped spaces cost, if there is one."""
-    lines = read_json(folder / CONFIG_FILE)["stairs"].get("spacing")
-    try:
-        return None if lines is None else SpacingTable.from_lines(lines)
-    except (ValueError, OverflowError) as error:
-        raise damage_error(folder / CONFIG_FILE, str(error)) from None
-
-
 def rebuild_model(spec: TokenizerSpec, model: dict[str, Any], path: Path) -> models.Model:
     """The library's model with the learnt part of the file."""
     if spec.kind == "unigram":
         return models.Unigram(validate_pieces(model.get("vocab"), path), unk_id=UNKNOWN)
     vocabulary = validate_vocabulary(model.get("vocab"), path)
-    unknown = SPECIAL_TOKENS[UNKNOWN]
-    if spec.kind == "wordpiece":
-        return models.WordPiece(vocabulary, unk_token=unknown, continuing_subword_prefix="##", max_input_chars_per_word=100)
-    if spec.kind in ("words", "characters"):
-        return models.WordLevel(vocabulary, unk_token=unknown)
-    merges = validate_merges(model.get("merges"), vocabulary, path)
-    if spec.kind == "byte-bpe":
-        return models.BPE(vocabulary, merges)
-    return models.BPE(vocabulary, merges, unk_token=unknown, end_of_word_suffix="</w>")
+    return build_model(spec.kind, vocabulary, validate_merges(model.get("merges"), vocabulary, path) if "bpe" in spec.kind else [])
 
 
 def validate_vocabulary(vocabulary: object, path: Path) -> dict[str, int]:

@@ -3,40 +3,50 @@
 tokenizer = Tokenizer.train(TokenizerSpec("bpe"), lambda: [["the cat sat .", "the mat ."]])
 tokenizer.encode("the cat")      # ids, without special ones
 tokenizer.decode(ids)
+
+Where a kind drops the spaces, `decode` restores those of English by rule, and puts none around Chinese.
 """
 
 import functools
 import hashlib
 import json
+import re
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import tokenizers
-from tokenizers import decoders, models, pre_tokenizers
+from tokenizers import decoders
 
 from stairs.errors import BadInput
-from stairs.text.chinese import HAN_RUN, chinese_word_spans, chinese_word_starts, has_han, space_words
+from stairs.files import write_atomically, write_json
+from stairs.text.chinese import CJK, CJK_CHARACTER, chinese_word_starts, has_han, space_words
+from stairs.text.encoding import refuse_lone_surrogates
 from stairs.text.special import BEGIN, END, MASK, PAD, SPECIAL_TOKENS, UNKNOWN
-from stairs.text.tokenizers import spec as files
-from stairs.text.tokenizers.bulk_encoding import BYTE_CHARACTERS, lone_surrogate_error
-from stairs.text.tokenizers.spacing import SpacingTable, SpellingTable, join_words
-from stairs.text.tokenizers.spec import KINDS, TokenizerSpec, assemble_backend
-from stairs.text.tokenizers.vocabulary_training import Sentences, train_backend
+from stairs.text.tokenizers.bulk_tokenization import Sentences, train_backend
+from stairs.text.tokenizers.pretoken_index import SpacingTable, SpellingTable
+from stairs.text.tokenizers.spec import (
+    CONFIG_FILE,
+    KINDS,
+    SPECIAL_TOKEN_KEYS,
+    TOKENIZER_FILE,
+    WORDS_FILE,
+    TokenizerSpec,
+    read_backend,
+    read_settings,
+    spec_from,
+)  # fmt: skip
+from stairs.text.tokenizers.word_pieces import PRETOKEN_FORMS, Encoding, group_by_word
 
 __all__ = ["KINDS", "SPECIAL_TOKENS", "TOKENIZERS", "Tokenizer", "TokenizerSpec"]
 
 TOKENIZERS = {kind: TokenizerSpec(kind) for kind in KINDS}  # each kind with its default settings
-
-
-class Encoding(Protocol):
-    """The ids of a text, and (start, end) of each in the preprocessed text."""
-
-    @property
-    def ids(self) -> list[int]: ...
-
-    @property
-    def offsets(self) -> list[tuple[int, int]]: ...
+NO_SPACE_BEFORE = set(".,;:!?)]}%…’”»°") | {"n't"}
+NO_SPACE_AFTER = set("([{$#“‘«£€@")
+NO_SPACE_AROUND = set("-/_–=*+\\~^|<>&")  # written without spaces more often than with them
+AFTER_APOSTROPHE = {"s", "t", "re", "ve", "m", "ll", "d", "S", "T"}  # endings inside a word: it's, don't
+CJK_OR_QUOTE = re.compile(f"[{CJK}—…“”‘’·]")
 
 
 class Tokenizer:
@@ -44,12 +54,11 @@ class Tokenizer:
 
     pad, unknown, begin, end, mask = PAD, UNKNOWN, BEGIN, END, MASK
     special_ids = frozenset(range(len(SPECIAL_TOKENS)))
-    spacing: SpacingTable | None = None  # what the dropped spaces cost, counted on the training text; None if not counted
+    stored_spacing: tuple[object, Path] | None = None  # the table of spaces as it was read, and the file
     adds_begin = True  # whether a text is read with [CLS], or what stands for it, before it
 
     def __init__(self, spec: TokenizerSpec, backend: tokenizers.Tokenizer, vocabulary: list[str] | None = None):
-        self.spec = spec
-        self.backend = backend
+        self.spec, self.backend = spec, backend
         if vocabulary is not None:
             self.vocabulary = vocabulary  # reading a large one from the backend takes a while
 
@@ -59,32 +68,32 @@ class Tokenizer:
         return cls(spec, train_backend(spec, sentences))
 
     @classmethod
-    def from_words(cls, words: list[str]) -> "Tokenizer":
-        """A tokenizer with this vocabulary, for text whose words are separated by spaces."""
-        special = next((word for word in words if word in SPECIAL_TOKENS), None)
-        if special:
-            raise BadInput(f"the word {special} has the name of a special token; rename it")
-        spec = TokenizerSpec("words", chinese="characters", split="spaces")
-        vocabulary = {token: number for number, token in enumerate([*SPECIAL_TOKENS, *words])}
-        return cls(spec, assemble_backend(spec, models.WordLevel(vocabulary, unk_token=SPECIAL_TOKENS[UNKNOWN])))
-
-    @classmethod
     def load(cls, folder: str | Path) -> "Tokenizer":
-        if (Path(folder) / files.WORDS_FILE).is_file():
+        """The tokenizer of a folder that its `save` wrote."""
+        path = Path(folder) / CONFIG_FILE
+        settings = read_settings(path)
+        if (path.parent / WORDS_FILE).is_file():
             from stairs.text.tokenizers.word_table import WordTable
 
-            return WordTable.read(Path(folder))
-        from stairs.text.tokenizers.adopted_tokenizer import AdoptedTokenizer
+            return WordTable.read(path.parent)
+        if "adopted" in settings:
+            from stairs.text.tokenizers.adopted_tokenizer import AdoptedTokenizer
 
-        if AdoptedTokenizer.is_adopted(Path(folder)):
-            return AdoptedTokenizer.read(folder)
-        tokenizer = cls(*files.load(Path(folder)))
-        tokenizer.spacing = files.read_spacing(Path(folder))
+            return AdoptedTokenizer.read(path.parent)
+        spec = spec_from(settings, path)
+        tokenizer = cls(spec, read_backend(path.with_name(TOKENIZER_FILE), spec))
+        tokenizer.stored_spacing = (settings["spacing"], path) if "spacing" in settings else None
         return tokenizer
 
     def save(self, folder: str | Path) -> None:
         """Write tokenizer.json and tokenizer_config.json."""
-        files.save(Path(folder), self.spec, self.backend, self.spacing)
+        write_atomically(Path(folder) / TOKENIZER_FILE, self.backend.to_str().encode())
+        self.save_config(Path(folder))
+
+    def save_config(self, folder: Path) -> None:
+        names = dict(zip(SPECIAL_TOKEN_KEYS, SPECIAL_TOKENS, strict=True))
+        spacing = {"spacing": self.spacing.to_lines()} if self.spacing else {}
+        write_json(folder / CONFIG_FILE, {"tokenizer_class": "PreTrainedTokenizerFast", **names, "stairs": {**self.spec.settings, **spacing}})
 
     @functools.cached_property
     def hash(self) -> str:
@@ -93,7 +102,7 @@ class Tokenizer:
         if self.spec.kind in ("bpe", "byte-bpe", "unigram"):
             model = json.loads(self.backend.to_str())["model"]
             rules = model["vocab"] if self.spec.kind == "unigram" else model["merges"]
-        return hashlib.sha256(json.dumps([files.stored_settings(self.spec), self.vocabulary, rules]).encode()).hexdigest()
+        return hashlib.sha256(json.dumps([self.spec.settings, self.vocabulary, rules]).encode()).hexdigest()
 
     @functools.cached_property
     def vocabulary(self) -> list[str]:
@@ -166,43 +175,11 @@ class Tokenizer:
 
     def decode(self, ids: list[int]) -> str:
         """The text of the ids; [PAD], [CLS] and [SEP] are left out."""
-        tokens = [self.token(int(number)) for number in ids if number not in (self.pad, self.begin, self.end)]
-        if self.spec.kind == "characters":
-            return "".join(tokens)
-        if self.spec.kind == "byte-bpe":
-            return decoders.ByteLevel().decode(tokens)
-        if self.spec.kind == "unigram":
-            return "".join(tokens).replace("▁", " ").removeprefix(" ")
-        if self.spec.kind == "bpe":
-            ended = "".join(token + "</w>" if token in SPECIAL_TOKENS else token for token in tokens)
-            return join_words(ended.removesuffix("</w>").split("</w>")) if ended else ""
-        words: list[str] = []
-        for token in tokens:
-            if self.spec.kind == "wordpiece" and token.startswith("##") and words:
-                words[-1] += token[2:]
-            else:
-                words.append(token)
-        return join_words(words)
+        return join_tokens([self.token(int(number)) for number in ids if number not in (self.pad, self.begin, self.end)], self.spec.kind)
 
     def word_ids(self, text: str) -> list[int]:
         """The number of the word each token belongs to: pieces of one word share it, and so do the characters of one Chinese word."""
-        encoding, text = self.encode_with_offsets(text), self.preprocess(text)
-        word_at = [-1] * len(text)
-        chinese = [run.span() for run in HAN_RUN.finditer(text)] if self.spec.chinese == "words" else chinese_word_spans(text)
-        spans = [span for _, span in pre_tokenizers.BertPreTokenizer().pre_tokenize_str(text)]
-        for number, (start, end) in enumerate(spans + chinese):
-            word_at[start:end] = [number] * (end - start)
-        spaces_belong = self.spec.kind in ("byte-bpe", "unigram")  # to the word that follows
-        groups: list[int] = []
-        group, reached, after_space = -1, -1, False
-        for start, end in encoding.offsets:
-            word = next((word_at[at] for at in range(start, end) if word_at[at] >= 0), -1)
-            if not after_space and (word < 0 or word != reached):
-                group += 1
-            after_space = word < 0 and spaces_belong
-            reached = word_at[end - 1] if end > start else word
-            groups.append(group)
-        return groups
+        return group_by_word(self.preprocess(text), self.encode_with_offsets(text).offsets, self.spec)
 
     @functools.cached_property
     def continues_word(self) -> np.ndarray:
@@ -238,6 +215,11 @@ class Tokenizer:
         return [text[start:end] for number, (start, end) in zip(encoding.ids, encoding.offsets, strict=True) if number == self.unknown]
 
     @functools.cached_property
+    def spacing(self) -> SpacingTable | None:
+        """What the dropped spaces cost, counted on the training text; None if not counted."""
+        return SpacingTable.from_lines(*self.stored_spacing) if self.stored_spacing else None
+
+    @functools.cached_property
     def spelling_table(self) -> SpellingTable:
         tokens = [token for number, token in enumerate(self.vocabulary) if number not in self.special_ids]
         return SpellingTable([token.removeprefix("##").removesuffix("</w>").replace("▁", "") for token in tokens])
@@ -254,34 +236,55 @@ class Tokenizer:
         tokenize = self.backend.model.tokenize
         return [[piece.id for piece in tokenize(spelling)] for spelling in map(PRETOKEN_FORMS.get(kind, str), spellings)]
 
-    def unknown_in_pretoken(self, spelling: str) -> list[str]:
-        if self.spec.kind in ("words", "characters", "wordpiece"):
-            return [spelling]
-        form = PRETOKEN_FORMS.get(self.spec.kind, str)(spelling)
-        pieces = self.backend.model.tokenize(form)
-        return [piece_text(form, piece.offsets) for piece in pieces if piece.id == self.unknown]
+
+def join_tokens(tokens: Sequence[str], kind: str) -> str:
+    """The text of tokens of a kind."""
+    if kind == "characters":
+        return "".join(tokens)
+    if kind == "byte-bpe":
+        return decoders.ByteLevel().decode(list(tokens))
+    if kind == "unigram":
+        return "".join(tokens).replace("▁", " ").removeprefix(" ")
+    if kind == "bpe":
+        ended = "".join(token + "</w>" if token in SPECIAL_TOKENS else token for token in tokens)
+        return join_words(ended.removesuffix("</w>").split("</w>")) if ended else ""
+    words: list[str] = []
+    for token in tokens:
+        if kind == "wordpiece" and token.startswith("##") and words:
+            words[-1] += token[2:]
+        else:
+            words.append(token)
+    return join_words(words)
 
 
-def refuse_lone_surrogates(text: str) -> str:
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise lone_surrogate_error(error) from None
-    return text
+def join_words(words: Sequence[str]) -> str:
+    """`["He", "said", ":", "it", "'", "s", "3", ".", "5", "!"]` -> `He said: it's 3.5!`"""
+    text: list[str] = []
+    in_quotes = {'"': False, "'": False}
+    no_space = True  # whether the next word follows without a space
+    for at, word in enumerate(words):
+        before = words[at - 1] if at else ""
+        after = words[at + 1] if at + 1 < len(words) else ""
+        if word == "'" and before[-1:].isalnum() and after in AFTER_APOSTROPHE:
+            tight, no_space_next = True, True
+        elif word in in_quotes:
+            tight, no_space_next = no_space or in_quotes[word], not in_quotes[word]
+            in_quotes[word] = not in_quotes[word]
+        elif word in NO_SPACE_AROUND:
+            tight, no_space_next = True, True
+        else:
+            number = before in (".", ",", ":") and at > 1 and words[at - 2][-1:].isdigit() and word[:1].isdigit()
+            tight = no_space or word in NO_SPACE_BEFORE or touches_cjk(before, word) or (number and (before != "," or len(word) == 3))
+            no_space_next = word in NO_SPACE_AFTER
+        if text and not tight:
+            text.append(" ")
+        text.append(word)
+        no_space = no_space_next
+    return "".join(text)
 
 
-def piece_text(text: str, offsets: tuple[int, int]) -> str:
-    start, end = offsets  # in bytes
-    return text.encode()[start:end].decode()
-
-
-def bytes_as_characters(spelling: str) -> str:
-    return spelling.encode().decode("latin-1").translate(BYTE_CHARACTERS)
-
-
-def spaces_as_metaspaces(spelling: str) -> str:
-    form = spelling.replace(" ", "▁")
-    return form if form.startswith("▁") else "▁" + form
-
-
-PRETOKEN_FORMS = {"byte-bpe": bytes_as_characters, "unigram": spaces_as_metaspaces}
+def touches_cjk(before: str, word: str) -> bool:
+    """Whether either of the two sides is Chinese: `2003` `年`, `。` `他`."""
+    if before.isascii() and word.isascii():
+        return False
+    return bool(CJK_CHARACTER.match(before[-1:]) or CJK_CHARACTER.match(word) or (CJK_OR_QUOTE.match(before[-1:]) and CJK_OR_QUOTE.match(word)))

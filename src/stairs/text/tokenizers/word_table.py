@@ -19,17 +19,40 @@ import numpy as np
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
-from tokenizers import models
 
 from stairs.errors import BadInput, Unsupported
 from stairs.text.chinese import has_han
+from stairs.text.encoding import refuse_lone_surrogates
 from stairs.text.special import SPECIAL_TOKENS, UNKNOWN
-from stairs.text.tokenizers import spec as files
-from stairs.text.tokenizers.spec import TokenizerSpec, assemble_backend
-from stairs.text.tokenizers.tokenizer import Encoding, Tokenizer, refuse_lone_surrogates
+from stairs.text.tokenizers.spec import (
+    CONFIG_FILE,
+    WORDS_FILE,
+    TokenizerSpec,
+    assemble_backend,
+    build_model,
+    damage_error,
+    read_settings,
+    spec_from,
+)  # fmt: skip
+from stairs.text.tokenizers.tokenizer import Tokenizer
+from stairs.text.tokenizers.word_pieces import Encoding
 
 MARKS_AROUND = re.compile(r"(\W*)(.*?)(\W*)", re.S)  # around a word
 TABLE_NAMES = ("utf8", "starts", "hashes", "order")
+
+
+def tokenizer_from_words(words: list[str]) -> Tokenizer:
+    """A tokenizer with this vocabulary, for text whose words are separated by spaces."""
+    refuse_special_tokens(words)
+    spec = TokenizerSpec("words", chinese="characters", split="spaces")
+    vocabulary = {token: number for number, token in enumerate([*SPECIAL_TOKENS, *words])}
+    return Tokenizer(spec, assemble_backend(spec, build_model("words", vocabulary)))
+
+
+def refuse_special_tokens(words: list[str]) -> None:
+    special = next((word for word in words if word in SPECIAL_TOKENS), None)
+    if special:
+        raise BadInput(f"the word {special} has the name of a special token; rename it")
 
 
 class WordTable(Tokenizer):
@@ -37,16 +60,14 @@ class WordTable(Tokenizer):
 
     def __init__(self, spec: TokenizerSpec, tables: dict[str, np.ndarray]) -> None:
         only_special = {token: number for number, token in enumerate(SPECIAL_TOKENS)}
-        super().__init__(spec, assemble_backend(spec, models.WordLevel(only_special, unk_token=SPECIAL_TOKENS[UNKNOWN])))  # only to split text
+        super().__init__(spec, assemble_backend(spec, build_model("words", only_special)))  # only to split text
         self.tables = tables
         self.utf8, self.starts, self.hashes, self.order = (tables[name] for name in TABLE_NAMES)
 
     @classmethod
     def from_words(cls, words: list[str]) -> "WordTable":
         """A table of words without duplicates; texts are lower-cased if no word has a capital."""
-        special = next((word for word in words if word in SPECIAL_TOKENS), None)
-        if special:
-            raise BadInput(f"the word {special} has the name of a special token; rename it")
+        refuse_special_tokens(words)
         spellings = [word.encode() for word in (*SPECIAL_TOKENS, *words)]
         hashes = np.fromiter(map(zlib.crc32, spellings), np.int64, len(spellings))
         order = np.argsort(hashes, kind="stable")
@@ -61,8 +82,8 @@ class WordTable(Tokenizer):
 
     @classmethod
     def read(cls, folder: Path) -> "WordTable":
-        path = folder / files.WORDS_FILE
-        spec = files.read_spec(folder / files.CONFIG_FILE)
+        path = folder / WORDS_FILE
+        spec = spec_from(read_settings(folder / CONFIG_FILE), folder / CONFIG_FILE)
         try:
             tables = {name: tensor.numpy() for name, tensor in load_file(path).items()}
             utf8, starts, hashes, order = (tables[name] for name in TABLE_NAMES)
@@ -73,17 +94,17 @@ class WordTable(Tokenizer):
             if not (order.min() >= 0 and order.max() < len(hashes)):
                 raise ValueError("it has ids beyond its last word")
         except (SafetensorError, ValueError, KeyError, TypeError, OSError) as error:
-            raise files.damage_error(path, str(error)) from None
+            raise damage_error(path, str(error)) from None
         return cls(spec, tables)
 
     def save(self, folder: str | Path) -> None:
         """Write words.safetensors and tokenizer_config.json."""
-        files.save_config(Path(folder), self.spec)
-        save_file({name: torch.from_numpy(np.ascontiguousarray(self.tables[name])) for name in TABLE_NAMES}, Path(folder) / files.WORDS_FILE)
+        self.save_config(Path(folder))
+        save_file({name: torch.from_numpy(np.ascontiguousarray(self.tables[name])) for name in TABLE_NAMES}, Path(folder) / WORDS_FILE)
 
     @functools.cached_property
     def hash(self) -> str:
-        digest = hashlib.sha256(str(sorted(files.stored_settings(self.spec).items())).encode())
+        digest = hashlib.sha256(str(sorted(self.spec.settings.items())).encode())
         for table in (self.starts, self.utf8):
             digest.update(np.ascontiguousarray(table).data)
         return digest.hexdigest()

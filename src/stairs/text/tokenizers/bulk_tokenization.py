@@ -1,33 +1,39 @@
-"""Learning a vocabulary from sentences: counting for words and characters, the library's trainers for the subword kinds.
+"""Much text at once: its vocabulary is learnt, by counting for words and characters and by the library's trainers for subwords; and it is encoded,
+each distinct pre-token once, by the library, and spliced in wherever it occurs.
 
-Departures: subword trainers see characters that make up COVERAGE of the text, so that rare ones do not crowd out the pieces (byte-bpe
-needs no such limit), and Unigram stops reading after UNIGRAM_LETTERS letters of distinct words, since its trainer's time grows with them.
+Departures: subword trainers see characters that make up COVERAGE of the text, so that rare ones do not crowd out the pieces (byte-bpe needs no such
+limit).
 """
 
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import tokenizers
 from tokenizers import models, pre_tokenizers, trainers
 
-from stairs.errors import BadInput
+from stairs.errors import BadInput, Unsupported
 from stairs.kernels import pretokens as kernel
 from stairs.text.chinese import has_han
-from stairs.text.special import SPECIAL_TOKENS, UNKNOWN
-from stairs.text.tokenizers.bulk_encoding import PretokenCounts, PretokenIndex, lone_surrogate_error, text_preprocessor
-from stairs.text.tokenizers.spec import TokenizerSpec, assemble_backend, empty_model
+from stairs.text.encoding import lone_surrogate_error
+from stairs.text.special import BEGIN, END, SPECIAL_TOKENS, UNKNOWN
+from stairs.text.tokenizers.pretoken_index import Gaps, PretokenIndex, grow_array, text_preprocessor
+from stairs.text.tokenizers.spec import TokenizerSpec, assemble_backend, build_model
+from stairs.text.tokenizers.unigram_training import stable_scores, until_distinct
+from stairs.text.tokenizers.word_pieces import PRETOKEN_FORMS, piece_text
+
+if TYPE_CHECKING:
+    from stairs.text.tokenizers.tokenizer import Tokenizer
 
 Sentences = Callable[[], Iterable[list[str]]]  # a fresh iterator of documents, each a list of sentences
 COVERAGE = 0.9995
 ALPHABET_SHARE = 0.75  # of the vocabulary, at most
 ALPHABET_SAMPLE = 16_000_000  # characters that the alphabet is counted on
-UNIGRAM_CHARACTERS = 1_500_000
 FORBIDDEN_SCORE = -1e6  # of a special token spelled in a text
-FILLER_STEP = 0.0001  # between the scores that the Unigram trainer makes up
 ASCII = [chr(code) for code in range(33, 127)]
+MAX_PRETOKENS, MAX_SPELLING_BYTES = 1 << 21, 1 << 26  # an encoder that has cached more than this starts anew
 
 
 def train_backend(spec: TokenizerSpec, sentences: Sentences) -> tokenizers.Tokenizer:
@@ -46,15 +52,15 @@ def train_backend(spec: TokenizerSpec, sentences: Sentences) -> tokenizers.Token
         ) from None
 
 
-def count_pretokens(spec: TokenizerSpec, sentences: Sentences) -> PretokenCounts:
-    pretokens = PretokenIndex(spec, assemble_backend(spec, empty_model(spec.kind)))
+def count_pretokens(spec: TokenizerSpec, sentences: Sentences) -> "PretokenCounts":
+    pretokens = PretokenIndex(spec, assemble_backend(spec, build_model(spec.kind)))
     counts = PretokenCounts(pretokens)
     for documents in document_blocks(sentences(), 1 << 20):
         counts.add(pretokens.number_block(pretokens.block(documents)))
     return counts
 
 
-def vocabulary_from_counts(spec: TokenizerSpec, counts: PretokenCounts) -> tuple[tokenizers.Tokenizer, list[str], np.ndarray]:
+def vocabulary_from_counts(spec: TokenizerSpec, counts: "PretokenCounts") -> tuple[tokenizers.Tokenizer, list[str], np.ndarray]:
     """A backend with the special tokens and the commonest pre-tokens, its vocabulary, and the numbers of those pre-tokens."""
     limit = None if spec.vocab_size is None else spec.vocab_size - len(SPECIAL_TOKENS)
     spellings = counts.pretokens.spellings()
@@ -63,11 +69,11 @@ def vocabulary_from_counts(spec: TokenizerSpec, counts: PretokenCounts) -> tuple
     if not len(chosen):
         raise BadInput("no word is frequent enough for the vocabulary; give more text or a lower --min-count")
     ids = {token: number for number, token in enumerate(vocabulary)}
-    return assemble_backend(spec, models.WordLevel(ids, unk_token=SPECIAL_TOKENS[UNKNOWN])), vocabulary, chosen
+    return assemble_backend(spec, build_model(spec.kind, ids)), vocabulary, chosen
 
 
 def train_subwords(spec: TokenizerSpec, sentences: Sentences) -> tokenizers.Tokenizer:
-    backend = assemble_backend(spec, empty_model(spec.kind))
+    backend = assemble_backend(spec, build_model(spec.kind))
     shared: dict[str, Any] = {"vocab_size": spec.vocab_size, "special_tokens": list(SPECIAL_TOKENS), "show_progress": False}
     pairs: dict[str, Any] = {"min_frequency": max(2, spec.min_count), **shared}  # merges go on until no pair repeats
     text: Iterable[list[str]] = sentences()
@@ -78,7 +84,7 @@ def train_subwords(spec: TokenizerSpec, sentences: Sentences) -> tokenizers.Toke
         alphabet = frequent_characters(spec, sentences)
         text = replace_rare_characters(text, alphabet, text_preprocessor(spec) or str)
         if spec.kind == "unigram":
-            text = until_distinct(text, UNIGRAM_CHARACTERS)
+            text = until_distinct(text)
             trainer = trainers.UnigramTrainer(unk_token=SPECIAL_TOKENS[UNKNOWN], initial_alphabet=ASCII, shrinking_factor=0.5, **shared)
         else:
             # Listed in advance because the trainer numbers them in the order of a randomly seeded hash map, and ties between pairs are broken
@@ -102,24 +108,7 @@ def forbid_special_tokens(spec: TokenizerSpec, backend: tokenizers.Tokenizer) ->
     if spec.kind == "wordpiece":
         return backend.model
     merges = [(first, second) for first, second in trained["merges"] if first + second not in SPECIAL_TOKENS]
-    if spec.kind == "byte-bpe":
-        return models.BPE(trained["vocab"], merges)
-    return models.BPE(trained["vocab"], merges, unk_token=SPECIAL_TOKENS[UNKNOWN], end_of_word_suffix="</w>")
-
-
-def stable_scores(pieces: list[tuple[str, float]]) -> list[tuple[str, float]]:
-    """Pieces whose scores and order are the same in every run.
-
-    The trainer sums in the order of a randomly seeded hash map, so that the last digits vary. To characters without a score it gives the lowest score
-    plus one FILLER_STEP, two, three and so on, in that order: here they all get the lowest.
-    """
-    lowest = min(score for _, score in pieces)
-    scores = []
-    for piece, score in pieces:
-        steps = (score - lowest) / FILLER_STEP
-        is_filler = len(piece) == 1 and steps < len(pieces) and abs(steps - round(steps)) < 1e-6
-        scores.append((piece, round(lowest if is_filler else score, 6)))
-    return sorted(scores, key=lambda pair: (-pair[1], pair[0]))
+    return build_model(spec.kind, trained["vocab"], merges)
 
 
 def document_blocks(documents: Iterable[list[str]], characters: int) -> Iterator[list[list[str]]]:
@@ -175,14 +164,102 @@ def replace_rare_characters(documents: Iterable[list[str]], alphabet: list[str],
         yield [other.sub(" ", preprocess(sentence)) for sentence in document]
 
 
-def until_distinct(documents: Iterable[list[str]], characters: int) -> Iterator[list[str]]:
-    """The documents until their distinct words have so many characters."""
-    seen: set[str] = set()
-    length = 0
-    for document in documents:
-        yield document
-        new = {word for sentence in document for word in sentence.split(" ")} - seen
-        seen |= new
-        length += sum(map(len, new))
-        if length >= characters:
+class EncodedDocuments(NamedTuple):
+    ids: np.ndarray  # uint16, or uint32 when the vocabulary is larger; [SEP] after each sentence, [CLS] after the last of a document
+    unknown_words: int
+    spelling_bits: float  # what it takes to spell the unknown words
+    spacing_bits: float = 0.0  # and to restore the spaces
+
+
+class BulkEncoder:
+    """Encodes many documents at once: `BulkEncoder(tokenizer).encode_documents([["One sentence.", "Another."]]).ids`."""
+
+    def __init__(self, tokenizer: "Tokenizer"):
+        if (tokenizer.begin, tokenizer.end) != (BEGIN, END):
+            raise Unsupported("this run was adopted from another tool, which marks sentences in its own way; ask it, or train a run to score text")
+        self.tokenizer = tokenizer
+        self.pretokens = PretokenIndex(tokenizer.spec, tokenizer.backend)
+        self.dtype = id_dtype(tokenizer.id_count)
+        self.reset()
+
+    def reset(self) -> None:
+        self.pretokens.clear()
+        self.encoded_count = 0
+        self.offsets = np.zeros(1 << 15, np.int64)
+        self.ids: np.ndarray = np.zeros(1 << 16, self.dtype)
+        self.unknown = np.zeros(1 << 15, np.int64)
+        self.bits = np.zeros(1 << 15, np.float64)
+
+    def encode_documents(self, documents: list[list[str]]) -> EncodedDocuments:
+        block = self.pretokens.block(documents)
+        encoded = self.encode_block(block)
+        if self.tokenizer.spacing is None:
+            return encoded
+        gaps = Gaps()
+        self.pretokens.count_gaps(block, gaps)
+        return encoded._replace(spacing_bits=self.tokenizer.spacing.bits(gaps))
+
+    def encode_block(self, block: bytes) -> EncodedDocuments:
+        """Encode a block that `self.pretokens.block` made."""
+        if self.encoded_count > MAX_PRETOKENS or self.pretokens.starts[self.encoded_count] > MAX_SPELLING_BYTES:
+            self.reset()
+        numbers = self.pretokens.number_block(block)
+        self.encode_new()
+        out = np.empty(kernel.spliced_size(numbers, self.offsets), self.dtype)
+        kernel.splice(numbers, self.offsets, self.ids, END, BEGIN, out)
+        words, bits = kernel.unknown_totals(numbers, self.unknown, self.bits)
+        return EncodedDocuments(out, int(words), float(bits))
+
+    def encode_new(self) -> None:
+        """Let the library encode the pre-tokens that are new."""
+        if self.encoded_count == self.pretokens.distinct_count:
             return
+        first, self.encoded_count = self.encoded_count, self.pretokens.distinct_count
+        spellings = self.pretokens.spellings(first)
+        pieces = self.tokenizer.encode_pretokens(spellings)
+        flat: np.ndarray = np.fromiter((one for ids in pieces for one in ids), self.dtype)
+        ends = np.cumsum(np.fromiter(map(len, pieces), np.int64, len(pieces))) + self.offsets[first]
+        self.offsets = grow_array(self.offsets, self.encoded_count + 1)
+        self.unknown, self.bits = grow_array(self.unknown, self.encoded_count), grow_array(self.bits, self.encoded_count)
+        self.ids = grow_array(self.ids, int(ends[-1]))
+        self.ids[self.offsets[first] : ends[-1]] = flat
+        self.offsets[first + 1 : self.encoded_count + 1] = ends
+        for at, ids in enumerate(pieces):
+            if UNKNOWN in ids:
+                unknown = self.unknown_words(spellings[at])
+                self.unknown[first + at] = len(unknown)
+                self.bits[first + at] = sum(map(self.tokenizer.spelling_bits, unknown))
+
+    def unknown_words(self, spelling: str) -> list[str]:
+        """What is unknown of a pre-token: all of it, or some of its characters."""
+        kind, backend = self.tokenizer.spec.kind, self.tokenizer.backend
+        if kind in ("words", "characters", "wordpiece"):
+            return [spelling]
+        form = PRETOKEN_FORMS.get(kind, str)(spelling)
+        return [piece_text(form, piece.offsets) for piece in backend.model.tokenize(form) if piece.id == self.tokenizer.unknown]
+
+
+class PretokenCounts:
+    """How often each pre-token occurs, for vocabularies of whole words or characters."""
+
+    def __init__(self, pretokens: PretokenIndex):
+        self.pretokens = pretokens
+        self.counts = np.zeros(1 << 15, np.int64)
+        self.order = np.zeros(1 << 15, np.int64)
+        self.seen_count = 0
+
+    def add(self, numbers: np.ndarray) -> None:
+        self.counts = grow_array(self.counts, self.pretokens.distinct_count)
+        self.order = grow_array(self.order, self.pretokens.distinct_count)
+        self.seen_count = kernel.count_numbers(numbers, self.counts, self.order, self.seen_count)
+
+    def most_common(self, limit: int | None, min_count: int) -> np.ndarray:
+        """The numbers of the pre-tokens by falling count; of equals the first seen first."""
+        order = self.order[: self.seen_count]
+        counts = self.counts[order]
+        ranked = order[np.argsort(-counts, kind="stable")]
+        return ranked[: min(len(ranked) if limit is None else limit, int((counts >= min_count).sum()))]
+
+
+def id_dtype(vocab_size: int) -> type[np.uint16] | type[np.uint32]:
+    return np.uint16 if vocab_size <= 65536 else np.uint32

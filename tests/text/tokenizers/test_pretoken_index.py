@@ -11,9 +11,9 @@ from stairs.errors import BadInput
 from stairs.tasks.parts.stream import TextStatistics, encode_documents, language_model_metrics
 from stairs.text.corpus.corpus import Corpus
 from stairs.text.shards import build_shards
-from stairs.text.tokenizers.bulk_encoding import BulkEncoder, PretokenIndex
-from stairs.text.tokenizers.spacing import TABLE_SHAPE, Gaps, SpacingTable, character_kind
-from stairs.text.tokenizers.spec import assemble_backend, empty_model
+from stairs.text.tokenizers.bulk_tokenization import BulkEncoder
+from stairs.text.tokenizers.pretoken_index import TABLE_SHAPE, Gaps, PretokenIndex, SpacingTable, character_kind
+from stairs.text.tokenizers.spec import assemble_backend, build_model
 from stairs.text.tokenizers.tokenizer import KINDS, Tokenizer, TokenizerSpec
 
 DOCUMENTS = [
@@ -73,7 +73,7 @@ def counted(tokenizer, documents):
 
 @pytest.mark.parametrize("spec", SPECS, ids=lambda spec: f"{spec.kind}-{spec.chinese}")
 def test_text_comes_back_from_its_words_and_the_gaps_that_are_paid_for(spec):
-    tokenizer = Tokenizer(spec, assemble_backend(spec, empty_model(spec.kind)), [])
+    tokenizer = Tokenizer(spec, assemble_backend(spec, build_model(spec.kind)), [])
     gaps = counted(tokenizer, DOCUMENTS)
     table, bits, expected, spelling = SpacingTable(gaps.counts), 0.0, np.zeros(TABLE_SHAPE, np.int64), 0
     for sentence in (sentence for document in DOCUMENTS for sentence in document):
@@ -127,4 +127,4 @@ def test_a_table_that_was_tampered_with_is_refused(tmp_path):
         config["stairs"]["spacing"] = lines
         path.write_text(json.dumps(config))
         with pytest.raises(BadInput, match=r"tokenizer_config.json"):
-            Tokenizer.load(tmp_path)
+            assert Tokenizer.load(tmp_path).spacing

@@ -1,37 +1,51 @@
-"""Tokenizing much text: each distinct pre-token is encoded once by the library and spliced in wherever it occurs.
+"""The pre-tokens of much text (words, punctuation marks, characters), each distinct one numbered once, and what stands between them.
 
 The compiled loop in kernels/pretokens.py needs a class for every code point. It is found by probing the library's own pre-tokenizer with each code
 point that occurs, so that the two cannot drift apart.
+
+The tokenizers that drop spaces pay what it takes to restore them, so that bits per character can be compared. Between two words of a sentence stands
+nothing, one space, or something else. With the words known, a decoder needs only that:
+
+    bits = sum over gaps of -log2 P(gap | kind of the character on the left, kind of the one on the right, gap before the word on the left)
+         + the bits that spell anything else: a number of spaces, or one character after another (kernels/gaps.py: spelled)
+
+P is counted on the training text. A rare context is interpolated with the pair of kinds alone, and that with all gaps. Each ASCII punctuation mark
+is a kind of its own; the others are lower and upper case, digits, Han, and a few more. The gap before tells an opening quotation mark from a closing
+one.
+
+Departures from a full account: the case that a tokenizer with `lowercase` drops is not paid for.
 """
 
 import functools
-from collections.abc import Callable, Iterable
+import math
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import tokenizers
 from tokenizers import normalizers
 
-from stairs.errors import BadInput, Unsupported
+from stairs.errors import BadInput
 from stairs.kernels import pretokens as kernel
-from stairs.kernels.gaps import ISOLATED, WHITESPACE
-from stairs.text.chinese import space_words
-from stairs.text.special import BEGIN, END, UNKNOWN
-from stairs.text.tokenizers.spacing import WORD_JOINT, Gaps, character_kind
-from stairs.text.tokenizers.spec import TokenizerSpec
+from stairs.kernels.gaps import ISOLATED, OTHER, START, WHITESPACE, count_gaps
+from stairs.text.chinese import HAN_RUN, space_words
+from stairs.text.encoding import lone_surrogate_error
 
 if TYPE_CHECKING:
-    from stairs.text.tokenizers.tokenizer import Tokenizer
+    from stairs.text.tokenizers.spec import TokenizerSpec
 
 RULES = {"characters": kernel.CHARACTERS, "byte-bpe": kernel.GPT2, "unigram": kernel.METASPACE}  # the others: ISOLATE
-MAX_PRETOKENS, MAX_SPELLING_BYTES = 1 << 21, 1 << 26  # an encoder that has cached more than this starts anew
 HAN_BEGINS = [bytes([byte]) for byte in (*range(0xE3, 0xEA), 0xEF, 0xF0)]  # the first bytes of Han characters in UTF-8
-# GPT-2's characters for the 256 bytes: the printable ones stand for themselves
-PRINTABLE = [*range(33, 127), *range(161, 173), *range(174, 256)]
-BYTE_CHARACTERS = {byte: chr(byte) for byte in PRINTABLE} | {
-    byte: chr(256 + at) for at, byte in enumerate(byte for byte in range(256) if byte not in set(PRINTABLE))
-}
+WORD_JOINT = "\x0b"  # put between Chinese words: whitespace that no text is written with
+CODE_POINTS = 0x110000
+PRIOR_COUNT = 1.0  # counts that the wider context is worth
+PUNCTUATION = [chr(code) for code in range(33, 127) if not chr(code).isalnum()]
+LOWER, UPPER, DIGIT, HAN, LETTER, WIDE, OPENING, CLOSING, OTHER_KIND = range(len(PUNCTUATION), len(PUNCTUATION) + 9)
+TABLE_SHAPE = (OTHER_KIND + 1, OTHER_KIND + 1, START + 1, OTHER + 1)
 
 
 class LowerCase(dict):
@@ -45,13 +59,13 @@ class LowerCase(dict):
 class PretokenIndex:
     """Numbers the distinct pre-tokens of a growing text: `number_block(block(documents))`, then `spellings()`."""
 
-    def __init__(self, spec: TokenizerSpec, backend: tokenizers.Tokenizer):
+    def __init__(self, spec: "TokenizerSpec", backend: tokenizers.Tokenizer):
         self.rule = RULES.get(spec.kind, kernel.ISOLATE)
         self.normalizer, self.pre_tokenizer = backend.normalizer, backend.pre_tokenizer
         self.preprocessor, self.always_preprocesses = text_preprocessor(spec), spec.lowercase
         self.drops_spaces = self.rule == kernel.ISOLATE
         self.word_joint = ord(WORD_JOINT) if spec.chinese == "words" else -1
-        self.classes, self.gap_kinds = np.zeros(0x110000, np.uint8), np.zeros(0x110000, np.uint8)
+        self.classes, self.gap_kinds = np.zeros(CODE_POINTS, np.uint8), np.zeros(CODE_POINTS, np.uint8)
         self.classify(range(128))
         self.clear()
 
@@ -93,7 +107,7 @@ class PretokenIndex:
                 numbers = np.empty(len(text) - position, np.int32)
         return np.concatenate(parts) if len(parts) != 1 else parts[0]
 
-    def count_gaps(self, block: bytes, gaps: Gaps) -> None:
+    def count_gaps(self, block: bytes, gaps: "Gaps") -> None:
         """Count what stands between the pre-tokens of a numbered block, if the tokenizer drops it."""
         if self.drops_spaces:
             gaps.add(block, self.gap_kinds, self.word_joint)
@@ -141,99 +155,6 @@ class PretokenIndex:
         return len(self.pre_tokenizer.pre_tokenize_str(self.normalizer.normalize_str(text) if self.normalizer else text))
 
 
-class EncodedDocuments(NamedTuple):
-    ids: np.ndarray  # uint16, or uint32 when the vocabulary is larger; [SEP] after each sentence, [CLS] after the last of a document
-    unknown_words: int
-    spelling_bits: float  # what it takes to spell the unknown words
-    spacing_bits: float = 0.0  # and to restore the spaces
-
-
-class BulkEncoder:
-    """Encodes many documents at once: `BulkEncoder(tokenizer).encode_documents([["One sentence.", "Another."]]).ids`."""
-
-    def __init__(self, tokenizer: "Tokenizer"):
-        if (tokenizer.begin, tokenizer.end) != (BEGIN, END):
-            raise Unsupported("this run was adopted from another tool, which marks sentences in its own way; ask it, or train a run to score text")
-        self.tokenizer = tokenizer
-        self.pretokens = PretokenIndex(tokenizer.spec, tokenizer.backend)
-        self.dtype = id_dtype(tokenizer.id_count)
-        self.reset()
-
-    def reset(self) -> None:
-        self.pretokens.clear()
-        self.encoded_count = 0
-        self.offsets = np.zeros(1 << 15, np.int64)
-        self.ids: np.ndarray = np.zeros(1 << 16, self.dtype)
-        self.unknown = np.zeros(1 << 15, np.int64)
-        self.bits = np.zeros(1 << 15, np.float64)
-
-    def encode_documents(self, documents: list[list[str]]) -> EncodedDocuments:
-        block = self.pretokens.block(documents)
-        encoded = self.encode_block(block)
-        if self.tokenizer.spacing is None:
-            return encoded
-        gaps = Gaps()
-        self.pretokens.count_gaps(block, gaps)
-        return encoded._replace(spacing_bits=self.tokenizer.spacing.bits(gaps))
-
-    def encode_block(self, block: bytes) -> EncodedDocuments:
-        """Encode a block that `self.pretokens.block` made."""
-        if self.encoded_count > MAX_PRETOKENS or self.pretokens.starts[self.encoded_count] > MAX_SPELLING_BYTES:
-            self.reset()
-        numbers = self.pretokens.number_block(block)
-        self.encode_new()
-        out = np.empty(kernel.spliced_size(numbers, self.offsets), self.dtype)
-        kernel.splice(numbers, self.offsets, self.ids, END, BEGIN, out)
-        words, bits = kernel.unknown_totals(numbers, self.unknown, self.bits)
-        return EncodedDocuments(out, int(words), float(bits))
-
-    def encode_new(self) -> None:
-        """Let the library encode the pre-tokens that are new."""
-        if self.encoded_count == self.pretokens.distinct_count:
-            return
-        first, self.encoded_count = self.encoded_count, self.pretokens.distinct_count
-        spellings = self.pretokens.spellings(first)
-        pieces = self.tokenizer.encode_pretokens(spellings)
-        flat: np.ndarray = np.fromiter((one for ids in pieces for one in ids), self.dtype)
-        ends = np.cumsum(np.fromiter(map(len, pieces), np.int64, len(pieces))) + self.offsets[first]
-        self.offsets = grow_array(self.offsets, self.encoded_count + 1)
-        self.unknown, self.bits = grow_array(self.unknown, self.encoded_count), grow_array(self.bits, self.encoded_count)
-        self.ids = grow_array(self.ids, int(ends[-1]))
-        self.ids[self.offsets[first] : ends[-1]] = flat
-        self.offsets[first + 1 : self.encoded_count + 1] = ends
-        for at, ids in enumerate(pieces):
-            if UNKNOWN in ids:
-                unknown = self.tokenizer.unknown_in_pretoken(spellings[at])
-                self.unknown[first + at] = len(unknown)
-                self.bits[first + at] = sum(map(self.tokenizer.spelling_bits, unknown))
-
-
-class PretokenCounts:
-    """How often each pre-token occurs, for vocabularies of whole words or characters."""
-
-    def __init__(self, pretokens: PretokenIndex):
-        self.pretokens = pretokens
-        self.counts = np.zeros(1 << 15, np.int64)
-        self.order = np.zeros(1 << 15, np.int64)
-        self.seen_count = 0
-
-    def add(self, numbers: np.ndarray) -> None:
-        self.counts = grow_array(self.counts, self.pretokens.distinct_count)
-        self.order = grow_array(self.order, self.pretokens.distinct_count)
-        self.seen_count = kernel.count_numbers(numbers, self.counts, self.order, self.seen_count)
-
-    def most_common(self, limit: int | None, min_count: int) -> np.ndarray:
-        """The numbers of the pre-tokens by falling count; of equals the first seen first."""
-        order = self.order[: self.seen_count]
-        counts = self.counts[order]
-        ranked = order[np.argsort(-counts, kind="stable")]
-        return ranked[: min(len(ranked) if limit is None else limit, int((counts >= min_count).sum()))]
-
-
-def id_dtype(vocab_size: int) -> type[np.uint16] | type[np.uint32]:
-    return np.uint16 if vocab_size <= 65536 else np.uint32
-
-
 def grow_array(array: np.ndarray, size: int) -> np.ndarray:
     """The array, or a longer one that starts with it, so that `size` elements fit."""
     if size <= len(array):
@@ -243,7 +164,7 @@ def grow_array(array: np.ndarray, size: int) -> np.ndarray:
     return longer
 
 
-def text_preprocessor(spec: TokenizerSpec) -> Callable[[str], str] | None:
+def text_preprocessor(spec: "TokenizerSpec") -> Callable[[str], str] | None:
     """What the library's normalizer does to a sentence, for the kernel, which does not call it; None if nothing."""
     lower = LowerCase()
 
@@ -256,5 +177,82 @@ def text_preprocessor(spec: TokenizerSpec) -> Callable[[str], str] | None:
     return lowercase if spec.lowercase else None
 
 
-def lone_surrogate_error(error: UnicodeEncodeError) -> BadInput:
-    return BadInput(f"the text holds half a surrogate pair (U+{ord(error.object[error.start]):04X}), which is not a character; remove it")
+def character_kind(character: str) -> int:
+    """The kind of a character, as far as the spaces beside it depend on it."""
+    if character in PUNCTUATION:
+        return PUNCTUATION.index(character)
+    if HAN_RUN.match(character):
+        return HAN
+    category = unicodedata.category(character)
+    if category[0] in "LM":
+        return {"Ll": LOWER, "Lu": UPPER}.get(category, LETTER)
+    if category[0] == "N":
+        return DIGIT
+    if unicodedata.east_asian_width(character) in "WF":
+        return WIDE
+    return {"Ps": OPENING, "Pi": OPENING, "Pe": CLOSING, "Pf": CLOSING}.get(category, OTHER_KIND)
+
+
+class Gaps:
+    """Counts of the gaps of a text."""
+
+    def __init__(self) -> None:
+        self.counts = np.zeros(TABLE_SHAPE, np.int64)
+        self.spelling_bits = 0  # of gaps that are neither nothing nor one space
+
+    def add(self, block: bytes, kinds: np.ndarray, joint: int) -> None:
+        self.spelling_bits += count_gaps(np.frombuffer(block, np.uint8), kinds, joint, self.counts)
+
+
+class SpacingTable:
+    """The probability of each gap in each context, from the counts of a training text."""
+
+    def __init__(self, counts: np.ndarray) -> None:
+        self.counts = counts
+        everywhere = counts.sum((0, 1, 2)) + 0.5
+        wider = interpolate(counts.sum(2), everywhere / everywhere.sum())
+        self.probabilities = interpolate(counts, wider[:, :, None])
+
+    def bits(self, gaps: Gaps) -> float:
+        return float(-(gaps.counts * np.log2(self.probabilities)).sum()) + gaps.spelling_bits
+
+    def to_lines(self) -> list[str]:
+        """The table as tokenizer_config.json keeps it: a context and its three counts on each line."""
+        contexts = np.argwhere(self.counts.sum(-1))
+        return [" ".join(map(str, (*context, *self.counts[tuple(context)]))) for context in contexts.tolist()]
+
+    @classmethod
+    def from_lines(cls, lines: object, path: Path) -> "SpacingTable":
+        """The table that `to_lines` wrote; anything else in this file is refused."""
+        counts = np.zeros(TABLE_SHAPE, np.int64)
+        try:
+            rows = [[int(number) for number in str(line).split(" ")] for line in lines] if isinstance(lines, list) else [[]]
+            for first, second, before, *three in rows:
+                is_inside = all(0 <= index < size for index, size in zip((first, second, before), TABLE_SHAPE, strict=False))
+                if not is_inside or len(three) != 3 or not all(0 <= count < 1 << 48 for count in three):
+                    raise ValueError
+                counts[first, second, before] = three
+        except ValueError:
+            raise BadInput(f"{path} is not a usable tokenizer: its spacing table is damaged; train it again or restore the file") from None
+        return cls(counts)
+
+
+class SpellingTable:
+    """What it takes to spell an unknown word: add-one frequencies of the characters, and of the end, in the words of a vocabulary."""
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self.counts = Counter("".join(words))
+        self.counts[""] = len(words)  # the end of a word
+        self.total = self.counts.total() + len(self.counts) + 1  # one more for each, and for the unseen
+
+    def bits(self, word: str) -> float:
+        slot = math.log2(self.total)
+        bits = slot - math.log2(self.counts[""] + 1)
+        for character in word:
+            bits += slot - math.log2(self.counts[character] + 1) if character in self.counts else slot + math.log2(CODE_POINTS)
+        return bits
+
+
+def interpolate(counts: np.ndarray, wider: np.ndarray) -> np.ndarray:
+    """Relative frequencies, interpolated with those of a wider context."""
+    return (counts + PRIOR_COUNT * wider) / (counts.sum(-1, keepdims=True) + PRIOR_COUNT)
