@@ -15,7 +15,7 @@ from stairs.training.run import FORMAT as run_format
 from stairs.version import __version__
 from tests.journeys.pages import PAGES, ROOT
 
-SAID_OTHERWISE = {
+BETTER_WORDS = {
     "攀登": "对比", "台阶": "阶梯", "收养": "导入", "接收": "导入", "变成空格": "挖空", "遮盖": "挖空", "集束": "束搜索", "决定何时停止": "早停",
 }  # fmt: skip
 LINK = re.compile(r"\]\(([^)#:]+)\)")
@@ -83,4 +83,4 @@ def test_the_changelog_has_the_numbers_of_the_formats():
 def test_chinese_has_one_word_for_one_thing():
     sources = [path for ending in ("py", "js") for path in (ROOT / "src").rglob(f"*.{ending}")]
     texts = {path.name: path.read_text("utf-8") for path in [*sources, *(page for page in PAGES if page.suffixes[0] == ".zh")]}
-    assert not [f"{name}: {better}, not {word}" for name, text in texts.items() for word, better in SAID_OTHERWISE.items() if word in text]
+    assert not [f"{name}: {better}, not {word}" for name, text in texts.items() for word, better in BETTER_WORDS.items() if word in text]
