@@ -7,8 +7,9 @@ class StairsError(Exception):
     code = 1
 
 
-class BadInput(StairsError):
-    """A file, flag or text of the user is wrong: `BadInput("no text in notes.txt; give a file with text")`."""
+class BadInput(StairsError, ValueError):
+    """A file, flag or text of the user is wrong: `BadInput("no text in notes.txt; give a file with text")`. It is a ValueError, too, which is what
+    scikit-learn's users expect of wrong arguments."""
 
     code = 2
 

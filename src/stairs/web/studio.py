@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from stairs.errors import StairsError
 from stairs.web.opened_run import OpenedRun
 from stairs.web.picture_pages import PAGES, Page, default_page
 from stairs.web.requests import RequestError, json_safe
@@ -82,6 +83,8 @@ class Studio:
         own = dict(zip(SERVER_OPTIONS, (str(run.folder), self.labels), strict=True))
         try:
             return json_safe(view.function(task, text, **options, **{name: own[name] for name in view.options if name in own}))
+        except StairsError:
+            raise
         except (TypeError, ValueError, IndexError, KeyError) as error:
             if not options:
                 raise

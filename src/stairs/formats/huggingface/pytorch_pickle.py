@@ -108,6 +108,8 @@ def refuse_calls(stored: bytes | BinaryIO, path: Path) -> list[Any]:
             makes_numbers = module in ("torch", "torch.storage") and name.endswith("Storage")
             if opcode.name != "GLOBAL" or not (makes_numbers or (module, name) in ALLOWED):
                 raise refusal(path, f"it would call {preview(str(argument or opcode.name))}")
+    except BadInput:
+        raise
     except ValueError:
         raise refusal(path, "its pickle is damaged") from None
     return content

@@ -176,6 +176,8 @@ class JsonCursor:
                     sentence, self.at = explain_error(error, self.text, self.at), min(error.pos, len(self.text))
                     raise self.fault(sentence) from None
                 self.read_more()
+            except BadInput:  # of reading more
+                raise
             except (ValueError, RecursionError) as error:
                 raise self.fault(explain_error(error, self.text, self.at)) from None
             else:

@@ -21,8 +21,9 @@ class ParquetTable:
             import pyarrow.parquet
         except ImportError as error:
             raise BadInput(f"{self.name}: parquet needs pyarrow; install it with: pip install 'stairs[parquet]'") from error
+        source = check_regular(path) if file is None else file
         try:
-            self.file = pyarrow.parquet.ParquetFile(check_regular(path) if file is None else file)
+            self.file = pyarrow.parquet.ParquetFile(source)
         except PermissionError as error:
             raise EnvironmentFault(f"{self.name}: no permission to read it; change its permissions") from error
         except (pyarrow.ArrowException, OSError, ValueError) as error:

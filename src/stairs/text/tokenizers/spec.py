@@ -147,6 +147,8 @@ def read_json(path: Path) -> dict[str, Any]:
         if path.stat().st_size > MAX_FILE_SIZE:
             raise damage_error(path, f"it is larger than {MAX_FILE_SIZE} bytes")
         content = json.loads(path.read_bytes())
+    except BadInput:
+        raise
     except FileNotFoundError:
         raise BadInput(f"{path} does not exist; give a folder that holds {TOKENIZER_FILE} and {CONFIG_FILE}") from None
     except (ValueError, RecursionError) as error:
