@@ -78,8 +78,7 @@ def tune_run(job: TuneJob) -> TunedRun:
     from stairs.tasks.outcomes import evaluate_with_baselines
 
     metric = choose_metric(example_kind, splits.train, job.metric) if example_kind in SUPERVISED_TASKS else ""
-    train = job.fit_counts if job.needs_no_run or example_kind == "sense" else job.fit_encoder
-    folder, (task, metrics) = train(example_kind, splits, metric)
+    folder, (task, metrics) = job.fit(example_kind, splits, metric)
     if task is None:
         return TunedRun(folder, {})
     baselines = train_baselines(splits.train, task if job.needs_no_run else load(job.run)) if metric else {}

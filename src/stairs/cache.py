@@ -2,15 +2,30 @@
 
 import hashlib
 import os
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
 
 LARGE_FILE = 1 << 26  # bytes; a larger file is verified once, and again only when it has changed
+_temporary_folder: ContextVar[Path | None] = ContextVar("temporary_cache", default=None)
 
 
 def cache_folder() -> Path:
+    if (temporary := _temporary_folder.get()) is not None:
+        return temporary
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base) / "stairs"
+
+
+@contextmanager
+def temporary_cache(folder: Path) -> Iterator[None]:
+    """The cache is `folder` inside the `with`, for work that is to leave nothing on the disk."""
+    token = _temporary_folder.set(folder)
+    try:
+        yield
+    finally:
+        _temporary_folder.reset(token)
 
 
 def sha256(path: Path) -> str:

@@ -122,6 +122,11 @@ class TuneJob:
             several = ", ".join(SUPERVISED_TASKS)
             raise BadInput(f"--metric {self.metric} chooses between the metrics of {several}; {task} has one only: leave it out")
 
+    def fit(self, example_kind: str, splits: Splits, metric: str) -> tuple[Path, Trained]:
+        """The folder of the new run, and what was trained."""
+        train = self.fit_counts if self.needs_no_run or example_kind == "sense" else self.fit_encoder
+        return train(example_kind, splits, metric)
+
     def fit_encoder(self, example_kind: str, splits: Splits, metric: str) -> tuple[Path, Trained]:
         """On top of a run, by gradients."""
         from stairs.tasks import TASKS
