@@ -61,7 +61,7 @@ SEAMS = (  # between folders, and the shapes of what leaves the house
 )  # fmt: skip
 
 # What is left of `Any`, to be lowered: in the shapes of JSON, and for keyword arguments that are passed on
-ANY_LEFT = {"tasks/task.py": 18, "tasks/answers.py": 1, "tasks/measurements.py": 1, "training/records.py": 13}
+ANY_LEFT = {"tasks/task.py": 18, "tasks/answers.py": 1, "tasks/measurements.py": 1, "training/records.py": 12}
 UNTYPED_LEFT = 19
 
 

@@ -26,7 +26,7 @@ def plan_training(job: TrainJob) -> Plan:
     """The minutes, memory and disk that `train` with the same arguments would take."""
     job, _ = job.with_recipe()
     if job.pairs:  # a few steps on the pairs themselves, which are never many
-        from stairs.training.fit import plan
+        from stairs.training.estimates import plan
 
         tokenizer, data = job.read_data()
         return plan(job.new_task(tokenizer), data, job.validated_options())
@@ -66,7 +66,7 @@ def plan_counting(job: TrainJob, documents: list[str], growth: float) -> Plan:
 def plan_learning(job: TrainJob, documents: list[str], growth: float) -> Plan:
     """Of the other models, from a few steps on the first part of the corpus."""
     from stairs.text.shards import build_shards
-    from stairs.training.fit import plan
+    from stairs.training.estimates import plan
 
     options = job.validated_options()
     with TemporaryDirectory() as folder:

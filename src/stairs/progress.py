@@ -1,14 +1,20 @@
-"""Progress and messages on stderr, silent unless the command line switches them on.
+"""What long work owes its user: progress and messages on stderr, silent unless the command line switches them on, and a way to stop it.
 
 with track("reading", total=corpus.size, unit="bytes") as advance:
     for block in blocks:
         advance(len(block))
+
+SIGTERM and Ctrl-C let the current step finish and be saved; a second Ctrl-C stops at once.
 """
 
+import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import FrameType
+from typing import NoReturn
 
 bars_enabled = False  # set by the command line: a library prints nothing of its own accord
 messages_enabled = False  # whether `say` prints; that needs no terminal
@@ -90,3 +96,55 @@ def format_count(number: float) -> str:
         if number >= size:
             return f"{number / size:.1f} {suffix}"
     return f"{number:.0f}"
+
+
+class Abandon(BaseException):
+    """Raised out of work that changes nothing, such as an evaluation, so that a stop need not wait for it."""
+
+
+class StopRequest:
+    """Whether a signal asked the training to stop, and which."""
+
+    def __init__(self) -> None:
+        self.signal: int | None = None
+        self.may_abandon = False
+
+    def on_signal(self, number: int, frame: FrameType | None) -> None:
+        if self.signal is not None and number == signal.SIGINT:
+            raise KeyboardInterrupt
+        self.signal = number
+        if self.may_abandon:
+            raise Abandon
+
+    @contextmanager
+    def abandonable(self, allowed: bool = True) -> Iterator[None]:
+        """Around work that may be abandoned half-way. Not allowed with several workers, since the others would wait for ever."""
+        self.may_abandon = allowed
+        try:
+            if allowed and self.signal is not None:
+                raise Abandon
+            yield
+        except Abandon:
+            pass
+        finally:
+            self.may_abandon = False
+
+    def exit(self) -> NoReturn:
+        """End as the signal would have ended the process; a worker that got no signal follows the others."""
+        if self.signal == signal.SIGINT:
+            raise KeyboardInterrupt
+        sys.exit(128 + signal.SIGTERM)
+
+
+@contextmanager
+def catch_signals(request: StopRequest) -> Iterator[None]:
+    """SIGTERM and SIGINT become a stop request inside the `with`; only the main thread receives signals."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    handlers = {number: signal.signal(number, request.on_signal) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)

@@ -9,12 +9,12 @@ import time
 import pytest
 
 from stairs.errors import BadInput
-from stairs.training import budgets, checkpoint, clock
-from stairs.training.budgets import TimeBudget
+from stairs.training import checkpoint, clock, time_budget
 from stairs.training.checkpoint import TrainingState
 from stairs.training.clock import Action, ClockLog, read_log
 from stairs.training.options import TrainingOptions
 from stairs.training.run import Run
+from stairs.training.time_budget import TimeBudget
 from tests.training.training_server import outcome
 
 TIMED = {"steps": None, "evaluate_every": None, "save_every": None}
@@ -233,4 +233,4 @@ def test_training_continues_when_the_log_cannot_be_written(train, tmp_path, monk
 def test_actions_are_lines_of_json():
     action = Action("update", 3, spent=1.5, lr_factor=0.1 + 0.2, threads=2)
     assert Action(**json.loads(action.line())) == action and "positions" not in action.line()
-    assert budgets.EVALUATION_SHARE + budgets.FINAL_SHARE <= 0.15
+    assert time_budget.EVALUATION_SHARE + time_budget.FINAL_SHARE <= 0.15

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from stairs.training.budgets import lr_factor_by_steps, lr_factor_by_time
 from stairs.training.gradients import BatchOrder, batch_boundaries, bucketed_batches, rounded_lengths, worker_parts
-from stairs.training.options import TrainingOptions
+from stairs.training.options import TrainingOptions, lr_factor_by_steps, lr_factor_by_time
 
 lengths = some.lists(some.integers(1, 700), min_size=1, max_size=200).map(np.array)
 

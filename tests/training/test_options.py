@@ -12,10 +12,11 @@ from stairs.errors import BadInput
 from stairs.machine import find_device
 from stairs.training import probe
 from stairs.training.clock import Action
-from stairs.training.distributed import Workers, describe_differences
-from stairs.training.fit import gradient_plan
+from stairs.training.estimates import estimate_gradients
+from stairs.training.fit import SingleProcess, gradient_plan
 from stairs.training.gradients import GradientUpdater
 from stairs.training.options import TrainingOptions, parse_duration
+from stairs.training.records import describe_differences
 from stairs.training.run import Run, load
 from tests.training.train_process import fit_arguments
 
@@ -107,8 +108,7 @@ def test_emulated_bf16_is_allowed_with_a_message(train, monkeypatch, messages):
 
 def new_updater(text, tmp_path, **settings):
     task, shards, _, options = fit_arguments(tmp_path / "run", text, "gpt", **settings)
-    task.start(0)
-    return GradientUpdater(task, task.examples(shards, "train"), options, Workers(0, 1, find_device("cpu"))), options
+    return GradientUpdater(task, shards, options, SingleProcess(find_device("cpu"))), options
 
 
 def test_a_probe_changes_no_bit_of_the_weights(text, tmp_path):
@@ -120,8 +120,8 @@ def test_a_probe_changes_no_bit_of_the_weights(text, tmp_path):
 
 
 def test_a_plan_estimates_minutes_memory_and_disk(text, tmp_path):
-    updater, options = new_updater(text, tmp_path, steps=None, epochs=2)
-    plan = probe.estimate(updater, options, gradient_plan(updater, options), lambda limit: {"tokens": 100})
+    updater, _ = new_updater(text, tmp_path, steps=None, epochs=2)
+    plan = estimate_gradients(updater, gradient_plan(updater), lambda limit: {"tokens": 100})
     assert plan["epochs"] == 2 and plan["steps"] == 2 * updater.steps_per_epoch
     assert plan["minutes"] >= 0 and plan["memory_mb"] > 50 and plan["disk_mb"] > 0 and plan["tokens_per_second"] > 0
     json.dumps(plan)

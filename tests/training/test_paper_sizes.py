@@ -4,6 +4,7 @@ import ast
 import dataclasses
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -14,11 +15,9 @@ from stairs.models.settings import CONFIGS
 from stairs.tasks.parts.labelled_splits import LabelledSplits
 from stairs.text.examples import TranslationPair
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
-from stairs.training.budgets import lr_factor_by_steps, lr_factor_by_time
-from stairs.training.distributed import Workers
-from stairs.training.fit import fit
+from stairs.training.fit import SingleProcess, fit
 from stairs.training.gradients import GradientUpdater
-from stairs.training.options import TrainingOptions
+from stairs.training.options import TrainingOptions, lr_factor_by_steps, lr_factor_by_time
 from tests.support.small_world import SENTENCES
 
 SHAPE = ("--width", "16", "--heads", "2", "--layers", "1", "--context", "32")
@@ -34,8 +33,9 @@ def new_updater(step, *flags):
     tokenizer = Tokenizer.train(TokenizerSpec("words"), lambda: [SENTENCES])
     task = options.new_task(tokenizer)
     pairs = [TranslationPair(sentence, sentence) for sentence in SENTENCES[:20]]
-    rows = task.examples(LabelledSplits(pairs, pairs)) if step == "transformer" else type("Rows", (), {"lengths": [5] * 20})
-    return GradientUpdater(task, rows, options.options, Workers(0, 1, find_device("cpu"))), options.options
+    if step != "transformer":
+        task.examples, task.target_counts = lambda *_: SimpleNamespace(lengths=[5] * 20), lambda rows: None
+    return GradientUpdater(task, LabelledSplits(pairs, pairs), options.options, SingleProcess(find_device("cpu"))), options.options
 
 
 @pytest.mark.parametrize(

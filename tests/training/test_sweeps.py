@@ -17,8 +17,8 @@ from stairs.errors import BadInput, Diverged, Unsupported
 from stairs.fast.corpus_slice import CorpusSlice
 from stairs.models import MODELS
 from stairs.training import checkpoint, sweeps
-from stairs.training.distributed import Workers
-from stairs.training.fit import plan
+from stairs.training.estimates import plan
+from stairs.training.fit import SingleProcess
 from stairs.training.options import TrainingOptions
 from stairs.training.run import Run, load
 from stairs.training.snapshots import read_snapshots
@@ -29,8 +29,7 @@ from tests.training.training_server import outcome
 
 def new_updater(text, tmp_path, **settings):
     task, shards, _, options = fit_arguments(tmp_path / "run", text, "toy", **settings)
-    task.start(options.seed)
-    return sweeps.SweepUpdater(task, task.examples(shards), options, Workers(0, 1, torch.device("cpu"))), task, shards, options
+    return sweeps.SweepUpdater(task, shards, options, SingleProcess(torch.device("cpu"))), task, shards, options
 
 
 # Slices and options

@@ -15,8 +15,8 @@ from stairs.tasks.measurements import Measurements
 from stairs.tasks.parts.decoding import generate, prefill
 from stairs.tasks.parts.generative import Generative
 from stairs.tasks.parts.stream import StreamExamples, TextStatistics, bits_of_rows, encode_documents, language_model_metrics, row_length
-from stairs.tasks.task import TrainingRows, text_data
-from stairs.text.batch import Batch, next_token_batch
+from stairs.tasks.task import text_data
+from stairs.text.batch import Batch, TrainingRows, next_token_batch
 from stairs.text.shards import is_sentence_end
 
 POSITIONS = 1 << 18  # of sentences that are sorted by length together

@@ -7,7 +7,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, Self, cast
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 import torch
@@ -24,6 +24,7 @@ from stairs.models.elmo import ELMo
 from stairs.models.settings import CONFIGS
 from stairs.tasks.answers import Answer
 from stairs.tasks.measurements import Measurements
+from stairs.tasks.metrics import without_intervals
 from stairs.tasks.parts.labelled_splits import LabelledSplits
 from stairs.text.batch import Batch, pad_rows
 from stairs.text.shards import Shards
@@ -35,15 +36,6 @@ CONFIG = "config.json"
 WEIGHTS = "model.safetensors"
 POSITIONS_PER_TOKEN = 2  # positions that an evaluation of a text computes for each token, since rows overlap by half
 Encoder = Callable[[Batch], Tensor]  # token vectors (B, T, D) of a batch
-
-
-class TrainingRows(Protocol):
-    """What training goes through."""
-
-    lengths: np.ndarray  # tokens of each row
-
-    def batch(self, numbers: np.ndarray, epoch: int, seed: int) -> Batch:
-        """Some of the rows; the same ones for the same arguments."""
 
 
 class Task(ABC):
@@ -211,6 +203,11 @@ class Task(ABC):
     def evaluate_split(self, data: TrainingData, split: str = "validation", limit: int | None = None) -> Measurements:
         """Metrics on a split of the training data; with a `limit`, on about so many positions of it."""
         raise Unsupported(f"{self.name} is not trained")
+
+    def validate(self, data: TrainingData, limit: int | None = None) -> Measurements:
+        """`evaluate_split` of validation data, without intervals: evaluations on the way are only compared with one another."""
+        with without_intervals():
+            return self.evaluate_split(data, limit=limit)
 
     def count_positions(self, data: TrainingData, split: str = "validation") -> int:
         """The positions of a split, as the `limit` of `evaluate_split` counts them."""

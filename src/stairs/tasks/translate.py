@@ -24,6 +24,7 @@ from stairs.models.language_model import EncoderDecoder
 from stairs.progress import track
 from stairs.tasks.answers import Alignment, Answer, DecoderStep, TranslationAnswer, TreeNode
 from stairs.tasks.measurements import LanguageModelMetrics, Measurements, TranslationMetrics
+from stairs.tasks.metrics import without_intervals
 from stairs.tasks.parts.beam import BeamResult, beam_search, check_beam_size
 from stairs.tasks.parts.decoding import generate_batch
 from stairs.tasks.parts.generative import Generative
@@ -109,7 +110,8 @@ class Translate(Generative):
         return int(self.examples(data, split).lengths.sum())
 
     def generate_for_timing(self, data: TrainingData, sentences: int) -> None:
-        self.translation_metrics(self.examples(data, "validation").examples[:sentences])
+        with without_intervals():
+            self.translation_metrics(self.examples(data, "validation").examples[:sentences])
 
     def evaluate_examples(self, examples: Sequence[Any], beam_size: int = BEAM_SIZE) -> Measurements:
         rows = self.rows(examples)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 import torch
@@ -62,3 +63,12 @@ def next_token_targets(batch: Batch) -> Batch:
     following = torch.cat([batch.ids[:, 1:], batch.ids[:, :1]], 1)
     real = torch.cat([batch.real[:, 1:], torch.zeros_like(batch.real[:, :1])], 1)
     return replace(batch, targets=following.masked_fill(~real, IGNORE_INDEX))
+
+
+class TrainingRows(Protocol):
+    """What training goes through."""
+
+    lengths: np.ndarray  # tokens of each row
+
+    def batch(self, numbers: np.ndarray, epoch: int, seed: int) -> Batch:
+        """Some of the rows; the same ones for the same arguments."""

@@ -18,14 +18,14 @@ from safetensors import SafetensorError
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from stairs.errors import BadInput, Diverged, EnvironmentFault
+from stairs.errors import BadInput, Diverged, EnvironmentFault, StairsError
 from stairs.files import format_megabytes, new_folder, verified_manifest
 from stairs.progress import say
 from stairs.tasks.task import WEIGHTS, Task, load_weights
-from stairs.training.distributed import Workers, full_tensor
+from stairs.training.distributed import full_tensor
 from stairs.training.options import TrainingOptions
 from stairs.training.run import MODEL_FOLDER, TOKENIZER_FOLDER, Run
-from stairs.training.updater import Updater
+from stairs.training.updater import Updater, Workers
 
 OPTIMIZER_FILE, STATE_FILE = "optimizer.safetensors", "state.json"
 SAVE_SECONDS = 20.0  # between checkpoints by default
@@ -48,17 +48,20 @@ class TrainingState:
     decay: int | None = None  # the step at which the learning rate began to fall, if it was held before
     seconds_by_phase: dict[str, float] = field(default_factory=lambda: {"updates": 0.0, "evaluation": 0.0, "saving": 0.0})
 
+    def is_impatient(self, patience: int) -> bool:
+        return 0 < patience <= self.evaluations_since_best
+
 
 class Checkpointer:
     """Writes the checkpoints of one run, and finds the one to resume from. Rank 0 reads and writes; the other ranks only hand over their shards."""
 
-    def __init__(self, run: Run, task: Task, options: TrainingOptions, updater: Updater) -> None:
-        self.run, self.task, self.options, self.updater, self.workers = run, task, options, updater, updater.workers
+    def __init__(self, run: Run, task: Task, options: TrainingOptions, workers: Workers) -> None:
+        self.run, self.task, self.options, self.workers = run, task, options, workers
         self.saved_step: int | None = None
         self.tried_step = 0  # of the last attempt
         self.saved_at, self.save_seconds = time.monotonic(), 0.0
 
-    def resume(self) -> TrainingState:
+    def resume(self, updater: Updater) -> TrainingState:
         """Load the newest checkpoint; without one, keep the initial weights, or load those of --init-from."""
         newest = newest_checkpoint(self.run.folder) if self.workers.is_rank_zero else None
         if newest and newest[0].best_step is not None and not (self.run.folder / best_name(newest[0].best_step)).is_dir():
@@ -67,12 +70,12 @@ class Checkpointer:
         if values is None:
             if self.options.init_from:
                 initial = weights_of_run(Path(self.options.init_from), self.task) if self.workers.is_rank_zero else None
-                restore(self.workers, self.updater.trained_module, initial)
+                restore(updater.trained_module, initial, self.workers)
             return TrainingState()
         state = TrainingState(**values)
         self.saved_step = self.tried_step = state.step
-        restore(self.workers, self.updater.trained_module, load_weights(newest[1] / WEIGHTS) if newest else None)
-        self.updater.load_optimizer_state(load_weights(newest[1] / OPTIMIZER_FILE) if newest else None)
+        restore(updater.trained_module, load_weights(newest[1] / WEIGHTS) if newest else None, self.workers)
+        updater.load_optimizer_state(load_weights(newest[1] / OPTIMIZER_FILE) if newest else None)
         if self.workers.is_rank_zero:
             self.run.rewind(state.step, state.evaluated_step)
         return state
@@ -82,12 +85,12 @@ class Checkpointer:
             return step % self.options.save_every == 0
         return time.monotonic() - self.saved_at > max(SAVE_SECONDS, SAVE_COST_RATIO * self.save_seconds)
 
-    def save(self, state: TrainingState, sync: Callable[[], None], must: bool = False) -> None:
+    def save(self, updater: Updater, state: TrainingState, sync: Callable[[], None], must: bool = False) -> None:
         """Write a checkpoint of this step, unless there is one or it has just failed; `sync` flushes what the checkpoint relies on."""
         if self.saved_step == state.step or (self.tried_step == state.step and not must) or state.step == 0:
             return
         self.tried_step, started = state.step, time.monotonic()
-        model, optimizer = gather_tensors(named_tensors(self.updater.trained_module)), gather_tensors(self.updater.optimizer_state())
+        model, optimizer = gather_tensors(named_tensors(updater.trained_module)), gather_tensors(updater.optimizer_state())
         size = sum(tensor.nbytes for tensor in (*model.values(), *optimizer.values()))
 
         def write() -> None:
@@ -102,9 +105,20 @@ class Checkpointer:
         self.save_seconds = self.saved_at - started
         state.seconds_by_phase["saving"] += self.save_seconds
 
-    def save_best(self, step: int) -> None:
-        model = gather_tensors(named_tensors(self.updater.trained_module))
+    def save_best(self, updater: Updater, step: int) -> None:
+        model = gather_tensors(named_tensors(updater.trained_module))
         self.try_write(lambda: write_best(self.run.folder, model, step), "the best weights so far")
+
+    def best_weights(self, state: TrainingState) -> dict[str, Tensor] | None:
+        """The weights of the best evaluation; None where they are damaged, with a message."""
+        assert state.best_step is not None
+        folder = self.run.folder / best_name(state.best_step)
+        try:
+            verified_manifest(folder)
+            return load_weights(folder / WEIGHTS)
+        except StairsError as error:
+            say(f"{error}: the last weights are kept instead of the best")
+            return None
 
     def save_tokenizer(self) -> None:
         if not (self.run.folder / TOKENIZER_FOLDER).exists():
@@ -218,13 +232,17 @@ def weights_of_run(folder: Path, task: Task) -> dict[str, Tensor]:
     return load_weights(newest[1] / WEIGHTS)
 
 
-def restore(workers: Workers, module: nn.Module, tensors: dict[str, Tensor] | None) -> None:
-    """Copy weights that rank 0 has read into the module of every rank."""
+def restore(module: nn.Module, tensors: dict[str, Tensor] | None, workers: Workers | None = None) -> None:
+    """Copy weights that rank 0 has read into the module of every rank; without workers, into that of this process alone."""
     current = named_tensors(module)
     if tensors is not None:
         check_fit(current, tensors)
     for name, target in current.items():
-        workers.broadcast_tensor(target, tensors[name] if tensors is not None else None)
+        source = tensors[name] if tensors is not None else None
+        if workers is not None:
+            workers.broadcast_tensor(target, source)
+        elif source is not None:
+            target.copy_(source)
 
 
 def check_fit(current: dict[str, Tensor], tensors: dict[str, Tensor]) -> None:

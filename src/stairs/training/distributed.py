@@ -1,4 +1,4 @@
-"""What computes: the device, the CPU threads and the workers, which are the same command under torchrun. A single worker pays nothing for it.
+"""Several workers that train together: the same command under torchrun, in a process each. Everything here is for more than one.
 
 torchrun --nproc-per-node 2 -m stairs train gpt notes.txt
 """
@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
-from importlib.metadata import version
-from typing import Any, TypeVar
+from typing import Any
 
 import torch
 import torch.distributed as dist
@@ -21,41 +20,15 @@ from torch.distributed.tensor import DTensor, distribute_tensor
 
 from stairs import errors
 from stairs.errors import BadInput, EnvironmentFault, StairsError
-from stairs.training.options import TrainingOptions
+from stairs.training.updater import Data, Workers
 
-Data = TypeVar("Data")  # plain data: what JSON can hold
 TIMEOUT = 120.0  # seconds a worker waits for the others
 LOST_WORKER = re.compile(r"gloo|nccl|socket|store|connection|peer|timed ?out|timeout|rendezvous", re.I)
 
 
-def environment(options: TrainingOptions, device: torch.device, workers: int, sweeping: bool = False) -> dict[str, Any]:
-    """Everything that bit-exactness depends on, besides the settings and the data."""
-    if sweeping:  # by compiled loops of our own; --deterministic makes them independent of the threads
-        threads = {} if options.deterministic else {"threads": torch.get_num_threads()}
-        return {**threads, "numba": version("numba"), "cpu": torch.backends.cpu.get_cpu_capability(), "workers": workers}
-    return {
-        "threads": torch.get_num_threads(),
-        "torch": torch.__version__,
-        "cpu": torch.backends.cpu.get_cpu_capability(),
-        "device": device.type,
-        "compile": options.compile,
-        "workers": workers,
-    }
-
-
-def describe_differences(before: dict[str, Any], now: dict[str, Any]) -> str:
-    """'not bit-exact: threads 2 -> 1', or nothing."""
-    changes = [f"{name} {before[name]} -> {now[name]}" for name in now if name in before and before[name] != now[name]]
-    if not changes:
-        return ""
-    if [change.split()[0] for change in changes] == ["workers"]:
-        return f"same data order, not bit-exact (world size {before['workers']} -> {now['workers']})"
-    return "not bit-exact: " + ", ".join(changes)
-
-
 @dataclass(frozen=True)
-class Workers:
-    """The processes that train together. Rank 0 writes and decides; the others follow."""
+class ProcessGroup:
+    """`Workers` that are several processes."""
 
     rank: int
     world_size: int
@@ -66,24 +39,16 @@ class Workers:
         return self.rank == 0
 
     def all_reduce(self, *numbers: float) -> list[float]:
-        """Each number summed over the workers."""
-        if self.world_size == 1:
-            return list(numbers)
         sums = torch.tensor(numbers, dtype=torch.float64, device=self.device)
         dist.all_reduce(sums)
         return sums.tolist()
 
     def all_reduce_tensor(self, tensor: Tensor) -> Tensor:
-        """A tensor summed over the workers."""
         tensor = tensor.contiguous()
-        if self.world_size > 1:
-            dist.all_reduce(tensor)
+        dist.all_reduce(tensor)
         return tensor
 
     def broadcast(self, data: Data) -> Data:
-        """Plain data of rank 0, on every rank."""
-        if self.world_size == 1:
-            return data
         message = torch.frombuffer(bytearray(json.dumps(data).encode()), dtype=torch.uint8).to(self.device)
         size = torch.tensor([len(message)], device=self.device)
         dist.broadcast(size, 0)
@@ -94,9 +59,6 @@ class Workers:
         return decoded
 
     def on_rank_zero(self, work: Callable[[], Data]) -> Data:
-        """What `work` returns on rank 0, on every rank; if it raises there, every rank raises."""
-        if self.world_size == 1:
-            return work()
         answer: dict[str, Any] = {}
         if self.is_rank_zero:
             try:
@@ -110,18 +72,16 @@ class Workers:
         return value
 
     def broadcast_tensor(self, target: Tensor, source: Tensor | None) -> None:
-        """Copy what rank 0 has into every rank's tensor, or into its shard of it."""
         if isinstance(target, DTensor):
             source = torch.empty(target.shape, dtype=target.dtype) if source is None else source
             target.copy_(distribute_tensor(source.to(target.device), target.device_mesh, target.placements))
             return
         if source is not None:
             target.copy_(source)
-        if self.world_size > 1:
-            buffer = target.contiguous()  # a matrix may have padding between its rows
-            dist.broadcast(buffer, 0)
-            if buffer is not target:
-                target.copy_(buffer)
+        buffer = target.contiguous()  # a matrix may have padding between its rows
+        dist.broadcast(buffer, 0)
+        if buffer is not target:
+            target.copy_(buffer)
 
 
 def full_tensor(tensor: Tensor) -> Tensor:
@@ -130,12 +90,9 @@ def full_tensor(tensor: Tensor) -> Tensor:
 
 
 @contextmanager
-def process_group(device: torch.device) -> Iterator[Workers]:
-    """The workers that torchrun started, or this process alone."""
-    world_size = int(os.environ.get("WORLD_SIZE", "1"))
-    if "RANK" not in os.environ or world_size == 1:
-        yield Workers(0, 1, device)
-        return
+def process_group(device: torch.device) -> Iterator[ProcessGroup]:
+    """The workers that torchrun started."""
+    world_size = int(os.environ["WORLD_SIZE"])
     if device.type == "cuda":
         device = torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))
         torch.cuda.set_device(device)
@@ -147,7 +104,7 @@ def process_group(device: torch.device) -> Iterator[Workers]:
             store, _, _ = next(dist.rendezvous("env://", rank, world_size, timeout=wait))
             backend = "nccl" if device.type == "cuda" else "gloo"
             dist.init_process_group(backend, store=attempt_store(store, rank, world_size), rank=rank, world_size=world_size, timeout=wait)
-        yield Workers(rank, world_size, device)
+        yield ProcessGroup(rank, world_size, device)
     except RuntimeError as error:
         if not LOST_WORKER.search(str(error)):
             raise

@@ -5,6 +5,7 @@ length are batched together, so that there is little padding. The boundaries bet
 same number of batches, and step -> (epoch, index) is one division.
 """
 
+import copy
 import math
 from contextlib import nullcontext
 from functools import lru_cache
@@ -14,16 +15,17 @@ import torch
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
+from stairs.data import TrainingData
 from stairs.errors import Diverged, EnvironmentFault
 from stairs.kernels.allocator import keep_freed_memory
 from stairs.machine import is_memory_error
 from stairs.randomness import derive_seed, numpy_generator
-from stairs.tasks.task import Task, TrainingRows
-from stairs.text.batch import Batch
+from stairs.tasks.task import Task
+from stairs.text.batch import Batch, TrainingRows
 from stairs.training.clock import Action
-from stairs.training.distributed import Workers, full_tensor, shard
+from stairs.training.distributed import full_tensor, shard
 from stairs.training.options import TrainingOptions
-from stairs.training.updater import ProbedPlan, StepResult
+from stairs.training.updater import ProbedPlan, StepResult, Workers
 
 STEPS_PER_DOUBLING = 8  # how finely lengths are distinguished
 
@@ -41,15 +43,18 @@ class Objective(nn.Module):
 
 
 class GradientUpdater:
-    """The weights, their optimizer, and the workers that compute the gradients."""
+    """The weights, their optimizer, the examples, and the workers that compute the gradients."""
 
     is_sweeping = False
     unit = "tokens"
 
-    def __init__(self, task: Task, examples: TrainingRows, options: TrainingOptions, workers: Workers) -> None:
-        self.examples, self.options, self.workers = examples, options, workers
+    def __init__(self, task: Task, data: TrainingData, options: TrainingOptions, workers: Workers) -> None:
+        self.examples: TrainingRows = task.examples(data, "train")
+        self.options, self.workers = options.with_default_epochs(task, self.examples), workers
+        task.start(options.seed, self.examples)
+        self.complete_task = copy.deepcopy(task) if options.shard else task  # what FSDP shards cannot be saved as a model
         keep_freed_memory()  # every step allocates the same blocks again
-        self.order = BatchOrder(examples.lengths, options.batch_tokens, options.seed, options.batch_examples)
+        self.order = BatchOrder(self.examples.lengths, options.batch_tokens, options.seed, options.batch_examples)
         self.trained_module = task.trained_module.to(workers.device).train()
         self.peak_lr = options.learning_rate or task.learning_rate
         self.lr_scales = task.lr_scales()

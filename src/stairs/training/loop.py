@@ -1,110 +1,56 @@
-"""The training loop: update, evaluate, save, resume. Everything that happens at a step follows from its number.
+"""The training loop: update, evaluate, save, resume, report. Everything that happens at a step follows from its number.
 
-SIGTERM and Ctrl-C let the current step finish and be saved; a second Ctrl-C stops at once.
+It reports rows of metrics.jsonl, messages about its progress, and TensorBoard's logs where they are asked for.
 """
 
-import signal
-import sys
-import threading
+import math
+import struct
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from types import FrameType
-from typing import Any, NoReturn
+from collections.abc import Callable
+from typing import Any
 
 import torch
 
 from stairs import progress
 from stairs.data import TrainingData
-from stairs.errors import StairsError
-from stairs.files import verified_manifest
-from stairs.progress import say, track
-from stairs.tasks.metrics import without_intervals
-from stairs.tasks.task import WEIGHTS, Task, load_weights
-from stairs.training.budgets import Budget, is_impatient
-from stairs.training.checkpoint import Checkpointer, TrainingState, best_name, gather_tensors, named_tensors, restore
+from stairs.errors import EnvironmentFault
+from stairs.progress import StopRequest, format_count, say, say_verbose, track
+from stairs.tasks.measurements import Interval, Measurements
+from stairs.tasks.task import Task
+from stairs.training.checkpoint import Checkpointer, TrainingState, gather_tensors, named_tensors, restore
 from stairs.training.clock import Action
-from stairs.training.distributed import Workers
 from stairs.training.options import TrainingOptions
-from stairs.training.reporting import Reporter, printable
+from stairs.training.records import EvaluationRow, FinalRow, UpdateRow
 from stairs.training.run import Run
 from stairs.training.snapshots import write_snapshot
-from stairs.training.updater import Updater
+from stairs.training.tensorboard import TensorBoard
+from stairs.training.updater import Budget, StepResult, Updater, Workers
 
-
-class Abandon(BaseException):
-    """Raised out of work that changes nothing, such as an evaluation, so that a stop need not wait for it."""
-
-
-class StopRequest:
-    """Whether a signal asked the training to stop, and which."""
-
-    def __init__(self) -> None:
-        self.signal: int | None = None
-        self.may_abandon = False
-
-    def on_signal(self, number: int, frame: FrameType | None) -> None:
-        if self.signal is not None and number == signal.SIGINT:
-            raise KeyboardInterrupt
-        self.signal = number
-        if self.may_abandon:
-            raise Abandon
-
-    @contextmanager
-    def abandonable(self, allowed: bool = True) -> Iterator[None]:
-        """Around work that may be abandoned half-way. Not allowed with several workers, since the others would wait for ever."""
-        self.may_abandon = allowed
-        try:
-            if allowed and self.signal is not None:
-                raise Abandon
-            yield
-        except Abandon:
-            pass
-        finally:
-            self.may_abandon = False
-
-    def exit(self) -> NoReturn:
-        """End as the signal would have ended the process; a worker that got no signal follows the others."""
-        if self.signal == signal.SIGINT:
-            raise KeyboardInterrupt
-        sys.exit(128 + signal.SIGTERM)
-
-
-@contextmanager
-def catch_signals() -> Iterator[StopRequest]:
-    """SIGTERM and SIGINT become a stop request inside the `with`; only the main thread receives signals."""
-    request = StopRequest()
-    if threading.current_thread() is not threading.main_thread():
-        yield request
-        return
-    handlers = {number: signal.signal(number, request.on_signal) for number in (signal.SIGTERM, signal.SIGINT)}
-    try:
-        yield request
-    finally:
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
+ALL_ROWS = 5_000  # updates at the start of a run with a row each; after them, every tenth has one
+MESSAGE_SECONDS = 30.0  # between two messages about the loss
 
 
 class Loop:
     """One training in one run folder. Rank 0 writes and reads the clock; the other ranks only compute."""
 
     def __init__(
-        self, task: Task, data: TrainingData, run: Run, options: TrainingOptions, updater: Updater, stop_request: StopRequest, cpu_started: float,
-    ) -> None:  # fmt: skip
-        """`cpu_started` is the CPU time of the process when the work for this training began."""
-        self.task, self.data, self.run, self.options = task, data, run, options
-        self.updater, self.workers, self.stop_request = updater, updater.workers, stop_request
+        self, task: Task, data: TrainingData, run: Run, options: TrainingOptions, workers: Workers, new_updater: Callable[..., Updater]
+    ) -> None:
+        """`new_updater` is the class of the updater, which encodes the training data."""
+        self.task, self.data, self.run, self.options, self.workers = task, data, run, options, workers
+        self.seconds_before = 0.0  # of training, in earlier processes
+        self.cpu_seconds_before, self.cpu_started = 0.0, time.process_time()  # CPU time, in which other processes do not count
+        self.stop_request = StopRequest()
         self.state = TrainingState()
-        self.checkpoints = Checkpointer(run, task, options, updater)
+        self.checkpoints = Checkpointer(run, task, options, workers)
+        self.updater = new_updater(task, data, options, workers)
         self.reporter: Reporter
         self.budget: Budget
-        self.seconds_before = 0.0  # of training, in earlier processes
-        self.cpu_seconds_before, self.cpu_started = 0.0, cpu_started  # CPU time, in which other processes do not count
         self.started = time.monotonic()
 
     def resume(self) -> None:
         """Load the newest checkpoint, if there is one."""
-        self.state = self.checkpoints.resume()
+        self.state = self.checkpoints.resume(self.updater)
         self.seconds_before, self.cpu_seconds_before = self.state.seconds, self.state.cpu_seconds
         self.updater.start(self.state.step)
 
@@ -127,7 +73,7 @@ class Loop:
                 if saves or action.kind in ("decay", "end"):
                     self.save()
                 if action.kind == "end":
-                    if is_impatient(state, self.options):
+                    if state.is_impatient(self.options.patience):
                         patience = f"{self.options.patience} evaluations without improvement since step {state.best_step}"
                         say(f"{self.reporter.position()}: stopping early after {patience}")
                     return action
@@ -158,7 +104,7 @@ class Loop:
     def save(self, must: bool = False) -> None:
         """Write a checkpoint and, after an epoch of a training by sweeps, a snapshot of the word vectors."""
         self.state.cpu_seconds = round(self.cpu_seconds, 3)
-        self.checkpoints.save(self.state, self.budget.sync, must)
+        self.checkpoints.save(self.updater, self.state, self.budget.sync, must)
         epoch, rest = divmod(self.state.step, self.updater.steps_per_epoch)
         if self.updater.is_sweeping and not rest:
             self.checkpoints.try_write(lambda: write_snapshot(self.task, self.run.folder, epoch), "a snapshot")
@@ -197,18 +143,18 @@ class Loop:
     def time_evaluation(self, action: Action) -> None:
         """Evaluate only to see how long it takes."""
         module = self.updater.trained_module.eval()
-        with self.stop_request.abandonable(self.workers.world_size == 1), without_intervals():
+        with self.stop_request.abandonable(self.workers.world_size == 1):
             if action.sentences:
                 self.task.generate_for_timing(self.data, action.sentences)
             else:
-                self.task.evaluate_split(self.data, limit=action.positions)
+                self.task.validate(self.data, action.positions)
         module.train()
 
     def evaluate(self, positions: int) -> None:
         """Evaluate on validation data; the best weights so far are kept."""
         module, measurements, sample = self.updater.trained_module.eval(), None, ""
-        with self.stop_request.abandonable(self.workers.world_size == 1), without_intervals():
-            measurements = self.workers.broadcast(self.task.evaluate_split(self.data, limit=positions or None))
+        with self.stop_request.abandonable(self.workers.world_size == 1):
+            measurements = self.workers.broadcast(self.task.validate(self.data, positions or None))
             if progress.verbose and not self.options.shard and self.workers.is_rank_zero:
                 sample = printable(self.task.sample(self.state.step))
         module.train()
@@ -220,29 +166,23 @@ class Loop:
             state.best, state.best_step, state.evaluations_since_best, state.validation_fingerprint = None, None, 0, self.data.fingerprint
         if state.best is None or value < state.best:
             state.best, state.best_step, state.evaluations_since_best = value, state.step, 0
-            self.checkpoints.save_best(state.step)
+            self.checkpoints.save_best(self.updater, state.step)
         else:
             state.evaluations_since_best += 1
-        self.reporter.add_row(step=state.step, seconds=round(state.seconds, 3), **measurements)
+        self.reporter.add_evaluation(measurements)
         self.reporter.say(f"{value:.4f} {self.task.monitor.replace('_', ' ')} on validation data", sample)
 
-    def finish(self, end: Action, task: Task, **metadata: Any) -> dict[str, Any]:
-        """Evaluate the best weights on the final split, or on as much of it as there is time for, and save them as the run's model. `task` has
-        complete weights, even where the trained ones are sharded; `metadata` goes into the manifest."""
-        state, started, cpu_seconds = self.state, time.monotonic(), round(self.cpu_seconds, 3)
+    def finish(self, end: Action, trained_steps: int, budget: float | None = None) -> dict[str, Any]:
+        """Evaluate the best weights on the final split, or on as much of it as there is time for, and save them as the run's model."""
+        state, task, started, cpu_seconds = self.state, self.updater.complete_task, time.monotonic(), round(self.cpu_seconds, 3)
         best = gather_tensors(named_tensors(self.updater.trained_module))
         if not self.workers.is_rank_zero:
             return {}
-        validation = {task.monitor: {"value": state.best}}  # by which the weights were chosen
+        validation: dict[str, Interval] = {} if state.best is None else {task.monitor: {"value": state.best}}  # by which the weights were chosen
         if state.best_step not in (None, state.step):
-            folder = self.run.folder / best_name(state.best_step)
-            try:
-                verified_manifest(folder)
-                best = load_weights(folder / WEIGHTS)
-            except StairsError as error:
-                say(f"{error}: the last weights are kept instead of the best")
-                validation = {}
-        restore(Workers(0, 1, self.workers.device), task.trained_module.to(self.workers.device), best)
+            found = self.checkpoints.best_weights(state)
+            best, validation = (found, validation) if found is not None else (best, {})
+        restore(task.trained_module.to(self.workers.device), best)
         task.trained_module.eval()
         with self.stop_request.abandonable():
             generation: dict[str, Any] = {"sentences": end.sentences} if end.sentences else {}
@@ -250,9 +190,79 @@ class Loop:
             task.trained_module.cpu()
             state.seconds_by_phase["evaluation"] += time.monotonic() - started
             seconds = {phase: round(seconds, 3) for phase, seconds in state.seconds_by_phase.items()}
-            result: dict[str, Any] = {"step": state.step, **metadata, "best_step": state.best_step, "seconds": round(state.seconds, 3)}
-            result |= {"cpu_seconds": cpu_seconds, "seconds_by_phase": seconds, "validation": validation, **measurements}
-            self.run.log(**result)  # the measurement before the model: a finished run has both
-            self.run.save_model(task, **metadata, corpus=self.data.fingerprint)
-            return result
+            row: FinalRow = {
+                "step": state.step, "trained_steps": trained_steps, "best_step": state.best_step, "seconds": round(state.seconds, 3),
+                "cpu_seconds": cpu_seconds, "seconds_by_phase": seconds, "validation": validation,
+            }  # fmt: skip
+            if budget is not None:
+                row["budget"] = budget
+            self.run.log(**row, **measurements)  # the measurement before the model: a finished run has both
+            self.run.save_model(task, corpus=self.data.fingerprint, trained_steps=trained_steps, **({} if budget is None else {"budget": budget}))
+            return {**row, **measurements}
         self.stop_request.exit()
+
+
+class Reporter:
+    """Reports of one process; only rank 0 writes."""
+
+    def __init__(self, run: Run, options: TrainingOptions, updater: Updater, budget: Budget, state: TrainingState) -> None:
+        self.run, self.updater, self.budget, self.state = run, updater, budget, state
+        self.is_writing = updater.workers.is_rank_zero
+        self.tensorboard = TensorBoard(run.folder, state.step) if options.tensorboard and self.is_writing else None
+        self.has_warned = False  # about rows that cannot be written
+        self.tokens = 0  # since the process started
+        self.started = self.message_at = time.monotonic()
+
+    def add_update(self, result: StepResult) -> None:
+        step = self.state.step
+        if step <= ALL_ROWS or step % 10 == 0:
+            exact = struct.pack(">d", result.loss).hex()
+            row: UpdateRow = {"step": step, "loss": result.loss, "loss_hex": exact, "targets": result.targets, **(result.speed or {})}
+            self.add_row(**row)
+        self.tokens += result.tokens
+        if time.monotonic() - self.message_at >= MESSAGE_SECONDS:
+            self.say(f"loss {result.loss:.3f}")
+
+    def add_evaluation(self, measurements: Measurements) -> None:
+        row: EvaluationRow = {"step": self.state.step, "seconds": round(self.state.seconds, 3)}
+        self.add_row(**row, **measurements)
+
+    def add_row(self, *, step: int, **row: object) -> None:
+        """A row of metrics.jsonl; training continues without it if it cannot be written."""
+        if not self.is_writing:
+            return
+        if self.tensorboard is not None:
+            self.tensorboard.add_scalars(step, row)
+        try:
+            self.run.log(durably=False, step=step, **row)
+        except EnvironmentFault as error:
+            if not self.has_warned:
+                say(f"{error}: training continues without measurements")
+            self.has_warned = True
+
+    def say(self, text: str, sample: str = "") -> None:
+        """What was measured, how fast the training is and how long it will take."""
+        self.message_at = time.monotonic()
+        speed = f"{format_count(self.tokens / max(self.message_at - self.started, 1e-9))} {self.updater.unit}/s"
+        done, total, unit = self.budget.amount_done(self.state)
+        remaining = format_remaining((total - done) * (1.0 if unit == "s" else self.state.seconds / max(self.state.step, 1)))
+        say_verbose(f"{self.position()}: {text}, {speed}, {remaining} left" + (f"; a sample: {sample}" if sample else ""))
+
+    def position(self) -> str:
+        """How far the training is: 'step 3 of 40'."""
+        step, epoch = self.state.step, self.updater.steps_per_epoch
+        done, total, unit = self.budget.amount_done(self.state)
+        if unit == "s":
+            return f"step {step}, {done:.0f} of {total:.0f} s"
+        steps = f"step {step} of {total:.0f}"
+        return f"epoch {step / epoch:.3g} of {total / epoch:.3g} ({steps})" if self.updater.is_sweeping else steps
+
+
+def printable(text: str) -> str:
+    """A generated text without control characters, which the training text may have held."""
+    return "".join(character if character.isprintable() else " " for character in text)
+
+
+def format_remaining(seconds: float) -> str:
+    seconds = max(seconds, 0.0)
+    return f"{seconds:.0f} s" if seconds < 100 else f"{math.ceil(seconds / 60)} min"

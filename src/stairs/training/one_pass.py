@@ -13,7 +13,7 @@ from stairs.models.ngram import NGram
 from stairs.progress import format_count, say, track
 from stairs.tasks.task import Task
 from stairs.text.shards import Shards
-from stairs.training.records import run_settings
+from stairs.training.records import OnePassRow, run_settings
 from stairs.training.run import FORMAT, Run
 
 
@@ -26,7 +26,8 @@ def fit_once(folder: Path, settings: dict[str, Any], train: Callable[[], Task], 
             started, cpu_started = time.monotonic(), time.process_time()
             task = train()
             seconds, cpu_seconds = time.monotonic() - started, time.process_time() - cpu_started
-            run.log(step=1, seconds=round(seconds, 3), cpu_seconds=round(cpu_seconds, 3), **evaluate(task))
+            row: OnePassRow = {"step": 1, "seconds": round(seconds, 3), "cpu_seconds": round(cpu_seconds, 3)}
+            run.log(**row, **evaluate(task))
             run.save_model(task)
     return run.metrics()[-1]
 
@@ -64,5 +65,7 @@ def count(task: Task, shards: Shards) -> dict[str, Any]:
     say(f"counted {format_count(tokens)} tokens in {seconds:.1f} s ({format_count(tokens / seconds)} tokens/s): {sizes}")
     validation = {task.monitor: task.evaluate_split(shards, "validation")[task.monitor]}
     measurements = task.evaluate_split(shards, shards.final_split)
-    times = {"seconds": round(seconds, 3), "cpu_seconds": round(cpu_seconds, 3)}
-    return {"step": 1, "trained_tokens": tokens, **times, "validation": validation, **measurements}
+    row: OnePassRow = {
+        "step": 1, "trained_tokens": tokens, "seconds": round(seconds, 3), "cpu_seconds": round(cpu_seconds, 3), "validation": validation,
+    }  # fmt: skip
+    return {**row, **measurements}

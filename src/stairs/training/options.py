@@ -1,5 +1,16 @@
 """How a training is run: everything that is not a setting of the model. The flags of `stairs train` are these fields; their help is the comments.
 
+The learning rate rises over the warm-up and then falls:
+
+linear         to zero, in a straight line
+cosine         to zero, along half a cosine
+hold           constant until the last fifth, then to zero in a straight line: such a run can be extended from where its decay started
+inverse-sqrt   as 1 / sqrt(progress), "Attention Is All You Need" section 5.3
+constant       not at all
+
+Under --steps or --epochs progress is counted in updates, under --budget it is the share of the time spent. With --warmup-steps the warm-up is counted
+in updates under --budget, too, and the total number of updates is estimated from those so far.
+
 It imports neither torch nor a model, so that --help and a refused flag answer at once.
 """
 
@@ -13,9 +24,12 @@ from stairs.progress import say
 
 if TYPE_CHECKING:
     from stairs.models.base import Model
-    from stairs.tasks.task import Task, TrainingRows
+    from stairs.tasks.task import Task
+    from stairs.text.batch import TrainingRows
 
 DEFAULT_BUDGET = "10m"
+DECAY_SHARE = 0.2  # of a training with schedule `hold`: the part in which the learning rate falls
+MIN_WARMUP_UPDATES = 10  # the first update is slow, and would use up the warm-up of a short budget
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 # Options that a resumed run may change, since none of them decides the weights.
 RESUMABLE = ("evaluate_every", "patience", "save_every", "keep", "compile", "device", "threads", "tensorboard", "shard", "on_disk_full")
@@ -162,3 +176,36 @@ def parse_duration(text: str) -> float:
     if not match or not 0 < float(match[1]) * UNITS[match[2] or "s"] < 1e9:
         raise BadInput(f"--budget {text!r} is not a time; write it as 90s, 20m or 2h")
     return float(match[1]) * UNITS[match[2] or "s"]
+
+
+def lr_factor_by_steps(step: int, steps: int, options: TrainingOptions) -> float:
+    """Learning rate of the update number `step`, from 0, out of `steps`, as a share of its peak."""
+    warmup = options.warmup_steps or max(round(options.warmup * steps), 1)
+    if step < warmup:
+        return (step + 1) / warmup
+    if options.schedule == "hold":
+        return min(1.0, (1 - step / steps) / DECAY_SHARE)
+    return lr_factor_after_warmup(options.schedule, (step - warmup + 1) / max(steps - warmup + 1, 1), (step + 1) / warmup)
+
+
+def lr_factor_by_time(step: int, progress: float, options: TrainingOptions) -> float:
+    """Learning rate of the update number `step` when a share of the time, `progress`, is spent, as a share of its peak."""
+    if options.warmup_steps:
+        return lr_factor_by_steps(step, max(round(step / max(progress, 1e-9)), step + 1), options)
+    warmup = options.warmup
+    risen = min(progress / warmup if warmup else 1.0, (step + 1) / MIN_WARMUP_UPDATES)
+    if risen < 1:
+        return max(risen, 1 / MIN_WARMUP_UPDATES / 10)
+    if options.schedule == "hold":
+        return min(1.0, max(1 - progress, 0.0) / DECAY_SHARE)
+    return lr_factor_after_warmup(options.schedule, (progress - warmup) / max(1 - warmup, 1e-9), progress / max(warmup, 1e-9))
+
+
+def lr_factor_after_warmup(schedule: str, done: float, warmups: float) -> float:
+    """`done` is the share of the part after the warm-up, `warmups` the training so far in lengths of the warm-up."""
+    done = min(max(done, 0.0), 1.0)
+    if schedule == "constant":
+        return 1.0
+    if schedule == "inverse-sqrt":
+        return 1 / math.sqrt(max(warmups, 1.0))
+    return 1 - done if schedule == "linear" else (1 + math.cos(math.pi * done)) / 2

@@ -1,19 +1,14 @@
 """How fast, how long, how much: measured by a few real updates, before a training or instead of one."""
 
 import math
-import resource
 import statistics
 import time
-from typing import Any
-
-import torch
 
 from stairs.errors import BadInput
 from stairs.tasks.task import POSITIONS_PER_TOKEN
-from stairs.training.budgets import EVALUATION_SHARE, FINAL_SHARE, MAX_EVALUATION_POSITIONS
 from stairs.training.gradients import GradientUpdater
-from stairs.training.options import TrainingOptions
-from stairs.training.updater import Evaluate, ProbedPlan, Updater
+from stairs.training.time_budget import EVALUATION_SHARE, FINAL_SHARE
+from stairs.training.updater import Evaluate, Updater
 
 PROBE_SHARE = 0.02  # of a budget, at most, for finding out which precision is faster
 PROBE_SECONDS = 2.0  # for that where there is no budget
@@ -24,8 +19,9 @@ EVALUATIONS = 12  # in a run of a known number of steps, by default
 SAMPLE_POSITIONS = 8192  # of validation data, on which evaluation is timed
 
 
-def faster_precision(updater: GradientUpdater, precisions: tuple[str, ...], options: TrainingOptions) -> str:
+def faster_precision(updater: GradientUpdater, precisions: tuple[str, ...]) -> str:
     """The faster of two native precisions. The second is given up after one slow update."""
+    options = updater.options
     limit = PROBE_SHARE * options.budget_seconds if options.is_timed else PROBE_SECONDS
     started = time.monotonic()
     first, second = precisions
@@ -55,8 +51,9 @@ def seconds_per_step(updater: GradientUpdater, precision: str, limit: float, giv
     return updater.workers.broadcast(statistics.median(times[1:] or times))
 
 
-def check_budget(updater: GradientUpdater, options: TrainingOptions) -> None:
+def check_budget(updater: GradientUpdater) -> None:
     """Refuse a budget that is too short to learn anything, before anything is written."""
+    options = updater.options
     started = time.monotonic()
     updater.rehearse(0)
     update = time.monotonic() - started
@@ -81,32 +78,3 @@ def seconds_per_position(evaluate: Evaluate, updater: Updater) -> dict[str, floa
     one = (time.monotonic() - started) / SAMPLE_POSITIONS
     updater.trained_module.train()
     return {"one": one, "all": one * POSITIONS_PER_TOKEN * measurements.get("tokens", SAMPLE_POSITIONS)}
-
-
-def estimate(updater: GradientUpdater, options: TrainingOptions, plan: ProbedPlan, evaluate: Evaluate) -> dict[str, Any]:
-    """What `stairs plan` prints: minutes, memory and disk of a training that is not run."""
-    step_seconds = seconds_per_step(updater, plan["precision"], PROBE_SECONDS)
-    cost = seconds_per_position(evaluate, updater)
-    steps = plan.get("steps")
-    if options.is_timed:
-        affordable = max(int(options.budget_seconds * (1 - EVALUATION_SHARE - FINAL_SHARE) / step_seconds), 1)
-        steps = min(affordable, steps or affordable)
-    assert steps is not None
-    evaluations = steps // options.evaluate_every if options.evaluate_every else min(EVALUATIONS, steps)
-    seconds = steps * step_seconds + evaluations * min(MAX_EVALUATION_POSITIONS * cost["one"], cost["all"]) + cost["all"]
-    tokens = int(updater.examples.lengths.sum())
-    size = sum(weight.nbytes for weight in updater.weights)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    if torch.cuda.is_available() and updater.workers.device.type == "cuda":
-        peak = torch.cuda.max_memory_allocated() / 1e6
-    return {
-        "parameters": sum(weight.numel() for weight in updater.weights),
-        "tokens": tokens,
-        "steps": steps,
-        "epochs": round(steps / updater.steps_per_epoch, 2),
-        "precision": plan["precision"],
-        "tokens_per_second": round(tokens / updater.steps_per_epoch / step_seconds),
-        "minutes": round(min(seconds, options.budget_seconds if options.is_timed else math.inf) / 60, 2),
-        "memory_mb": round(peak),
-        "disk_mb": round((3 * size * (options.keep + 1) + 2 * size) / 1e6, 1),
-    }

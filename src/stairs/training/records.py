@@ -11,6 +11,7 @@ from stairs.training.options import parse_duration
 from stairs.training.run import FORMAT
 
 if TYPE_CHECKING:
+    from stairs.tasks.measurements import Interval
     from stairs.tasks.task import Task
     from stairs.training.updater import ProbedPlan
 
@@ -53,8 +54,32 @@ class UpdateRow(TypedDict):
     words_per_second: NotRequired[float]
 
 
+class SweepSpeed(TypedDict, total=False):
+    """What an update by a sweep adds to its row."""
+
+    words: int
+    words_per_second: float
+
+
+class EvaluationRow(TypedDict):
+    """A row of metrics.jsonl for an evaluation on the way, with its measurements."""
+
+    step: int
+    seconds: float  # of training so far
+
+
+class OnePassRow(TypedDict):
+    """The only row of a training in one pass, with the measurements of the final split."""
+
+    step: int
+    trained_tokens: NotRequired[int]
+    seconds: float
+    cpu_seconds: float
+    validation: "NotRequired[dict[str, Interval]]"
+
+
 class FinalRow(TypedDict):
-    """The last row of metrics.jsonl, with the measurements of the final split. Rows of other evaluations have a step, seconds and measurements."""
+    """The last row of metrics.jsonl, with the measurements of the final split."""
 
     step: int
     trained_steps: int  # of a training by gradients or sweeps, and in the manifest of the model
@@ -63,7 +88,7 @@ class FinalRow(TypedDict):
     seconds: float
     cpu_seconds: float
     seconds_by_phase: dict[str, float]  # encoding, updates, evaluation, saving
-    validation: dict[str, Any]  # the measurement that the weights were chosen by
+    validation: "dict[str, Interval]"  # the measurement that the weights were chosen by
 
 
 def run_settings(task: "Task", data: TrainingData, seed: int) -> dict[str, Any]:
@@ -103,3 +128,13 @@ def flatten(settings: Mapping[str, Any]) -> dict[str, Any]:
         if key not in UNCHECKED:
             flat |= {f"{key}.{name}": inner for name, inner in value.items()} if isinstance(value, dict) else {key: value}
     return flat
+
+
+def describe_differences(before: Mapping[str, object], now: Mapping[str, object]) -> str:
+    """'not bit-exact: threads 2 -> 1', or nothing."""
+    changes = [f"{name} {before[name]} -> {now[name]}" for name in now if name in before and before[name] != now[name]]
+    if not changes:
+        return ""
+    if [change.split()[0] for change in changes] == ["workers"]:
+        return f"same data order, not bit-exact (world size {before['workers']} -> {now['workers']})"
+    return "not bit-exact: " + ", ".join(changes)

@@ -21,10 +21,9 @@ from stairs.tasks.parts.supervised import Supervised
 from stairs.tasks.task import Task
 from stairs.text.examples import TranslationPair
 from stairs.text.shards import Shards
-from stairs.training.distributed import Workers
-from stairs.training.gradients import GradientUpdater
+from stairs.training.fit import seconds_per_update
 from stairs.training.options import TrainingOptions
-from stairs.training.probe import PROBE_SHARE, seconds_per_step
+from stairs.training.probe import PROBE_SHARE
 from stairs.training.recipe import choose_recipe
 
 WORTHWHILE_UPDATES = 800  # more than others need: an encoder with minutes of pretraining learns more slowly from labels
@@ -129,11 +128,9 @@ def finetuning_seconds(model: str, shards: Shards, example_kind: str, data: Labe
 
 def updates_within(task: Supervised, data: LabelledSplits, seconds: float, seed: int) -> int:
     """How many updates of all weights there is time for, by timing a few that change nothing."""
-    task.start(seed)
     part = LabelledSplits(evenly_spaced(data.train, PROBED_EXAMPLES), data.validation)
     options = TrainingOptions(batch_examples=task.training_defaults["batch_examples"], budget=f"{seconds:.3f}s", seed=seed)
-    gradients = GradientUpdater(task, task.examples(part), options, Workers(0, 1, machine.find_device(options.device)))
-    return int(seconds * UPDATE_SHARE / seconds_per_step(gradients, machine.precisions()[0], PROBE_SHARE * seconds))
+    return int(seconds * UPDATE_SHARE / seconds_per_update(task, part, options, PROBE_SHARE * seconds))
 
 
 def seconds_to_encode(task: Supervised, data: LabelledSplits) -> float:

@@ -14,24 +14,22 @@ move by more than its length moves by the sum as far as the changes are orthogon
 
 import dataclasses
 import math
-import resource
 import time
-from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from stairs.data import TrainingData
 from stairs.errors import Diverged
 from stairs.fast.corpus_slice import CorpusSlice, SweepingModel
 from stairs.progress import format_count, say
 from stairs.tasks.task import Task
 from stairs.training.checkpoint import check_fit
 from stairs.training.clock import Action
-from stairs.training.distributed import Workers
 from stairs.training.options import TrainingOptions
 from stairs.training.probe import seconds_per_position
-from stairs.training.updater import Evaluate, ProbedPlan, StepResult
+from stairs.training.updater import Evaluate, ProbedPlan, StepResult, Workers
 
 SLICE_TOKENS = 1 << 20  # a second of work, or a few
 SYNC_TOKENS = 1 << 17  # tokens after which several workers merge their changes
@@ -47,12 +45,15 @@ class SweepUpdater:
     is_sweeping = True
     unit = "words"
 
-    def __init__(self, task: Task, ids: np.ndarray, options: TrainingOptions, workers: Workers) -> None:
-        self.task, self.ids, self.options, self.workers = task, ids, options, workers
+    def __init__(self, task: Task, data: TrainingData, options: TrainingOptions, workers: Workers) -> None:
+        self.ids: np.ndarray = task.examples(data, "train")
+        self.task = self.complete_task = task
+        self.options, self.workers = options, workers
+        task.start(options.seed, self.ids)
         self.trained_module = task.trained_module
         self.model: SweepingModel = task.model  # type: ignore[assignment]
         self.peak_lr = options.learning_rate or self.model.learning_rate
-        self.steps_per_epoch = -(-len(ids) // SLICE_TOKENS)
+        self.steps_per_epoch = -(-len(self.ids) // SLICE_TOKENS)
         self.steps = self.steps_per_epoch  # of all epochs; the plan says how many
         self.is_prepared = False
 
@@ -156,9 +157,9 @@ def damping(change: Tensor, squares: Tensor, old: Tensor, workers: int) -> Tenso
     return torch.where(length <= as_rows(old).square().sum(1), 1.0, agreement).reshape(-1, *[1] * (change.ndim - 1))
 
 
-def probe_plan(updater: SweepUpdater, options: TrainingOptions, evaluate: Evaluate) -> ProbedPlan:
+def probe_plan(updater: SweepUpdater, evaluate: Evaluate) -> ProbedPlan:
     """How many slices an epoch has and how many there are in all: found once, and kept in run.json."""
-    started = time.monotonic()
+    options, started = updater.options, time.monotonic()
     steps = options.requested_steps(updater.steps_per_epoch)
     if options.deterministic:
         slow, fast = updater.rehearse(True), updater.rehearse(False)
@@ -177,22 +178,3 @@ def probe_plan(updater: SweepUpdater, options: TrainingOptions, evaluate: Evalua
 
 def seconds_per_slice(updater: SweepUpdater) -> float:
     return len(updater.ids) / updater.steps_per_epoch / max(updater.rehearse(updater.options.deterministic), 1e-9)
-
-
-def estimate(updater: SweepUpdater, options: TrainingOptions, evaluate: Evaluate) -> dict[str, Any]:
-    """What `stairs plan` prints: minutes, memory and disk of a training that is not run."""
-    plan = probe_plan(updater, options, evaluate)
-    step_seconds, cost = seconds_per_slice(updater), seconds_per_position(evaluate, updater)
-    evaluations = plan["steps"] // (options.evaluate_every or updater.steps_per_epoch)
-    evaluation = min(cost["one"] * EVALUATION_TOKENS, cost["all"])
-    size = sum(tensor.nbytes for tensor in updater.state_tensors())
-    return {
-        "parameters": sum(weight.numel() for weight in updater.trained_module.parameters()),
-        "tokens": len(updater.ids),
-        "steps": plan["steps"],
-        "epochs": round(plan["steps"] / updater.steps_per_epoch, 2),
-        "words_per_second": round(len(updater.ids) / updater.steps_per_epoch / step_seconds),
-        "minutes": round((plan["steps"] * step_seconds + evaluations * evaluation + cost["all"]) / 60, 2),
-        "memory_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
-        "disk_mb": round(size * (options.keep + 3) / 1e6, 1),
-    }

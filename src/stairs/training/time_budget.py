@@ -1,30 +1,25 @@
-"""What a training does next (an update, an evaluation, the end) and with which learning rate: by a number of updates, or by a time budget.
+"""What a training under --budget does next: an update with its learning rate, an evaluation, the start of the decay, the end.
 
-Of a time budget at least three quarters are for updates. The evaluations on the way and the final one have shares of the time; how many positions
-they cover follows from what an evaluation is seen to cost. Every decision stands in the log of the clock, so that a resumed run does not decide
-again.
-
-The learning rate rises over the warm-up and then falls:
-
-linear         to zero, in a straight line
-cosine         to zero, along half a cosine
-hold           constant until the last fifth, then to zero in a straight line: such a run can be extended from where its decay started
-inverse-sqrt   as 1 / sqrt(progress), "Attention Is All You Need" section 5.3
-constant       not at all
-
-Under --steps or --epochs progress is counted in updates, under --budget it is the share of the time spent. With --warmup-steps the warm-up is counted
-in updates under --budget, too, and the total number of updates is estimated from those so far.
+Of the time at least three quarters are for updates. The evaluations on the way and the final one have shares of it; how many positions they cover
+follows from what an evaluation is seen to cost. Every decision stands in the log of the clock, so that a resumed run does not decide again.
 """
 
-import math
 import statistics
 from collections import deque
 from itertools import pairwise
-from typing import Protocol
 
-from stairs.training.checkpoint import TrainingState
-from stairs.training.clock import Action, Clock, ClockLog
-from stairs.training.options import TrainingOptions
+import torch
+
+from stairs.data import TrainingData
+from stairs.errors import BadInput
+from stairs.progress import say
+from stairs.tasks.task import Task
+from stairs.training import clock
+from stairs.training.checkpoint import TrainingState, drop_checkpoints_after, newest_checkpoint
+from stairs.training.clock import Action, Clock, ClockLog, read_log
+from stairs.training.options import DECAY_SHARE, TrainingOptions, lr_factor_by_time
+from stairs.training.run import Run
+from stairs.training.updater import Workers
 
 MAX_EVALUATIONS = 8  # on the way, in a time budget
 EVALUATION_SHARE = 0.06  # of a budget, for the evaluations on the way
@@ -37,41 +32,6 @@ TRIAL_SENTENCES = 8
 MAX_SENTENCES = 500  # generated in the final evaluation
 MAX_EVALUATION_POSITIONS = 65_536  # in an evaluation on the way
 TRIAL_UPDATES = 3  # with all threads, and as many with one, before the faster is chosen
-DECAY_SHARE = 0.2  # of a training with schedule `hold`: the part in which the learning rate falls
-MIN_WARMUP_UPDATES = 10  # the first update is slow, and would use up the warm-up of a short budget
-
-
-class Budget(Protocol):
-    def next(self, state: TrainingState) -> Action:
-        """What to do when the training is at `state`."""
-
-    def amount_done(self, state: TrainingState) -> tuple[float, float, str]:
-        """How much of how much, and the unit."""
-
-    def sync(self) -> None:
-        """Flush to the disk what a checkpoint of now relies on."""
-
-
-class StepBudget:
-    """A number of updates that is known in advance."""
-
-    def __init__(self, steps: int, options: TrainingOptions, every: int, positions: int) -> None:
-        """Evaluate `positions` after `every` updates."""
-        self.steps, self.options, self.every, self.positions = steps, options, every, positions
-
-    def next(self, state: TrainingState) -> Action:
-        is_last = state.step >= self.steps
-        if (state.step % self.every == 0 or is_last) and state.evaluated_step < state.step:
-            return Action("evaluate", state.step, positions=self.positions)
-        if is_last or is_impatient(state, self.options):
-            return Action("end", state.step)
-        return Action("update", state.step, lr_factor=lr_factor_by_steps(state.step, self.steps, self.options))
-
-    def amount_done(self, state: TrainingState) -> tuple[float, float, str]:
-        return state.step, self.steps, "steps"
-
-    def sync(self) -> None:
-        """There is nothing to flush."""
 
 
 class TimeBudget:
@@ -160,7 +120,8 @@ class TimeBudget:
         if self.decay is not None:
             return action("update", lr_factor=self.decay.lr_factor * (1 - self.progress) / DECAY_SHARE)
         hold_ends = self.options.schedule == "hold" and self.progress >= 1 - DECAY_SHARE
-        if state.step and (hold_ends or is_impatient(state, self.options)):  # without improvement, a falling learning rate may still gain something
+        is_impatient = state.is_impatient(self.options.patience)  # without improvement, a falling learning rate may still gain something
+        if state.step and (hold_ends or is_impatient):
             return action("decay", lr_factor=1.0 if hold_ends else factor)
         return action("update", lr_factor=factor)
 
@@ -222,38 +183,43 @@ class TimeBudget:
         return self.threads[0] if several < one else self.threads[1]
 
 
-def is_impatient(state: TrainingState, options: TrainingOptions) -> bool:
-    return 0 < options.patience <= state.evaluations_since_best
+def time_budget(task: Task, data: TrainingData, run: Run, options: TrainingOptions, workers: Workers, limit: int | None, spent: float) -> TimeBudget:
+    """Only rank 0 asks it, and only rank 0 writes its log."""
+    threads = torch.get_num_threads()
+    may_choose = options.threads is None and threads > 1 and workers.world_size == 1 and workers.device.type == "cpu"
+    return TimeBudget(
+        ClockLog(run.folder if workers.is_rank_zero else None), options, steps=limit, threads=(threads, 1) if may_choose else (threads,),
+        positions=task.count_positions(data), final_positions=task.count_positions(data, data.final_split),
+        generates=task.evaluates_generation, spent=spent,
+    )  # fmt: skip
 
 
-def lr_factor_by_steps(step: int, steps: int, options: TrainingOptions) -> float:
-    """Learning rate of the update number `step`, from 0, out of `steps`, as a share of its peak."""
-    warmup = options.warmup_steps or max(round(options.warmup * steps), 1)
-    if step < warmup:
-        return (step + 1) / warmup
-    if options.schedule == "hold":
-        return min(1.0, (1 - step / steps) / DECAY_SHARE)
-    return lr_factor_after_warmup(options.schedule, (step - warmup + 1) / max(steps - warmup + 1, 1), (step + 1) / warmup)
+def compile_seconds(task: Task, data: TrainingData) -> float:
+    """Compile the kernels that the evaluation will call, if they are not compiled yet: how long that takes."""
+    started = clock.now()
+    task.trained_module.eval()
+    task.generate_for_timing(data, 1)
+    task.trained_module.train()
+    return clock.now() - started
 
 
-def lr_factor_by_time(step: int, progress: float, options: TrainingOptions) -> float:
-    """Learning rate of the update number `step` when a share of the time, `progress`, is spent, as a share of its peak."""
-    if options.warmup_steps:
-        return lr_factor_by_steps(step, max(round(step / max(progress, 1e-9)), step + 1), options)
-    warmup = options.warmup
-    risen = min(progress / warmup if warmup else 1.0, (step + 1) / MIN_WARMUP_UPDATES)
-    if risen < 1:
-        return max(risen, 1 / MIN_WARMUP_UPDATES / 10)
-    if options.schedule == "hold":
-        return min(1.0, max(1 - progress, 0.0) / DECAY_SHARE)
-    return lr_factor_after_warmup(options.schedule, (progress - warmup) / max(1 - warmup, 1e-9), progress / max(warmup, 1e-9))
+def extend_run(run: Run) -> None:
+    """Go back to where the learning rate began to fall: a run with a longer budget resumes there."""
+    log = ClockLog(run.folder)
+    index, action = next(((i, action) for i, action in enumerate(log.actions) if action.kind == "decay"), (None, None))
+    if index is None or action is None:
+        return
+    drop_checkpoints_after(run.folder, action.step)
+    if newest_checkpoint(run.folder) is None:
+        raise BadInput(f"{run.folder} has lost the checkpoint from before its decay, so it cannot be extended; use --init-from {run.folder}")
+    run.rewind(action.step, action.step)
+    log.truncate(index)
+    say(f"{run.folder}: extended from step {action.step}, where its learning rate began to fall")
 
 
-def lr_factor_after_warmup(schedule: str, done: float, warmups: float) -> float:
-    """`done` is the share of the part after the warm-up, `warmups` the training so far in lengths of the warm-up."""
-    done = min(max(done, 0.0), 1.0)
-    if schedule == "constant":
-        return 1.0
-    if schedule == "inverse-sqrt":
-        return 1 / math.sqrt(max(warmups, 1.0))
-    return 1 - done if schedule == "linear" else (1 + math.cos(math.pi * done)) / 2
+def copy_clock(run: Run, plans_from: Run) -> None:
+    """Take over the clock of another run, so that this one does the same at the same time."""
+    log = ClockLog(run.folder)
+    log.actions = read_log(plans_from.folder / clock.CLOCK_LOG)
+    if log.actions:
+        log.truncate(len(log.actions))
