@@ -153,6 +153,17 @@ def test_a_reader_of_words_with_the_vectors_at_any_place(place, example_kind, wo
     assert load(tmp_path / "run").evaluate_examples(train[40:])["error"] == measured["error"]
 
 
+def test_the_seed_alone_decides_what_a_reader_of_words_learns(words, tmp_path):
+    train = examples("tag")
+    model, learnt = encoder("elmo", words), []
+    for number in range(2):
+        torch.manual_seed(number)  # another program's random numbers
+        task = new_task("tag", model, words, train, transfer="frozen", insert="input", bilstm_width=8, word_width=5)
+        fit(task, LabelledSplits(train[:40], train[40:]), tmp_path / str(number), QUICK)
+        learnt.append(task.head.state_dict())
+    assert all(torch.equal(tensor, learnt[1][name]) for name, tensor in learnt[0].items())
+
+
 def test_an_interrupted_mix_ends_with_the_same_bits(words, tmp_path, monkeypatch):
     train = examples("tag")
     options = dataclasses.replace(QUICK, save_every=3, warmup_steps=4, schedule="inverse-sqrt", beta2=0.98)

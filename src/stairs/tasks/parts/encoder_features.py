@@ -214,7 +214,8 @@ class EncoderFeatures(Task):
         rows = labelled.rows[::step]
         vectors = self.compute_vectors(rows) if labelled.vectors is None else labelled.vectors[::step]
         self.feature_extractor.fit_to(concatenate(vectors))
-        self.head.fit_to(concatenate(self.run_rows(rows, self.features, vectors=vectors)))  # type: ignore[operator]
+        if not self.feature_extractor.reads_words:  # a BiLSTM has no weights yet that follow from the seed, and it learns its scale
+            self.head.fit_to(concatenate(self.run_rows(rows, self.features, vectors=vectors)))  # type: ignore[operator]
 
     def compute_vectors(self, rows: list[EncodedInput]) -> list[np.ndarray]:
         """The vectors of every row, before layers are mixed."""
