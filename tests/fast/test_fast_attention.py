@@ -4,13 +4,11 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from stairs.fast import attention as module
-from stairs.fast.attention import FastAttention, attend_by_matmul
-from stairs.fast.block import FastBlock
+from stairs.fast import block as module
+from stairs.fast.block import FastAttention, FastBlock, UnpaddedLayout, attend_by_matmul
 from stairs.fast.decode_state import BeamCache, CachedMask, KeyValueCache
-from stairs.fast.unpadding import UnpaddedLayout
-from stairs.layers.attention import Attention, attend
-from stairs.layers.block import Block
+from stairs.layers.attention import attend
+from stairs.layers.block import Attention, Block
 from stairs.layers.capture import capture
 from stairs.layers.masks import causal, padding
 from stairs.models.bert import BERT

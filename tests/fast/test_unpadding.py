@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from stairs.fast.attention import FastAttention
-from stairs.fast.unpadding import GROUP, PaddedLayout, UnpaddedLayout, choose_layout, group_borders
+from stairs.fast.block import GROUP, FastAttention, PaddedLayout, UnpaddedLayout, choose_layout, group_borders
 
 LENGTHS = [7, 2, 7, 1, 12, 3, 3, 11]
 

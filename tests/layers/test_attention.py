@@ -7,7 +7,8 @@ import torch
 import torch.nn.functional as F
 
 from stairs.errors import BadInput
-from stairs.layers.attention import Additive, Attention, Bilinear, Projected, attend, dot, scaled_dot, uniform
+from stairs.layers.attention import Additive, Bilinear, Projected, attend, dot, scaled_dot, uniform
+from stairs.layers.block import Attention
 from stairs.layers.masks import causal, padding, prefix, window
 
 B, H, T, S, D = 2, 3, 5, 7, 8

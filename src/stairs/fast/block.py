@@ -1,9 +1,210 @@
-"""A Transformer block on the fast paths of attention; equal to `layers/block.py` by tests/fast/test_fast_attention.py."""
+"""A Transformer block by the fastest paths that give the same numbers as `layers/block.py`.
 
-from torch import Tensor
+    one projection instead of three            while training, and where `for_inference` has joined the weights
+    PyTorch's fused kernel, or matrix products in place of `attend`
+    rows without padding                       a batch costs what its tokens cost, see below
+    keys and values of earlier positions       `fast/decode_state.py`, so that each new token costs one position and not all of them
 
-from stairs.fast.attention import FastAttention
-from stairs.layers.block import Block
+Without padding, rows of about the same length form a group, and the groups follow one another in a single list of positions: whatever works position
+by position (products, norms, activations) passes over the list once, and attention over one group after the other, each cut to its own longest row.
+The grouping is optimal: the fewest positions, where one more group counts as a few of them. Warner et al. 2024 ("ModernBERT") and Portes et al. 2023
+("MosaicBERT") leave the padding out likewise; their attention has its own kernel for it.
+
+Proven equal to the plain block by tests/fast/test_fast_attention.py, and at every real position to the padded computation by
+tests/fast/test_unpadding.py.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from stairs.fast.decode_state import BeamCache, CachedMask, SourceCache, cache_dtype
+from stairs.layers.attention import Score, dot, scaled_dot
+from stairs.layers.block import Attention, Block, FastInput, join_heads
+from stairs.layers.capture import FastPath
+from stairs.layers.dropout import dropout
+from stairs.layers.positions import RotaryPositions
+
+GROUP = 8  # positions that one more group is worth
+
+
+class Group(NamedTuple):
+    """Some rows, each cut or padded to one length."""
+
+    rows: int
+    length: int
+    mask: Tensor | None  # (rows, 1 or length, length): None if every position may attend to every other
+
+    @property
+    def positions(self) -> int:
+        return self.rows * self.length
+
+
+class PaddedLayout:
+    """The plain layout: rows as wide as the widest of them, and a mask over the rest."""
+
+    def __init__(self, mask: Tensor) -> None:
+        self.mask = mask
+
+    def pack(self, values: Tensor) -> Tensor:
+        return values
+
+    def unpack(self, x: Tensor) -> Tensor:
+        return x
+
+
+class UnpaddedLayout(FastInput):
+    """One list of positions, group after group."""
+
+    def __init__(self, real: Tensor, mask: Tensor) -> None:
+        """`real` (B, T); `mask` (B, 1 or T, T), in which padding is masked already."""
+        lengths = real.sum(1).numpy()
+        order = np.argsort(lengths, kind="stable")
+        columns = np.argsort(~real.numpy(), 1, kind="stable")  # of each row first what is real
+        self.shape = real.shape
+        self.groups: list[Group] = []
+        positions = []
+        for start, stop in group_borders(lengths[order]):
+            rows, length = order[start:stop], max(int(lengths[order[stop - 1]]), 1)
+            own = columns[rows, :length]
+            positions.append((rows[:, None] * real.shape[1] + own).ravel())
+            needs_mask = mask.shape[1] > 1 or int(lengths[rows[0]]) < length
+            self.groups.append(Group(len(rows), length, slice_mask(mask, torch.from_numpy(rows), torch.from_numpy(own)) if needs_mask else None))
+        self.positions = torch.from_numpy(np.concatenate(positions))  # of the list, among all B times T
+        self.sizes = [group.positions for group in self.groups]
+
+    @property
+    def mask(self) -> "UnpaddedLayout":
+        return self
+
+    def pack(self, values: Tensor) -> Tensor:
+        """(B, T, ...) to the list (N, ...)."""
+        return values.flatten(0, 1).index_select(0, self.positions)
+
+    def unpack(self, x: Tensor) -> Tensor:
+        """The list (N, D) to (B, T, D), zeros where nothing is real."""
+        return x.new_zeros(self.shape.numel(), x.shape[-1]).index_copy(0, self.positions, x).unflatten(0, self.shape)
+
+    def attend(self, attend: Callable[[Tensor, Tensor, Tensor, Tensor | None], Tensor], projected: Sequence[Tensor]) -> Tensor:
+        """`attend(query, key, value, mask)` for each group, its (N, D) shaped (rows, length, D), in one list again."""
+        mixed = []
+        for group, *three in zip(self.groups, *(part.split(self.sizes) for part in projected), strict=True):
+            query, key, value = (one.unflatten(0, (group.rows, group.length)) for one in three)
+            mixed.append(attend(query, key, value, group.mask).flatten(0, 1))
+        return mixed[0] if len(mixed) == 1 else torch.cat(mixed)
+
+
+Layout = PaddedLayout | UnpaddedLayout
+
+
+def choose_layout(real: Tensor, mask: Tensor, keep_padding: bool = False) -> Layout:
+    """The layout that costs least. The padded one on a GPU and in a compiled model, which would wait for the lengths, and where there is no padding
+    but a mask is needed all the same."""
+    if keep_padding or real.device.type != "cpu" or torch.compiler.is_compiling():
+        return PaddedLayout(mask)
+    return PaddedLayout(mask) if mask.shape[1] > 1 and bool(real.all()) else UnpaddedLayout(real, mask)
+
+
+def slice_mask(mask: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
+    """Of a mask (B, 1 or T, T) the part of some rows and some of their positions."""
+    if mask.shape[1] == 1:
+        return mask[rows[:, None], 0, columns][:, None]
+    return mask[rows[:, None, None], columns[:, :, None], columns[:, None, :]]
+
+
+def group_borders(ascending: np.ndarray) -> list[tuple[int, int]]:
+    """Where each group of rows, in order of length, starts and stops."""
+    ends = np.flatnonzero(np.append(ascending[1:] != ascending[:-1], True)) + 1  # rows of one length stay together
+    starts = np.concatenate([[0], ends])
+    costs, best = np.zeros(len(starts)), np.zeros(len(starts), np.int64)
+    for number, end in enumerate(ends.tolist(), 1):
+        totals = costs[:number] + (end - starts[:number]) * ascending[end - 1] + GROUP
+        best[number] = totals.argmin()
+        costs[number] = totals[best[number]]
+    borders, number = [], len(ends)
+    while number:
+        borders.append((int(starts[best[number]]), int(starts[number])))
+        number = int(best[number])
+    return borders[::-1]
+
+
+class FastAttention(Attention, FastPath):
+    """Attention, with more kinds of `key_value` and `mask`."""
+
+    def __init__(
+        self,
+        width: int,
+        heads: int,
+        *,
+        dropout: float = 0.0,
+        key_value_width: int | None = None,
+        score: Score = scaled_dot,
+        rotary: RotaryPositions | None = None,
+    ) -> None:
+        super().__init__(width, heads, dropout=dropout, key_value_width=key_value_width, score=score, rotary=rotary)
+        self.fused_projection: nn.Module | None = None  # query, key and value in one, which `for_inference` puts in
+
+    def forward(
+        self,
+        query: Tensor,
+        key_value: Tensor | SourceCache | None = None,
+        mask: Tensor | UnpaddedLayout | BeamCache | CachedMask | None = None,
+        position_ids: Tensor | None = None,
+    ) -> Tensor:
+        """(B, T, D) and (B, S, D) to (B, T, D). Rows without padding come as (N, D) with their layout for a mask."""
+        if isinstance(key_value, SourceCache):
+            return self.output(key_value.attend(self.query(query)))
+        projected = self.project(query, query if key_value is None else key_value)
+        if isinstance(mask, UnpaddedLayout):
+            return self.output(mask.attend(self.attend_projected, projected))
+        if isinstance(mask, BeamCache):
+            return self.output(mask.attend(*projected))
+        q, k, v = map(self.split_heads, projected)
+        q, k = self.rotate(q, position_ids), self.rotate(k, position_ids)
+        if isinstance(mask, CachedMask):
+            k, v = mask.cache.append(k, v)
+            q, mask = q.to(k.dtype), mask.mask
+        return self.output(join_heads(self.attend(q, k, v, mask)).to(query.dtype))
+
+    def plain_forward(self, *inputs: Any, **named: Any) -> Tensor:
+        """`Attention.forward`, unless the weights are joined for inference or the inputs are those of a fast path."""
+        is_fast = self.fused_projection is not None or any(isinstance(value, FastInput) for value in (*inputs, *named.values()))
+        return (FastAttention if is_fast else Attention).forward(self, *inputs, **named)
+
+    def project(self, query: Tensor, key_value: Tensor) -> Sequence[Tensor]:
+        if self.fused_projection is not None and key_value is query:
+            return self.fused_projection(query).chunk(3, -1)
+        if key_value is query and self.training:  # one product instead of three
+            three = (self.query, self.key, self.value)
+            weight, bias = torch.cat([part.weight for part in three]), torch.cat([part.bias for part in three])
+            return F.linear(query, weight, bias).chunk(3, -1)
+        return self.query(query), self.key(key_value), self.value(key_value)
+
+    def attend_projected(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
+        """(B, T, D) each, to (B, T, D)."""
+        q, k, v = map(self.split_heads, (query, key, value))
+        return join_heads(self.attend(q, k, v, mask))
+
+    def attend(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
+        if self.score is not scaled_dot:
+            return super().attend(query, key, value, mask)
+        mask = None if mask is None else mask.unsqueeze(-3)
+        dropout_rate = self.dropout if self.training else 0.0
+        if dropout_rate or fused_backward_is_slow(query):
+            return attend_by_matmul(query, key, value, mask, dropout_rate)
+        return F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
+
+    plain_methods: ClassVar[dict[str, Callable[..., Any]]] = {"forward": plain_forward, "attend": Attention.attend}
+
+    def source_cache(self, source: Tensor, real: Tensor) -> SourceCache:
+        """Keys and values of a source (B, S, D), computed once. In each row the real positions come first."""
+        kind = cache_dtype(source)
+        return SourceCache(self.key(source).to(kind), self.value(source).to(kind), real.sum(1), self.heads)
 
 
 class FastBlock(Block):
@@ -18,3 +219,21 @@ class FastBlock(Block):
         key_value = self.attention_norm(x) if self.norm_first else x
         y = self.residual(x[:, :1], lambda y: self.attention(y, key_value, mask), self.attention_norm)
         return self.residual(y, self.feed_forward, self.feed_forward_norm)
+
+
+def fused_backward_is_slow(query: Tensor) -> bool:
+    """On a CPU the backward pass of the fused kernel in bfloat16 takes about twice as long as matrix products; everywhere else it wins (float32, ms
+    forward and backward, 8 x 4 x 256 x 64 and 64 x 12 x 24 x 32: AVX-512 28 and 13.5, by products 46 and 13; AVX2 31 and 12, by products 44 and
+    13.4)."""
+    return query.dtype == torch.bfloat16 and query.device.type == "cpu" and query.requires_grad
+
+
+def attend_by_matmul(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout_rate: float) -> Tensor:
+    """`attend` with the mask added instead of filled in, which passes over the scores once instead of three times."""
+    query = query * (1 / math.sqrt(query.shape[-1]))
+    if mask is None:
+        return dropout(dot(query, key).softmax(-1), dropout_rate) @ value
+    penalty = torch.zeros_like(mask, dtype=query.dtype).masked_fill(~mask, torch.finfo(query.dtype).min)
+    mixed = dropout((dot(query, key) + penalty).softmax(-1), dropout_rate) @ value
+    attends = mask.any(-1, keepdim=True)
+    return mixed if mask.device.type == "cpu" and bool(attends.all()) else mixed.masked_fill(~attends, 0.0)

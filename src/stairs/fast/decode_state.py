@@ -18,7 +18,7 @@ from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
 from stairs.kernels.beam_attention import attend_ancestry, attend_source
-from stairs.layers.attention import FastInput
+from stairs.layers.block import FastInput
 from stairs.layers.recurrent import State
 
 

@@ -13,9 +13,8 @@ from torch import Tensor, nn
 
 from stairs import machine
 from stairs.errors import Unsupported
-from stairs.fast.attention import FastAttention
+from stairs.fast.block import FastAttention, UnpaddedLayout
 from stairs.fast.int8_matmul import has_exact_int8, int8_matmul
-from stairs.fast.unpadding import UnpaddedLayout
 from stairs.kernels import int8_rows as kernel
 from stairs.layers.block import Block
 

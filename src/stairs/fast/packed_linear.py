@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from stairs import machine
-from stairs.fast.attention import FastAttention
+from stairs.fast.block import FastAttention
 from stairs.fast.int8 import Int8Block, Int8Linear, can_be_int8
 from stairs.fast.threads import run_in_threads
 from stairs.kernels import fp32_panels

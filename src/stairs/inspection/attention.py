@@ -4,7 +4,6 @@ Tokens of a long text are grouped, since a picture cannot show each of them: the
 attend, summed over the tokens attended to, so that each row still sums to 1.
 """
 
-from collections.abc import Sequence
 from typing import TypedDict
 
 import numpy as np
@@ -13,7 +12,6 @@ import torch
 from stairs.errors import BadInput, preview
 from stairs.inspection.tokens import TokenizedText, Truncatable, find_tokens, group_bounds, group_names, readable_token, tokenize
 from stairs.inspection.views import has_attention, has_positions, position_encoding, reads_a_row, view
-from stairs.layers.capture import capture
 from stairs.layers.masks import causal, window
 from stairs.layers.positions import LearnedPositions, RotaryPositions
 from stairs.models.base import Model
@@ -104,8 +102,7 @@ def heads(task: Task, text: str, *, second: str | None = None) -> HeadsData:
     """Every head of every layer as a thumbnail."""
     row = tokenize(task, text, second)
     groups = group_bounds(len(row.tokens), THUMBNAIL)
-    layers = attention_weights(task, row, range(task.model.depth))
-    thumbnails = [[rounded_rows(pool_groups(head, groups), 3) for head in layer] for layer in layers]
+    thumbnails = [[rounded_rows(pool_groups(head, groups), 3) for head in layer] for layer in attention_weights(task, row)]
     return {"tokens": group_names(row.tokens, groups), "layers": thumbnails, "truncation": row.truncation}
 
 
@@ -132,15 +129,14 @@ def positions(task: Task, text: str = "") -> PositionsData:
     return {"kind": encoding.kind, "positions": len(table), "width": table.shape[1], "table": rounded_rows(shown)}
 
 
-def attention_weights(task: Task, row: TokenizedText, layers: Sequence[int]) -> list[np.ndarray]:
-    """(H, T, T) of each of the layers."""
-    with capture(task.model) as outputs, torch.no_grad():
-        task.model.encode(row.batch)
-    return [outputs[f"blocks.{layer}.attention"][0].float().numpy() for layer in layers]
+def attention_weights(task: Task, row: TokenizedText) -> list[np.ndarray]:
+    """(H, T, T) of each layer."""
+    return [weights[0].float().numpy() for weights in task.model.attention_weights(row.batch)]
 
 
 def head_weights(task: Task, row: TokenizedText, layer: int, head: int) -> np.ndarray:
-    (weights,) = attention_weights(task, row, [task.model.check_layer(layer)])
+    number = task.model.check_layer(layer)
+    weights = attention_weights(task, row)[number]
     return weights[check_head(task, head, len(weights))]
 
 
@@ -171,9 +167,7 @@ def attention_mask(model: Model, row: TokenizedText) -> torch.Tensor:
     """(T, T) bool. What a model with attention attends to in any head of any layer is what its mask allows."""
     length = len(row.tokens)
     if model.is_transformer:
-        with capture(model) as outputs, torch.no_grad():
-            model.encode(row.batch)
-        return torch.stack([outputs[f"blocks.{layer}.attention"][0].amax(0) for layer in range(model.depth)]).amax(0) > 0
+        return torch.stack([weights[0].amax(0) for weights in model.attention_weights(row.batch)]).amax(0) > 0
     if isinstance(model, NGram | NNLM):  # the last word of the context predicts the next
         return causal(length) & window(length, model.config.order - 2)
     if isinstance(model, Word2Vec | GloVe):

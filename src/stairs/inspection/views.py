@@ -12,7 +12,7 @@ import inspect
 from collections.abc import Callable
 from typing import Generic, ParamSpec, TypeVar
 
-from stairs.layers.attention import Attention
+from stairs.layers.block import Attention
 from stairs.layers.positions import LearnedPositions, RotaryPositions, SinusoidalPositions
 from stairs.models.base import Model
 from stairs.models.seq2seq import Seq2Seq

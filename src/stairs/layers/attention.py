@@ -16,8 +16,6 @@ import torch
 from torch import Tensor, nn
 
 from stairs.layers.dropout import dropout
-from stairs.layers.head_count import check_heads
-from stairs.layers.positions import RotaryPositions
 
 Score = Callable[[Tensor, Tensor], Tensor]  # (..., T, D), (..., S, D) -> (..., T, S)
 
@@ -96,59 +94,3 @@ def attend(
     weights = weigh(query, key, score=score, mask=mask)
     mixed = (dropout(weights, dropout_rate) if dropout_rate else weights) @ value
     return mixed, weights
-
-
-class FastInput:
-    """What a subclass of Attention in `fast/` reads in place of a tensor: rows without their padding, or keys and values of earlier positions."""
-
-
-class Attention(nn.Module):
-    """Several attentions side by side, each on its own projection of what it reads: the query's own text, or another, `key_value`."""
-
-    def __init__(
-        self,
-        width: int,
-        heads: int,
-        *,
-        dropout: float = 0.0,
-        key_value_width: int | None = None,
-        score: Score = scaled_dot,
-        rotary: RotaryPositions | None = None,
-    ) -> None:
-        super().__init__()
-        check_heads(width, heads)
-        self.heads = heads
-        self.dropout = dropout
-        self.score = score
-        self.rotary = rotary
-        self.query = nn.Linear(width, width)
-        self.key = nn.Linear(key_value_width or width, width)
-        self.value = nn.Linear(key_value_width or width, width)
-        self.output = nn.Linear(width, width)
-        self.weights = nn.Identity()  # the attention weights pass through it, for `capture`
-
-    def forward(self, query: Tensor, key_value: Tensor | None = None, mask: Tensor | None = None, position_ids: Tensor | None = None) -> Tensor:
-        """(B, T, D) and (B, S, D) to (B, T, D); `position_ids` for rotary positions."""
-        key_value = query if key_value is None else key_value
-        q, k, v = map(self.split_heads, (self.query(query), self.key(key_value), self.value(key_value)))
-        q, k = self.rotate(q, position_ids), self.rotate(k, position_ids)
-        return self.output(join_heads(self.attend(q, k, v, mask)))
-
-    def attend(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
-        """`attend` in every head: (B, H, T, D/H) and a mask (B, T, S)."""
-        mask = None if mask is None else mask.unsqueeze(-3)  # the head axis: (B, 1, T, S)
-        mixed, weights = attend(query, key, value, score=self.score, mask=mask, dropout_rate=self.dropout if self.training else 0.0)
-        self.weights(weights)
-        return mixed
-
-    def rotate(self, vectors: Tensor, position_ids: Tensor | None) -> Tensor:
-        return vectors if self.rotary is None or position_ids is None else self.rotary(vectors, position_ids)
-
-    def split_heads(self, vectors: Tensor) -> Tensor:
-        """(B, T, D) to (B, H, T, D/H)."""
-        return vectors.unflatten(-1, (self.heads, -1)).transpose(1, 2)
-
-
-def join_heads(vectors: Tensor) -> Tensor:
-    """(B, H, T, D/H) to (B, T, D)."""
-    return vectors.transpose(1, 2).flatten(2)

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 from torch import Tensor, nn
 
-from stairs.layers.attention import Attention
+from stairs.layers.block import Attention
 
 
 class FastPath:

@@ -14,9 +14,9 @@ INTEGERS = {torch.float32: (torch.int32, np.uint32), torch.bfloat16: (torch.int1
 ALL_BITS = 1 << 32
 
 
-def dropout(x: Tensor, rate: float, training: bool = True) -> Tensor:
+def dropout(x: Tensor, rate: float) -> Tensor:
     """`x` with this share of its numbers set to 0."""
-    if not training or rate == 0.0:
+    if rate == 0.0:
         return x
     if x.device.type != "cpu" or x.dtype not in INTEGERS or torch.compiler.is_compiling():
         return nn.functional.dropout(x, rate)
@@ -35,12 +35,8 @@ def dropout_mask(x: Tensor, rate: float) -> Tensor:
     return mask
 
 
-class Dropout(nn.Module):
+class Dropout(nn.Dropout):
     """`dropout` as a module."""
 
-    def __init__(self, rate: float) -> None:
-        super().__init__()
-        self.rate = rate
-
     def forward(self, x: Tensor) -> Tensor:
-        return dropout(x, self.rate) if self.training else x
+        return dropout(x, self.p) if self.training and self.p else x

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable
 import torch
 from torch import Tensor, nn
 
-from stairs.layers.attention import Attention
+from stairs.layers.block import Attention
 from stairs.layers.positions import BASE
 from stairs.randomness import generator
 

@@ -15,8 +15,9 @@ BASE = 10_000.0
 
 def angles(length: int, width: int) -> Tensor:
     """(T, D/2): the angle of pair i at position p."""
-    frequencies = BASE ** (-torch.arange(0, width, 2, dtype=torch.float64) / width)
-    return torch.arange(length, dtype=torch.float64)[:, None] * frequencies
+    # On the CPU even if the model is built without memory (`Model.from_saved`): tables are not saved.
+    frequencies = BASE ** (-torch.arange(0, width, 2, dtype=torch.float64, device="cpu") / width)
+    return torch.arange(length, dtype=torch.float64, device="cpu")[:, None] * frequencies
 
 
 def sinusoidal(length: int, width: int) -> Tensor:

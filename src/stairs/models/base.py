@@ -1,8 +1,9 @@
 """What every model is: ids in, vectors or predictions out. A model says itself what it can do, and which others can do the rest."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
-from typing import ClassVar, Literal
+from pathlib import Path
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 import torch
@@ -11,7 +12,7 @@ from torch import Tensor, nn
 from stairs.errors import BadInput, Unsupported
 from stairs.fast.decode_state import DecodeState, IdsState
 from stairs.layers.capture import FastPath, capture
-from stairs.models.settings import ModelConfig
+from stairs.models.settings import CONFIGS, ModelConfig
 from stairs.text.batch import IGNORE_INDEX, Batch
 
 
@@ -87,6 +88,13 @@ class Model(nn.Module, FastPath):
             self.encode(batch)
         return list(seen.values())
 
+    @torch.no_grad()
+    def attention_weights(self, batch: Batch) -> list[Tensor]:
+        """How much each token attends to each, in every head of every block, the lowest first, (B, H, T, T) each."""
+        with capture(self) as seen:
+            self.encode(batch)
+        return [seen[f"blocks.{number}.attention"] for number in range(self.block_count)]
+
     def check_layer(self, layer: int) -> int:
         """The index of a layer, counted from 0; a negative one counts from the last."""
         if not -self.depth <= layer < self.depth:
@@ -145,6 +153,15 @@ class Model(nn.Module, FastPath):
     def initialize(self, seed: int) -> None:
         """New weights, each a function of the seed and its name. Models that count have none."""
 
+    def initialize_new(self) -> None:
+        """The weights of seed 0, with which a model is built; none if it is built on the meta device, to take saved ones."""
+        if not self.is_unallocated:
+            self.initialize(0)
+
+    @property
+    def is_unallocated(self) -> bool:
+        return any(weight.is_meta for weight in self.parameters())
+
     def start_at_unigram(self, log_shares: Tensor) -> None:
         """Let the untrained model predict each token with its share of the text, e^log_shares (V,), so that no update is spent on learning which
         tokens are frequent. Only models with a softmax over the vocabulary do."""
@@ -161,10 +178,35 @@ class Model(nn.Module, FastPath):
         """What a saved model holds."""
         return {name: tensor.contiguous() for name, tensor in self.state_dict().items()}
 
+    @classmethod
+    def from_saved(cls, config: Mapping[str, object], tensors: Mapping[str, Tensor], path: Path) -> Self:
+        """The model of which `describe` gave the config and `tensors` the rest; `path` is the file that holds the config."""
+        return cls.from_tensors(cls.config_from(config, path), tensors)
+
+    @classmethod
+    def from_tensors(cls, config: ModelConfig, tensors: Mapping[str, Tensor]) -> Self:
+        """A model with these tensors. Nothing is allocated and initialised only to be replaced, except where a kernel has its own layout."""
+        with torch.device("meta" if cls.learns_by == "gradient" else "cpu"):
+            model = cls(config)
+        model.restore(tensors)
+        return model
+
+    @classmethod
+    def config_from(cls, values: Mapping[str, object], path: Path) -> ModelConfig:
+        """The config of these values; what does not fit is blamed on the file they were read from."""
+        kind: Callable[..., ModelConfig] = CONFIGS[cls.name]
+        try:
+            return kind(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})
+        except TypeError as error:
+            raise BadInput(f"{path} does not fit {cls.name}: {error}; it may come from another version") from None
+
     def restore(self, tensors: Mapping[str, Tensor]) -> None:
-        """Take saved tensors."""
+        """Take saved tensors, by copying them: those of a mapped file are not aligned as a product wants them, and its last bits might differ."""
         self.check_tensors(tensors)
-        self.load_state_dict(tensors)
+        if self.is_unallocated:
+            own = self.state_dict()
+            tensors = {name: tensor.to(own[name].dtype, copy=True) for name, tensor in tensors.items()}
+        self.load_state_dict(tensors, assign=self.is_unallocated)
 
     def check_tensors(self, tensors: Mapping[str, Tensor]) -> None:
         """BadInput says which of the saved tensors do not fit."""

@@ -14,7 +14,7 @@ masks ten copies of the text; all rows have one context, where it reads 128 toke
 `tasks/parts/sentence_pairs.py`.
 The objectives of other papers use this same encoder: XLNet's without relative positions, memory of earlier rows and spans, ALBERT's without shared
 and factored weights, UniLM's alone instead of in turn with three others. Only positions with a target are compared with the vocabulary, and padding
-is not computed (`fast/unpadding.py`).
+is not computed (`fast/block.py`).
 Except in `--size paper`, the optimizer is AdamW with betas of 0.9 and 0.95 and a learning rate that rises for a twentieth of the training and falls
 linearly, and embeddings learn four times faster than the rest (`embedding_lr_scale`). `paper` has Adam, decay and warm-up as the paper and its
 program have them, but with Adam's bias correction, without decay of embeddings, and with batches of 2048 tokens instead of 256 rows of 512.
@@ -25,9 +25,8 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, linear
 
 from stairs.errors import Unsupported
-from stairs.fast.block import FastBlock
+from stairs.fast.block import FastBlock, Layout, choose_layout
 from stairs.fast.decode_state import DecodeState
-from stairs.fast.unpadding import Layout, PaddedLayout, choose_layout
 from stairs.layers.block import ACTIVATIONS
 from stairs.layers.dropout import Dropout
 from stairs.layers.initial import init_local_heads, initialize, scale_down
@@ -92,7 +91,7 @@ class BERT(Model):
         self.word_head = WordHead(config) if "words" in heads else None
         self.next_head = nn.Linear(config.width, 2) if "next" in heads else None
         self.fills_blanks, self.has_pooler = self.word_head is not None, self.pooler is not None
-        self.initialize(0)
+        self.initialize_new()
 
     def initialize(self, seed: int) -> None:
         initialize(self, seed)
@@ -124,7 +123,7 @@ class BERT(Model):
         if batch.position_ids is None:  # those that a batch brings are within the context
             self.check_length(batch.ids.shape[1])
         mask = padding(batch.real) if batch.attention_mask is None else batch.attention_mask & padding(batch.real)
-        layout = PaddedLayout(mask) if self.is_captured else choose_layout(batch.real, mask)
+        layout = choose_layout(batch.real, mask, keep_padding=self.is_captured)
         segments = torch.zeros_like(batch.ids) if batch.segments is None else batch.segments
         in_order = torch.arange(batch.ids.shape[1], device=batch.ids.device).expand_as(batch.ids)
         position_ids = in_order if batch.position_ids is None else batch.position_ids

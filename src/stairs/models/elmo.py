@@ -70,7 +70,7 @@ class ELMo(Model):
             self.output_words = nn.Embedding(self.output_vocab, width)
         self.output_bias = nn.Parameter(torch.zeros(self.output_vocab))
         self.register_buffer("vocabulary_characters", None, persistent=False)
-        self.initialize(0)
+        self.initialize_new()
 
     def new_cnn(self) -> CharacterCNN:
         config = self.config

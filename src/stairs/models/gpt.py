@@ -9,7 +9,7 @@ Radford et al. 2018, "Improving Language Understanding by Generative Pre-Trainin
 Departures: the paper puts the norms after the sums, as `--size paper` and `--norm-first False` do; positions may also be sinusoidal or rotary
 (`layers/positions.py`) and start smaller than the tokens; weights added to the residual stream start smaller the more blocks there are, as in GPT-2;
 with norms before the sublayers, predictions start at the unigram distribution of the training text. Tokens are those of a byte-level BPE of a few
-thousand merges, not 40,000, and [SEP] follows every sentence. Padding is not computed (`fast/unpadding.py`).
+thousand merges, not 40,000, and [SEP] follows every sentence. Padding is not computed (`fast/block.py`).
 Except in `--size paper`, the optimizer is AdamW with betas of 0.9 and 0.95 and a learning rate that rises for a twentieth of the training and falls
 linearly, and embeddings learn up to sixteen times as fast as the rest (`embedding_lr_scale`). `paper` has Adam, warm-up and cosine as its paper and
 program have them, but batches of 2048 tokens instead of 64 rows of 512, no decay of embeddings, and as many updates as its time allows.
@@ -19,9 +19,8 @@ import torch
 from torch import Tensor, nn
 
 from stairs.fast import prefix_decoder
-from stairs.fast.block import FastBlock
-from stairs.fast.unpadding import PaddedLayout, choose_layout
-from stairs.layers.attention import FastInput
+from stairs.fast.block import FastBlock, choose_layout
+from stairs.layers.block import FastInput
 from stairs.layers.dropout import Dropout
 from stairs.layers.initial import fold_in_bias, initialize, scale_down
 from stairs.layers.masks import causal, padding
@@ -58,7 +57,7 @@ class GPT(LanguageModel):
         )
         self.norm = nn.LayerNorm(width) if config.norm_first else nn.Identity()
         self.output = None if config.tie_embeddings else nn.Linear(width, config.vocab_size, bias=False)
-        self.initialize(0)
+        self.initialize_new()
 
     @torch.no_grad()
     def initialize(self, seed: int) -> None:
@@ -77,7 +76,7 @@ class GPT(LanguageModel):
 
     def encode(self, batch: Batch) -> Tensor:
         mask = causal(self.check_length(batch.ids.shape[1]), batch.ids.device) & padding(batch.real)
-        layout = PaddedLayout(mask) if self.is_captured or self.positions is None else choose_layout(batch.real, mask)
+        layout = choose_layout(batch.real, mask, keep_padding=self.is_captured or self.positions is None)
         position_ids = torch.arange(batch.ids.shape[1], device=batch.ids.device).expand_as(batch.ids)
         return layout.unpack(self.run_blocks(layout.pack(batch.ids), layout.pack(position_ids), [layout.mask] * len(self.blocks)))
 

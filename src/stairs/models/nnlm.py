@@ -43,7 +43,7 @@ class NNLM(Model):
         self.hidden = nn.Linear(words * config.width, config.hidden)
         self.output = nn.Linear(config.hidden + (words * config.width if config.direct else 0), config.vocab_size)
         self.dropout = nn.Dropout(config.dropout)
-        self.initialize(0)
+        self.initialize_new()
 
     def initialize(self, seed: int) -> None:
         initialize(self, seed, deviation=0.05)

@@ -64,7 +64,7 @@ class Seq2Seq(EncoderDecoder):
         self.decoder_readout = nn.Linear(2 * hidden, width)
         self.weights = nn.Identity()  # the attention weights pass through it, for `capture`
         self.output = None
-        self.initialize(0)
+        self.initialize_new()
 
     @property
     def attends(self) -> bool:

@@ -58,7 +58,7 @@ class Transformer(EncoderDecoder):
         self.decoder_blocks = nn.ModuleList(self.block(has_cross_attention=True) for _ in range(config.layers))
         self.decoder_norm = nn.LayerNorm(config.width) if config.norm_first else nn.Identity()
         self.output = None
-        self.initialize(0)
+        self.initialize_new()
 
     def block(self, has_cross_attention: bool) -> FastBlock:
         config = self.config

@@ -11,7 +11,7 @@ import torch
 from stairs.models.ngram import NGram
 from stairs.models.settings import NGramConfig
 from stairs.tasks.baselines import Classifier, labels_of
-from stairs.tasks.task import CONFIG, WEIGHTS, config_from, load_weights
+from stairs.tasks.task import CONFIG, WEIGHTS, load_weights
 from stairs.text.batch import next_token_batch
 from stairs.text.examples import LabelledText
 from stairs.text.tokenizers.tokenizer import Tokenizer
@@ -56,10 +56,8 @@ class NGramClassifier(Classifier):
     @classmethod
     def open(cls, folder: Path, described: dict[str, Any]) -> Self:
         tensors = load_weights(folder / WEIGHTS)
-        config = config_from("ngram", described["config"], folder / CONFIG)
         models = []
         for i in range(len(described["labels"])):
-            model = NGram(config)
-            model.restore({name.split(".", 1)[1]: tensor for name, tensor in tensors.items() if name.startswith(f"{i}.")})
-            models.append(model)
+            of_label = {name.split(".", 1)[1]: tensor for name, tensor in tensors.items() if name.startswith(f"{i}.")}
+            models.append(NGram.from_saved(described["config"], of_label, folder / CONFIG))
         return cls(models, Tokenizer.load(folder), described["labels"], described["priors"])

@@ -21,7 +21,6 @@ from stairs.fast.packed_linear import Precision, for_inference
 from stairs.models import MODELS
 from stairs.models.base import Model
 from stairs.models.elmo import ELMo
-from stairs.models.settings import CONFIGS
 from stairs.tasks.answers import Answer
 from stairs.tasks.measurements import Measurements
 from stairs.tasks.metrics import without_intervals
@@ -276,18 +275,8 @@ def text_data(data: TrainingData) -> Shards:
 
 def load_model(folder: Path, described: dict[str, Any]) -> tuple[Model, Tokenizer]:
     """The model and the tokenizer of a task that was saved."""
-    model = MODELS[described["model"]](config_from(described["model"], described["config"], folder / CONFIG))
-    model.restore(load_weights(folder / WEIGHTS))
+    model = MODELS[described["model"]].from_saved(described["config"], load_weights(folder / WEIGHTS), folder / CONFIG)
     return model.eval(), Tokenizer.load(folder)
-
-
-def config_from(model_name: str, values: dict[str, Any], path: Path) -> Any:
-    """The config of a model; what does not fit is blamed on the file it was read from."""
-    kind: Callable[..., Any] = CONFIGS[model_name]
-    try:
-        return kind(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})
-    except TypeError as error:
-        raise BadInput(f"{path} does not fit {model_name}: {error}; it may come from another version") from None
 
 
 def load_weights(path: Path) -> dict[str, Tensor]:

@@ -14,7 +14,7 @@ import torch
 
 from stairs.models import MODELS
 from stairs.tasks.baselines import Classifier, labels_of, logistic_regression
-from stairs.tasks.task import CONFIG, WEIGHTS, config_from, load_weights
+from stairs.tasks.task import CONFIG, WEIGHTS, load_weights
 from stairs.tasks.word_vectors import WordVectors
 from stairs.text.examples import LabelledText
 from stairs.text.tokenizers.tokenizer import Tokenizer
@@ -62,6 +62,6 @@ class VectorClassifier(Classifier):
     @classmethod
     def open(cls, folder: Path, described: dict[str, Any]) -> Self:
         tensors = load_weights(folder / WEIGHTS)
-        model = MODELS[described["model"]](config_from(described["model"], described["config"], folder / CONFIG))
-        model.restore({name.removeprefix(VECTORS_PREFIX): tensor for name, tensor in tensors.items() if name.startswith(VECTORS_PREFIX)})
+        of_model = {name.removeprefix(VECTORS_PREFIX): tensor for name, tensor in tensors.items() if name.startswith(VECTORS_PREFIX)}
+        model = MODELS[described["model"]].from_saved(described["config"], of_model, folder / CONFIG)
         return cls(WordVectors(model.eval(), Tokenizer.load(folder)), described["labels"], tensors["weight"].numpy(), tensors["bias"].numpy())

@@ -103,10 +103,9 @@ def pooling_settings(task: Task, modes: dict[str, bool]) -> dict[str, Any]:
 def without_heads(model: BERT) -> BERT:
     """Without the output layers for words and sentence pairs, which no sentence vector needs."""
     heads = tuple(head for head in model.config.output_heads or () if head == "pooler")
-    encoder = BERT(replace(model.config, objective="none", output_heads=heads))
-    names = encoder.state_dict().keys()
-    encoder.restore({name: tensor for name, tensor in model.tensors().items() if name in names})
-    return encoder.eval()
+    dropped = [f"{name}." for name in ("word_head", "next_head")]
+    kept = {name: tensor for name, tensor in model.tensors().items() if not name.startswith(tuple(dropped))}
+    return BERT.from_tensors(replace(model.config, objective="none", output_heads=heads), kept).eval()
 
 
 def write_json(path: Path, data: object) -> None:

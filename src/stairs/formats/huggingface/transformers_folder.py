@@ -149,14 +149,13 @@ def build_config(our_config: Callable[[Settings, Weights, str], C], settings: Se
 
 
 def build_model(kind: type[M], config: Any, weights: Weights, pairs: list[TensorPair], folder: Path) -> M:
-    """A model with their weights. It is built only if they fit, so that no config can ask for more memory than its weights have."""
+    """A model with their weights. It has no memory before they fit, so that no config can ask for more than its weights have."""
     if config.layers > len(weights):
         raise BadInput(f"{folder / CONFIG} says {config.layers} layers, and there are only {len(weights)} tensors; give a complete folder")
     with torch.device("meta"):
-        shapes = {name: tensor.shape for name, tensor in kind(config).state_dict().items()}
-    renamed = tensors.to_our_names(weights, pairs, shapes, folder)
-    model = kind(config)
-    model.restore(renamed)
+        model = kind(config)
+    shapes = {name: tensor.shape for name, tensor in model.state_dict().items()}
+    model.restore(tensors.to_our_names(weights, pairs, shapes, folder))
     return model.eval()
 
 
