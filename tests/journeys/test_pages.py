@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from stairs.comparison.schema import FORMAT as report_format
+from stairs.text import sentences
 from stairs.text.shards import FORMAT as shards_format
 from stairs.text.tokenizers.spec import FORMAT as tokenizer_format
 from stairs.training.run import FORMAT as run_format
@@ -84,3 +85,12 @@ def test_chinese_has_one_word_for_one_thing():
     sources = [path for ending in ("py", "js") for path in (ROOT / "src").rglob(f"*.{ending}")]
     texts = {path.name: path.read_text("utf-8") for path in [*sources, *(page for page in PAGES if page.suffixes[0] == ".zh")]}
     assert not [f"{name}: {better}, not {word}" for name, text in texts.items() for word, better in BETTER_WORDS.items() if word in text]
+
+
+def test_the_first_change_of_contributing_is_one(monkeypatch):
+    """The abbreviation is missing, and adding it is enough."""
+    page = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    sentence, word = re.search(r'split_sentences\("(.*?)"\)', page)[1], re.search(r"Add `(\w+)` to the list `NEVER_LAST`", page)[1]
+    assert len(sentences.split_sentences(sentence)) == 2
+    monkeypatch.setattr(sentences, "NEVER_LAST", sentences.NEVER_LAST | {word})
+    assert sentences.split_sentences(sentence) == [sentence]
