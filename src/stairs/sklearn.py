@@ -26,10 +26,10 @@ from stairs import progress
 from stairs.cache import temporary_cache
 from stairs.errors import BadInput, preview
 from stairs.models.settings import DEFAULT_TOKENIZER, SIZES
-from stairs.text.examples import LabelledText
+from stairs.text.examples import LabelledText, Splits
 from stairs.text.text_list import column_values, text_list
 from stairs.train_job import TrainJob
-from stairs.tune_job import NEEDS_NO_RUN, Splits, TuneJob
+from stairs.tune_job import NEEDS_NO_RUN, TuneJob
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags

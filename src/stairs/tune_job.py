@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from stairs.errors import BadInput, Unsupported
 from stairs.models.transfer_options import TransferOptions
-from stairs.progress import say
 from stairs.tasks import SUPERVISED_TASKS, TUNED_TASKS
-from stairs.text.examples import Example
+from stairs.text.examples import Splits
 from stairs.train_job import build, name_from, names_of, refuse_unknown, take
 from stairs.training.options import TrainingOptions
 from stairs.training.run import check_run
@@ -23,14 +22,7 @@ if TYPE_CHECKING:
 
 NEEDS_NO_RUN = ("tfidf", "ngram")  # models that learn to classify from the examples alone
 TABLES = (".csv", ".tsv", ".jsonl", ".parquet")
-HELD_OUT_SHARE = 0.1  # of the examples, for each split that no file is given for
 MAX_PASSES = 10_000
-
-
-class Splits(NamedTuple):
-    train: list[Example]
-    dev: list[Example]
-    test: list[Example]
 
 
 class Trained(NamedTuple):
@@ -96,24 +88,12 @@ class TuneJob:
 
     def read_splits(self) -> tuple[str, Splits]:
         """What the labels are for, given or guessed, and training, validation and test examples; the same ones for the same seed."""
-        from stairs.text.labelled.split import count_overlap, split
+        from stairs.text.labelled import read_splits
 
-        given = self.read(self.labels, self.task)
-        self.check_task(given.task)
-        files = {name: path for name, path in (("dev", self.dev), ("test", self.test)) if path}
-        found = {"train": list(given.examples), **{name: list(self.read(path, given.task).examples) for name, path in files.items()}}
-        count, missing = len(found["train"]), [name for name in ("dev", "test") if name not in files]
-        train = count - len(missing) * max(count * HELD_OUT_SHARE, 1)
-        smaller = 1.0 if self.limit is None else min(self.limit / max(train, 1), 1.0)
-        sizes = {"train": train * smaller, **{name: max(count * HELD_OUT_SHARE * smaller, 1) for name in missing}}
-        if missing or smaller < 1:
-            advice = f"give more, or {' and '.join(f'--{name} FILE' for name in missing)}" if missing else "give more"
-            found |= split(found["train"], sizes, self.options.seed, source=self.labels, column=self.group, advice=advice)
-        for name, path in files.items():
-            if overlap := count_overlap(found["train"], found[name]):
-                also = f"{overlap} of the {len(found[name])} examples of {path} are in {self.labels} as well"
-                say(f"{also}, but for case and spaces, so the score on them is too high; remove them from one of the two")
-        return given.task, Splits(found["train"], found["dev"], found["test"])
+        return read_splits(
+            self.labels, self.task, self.check_task, {"dev": self.dev, "test": self.test}, self.options.seed,
+            limit=self.limit, columns=self.columns, encoding=self.encoding, group=self.group,
+        )  # fmt: skip
 
     def check_task(self, task: str) -> None:
         if task not in TUNED_TASKS:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +83,14 @@ class LabelledData:
     columns: str = ""
     source: str = ""
     notes: tuple[str, ...] = ()
+
+
+class Splits(NamedTuple):
+    """Labelled examples to train on, to validate with and to test on."""
+
+    train: list[Example]
+    dev: list[Example]
+    test: list[Example]
 
 
 def example_texts(example: Example) -> tuple[str, ...]:

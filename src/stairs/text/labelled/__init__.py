@@ -1,4 +1,5 @@
-"""Labelled data of every task and format: `read_examples(path, task)` gives the examples, each with its file and line.
+"""Labelled data of every task and format: `read_examples(path, task)` gives the examples, each with its file and line, and `read_splits` those to
+train on, to validate with and to test on.
 
 classify   CSV, TSV, JSONL, parquet with a text and a label; fastText lines
 compare    the same with two texts and a label or a score
@@ -8,18 +9,19 @@ sense      token, lemma, part of speech and sense of each word
 translate  two aligned files, or a table with two columns
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from stairs import progress
 from stairs.errors import BadInput, preview
-from stairs.text.examples import Example, LabelledData
+from stairs.text.examples import Example, LabelledData, Splits
 from stairs.text.input_files import printable
 from stairs.text.labelled.column_names import ROLES, Columns
 from stairs.text.labelled.conll import read_tags
 from stairs.text.labelled.label_lines import begins_with_labels, is_fasttext
 from stairs.text.labelled.notes import DataNotes, unseen_labels
 from stairs.text.labelled.parallel_text import read_parallel, translation_sibling
+from stairs.text.labelled.split import count_overlap, split
 from stairs.text.labelled.spool import spool_examples
 from stairs.text.labelled.squad import SquadFile
 from stairs.text.labelled.table_examples import read_pairs, read_texts, read_translations
@@ -27,9 +29,37 @@ from stairs.text.labelled.tag_schemes import ConvertedTags, TagScheme
 from stairs.text.labelled.task_guess import guess_task
 from stairs.text.labelled.word_senses import read_senses
 
-__all__ = ["LabelledData", "guess_task", "read_examples", "unseen_labels"]
+__all__ = ["LabelledData", "guess_task", "read_examples", "read_splits", "unseen_labels"]
 
 Paths = str | Path | Sequence[str | Path]
+HELD_OUT_SHARE = 0.1  # of the examples, for each split that no file is given for
+
+
+def read_splits(
+    path: str, task: str | None, check_task: Callable[[str], None], held_out: Mapping[str, str | None], seed: int, *, limit: int | None = None,
+    columns: Columns = None, encoding: str | None = None, group: str | None = None,
+) -> tuple[str, Splits]:  # fmt: skip
+    """What the labels are for, given or guessed, and training, validation and test examples; the same ones for the same seed.
+
+    `held_out` has the files of the "dev" and "test" examples, or None for those that are to be split off; `check_task` refuses a task.
+    """
+    labelled = read_examples(path, task, columns=columns, encoding=encoding, group=group)
+    check_task(labelled.task)
+    files = {name: own for name, own in held_out.items() if own}
+    found = {name: list(read_examples(own, labelled.task, columns=columns, encoding=encoding).examples) for name, own in files.items()}
+    found["train"] = list(labelled.examples)
+    count, missing = len(found["train"]), [name for name in held_out if name not in files]
+    train = count - len(missing) * max(count * HELD_OUT_SHARE, 1)
+    smaller = 1.0 if limit is None else min(limit / max(train, 1), 1.0)
+    sizes = {"train": train * smaller, **{name: max(count * HELD_OUT_SHARE * smaller, 1) for name in missing}}
+    if missing or smaller < 1:
+        advice = f"give more, or {' and '.join(f'--{name} FILE' for name in missing)}" if missing else "give more"
+        found |= split(found["train"], sizes, seed, source=path, column=group, advice=advice)
+    for name, own in files.items():
+        if overlap := count_overlap(found["train"], found[name]):
+            also = f"{overlap} of the {len(found[name])} examples of {own} are in {path} as well"
+            progress.say(f"{also}, but for case and spaces, so the score on them is too high; remove them from one of the two")
+    return labelled.task, Splits(found["train"], found["dev"], found["test"])
 
 
 def read_examples(
