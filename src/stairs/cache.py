@@ -28,19 +28,9 @@ def temporary_cache(folder: Path) -> Iterator[None]:
         _temporary_folder.reset(token)
 
 
-def sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def sha256_of_large(path: Path, expected: str) -> str:
-    """The sha256 of a large file, which is read in full once, and again only when it has changed."""
-    if verification_mark(path, expected).exists():
-        return expected
-    actual = sha256(path)
-    if actual == expected:
-        mark_verified(path, actual)
-    return actual
+def is_verified(path: Path, digest: str) -> bool:
+    """Whether a large file was read in full and had this sha256, and has not changed since."""
+    return verification_mark(path, digest).exists()
 
 
 def mark_verified(path: Path, digest: str) -> None:

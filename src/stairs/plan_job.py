@@ -4,7 +4,7 @@ import time
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -109,6 +109,7 @@ class CorpusPart:
 
 def count_part(documents: list[str], job: TrainJob) -> dict[str, Any]:
     """Tokenize and count a part of the corpus."""
+    from stairs.models.ngram import NGram
     from stairs.models.registry import MODELS
     from stairs.text.sentences import split_sentences
     from stairs.text.tokenizers.tokenizer import Tokenizer
@@ -116,7 +117,7 @@ def count_part(documents: list[str], job: TrainJob) -> dict[str, Any]:
     began = time.monotonic()
     sentences = [split_sentences(document) for document in documents]
     tokenizer = Tokenizer.train(job.spec, lambda: sentences)
-    model: Any = MODELS[job.model](job.config(**tokenizer.vocabulary_settings))
+    model = cast(NGram, MODELS[job.model](job.config(**tokenizer.vocabulary_settings)))
     seconds = time.monotonic() - began
     ids = [i for own in sentences for row in tokenizer.encode_batch(own) for i in (*row, tokenizer.end)]
     began = time.monotonic()

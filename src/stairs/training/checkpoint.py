@@ -259,11 +259,5 @@ def prune_checkpoints(folder: Path, keep: int, best: int | None, decay: int | No
         shutil.rmtree(path, ignore_errors=True)
 
 
-def drop_checkpoints_after(folder: Path, step: int) -> None:
-    """Delete the checkpoints after this step, and the best weights, which will be found again."""
-    for path in [folder / checkpoint_name(later) for later in checkpoint_steps(folder) if later > step] + list(best_folders(folder)):
-        shutil.rmtree(path, ignore_errors=True)
-
-
 def best_folders(folder: Path) -> Iterator[Path]:
     return (path for path in list(folder.iterdir()) if re.fullmatch(r"best-\d{9}", path.name))

@@ -4,9 +4,11 @@ Of the time at least three quarters are for updates. The evaluations on the way 
 follows from what an evaluation is seen to cost. Every decision stands in the log of the clock, so that a resumed run does not decide again.
 """
 
+import shutil
 import statistics
 from collections import deque
 from itertools import pairwise
+from pathlib import Path
 
 import torch
 
@@ -15,7 +17,7 @@ from stairs.errors import BadInput
 from stairs.progress import say
 from stairs.tasks.task import Task
 from stairs.training import clock
-from stairs.training.checkpoint import TrainingState, drop_checkpoints_after, newest_checkpoint
+from stairs.training.checkpoint import TrainingState, best_folders, checkpoint_name, checkpoint_steps, newest_checkpoint
 from stairs.training.clock import Action, Clock, ClockLog, read_log
 from stairs.training.options import DECAY_SHARE, TrainingOptions, lr_factor_by_time
 from stairs.training.run import Run
@@ -215,6 +217,12 @@ def extend_run(run: Run) -> None:
     run.rewind(action.step, action.step)
     log.truncate(index)
     say(f"{run.folder}: extended from step {action.step}, where its learning rate began to fall")
+
+
+def drop_checkpoints_after(folder: Path, step: int) -> None:
+    """Delete the checkpoints after this step, and the best weights, which will be found again."""
+    for path in [folder / checkpoint_name(later) for later in checkpoint_steps(folder) if later > step] + list(best_folders(folder)):
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def copy_clock(run: Run, plans_from: Run) -> None:
