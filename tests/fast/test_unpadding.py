@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from stairs.fast.block import GROUP, FastAttention, PaddedLayout, UnpaddedLayout, choose_layout, group_borders
+from stairs.fast.block import GROUP, FastAttention, UnpaddedLayout, group_borders, run_unpadded
 
 LENGTHS = [7, 2, 7, 1, 12, 3, 3, 11]
 
@@ -61,11 +61,20 @@ def test_a_row_without_a_token_is_no_trouble():
     assert torch.isfinite(groups.unpack(FastAttention(8, 2)(groups.pack(x), mask=groups))).all()
 
 
-def test_who_reads_rows_keeps_the_padding():
+def test_rows_run_without_padding_and_come_back_with_it():
     real = real_of(LENGTHS)
-    assert isinstance(choose_layout(real, real[:, None]), UnpaddedLayout)
+    values, seen = torch.arange(real.numel()).reshape(real.shape), []
+
+    def run(values, mask):
+        seen.append((mask, values.numel()))
+        return values[..., None].float()
+
+    assert torch.equal(run_unpadded(run, [values], real, real[:, None])[real][:, 0], values[real].float())
+    ((mask, count),) = seen
+    assert isinstance(mask, UnpaddedLayout) and count < real.numel()
 
 
 def test_rows_that_are_full_stay_as_they_are():
     real = torch.ones(2, 3, dtype=torch.bool)
-    assert isinstance(choose_layout(real, real[:, None] & torch.ones(3, 3, dtype=torch.bool).tril()), PaddedLayout)
+    mask = real[:, None] & torch.ones(3, 3, dtype=torch.bool).tril()
+    assert run_unpadded(lambda values, given: (values, given), [real], real, mask) == (real, mask)

@@ -45,21 +45,8 @@ class Group(NamedTuple):
         return self.rows * self.length
 
 
-class PaddedLayout:
-    """The plain layout: rows as wide as the widest of them, and a mask over the rest."""
-
-    def __init__(self, mask: Tensor) -> None:
-        self.mask = mask
-
-    def pack(self, values: Tensor) -> Tensor:
-        return values
-
-    def unpack(self, x: Tensor) -> Tensor:
-        return x
-
-
 class UnpaddedLayout(FastInput):
-    """One list of positions, group after group."""
+    """One list of positions, group after group; attention takes it in place of a mask."""
 
     def __init__(self, real: Tensor, mask: Tensor) -> None:
         """`real` (B, T); `mask` (B, 1 or T, T), in which padding is masked already."""
@@ -78,10 +65,6 @@ class UnpaddedLayout(FastInput):
         self.positions = torch.from_numpy(np.concatenate(positions))  # of the list, among all B times T
         self.sizes = [group.positions for group in self.groups]
 
-    @property
-    def mask(self) -> "UnpaddedLayout":
-        return self
-
     def pack(self, values: Tensor) -> Tensor:
         """(B, T, ...) to the list (N, ...)."""
         return values.flatten(0, 1).index_select(0, self.positions)
@@ -99,15 +82,13 @@ class UnpaddedLayout(FastInput):
         return mixed[0] if len(mixed) == 1 else torch.cat(mixed)
 
 
-Layout = PaddedLayout | UnpaddedLayout
-
-
-def choose_layout(real: Tensor, mask: Tensor, keep_padding: bool = False) -> Layout:
-    """The layout that costs least. The padded one on a GPU and in a compiled model, which would wait for the lengths, and where there is no padding
-    but a mask is needed all the same."""
-    if keep_padding or real.device.type != "cpu" or torch.compiler.is_compiling():
-        return PaddedLayout(mask)
-    return PaddedLayout(mask) if mask.shape[1] > 1 and bool(real.all()) else UnpaddedLayout(real, mask)
+def run_unpadded(run: Callable[..., Tensor], inputs: Sequence[Tensor], real: Tensor, mask: Tensor) -> Tensor:
+    """`run(*inputs, mask)` without the padding of the inputs, (B, T) each to (B, T, D), of which the real positions count. With it on a
+    GPU and in a compiled model, which would wait for the lengths, and where there is no padding but a mask is needed all the same."""
+    if real.device.type != "cpu" or torch.compiler.is_compiling() or (mask.shape[1] > 1 and bool(real.all())):
+        return run(*inputs, mask)
+    layout = UnpaddedLayout(real, mask)
+    return layout.unpack(run(*map(layout.pack, inputs), layout))
 
 
 def slice_mask(mask: Tensor, rows: Tensor, columns: Tensor) -> Tensor:

@@ -3,7 +3,6 @@
 It equals predicting the whole text anew at every step, which is what a model without it does (`Model.decode_step`): tests/models/test_gpt.py.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -25,7 +24,7 @@ class CausalModel(Protocol):
 
     def check_length(self, length: int) -> int: ...
 
-    def run_blocks(self, ids: Tensor, position_ids: Tensor, masks: Sequence[CachedMask]) -> Tensor: ...
+    def run_blocks(self, ids: Tensor, position_ids: Tensor, *masks: CachedMask) -> Tensor: ...
 
     def logits(self, hidden: Tensor) -> Tensor: ...
 
@@ -73,12 +72,12 @@ def extend(model: CausalModel, ids: Tensor, state: DecodeState | None, real: Ten
     if state.is_unpadded:
         position_ids = torch.arange(start, stop, device=ids.device)
         mask = None if length == 1 else torch.ones(length, stop, dtype=torch.bool, device=ids.device).tril(start)
-        return model.logits(model.run_blocks(ids, position_ids, cached_masks(state, mask))[:, -1]), state
+        return model.logits(model.run_blocks(ids, position_ids, *cached_masks(state, mask))[:, -1]), state
     seen = state.real[:, :stop]
     position_ids = (seen.cumsum(1)[:, start:] - 1).clamp(min=0)
     mask = torch.ones(length, stop, dtype=torch.bool, device=ids.device).tril(start) & padding(seen)
     last = (seen[:, start:] * torch.arange(1, length + 1, device=ids.device)).argmax(1)  # the last real id of each row
-    hidden = model.run_blocks(ids, position_ids, cached_masks(state, mask))
+    hidden = model.run_blocks(ids, position_ids, *cached_masks(state, mask))
     return model.logits(hidden[torch.arange(rows, device=ids.device), last]), state
 
 

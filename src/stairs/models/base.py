@@ -127,6 +127,8 @@ class Model(nn.Module, FastPath):
 
     def decode_step(self, ids: Tensor, state: DecodeState | None = None) -> tuple[Tensor, DecodeState]:
         """`prefill` for one more id in each row, (B,)."""
+        if self.predicts and not self.generates:
+            raise Unsupported(f"{self.name} reads the whole text at once and cannot continue it; try ngram or gpt")
         assert state is None or isinstance(state, IdsState)
         prefix = ids[:, None] if state is None else torch.cat([state.ids, ids[:, None]], 1)
         return self.predict(Batch(prefix, torch.ones_like(prefix, dtype=torch.bool)))[:, -1], IdsState(prefix)

@@ -20,14 +20,15 @@ linearly, and embeddings learn four times faster than the rest (`embedding_lr_sc
 program have them, but with Adam's bias correction, without decay of embeddings, and with batches of 2048 tokens instead of 256 rows of 512.
 """
 
+from functools import partial
+
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, linear
 
 from stairs.errors import Unsupported
-from stairs.fast.block import FastBlock, Layout, choose_layout
-from stairs.fast.decode_state import DecodeState
-from stairs.layers.block import ACTIVATIONS
+from stairs.fast.block import FastBlock, run_unpadded
+from stairs.layers.block import ACTIVATIONS, FastInput
 from stairs.layers.dropout import Dropout
 from stairs.layers.initial import init_local_heads, initialize, scale_down
 from stairs.layers.masks import padding
@@ -107,31 +108,32 @@ class BERT(Model):
 
     def encode(self, batch: Batch) -> Tensor:
         """The last block's vector of each token, (B, T, D)."""
-        x, layout = self.run_blocks(self.blocks, batch)
-        return layout.unpack(x)
+        return self.encode_by(self.blocks, batch)
 
     def encode_cls(self, batch: Batch) -> Tensor:
         """For tasks that read [CLS] alone: in the last block only that position is computed."""
         last = self.blocks[-1]
         if batch.attention_mask is not None or self.is_captured or not isinstance(last, FastBlock) or last.attention.fused_projection is not None:
             return super().encode_cls(batch)
-        x, layout = self.run_blocks(self.blocks[:-1], batch)
-        return last.forward_first(layout.unpack(x), padding(batch.real))
+        return last.forward_first(self.encode_by(self.blocks[:-1], batch), padding(batch.real))
 
-    def run_blocks(self, blocks: nn.ModuleList, batch: Batch) -> tuple[Tensor, Layout]:
-        """The output of some blocks, and its layout: padding is not computed."""
-        if batch.position_ids is None:  # those that a batch brings are within the context
-            self.check_length(batch.ids.shape[1])
+    def encode_by(self, blocks: nn.ModuleList, batch: Batch) -> Tensor:
+        """What some of the blocks give; padding is not computed."""
+        position_ids = batch.position_ids
+        if position_ids is None:  # those that a batch brings are within the context
+            position_ids = torch.arange(self.check_length(batch.ids.shape[1]), device=batch.ids.device).expand_as(batch.ids)
         mask = padding(batch.real) if batch.attention_mask is None else batch.attention_mask & padding(batch.real)
-        layout = choose_layout(batch.real, mask, keep_padding=self.is_captured)
-        segments = torch.zeros_like(batch.ids) if batch.segments is None else batch.segments
-        in_order = torch.arange(batch.ids.shape[1], device=batch.ids.device).expand_as(batch.ids)
-        position_ids = in_order if batch.position_ids is None else batch.position_ids
-        x = self.tokens(layout.pack(batch.ids)) + self.segments(layout.pack(segments)) + self.positions(layout.pack(position_ids))
-        x = self.dropout(self.norm(x))
+        inputs = (batch.ids, torch.zeros_like(batch.ids) if batch.segments is None else batch.segments, position_ids)
+        if self.is_captured:
+            return self.run_blocks(blocks, *inputs, mask)
+        return run_unpadded(partial(self.run_blocks, blocks), inputs, batch.real, mask)
+
+    def run_blocks(self, blocks: nn.ModuleList, ids: Tensor, segments: Tensor, position_ids: Tensor, mask: Tensor | FastInput) -> Tensor:
+        """h, from h_0 on."""
+        x = self.dropout(self.norm(self.tokens(ids) + self.segments(segments) + self.positions(position_ids)))
         for block in blocks:
-            x = block(x, layout.mask)
-        return x, layout
+            x = block(x, mask)
+        return x
 
     def predict(self, batch: Batch) -> Tensor:
         """Logits of the word at each position, (B, T, V)."""
@@ -152,9 +154,6 @@ class BERT(Model):
         has_target, head = batch.targets != IGNORE_INDEX, self.required_word_head
         nll = linear_nll(head(self.encode(batch)[has_target]), self.tokens.weight, head.bias, batch.targets[has_target])
         return torch.zeros(has_target.shape, device=has_target.device).masked_scatter(has_target, -nll)
-
-    def decode_step(self, ids: Tensor, state: DecodeState | None = None) -> tuple[Tensor, DecodeState]:
-        raise Unsupported("bert reads the whole text at once and cannot continue it; try ngram or gpt")
 
     def pool(self, hidden: Tensor) -> Tensor:
         """From the vector of [CLS]."""

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor, nn
 
 from stairs.fast import prefix_decoder
-from stairs.fast.block import FastBlock, choose_layout
+from stairs.fast.block import FastBlock, run_unpadded
 from stairs.layers.block import FastInput
 from stairs.layers.dropout import Dropout
 from stairs.layers.initial import fold_in_bias, initialize, scale_down
@@ -76,14 +76,15 @@ class GPT(LanguageModel):
 
     def encode(self, batch: Batch) -> Tensor:
         mask = causal(self.check_length(batch.ids.shape[1]), batch.ids.device) & padding(batch.real)
-        layout = choose_layout(batch.real, mask, keep_padding=self.is_captured or self.positions is None)
         position_ids = torch.arange(batch.ids.shape[1], device=batch.ids.device).expand_as(batch.ids)
-        return layout.unpack(self.run_blocks(layout.pack(batch.ids), layout.pack(position_ids), [layout.mask] * len(self.blocks)))
+        if self.is_captured or self.positions is None:
+            return self.run_blocks(batch.ids, position_ids, mask)
+        return run_unpadded(self.run_blocks, (batch.ids, position_ids), batch.real, mask)
 
     hidden = encode
 
-    def run_blocks(self, ids: Tensor, position_ids: Tensor, masks: list[Tensor | FastInput]) -> Tensor:
+    def run_blocks(self, ids: Tensor, position_ids: Tensor, *masks: Tensor | FastInput) -> Tensor:
         x = self.dropout(self.tokens(ids) if self.positions is None else self.tokens(ids) + self.positions(position_ids))
-        for block, mask in zip(self.blocks, masks, strict=True):
+        for block, mask in zip(self.blocks, masks * len(self.blocks), strict=False):  # one mask for all blocks, or one for each
             x = block(x, mask, position_ids=position_ids)
         return self.norm(x)
