@@ -240,7 +240,7 @@ def with_duration(given: Mapping[str, object], options: Mapping[str, object] | N
 def save_run(task: "Task", folder: Path) -> str:
     """A task as a run, which can be tuned."""
     from stairs.tasks import Task
-    from stairs.training.one_pass import fit_once
+    from stairs.training.run import fit_once
 
     if not isinstance(task, Task):
         raise BadInput(f"{preview(task)} is neither the name of a model nor a run; give a folder, or what stairs.load returns")

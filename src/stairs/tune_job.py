@@ -131,9 +131,8 @@ class TuneJob:
     def fit_counts(self, example_kind: str, splits: Splits, metric: str) -> tuple[Path, Trained]:
         """In one pass, without gradients: the classifiers that need no run, and word senses."""
         from stairs.tasks import NGramClassifier, Sense, TfidfClassifier
-        from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
-        from stairs.training.one_pass import fit_once
-        from stairs.training.run import load
+        from stairs.tasks.baselines import word_tokenizer
+        from stairs.training.run import fit_once, load
 
         if self.needs_no_run and example_kind != "classify":
             raise Unsupported(f"{self.run} learns only to classify; for {example_kind} give a run whose model encodes")
@@ -146,8 +145,7 @@ class TuneJob:
         def train() -> "Task":
             if example_kind == "sense":
                 return Sense.train(examples, load(self.run), layers)
-            words = Tokenizer.train(TokenizerSpec(kind="words"), lambda: ([example.text] for example in examples))
-            return (TfidfClassifier if self.run == "tfidf" else NGramClassifier).train(examples, words)
+            return (TfidfClassifier if self.run == "tfidf" else NGramClassifier).train(examples, word_tokenizer(examples))
 
         out = self.folder(example_kind, Path(self.run).name)
         metrics = fit_once(out, settings, train, lambda task: task.evaluate_examples(splits.dev))
@@ -156,8 +154,7 @@ class TuneJob:
     def index_texts(self, texts: list[str]) -> Path:
         """The vectors of all texts of a file, to search in."""
         from stairs.tasks import Similar
-        from stairs.training.one_pass import fit_once
-        from stairs.training.run import load
+        from stairs.training.run import fit_once, load
 
         out = self.folder("similar", Path(self.run).name)
         corpus = hashlib.sha256("\n".join(texts).encode()).hexdigest()

@@ -9,7 +9,7 @@ from stairs.tasks import BidirectionalLM, Encode, WordVectors
 from stairs.tasks.outcomes import evaluate_with_baselines
 from stairs.tasks.parts.labelled_splits import LabelledSplits
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
-from stairs.training.one_pass import fit_once
+from stairs.training.run import fit_once
 from tests.support.small_world import QUESTION, SENTENCES, encoder, examples
 
 QUICK = ("--epochs", "6", "--batch-examples", "8", "--learning-rate", "0.003", "--precision", "fp32", "--threads", "1")

@@ -7,8 +7,7 @@ from stairs.errors import BadInput, Unsupported
 from stairs.tasks import Encode, NextToken, Sense, Similar, WordVectors
 from stairs.text.examples import SenseSentence, TextPair
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
-from stairs.training.one_pass import fit_once
-from stairs.training.run import load
+from stairs.training.run import fit_once, load
 from tests.support.small_world import SENTENCES, encoder
 
 BANKS = [("money in the bank today", "bank%1"), ("the bank of the river", "bank%2")]

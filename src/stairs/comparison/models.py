@@ -1,25 +1,53 @@
-"""Which models a climb trains, and how: each is pretrained on the text, then learns from the labels, within its share of the time."""
+"""Which models a climb trains, and how: each is pretrained on the text, then learns from the labels, within its share of the time, and is evaluated
+on the test examples. A run gives a part of the model's row."""
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import cast
 
-from stairs.comparison.experiment import Experiment
-from stairs.comparison.runs import EVALUATION_SHARE, TRANSLATORS, finetune, fit_classifier, pretrain, train_translator
-from stairs.comparison.schema import PretrainingCost, Row
+from safetensors import safe_open
+
+from stairs.comparison.experiment import SHOWN_EXAMPLES, Experiment, example_text
+from stairs.comparison.schema import LastLine, PretrainingCost, Row
+from stairs.data import TrainingData
 from stairs.models.registry import MODELS
 from stairs.models.settings import DEFAULT_TOKENIZER, TRANSLATION_MODELS
-from stairs.tasks import NGramClassifier, TfidfClassifier, VectorClassifier, WordVectors
-from stairs.tasks.parts.labelled_splits import LabelledSplits
-from stairs.text.examples import LabelledText
-from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
-from stairs.training.run import load
-from stairs.training.run_plans import finetuning_seconds
+from stairs.models.transfer_options import TransferMode
+from stairs.peak_memory import PeakMemory
+from stairs.tasks import BidirectionalLM, NextToken, NGramClassifier, Task, TfidfClassifier, VectorClassifier, WordVectors, untrained_task
+from stairs.tasks.baselines import word_tokenizer
+from stairs.tasks.paired_evaluation import evaluate_task, milliseconds_per_text
+from stairs.tasks.parts.labelled_splits import LabelledSplits, weights_hash
+from stairs.tasks.parts.stream import unigram_bits
+from stairs.tasks.parts.supervised import Supervised
+from stairs.text.examples import LabelledText, TranslationPair
+from stairs.text.tokenizers.tokenizer import Tokenizer
+from stairs.training.fit import fit
+from stairs.training.options import TrainingOptions
+from stairs.training.run import MODEL_FOLDER, fit_once, load
+from stairs.training.run_plans import (
+    RunPlan,
+    evenly_spaced,
+    finetuning_seconds,
+    plan_finetuning,
+    plan_pretraining,
+    plan_translation,
+    transfer_task,
+)
 
 PRETRAINING_SHARE = 0.5  # of a model's time, if there are labels to learn from as well
 MAX_FROZEN_PRETRAINING_SHARE = 0.8  # if only a mix of layers and a head learn from the labels: they need time, however fast the encoder is
+EVALUATION_SHARE = 0.05  # of a model's time, for the evaluation on the test examples
+# An encoder-decoder with one vector between the two, with attention, and with attention alone.
+TRANSLATORS: dict[str, tuple[str, dict[str, str]]] = {
+    "seq2seq": ("seq2seq", {}),
+    "attention": ("seq2seq", {"attention": "additive"}),
+    "transformer": ("transformer", {}),
+}
 
 
 @dataclass(frozen=True)
@@ -62,10 +90,6 @@ def train_tfidf(experiment: Experiment, seconds: float) -> Row:
 
 def labelled_texts(experiment: Experiment) -> list[LabelledText]:
     return [example for example in experiment.train if isinstance(example, LabelledText)]
-
-
-def word_tokenizer(examples: Sequence[LabelledText]) -> Tokenizer:
-    return Tokenizer.train(TokenizerSpec(kind="words"), lambda: ([example.text] for example in examples))
 
 
 def pretrain_and_finetune(model: str, experiment: Experiment, seconds: float) -> Row:
@@ -123,3 +147,106 @@ def combine(pretrained: Row, finetuned: Row) -> Row:
         "pretrained_run": pretrained["run"],
     }
     return {**pretrained, **finetuned, **both}
+
+
+def pretrain(experiment: Experiment, model: str, seconds: float, **settings: int) -> Row:
+    """On the text, in the size that the time allows, for as long as there is: what it costs, and if the model predicts text, how well."""
+    shards = experiment.shards_for(model)
+    folder = experiment.out / f"{MODELS[model].pretrains_with}-{model}"
+    plan = experiment.plans.of(folder.name, lambda: plan_pretraining(model, shards, seconds))
+    last_line = train_run(experiment, folder, plan, lambda: untrained_task(model, shards.tokenizer, plan["size"], **settings), shards)
+    row: Row = {"size": plan["size"], "run": folder.name}
+    predicts = MODELS[model].pretrains_with in (NextToken.name, BidirectionalLM.name)  # the bits of other tasks are of another kind
+    if predicts:
+        row |= {"bits_per_character": last_line["bits_per_character"], "perplexity": last_line["perplexity"]}
+    if MODELS[model].learns_by == "gradient":
+        row |= {"updates": last_line["step"], "training": [last_line]}
+        if predicts:
+            row["unigram_bits"] = unigram_bits(shards)
+    return {**row, **costs(experiment, folder, last_line)}
+
+
+def finetune(experiment: Experiment, model: str, source: Path, seconds: float, is_new: bool = True) -> Row:
+    """By gradients, on the labels. `is_new` says that the encoder was pretrained in this climb, and not elsewhere for days."""
+    folder = experiment.out / f"{experiment.example_kind}-{model}"
+    data = LabelledSplits(experiment.train, experiment.dev, weights_hash(load(source).model))
+
+    def task_with(mode: TransferMode) -> Supervised:
+        whiten = is_new and mode == "features"  # long pretraining needs no help, and few examples would turn its features into noise
+        return transfer_task(experiment.example_kind, load(source), experiment.train, mode, metric=experiment.metric, whiten=whiten)
+
+    plan = experiment.plans.of(folder.name, lambda: plan_finetuning(model, task_with, data, seconds, experiment.seed, is_new))
+    data = LabelledSplits(evenly_spaced(experiment.train, plan["examples"]), evenly_spaced(experiment.dev, plan["validation"]), data.encoder)
+    last_line = train_run(experiment, folder, plan, lambda: task_with(plan["transfer"]), data)
+    row: Row = {"transfer": plan["transfer"], "finetuning_updates": last_line["step"], "training": [last_line]}
+    if plan["examples"] < len(experiment.train):
+        row["training_examples"] = plan["examples"]
+    return {**row, **evaluate_run(experiment, folder, last_line)}
+
+
+def fit_classifier(experiment: Experiment, model: str, train: Callable[[], Task]) -> Row:
+    """A classifier that needs one pass over the labels and no gradients."""
+    folder = experiment.out / f"{experiment.example_kind}-{model}"
+    with experiment.record_peak_memory(folder):
+        last_line = fit_once(folder, experiment.run_settings, train, lambda task: {})
+    return evaluate_run(experiment, folder, cast(LastLine, last_line))
+
+
+def train_translator(name: str, experiment: Experiment, seconds: float) -> Row:
+    """On pairs of sentences."""
+    model, settings = TRANSLATORS[name]
+    folder, pairs = experiment.out / f"translate-{name}", [pair for pair in experiment.train if isinstance(pair, TranslationPair)]
+    assert experiment.pair_tokenizer is not None
+    tokenizer = Tokenizer.train(experiment.pair_tokenizer, lambda: ([pair.source, pair.target] for pair in pairs))
+    plan = experiment.plans.of(folder.name, lambda: plan_translation(model, pairs, seconds * (1 - EVALUATION_SHARE), tokenizer.vocab_size))
+    data = LabelledSplits(experiment.train, experiment.dev)
+    last_line = train_run(experiment, folder, plan, lambda: untrained_task(model, tokenizer, plan["size"], **settings), data)
+    row: Row = {"size": plan["size"], "updates": last_line["step"], "training": [last_line]}
+    return {**row, **evaluate_run(experiment, folder, last_line)}
+
+
+def train_run(experiment: Experiment, folder: Path, plan: RunPlan, new_task: Callable[[], Task], data: TrainingData) -> LastLine:
+    """As planned, or as the run of another climb that this one repeats."""
+    options = TrainingOptions(**plan["training"], seed=experiment.seed)
+    with experiment.record_peak_memory(folder):
+        last_line = fit(new_task(), data, folder, options, experiment.source_of_plan(folder.name), refuse_short=False)  # its row says if it failed
+    return cast(LastLine, last_line)
+
+
+def evaluate_run(experiment: Experiment, folder: Path, last_line: LastLine) -> Row:
+    """Its score, predictions and speed on the test split, and its costs; `last_line` is the last of its metrics.jsonl."""
+    metric, test = experiment.metric, experiment.test
+    with PeakMemory() as peak:
+        task = load(folder)
+        per_text = milliseconds_per_text(task, test)
+    questions = [example_text(example).question for example in test[:SHOWN_EXAMPLES]]
+    evaluation = evaluate_task(task, experiment.example_kind, metric, test, questions)
+    row: Row = {
+        "run": folder.name,
+        "metric": metric,
+        "score": evaluation.metrics[metric],
+        "outcomes": evaluation.outcomes,
+        "predictions": evaluation.answers,
+        "ms_per_text": per_text,
+        "answering_mb": peak.megabytes,
+    }
+    return {**evaluation.metrics, **row, **costs(experiment, folder, last_line)}  # type: ignore[typeddict-item]
+
+
+def costs(experiment: Experiment, folder: Path, last_line: LastLine) -> Row:
+    """The time of training, on the clock and of the processor, which does not depend on what else the machine does; the number of parameters, the
+    size on disk, and the memory that the training took."""
+    files = list((folder / MODEL_FOLDER).iterdir())
+    parameters = 0
+    for path in files:
+        if path.suffix == ".safetensors":
+            with safe_open(path, "np") as tensors:
+                shapes = [tensors.get_slice(name).get_shape() for name in tensors.keys()]  # noqa: SIM118
+            parameters += sum(map(math.prod, shapes))
+    return {
+        "seconds": round(last_line["seconds"], 3),
+        "cpu_seconds": round(last_line["cpu_seconds"], 3),
+        "parameters": parameters,
+        "megabytes": round(sum(path.stat().st_size for path in files) / 1e6, 2),
+        "training_mb": experiment.peak_memory_mb.get(folder.name),
+    }

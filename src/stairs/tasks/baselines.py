@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
 TEXTS_PER_BATCH = 256
 TFIDF_REGULARIZATION = 0.1
-WORDS = TokenizerSpec(kind="words")
 TFIDF_EXAMPLES = 20_000  # that tfidf learns from at most, spread over all
 SENTENCE = re.compile(r"[^.!?。！？；;\n]+[.!?。！？；;\n]*")
 
@@ -93,6 +92,11 @@ class Classifier(Task):
         (folder / CONFIG).write_text(json.dumps(self.describe(), indent=2, ensure_ascii=False) + "\n", "utf-8")
         save_file(tensors, folder / WEIGHTS)
         self.tokenizer.save(folder)
+
+
+def word_tokenizer(examples: Sequence[LabelledText]) -> Tokenizer:
+    """The words of the examples."""
+    return Tokenizer.train(TokenizerSpec(kind="words"), lambda: ([example.text] for example in examples))
 
 
 def labels_of(examples: Sequence[LabelledText]) -> list[str]:
@@ -198,8 +202,7 @@ def majority_baseline(train: Sequence[Any]) -> Baseline:
 
 def tfidf_baseline(train: Sequence[LabelledText]) -> Baseline:
     part = train[:: -(-len(train) // TFIDF_EXAMPLES)]
-    tokenizer = Tokenizer.train(WORDS, lambda: ([example.text] for example in part))
-    return TfidfClassifier.train(part, tokenizer).predict_examples
+    return TfidfClassifier.train(part, word_tokenizer(part)).predict_examples
 
 
 def cosines(source: Task, examples: Sequence[TextPair]) -> np.ndarray:

@@ -1,35 +1,17 @@
-"""Training without steps: it happens in one pass, there is nothing to resume, and a finished run is not trained again."""
+"""Training by counting: it happens in one pass, there is nothing to resume, and a finished run is not trained again."""
 
 import time
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 
-from stairs import machine
 from stairs.errors import BadInput
 from stairs.models.ngram import NGram
 from stairs.progress import format_count, say, track
 from stairs.tasks.task import Task
 from stairs.text.shards import Shards
 from stairs.training.records import OnePassRow, run_settings
-from stairs.training.run import FORMAT, Run
-
-
-def fit_once(folder: Path, settings: dict[str, Any], train: Callable[[], Task], evaluate: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
-    """Save the task that `train` returns as a run, and the measurement that `evaluate` returns of it, with the seconds."""
-    run = Run(folder)
-    with run.open_for_writing({"format": FORMAT, **settings, "versions": machine.versions()}):
-        if not run.is_finished or run.damage():
-            run.drop_metrics()
-            started, cpu_started = time.monotonic(), time.process_time()
-            task = train()
-            seconds, cpu_seconds = time.monotonic() - started, time.process_time() - cpu_started
-            row: OnePassRow = {"step": 1, "seconds": round(seconds, 3), "cpu_seconds": round(cpu_seconds, 3)}
-            run.log(**row, **evaluate(task))
-            run.save_model(task)
-    return run.metrics()[-1]
+from stairs.training.run import Run
 
 
 def count_into(task: Task, shards: Shards, run: Run, seed: int) -> dict[str, Any]:

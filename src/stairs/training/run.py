@@ -13,13 +13,15 @@ It imports torch only where a model is loaded, so that a folder that cannot be w
 import json
 import os
 import shutil
-from collections.abc import Collection, Iterator
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from safetensors import SafetensorError
 
+from stairs import machine
 from stairs.errors import BadInput, EnvironmentFault, preview
 from stairs.files import (
     LOCK_FILE,
@@ -38,9 +40,10 @@ from stairs.files import (
 from stairs.version import __version__
 
 if TYPE_CHECKING:
+    from stairs.tasks.measurements import Measurements
     from stairs.tasks.task import Task
     from stairs.text.tokenizers.tokenizer import Tokenizer
-    from stairs.training.records import RunSettings
+    from stairs.training.records import OnePassRow, RunSettings
 
 FORMAT = 2
 RUN_FILE, METRICS_FILE = "run.json", "metrics.jsonl"
@@ -208,6 +211,21 @@ class Run:
         except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
             reason = f"{type(error).__name__}: {preview(str(error))}"
             raise BadInput(f"{folder / CONFIG} does not fit the model beside it ({reason}); train the run again") from error
+
+
+def fit_once(folder: Path, settings: Mapping[str, object], train: Callable[[], "Task"], evaluate: "Callable[[Task], Measurements]") -> dict[str, Any]:
+    """Save the task that `train` returns as a run, and the measurement that `evaluate` returns of it, with the seconds."""
+    run = Run(folder)
+    with run.open_for_writing({"format": FORMAT, **settings, "versions": machine.versions()}):
+        if not run.is_finished or run.damage():
+            run.drop_metrics()
+            started, cpu_started = time.monotonic(), time.process_time()
+            task = train()
+            seconds, cpu_seconds = time.monotonic() - started, time.process_time() - cpu_started
+            row: OnePassRow = {"step": 1, "seconds": round(seconds, 3), "cpu_seconds": round(cpu_seconds, 3)}
+            run.log(**row, **evaluate(task))
+            run.save_model(task)
+    return run.metrics()[-1]
 
 
 def load(folder: str | Path) -> "Task":

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from stairs.errors import BadInput
+from stairs.fast.corpus_slice import token_counts
 from stairs.models.base import Model
 from stairs.randomness import derive_seed
 from stairs.tasks.measurements import LanguageModelMetrics, map_interval
@@ -137,3 +138,12 @@ def language_model_metrics(bits: np.ndarray, tokens: np.ndarray, text: TextStati
         "characters": text.characters,
         "unknown_words": text.unknown_words,
     }
+
+
+def unigram_bits(shards: Shards) -> float:
+    """Bits per character of the test text by token frequencies alone: a model that learnt something needs fewer."""
+    tokens = shards.ids("test").astype(np.int64)
+    counts = token_counts(shards.ids("train"), shards.tokenizer.vocab_size) + 0.5
+    bits = -np.log2(counts / counts.sum())[tokens]
+    text = TextStatistics.of_split(shards, "test")
+    return language_model_metrics(np.array([bits.sum()]), np.array([len(tokens)]), text)["bits_per_character"]["value"]
