@@ -5,6 +5,7 @@ import runpy
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.request import urlopen
@@ -12,7 +13,7 @@ from urllib.request import urlopen
 import pytest
 
 import stairs
-from tests.journeys.pages import CHINESE, JOURNEY, README, Shell, blocks, commands
+from tests.journeys.pages import CHINESE, JOURNEY, README, ROOT, Shell, blocks, commands
 
 HAN = re.compile(r"[\u4e00-\u9fff]")
 FENCE = re.compile(r"^```\w*\n", re.M)
@@ -77,6 +78,13 @@ def test_both_name_the_same_commands():
         return [re.sub(r" +#.*", "", block) for block in blocks(page, "sh", "console", "python")]
 
     assert code(README) == code(CHINESE)
+
+
+@pytest.mark.parametrize("page", [README, CHINESE], ids=lambda page: page.name)
+def test_extras_exist(page):
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    (line,) = re.findall(r"^(?:Extras: |可选依赖：)(.*?)$", page.read_text("utf-8").replace("\n(", " ("), re.M)
+    assert {"notebook", "tensorboard", "parquet", "excel"} <= set(re.findall(r"`(\w+)`", line)) & set(extras)
 
 
 def test_commands_leave_what_the_readme_says(folder):
