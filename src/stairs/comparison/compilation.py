@@ -13,7 +13,6 @@ from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import llvmlite.binding
 import numba
@@ -42,11 +41,11 @@ from stairs.training.options import TrainingOptions
 SENTENCES = [f"The {size} {animal} sat on mat number {number}; 它坐在第{number}张垫子上。"
              for size in ("small", "big", "old") for animal in ("cat", "dog") for number in range(20)]  # fmt: skip
 WORDS = 70_000  # of a text that has more of them than 16 bits can number, and more than a table holds at first
-TINY = {"width": 16, "heads": 2, "layers": 1, "context": 32}
+TINY: dict[str, int | str] = {"width": 16, "heads": 2, "layers": 1, "context": 32}
 SWEEP = TrainingOptions(epochs=1, deterministic=True)
 UPDATE = TrainingOptions(steps=1, batch_tokens=64, precision="fp32")
 # The models that have kernels of their own, and their tokenizers.
-TINY_MODELS: list[tuple[str, str, dict[str, Any]]] = [
+TINY_MODELS: list[tuple[str, str, dict[str, int | str]]] = [
     ("ngram", "words", {}),
     ("cbow", "words", {"width": 16}),
     ("skipgram", "words", {"width": 16}),
@@ -112,7 +111,7 @@ def compiled_files() -> list[str]:
     return sorted(str(path) for path in Path(fill_dropout_mask._cache.cache_path).glob("*.nb[ci]"))
 
 
-def train_tiny(text: Path, out: Path, model: str, kind: str, settings: dict[str, Any]) -> None:
+def train_tiny(text: Path, out: Path, model: str, kind: str, settings: dict[str, int | str]) -> None:
     shards = build_shards(Corpus(text), TokenizerSpec(kind, vocab_size=None if kind == "words" else 400), cache=text.parent)
     task = pretraining_task(MODELS[model](make_config(model, shards.tokenizer.vocabulary_settings, **settings)), shards.tokenizer)
     fit(task, shards, out, SWEEP if task.learns_by == "sweeping" else UPDATE)

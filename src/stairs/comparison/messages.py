@@ -1,7 +1,6 @@
 """What the report and the explorer say about a climb, in English and Chinese."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from stairs.comparison.schema import LocalizedText, Recommendation, Row
 from stairs.tasks.metric_table import METRICS
@@ -14,6 +13,7 @@ COSTS: dict[str, tuple[str, str]] = {
     "memory": ("peak memory of inference", "推理时的内存峰值"),
 }
 MILLION = 1_000_000
+Value = LocalizedText | str | float | None
 
 
 def rules() -> dict[str, tuple[str, str]]:
@@ -143,7 +143,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
 }  # fmt: skip
 
 
-def message(name: str, **values: Any) -> LocalizedText:
+def message(name: str, **values: Value) -> LocalizedText:
     """A message in every language; a value may itself be a text in every language."""
     texts = {}
     for language, text in zip(LANGUAGES, MESSAGES[name], strict=True):

@@ -10,15 +10,13 @@ CPU time is compared in bins, and the other costs within a factor of two, so tha
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 from stairs.comparison.experiment import Experiment
-from stairs.comparison.messages import approximate_count, describe_cost, join_names, join_sentences, message
+from stairs.comparison.messages import Value, approximate_count, describe_cost, join_names, join_sentences, message
 from stairs.comparison.schema import CostCriterion, Difference, LocalizedText, Recommendation, Row
 from stairs.tasks.paired_evaluation import PairedOutcomes
 
-COST_FIELDS = {"train": "cpu_seconds", "latency": "ms_per_text", "size": "megabytes", "memory": "answering_mb"}
-COST_ORDER = ("train", "latency", "size")
+COST_ORDER: tuple[CostCriterion, ...] = ("train", "latency", "size")
 CHEAPEST_BIN = 3.0  # CPU seconds; the next ends at 30, then 300, ...
 TOLERANCE = 2.0  # within this factor two costs are equal
 NEGLIGIBLE = {"latency": 0.25, "size": 1.0, "memory": 10.0}  # ms, MB and MB: below that, costs are equal
@@ -61,12 +59,16 @@ def cheapest(rows: Sequence[Row], first: CostCriterion = "train") -> list[Row]:
     return left
 
 
-def comparable_cost(row: Row, criterion: str) -> float | None:
+def comparable_cost(row: Row, criterion: CostCriterion) -> float | None:
     """The bin of CPU seconds, or the cost itself unless it is negligible."""
-    cost: Any = row.get(COST_FIELDS[criterion])
+    cost = cost_of(row)[criterion]
     if criterion == "train" and cost is not None:
         return cost_bin(cost)
     return None if cost is None else max(cost, NEGLIGIBLE[criterion])
+
+
+def cost_of(row: Row) -> dict[CostCriterion, float | None]:
+    return {"train": row.get("cpu_seconds"), "latency": row.get("ms_per_text"), "size": row.get("megabytes"), "memory": row.get("answering_mb")}
 
 
 def cost_bin(seconds: float) -> int:
@@ -77,15 +79,15 @@ def cost_bin(seconds: float) -> int:
 def explain(found: Recommendation, rows: Sequence[Row]) -> LocalizedText:
     """The reason for the recommendation."""
     by_name = {row["model"]: row for row in rows}
-    names = {"model": found["model"], "score": found["score"], "best": found["best"], "best_score": found["best_score"]}
+    names: dict[str, Value] = {"model": found["model"], "score": found["score"], "best": found["best"], "best_score": found["best_score"]}
     if len(rows) == 1:
         return message("alone", **names)
     leads = found["model"] == found["best"]
     compared = next(own for own in found["behind_best"] if leads or own["model"] == found["model"])
-    figures = {"difference": compared["difference"], "low": compared["low"], "high": compared["high"], "next": compared["model"]}
+    figures: dict[str, Value] = {"difference": compared["difference"], "low": compared["low"], "high": compared["high"], "next": compared["model"]}
     sentences = [message("best" if leads else "as_good", **names, **figures)]
     if not leads:
-        costs = {"cost": describe_cost(by_name[found["model"]]), "best_cost": describe_cost(by_name[found["best"]])}
+        costs: dict[str, Value] = {"cost": describe_cost(by_name[found["model"]]), "best_cost": describe_cost(by_name[found["best"]])}
         sentences.append(message("costs", **names, **costs))
     if not compared["is_significant"]:
         sentences.append(message("would_separate", more=approximate_count(compared["more_examples"])))

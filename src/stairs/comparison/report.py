@@ -4,13 +4,12 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from pathlib import Path
-from typing import Any, cast
 
-from stairs.comparison.messages import MESSAGES, advice, describe_resolution, format_count, message
+from stairs.comparison.messages import MESSAGES, Value, advice, describe_resolution, format_count, message
 from stairs.comparison.schema import LocalizedText, Report, Row
 from stairs.files import write_atomically
 from stairs.pictures.charts import Chart, render
-from stairs.pictures.climb import curves, frontier, staircase
+from stairs.pictures.climb import SeriesLevel, SeriesPoint, curves, frontier, staircase
 from stairs.training.run import Run
 
 PADDING = {"left": 5, "top": 5, "right": 30, "bottom": 5}  # names of models are wider in some fonts
@@ -75,14 +74,14 @@ def page(report: Report, out: Path) -> str:
     )
 
 
-def staircase_of(report: Report) -> tuple[list[dict[str, Any]], str, list[str]]:
+def staircase_of(report: Report) -> tuple[list[Row], str, list[str]]:
     """The rows with a score, the metric, and the recommended models."""
     scored = [row for row in report["rows"] if "score" in row]
     recommended = report["recommendation"]["models"] if report["recommendation"] else []
-    return cast("list[dict[str, Any]]", scored), scored[0]["metric"] if scored else "", recommended
+    return scored, scored[0]["metric"] if scored else "", recommended
 
 
-def bilingual(name: str, **values: Any) -> str:
+def bilingual(name: str, **values: Value) -> str:
     return language_spans(message(name, **values))
 
 
@@ -95,7 +94,7 @@ def section(name: str, content: str) -> str:
     return f'<section><h2>{bilingual(name)}</h2><p class="see">{bilingual(name + "_see")}</p>{content}</section>'
 
 
-def pictures(chart: Callable[[Callable[[str], str]], Any]) -> str:
+def pictures(chart: Callable[[Callable[[str], str]], Chart]) -> str:
     """One in each language; `chart` is given the function that finds a message."""
     texts = [{name: own[number] for name, own in MESSAGES.items()} for number in (0, 1)]
     drawings = [drawing(chart(own.__getitem__)) for own in texts]
@@ -154,10 +153,10 @@ def cells(row: Row, columns: int) -> Iterable[str]:
     yield f"<td>{times['given']:.0f} s, {times['used']:.0f} s ({share:.0%})</td>" if times else "<td></td>"
 
 
-def pretraining_curves(rows: Sequence[Row], out: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def pretraining_curves(rows: Sequence[Row], out: Path) -> tuple[list[SeriesPoint], list[SeriesLevel]]:
     """Curves of the models that predict text, on one axis, and the levels of those that count."""
-    points: list[dict[str, Any]] = []
-    levels: list[dict[str, Any]] = []
+    points: list[SeriesPoint] = []
+    levels: list[SeriesLevel] = []
     for row in rows:
         if "bits_per_character" in row:
             own = learning_curve(out / row.get("pretrained_run", row["run"]), row["model"], "bits_per_character")
@@ -166,13 +165,13 @@ def pretraining_curves(rows: Sequence[Row], out: Path) -> tuple[list[dict[str, A
     return points, levels
 
 
-def finetuning_curves(rows: Sequence[Row], out: Path) -> list[dict[str, Any]]:
+def finetuning_curves(rows: Sequence[Row], out: Path) -> list[SeriesPoint]:
     """Curves of the models that learn from the labels by gradients."""
     found = (learning_curve(out / row["run"], row["model"], row["metric"]) for row in rows)
     return [point for own in found if len(own) > 1 for point in own]
 
 
-def learning_curve(folder: Path, model: str, metric: str) -> list[dict[str, Any]]:
+def learning_curve(folder: Path, model: str, metric: str) -> list[SeriesPoint]:
     """What a run measured during its training."""
     lines = Run(folder).metrics() if folder.is_dir() else []
     lines = [line for line in lines if metric in line and "seconds" in line]

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 from stairs import machine
 from stairs.comparison.experiment import SHOWN_EXAMPLES, Experiment, Plans, example_text
@@ -163,7 +163,7 @@ def open_report(experiment: Experiment, budget: float, command: str) -> Report:
     }  # fmt: skip
     path = experiment.out / REPORT_FILE
     try:
-        before: dict[str, Any] = json.loads(path.read_text("utf-8"))
+        before = json.loads(path.read_text("utf-8"))
         if (number := before.get("format")) == FORMAT:
             kept = {name: before[name] for name in ("rows", "seconds_used", "plans", "time_shares", "peak_memory_mb")}
             begun_with = before["settings"]

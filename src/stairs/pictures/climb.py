@@ -1,13 +1,14 @@
 """The models of a climb: the staircase, score against cost, and learning curves."""
 
 import math
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Sequence
+from typing import Literal, NotRequired, TypedDict
 
 import altair as alt
 
 from stairs.pictures.charts import BLUE, FONT_SIZE, GREY, GRID, ORANGE, Chart, chart_of, finish, line_break_pieces, pixels, text_width, wrap
 from stairs.pictures.words import Rectangle
+from stairs.tasks.measurements import Interval
 
 WIDTH, HEIGHT = 640, 300
 CURVE_WIDTH, CURVE_HEIGHT = 560, 320
@@ -17,21 +18,49 @@ LINE = FONT_SIZE + 3  # pixels from one line of a name to the next
 FOOT_SHARE = 0.4  # how far the foot of the stairs is below the lowest score, as a share of the range of the scores
 CROWD = 30  # pixels within which points crowd one another
 SIDES = ((1, -1), (1, 1), (-1, -1), (-1, 1), (1, -2.4), (1, 2.4), (-1, -2.4), (-1, 2.4))  # where a name may stand beside its point
-COSTS = ("ms_per_text", "training_mb", "answering_mb", "parameters", "megabytes")
-Row = Mapping[str, Any]  # of a climb: "model", "score": {"value", "low", "high"}, "cpu_seconds", and COSTS; without a score it is not drawn
+Cost = Literal["ms_per_text", "training_mb", "answering_mb", "parameters", "megabytes"]
+COSTS: tuple[Cost, ...] = ("ms_per_text", "training_mb", "answering_mb", "parameters", "megabytes")
 
 
-def staircase(rows: Sequence[Row], metric: str = "accuracy", recommended: Collection[str] = ()) -> Chart:
+class ScoredRow(TypedDict, total=False):
+    """A model of a climb; without a score it is not drawn."""
+
+    model: str
+    score: Interval
+    cpu_seconds: float
+    ms_per_text: float
+    training_mb: float | None
+    answering_mb: float | None
+    parameters: int
+    megabytes: float
+
+
+class SeriesPoint(TypedDict):
+    series: str
+    value: float
+    minutes: NotRequired[float]  # one of the two
+    steps: NotRequired[float]
+
+
+class SeriesLevel(TypedDict):
+    """Of a model that is trained in no time."""
+
+    series: str
+    value: float
+
+
+def staircase(rows: Sequence[ScoredRow], metric: str = "accuracy", recommended: Collection[str] = ()) -> Chart:
     """A stair for each model: the higher, the better; the deeper, the more expensive. Recommended models are orange."""
     rows = rows_with_score(rows)
     low, high = axis_limits(rows)
     depths = [MIN_DEPTH + DECADE * math.log10(1 + row["cpu_seconds"]) for row in rows]
     name_widths = [max(map(text_width, line_break_pieces(row["model"])), default=0.0) + 8 for row in rows]
     scale = max([1.0, *(width / depth for width, depth in zip(name_widths, depths, strict=True))])  # the same for all, since depth shows the cost
-    stairs, x = [], 0.0
+    stairs, name_lines, x = [], [], 0.0
     for row, depth in zip(rows, (scale * depth for depth in depths), strict=True):
+        name_lines.append(wrap(row["model"], depth - 4, MAX_NAME_LINES))
         stairs.append({
-            **flatten_row(row), "name": wrap(row["model"], depth - 4, MAX_NAME_LINES),
+            **flatten_row(row), "name": name_lines[-1],
             "x": x, "x2": x + depth, "middle": x + depth / 2, "foot": low, "number": f"{row['score']['value']:.3f}",
             "cost": format_seconds(row["cpu_seconds"]), "colour": ORANGE if row["model"] in recommended else BLUE,
         })  # fmt: skip
@@ -46,17 +75,17 @@ def staircase(rows: Sequence[Row], metric: str = "accuracy", recommended: Collec
     )
     intervals = base.mark_rule(opacity=0.7).encode(x=middle, y=alt.Y("low:Q"), y2="high:Q")
     names = [  # the lines of a name extend downwards from its position
-        chart_of([stair for stair in stairs if len(stair["name"]) == lines])
+        chart_of([stair for stair, name in zip(stairs, name_lines, strict=True) if len(name) == lines])
         .mark_text(dy=-24 - (lines - 1) * LINE, lineHeight=LINE, fontSize=FONT_SIZE, fontWeight="bold")
         .encode(x=middle, y=alt.Y("high:Q"), text="name:N")
-        for lines in sorted({len(stair["name"]) for stair in stairs})
+        for lines in sorted(set(map(len, name_lines)))
     ]
     numbers = base.mark_text(dy=-9, fontSize=FONT_SIZE).encode(x=middle, y=alt.Y("high:Q"), text="number:N")
     costs = base.mark_text(dy=-8, fontSize=FONT_SIZE - 2, opacity=0.85).encode(x=middle, y=alt.Y("foot:Q"), text="cost:N")
     return finish([blocks, intervals, *names, numbers, costs], height=HEIGHT, width=max(x, 200))
 
 
-def frontier(rows: Sequence[Row], metric: str = "accuracy", axis_title: str = "CPU seconds of training") -> Chart:
+def frontier(rows: Sequence[ScoredRow], metric: str = "accuracy", axis_title: str = "CPU seconds of training") -> Chart:
     """Score against CPU seconds of training. The line is the Pareto front: no cheaper model scores higher."""
     rows = rows_with_score(rows)
     low, high = axis_limits(rows)
@@ -73,7 +102,8 @@ def frontier(rows: Sequence[Row], metric: str = "accuracy", axis_title: str = "C
     base = chart_of(points)
     line = chart_of([point for point in points if point["kind"] == "on"]).mark_line(interpolate="step-after", color=ORANGE, opacity=0.7)
     coordinates = [
-        (WIDTH * (math.log10(point["seconds"]) - first) / (last - first), HEIGHT * (high - point["value"]) / (high - low)) for point in points
+        (WIDTH * (math.log10(own) - first) / (last - first), HEIGHT * (high - row["score"]["value"]) / (high - low))
+        for row, own in zip(rows, seconds, strict=True)
     ]
     tooltip = [
         "model:N", alt.Tooltip("value:Q", title=metric, format=".4f"), alt.Tooltip("seconds:Q", format=".3g"), *(f"{name}:Q" for name in COSTS),
@@ -83,17 +113,16 @@ def frontier(rows: Sequence[Row], metric: str = "accuracy", axis_title: str = "C
         base.mark_rule(opacity=0.6).encode(x=x, y=alt.Y("low:Q", scale=up), y2="high:Q", color=colour),
         base.mark_circle(size=70, opacity=1).encode(x=x, y=y, color=colour, tooltip=tooltip),
     )
-    names = chart_of(place_names([point["model"] for point in points], coordinates)).mark_text(fontSize=FONT_SIZE)
+    names = chart_of(place_names([row["model"] for row in rows], coordinates)).mark_text(fontSize=FONT_SIZE)
     names = names.encode(**pixels(WIDTH, HEIGHT), text="model:N")
     return finish([plot, names], height=HEIGHT, width=WIDTH).resolve_scale(x="independent", y="independent")
 
 
 def curves(
-    points: Sequence[Mapping[str, Any]], levels: Sequence[Mapping[str, Any]] = (), metric: str = "bits per character", along: str = "minutes",
+    points: Sequence[SeriesPoint], levels: Sequence[SeriesLevel] = (), metric: str = "bits per character", along: str = "minutes",
     axis_title: str | None = None,
 ) -> Chart:  # fmt: skip
-    """A metric against time, a line for each series: `points` have "series", "value", and the time under the name that `along` gives. `levels` have
-    "series" and "value", for models that are trained in no time: a dashed line each."""
+    """A metric against time, a line for each series: `points` have the time under the name that `along` gives. A level is a dashed line."""
     colour = alt.Color("series:N", title=None, sort=None)
     scale = alt.Scale(zero=False)
     x = alt.X(f"{along}:Q", title=axis_title or f"{along} of training")
@@ -102,23 +131,23 @@ def curves(
     return alt.layer(rules, lines).properties(width=CURVE_WIDTH, height=CURVE_HEIGHT)
 
 
-def rows_with_score(rows: Sequence[Row]) -> list[Row]:
+def rows_with_score(rows: Sequence[ScoredRow]) -> list[ScoredRow]:
     return [row for row in rows if row.get("score")]
 
 
-def flatten_row(row: Row) -> dict[str, Any]:
+def flatten_row(row: ScoredRow) -> dict[str, object]:
     """The score's numbers beside the costs."""
     return {"model": row["model"], **row["score"], "seconds": row["cpu_seconds"], **{name: row.get(name) for name in COSTS}}
 
 
-def axis_limits(rows: Sequence[Row]) -> tuple[float, float]:
+def axis_limits(rows: Sequence[ScoredRow]) -> tuple[float, float]:
     """With space for names at the top; the axis does not start at 0, or all models would look alike."""
     low, high = min((row["score"]["low"] for row in rows), default=0.0), max((row["score"]["high"] for row in rows), default=1.0)
     spread = (high - low) or 0.1
     return max(low - FOOT_SHARE * spread, min(low, 0.0)), high + 0.25 * spread
 
 
-def pareto_front(rows: Sequence[Row]) -> set[str]:
+def pareto_front(rows: Sequence[ScoredRow]) -> set[str]:
     """The models that score higher than all cheaper ones."""
     front, best = set(), -math.inf
     for row in sorted(rows, key=lambda row: (row["cpu_seconds"], -row["score"]["value"])):
@@ -128,11 +157,11 @@ def pareto_front(rows: Sequence[Row]) -> set[str]:
     return front
 
 
-def place_names(names: Sequence[str], coordinates: Sequence[tuple[float, float]]) -> list[dict[str, Any]]:
+def place_names(names: Sequence[str], coordinates: Sequence[tuple[float, float]]) -> list[dict[str, str | float]]:
     """The middle of each name, beside its point, where it covers neither another name nor a point if possible."""
     dots = [Rectangle(x - 6, y - 6, 12, 12) for x, y in coordinates]
     occupied: list[Rectangle] = []
-    placed = []
+    placed: list[dict[str, str | float]] = []
     for name, (x, y) in zip(names, coordinates, strict=True):
         width = text_width(name) + 4
         crowd = [(other_x - x, other_y - y) for other_x, other_y in coordinates

@@ -57,11 +57,11 @@ def draw_curves(data: CurvesData) -> Any:
     """The training loss, and beside it the metric on held-out text."""
     import altair as alt
 
-    from stairs.pictures.climb import curves
+    from stairs.pictures.climb import SeriesPoint, curves
 
     sides = []
     for title, series, metric in (("training", data["training"], "loss"), ("held out", data["held_out"], data["metric"])):
-        points = [{"series": title, "steps": point["step"], "value": point["value"]} for point in series]
+        points: list[SeriesPoint] = [{"series": title, "steps": point["step"], "value": point["value"]} for point in series]
         if points:
             side = curves(points, metric=metric_title(str(metric))["en"], along="steps")
             sides.append(side.properties(width=360, height=250, title=title))
