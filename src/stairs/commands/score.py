@@ -1,13 +1,14 @@
 """stairs score RUN FILE: how good is it on this file?"""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from tyro.conf import Positional
 
 from stairs import api
 from stairs.commands.flags import CommonFlags, GuessFlags, parse, show
 from stairs.score_job import score_file
+from stairs.tasks.measurements import AnalogyMetrics
 from stairs.text.input_options import CorpusOptions
 
 ABOUT = """Evaluate a run on a file: bits per character and perplexity of a text; loss and accuracy of a bert on masked words; BLEU of
@@ -33,7 +34,7 @@ def main(arguments: list[str]) -> int:
     if options.json:
         show(metrics)
         return 0
-    sections = metrics.get("sections", {})
+    sections = cast(dict[str, AnalogyMetrics], metrics.get("sections", {}))
     width = max(map(len, sections), default=0)
     for name, section in sections.items():
         print(metric_line(f"{name:{width}}", section["accuracy"], f"{section['covered']} of {section['total']} covered"))

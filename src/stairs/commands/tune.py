@@ -1,7 +1,7 @@
 """stairs tune RUN LABELS: from a labelled file to an answer."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, cast
 
 from tyro.conf import Positional
 
@@ -9,7 +9,7 @@ from stairs import api
 from stairs.commands.flags import CommonFlags, GuessFlags, parse, part_of, show
 from stairs.models.transfer_options import TransferMode, TransferOptions
 from stairs.tasks import TunedTask
-from stairs.tasks.measurements import Measurements
+from stairs.tasks.measurements import ClassificationReport, LayerMixWeights, Measurements
 from stairs.training.options import TrainingOptions
 from stairs.tune_job import TuneJob
 
@@ -71,7 +71,7 @@ def summary(metrics: Measurements) -> str:
 def mix_lines(metrics: Measurements) -> list[str]:
     """The weights by which the layers of the encoder are mixed, if they are."""
     lines = []
-    for mix in metrics.get("mix", []):
+    for mix in cast(list[LayerMixWeights], metrics.get("mix", [])):
         weights = ", ".join(f"{weight:.2f} of layer {layer}" for layer, weight in mix["layers"].items())
         lines.append(f"it reads {weights}, times {mix['gamma']:.2f}{'' if mix['is_trained'] else '; these weights were not learnt'}")
     return lines
@@ -79,12 +79,13 @@ def mix_lines(metrics: Measurements) -> list[str]:
 
 def label_table(metrics: Measurements) -> list[str]:
     """Each label by itself and what it was confused with, if there are labels and not too many."""
-    labels = metrics.get("labels")
-    if not isinstance(labels, dict) or len(labels) > MAX_LABELS:
+    report = cast(ClassificationReport, metrics)
+    if "labels" not in report or len(report["labels"]) > MAX_LABELS:
         return []
+    labels = report["labels"]
     width = max(map(len, (*labels, "label")))
     rows = [f"{'label':{width}}  precision  recall      f1   texts  confused with"]
-    for (label, own), counts in zip(labels.items(), metrics["confusion"], strict=True):
+    for (label, own), counts in zip(labels.items(), report["confusion"], strict=True):
         others = ", ".join(f"{other} {count}" for other, count in zip(labels, counts, strict=True) if count and other != label)
         rows.append(f"{label:{width}}  {own['precision']:9.4f}  {own['recall']:6.4f}  {own['f1']:6.4f}  {own['texts']:6d}  {others}".rstrip())
-    return [*rows, f"calibration error {metrics['calibration']['error']:.4f}"]
+    return [*rows, f"calibration error {report['calibration']['error']:.4f}"]

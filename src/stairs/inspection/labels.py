@@ -14,7 +14,7 @@ import math
 import re
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, TypedDict, cast
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -23,6 +23,7 @@ from stairs.errors import BadInput, Unsupported, preview
 from stairs.inspection.tokens import Truncatable, group_bounds
 from stairs.inspection.views import classifies, has_confusion, has_text_features, view
 from stairs.tasks import Task
+from stairs.tasks.answers import LabelAnswer
 from stairs.tasks.baselines import Classifier, TfidfClassifier
 from stairs.tasks.classify import Classify
 from stairs.tasks.measurements import EVALUATION_FILE
@@ -132,7 +133,7 @@ def nearest(task: TfidfClassifier | VectorClassifier | Classify, text: str, *, l
     near: list[NearExample] = [
         {"text": example.text, "label": example.label, "cosine": cosine, "where": Path(example.where).name} for example, cosine in best
     ]
-    answer = task.answer(text)
+    answer = cast(LabelAnswer, task.answer(text))
     part = f"{Path(labels).name} has {len(examples)} different texts; {len(compared)} of them, evenly spaced, were compared" if step > 1 else None
     probability = answer["probabilities"][answer["label"]]
     return {"text": text, "label": answer["label"], "probability": probability, "near": near, "truncation": part}

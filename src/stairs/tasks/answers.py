@@ -1,9 +1,9 @@
 """The shapes of answers: what `task.answer(text)` gives and `stairs ask --json` prints. Strings, numbers, lists and dictionaries only."""
 
 from collections.abc import Mapping
-from typing import Any, NotRequired, TypedDict
+from typing import NotRequired, TypedDict
 
-Answer = Mapping[str, Any]  # one of the shapes below
+Answer = Mapping[str, object]  # one of the shapes below
 
 
 class NextTokenEntry(TypedDict):

@@ -24,11 +24,12 @@ from safetensors.torch import save_file
 
 from stairs.errors import BadInput
 from stairs.tasks.answers import Answer, LabelAnswer
+from stairs.tasks.config_file import CONFIG, WEIGHTS, TaskConfig
 from stairs.tasks.measurements import Interval, LabelMetrics, Measurements
 from stairs.tasks.metrics import label_metrics, rank_correlation
 from stairs.tasks.outcomes import Baseline, classification_report
 from stairs.tasks.span_metrics import normalize_answer
-from stairs.tasks.task import CONFIG, WEIGHTS, Task, load_weights
+from stairs.tasks.task import Task, load_weights
 from stairs.text.examples import LabelledText, Question, TaggedSentence, TextPair
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 
@@ -84,7 +85,7 @@ class Classifier(Task):
     def metrics_and_predictions(self, examples: Sequence[Any]) -> tuple[Measurements, list[Any]]:
         return self.detailed_metrics(examples), self.predict_examples(examples)
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> TaskConfig:
         return {"task": self.name, "model": self.model_name, "labels": self.labels}
 
     def write(self, folder: Path, tensors: dict[str, torch.Tensor]) -> None:
@@ -161,7 +162,7 @@ class TfidfClassifier(Classifier):
         self.write(folder, {name: torch.from_numpy(np.ascontiguousarray(array)) for name, array in arrays.items()})
 
     @classmethod
-    def open(cls, folder: Path, described: dict[str, Any]) -> Self:
+    def open(cls, folder: Path, described: TaskConfig) -> Self:
         arrays = {name: tensor.numpy() for name, tensor in load_weights(folder / WEIGHTS).items()}
         terms = json.loads((folder / cls.terms_file).read_text("utf-8"))
         return cls(Tokenizer.load(folder), described["labels"], terms, arrays["idf"], arrays["weight"], arrays["bias"])

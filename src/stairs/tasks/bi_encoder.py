@@ -27,6 +27,7 @@ from stairs.models.transfer_options import Pooling
 from stairs.tasks.compare import Compare
 from stairs.tasks.encode import Encode
 from stairs.tasks.parts.encoder_features import ROWS_TO_STANDARDIZE, LabelledRows, concatenate
+from stairs.tasks.parts.fine_tuning import TrainingDefaults
 from stairs.tasks.task import Encoder
 from stairs.text.batch import Batch
 
@@ -82,7 +83,7 @@ class BiEncoder(Compare):
         self.head.fit_to(features, torch.tensor([row.target for row in rows]))
 
     @property
-    def training_defaults(self) -> dict[str, Any]:  # type: ignore[override]
+    def training_defaults(self) -> TrainingDefaults:  # type: ignore[override]
         if self.transfer.trains_encoder:
             return super().training_defaults
         return {**super().training_defaults, "epochs": 1.0, "min_updates": 0}  # the two weights of the head are fitted before training

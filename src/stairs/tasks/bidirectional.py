@@ -13,8 +13,8 @@ from stairs.fast.decode_state import CharacterState
 from stairs.models.elmo import ELMo
 from stairs.tasks.measurements import Measurements
 from stairs.tasks.next_token import NextToken
+from stairs.tasks.parts.labelled_splits import text_data
 from stairs.tasks.parts.stream import StreamExamples, TextStatistics, bits_of_rows, language_model_metrics
-from stairs.tasks.task import text_data
 from stairs.text.batch import TrainingRows
 from stairs.text.tokenizers.open_vocabulary import OpenVocabulary
 

@@ -10,7 +10,7 @@ import functools
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Literal, Self, cast
 
 import numpy as np
 import torch
@@ -21,6 +21,7 @@ from stairs.fast.packed_linear import Precision, for_inference
 from stairs.models.base import Model
 from stairs.progress import say, track
 from stairs.tasks.answers import Answer, CosineAnswer, VectorAnswer
+from stairs.tasks.config_file import TaskConfig
 from stairs.tasks.measurements import Measurements
 from stairs.tasks.task import Encoder, Task, load_model
 from stairs.text.batch import Batch, batches_by_length, pad_rows
@@ -53,7 +54,7 @@ class Encode(Task):
         return {"text": text, "vector": self.vectors([text])[0].tolist()}
 
     def summary(self, answer: Answer) -> str:
-        return f"cosine {answer['cosine']:.4f}" if "cosine" in answer else " ".join(f"{number:.6g}" for number in answer["vector"])
+        return f"cosine {answer['cosine']:.4f}" if "cosine" in answer else " ".join(f"{x:.6g}" for x in cast(VectorAnswer, answer)["vector"])
 
     def similarity(self, first: str, second: str) -> float:
         """The cosine between two texts."""
@@ -118,12 +119,12 @@ class Encode(Task):
         twin.__dict__.pop("inference_model", None)
         return twin
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> TaskConfig:
         return {**super().describe(), "pooling": self.pooling, "normalize": self.normalize, "max_length": self.max_length}
 
     @classmethod
-    def open(cls, folder: Path, described: dict[str, Any]) -> Self:
-        return cls(*load_model(folder, described), **{name: described[name] for name in ("pooling", "normalize", "max_length")})
+    def open(cls, folder: Path, described: TaskConfig) -> Self:
+        return cls(*load_model(folder, described), pooling=described["pooling"], normalize=described["normalize"], max_length=described["max_length"])
 
 
 def run_in_threads(work: Callable[[list[int]], int], jobs: list[list[int]]) -> Iterator[int]:

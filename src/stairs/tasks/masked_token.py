@@ -5,7 +5,7 @@
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Self
+from typing import Self, cast
 
 import numpy as np
 import torch
@@ -21,13 +21,15 @@ from stairs.models.bert import BERT
 from stairs.progress import say
 from stairs.randomness import derive_seed
 from stairs.tasks.answers import Answer, BlanksAnswer, PseudoLikelihoodAnswer, SentencePairAnswer
+from stairs.tasks.config_file import Settings, TaskConfig
 from stairs.tasks.measurements import Interval, Measurements, map_interval
 from stairs.tasks.metrics import proportion, ratio
 from stairs.tasks.parts.blanks import MAX_PIECES, BlankFiller
+from stairs.tasks.parts.labelled_splits import text_data
 from stairs.tasks.parts.masked_scoring import pseudo_log_likelihood, sentence_pair
 from stairs.tasks.parts.sentence_pairs import PretrainingRows, SentencePairs, pairs_of_split
 from stairs.tasks.parts.stream import encode_documents
-from stairs.tasks.task import Encoder, Task, text_data
+from stairs.tasks.task import Encoder, Task, TrainingExamples
 from stairs.text.batch import IGNORE_INDEX, Batch
 from stairs.text.shards import Shards, is_sentence_end
 from stairs.text.tokenizers.tokenizer import Tokenizer
@@ -66,9 +68,9 @@ class MaskedToken(Task):
             self.pieces = piece_count_shares(pairs.ids[:TOKENS_COUNTED], self.tokenizer)
         return pairs
 
-    def target_counts(self, examples: Any) -> np.ndarray:
+    def target_counts(self, examples: TrainingExamples) -> np.ndarray:
         """Any token may be masked but those between sentences."""
-        counts = token_counts(examples.ids, self.model.config.vocab_size)
+        counts = token_counts(cast(SentencePairs, examples).ids, self.model.config.vocab_size)
         counts[[self.tokenizer.begin, self.tokenizer.end]] = 0
         return counts
 
@@ -183,10 +185,11 @@ class MaskedToken(Task):
         if "verdict" in answer:
             return f"{answer['verdict']} (probability that it follows {answer['next_sentence_probability']:.1%})"
         if "pseudo_log_likelihood" in answer:
-            tokens = " ".join(f"{token['token']} {token['log_probability']:.2f}" for token in answer["tokens"])
+            tokens = " ".join(f"{token['token']} {token['log_probability']:.2f}" for token in cast(PseudoLikelihoodAnswer, answer)["tokens"])
             return f"pseudo-log-likelihood {answer['pseudo_log_likelihood']:.2f} nats: {tokens}"
-        blanks = [", ".join(f"{word['word']} {word['probability']:.1%}" for word in blank["words"]) for blank in answer["blanks"]]
-        return "\n  ".join([answer["filled"], *blanks])
+        filling = cast(BlanksAnswer, answer)
+        blanks = [", ".join(f"{word['word']} {word['probability']:.1%}" for word in blank["words"]) for blank in filling["blanks"]]
+        return "\n  ".join([filling["filled"], *blanks])
 
     def sentence_pair(self, first: str, second: str) -> SentencePairAnswer:
         return sentence_pair(self, first, second)
@@ -244,11 +247,11 @@ class MaskedToken(Task):
 
     # Storage
 
-    def corpus_statistics(self) -> dict[str, Any]:
+    def corpus_statistics(self) -> Settings:
         return {"pieces": self.pieces}
 
     @classmethod
-    def open(cls, folder: Path, described: dict[str, Any]) -> Self:
+    def open(cls, folder: Path, described: TaskConfig) -> Self:
         task = super().open(folder, described)
         task.pieces = described.get("pieces") or task.pieces
         return task

@@ -4,10 +4,10 @@ A number that was measured on a sample is an `Interval`. `metrics.py` computes t
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any, NotRequired, TypedDict, cast
+from typing import NotRequired, TypedDict, cast
 
 EVALUATION_FILE = "evaluation.json"  # of a tuned run: its measurements on the validation and test examples
-Measurements = Mapping[str, Any]  # one of the shapes below, or several of them together
+Measurements = Mapping[str, object]  # one of the shapes below, or several of them together; `interval` reads one
 
 
 class Interval(TypedDict):
@@ -16,6 +16,11 @@ class Interval(TypedDict):
     value: float
     low: NotRequired[float]
     high: NotRequired[float]
+
+
+def interval(metrics: Measurements, name: str) -> Interval:
+    """A metric that was measured."""
+    return cast(Interval, metrics[name])
 
 
 def map_interval(function: Callable[[float], float], interval: Interval) -> Interval:
@@ -133,6 +138,14 @@ class ClassificationReport(TypedDict):
     labels: dict[str, LabelDetails]
     confusion: list[list[int]]
     calibration: Calibration
+
+
+class LayerMixWeights(TypedDict):
+    """How the layers of an encoder are mixed for a head."""
+
+    gamma: float
+    layers: dict[int, float]
+    is_trained: bool  # False where all layers still have the same weight
 
 
 class BaselineComparison(TypedDict):

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import cast
 
 import numpy as np
 import torch
@@ -14,8 +14,9 @@ from stairs.tasks.answers import Answer, ContinuationAnswer, NextTokenEntry, Tok
 from stairs.tasks.measurements import Measurements
 from stairs.tasks.parts.decoding import generate, prefill
 from stairs.tasks.parts.generative import Generative
+from stairs.tasks.parts.labelled_splits import text_data
 from stairs.tasks.parts.stream import StreamExamples, TextStatistics, bits_of_rows, encode_documents, language_model_metrics, row_length
-from stairs.tasks.task import text_data
+from stairs.tasks.task import TrainingExamples
 from stairs.text.batch import Batch, TrainingRows, next_token_batch
 from stairs.text.shards import is_sentence_end
 
@@ -72,9 +73,9 @@ class NextToken(Generative):
     def examples(self, data: TrainingData, split: str = "train") -> TrainingRows:
         return StreamExamples(text_data(data), split, row_length(self.model))
 
-    def target_counts(self, examples: Any) -> np.ndarray:
+    def target_counts(self, examples: TrainingExamples) -> np.ndarray:
         """Where a document begins, the target is the end of the sentence before."""
-        counts = token_counts(examples.ids, self.model.config.vocab_size)
+        counts = token_counts(cast(StreamExamples, examples).ids, self.model.config.vocab_size)
         counts[self.tokenizer.end] += counts[self.tokenizer.begin]
         counts[self.tokenizer.begin] = 0
         return counts

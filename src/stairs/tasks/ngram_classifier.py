@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import torch
@@ -11,7 +11,8 @@ import torch
 from stairs.models.ngram import NGram
 from stairs.models.settings import NGramConfig
 from stairs.tasks.baselines import Classifier, labels_of
-from stairs.tasks.task import CONFIG, WEIGHTS, load_weights
+from stairs.tasks.config_file import CONFIG, WEIGHTS, TaskConfig
+from stairs.tasks.task import load_weights
 from stairs.text.batch import next_token_batch
 from stairs.text.examples import LabelledText
 from stairs.text.tokenizers.tokenizer import Tokenizer
@@ -47,14 +48,14 @@ class NGramClassifier(Classifier):
         probabilities: np.ndarray = scores.softmax(1).numpy()
         return probabilities
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> TaskConfig:
         return {**super().describe(), "priors": self.priors, "config": self.models[0].describe()}
 
     def save(self, folder: Path) -> None:
         self.write(folder, {f"{i}.{name}": tensor for i, model in enumerate(self.models) for name, tensor in model.tensors().items()})
 
     @classmethod
-    def open(cls, folder: Path, described: dict[str, Any]) -> Self:
+    def open(cls, folder: Path, described: TaskConfig) -> Self:
         tensors = load_weights(folder / WEIGHTS)
         models = []
         for i in range(len(described["labels"])):

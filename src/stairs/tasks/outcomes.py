@@ -13,13 +13,13 @@ The outcome of an example is the little that a metric needs to know of it, so th
 A baseline is beaten if the interval of the paired difference (`metrics.PairedBootstrap`) lies above 0.
 """
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from stairs.tasks import span_metrics, translation_metrics
-from stairs.tasks.measurements import BaselineComparison, Calibration, CalibrationBin, ClassificationReport, Interval, Measurements
+from stairs.tasks.measurements import BaselineComparison, Calibration, CalibrationBin, ClassificationReport, Interval, Measurements, interval
 from stairs.tasks.metric_table import OF_SCORES
 from stairs.tasks.metrics import (
     Correlation,
@@ -68,8 +68,7 @@ def score_with_interval(metric: str, example_kind: str, examples: Sequence[Any],
     """One metric with its interval; groups of examples are drawn whole."""
     groups = groups_of(examples)
     if groups is None:
-        interval: Interval = all_metrics(example_kind, examples, predictions)[metric]
-        return interval
+        return interval(all_metrics(example_kind, examples, predictions), metric)
     return confidence_interval(statistic(metric, example_kind, examples, outcomes(metric, example_kind, examples, predictions)), groups=groups)
 
 
@@ -171,10 +170,10 @@ def only_label(predictions: Sequence[Any], example_kind: str) -> str | None:
 
 
 def compare_with_best(
-    others: dict[str, list[Any]], predictions: list[Any], metric: str, example_kind: str, examples: Sequence[Any]
+    others: Mapping[str, Sequence[Any]], predictions: Sequence[Any], metric: str, example_kind: str, examples: Sequence[Any]
 ) -> BaselineComparison:
     """The best of the others, and how much better the predictions are."""
-    scores: dict[str, Interval] = {name: all_metrics(example_kind, examples, own)[metric] for name, own in others.items()}
+    scores = {name: interval(all_metrics(example_kind, examples, own), metric) for name, own in others.items()}
     name = max(scores, key=lambda name: scores[name]["value"])
     both = [statistic(metric, example_kind, examples, outcomes(metric, example_kind, examples, own)) for own in (predictions, others[name])]
     improvement = PairedBootstrap(both, groups_of(examples)).difference(0, 1)
@@ -187,13 +186,13 @@ def compare_with_best(
 
 def baseline_warnings(metrics: Measurements, part: str) -> list[str]:
     """What a person should know: that the model does not beat the baseline, and that it gives every example the same label."""
-    warnings, baseline = [], metrics.get("baseline")
+    warnings, baseline = [], cast(BaselineComparison | None, metrics.get("baseline"))
     if baseline and not baseline["is_beaten"]:
         metric, improvement = baseline["metric"], baseline["improvement"]
         relation = "worse than" if improvement["high"] < 0 else "not better, as far as these examples tell, than"
-        scores = f"{metric.replace('_', ' ')} {metrics[metric]['value']:.4f} against {baseline['value']:.4f}"
-        interval = f"the difference is {improvement['low']:+.4f} to {improvement['high']:+.4f}"
-        warnings.append(f"this is {relation} the cheapest baseline, {baseline['name']}: {scores} on {part}; {interval}")
+        scores = f"{metric.replace('_', ' ')} {interval(metrics, metric)['value']:.4f} against {baseline['value']:.4f}"
+        bounds = f"the difference is {improvement['low']:+.4f} to {improvement['high']:+.4f}"
+        warnings.append(f"this is {relation} the cheapest baseline, {baseline['name']}: {scores} on {part}; {bounds}")
     if "only_label" in metrics:
         warnings.append(f"it gives all of {part} the label {metrics['only_label']!r}")
     return warnings

@@ -5,10 +5,10 @@ import math
 import statistics
 import time
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from stairs.progress import quiet
-from stairs.tasks.answers import Answer
+from stairs.tasks.answers import Answer, TagsAnswer
 from stairs.tasks.baselines import Classifier
 from stairs.tasks.measurements import ComparedOutcomes, Interval
 from stairs.tasks.metric_table import METRICS
@@ -70,7 +70,7 @@ def answer_all(task: Task, examples: Sequence[Any]) -> None:
 def short_answer(answer: Answer) -> str:
     """An answer in a word or a few."""
     if "tags" in answer:
-        return " ".join(answer["tags"])
+        return " ".join(cast(TagsAnswer, answer)["tags"])
     if "translation" in answer:
         return str(answer["translation"])
     if "label" in answer:

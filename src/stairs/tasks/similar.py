@@ -6,7 +6,7 @@ on pairs with scores, by the rank correlation between their cosines and the scor
 
 import functools
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 
@@ -50,7 +50,7 @@ class Similar(Indexed):
     def summary(self, answer: Answer) -> str:
         if "cosine" in answer:
             return f"cosine {answer['cosine']:.4f}"
-        return "\n".join(f"{neighbour['cosine']:.2f}  {neighbour['text']}" for neighbour in answer["near"])
+        return "\n".join(f"{neighbour['cosine']:.2f}  {neighbour['text']}" for neighbour in cast(TextNeighboursAnswer, answer)["near"])
 
     def evaluate_examples(self, examples: Sequence[Any]) -> CorrelationMetrics:
         unscored = next((example for example in examples if example.score is None), None)

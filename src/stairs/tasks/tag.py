@@ -8,7 +8,7 @@ not depend on the context, the head reads the two neighbours on either side as w
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -137,7 +137,8 @@ class Tag(Supervised):
         return answer
 
     def summary(self, answer: Answer) -> str:
-        return " ".join(f"{word}/{tag}" for word, tag in zip(answer["words"], answer["tags"], strict=True))
+        tagged = cast(TagsAnswer, answer)
+        return " ".join(f"{word}/{tag}" for word, tag in zip(tagged["words"], tagged["tags"], strict=True))
 
 
 def transitions(labels: list[str]) -> np.ndarray:

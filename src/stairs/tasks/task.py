@@ -7,7 +7,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Self, cast
+from typing import ClassVar, Self
 
 import numpy as np
 import torch
@@ -22,19 +22,21 @@ from stairs.models import MODELS
 from stairs.models.base import Model
 from stairs.models.elmo import ELMo
 from stairs.tasks.answers import Answer
+from stairs.tasks.config_file import CONFIG, WEIGHTS, Settings, TaskConfig
 from stairs.tasks.measurements import Measurements
 from stairs.tasks.metrics import without_intervals
-from stairs.tasks.parts.labelled_splits import LabelledSplits
-from stairs.text.batch import Batch, pad_rows
-from stairs.text.shards import Shards
+from stairs.tasks.parts.fine_tuning import TrainingDefaults
+from stairs.tasks.parts.labelled_splits import text_data
+from stairs.text.batch import Batch, TrainingRows, pad_rows
+from stairs.text.examples import Example
 from stairs.text.tokenizers.open_vocabulary import OpenVocabulary
 from stairs.text.tokenizers.tokenizer import Tokenizer
 from stairs.text.windows import LongTextRule
 
-CONFIG = "config.json"
-WEIGHTS = "model.safetensors"
 POSITIONS_PER_TOKEN = 2  # positions that an evaluation of a text computes for each token, since rows overlap by half
 Encoder = Callable[[Batch], Tensor]  # token vectors (B, T, D) of a batch
+Prediction = str | float | Sequence[str | None]  # a label, a text or a number; the tags of a sentence, the senses of its words
+TrainingExamples = TrainingRows | np.ndarray  # the ids of a text (N,) for models that sweep over it
 
 
 class Task(ABC):
@@ -58,8 +60,8 @@ class Task(ABC):
 
     long_text: LongTextRule | None = None  # what is read of a text that is too long; None where no text is
     vector_part: LongTextRule = "head"  # the part of a long text that its vector is made from
-    training_defaults: dict[str, Any] | None = None  # epochs and examples of a batch, for tasks that learn from labelled examples
-    recipe: dict[str, Any] | None = None  # the size and schedule that were chosen for the time and the machine, see training/recipe.py
+    training_defaults: TrainingDefaults | None = None  # epochs and examples of a batch, for tasks that learn from labelled examples
+    recipe: Settings | None = None  # the size and schedule that were chosen for the time and the machine, see training/recipe.py
 
     def __init__(self, model: Model, tokenizer: Tokenizer) -> None:
         self.model = model
@@ -88,10 +90,11 @@ class Task(ABC):
     def summary(self, answer: Answer) -> str:
         """What a person wants to read of an answer."""
 
-    def answers(self, texts: Sequence[str], **options: Any) -> Iterator[Answer]:
+    def answers(self, texts: Sequence[str], **options: object) -> Iterator[Answer]:
         """`answer` for each text."""
+        answer: Callable[..., Answer] = self.answer
         for text in texts:
-            yield self.answer(text, **options)
+            yield answer(text, **options)
 
     @classmethod
     def answer_options(cls) -> tuple[str, ...]:
@@ -161,7 +164,7 @@ class Task(ABC):
         embeddings = [f"{name}.weight" for name, module in self.trained_module.named_modules() if isinstance(module, nn.Embedding)]
         return dict.fromkeys(embeddings, self.model.embedding_lr_scale)
 
-    def start(self, seed: int, examples: Any = None) -> None:
+    def start(self, seed: int, examples: TrainingExamples | None = None) -> None:
         """New weights, which depend on the seed alone; with the training rows, predictions start at the unigram distribution of their targets."""
         self.model.initialize(seed)
         counts = None if examples is None else self.target_counts(examples)
@@ -169,11 +172,11 @@ class Task(ABC):
             shares = (counts + 0.5) / (counts + 0.5).sum()
             self.model.start_at_unigram(torch.from_numpy(np.log(shares)).float())
 
-    def target_counts(self, examples: Any) -> np.ndarray | None:
+    def target_counts(self, examples: TrainingExamples) -> np.ndarray | None:
         """How often each token of the vocabulary is a target in training, (V,); None for tasks that do not predict tokens."""
         return None
 
-    def examples(self, data: TrainingData, split: str = "train") -> Any:
+    def examples(self, data: TrainingData, split: str = "train") -> TrainingExamples:
         """The `TrainingRows` of a split; for models that sweep, its ids (N,)."""
         raise Unsupported(f"{self.name} is not trained")
 
@@ -187,15 +190,15 @@ class Task(ABC):
         """Metrics on plain text."""
         raise Unsupported(f"a {self.name} run of {self.model_name} is evaluated on labelled examples, not on plain text")
 
-    def evaluate_examples(self, examples: Sequence[Any]) -> Measurements:
+    def evaluate_examples(self, examples: Sequence[Example]) -> Measurements:
         """Metrics on labelled examples."""
         raise Unsupported(f"a {self.name} run of {self.model_name} is evaluated on plain text, not on labelled examples")
 
-    def detailed_metrics(self, examples: Sequence[Any]) -> Measurements:
+    def detailed_metrics(self, examples: Sequence[Example]) -> Measurements:
         """`evaluate_examples`, with a report in more detail where there is one."""
         return self.evaluate_examples(examples)
 
-    def metrics_and_predictions(self, examples: Sequence[Any]) -> tuple[Measurements, list[Any]]:
+    def metrics_and_predictions(self, examples: Sequence[Example]) -> tuple[Measurements, Sequence[Prediction]]:
         """`detailed_metrics`, and the prediction for each example; none where predictions cannot be compared with those of others."""
         return self.detailed_metrics(examples), []
 
@@ -218,12 +221,12 @@ class Task(ABC):
 
     # Storage
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> TaskConfig:
         """The task, the model and its settings, as config.json and run.json hold them."""
-        described: dict[str, Any] = {"task": self.name, "model": self.model_name, "config": self.model.describe()}
+        described: TaskConfig = {"task": self.name, "model": self.model_name, "config": self.model.describe()}
         return described if self.recipe is None else {**described, "recipe": self.recipe}
 
-    def corpus_statistics(self) -> dict[str, Any]:
+    def corpus_statistics(self) -> Settings:
         """What an answer needs to know of the training text besides the weights."""
         return {}
 
@@ -234,7 +237,7 @@ class Task(ABC):
         self.tokenizer.save(folder)
 
     @classmethod
-    def open(cls, folder: Path, described: dict[str, Any]) -> Self:
+    def open(cls, folder: Path, described: TaskConfig) -> Self:
         """Load what `save` wrote."""
         return cls(*load_model(folder, described))
 
@@ -266,14 +269,7 @@ def open_vocabulary(model: ELMo, tokenizer: Tokenizer) -> OpenVocabulary:
     return vocabulary
 
 
-def text_data(data: TrainingData) -> Shards:
-    """The training data of a task that learns from text."""
-    if isinstance(data, LabelledSplits):
-        raise Unsupported("this task learns from text, and these are labelled examples; give the shards of a corpus")
-    return cast(Shards, data)
-
-
-def load_model(folder: Path, described: dict[str, Any]) -> tuple[Model, Tokenizer]:
+def load_model(folder: Path, described: TaskConfig) -> tuple[Model, Tokenizer]:
     """The model and the tokenizer of a task that was saved."""
     model = MODELS[described["model"]].from_saved(described["config"], load_weights(folder / WEIGHTS), folder / CONFIG)
     return model.eval(), Tokenizer.load(folder)

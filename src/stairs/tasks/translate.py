@@ -23,6 +23,7 @@ from stairs.fast.corpus_slice import token_counts
 from stairs.models.language_model import EncoderDecoder
 from stairs.progress import track
 from stairs.tasks.answers import Alignment, Answer, DecoderStep, TranslationAnswer, TreeNode
+from stairs.tasks.config_file import TaskConfig
 from stairs.tasks.measurements import LanguageModelMetrics, Measurements, TranslationMetrics
 from stairs.tasks.metrics import without_intervals
 from stairs.tasks.parts.beam import BeamResult, beam_search, check_beam_size
@@ -31,6 +32,7 @@ from stairs.tasks.parts.generative import Generative
 from stairs.tasks.parts.labelled_splits import labelled_data
 from stairs.tasks.parts.stream import language_model_metrics
 from stairs.tasks.parts.translation_pairs import TranslationRows, source_batch
+from stairs.tasks.task import TrainingExamples
 from stairs.tasks.translation_metrics import bleu_and_chrf
 from stairs.text.batch import batches_by_length, next_token_batch
 from stairs.text.examples import TranslationPair
@@ -53,11 +55,11 @@ class Translate(Generative):
     model: EncoderDecoder
     backwards = False  # from the second sentence of a pair to the first
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> TaskConfig:
         return super().describe() | {"backwards": self.backwards}
 
     @classmethod
-    def open(cls, folder: Path, described: dict[str, Any]) -> Self:
+    def open(cls, folder: Path, described: TaskConfig) -> Self:
         task = super().open(folder, described)
         task.backwards = bool(described.get("backwards"))
         return task
@@ -82,10 +84,11 @@ class Translate(Generative):
         """The validation and test pairs of a training, each encoded once."""
         return {}
 
-    def target_counts(self, examples: Any) -> np.ndarray:
+    def target_counts(self, examples: TrainingExamples) -> np.ndarray:
         """Of the target sentences, each with its end."""
-        counts = token_counts(np.concatenate([target for _, target in examples.rows]).astype(np.int64), self.model.config.vocab_size)
-        counts[self.tokenizer.end] += len(examples.rows)
+        rows = cast(TranslationRows, examples).rows
+        counts = token_counts(np.concatenate([target for _, target in rows]).astype(np.int64), self.model.config.vocab_size)
+        counts[self.tokenizer.end] += len(rows)
         return counts
 
     def sample(self, seed: int) -> str:
@@ -245,17 +248,18 @@ class Translate(Generative):
                 answer["tree"] = [[self.spelt(node) for node in nodes] for nodes in result.tree]
         return answer
 
-    def answers(self, texts: Sequence[str], **options: Any) -> Iterator[Answer]:
+    def answers(self, texts: Sequence[str], **options: object) -> Iterator[Answer]:
         """Of several texts in batches, where only their best translations are asked for."""
         if options.keys() <= {"beam_size", "details"} and not options.get("details", True):
-            beam_size = options.get("beam_size")
+            beam_size = cast(int | None, options.get("beam_size"))
             translations = self.translate_texts(texts, beam_size=BEAM_SIZE if beam_size is None else beam_size)
             yield from ({"text": text, "translation": translation} for text, translation in zip(texts, translations, strict=True))
         else:
             yield from super().answers(texts, **options)
 
     def summary(self, answer: Answer) -> str:
-        return "\n  ".join(one["translation"] for one in answer.get("translations", [answer]))
+        shown = cast(TranslationAnswer, answer)
+        return "\n  ".join([one["translation"] for one in shown["translations"]] if "translations" in shown else [shown["translation"]])
 
     def spelt(self, node: TreeNode) -> TreeNode:
         return {**node, "token": self.tokenizer.display_token(node["id"])}

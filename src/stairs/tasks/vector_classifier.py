@@ -7,14 +7,15 @@ weights that are stored.
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import torch
 
 from stairs.models import MODELS
 from stairs.tasks.baselines import Classifier, labels_of, logistic_regression
-from stairs.tasks.task import CONFIG, WEIGHTS, load_weights
+from stairs.tasks.config_file import CONFIG, WEIGHTS, TaskConfig
+from stairs.tasks.task import load_weights
 from stairs.tasks.word_vectors import WordVectors
 from stairs.text.examples import LabelledText
 from stairs.text.tokenizers.tokenizer import Tokenizer
@@ -51,7 +52,7 @@ class VectorClassifier(Classifier):
         probabilities: np.ndarray = torch.from_numpy(self.text_features(texts) @ self.weight.T + self.bias).softmax(1).numpy()
         return probabilities
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> TaskConfig:
         return {**super().describe(), "config": self.model.describe()}
 
     def save(self, folder: Path) -> None:
@@ -60,7 +61,7 @@ class VectorClassifier(Classifier):
         self.write(folder, tensors)
 
     @classmethod
-    def open(cls, folder: Path, described: dict[str, Any]) -> Self:
+    def open(cls, folder: Path, described: TaskConfig) -> Self:
         tensors = load_weights(folder / WEIGHTS)
         of_model = {name.removeprefix(VECTORS_PREFIX): tensor for name, tensor in tensors.items() if name.startswith(VECTORS_PREFIX)}
         model = MODELS[described["model"]].from_saved(described["config"], of_model, folder / CONFIG)

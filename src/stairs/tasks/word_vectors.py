@@ -10,7 +10,7 @@ Departures: the first principal component is not removed, since a single text ha
 
 import functools
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple, Protocol, cast
+from typing import NamedTuple, Protocol, cast
 
 import numpy as np
 import torch
@@ -26,8 +26,9 @@ from stairs.search.nearest import NearestNeighbours
 from stairs.tasks.answers import Answer, WordNeighbour, WordNeighboursAnswer
 from stairs.tasks.measurements import Measurements
 from stairs.tasks.metrics import ratio
+from stairs.tasks.parts.labelled_splits import text_data
 from stairs.tasks.parts.stream import encode_documents
-from stairs.tasks.task import Encoder, Task, text_data
+from stairs.tasks.task import Encoder, Task, TrainingExamples
 from stairs.text.batch import Batch
 from stairs.text.special import SPECIAL_TOKENS
 from stairs.text.tokenizers.tokenizer import Tokenizer
@@ -81,7 +82,7 @@ class WordVectors(Task):
     def word_model(self) -> WordVectorModel:
         return cast(WordVectorModel, self.model)
 
-    def start(self, seed: int, examples: Any = None) -> None:
+    def start(self, seed: int, examples: TrainingExamples | None = None) -> None:
         super().start(seed, examples)
         self.index = None
         self.__dict__.pop("frequencies", None)
@@ -121,7 +122,7 @@ class WordVectors(Task):
         return {"text": text, "words": spellings, "near": [neighbour for neighbour in near if neighbour["word"] not in spellings][:top]}
 
     def summary(self, answer: Answer) -> str:
-        return ", ".join(f"{neighbour['word']} {neighbour['cosine']:.2f}" for neighbour in answer["near"])
+        return ", ".join(f"{neighbour['word']} {neighbour['cosine']:.2f}" for neighbour in cast(WordNeighboursAnswer, answer)["near"])
 
     def similarity(self, first: str, second: str) -> float:
         """The cosine between two texts."""

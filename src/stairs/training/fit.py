@@ -18,7 +18,8 @@ from stairs.errors import BadInput, EnvironmentFault
 from stairs.files import verified_manifest
 from stairs.machine import cpu_threads, find_device, is_memory_error
 from stairs.progress import catch_signals, say
-from stairs.tasks.task import Task, text_data
+from stairs.tasks.parts.labelled_splits import text_data
+from stairs.tasks.task import Task
 from stairs.training import clock, probe, sweeps
 from stairs.training.checkpoint import TrainingState
 from stairs.training.clock import Action

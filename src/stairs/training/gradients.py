@@ -9,6 +9,7 @@ import copy
 import math
 from contextlib import nullcontext
 from functools import lru_cache
+from typing import cast
 
 import numpy as np
 import torch
@@ -49,7 +50,7 @@ class GradientUpdater:
     unit = "tokens"
 
     def __init__(self, task: Task, data: TrainingData, options: TrainingOptions, workers: Workers) -> None:
-        self.examples: TrainingRows = task.examples(data, "train")
+        self.examples = cast(TrainingRows, task.examples(data, "train"))
         self.options, self.workers = options.with_default_epochs(task, self.examples), workers
         task.start(options.seed, self.examples)
         self.complete_task = copy.deepcopy(task) if options.shard else task  # what FSDP shards cannot be saved as a model

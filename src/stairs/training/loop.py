@@ -15,7 +15,7 @@ from stairs import progress
 from stairs.data import TrainingData
 from stairs.errors import EnvironmentFault
 from stairs.progress import StopRequest, format_count, say, say_verbose, track
-from stairs.tasks.measurements import Interval, Measurements
+from stairs.tasks.measurements import Interval, Measurements, interval
 from stairs.tasks.task import Task
 from stairs.training.checkpoint import Checkpointer, TrainingState, gather_tensors, named_tensors, restore
 from stairs.training.clock import Action
@@ -160,7 +160,7 @@ class Loop:
         module.train()
         if measurements is None:
             return
-        state, value = self.state, measurements[self.task.monitor]["value"]
+        state, value = self.state, interval(measurements, self.task.monitor)["value"]
         state.evaluated_step = state.step
         if state.validation_fingerprint != self.data.fingerprint:  # with --accept-new-corpus: two texts cannot be compared
             state.best, state.best_step, state.evaluations_since_best, state.validation_fingerprint = None, None, 0, self.data.fingerprint
@@ -196,7 +196,7 @@ class Loop:
             }  # fmt: skip
             if budget is not None:
                 row["budget"] = budget
-            self.run.log(**row, **measurements)  # the measurement before the model: a finished run has both
+            self.run.log({**row, **measurements})  # the measurement before the model: a finished run has both
             self.run.save_model(task, corpus=self.data.fingerprint, trained_steps=trained_steps, **({} if budget is None else {"budget": budget}))
             return {**row, **measurements}
         self.stop_request.exit()
@@ -234,7 +234,7 @@ class Reporter:
         if self.tensorboard is not None:
             self.tensorboard.add_scalars(step, row)
         try:
-            self.run.log(durably=False, step=step, **row)
+            self.run.log({"step": step, **row}, durably=False)
         except EnvironmentFault as error:
             if not self.has_warned:
                 say(f"{error}: training continues without measurements")

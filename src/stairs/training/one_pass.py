@@ -8,6 +8,7 @@ import numpy as np
 from stairs.errors import BadInput
 from stairs.models.ngram import NGram
 from stairs.progress import format_count, say, track
+from stairs.tasks.measurements import interval
 from stairs.tasks.task import Task
 from stairs.text.shards import Shards
 from stairs.training.records import OnePassRow, run_settings
@@ -25,7 +26,7 @@ def count_into(task: Task, shards: Shards, run: Run, seed: int) -> dict[str, Any
             say(f"{damage}: it is trained again")
             run.drop_metrics()
         measurements = count(task, shards)
-        run.log(**measurements)  # the measurement before the model: a finished run has both
+        run.log(measurements)  # the measurement before the model: a finished run has both
         run.save_model(task)
     return measurements
 
@@ -45,7 +46,7 @@ def count(task: Task, shards: Shards) -> dict[str, Any]:
     tokens = shards.info("train")["tokens"]
     sizes = ", ".join(f"{format_count(size)} {order}-grams" for order, size in enumerate(np.asarray(model.sizes), 1))
     say(f"counted {format_count(tokens)} tokens in {seconds:.1f} s ({format_count(tokens / seconds)} tokens/s): {sizes}")
-    validation = {task.monitor: task.evaluate_split(shards, "validation")[task.monitor]}
+    validation = {task.monitor: interval(task.evaluate_split(shards, "validation"), task.monitor)}
     measurements = task.evaluate_split(shards, shards.final_split)
     row: OnePassRow = {
         "step": 1, "trained_tokens": tokens, "seconds": round(seconds, 3), "cpu_seconds": round(cpu_seconds, 3), "validation": validation,

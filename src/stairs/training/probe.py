@@ -3,6 +3,7 @@
 import math
 import statistics
 import time
+from typing import cast
 
 from stairs.errors import BadInput
 from stairs.tasks.task import POSITIONS_PER_TOKEN
@@ -77,4 +78,4 @@ def seconds_per_position(evaluate: Evaluate, updater: Updater) -> dict[str, floa
     measurements = evaluate(SAMPLE_POSITIONS)
     one = (time.monotonic() - started) / SAMPLE_POSITIONS
     updater.trained_module.train()
-    return {"one": one, "all": one * POSITIONS_PER_TOKEN * measurements.get("tokens", SAMPLE_POSITIONS)}
+    return {"one": one, "all": one * POSITIONS_PER_TOKEN * cast(int, measurements.get("tokens", SAMPLE_POSITIONS))}

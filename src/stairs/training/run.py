@@ -152,7 +152,7 @@ class Run:
         with os_errors_as_sentences(self.folder):
             (self.folder / METRICS_FILE).unlink(missing_ok=True)
 
-    def log(self, *, durably: bool = True, **row: object) -> None:
+    def log(self, row: Mapping[str, object], *, durably: bool = True) -> None:
         """Append a row to metrics.jsonl, flushed to the disk if it must be durable."""
         with os_errors_as_sentences(self.folder), (self.folder / METRICS_FILE).open("a", encoding="utf-8") as file:
             file.write(json.dumps(row, ensure_ascii=False) + "\n")
@@ -191,7 +191,7 @@ class Run:
     def load_task(self) -> "Task":
         """The finished model, verified and ready to answer."""
         from stairs.tasks import TASKS
-        from stairs.tasks.task import CONFIG
+        from stairs.tasks.config_file import CONFIG
 
         self.settings  # noqa: B018  a folder that is no run is refused first
         if not self.is_finished:
@@ -223,7 +223,7 @@ def fit_once(folder: Path, settings: Mapping[str, object], train: Callable[[], "
             task = train()
             seconds, cpu_seconds = time.monotonic() - started, time.process_time() - cpu_started
             row: OnePassRow = {"step": 1, "seconds": round(seconds, 3), "cpu_seconds": round(cpu_seconds, 3)}
-            run.log(**row, **evaluate(task))
+            run.log({**row, **evaluate(task)})
             run.save_model(task)
     return run.metrics()[-1]
 

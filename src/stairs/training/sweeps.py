@@ -15,6 +15,7 @@ move by more than its length moves by the sum as far as the changes are orthogon
 import dataclasses
 import math
 import time
+from typing import cast
 
 import numpy as np
 import torch
@@ -46,7 +47,7 @@ class SweepUpdater:
     unit = "words"
 
     def __init__(self, task: Task, data: TrainingData, options: TrainingOptions, workers: Workers) -> None:
-        self.ids: np.ndarray = task.examples(data, "train")
+        self.ids = cast(np.ndarray, task.examples(data, "train"))
         self.task = self.complete_task = task
         self.options, self.workers = options, workers
         task.start(options.seed, self.ids)

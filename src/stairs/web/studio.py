@@ -4,7 +4,7 @@ import json
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from stairs.errors import StairsError
 from stairs.web.opened_run import OpenedRun
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from stairs.inspection.views import View
     from stairs.pictures.catalogue import Picture
     from stairs.tasks import Task
-    from stairs.tasks.answers import Answer
+    from stairs.tasks.answers import Answer, ContinuationAnswer
 
 SERVER_OPTIONS = ("run", "labels")  # options that name a folder or a file: the explorer sets them, never a request
 CACHE_SIZE = 16  # pictures whose data is kept, so that the buttons below a picture need not compute it again
@@ -127,4 +127,5 @@ def with_readable_tokens(task: "Task", content: "Answer") -> "Answer":
     """Each next token also as people read it: byte-level BPE writes bytes as other characters."""
     from stairs.inspection.probabilities import readable_vocabulary_token
 
-    return {**content, "next": [{**entry, "readable": readable_vocabulary_token(task, entry["token"])} for entry in content["next"]]}
+    entries = cast("ContinuationAnswer", content)["next"]
+    return {**content, "next": [{**entry, "readable": readable_vocabulary_token(task, entry["token"])} for entry in entries]}

@@ -9,7 +9,6 @@ Departures: a BERT without a layer that predicts words gets a new one; the next 
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import torch
@@ -25,10 +24,10 @@ from stairs.tasks.masked_token import MaskedToken
 from stairs.tasks.measurements import Measurements, map_interval
 from stairs.tasks.metrics import ratio
 from stairs.tasks.next_token import NextToken
-from stairs.tasks.parts.fine_tuning import default_learning_rate
+from stairs.tasks.parts.fine_tuning import TrainingDefaults, default_learning_rate
 from stairs.tasks.parts.labelled_splits import labelled_data
 from stairs.tasks.parts.sentence_pairs import Masker, collate_pairs
-from stairs.tasks.task import Task
+from stairs.tasks.task import Task, TrainingExamples
 from stairs.text.batch import Batch, next_token_batch
 from stairs.text.examples import Example, LabelledText, Question, TaggedSentence, TextPair
 from stairs.text.tokenizers.tokenizer import Tokenizer
@@ -78,10 +77,10 @@ class ContinuedPretraining(Task):
     """Training starts from the weights of a run, and reads labelled examples without their labels."""
 
     @property
-    def training_defaults(self) -> dict[str, Any]:  # type: ignore[override]
-        return {"epochs": 10.0, "batch_examples": BATCH}
+    def training_defaults(self) -> TrainingDefaults:  # type: ignore[override]
+        return {"epochs": 10.0, "batch_examples": BATCH, "min_updates": 0}
 
-    def start(self, seed: int, examples: Any = None) -> None:
+    def start(self, seed: int, examples: TrainingExamples | None = None) -> None:
         """The weights stay."""
 
     @property

@@ -1,11 +1,21 @@
 """How fast and for how long a task is learnt on top of an encoder, if nobody says."""
 
+from typing import TypedDict
+
 from stairs.models.base import Model
 from stairs.models.transfer_options import TransferOptions
 
 REFERENCE_WIDTH = 768  # of the model that the learning rates below were found for
 FULL_RATE, TABLE_RATE, HEAD_RATE = 5e-5, 1e-3, 2e-3
 MIN_UPDATES = 200  # 500 tagged sentences and MiniLM: accuracy 0.772 after 45 updates, 0.921 after 150, 0.932 after 300, 0.929 after 345
+
+
+class TrainingDefaults(TypedDict):
+    """Of a task that learns from labelled examples."""
+
+    epochs: float
+    batch_examples: int
+    min_updates: int  # where so few examples would give fewer, there are more epochs
 
 
 def default_learning_rate(model: Model, transfer: TransferOptions) -> float:

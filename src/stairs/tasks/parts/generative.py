@@ -1,7 +1,6 @@
 """Tasks that answer with new text generate it with a copy of the model that is laid out for inference."""
 
 import functools
-from typing import Any
 
 from torch import Tensor
 
@@ -9,7 +8,7 @@ from stairs.errors import Unsupported
 from stairs.fast.packed_linear import Precision
 from stairs.models.base import Model
 from stairs.models.language_model import LanguageModel
-from stairs.tasks.task import Task
+from stairs.tasks.task import Task, TrainingExamples
 from stairs.text.batch import IGNORE_INDEX, Batch
 
 
@@ -35,6 +34,6 @@ class Generative(Task):
         count = int((batch.targets != IGNORE_INDEX).sum())
         return self.model.loss(self.add_characters(batch)) * count, count
 
-    def start(self, seed: int, examples: Any = None) -> None:
+    def start(self, seed: int, examples: TrainingExamples | None = None) -> None:
         super().start(seed, examples)
         self.__dict__.pop("inference_model", None)  # it has the weights from before

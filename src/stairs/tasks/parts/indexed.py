@@ -10,7 +10,8 @@ import torch
 from safetensors.torch import save_file
 
 from stairs.tasks import TASKS
-from stairs.tasks.task import CONFIG, Task, load_weights
+from stairs.tasks.config_file import CONFIG, TaskConfig
+from stairs.tasks.task import Task, load_weights
 
 INDEX_FILE, INDEX_VECTORS = "index.json", "index.safetensors"
 
@@ -31,7 +32,7 @@ class Indexed(Task):
     def from_index(cls, encoder: Task, metadata: Any, vectors: np.ndarray) -> Self:
         """The task again, from what `index_metadata` gave."""
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> TaskConfig:
         return {**super().describe(), "encoder": self.encoder.describe()}
 
     def save(self, folder: Path) -> None:
@@ -43,7 +44,7 @@ class Indexed(Task):
         save_file({"vectors": torch.from_numpy(np.ascontiguousarray(self.stored_vectors))}, folder / INDEX_VECTORS, metadata={"format": "pt"})
 
     @classmethod
-    def open(cls, folder: Path, described: dict[str, Any]) -> Self:
+    def open(cls, folder: Path, described: TaskConfig) -> Self:
         encoder = TASKS[described["encoder"]["task"]].open(folder, described["encoder"])
         metadata = json.loads((folder / INDEX_FILE).read_text("utf-8"))
         return cls.from_index(encoder, metadata, load_weights(folder / INDEX_VECTORS)["vectors"].numpy())

@@ -4,13 +4,14 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
 from stairs.data import TrainingData
 from stairs.errors import Unsupported
 from stairs.models.base import Model
+from stairs.text.shards import Shards
 
 
 @dataclass(frozen=True)
@@ -56,3 +57,10 @@ def weights_hash(model: Model) -> str:
         digest.update(name.encode())
         digest.update(np.ascontiguousarray(tensor.detach().cpu().float().numpy()).data)
     return digest.hexdigest()
+
+
+def text_data(data: TrainingData) -> Shards:
+    """The training data of a task that learns from text."""
+    if isinstance(data, LabelledSplits):
+        raise Unsupported("this task learns from text, and these are labelled examples; give the shards of a corpus")
+    return cast(Shards, data)

@@ -24,7 +24,6 @@ The last V^T rotates the whitened features back, so that those of several layers
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 import torch
@@ -36,6 +35,7 @@ from stairs.layers.dropout import Dropout
 from stairs.layers.recurrent import Bidirectional
 from stairs.models.base import Model
 from stairs.models.transfer_options import TransferOptions
+from stairs.tasks.measurements import LayerMixWeights
 from stairs.text.batch import Batch
 
 WORD_WIDTH = 100  # of the BiLSTM's word vectors, if they do not come from a run
@@ -210,9 +210,9 @@ class FeatureExtractor(nn.Module):
             self.words.weight.copy_(torch.from_numpy(vectors))
 
     @torch.no_grad()
-    def weights(self) -> list[dict[str, Any]]:
+    def weights(self) -> list[LayerMixWeights]:
         """The weights of the layers for people; a mix whose weights are still equal is not trained."""
-        weights = []
+        weights: list[LayerMixWeights] = []
         for mix in self.mixes:
             shares = dict(zip(self.layers or [], mix.s.softmax(0).tolist(), strict=True))  # type: ignore[operator]
             weights.append({"gamma": mix.gamma.item(), "layers": shares, "is_trained": bool(mix.s.any())})  # type: ignore[operator]

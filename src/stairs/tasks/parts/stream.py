@@ -7,7 +7,6 @@ input, [CLS] is the beginning of a document; as a target, it is the [SEP] that e
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import torch
@@ -90,7 +89,7 @@ def as_targets(following: Tensor) -> Tensor:
 
 @torch.no_grad()
 def bits_of_rows(
-    model: Model, ids: np.ndarray, limit: int | None = None, add_characters: Callable[[Batch], Batch] = lambda batch: batch, **options: Any
+    model: Model, ids: np.ndarray, limit: int | None = None, add_characters: Callable[[Batch], Batch] = lambda batch: batch, **options: bool
 ) -> tuple[np.ndarray, np.ndarray]:
     """Bits and tokens of each row of a held-out stream. Rows overlap by half, so that every token is predicted from at least half a context. With a
     `limit`, about so many positions are computed, spread evenly. The `options` go to the model's `log_likelihood`."""

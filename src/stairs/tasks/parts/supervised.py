@@ -22,15 +22,16 @@ from stairs.layers.initial import initialize
 from stairs.models.base import Model
 from stairs.models.language_model import LanguageModel
 from stairs.models.transfer_options import TransferOptions
-from stairs.tasks.measurements import Measurements
+from stairs.tasks.config_file import TaskConfig
+from stairs.tasks.measurements import Measurements, interval
 from stairs.tasks.metric_table import primary_metric
 from stairs.tasks.metrics import error_from
 from stairs.tasks.parts.encoder_features import EncodedInput, EncoderFeatures, LabelledRows, TrainedModule
 from stairs.tasks.parts.feature_cache import cached_features
-from stairs.tasks.parts.fine_tuning import MIN_UPDATES, default_learning_rate
+from stairs.tasks.parts.fine_tuning import MIN_UPDATES, TrainingDefaults, default_learning_rate
 from stairs.tasks.parts.labelled_splits import labelled_data
 from stairs.tasks.parts.layer_mix import FeatureExtractor
-from stairs.tasks.task import Task, load_model, load_weights
+from stairs.tasks.task import Task, TrainingExamples, load_model, load_weights
 from stairs.text.batch import Batch, next_token_targets
 from stairs.text.tokenizers.tokenizer import Tokenizer
 
@@ -116,7 +117,7 @@ class Supervised(EncoderFeatures):
         return default_learning_rate(self.model, self.transfer)
 
     @property
-    def training_defaults(self) -> dict[str, Any]:  # type: ignore[override]
+    def training_defaults(self) -> TrainingDefaults:  # type: ignore[override]
         trains_table = self.transfer.trains_encoder and not self.model.is_transformer
         return {"epochs": EPOCHS["table" if trains_table else self.transfer.transfer], "batch_examples": BATCH, "min_updates": MIN_UPDATES}
 
@@ -127,7 +128,7 @@ class Supervised(EncoderFeatures):
         mixes = [f"head.feature_extractor.{name}" for name, _ in self.feature_extractor.named_parameters() if name.startswith("mixes.")]
         return encoder | dict.fromkeys(mixes, self.transfer.mix_lr_scale)
 
-    def start(self, seed: int, examples: Any = None) -> None:
+    def start(self, seed: int, examples: TrainingExamples | None = None) -> None:
         """A new head; the encoder stays as it was pretrained."""
         initialize(self.head, seed)
         self.feature_extractor.reset(self.word_vectors)
@@ -185,7 +186,7 @@ class Supervised(EncoderFeatures):
         metrics = self.metrics_from(examples, rows, logits)
         metric = primary_metric(metrics, self.settings.get("metric") or "")
         assert metric is not None
-        return {"error": error_from(metrics[metric]), **metrics}
+        return {"error": error_from(interval(metrics, metric)), **metrics}
 
     def evaluate_examples(self, examples: Sequence[Any]) -> Measurements:
         rows = self.rows(examples)
@@ -211,7 +212,7 @@ class Supervised(EncoderFeatures):
 
     # Storage
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> TaskConfig:
         transfer = {name: value for name, value in asdict(self.transfer).items() if value is not False}  # switches that are off are left out
         return {**super().describe(), "transfer": transfer, "settings": self.settings}
 
@@ -220,8 +221,10 @@ class Supervised(EncoderFeatures):
         save_file({name: tensor.contiguous() for name, tensor in self.head.state_dict().items()}, folder / HEAD, metadata={"format": "pt"})
 
     @classmethod
-    def open(cls, folder: Path, described: dict[str, Any]) -> Self:
-        task = cls(*load_model(folder, described), TransferOptions(**described["transfer"]), **described["settings"])
+    def open(cls, folder: Path, described: TaskConfig) -> Self:
+        transfer: Callable[..., TransferOptions] = TransferOptions
+        build: Callable[..., Self] = cls
+        task = build(*load_model(folder, described), transfer(**described["transfer"]), **described["settings"])
         try:
             task.head.load_state_dict(load_weights(folder / HEAD))
         except RuntimeError:
