@@ -1,15 +1,16 @@
 """Stairs: every language model from n-grams to BERT, on your own text and your own machine.
 
-import stairs
-gpt = stairs.train("gpt", "corpus.txt", budget="10m")
-gpt.answer("the cat")
+    import stairs
+    gpt = stairs.train("gpt", "corpus.txt", budget="10m")
+    gpt.generate("the cat")
 
-`stairs.api` has the verbs, `help(stairs.train)` one of them; MODELS, TASKS and TOKENIZERS are what they work with.
+`help(stairs.train)` explains a verb; `dir(gpt)` lists those of a task. MODELS, TASKS and TOKENIZERS are what they work with.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from stairs.errors import BadInput, StairsError
 from stairs.machine import prepare_threads
 from stairs.version import __version__
 
@@ -32,7 +33,7 @@ EXPORTS = {
     "TOKENIZERS": "stairs.text.tokenizers.tokenizer",
 }
 
-__all__ = ["MODELS", "TASKS", "TOKENIZERS", "Embeddings", "__version__", "adopt", "climb", "load", "train", "tune"]
+__all__ = ["MODELS", "TASKS", "TOKENIZERS", "BadInput", "Embeddings", "StairsError", "__version__", "adopt", "climb", "load", "train", "tune"]
 
 
 def __getattr__(name: str) -> object:
@@ -44,4 +45,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return [*__all__, *(name for name in globals() if name.startswith("__"))]
+    return list(__all__)

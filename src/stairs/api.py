@@ -1,145 +1,212 @@
-"""The front door: train, load, tune, climb and adopt, for a program or a notebook; the commands call the same.
+"""The front door: train, load, tune, climb and adopt, for a program or a notebook; the commands run the same jobs.
 
     import stairs
 
     bert = stairs.train("bert", "corpus.txt", budget="10m")
-    reviews = stairs.tune("runs/corpus-bert", "reviews.csv")
-    reviews.answer("what a film")["label"]
-    stairs.climb("corpus.txt", labels="reviews.csv", budget="1h")["recommendation"]
+    reviews = bert.tune("reviews.csv")
+    reviews.predict(["what a film"])
+    stairs.climb("reviews.csv", corpus="corpus.txt", budget="1h").recommended
 
 Each verb is a job: `TrainJob`, `TuneJob` and `ClimbJob` hold what it is asked for, and put corpus, shards, task and `fit` together. The
 keywords of each verb are the flags of the command of that name, with `_` for `-`. What can be refused is refused before torch is imported.
+Text and labels may be files, or what Python holds: see `text/python_data.py`.
 """
 
-import time
 from collections.abc import Sequence
-from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 from stairs.climb_job import ClimbJob
-from stairs.files import write_json, write_lock
-from stairs.tasks import SUPERVISED_TASKS
-from stairs.tasks.measurements import EVALUATION_FILE, Measurements
+from stairs.errors import BadInput
+from stairs.run_api import columns_of, convert, draw, embed, embed_tokens, evaluate, nearest, neighbours, run_path
+from stairs.session import python_verb
+from stairs.tasks import TunedTask
+from stairs.text.python_data import Data, corpus_paths, labelled_path, pair_paths
 from stairs.train_job import TrainJob
 from stairs.tune_job import TuneJob
 
 if TYPE_CHECKING:
-    from stairs.comparison.schema import Report
+    from stairs.comparison.climb_report import ClimbReport
+    from stairs.comparison.schema import CostCriterion
+    from stairs.models.transfer_options import TransferMode
     from stairs.tasks import Task
 
-Paths = str | Path | Sequence[str | Path]
+__all__ = ["adopt", "climb", "convert", "draw", "embed", "embed_tokens", "evaluate", "load", "nearest", "neighbours", "train", "tune"]
 
-
-class TunedRun(NamedTuple):
-    folder: Path
-    evaluation: dict[str, Measurements]  # by split, "dev" and "test"; empty for a worker that only computes
+Size = Literal["auto", "nano", "micro", "mini", "small", "base", "large", "paper"]
 
 
 def load(run: str | Path) -> "Task":
     """The task that a run holds, ready to answer.
 
-    >>> stairs.load("runs/corpus-gpt").answer("once upon")["continuation"]
+    >>> stairs.load("runs/gpt").generate("the cat", length=2)[:7]
+    'the cat'
     """
     from stairs.training.run import load
 
-    return load(run)
+    task = load(run)
+    task.folder = Path(run)
+    return task
 
 
-def train(model: str, corpus: Paths = (), **options: object) -> "Task":
+@python_verb()
+def train(
+    model: str,
+    corpus: Data | None = None,
+    *,
+    text: str | None = None,
+    pairs: Data | None = None,
+    budget: str | None = None,
+    steps: int | None = None,
+    epochs: float | None = None,
+    size: Size = "auto",
+    vocab_size: int | None = None,
+    learning_rate: float | None = None,
+    seed: int = 0,
+    out: str | Path | None = None,
+    **settings: object,
+) -> "Task":
     """Train a model on text, or with `pairs` on translations, and return its task.
 
-    >>> gpt = stairs.train("gpt", "corpus.txt", size="micro", budget="10m", out="runs/gpt")
+    Arguments:
+        model: ngram, nnlm, gpt, bert, elmo, cbow, skipgram, glove, seq2seq, cove or transformer
+        corpus: a path or several, or texts: a list, a generator, a data frame, a dataset; each text is a document
+        text: the column that holds the text; guessed if it is not given
+        pairs: for models that translate: two parallel files, a table with two columns, or a list of (sentence, translation)
+        budget: the time to train, such as "90s", "10m" or "2h"; the model's size and schedule are chosen to fit it
+        steps, epochs: or the length of the training in updates or in passes over the text
+        size: a named set of the model's settings; auto is what fits the budget, else mini
+        vocab_size, learning_rate, seed: as in `stairs train --help`
+        out: the run folder; runs/CORPUS-MODEL if it is not given. A run that exists is resumed, or left alone if it is finished
+        **settings: the other options of `stairs train MODEL --help`, such as width=256, layers=4, precision="bf16" or evaluate_every=100
 
-    Keywords: those of `TrainingOptions`, such as `steps`, `budget` and `learning_rate`; of the tokenizer, such as `vocab_size`; the model's own
-    settings, such as `width`; and `size`, `pairs`, `dev`, `backwards`, `out`. A run that exists is resumed, or left alone if it is finished.
+    Ctrl-C ends the training, and the task is returned as learnt so far; the same call resumes it.
+
+    >>> gpt = stairs.train("gpt", ["the cat sat on the mat ."] * 100, size="nano", steps=2, out="runs/gpt")
     """
-    return load(TrainJob.from_keywords(model, corpus, options).train().folder)
+    given: dict[str, object] = {"budget": budget, "steps": steps, "epochs": epochs, "vocab_size": vocab_size, "learning_rate": learning_rate}
+    given |= {"size": size, "seed": seed, "out": None if out is None else str(out), "column": text, "pairs": pair_paths(pairs) or None, **settings}
+    if "dev" in settings:
+        given["dev"] = pair_paths(settings["dev"])
+    trained = TrainJob.from_keywords(model, corpus_paths(corpus, text), given).train(keep_interrupted=True)
+    if trained.metrics:
+        return load(trained.folder)
+    trained.task.folder = trained.folder
+    return trained.task
 
 
-def tune(run: str | Path, labels: str | Path, **options: object) -> "Task":
-    """Fine-tune a run on labelled examples, and return the new task; its evaluation lies beside it, in evaluation.json.
+@python_verb()
+def tune(
+    run: "str | Path | Task",
+    data: Data,
+    labels: Sequence[object] | None = None,
+    *,
+    text: str | None = None,
+    label: str | None = None,
+    second_column: str | None = None,
+    group: str | None = None,
+    id: str | None = None,
+    task: TunedTask | None = None,
+    dev: Data | None = None,
+    test: Data | None = None,
+    limit: int | None = None,
+    epochs: float | None = None,
+    learning_rate: float | None = None,
+    transfer: "TransferMode | None" = None,
+    metric: str | None = None,
+    seed: int = 0,
+    out: str | Path | None = None,
+    **settings: object,
+) -> "Task":
+    """Fine-tune a run on labelled rows, and return the new task; its evaluation lies beside it, in evaluation.json.
 
-    >>> reviews = stairs.tune("runs/corpus-bert", "reviews.csv", task="classify", epochs=3)
+    Arguments:
+        run: a run folder or a task whose model encodes; or "tfidf" or "ngram", which learn to classify from the rows alone
+        data: labelled rows: a path, a data frame, a dataset, a list of (text, label), or with `labels` a list of texts
+        labels: the labels of a list of texts
+        text, label, second_column: columns by name or number; guessed if they are not given. The second column is the other text of a pair
+        group: the column whose equal values, such as authors, stay in one split
+        id: a column that is neither text nor label; of tagged words, the one that numbers the sentences
+        task: classify, compare, tag, span, sense or similar; guessed if it is not given. Whole numbers are labels
+        dev, test: rows for validation and for the final test; a tenth of the data each if they are not given
+        limit: the maximum number of training rows
+        epochs, learning_rate, transfer, metric, seed: as in `stairs tune --help`
+        out: the run folder; runs/DATA-TASK-MODEL if it is not given
+        **settings: the other options of `stairs tune --help`, such as adapt=10, head="cross-encoder" or budget="5m"
 
-    In place of a run, "tfidf" and "ngram" learn to classify from the examples alone. Keywords: those of `TrainingOptions` and `TransferOptions`, and
-    `task`, `columns`, `group`, `dev`, `test`, `limit`, `head`, `adapt`, `metric`, `encoding`, `out`.
+    >>> stairs.tune("tfidf", [("a good film", "pos"), ("a bad film", "neg")] * 20, out="runs/tfidf").predict("good")
+    'pos'
     """
-    return load(tune_run(TuneJob.from_keywords(run, labels, options)).folder)
+    check_task(task)
+    given: dict[str, object] = {"group": group, "task": task, "limit": limit, "epochs": epochs, "learning_rate": learning_rate, **settings}
+    given |= {"transfer": transfer, "metric": metric, "seed": seed, "out": None if out is None else str(out)}
+    given |= {name: None if rows is None else labelled_path(rows) for name, rows in (("dev", dev), ("test", test))}
+    given["columns"] = columns_of(text=text, label=label, second_column=second_column, id=id)
+    return load(TuneJob.from_keywords(run_path(run), labelled_path(data, labels), given).tune().folder)
 
 
-def tune_run(job: TuneJob) -> TunedRun:
-    """Examples, splits, fit, and an evaluation beside the cheapest alternatives."""
-    if job.task == "similar":
-        return index_run(job)
-    example_kind, splits = job.read_splits()
-    from stairs.tasks.baselines import train_baselines
-    from stairs.tasks.metric_table import choose_metric
-    from stairs.tasks.outcomes import evaluate_with_baselines
+@python_verb()
+def climb(
+    data: Data | None = None,
+    *,
+    corpus: Data | None = None,
+    labels: Data | None = None,
+    text: str | None = None,
+    label: str | None = None,
+    second_column: str | None = None,
+    group: str | None = None,
+    id: str | None = None,
+    task: Literal["classify", "compare", "tag", "span", "translate"] | None = None,
+    budget: str = "10m",
+    models: Sequence[str] = (),
+    adopted: Sequence[str] = (),
+    limit: int | None = None,
+    metric: str | None = None,
+    cost: "CostCriterion" = "train",
+    seed: int = 0,
+    out: str | Path | None = None,
+    **settings: object,
+) -> "ClimbReport":
+    """Train all models on the same rows within a budget, and recommend the cheapest that is as good as the best.
 
-    metric = choose_metric(example_kind, splits.train, job.metric) if example_kind in SUPERVISED_TASKS else ""
-    folder, (task, metrics) = job.fit(example_kind, splits, metric)
-    if task is None:
-        return TunedRun(folder, {})
-    baselines = train_baselines(splits.train, task if job.needs_no_run else load(job.run)) if metric else {}
-    dev, test = (evaluate_with_baselines(task, examples, baselines, metric) for examples in (splits.dev, splits.test))
-    evaluation: dict[str, Measurements] = {"dev": {**metrics, **dev}, "test": test}
-    write_json(folder / EVALUATION_FILE, evaluation)
-    return TunedRun(folder, evaluation)
+    Arguments:
+        data: labelled rows, as for `stairs.tune`; without them models are compared by their bits per character on the corpus
+        corpus: text to pretrain on, as for `stairs.train`; the texts of the training rows if it is not given
+        labels: the labels of a list of texts; or, without `data`, the labelled rows
+        text, label, second_column, group, id, task: as for `stairs.tune`
+        budget: the time for all models together, such as "90s", "10m" or "2h"
+        models: the models to train; all if none are given
+        adopted: runs or installed packages of pretrained weights to compare as well
+        limit, metric, cost, seed: as in `stairs climb --help`
+        out: the folder of the report and the runs. A climb that was stopped is resumed
+        **settings: the other options of `stairs climb --help`, such as order=5 or vocab_size=4096
 
-
-def index_run(job: TuneJob) -> TunedRun:
-    """The texts of a file, to search in."""
-
-    job.check_task("similar")
-    texts = job.texts()
-    folder = job.index_texts(texts)
-    evaluation: dict[str, Measurements] = {"dev": {"texts": len(texts)}}
-    if job.test:
-        evaluation["test"] = load(folder).evaluate_examples(job.read(job.test, "compare").examples)
-    write_json(folder / EVALUATION_FILE, evaluation)
-    return TunedRun(folder, evaluation)
-
-
-def climb(corpus: Paths = (), labels: str | Path | None = None, **options: object) -> "Report":
-    """Train all models on the same text and labels within a budget, and recommend the cheapest that is as good as the best.
-
-    >>> stairs.climb("corpus.txt", labels="reviews.csv", budget="1h")["recommendation"]["models"]
-
-    Without a corpus, it climbs on the prose of the Python installation. Keywords: `task`, `columns`, `budget`, `models`, `adopted`, `group`, `limit`,
-    `metric`, `cost`, `order`, `plans_from`, `out`, `seed`, and those of corpus and tokenizer. A climb that was stopped is resumed.
+    >>> report = stairs.climb([("a good film", "pos"), ("a bad film", "neg")] * 30, budget="20s", models=["tfidf", "ngram"], out="runs/climb")
+    >>> report.recommended.predict("a good film")
+    'pos'
     """
-    return climb_run(ClimbJob.from_keywords(corpus, {"labels": None if labels is None else str(labels), **options}))
+    from stairs.comparison.climb_report import ClimbReport
+
+    check_task(task)
+    given: dict[str, object] = {"group": group, "task": task, "budget": budget, "limit": limit, "metric": metric, "cost": cost, "seed": seed}
+    given |= {"models": tuple(models) or None, "adopted": tuple(adopted) or None, "out": None if out is None else str(out), **settings}
+    given["columns"] = columns_of(text=text, label=label, second_column=second_column, id=id)
+    rows, own_labels = (labels, None) if data is None else (data, labels)
+    given["labels"] = None if rows is None else labelled_path(rows, own_labels)
+    return ClimbReport(ClimbJob.from_keywords(corpus_paths(corpus, text), given).climb(on_terminal=True))
 
 
-def climb_run(job: ClimbJob, command: str = "", on_terminal: bool = False) -> "Report":
-    """`on_terminal` shows how it goes, as the command does."""
-    began = time.monotonic()
-    example_kind, examples = job.examples()
-    out = job.folder(example_kind)
-    experiment = job.experiment(example_kind, examples, out)
-    from stairs.comparison.compilation import compile_kernels, warm_up
-    from stairs.comparison.report import write_report
-    from stairs.comparison.runner import run_climb
-    from stairs.comparison.table import observe
-
-    with write_lock(out), observe(job.budget_seconds) if on_terminal else nullcontext() as observer:
-        adopted = job.adopted_runs(example_kind, out)
-        warming = time.monotonic()
-        compile_kernels()  # once for this machine
-        warm_up(job.models)
-        began += time.monotonic() - warming  # which no budget is to pay for
-        report = run_climb(
-            experiment, budget=job.budget_seconds, models=job.models, adopted=adopted, command=command, observer=observer, began=began, cost=job.cost
-        )
-        write_report(report, out)
-    return {**report, "folder": str(out)}
+def check_task(task: str | None) -> None:
+    if task == "regress":
+        raise BadInput("numbers cannot be predicted yet; leave task out to take whole numbers for labels, or bin them first")
 
 
+@python_verb()
 def adopt(source: str | Path, out: str | Path | None = None, *, encoder_only: bool = False) -> "Task":
     """Another tool's model as a run: a folder of transformers or sentence-transformers, an ARPA file, word vectors, or an installed package.
 
-    >>> minilm = stairs.adopt("all-MiniLM-L6-v2", out="runs/minilm")
+    >>> stairs.adopt("folder", out="runs/adopted").model_name
+    'bert'
     """
     from stairs.adopt_job import adopt_run, default_folder
 

@@ -1,16 +1,18 @@
 """What `stairs climb` is asked for, and how it is made ready: the labelled examples, the corpus without the held-out ones, the adopted runs."""
 
+import time
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stairs.errors import BadInput
-from stairs.files import LOCK_FILE, check_unlocked, check_writable, is_leftover, refuse_inside
+from stairs.files import LOCK_FILE, check_unlocked, check_writable, is_leftover, refuse_inside, write_lock
 from stairs.models.settings import DEFAULT_MIN_COUNT, DEFAULT_TOKENIZER
 from stairs.progress import say
 from stairs.tasks import SUPERVISED_TASKS
-from stairs.text.comparison_data import NUMBER_NAMES, embedded_examples, open_text, read_labels, split_examples
+from stairs.text.comparison_data import NUMBER_NAMES, ExampleSplits, embedded_examples, open_text, read_labels, split_examples
 from stairs.text.examples import Example
 from stairs.text.input_options import EMBEDDED, CorpusOptions, TokenizerOptions
 from stairs.train_job import as_paths, build, names_of, refuse_unknown, take
@@ -19,7 +21,8 @@ from stairs.training.run import RUN_FILE
 
 if TYPE_CHECKING:
     from stairs.comparison.experiment import Experiment
-    from stairs.comparison.schema import CostCriterion
+    from stairs.comparison.schema import CostCriterion, Report
+    from stairs.text.labelled.column_names import Columns
 
 REPORT_FILE = "report.json"
 EXAMPLE_KINDS = (*SUPERVISED_TASKS, "translate")
@@ -33,7 +36,7 @@ class ClimbJob:
     corpus: tuple[str, ...] = ()
     labels: str | None = None
     task: str | None = None
-    columns: str | None = None
+    columns: "Columns" = None
     budget: str = "10m"
     models: tuple[str, ...] = ()
     adopted: tuple[str, ...] = ()
@@ -91,7 +94,7 @@ class ClimbJob:
         elif example_kind == "translate":
             out = Path("runs") / f"climb-{Path(self.labels).name.split('.')[0] if self.labels else NUMBER_NAMES}"
         else:
-            out = Path("runs") / f"climb-{Path((self.corpus or EMBEDDED)[0]).name.split('.')[0]}"
+            out = Path("runs") / f"climb-{Path((*self.corpus, self.labels or EMBEDDED[0])[0]).name.split('.')[0]}"
         refuse_inside(out, self.corpus)
         check_writable(out)
         check_unlocked(out)
@@ -104,7 +107,8 @@ class ClimbJob:
         """The data that all models share."""
         splits = split_examples(examples, example_kind, self.seed, self.budget_seconds, limit=self.limit, column=self.group) if examples else None
         reads_corpus = example_kind != "translate"
-        text = open_text(self.corpus, self.reading, self.tokenizing, splits if reads_corpus else None, is_embedded=self.labels is None)
+        corpus = self.corpus or (training_texts(splits) if splits and self.labels and reads_corpus else ())
+        text = open_text(corpus, self.reading, self.tokenizing, splits if reads_corpus else None, is_embedded=self.labels is None)
         from stairs.comparison.experiment import Experiment, Plans
         from stairs.comparison.runner import load_plans
         from stairs.tasks.metric_table import choose_metric
@@ -124,6 +128,30 @@ class ClimbJob:
         )
         return found if splits is None else replace(found, **splits)
 
+    def climb(self, command: str = "", on_terminal: bool = False) -> "Report":
+        """All models on the same data; `on_terminal` shows how it goes, as the command does."""
+        began = time.monotonic()
+        example_kind, examples = self.examples()
+        out = self.folder(example_kind)
+        experiment = self.experiment(example_kind, examples, out)
+        from stairs.comparison.compilation import compile_kernels, warm_up
+        from stairs.comparison.report import write_report
+        from stairs.comparison.runner import run_climb
+        from stairs.comparison.table import observe
+
+        with write_lock(out), observe(self.budget_seconds) if on_terminal else nullcontext() as observer:
+            adopted = self.adopted_runs(example_kind, out)
+            warming = time.monotonic()
+            compile_kernels()  # once for this machine
+            warm_up(self.models)
+            began += time.monotonic() - warming  # which no budget is to pay for
+            report = run_climb(
+                experiment, budget=self.budget_seconds, models=self.models, adopted=adopted, command=command, observer=observer, began=began,
+                cost=self.cost,
+            )  # fmt: skip
+            write_report(report, out)
+        return {**report, "folder": str(out)}
+
     def adopted_runs(self, example_kind: str, out: Path) -> list[str]:
         """Runs of weights that were pretrained elsewhere; an installed package becomes a run first."""
         from stairs.formats import packages
@@ -141,3 +169,13 @@ class ClimbJob:
                     say(f"{folder}: {adopt_run(name, folder).sentence}")
             runs.append(str(folder))
         return runs
+
+
+def training_texts(splits: ExampleSplits) -> tuple[str, ...]:
+    """A corpus of the texts of the training examples, for those who give none."""
+    from stairs.text.examples import example_texts
+    from stairs.text.python_data import spool
+
+    texts = dict.fromkeys(text for example in splits["train"] for text in example_texts(example) if text.strip())
+    say(f"no corpus is given: models are pretrained on the {len(texts):,} texts of the training examples")
+    return (spool(({"text": text} for text in texts), "training texts"),)

@@ -1,4 +1,5 @@
-"""What long work owes its user: progress and messages on stderr, silent unless the command line switches them on, and a way to stop it.
+"""What long work owes its user: progress and messages on stderr or in a notebook, silent unless a command or a verb of `stairs.api` switches them
+on, and a way to stop it.
 
 with track("reading", total=corpus.size, unit="bytes") as advance:
     for block in blocks:
@@ -16,11 +17,12 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import NoReturn
 
-bars_enabled = False  # set by the command line: a library prints nothing of its own accord
+bars_enabled = False  # set by the command line and by `session.python_verb`: inner functions print nothing of their own accord
 messages_enabled = False  # whether `say` prints; that needs no terminal
 verbose = True  # whether `say_verbose` prints as well
 listener: Callable[[str], None] | None = None  # receives messages and progress instead of stderr
 LISTENER_INTERVAL = 0.25  # seconds between two progress reports to the listener
+BAR_CELLS = 30  # of a bar in a notebook
 
 
 def say(sentence: str) -> None:
@@ -57,6 +59,10 @@ def track(what: str, total: float | None = None, unit: str = "") -> Iterator[Cal
     if not bars_enabled:
         yield lambda amount: None
         return
+    if is_notebook():
+        with notebook_bar(what, total, unit) as advance:
+            yield advance
+        return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
@@ -73,6 +79,46 @@ def track(what: str, total: float | None = None, unit: str = "") -> Iterator[Cal
             progress.update(bar, advance=amount, rate=f"{format_count(rate)} {unit}/s" if unit else "")
 
         yield advance
+
+
+def is_notebook() -> bool:
+    """Whether the process is the kernel of a notebook."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return getattr(shell, "kernel", None) is not None
+
+
+@contextmanager
+def notebook_bar(what: str, total: float | None, unit: str) -> Iterator[Callable[[float], None]]:
+    """One line of output that is replaced as the work goes on: 'training ████░░░░ 40%  1:20 left  12 k tokens/s'."""
+    from IPython.display import display
+
+    started = last = time.monotonic()
+    done = 0.0
+    line = display({"text/plain": what}, raw=True, display_id=True)
+
+    def show(ending: str) -> None:
+        filled = round(BAR_CELLS * min(done / total, 1)) if total else 0
+        bar = f" {'█' * filled}{'░' * (BAR_CELLS - filled)} {min(done / total, 1):4.0%}" if total else ""
+        rate = f"  {format_count(done / max(time.monotonic() - started, 1e-9))} {unit}/s" if unit else ""
+        line.update({"text/plain": f"{what}{bar}  {ending}{rate}"}, raw=True)
+
+    def advance(amount: float) -> None:
+        nonlocal done, last
+        done, now = done + amount, time.monotonic()
+        if now - last >= LISTENER_INTERVAL:
+            last = now
+            left = max(total - done, 0) * (now - started) / max(done, 1e-9) if total else 0.0
+            show(f"{minutes(left)} left" if total else "")
+
+    try:
+        yield advance
+    finally:
+        show(minutes(time.monotonic() - started))
+
+
+def minutes(seconds: float) -> str:
+    """75 -> '1:15'."""
+    return f"{int(seconds) // 60}:{int(seconds) % 60:02}"
 
 
 def report_to(listener: Callable[[str], None], what: str, total: float | None) -> Callable[[float], None]:

@@ -13,12 +13,13 @@ if TYPE_CHECKING:
     from stairs.tasks.measurements import Measurements
     from stairs.tasks.parts.similarity_columns import Similarities
     from stairs.tasks.word_benchmarks import Analogies
+    from stairs.text.labelled.column_names import Columns
 
 MAX_BENCHMARK_BYTES = 1 << 26  # of a file of analogies or word similarities
 
 
 def score_file(
-    task: "Task", file: str, second: Sequence[str] = (), *, columns: str | None = None, beam_size: int | None = None, reading: CorpusOptions
+    task: "Task", file: str, second: Sequence[str] = (), *, columns: "Columns" = None, beam_size: int | None = None, reading: CorpusOptions
 ) -> "Measurements":
     """The metrics of a task on text, labelled examples, pairs of sentences, analogies or word similarities."""
     from stairs.tasks import Translate, WordVectors
@@ -47,7 +48,7 @@ def score_file(
     return task.evaluate_texts(open_corpus([file], reading).documents())
 
 
-def is_scored_pairs(file: str, columns: str | None, encoding: str | None) -> bool:
+def is_scored_pairs(file: str, columns: "Columns", encoding: str | None) -> bool:
     """Whether the file is a table of pairs of texts with a score."""
     if os.path.splitext(file)[1].lower() not in TABLES:
         return False
@@ -59,7 +60,7 @@ def is_scored_pairs(file: str, columns: str | None, encoding: str | None) -> boo
         return False
 
 
-def read_benchmark(file: str, columns: str | None, encoding: str | None) -> "Analogies | Similarities | None":
+def read_benchmark(file: str, columns: "Columns", encoding: str | None) -> "Analogies | Similarities | None":
     """Analogies or word similarities; None if the file holds something else."""
     if file == "-" or not os.path.isfile(file) or os.path.getsize(file) > MAX_BENCHMARK_BYTES:
         return None

@@ -5,6 +5,7 @@ Everything that can be refused is refused before torch is imported and before a 
 
 import os
 import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from difflib import get_close_matches
@@ -71,14 +72,21 @@ class TrainJob:
         job.check()
         return job
 
-    def train(self) -> TrainedRun:
-        """Corpus, shards, task, fit."""
+    def train(self, keep_interrupted: bool = False) -> TrainedRun:
+        """Corpus, shards, task, fit. With `keep_interrupted`, Ctrl-C gives the task as learnt so far, without metrics."""
         job, recipe = self.with_recipe()
         tokenizer, data = job.read_data()
         task = job.new_task(tokenizer, recipe)
         from stairs.training.fit import fit
 
-        return TrainedRun(job.folder, task, fit(task, data, job.folder, job.options))
+        try:
+            return TrainedRun(job.folder, task, fit(task, data, job.folder, job.options))
+        except KeyboardInterrupt:
+            if not keep_interrupted or not any(job.folder.glob("step-*")):  # nothing was learnt, or it learns in one pass
+                raise
+            task.trained_module.cpu().eval()
+            print(f"stopped: this is what was learnt so far, and the same call goes on from there ({job.folder})", file=sys.stderr)
+            return TrainedRun(job.folder, task, {})
 
     def check(self) -> None:
         """Refuse what cannot be trained so."""

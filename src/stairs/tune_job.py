@@ -8,9 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from stairs.errors import BadInput, Unsupported
+from stairs.files import write_json
 from stairs.models.transfer_options import TransferOptions
 from stairs.tasks import SUPERVISED_TASKS, TUNED_TASKS
+from stairs.tasks.measurements import EVALUATION_FILE, Measurements
 from stairs.text.examples import Splits
+from stairs.text.input_files import printable
 from stairs.train_job import build, name_from, names_of, refuse_unknown, take
 from stairs.training.options import TrainingOptions
 from stairs.training.run import check_run
@@ -19,10 +22,16 @@ if TYPE_CHECKING:
     from stairs.tasks import Task
     from stairs.tasks.parts.labelled_splits import LabelledSplits
     from stairs.text.examples import LabelledData
+    from stairs.text.labelled.column_names import Columns
 
 NEEDS_NO_RUN = ("tfidf", "ngram")  # models that learn to classify from the examples alone
 TABLES = (".csv", ".tsv", ".jsonl", ".parquet")
 MAX_PASSES = 10_000
+
+
+class TunedRun(NamedTuple):
+    folder: Path
+    evaluation: dict[str, Measurements]  # by split, "dev" and "test"; empty for a worker that only computes
 
 
 class Trained(NamedTuple):
@@ -37,7 +46,7 @@ class TuneJob:
     run: str  # the folder of a run, or one of NEEDS_NO_RUN
     labels: str
     task: str | None = None
-    columns: str | None = None
+    columns: "Columns" = None
     group: str | None = None
     dev: str | None = None
     test: str | None = None
@@ -71,6 +80,34 @@ class TuneJob:
             raise BadInput(f"--adapt {self.adapt} is not between 0 and {MAX_PASSES}")
         self.options.check()
 
+    def tune(self) -> TunedRun:
+        """Examples, splits, fit, and an evaluation beside the cheapest alternatives."""
+        if self.task == "similar":
+            return self.index()
+        example_kind, splits = self.read_splits()
+        from stairs.tasks.baselines import train_baselines
+        from stairs.tasks.metric_table import choose_metric
+        from stairs.tasks.outcomes import evaluate_with_baselines
+        from stairs.training.run import load
+
+        metric = choose_metric(example_kind, splits.train, self.metric) if example_kind in SUPERVISED_TASKS else ""
+        folder, (task, metrics) = self.fit(example_kind, splits, metric)
+        if task is None:
+            return TunedRun(folder, {})
+        baselines = train_baselines(splits.train, task if self.needs_no_run else load(self.run)) if metric else {}
+        dev, test = (evaluate_with_baselines(task, examples, baselines, metric) for examples in (splits.dev, splits.test))
+        return keep_evaluation(folder, {"dev": {**metrics, **dev}, "test": test})
+
+    def index(self) -> TunedRun:
+        """The texts of a file, to search in."""
+        from stairs.training.run import load
+
+        self.check_task("similar")
+        texts = self.texts()
+        folder = self.index_texts(texts)
+        test = {"test": load(folder).evaluate_examples(self.read(self.test, "compare").examples)} if self.test else {}
+        return keep_evaluation(folder, {"dev": {"texts": len(texts)}, **test})
+
     @property
     def needs_no_run(self) -> bool:
         return self.run in NEEDS_NO_RUN
@@ -97,7 +134,8 @@ class TuneJob:
 
     def check_task(self, task: str) -> None:
         if task not in TUNED_TASKS:
-            raise BadInput(f"{self.labels} holds examples for {task}, which stairs tune does not learn; it learns {', '.join(TUNED_TASKS)}")
+            others = f"which stairs tune does not learn; it learns {', '.join(TUNED_TASKS)}"
+            raise BadInput(f"{printable(self.labels)} holds examples for {task}, {others}")
         if self.metric is not None and task not in SUPERVISED_TASKS:
             several = ", ".join(SUPERVISED_TASKS)
             raise BadInput(f"--metric {self.metric} chooses between the metrics of {several}; {task} has one only: leave it out")
@@ -171,6 +209,11 @@ class TuneJob:
         from stairs.text.input_lines import read_lines
 
         return list(dict.fromkeys(read_lines(self.labels)))[: self.limit]
+
+
+def keep_evaluation(folder: Path, evaluation: dict[str, Measurements]) -> TunedRun:
+    write_json(folder / EVALUATION_FILE, evaluation)
+    return TunedRun(folder, evaluation)
 
 
 def labelled_splits(splits: Splits) -> "LabelledSplits":

@@ -7,7 +7,7 @@ from typing import Literal
 
 from tyro.conf import Positional
 
-from stairs import api, progress
+from stairs import progress
 from stairs.climb_job import ClimbJob
 from stairs.commands.flags import CommonFlags, GuessFlags, parse, show
 from stairs.text.input_options import CorpusOptions, TokenizerOptions
@@ -43,7 +43,7 @@ def main(arguments: list[str]) -> int:
     own = ("labels", "task", "columns", "budget", "adopted", "group", "limit", "metric", "cost", "order", "plans_from", "out", "seed")
     models = tuple(name.strip() for name in options.models.split(",")) if options.models else ()
     job = ClimbJob(options.corpus, models=models, reading=options, tokenizing=options, **{name: getattr(options, name) for name in own})
-    report = api.climb_run(job, on_terminal=True, command=shlex.join(["stairs", "climb", *arguments]))
+    report = job.climb(on_terminal=True, command=shlex.join(["stairs", "climb", *arguments]))
     folder = report.pop("folder")
     if options.json:
         show(report)

@@ -2,13 +2,17 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tyro.conf import Positional
 
+from stairs import api
 from stairs.commands.flags import CommonFlags, check_top, parse, show
 from stairs.errors import BadInput
 from stairs.progress import say
+
+if TYPE_CHECKING:
+    from stairs.pictures.drawing import Drawing
 
 ABOUT = """A picture of a run and a text, as SVG, PNG or HTML, or its data as JSON. tokens: any run; mask: most; backoff: n-grams; surprise, next:
 language models; blanks, surprise: bert; neighbours, strips, map, analogy: word vectors; alignment, tree: translation; attention, lines, heads,
@@ -40,24 +44,14 @@ def main(arguments: list[str]) -> int:
         check_top(options.top)
     if options.beside and options.picture != "tokens":
         raise BadInput(f"--beside is not for {options.picture} but for tokens; leave it out")
-    from stairs.inspection.tokens import side_by_side
-    from stairs.pictures.catalogue import find_picture, picture_data
-    from stairs.training.run import load
-
     given: dict[str, Any] = {name: getattr(options, name) for name in ("layer", "head", "word", "second", "top", "labels")}
-    given = {name: value for name, value in given.items() if value is not None}
-    if "run" in find_picture(options.picture).view.options:
-        given["run"] = options.run
-    text = text_from(options.text)
-    data = picture_data(load(options.run), options.picture, text, **given)
-    if options.beside:
-        data = side_by_side({options.run: data, **{run: picture_data(load(run), options.picture, text) for run in options.beside}})
-    if data.get("truncation"):
-        say(data["truncation"])
+    drawing = api.draw(api.load(options.run), options.picture, text_from(options.text), beside=options.beside, **given)
+    if drawing.data.get("truncation"):
+        say(drawing.data["truncation"])
     if options.json:
-        show(data)
+        show(drawing.data)
     if options.out is not None or not options.json:
-        write(data, options.picture, options.out or f"{options.picture}.svg")
+        write(drawing, options.out or f"{options.picture}.svg")
     return 0
 
 
@@ -69,16 +63,13 @@ def text_from(texts: tuple[str, ...]) -> str:
     return "\n".join(texts_from(texts, None))
 
 
-def write(data: dict[str, Any], picture: str, out: str) -> None:
+def write(drawing: "Drawing", out: str) -> None:
     if out.endswith(".json"):
         from stairs.files import write_json
 
         if Path(out).exists() and not Path(out).is_file():
             raise BadInput(f"{out} is not a file; give the name of a file")
-        write_json(Path(out), data)
+        write_json(Path(out), drawing.data)
     else:
-        from stairs.pictures.catalogue import PICTURES
-        from stairs.pictures.charts import save
-
-        save(PICTURES[picture].draw(data), out)
+        drawing.save(out)
     say(f"drawn: {out}")

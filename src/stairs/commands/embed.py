@@ -1,12 +1,12 @@
 """stairs embed RUN [TEXT ...]: vectors."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from tyro.conf import Positional
 
+from stairs import api
 from stairs.commands.flags import CommonFlags, parse, show, texts_from
-from stairs.errors import Unsupported
 from stairs.text.windows import LongTextRule
 
 ABOUT = """Vectors of texts, or with --tokens of each of their tokens, from a run whose model encodes. Texts are arguments, or lines of --file or of
@@ -27,22 +27,13 @@ class Embed(CommonFlags):
 def main(arguments: list[str]) -> int:
     options = parse(Embed, arguments, "embed", ABOUT)
     texts = texts_from(options.text, options.file)
-    from stairs.inspection.layers import layer_encoder
-    from stairs.training.run import load
-
-    task = load(options.run)
-    if options.long_text is not None:
-        if task.long_text is None:
-            raise Unsupported(f"--long-text is for bert runs, and {options.run} is one of {task.model_name}")
-        task.long_text = task.vector_part = options.long_text
-    if options.precision is not None:
-        task = task.for_inference(options.precision)
-    encode = None if options.layer is None else layer_encoder(task.model, options.layer)
+    how: dict[str, Any] = {"layer": options.layer, "long_text": options.long_text, "precision": options.precision}
+    task = api.load(options.run)
     if options.tokens:
-        found = task.token_vectors(texts, encode)
+        found = api.embed_tokens(task, texts, **how)
         rows = [{"text": text, "tokens": tokens, "vectors": vectors.tolist()} for text, (tokens, vectors) in zip(texts, found, strict=True)]
     else:
-        rows = [{"text": text, "vector": vector.tolist()} for text, vector in zip(texts, task.vectors(texts, encode), strict=True)]
+        rows = [{"text": text, "vector": vector.tolist()} for text, vector in zip(texts, api.embed(task, texts, **how), strict=True)]
     if options.json:
         show(rows)
         return 0

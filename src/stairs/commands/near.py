@@ -6,6 +6,7 @@ from typing import Any
 
 from tyro.conf import Positional
 
+from stairs import api
 from stairs.commands.flags import CommonFlags, check_top, parse, show
 from stairs.errors import BadInput
 
@@ -32,17 +33,16 @@ def main(arguments: list[str]) -> int:
     for file in filter(None, (options.map, options.strips)):
         if Path(file).suffix not in PICTURES:
             raise BadInput(f"{file} is no name of a picture; it must end in {', '.join(PICTURES)}")
-    from stairs.inspection.words import analogy_query, neighbours
-    from stairs.training.run import load
+    from stairs.inspection.words import analogy_query
 
     asked = [*options.word, *([analogy_query(*options.analogy)] if options.analogy else [])]
     if options.among and (options.map or options.strips):
         raise BadInput("pictures are of one run; leave out --among, or --map and --strips")
     if not all(map(str.strip, asked or [""])):
         raise BadInput('no word given; give one, as in stairs near RUN king, or a sum: "king - man + woman"')
-    task = load(options.run)
-    among = load(options.among) if options.among else None
-    found = [neighbours(task, text, options.top, among) for text in asked]
+    task = api.load(options.run)
+    among = api.load(options.among) if options.among else None
+    found = [api.neighbours(task, text, options.top, among) for text in asked]
     draw(task, found, options)
     if options.json:
         show(found)

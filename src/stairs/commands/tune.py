@@ -5,7 +5,6 @@ from typing import Literal, cast
 
 from tyro.conf import Positional
 
-from stairs import api
 from stairs.commands.flags import CommonFlags, GuessFlags, parse, part_of, show
 from stairs.models.transfer_options import TransferMode, TransferOptions
 from stairs.tasks import TunedTask
@@ -45,7 +44,7 @@ def main(arguments: list[str]) -> int:
     own = ("run", "labels", "task", "columns", "group", "dev", "test", "limit", "head", "adapt", "metric", "encoding", "out")
     training, transfer = part_of(options, TrainingOptions), part_of(options, TransferOptions)
     job = TuneJob(**{name: getattr(options, name) for name in own}, options=training, transfer_options=transfer)
-    folder, evaluation = api.tune_run(job)
+    folder, evaluation = job.tune()
     if not evaluation:  # a worker that only computed
         return 0
     if options.json:

@@ -56,6 +56,9 @@ class Classifier(Task):
     def probabilities(self, texts: Sequence[str]) -> np.ndarray:
         """P(label | text), (N, labels)."""
 
+    def example_probabilities(self, examples: Sequence[LabelledText]) -> np.ndarray:
+        return self.probabilities([example.text for example in examples])
+
     def predict_labels(self, texts: Sequence[str]) -> list[str]:
         blocks = [self.probabilities(texts[i : i + TEXTS_PER_BATCH]) for i in range(0, len(texts), TEXTS_PER_BATCH)]
         return [self.labels[i] for block in blocks for i in block.argmax(1)]

@@ -114,7 +114,11 @@ class Classify(Supervised):
 
     def probabilities(self, texts: Sequence[str]) -> np.ndarray:
         """P(label | text), (N, labels)."""
-        return softmax(np.stack(self.logits(self.rows([LabelledText(text, "") for text in texts]))))
+        return self.example_probabilities([LabelledText(text, "") for text in texts])
+
+    def example_probabilities(self, examples: Sequence[Any]) -> np.ndarray:
+        """The same for examples, whose labels do not matter."""
+        return softmax(np.stack(self.logits(self.rows(examples))))
 
     def answer(self, text: str) -> Answer:
         return {"text": text, **self.label_answer(self.probabilities([text])[0])}

@@ -25,6 +25,7 @@ class Similar(Indexed):
     name = "similar"
     example_kind = "compare"
     takes_pairs = True
+    searches_texts = True
 
     def __init__(self, encoder: Task, texts: Sequence[str] = (), vectors: np.ndarray | None = None) -> None:
         super().__init__(encoder, encoder.vectors(list(texts)) if vectors is None else vectors)

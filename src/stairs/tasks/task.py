@@ -1,7 +1,6 @@
 """A Task: one model, one tokenizer, one question. Text -> batch -> loss to train it, text -> answer to use it; an answer is plain data."""
 
 import copy
-import html
 import inspect
 import json
 from abc import ABC, abstractmethod
@@ -27,6 +26,7 @@ from stairs.tasks.measurements import Measurements
 from stairs.tasks.metrics import without_intervals
 from stairs.tasks.parts.fine_tuning import TrainingDefaults
 from stairs.tasks.parts.labelled_splits import text_data
+from stairs.tasks.verbs import Verbs
 from stairs.text.batch import Batch, TrainingRows, pad_rows
 from stairs.text.examples import Example
 from stairs.text.tokenizers.open_vocabulary import OpenVocabulary
@@ -39,7 +39,7 @@ Prediction = str | float | Sequence[str | None]  # a label, a text or a number; 
 TrainingExamples = TrainingRows | np.ndarray  # the ids of a text (N,) for models that sweep over it
 
 
-class Task(ABC):
+class Task(Verbs, ABC):
     """What every task has. Callers ask the claims below, and never the name: so a new task is served by all of them."""
 
     name: ClassVar[str] = ""
@@ -240,24 +240,6 @@ class Task(ABC):
     def open(cls, folder: Path, described: TaskConfig) -> Self:
         """Load what `save` wrote."""
         return cls(*load_model(folder, described))
-
-    # For people
-
-    def facts(self) -> dict[str, str]:
-        """What a notebook shows of it."""
-        facts = {"task": self.name, "model": self.model_name}
-        if self.has_model:
-            facts["parameters"] = f"{sum(weight.numel() for weight in self.model.parameters()):,}"
-        facts["tokenizer"] = f"{self.tokenizer.spec.kind}, {self.tokenizer.vocab_size:,} tokens"
-        labels = getattr(self, "labels", None)
-        return {**facts, "labels": ", ".join(labels[:8]) + (", ..." if len(labels) > 8 else "")} if labels else facts
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} {', '.join(f'{name}: {value}' for name, value in self.facts().items())}>"
-
-    def _repr_html_(self) -> str:
-        rows = "".join(f"<tr><th>{html.escape(name)}</th><td>{html.escape(value)}</td></tr>" for name, value in self.facts().items())
-        return f"<table>{rows}</table>"
 
 
 def open_vocabulary(model: ELMo, tokenizer: Tokenizer) -> OpenVocabulary:

@@ -12,6 +12,7 @@ from stairs.text.input_options import EMBEDDED, CorpusOptions, TokenizerOptions,
 
 if TYPE_CHECKING:
     from stairs.text.corpus.decontamination import DecontaminatedCorpus
+    from stairs.text.labelled.column_names import Columns
     from stairs.text.shards import Shards
     from stairs.text.tokenizers.tokenizer import TokenizerSpec
 
@@ -53,7 +54,7 @@ class SharedText:
 
 
 def read_labels(
-    labels: str, task: str | None, known: Collection[str], *, columns: str | None, encoding: str | None, group: str | None
+    labels: str, task: str | None, known: Collection[str], *, columns: "Columns", encoding: str | None, group: str | None
 ) -> tuple[str, list[Example]]:
     """What the labels of a file are for, which must be one of `known`, and its examples."""
     from stairs.text.labelled import read_examples

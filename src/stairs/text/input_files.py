@@ -23,6 +23,7 @@ from stairs.text.encoding import BYTE_ORDER_MARKS, decoding_error, detect_encodi
 BLOCK = 1 << 20
 BOMB_RATIO, BOMB_BYTES = 200, 100 << 20
 COMPRESSIONS = (".gz", ".xz", ".zst")
+DISPLAY_NAMES: dict[str, str] = {}  # of files that hold what a Python caller handed in: "DataFrame"
 FILE_KINDS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".parquet": "parquet"}
 
 
@@ -53,7 +54,8 @@ class ReadMeter:
 
 def printable(path: str | Path) -> str:
     """A file name that is safe in a sentence: control characters and undecodable bytes escaped."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in str(path))
+    name = DISPLAY_NAMES.get(str(path), str(path))
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in name)
 
 
 def find_files(path: str | Path) -> tuple[list[InputFile], list[str]]:

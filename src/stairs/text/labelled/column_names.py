@@ -53,6 +53,14 @@ MAX_NAME_PARTS = 4  # of a column name; a longer one is a sentence
 MAX_LISTED = 6  # columns in an error
 OPTIONAL_ROLES = {"compare": ("score",), "tag": ("sentence",)}  # a score instead of the label; the sentence of a word
 
+# What people call a column, in flags and keywords, by the role that it has in a task
+FLAG_ROLES = {
+    "compare": {"text": "first", "second_column": "second"},
+    "tag": {"text": "word", "label": "tag", "id": "sentence"},
+    "translate": {"text": "source", "second_column": "target"},
+}
+FLAGS = {"text", "label", "second_column", "id"}
+
 Columns = str | Mapping[str, str] | Sequence[str] | None
 
 
@@ -80,6 +88,8 @@ def parse_columns(columns: Columns, task: str) -> dict[str, str]:
         columns = dict(part.split("=", 1) for part in parts) if all("=" in part for part in parts) else parts
     if not isinstance(columns, Mapping):
         columns = dict(zip([*roles, *["one too many"] * len(columns)], columns, strict=False))
+    by_flag = FLAG_ROLES.get(task, {})
+    columns = {by_flag.get(name, name): column for name, column in columns.items() if name != "id" or "id" in by_flag}
     known = roles + OPTIONAL_ROLES.get(task, ())
     if set(columns) - set(known) or not roles:
         raise ValueError(f"this task has the columns {', '.join(known)}" if roles else f"{task} data has no columns to name")
@@ -112,11 +122,11 @@ def find_column(columns: Sequence[str], name: str) -> str | None:
     return columns[int(name) - 1] if re.fullmatch(r"[1-9]\d{0,3}", name) and int(name) <= len(columns) else None
 
 
-def group_column(name: str, line: int, columns: Sequence[str], group: str) -> str:
-    """The column of the groups, by its name, or by its number from 1."""
-    match = find_column(columns, group)
+def choose_named(name: str, line: int, columns: Sequence[str], column: str, flag: str) -> str:
+    """The column that a flag names, by its name, or by its number from 1."""
+    match = find_column(columns, column)
     if match is None:
-        raise input_error(name, line, f"no column {preview(group)} for --group; name one of {list_columns(columns)}, or its number")
+        raise input_error(name, line, f"no column {preview(column)} for --{flag}; name one of {list_columns(columns)}, or its number")
     return match
 
 

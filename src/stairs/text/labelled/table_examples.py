@@ -1,6 +1,6 @@
 """Labelled texts, pairs and translations out of the rows of a table."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,7 @@ from stairs.errors import BadInput, preview
 from stairs.questions import AmbiguousInput
 from stairs.text.examples import LabelledText, TextPair, TranslationPair
 from stairs.text.labelled.column_choice import GUESSES, choose_columns, describe_columns, detect_header
-from stairs.text.labelled.column_names import Columns, group_column, guess_parallel, parse_columns
+from stairs.text.labelled.column_names import Columns, choose_named, guess_parallel, parse_columns
 from stairs.text.labelled.column_profile import SERIALIZED_LIST, parse_number
 from stairs.text.labelled.label_lines import FASTTEXT, begins_with_labels, is_fasttext, read_label_lines
 from stairs.text.labelled.notes import DataNotes
@@ -80,17 +80,21 @@ def open_columns(
             raise input_error(table.name, table.line, "one field; put the source, a tab and its translation on each line")
         named = dict(zip(("source", "target"), table.columns, strict=False))
     table = detect_header(table, named)
+    candidates = list(table.columns)
+    if isinstance(columns, Mapping) and "id" in columns:  # neither text nor label
+        own = choose_named(table.name, table.line, candidates, columns["id"], "id")
+        candidates.remove(own)
     if group is None:
-        return table, choose_columns(table, task, named)
-    column = group_column(table.name, table.line, table.columns, group)
-    is_role = column in named.values() or any(guess == [column] for guess in GUESSES[task](table.columns).values())  # by its name
-    others = [other for other in table.columns if other != column or is_role]
+        return table, choose_columns(table, task, named, candidates)
+    column = choose_named(table.name, table.line, table.columns, group, "group")
+    is_role = column in named.values() or any(guess == [column] for guess in GUESSES[task](candidates).values())  # by its name
+    others = [other for other in candidates if other != column or is_role]
     try:
         chosen = choose_columns(table, task, named, others)
     except AmbiguousInput:
         raise
     except BadInput:  # it is the text or the label only if no other column can be
-        chosen = choose_columns(table, task, named)
+        chosen = choose_columns(table, task, named, candidates)
     return table, {**chosen, "group": column}
 
 

@@ -10,7 +10,18 @@ from stairs.errors import BadInput
 from stairs.questions import Interpretation, choose_interpretation
 from stairs.text.input_files import printable
 from stairs.text.labelled.column_choice import ColumnChoice, columns_flag, detect_header
-from stairs.text.labelled.column_names import OPTIONAL_ROLES, PAIRS, ROLES, Columns, guess_pair, guess_parallel, guess_text, list_columns, match_pair
+from stairs.text.labelled.column_names import (
+    FLAGS,
+    OPTIONAL_ROLES,
+    PAIRS,
+    ROLES,
+    Columns,
+    guess_pair,
+    guess_parallel,
+    guess_text,
+    list_columns,
+    match_pair,
+)
 from stairs.text.labelled.column_profile import MIN_ROWS, profile_columns
 from stairs.text.labelled.conll import is_conllu
 from stairs.text.labelled.label_lines import begins_with_labels, is_fasttext
@@ -35,7 +46,7 @@ def guess_task(path: str | Path | Sequence[str | Path], encoding: str | None = N
     """classify, compare, tag, span or translate: from the columns that the user named, the suffix, the first lines, the header and the rows."""
     if not isinstance(path, str | Path):
         return "translate" if len(path) == 2 else guess_task(path[0], encoding, columns)
-    if by_role := task_of_roles(columns):
+    if by_role := task_of_flags(path, encoding, columns) if are_flags(columns) else task_of_roles(columns):
         return by_role
     if is_fasttext(path, encoding):
         return "classify"
@@ -49,6 +60,21 @@ def guess_task(path: str | Path | Sequence[str | Path], encoding: str | None = N
     if begins_with_labels(path, encoding):
         return "classify"
     return task_of_table(open_table(path, encoding))
+
+
+def are_flags(columns: Columns) -> bool:
+    """Whether columns are named as flags and keywords do, and not by role."""
+    return isinstance(columns, Mapping) and set(columns) <= FLAGS
+
+
+def task_of_flags(path: str | Path, encoding: str | None, columns: Columns) -> str | None:
+    """The task of the columns that the user named: a text and its label, or two texts and a label."""
+    named = set(columns or ())
+    if "second_column" in named:
+        return "compare" if "label" in named else None
+    if not {"text", "label"} <= named or file_suffix(path) in TAG_SUFFIXES or is_token_table(path, encoding):
+        return None
+    return "classify"
 
 
 def task_of_roles(columns: Columns) -> str | None:

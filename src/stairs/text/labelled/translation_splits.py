@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from stairs.text.embedded.number_names import SET_SIZES, number_pairs
 from stairs.text.examples import TranslationPair
+from stairs.text.labelled.column_names import Columns
 from stairs.text.labelled.split import split
 
 HELD_OUT_SHARE, MAX_HELD_OUT = 0.05, 1000  # of the pairs, for validation and as many for the test, unless --dev is given
@@ -22,7 +23,7 @@ def are_number_names(paths: Sequence[str]) -> bool:
     return len(paths) == 1 and paths[0] in SET_SIZES and not Path(paths[0]).exists()
 
 
-def read_translations(paths: Sequence[str], columns: str | None = None, encoding: str | None = None) -> list[TranslationPair]:
+def read_translations(paths: Sequence[str], columns: Columns = None, encoding: str | None = None) -> list[TranslationPair]:
     if are_number_names(paths):
         return number_pairs(paths[0])
     from stairs.text.labelled import read_examples

@@ -1,0 +1,157 @@
+"""What is done with a run: embed, find neighbours, evaluate, draw and convert. The verbs of a task and the commands of the shell call the same."""
+
+import copy
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from stairs.errors import BadInput, Unsupported
+from stairs.text.input_options import CorpusOptions
+from stairs.text.python_data import Data, Texts, corpus_paths, is_path, labelled_path, list_texts, pair_paths
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from stairs.convert_job import Written
+    from stairs.fast.packed_linear import Precision
+    from stairs.inspection.words import Neighbours
+    from stairs.pictures.drawing import Drawing
+    from stairs.tasks import Task
+    from stairs.tasks.answers import TextNeighbour, WordNeighbour
+    from stairs.tasks.measurements import Measurements
+    from stairs.text.labelled.column_names import Columns
+    from stairs.text.windows import LongTextRule
+
+
+def embed(
+    task: "Task", texts: list[str], *, layer: int | None = None, long_text: "LongTextRule | None" = None, precision: "Precision | None" = None
+) -> "np.ndarray":
+    """(N, D): a vector for each text."""
+    from stairs.inspection.layers import layer_encoder
+
+    ready = reading_task(task, long_text, precision)
+    return ready.vectors(texts, None if layer is None else layer_encoder(ready.model, layer))
+
+
+def embed_tokens(
+    task: "Task", texts: list[str], *, layer: int | None = None, long_text: "LongTextRule | None" = None, precision: "Precision | None" = None
+) -> "list[tuple[list[str], np.ndarray]]":
+    """The tokens of each text, and their vectors (T, D)."""
+    from stairs.inspection.layers import layer_encoder
+
+    ready = reading_task(task, long_text, precision)
+    return list(ready.token_vectors(texts, None if layer is None else layer_encoder(ready.model, layer)))
+
+
+def reading_task(task: "Task", long_text: "LongTextRule | None", precision: "Precision | None") -> "Task":
+    """A task that reads long texts so, in that arithmetic; the one that was given stays as it is."""
+    if long_text is not None:
+        if task.long_text is None:
+            raise Unsupported(f"--long-text is for bert runs, and this is one of {task.model_name}")
+        task = copy.copy(task)
+        task.long_text = task.vector_part = long_text
+    return task if precision is None else task.for_inference(precision)
+
+
+def neighbours(task: "Task", query: str, top: int = 10, among: "Task | None" = None) -> "Neighbours":
+    """The words nearest to a word, a sum of words or a text."""
+    from stairs.inspection.words import neighbours
+
+    return neighbours(task, query, top, among)
+
+
+def nearest(task: "Task", query: str, top: int = 10) -> "list[WordNeighbour] | list[TextNeighbour]":
+    """The nearest words, or of an index the nearest texts."""
+    if not query.strip():
+        raise BadInput('no word given; give one, or a sum such as "king - man + woman"')
+    if task.has_word_vectors:
+        words: list[WordNeighbour] = [{"word": near["word"], "cosine": near["cosine"]} for near in neighbours(task, query, top)["near"]]
+        return words
+    return cast("list[TextNeighbour]", task.answer(query, top=top)["near"])  # type: ignore[call-arg]
+
+
+def evaluate(
+    task: "Task",
+    data: Data,
+    labels: Sequence[object] | None = None,
+    *,
+    text: str | None = None,
+    label: str | None = None,
+    second_column: str | None = None,
+    id: str | None = None,
+    encoding: str | None = None,
+    beam_size: int | None = None,
+) -> "Measurements":
+    """The metrics of a task on a file or on what Python holds."""
+    from stairs.score_job import score_file
+
+    if task.translates:
+        paths = pair_paths(data)
+    elif task.example_kind or labels is not None:
+        paths = (labelled_path(data, labels),)
+    else:
+        paths = corpus_paths(data, text)
+    if not task.translates and len(paths) != 1:
+        raise BadInput(f"{len(paths)} files are given; evaluate one at a time")
+    columns = columns_of(text=text, label=label, second_column=second_column, id=id)
+    reading = CorpusOptions(encoding=encoding, column=None if task.example_kind else text)
+    return score_file(task, paths[0], paths[1:], columns=columns, beam_size=beam_size, reading=reading)
+
+
+def columns_of(**named: str | None) -> "Columns":
+    """The columns that are named, by the names that verbs and flags have for them; None if there are none."""
+    return {name: str(column) for name, column in named.items() if column is not None} or None
+
+
+def draw(
+    task: "Task",
+    picture: str,
+    text: Texts = "",
+    *,
+    layer: int | None = None,
+    head: int | None = None,
+    word: str | None = None,
+    second: str | None = None,
+    top: int | None = None,
+    labels: Data | None = None,
+    beside: Sequence[str | Path] = (),
+) -> "Drawing":
+    """A picture of a run and a text; several texts are lines of their own. `beside` are other runs, whose tokens are shown below."""
+    from stairs.inspection.tokens import side_by_side
+    from stairs.pictures.catalogue import find_picture, picture_data
+    from stairs.pictures.drawing import Drawing
+
+    examples = None if labels is None else labelled_path(labels)
+    given = {"layer": layer, "head": head, "word": word, "second": second, "top": top, "labels": examples}
+    options: dict[str, object] = {name: value for name, value in given.items() if value is not None}
+    drawn = find_picture(picture)
+    if "run" in drawn.view.options:
+        options["run"] = str(check_folder(task))
+    lines = text if isinstance(text, str) else "\n".join(list_texts(text))
+    data = picture_data(task, picture, lines, **options)
+    if beside:
+        from stairs.training.run import load
+
+        data = side_by_side({str(task.folder): data, **{str(run): picture_data(load(run), picture, lines) for run in beside}})
+    return Drawing(picture, data, drawn.draw(data))
+
+
+def convert(task: "Task", format: str, out: str | Path) -> "Written":
+    """The run in another tool's format."""
+    from stairs.convert_job import convert_run
+
+    return convert_run(task, format, str(out))
+
+
+def check_folder(task: "Task") -> Path:
+    """The folder of the run that the task was loaded from, which must still be there."""
+    if task.folder is None:
+        raise BadInput("this task was not loaded from a run; use stairs.load, or what stairs.train returned")
+    if not task.folder.exists():
+        raise BadInput(f"{task.folder} is gone, and this task was loaded from it; load the run from where it is now")
+    return task.folder
+
+
+def run_path(run: "str | Path | Task") -> str:
+    """The folder of a run, of a task too."""
+    return str(run) if is_path(run) else str(check_folder(run))  # type: ignore[arg-type]
