@@ -45,7 +45,7 @@ WORK = {
         "ask translator --file numbers.txt --quiet",
     ),
     "bert_embed": (["train bert text.txt --size mini --steps 2 --out bert " + TRAIN], "embed bert --file long.txt --precision fp32 --json --quiet"),
-    "word2vec": ([], "train skipgram words.txt --epochs 15 --out {out} --threads 1 --quiet --seed 1"),
+    "word2vec": ([], "train skipgram words.txt --epochs 30 --out {out} --threads 1 --quiet --seed 1"),
 }
 CHILD = """
 import contextlib, json, os, sys, time
