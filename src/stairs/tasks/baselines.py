@@ -31,7 +31,7 @@ from stairs.tasks.outcomes import Baseline, classification_report
 from stairs.tasks.span_metrics import normalize_answer
 from stairs.tasks.task import Task, load_weights
 from stairs.text.examples import LabelledText, Question, TaggedSentence, TextPair
-from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
+from stairs.text.tokenizers.tokenizer import TOKENIZERS, Tokenizer
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -100,7 +100,7 @@ class Classifier(Task):
 
 def word_tokenizer(examples: Sequence[LabelledText]) -> Tokenizer:
     """The words of the examples."""
-    return Tokenizer.train(TokenizerSpec(kind="words"), lambda: ([example.text] for example in examples))
+    return Tokenizer.train(TOKENIZERS["words"], lambda: ([example.text] for example in examples))
 
 
 def labels_of(examples: Sequence[LabelledText]) -> list[str]:

@@ -113,7 +113,9 @@ class MaskedToken(Task):
         for group in np.array_split(numbers, -(-int(rows.lengths[numbers].sum()) // POSITIONS)):
             if not len(group):
                 continue
-            batch = rows.batch(group, 0, EVALUATION_SEED, evaluating=True).to(device)
+            batch = rows.batch(group, 0, EVALUATION_SEED, evaluating=True)
+            if device.type != "cpu":
+                batch = batch.to(device)
             assert batch.targets is not None
             losses, predictions, pair_labels = self.predict_masked(batch)
             has_target = batch.targets != IGNORE_INDEX

@@ -33,8 +33,7 @@ def pad_rows(rows: Sequence[Sequence[int] | np.ndarray], pad_id: int) -> tuple[T
     lengths = np.fromiter(map(len, rows), np.int64, len(rows))
     real = np.arange(max(lengths, default=0)) < lengths[:, None]
     ids = np.full(real.shape, pad_id, np.int64)
-    if len(rows):
-        ids[real] = np.concatenate([np.asarray(row, np.int64) for row in rows])
+    ids[real] = np.concatenate([np.zeros(0, np.int64), *rows])
     return torch.from_numpy(ids), torch.from_numpy(real)
 
 

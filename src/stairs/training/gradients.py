@@ -93,7 +93,9 @@ class GradientUpdater:
             # Dropout and the like follow from the step, so there is no generator's state to lose.
             torch.manual_seed(derive_seed(self.options.seed, "dropout", epoch, step, self.workers.rank, index))
             has_examples = len(part) > 0  # a rank without examples runs another rank's with weight 0, so that collectives stay in step
-            batch = self.examples.batch(part if has_examples else numbers[:1], epoch, self.options.seed).to(self.workers.device)
+            batch = self.examples.batch(part if has_examples else numbers[:1], epoch, self.options.seed)
+            if self.workers.device.type != "cpu":
+                batch = batch.to(self.workers.device)
             no_sync = isinstance(self.objective, DistributedDataParallel) and index < len(parts) - 1
             with self.objective.no_sync() if no_sync else nullcontext():  # type: ignore[operator]
                 with torch.autocast(self.workers.device.type, torch.bfloat16, enabled=self.precision == "bf16"):

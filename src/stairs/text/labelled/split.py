@@ -57,9 +57,8 @@ def find_groups(examples: Sequence[Example], by_group: bool = True) -> Groups:
     groups.join((index, example_hash(example)) for index, example in enumerate(examples))
     if by_group:
         groups.join((index, name) for index, example in enumerate(examples) if (name := group_name(example)))
-    if isinstance(examples[0], TextPair):
-        return link_pairs([pair for pair in examples if isinstance(pair, TextPair)], groups)
-    return groups.members()
+    pairs = [pair for pair in examples if isinstance(pair, TextPair)]
+    return link_pairs(pairs, groups) if pairs else groups.members()
 
 
 def group_name(example: Example) -> str | bytes:

@@ -114,9 +114,6 @@ class OpenVocabulary(Tokenizer):
         spans = zip(encoding.ids, encoding.offsets, strict=True)
         return OpenEncoding([self.id(self.normalize(text[a:b])) if number == self.unknown else number for number, (a, b) in spans], encoding.offsets)
 
-    def normalize(self, word: str) -> str:
-        return self.backend.normalizer.normalize_str(word) if self.backend.normalizer else word
-
     def encode_batch(self, texts: list[str]) -> list[list[int]]:
         encoded = zip(super().encode_batch(texts), texts, strict=True)
         return [self.encode(text) if self.unknown in ids else ids for ids, text in encoded]

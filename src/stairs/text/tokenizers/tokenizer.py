@@ -154,6 +154,9 @@ class Tokenizer:
     def preprocess(self, text: str) -> str:
         return space_words(text) if self.spec.chinese == "words" else text
 
+    def normalize(self, text: str) -> str:
+        return self.backend.normalizer.normalize_str(text) if self.backend.normalizer else text
+
     def encode_with_offsets(self, text: str) -> Encoding:
         return self.backend.encode(refuse_lone_surrogates(self.preprocess(text)), add_special_tokens=False)
 
@@ -169,9 +172,7 @@ class Tokenizer:
 
     def words(self, text: str) -> list[str]:
         """The words of a text, known or not, before they are cut into pieces."""
-        prepared = self.preprocess(text)
-        normal = self.backend.normalizer.normalize_str(prepared) if self.backend.normalizer else prepared
-        return [word for word, _ in self.backend.pre_tokenizer.pre_tokenize_str(normal)]
+        return [word for word, _ in self.backend.pre_tokenizer.pre_tokenize_str(self.normalize(self.preprocess(text)))]
 
     def decode(self, ids: list[int]) -> str:
         """The text of the ids; [PAD], [CLS] and [SEP] are left out."""
