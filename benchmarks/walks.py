@@ -199,7 +199,7 @@ def walks(only: list[str]) -> Iterator[tuple[str, Walk]]:
     works: dict[str, tuple[Callable[[], Callable[[], None]], Walk]] = {
         "train bert": (lambda: command("train", "bert", "text.txt", *training, "--out", "runs/bert", "--quiet"), Walk()),
         "climb": (
-            lambda: command("climb", "text.txt", "--labels", "labels.csv", "--models", "ngram,bert", "--budget", "30s", "--out", "runs/climb"),
+            lambda: command("climb", "text.txt", "--labels", "labels.csv", "--models", "ngram,bert", "--budget", "90s", "--out", "runs/climb"),
             Walk(doors, (*BELOW, "tasks", "training")),
         ),
         "tune": (lambda: command("tune", "runs/bert", "labels.csv", "--epochs", "1", "--out", "runs/tuned", "--quiet"), Walk(doors, BELOW)),
