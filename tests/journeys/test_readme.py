@@ -12,7 +12,6 @@ from urllib.request import urlopen
 
 import pytest
 
-import stairs
 from tests.journeys.pages import CHINESE, JOURNEY, README, ROOT, Shell, blocks, commands
 
 HAN = re.compile(r"[\u4e00-\u9fff]")
@@ -104,13 +103,12 @@ def test_open(folder):
         server.wait(20)
 
 
-@pytest.mark.skipif(not hasattr(stairs.load, "fill") and "fill" not in dir(stairs.TASKS["masked-token"]), reason="the verbs are not there yet")
 def test_python(folder, monkeypatch):
     monkeypatch.chdir(folder)
     shutil.rmtree("folder")
     (block,) = blocks(README, "python")
     block = re.sub(r'(train\(.*)budget="\w+"', rf"\1{', '.join(f'{name}={value}' for name, value in TINY.items())}", block)
-    block = re.sub(r'(climb\(.*)budget="\w+"', r'\1models="ngram,tfidf"', block)
+    block = re.sub(r'(climb\(.*)budget="\w+"', r'\1models=["ngram", "tfidf"]', block)
     assert len([line for line in block.splitlines() if line]) == 9  # eight, after the import
     Path("readme.py").write_text(block)
     assert {"bert", "clf", "report"} <= set(runpy.run_path("readme.py"))
