@@ -4,7 +4,6 @@ import base64
 import struct
 import zlib
 from collections.abc import Sequence
-from typing import Any
 
 import altair as alt
 
@@ -15,6 +14,7 @@ from stairs.pictures.charts import (
     GRID,
     ORANGE,
     Chart,
+    GridOptions,
     chart_of,
     colour_limit,
     display_token,
@@ -47,7 +47,7 @@ def matrix(tokens: Sequence[str], weights: Rows, title: str, quantity: str) -> C
     names = unique_names(tokens)
     cell = max(min(MAX_CELL, MATRIX_SIDE // max(len(names), 1)), MIN_CELL)
     cells = [{"from": names[i], "to": names[j], "weight": weight} for i, row in enumerate(weights) for j, weight in enumerate(row) if weight]
-    grid: dict[str, Any] = {"grid": True, "tickBand": "extent", **GRID}
+    grid: GridOptions = {"grid": True, "tickBand": "extent", **GRID}
     chart = (
         chart_of(cells)
         .mark_rect(color=BLUE, aria=False)
@@ -84,14 +84,11 @@ def lines(data: LinesData) -> Chart:
         for column, x in (("left", side - 6), ("right", side + COLUMN_GAP + 6))
         for number, token in enumerate(tokens)
     ]
-    marks: dict[str, dict[str, Any]] = {
-        "left": {"align": "right"}, "right": {"align": "left"}, "word": {"align": "right", "color": ORANGE, "fontWeight": "bold"},
-    }  # fmt: skip
+    texts = {column: chart_of([name for name in names if name["column"] == column]) for column in ("left", "right", "word")}
     columns = [
-        chart_of([name for name in names if name["column"] == column])
-        .mark_text(fontSize=FONT_SIZE, aria=False, **mark)
-        .encode(**axes, text="token:N")
-        for column, mark in marks.items()
+        texts["left"].mark_text(fontSize=FONT_SIZE, aria=False, align="right").encode(**axes, text="token:N"),
+        texts["right"].mark_text(fontSize=FONT_SIZE, aria=False, align="left").encode(**axes, text="token:N"),
+        texts["word"].mark_text(fontSize=FONT_SIZE, aria=False, align="right", color=ORANGE, fontWeight="bold").encode(**axes, text="token:N"),
     ]
     return finish([rules, *columns], f"layer {data['layer']}, head {data['head']}", height, width)
 

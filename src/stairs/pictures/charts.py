@@ -6,9 +6,9 @@ the page gives it.
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NotRequired, TypedDict
+from typing import Literal, NotRequired, TypedDict, Unpack
 
 import altair as alt
 
@@ -19,7 +19,6 @@ WIDTH, HEIGHT = 640, 480
 FONT_SIZE = 12
 FONT = "Noto Sans CJK SC, Source Han Sans SC, PingFang SC, Microsoft YaHei, WenQuanYi Micro Hei, Noto Sans, DejaVu Sans, sans-serif"
 BLUE, ORANGE, GREY = "#2f7ed8", "#e8762c", "#8a919c"
-GRID: dict[str, Any] = {"gridColor": "gray", "gridOpacity": 0.2}
 LEADING_SPACES, SPACE_SIGN, END_OF_WORD = (" ", "▁"), "␣", "</w>"  # how tokenizers write a space beside a word, and how it is shown
 WHITESPACE_SIGNS = str.maketrans({"\n": "⏎", "\t": "⇥", "\r": "⏎"})
 WIDE_SIGNS = "␣⏎⇥…"
@@ -35,7 +34,7 @@ CONTROLS = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\
 UNDRAWABLE = {**CONTROLS, **dict.fromkeys((*range(0xD800, 0xE000), 0xFFFE, 0xFFFF), 0xFFFD)}  # not allowed in an SVG: Vega's renderer would abort
 CLIPPED_SHARE = 0.02  # of the numbers of a vector that may be beyond the darkest colour: a few large ones would make the others pale
 PNG_SCALE = 2.0  # pixels of a PNG per pixel of the picture, for high-resolution screens
-Chart = Any  # of Altair, whose classes for single, layered and concatenated charts share no useful type
+Chart = alt.Chart | alt.LayerChart | alt.FacetChart | alt.HConcatChart | alt.VConcatChart
 
 
 class RibbonBox(TypedDict):
@@ -44,6 +43,30 @@ class RibbonBox(TypedDict):
     strength: float  # from 0 to 1
     tooltip: str
     note: NotRequired[str]  # below the box
+
+
+class Axes(TypedDict):
+    x: alt.X
+    y: alt.Y
+
+
+class GridOptions(TypedDict, total=False):
+    """Of an axis of Vega."""
+
+    grid: bool
+    gridColor: str
+    gridOpacity: float
+    tickBand: Literal["center", "extent"]
+
+
+class AxisOptions(GridOptions, total=False):
+    orient: Literal["top", "bottom", "left", "right"]
+    labelAngle: float
+    labelFont: str
+
+
+GRID: GridOptions = {"gridColor": "gray", "gridOpacity": 0.2}
+PlacedBox = dict[str, str | float]  # its texts, colours and coordinates
 
 
 class Bar(TypedDict):
@@ -98,7 +121,7 @@ def percent(probability: float) -> str:
 # Parts of charts
 
 
-def chart_of(rows: Sequence[Any]) -> Chart:
+def chart_of(rows: Sequence[Mapping[str, object]]) -> alt.Chart:
     return alt.Chart(alt.Data(values=list(rows)))
 
 
@@ -110,13 +133,13 @@ def unique_names(tokens: Sequence[str]) -> list[str]:
 WITHOUT_NUMBER = "substring(datum.label, indexof(datum.label, ' ') + 1)"
 
 
-def token_axis(cell: float = FONT_SIZE, **settings: Any) -> Any:
+def token_axis(cell: float = FONT_SIZE, **settings: Unpack[AxisOptions]) -> alt.Axis:
     """For `unique_names`, with so many pixels for each."""
     size = max(min(FONT_SIZE, cell), 8)
     return alt.Axis(labelExpr=WITHOUT_NUMBER, labelFontSize=size, ticks=False, domain=False, labelOverlap=False, labelLimit=400, **settings)
 
 
-def pixels(width: float, height: float, x: str = "x", y: str = "y") -> dict[str, Any]:
+def pixels(width: float, height: float, x: str = "x", y: str = "y") -> Axes:
     """Axes in pixels, from the upper left corner."""
     return {
         "x": alt.X(f"{x}:Q", axis=None, scale=alt.Scale(domain=[0, width], nice=False)),
@@ -124,7 +147,7 @@ def pixels(width: float, height: float, x: str = "x", y: str = "y") -> dict[str,
     }
 
 
-def chart_title(title: str) -> Any:
+def chart_title(title: str) -> alt.TitleParams:
     """With a trailing space: Vega takes a title such as constructor for a property of JavaScript's own, and draws nothing."""
     return alt.TitleParams(f"{title} ", anchor="start", fontSize=FONT_SIZE, fontWeight="normal")
 
@@ -148,8 +171,8 @@ def colour_limit(rows: Sequence[Sequence[float]]) -> float:
 
 def ribbon(*ribbons: tuple[str, list[RibbonBox]]) -> Chart:
     """Under each heading boxes one after the other, as text runs."""
-    boxes: list[dict[str, Any]] = []
-    headings: list[dict[str, Any]] = []
+    boxes: list[PlacedBox] = []
+    headings: list[dict[str, str | float]] = []
     bottom = 0.0
     for heading, content in ribbons:
         headings.append({"x": 0, "y": bottom + HEADING / 2, "text": heading})
@@ -169,11 +192,11 @@ def ribbon(*ribbons: tuple[str, list[RibbonBox]]) -> Chart:
     return finish([alt.layer(*parts), names], height=bottom)  # in two layers, so that the data of the boxes is written once
 
 
-def place_boxes(boxes: Sequence[RibbonBox], top: float) -> tuple[list[dict[str, Any]], float]:
+def place_boxes(boxes: Sequence[RibbonBox], top: float) -> tuple[list[PlacedBox], float]:
     """The coordinates of each box, and the bottom of the last line."""
     has_notes = any(box.get("note") for box in boxes)
     x, y, line_height = 0.0, top, BOX + (NOTE if has_notes else 0) + LINE_GAP
-    rows: list[dict[str, Any]] = []
+    rows: list[PlacedBox] = []
     for box in boxes:
         width = max(text_width(box["name"]), text_width(box.get("note", ""), NOTE_FONT_SIZE)) + 2 * PADDING
         if x and x + width > WIDTH:
@@ -182,7 +205,9 @@ def place_boxes(boxes: Sequence[RibbonBox], top: float) -> tuple[list[dict[str, 
             "x": x, "x2": x + width, "y": y, "y2": y + BOX, "middle": x + width / 2, "name_y": y + BOX / 2, "note_y": y + BOX + NOTE / 2,
         }  # fmt: skip
         opacity = MIN_OPACITY + (MAX_OPACITY - MIN_OPACITY) * min(max(box["strength"], 0.0), 1.0)
-        content = {"name": box["name"], "colour": box["colour"], "tooltip": box["tooltip"], "note": box.get("note", ""), "opacity": round(opacity, 3)}
+        content: PlacedBox = {
+            "name": box["name"], "colour": box["colour"], "tooltip": box["tooltip"], "note": box.get("note", ""), "opacity": round(opacity, 3),
+        }  # fmt: skip
         rows.append({**content, **{name: round(value, 1) for name, value in coordinates.items()}})
         x += width + BOX_GAP
     return rows, y + line_height
@@ -230,7 +255,7 @@ def render(chart: Chart, ending: str) -> bytes:
     return vl_convert.vegalite_to_png(specification, scale=PNG_SCALE, allowed_base_urls=[])
 
 
-def replace_undrawable(data: Any) -> Any:
+def replace_undrawable(data: object) -> object:
     """The same data with every text made fit for an SVG."""
     if isinstance(data, str):
         return data.translate(UNDRAWABLE)

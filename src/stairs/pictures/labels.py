@@ -1,6 +1,6 @@
 """Labels: which words support one, which labelled examples are nearest, and which labels are confused."""
 
-from typing import Any
+from functools import partial
 
 import altair as alt
 
@@ -90,10 +90,10 @@ def confusion(data: ConfusionData) -> Chart:
         for j, count in enumerate(row)
     ]
     cell = max(min(CELL, MATRIX_SIDE // max(len(labels), 1)), MIN_CELL)
-    axis: dict[str, Any] = {"labelFontSize": FONT_SIZE, "ticks": False, "domain": False, "labelOverlap": False, "labelLimit": 160}
+    axis = partial(alt.Axis, labelFontSize=FONT_SIZE, ticks=False, domain=False, labelOverlap=False, labelLimit=160)
     base = chart_of(cells).encode(
-        x=alt.X("predicted:N", sort=None, title="predicted", axis=alt.Axis(orient="top", labelAngle=-40 if len(labels) > 2 else 0, **axis)),
-        y=alt.Y("gold:N", sort=None, title="gold", axis=alt.Axis(**axis)),
+        x=alt.X("predicted:N", sort=None, title="predicted", axis=axis(orient="top", labelAngle=-40 if len(labels) > 2 else 0)),
+        y=alt.Y("gold:N", sort=None, title="gold", axis=axis()),
         tooltip=["gold:N", "predicted:N", "texts:Q", alt.Tooltip("share:Q", format=".1%")],
     )
     opacity = alt.Opacity("share:Q", scale=alt.Scale(domain=[0, 1], range=[0.03, 0.85]), legend=None)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, Union
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 import altair as alt
 
-from stairs.pictures.charts import FONT_SIZE, HEIGHT, WIDTH, Chart, bars, chart_of, colour_limit, finish, text_width
+from stairs.pictures.charts import FONT_SIZE, HEIGHT, WIDTH, Axes, Chart, bars, chart_of, colour_limit, finish, text_width
 
 if TYPE_CHECKING:  # a report draws names without overlap, too, and must not wait for torch
     from stairs.inspection.projection import Point
@@ -19,7 +19,17 @@ MARGIN = 0.08  # of the picture, on each side, for names at the edge
 DOT = 8  # pixels for a point
 DISTANCES = (0, 14, 28, 42)  # pixels between a name and its point; a line leads to a name that is not beside its point
 DIRECTIONS = ((1, 0), (-1, 0), (0, -1), (0, 1), (1, -1), (-1, -1), (1, 1), (-1, 1))  # right, left, above, below, and between
-AnyPoint: TypeAlias = Union["Point", Mapping[str, Any]]
+
+
+class PlacedName(TypedDict):
+    word: str
+    x: float
+    y: float
+    name_x: float  # the middle of the name
+    name_y: float
+    edge_x: float  # where a line from the point meets it
+    edge_y: float
+    distance: float
 
 
 def neighbours(data: NeighboursData) -> Chart:
@@ -78,7 +88,7 @@ def analogy(data: AnalogyData) -> Chart:
     return finish([shafts, tips, *names])
 
 
-def snapshots(points: Sequence[AnyPoint]) -> Chart:
+def snapshots(points: Sequence[Point]) -> Chart:
     """Points with an "epoch": the path of each word, the later the thicker, with its name at the end."""
     frame = MapFrame(points)
     ordered = sorted(points, key=lambda point: point["epoch"])
@@ -117,31 +127,31 @@ class Rectangle(NamedTuple):
 class MapFrame:
     """From coordinates to pixels and back, with the same scale in both directions."""
 
-    def __init__(self, points: Sequence[AnyPoint]) -> None:
+    def __init__(self, points: Sequence[Point]) -> None:
         left, right = extent([point["x"] for point in points])
         low, high = extent([point["y"] for point in points])
         self.unit = max((right - left) / WIDTH, (high - low) / HEIGHT) * (1 + 2 * MARGIN) or 1.0  # per pixel
         self.left, self.low = (left + right - WIDTH * self.unit) / 2, (low + high - HEIGHT * self.unit) / 2
 
-    def pixels(self, point: AnyPoint) -> tuple[float, float]:
+    def pixels(self, point: Point) -> tuple[float, float]:
         """From the upper left corner."""
         return (point["x"] - self.left) / self.unit, HEIGHT - (point["y"] - self.low) / self.unit
 
     def units(self, across: float, down: float) -> tuple[float, float]:
         return self.left + across * self.unit, self.low + (HEIGHT - down) * self.unit
 
-    def axes(self, x: str = "x", y: str = "y") -> dict[str, Any]:
+    def axes(self, x: str = "x", y: str = "y") -> Axes:
         """Without numbers: a coordinate by itself means nothing."""
         across = alt.Scale(domain=[self.left, self.left + WIDTH * self.unit], nice=False, zero=False)
         up = alt.Scale(domain=[self.low, self.low + HEIGHT * self.unit], nice=False, zero=False)
         return {"x": alt.X(f"{x}:Q", scale=across, axis=None), "y": alt.Y(f"{y}:Q", scale=up, axis=None)}
 
-    def place_labels(self, points: Sequence[AnyPoint], all_names: bool, avoid: Sequence[tuple[float, float]]) -> list[dict[str, Any]]:
+    def place_labels(self, points: Sequence[Point], all_names: bool, avoid: Sequence[tuple[float, float]]) -> list[PlacedName]:
         """The middle of each name: none covers another, and if possible none covers a dot or what is to `avoid`. A name for which there is no space
         is left out, unless `all_names` must be there."""
         dots = [Rectangle(x - DOT / 2, y - DOT / 2, DOT, DOT) for x, y in [*map(self.pixels, points), *avoid]]
         occupied: list[Rectangle] = []
-        labels = []
+        labels: list[PlacedName] = []
         for point in points:
             x, y = self.pixels(point)
             width = text_width(point["word"])
@@ -160,12 +170,15 @@ class MapFrame:
                 occupied.append(box)
                 name_x, name_y = self.units(*middle)
                 edge_x, edge_y = self.units(*box.nearest(x, y))
-                labels.append({**point, "name_x": name_x, "name_y": name_y, "edge_x": edge_x, "edge_y": edge_y, "distance": distance})
+                labels.append({
+                    "word": point["word"], "x": point["x"], "y": point["y"],
+                    "name_x": name_x, "name_y": name_y, "edge_x": edge_x, "edge_y": edge_y, "distance": distance,
+                })  # fmt: skip
         return labels
 
 
 def labelled_points(
-    frame: MapFrame, points: Sequence[AnyPoint], colour: dict[str, Any], all_names: bool = False, avoid: Sequence[tuple[float, float]] = ()
+    frame: MapFrame, points: Sequence[Point], colour: dict[str, alt.Color], all_names: bool = False, avoid: Sequence[tuple[float, float]] = ()
 ) -> list[Chart]:
     """Dots, their names, and lines to the names that are not beside their dot."""
     labels = frame.place_labels(points, all_names, avoid)
@@ -179,7 +192,7 @@ def labelled_points(
     ]
 
 
-def group_colours(points: Sequence[AnyPoint]) -> dict[str, Any]:
+def group_colours(points: Sequence[Point]) -> dict[str, alt.Color]:
     groups = [*dict.fromkeys(point["group"] for point in points if "group" in point)]
     return {"color": alt.Color("group:N", title=None, sort=groups)} if groups else {}
 
