@@ -111,7 +111,7 @@ class ClimbJob:
         text = open_text(corpus, self.reading, self.tokenizing, splits if reads_corpus else None, is_embedded=self.labels is None)
         from stairs.comparison.experiment import Experiment, Plans
         from stairs.comparison.runner import load_plans
-        from stairs.tasks.metric_table import choose_metric
+        from stairs.tasks.metrics import choose_metric
 
         found = Experiment(
             shards_for=lambda model: text.shards(DEFAULT_TOKENIZER[model], DEFAULT_MIN_COUNT.get(model, 1)),

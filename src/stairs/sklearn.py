@@ -103,7 +103,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         given |= {"seed": seed, "out": str(self.out or folder / "tuned"), **REPEATABLE["gradient"]}
         source = self._source(examples, folder, seed)
         job = TuneJob.from_keywords(source, "X", with_duration(given, self.tune_options))
-        from stairs.tasks.metric_table import choose_metric
+        from stairs.tasks.metrics import choose_metric
 
         splits = Splits([*examples], [*examples[:1]], []) if job.needs_no_run else self._split(examples, seed)
         _, trained = job.fit("classify", splits, choose_metric("classify", examples, job.metric))

@@ -86,7 +86,7 @@ class TuneJob:
             return self.index()
         example_kind, splits = self.read_splits()
         from stairs.tasks.baselines import train_baselines
-        from stairs.tasks.metric_table import choose_metric
+        from stairs.tasks.metrics import choose_metric
         from stairs.tasks.outcomes import evaluate_with_baselines
         from stairs.training.run import load
 

@@ -7,8 +7,7 @@ import pytest
 from scipy.stats import pearsonr, spearmanr
 
 from stairs.errors import BadInput
-from stairs.tasks.metric_table import choose_metric, metrics_for
-from stairs.tasks.metrics import confidence_interval, linear_correlation, rank_correlation
+from stairs.tasks.metrics import choose_metric, confidence_interval, linear_correlation, metrics_for, rank_correlation
 from stairs.tasks.outcomes import all_metrics, gold_of, outcomes, statistic
 from stairs.tasks.span_metrics import answer_f1, answer_metrics, normalize_answer, tag_metrics
 from stairs.text.examples import LabelledText, Question, TaggedSentence, TextPair, TranslationPair

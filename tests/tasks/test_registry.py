@@ -5,7 +5,8 @@ from typing import get_args
 import pytest
 
 from stairs.tasks import PATHS, TASKS, TUNED_TASKS, TunedTask
-from stairs.tasks.metric_table import METRICS, metric_names, primary_metric
+from stairs.tasks.metric_table import METRICS, primary_metric
+from stairs.tasks.metrics import metric_names
 from stairs.tasks.task import Task
 from tests.support.gallery import runs
 

@@ -10,7 +10,7 @@ from stairs.errors import BadInput, Unsupported
 from stairs.models.transfer_options import TransferOptions
 from stairs.tasks import TASKS
 from stairs.tasks.find_span import best_span, target_span
-from stairs.tasks.metric_table import choose_metric
+from stairs.tasks.metrics import choose_metric
 from stairs.tasks.parts.labelled_splits import LabelledSplits
 from stairs.tasks.parts.layer_mix import LinearHead, Standardize
 from stairs.tasks.parts.supervised import next_token_targets

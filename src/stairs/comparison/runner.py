@@ -22,7 +22,7 @@ from stairs.comparison.schema import FORMAT, CostCriterion, LastLine, LocalizedT
 from stairs.errors import BadInput, StairsError
 from stairs.files import check_writable, write_json
 from stairs.progress import say
-from stairs.tasks.metric_table import choose_metric
+from stairs.tasks.metrics import choose_metric
 from stairs.training.records import refuse_changes
 from stairs.training.run_plans import RunPlan
 

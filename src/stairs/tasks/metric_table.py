@@ -3,15 +3,8 @@
 Free of torch and numpy, since help texts and pages read it before any model is loaded.
 """
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
-
-from stairs.errors import BadInput
-
-SPAN_TAG = re.compile(r"[BI]-")
-OF_SCORES = ("spearman", "pearson")  # the metrics of pairs that have a score; the others are for pairs with a label
 
 
 @dataclass(frozen=True)
@@ -48,9 +41,6 @@ METRICS: dict[str, Metric] = {
 }
 
 
-def metric_names(example_kind: str) -> tuple[str, ...]:
-    """The metrics of a kind of labelled examples, in order."""
-    return tuple(metric.name for metric in METRICS.values() if example_kind in metric.example_kinds)
 
 
 def primary_metric(measured: Mapping[str, object], chosen: str = "") -> str | None:
@@ -64,20 +54,5 @@ def has_value(measured: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def metrics_for(example_kind: str, examples: Sequence[Any]) -> tuple[str, ...]:
-    """The metrics that these examples allow, the default first."""
-    names = metric_names(example_kind)
-    if example_kind == "compare":
-        has_scores = examples[0].score is not None
-        return tuple(name for name in names if (name in OF_SCORES) == has_scores)
-    if example_kind == "tag" and not any(SPAN_TAG.match(tag) for example in examples for tag in example.tags):
-        return tuple(name for name in names if name != "f1")
-    return names
 
 
-def choose_metric(example_kind: str, examples: Sequence[Any], chosen: str | None = None) -> str:
-    """The one metric that decides: the chosen one, or the default for these examples."""
-    names = metrics_for(example_kind, examples)
-    if chosen is not None and chosen not in names:
-        raise BadInput(f"--metric {chosen} does not fit these examples for {example_kind}; choose {' or '.join(names)}")
-    return chosen or names[0]

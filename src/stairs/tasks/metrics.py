@@ -10,14 +10,17 @@ No example is evaluated again for that: a sample costs a product of matrices. `m
 """
 
 import math
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from statistics import NormalDist
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 import numpy as np
 
+from stairs.errors import BadInput
 from stairs.tasks.measurements import CorrelationMetrics, Interval, LabelMetrics, PairedDifference
+from stairs.tasks.metric_table import METRICS
 
 SAMPLES = 1000  # of an interval; never fewer
 PAIRED_SAMPLES = 2000
@@ -25,6 +28,8 @@ LEVEL = 0.95
 COUNTS_IN_MEMORY = 1 << 19  # few enough for the cache
 Z = NormalDist().inv_cdf((1 + LEVEL) / 2)
 _intervals = True
+SPAN_TAG = re.compile(r"[BI]-")
+OF_SCORES = ("spearman", "pearson")  # the metrics of pairs that have a score; the others are for pairs with a label
 
 
 class Statistic(Protocol):
@@ -223,3 +228,27 @@ def rank_correlation(first: np.ndarray, second: np.ndarray) -> Interval:
 def linear_correlation(first: np.ndarray, second: np.ndarray) -> Interval:
     """Pearson's correlation; 0 where a column is constant."""
     return confidence_interval(Correlation(first, second, by_rank=False), _intervals)
+
+
+def metric_names(example_kind: str) -> tuple[str, ...]:
+    """The metrics of a kind of labelled examples, in order."""
+    return tuple(metric.name for metric in METRICS.values() if example_kind in metric.example_kinds)
+
+
+def metrics_for(example_kind: str, examples: Sequence[Any]) -> tuple[str, ...]:
+    """The metrics that these examples allow, the default first."""
+    names = metric_names(example_kind)
+    if example_kind == "compare":
+        has_scores = examples[0].score is not None
+        return tuple(name for name in names if (name in OF_SCORES) == has_scores)
+    if example_kind == "tag" and not any(SPAN_TAG.match(tag) for example in examples for tag in example.tags):
+        return tuple(name for name in names if name != "f1")
+    return names
+
+
+def choose_metric(example_kind: str, examples: Sequence[Any], chosen: str | None = None) -> str:
+    """The one metric that decides: the chosen one, or the default for these examples."""
+    names = metrics_for(example_kind, examples)
+    if chosen is not None and chosen not in names:
+        raise BadInput(f"--metric {chosen} does not fit these examples for {example_kind}; choose {' or '.join(names)}")
+    return chosen or names[0]

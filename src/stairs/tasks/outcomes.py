@@ -20,8 +20,8 @@ import numpy as np
 
 from stairs.tasks import span_metrics, translation_metrics
 from stairs.tasks.measurements import BaselineComparison, Calibration, CalibrationBin, ClassificationReport, Interval, Measurements, interval
-from stairs.tasks.metric_table import OF_SCORES
 from stairs.tasks.metrics import (
+    OF_SCORES,
     Correlation,
     MacroF1,
     PairedBootstrap,
@@ -32,7 +32,7 @@ from stairs.tasks.metrics import (
     label_metrics,
     quotient,
 )
-from stairs.text.labelled.split import find_groups
+from stairs.text.labelled import group_numbers
 
 if TYPE_CHECKING:
     from stairs.tasks.task import Task
@@ -57,11 +57,8 @@ def gold_of(example_kind: str, examples: Sequence[Any]) -> list[Any]:
 
 def groups_of(examples: Sequence[Any]) -> list[int] | None:
     """The number of each example's group, by which examples are split; None if no two share a group, or if there are too few groups to draw from."""
-    groups = find_groups(examples)
-    if not MIN_GROUPS <= len(groups) < len(examples):
-        return None
-    group_of = {place: number for number, members in enumerate(groups) for place in members}
-    return [group_of[place] for place in range(len(examples))]
+    groups = group_numbers(examples)
+    return groups if MIN_GROUPS <= max(groups) + 1 < len(examples) else None
 
 
 def score_with_interval(metric: str, example_kind: str, examples: Sequence[Any], predictions: Sequence[Any]) -> Interval:

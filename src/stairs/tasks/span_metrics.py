@@ -8,8 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from stairs.tasks.measurements import AnswerMetrics, TagMetrics
-from stairs.tasks.metric_table import SPAN_TAG
-from stairs.tasks.metrics import ratio
+from stairs.tasks.metrics import SPAN_TAG, ratio
 from stairs.text.chinese import HAN, has_han
 
 PUNCTUATION = re.compile(f"[{re.escape(string.punctuation)}，。：？！“”‘’；·（）《》、…—～「」『』〈〉]")

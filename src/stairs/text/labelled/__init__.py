@@ -21,7 +21,7 @@ from stairs.text.labelled.conll import read_tags
 from stairs.text.labelled.label_lines import begins_with_labels, is_fasttext
 from stairs.text.labelled.notes import DataNotes, unseen_labels
 from stairs.text.labelled.parallel_text import read_parallel, translation_sibling
-from stairs.text.labelled.split import count_overlap, split
+from stairs.text.labelled.split import count_overlap, find_groups, split
 from stairs.text.labelled.spool import spool_examples
 from stairs.text.labelled.squad import SquadFile
 from stairs.text.labelled.table_examples import read_pairs, read_texts, read_translations
@@ -29,7 +29,7 @@ from stairs.text.labelled.tag_schemes import ConvertedTags, TagScheme
 from stairs.text.labelled.task_guess import guess_task
 from stairs.text.labelled.word_senses import read_senses
 
-__all__ = ["LabelledData", "guess_task", "read_examples", "read_splits", "unseen_labels"]
+__all__ = ["LabelledData", "group_numbers", "guess_task", "read_examples", "read_splits", "unseen_labels"]
 
 Paths = str | Path | Sequence[str | Path]
 HELD_OUT_SHARE = 0.1  # of the examples, for each split that no file is given for
@@ -60,6 +60,15 @@ def read_splits(
             also = f"{overlap} of the {len(found[name])} examples of {own} are in {path} as well"
             progress.say(f"{also}, but for case and spaces, so the score on them is too high; remove them from one of the two")
     return labelled.task, Splits(found["train"], found["dev"], found["test"])
+
+
+def group_numbers(examples: Sequence[Example]) -> list[int]:
+    """The number of the group of each example; examples of a group are never split."""
+    numbers = [0] * len(examples)
+    for number, members in enumerate(find_groups(examples)):
+        for index in members:
+            numbers[index] = number
+    return numbers
 
 
 def read_examples(
