@@ -8,8 +8,7 @@
 Initial weights follow from the names of parameters, which a rename changes. So the net overwrites them, parameter by parameter in their order, with
 numbers that follow from position and shape alone; weights are hashed by position, too. What initialisation gave is compared by mean and standard
 deviation, within sampling error. Of answers the values count, not the keys: floats with six digits, and strings made of the words below.
-Everything else that is random follows from the seed and the name of a stream. A process that has compiled a kernel itself rounds the last digits of a
-beam's scores differently from one that finds it compiled: if only the transformer's answers differ, run it again.
+Everything else that is random follows from the seed and the name of a stream.
 """
 
 import argparse

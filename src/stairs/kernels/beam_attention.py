@@ -7,7 +7,9 @@ import numpy as np
 from numba import njit
 
 
-@njit(nogil=True, cache=True, fastmath=True)
+# Inlined by force: of a function that two kernels call there are several compiled copies, vectorized differently, and which of them runs would depend
+# on whether this process compiled it or found it compiled.
+@njit(nogil=True, cache=True, fastmath=True, forceinline=True)
 def attend_row(query, keys, values, rows, heads, weights, out):
     """softmax(query keys / sqrt(D)) values for the keys and values of some rows, for each head: (D,), (S, D), (S, D), (T,) to (D,)."""
     size = len(query) // heads
