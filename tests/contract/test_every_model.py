@@ -2,6 +2,7 @@
 
 import dataclasses
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -214,11 +215,22 @@ def test_only_what_is_asked_is_scored(name):
 
 def test_saved_tensors_give_equal_outputs(name):
     model = trained(name)
-    again = MODELS[name](model.config)
-    again.restore({key: tensor.clone() for key, tensor in model.tensors().items()})
+    restored = MODELS[name](model.config)
+    restored.restore({key: tensor.clone() for key, tensor in model.tensors().items()})
+    loaded = MODELS[name].from_saved(model.describe(), model.tensors(), Path("config.json")).eval()
     batch = batch_of(name)
     verb = "loss" if has(name, "loss") else "encode"
-    assert torch.equal(getattr(model, verb)(batch), getattr(again, verb)(batch))
+    for again in (restored, loaded):
+        assert torch.equal(getattr(model, verb)(batch), getattr(again, verb)(batch))
+
+
+@pytest.mark.parametrize("name", [name for name in MODELS if MODELS[name].learns_by == "gradient"])
+def test_a_saved_model_is_not_initialized_first(name, monkeypatch):
+    model = trained(name)
+    monkeypatch.setattr(MODELS[name], "initialize", lambda self, seed: pytest.fail("weights that saved ones replace"))
+    loaded = MODELS[name].from_saved(model.describe(), model.tensors(), Path("config.json"))
+    assert not any(tensor.is_meta for tensor in (*loaded.parameters(), *loaded.buffers()))
+    assert all(weight.requires_grad for weight in loaded.parameters())
 
 
 def test_the_same_data_gives_the_same_model(name):

@@ -23,6 +23,7 @@ from stairs.layers.positions import sinusoidal
 from stairs.models.base import Model
 from stairs.models.bert import BERT
 from stairs.models.gpt import GPT
+from stairs.models.settings import ModelConfig
 from stairs.models.transformer import Transformer
 from stairs.tasks import TASKS, Encode, Task
 from stairs.tasks.parts.supervised import Supervised
@@ -148,7 +149,7 @@ def build_config(our_config: Callable[[Settings, Weights, str], C], settings: Se
         raise error if where in str(error) else BadInput(f"{where}: {error}") from None
 
 
-def build_model(kind: type[M], config: Any, weights: Weights, pairs: list[TensorPair], folder: Path) -> M:
+def build_model(kind: type[M], config: ModelConfig, weights: Weights, pairs: list[TensorPair], folder: Path) -> M:
     """A model with their weights. It has no memory before they fit, so that no config can ask for more than its weights have."""
     if config.layers > len(weights):
         raise BadInput(f"{folder / CONFIG} says {config.layers} layers, and there are only {len(weights)} tensors; give a complete folder")
