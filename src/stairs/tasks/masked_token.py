@@ -1,11 +1,10 @@
-"""MaskedToken: which words are masked? What BERT is pretrained on, and, asked, how a blank is filled.
+"""MaskedToken: which words are masked? What BERT is pretrained on. `parts/blanks.py` fills blanks with what it has learnt.
 
     loss = mean of -ln p(masked word | all words around it)  +  mean of -ln p(does the second sentence follow the first?)
 """
 
 from collections.abc import Iterable, Iterator
-from pathlib import Path
-from typing import Self, cast
+from typing import cast
 
 import numpy as np
 import torch
@@ -13,27 +12,23 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy, linear
 
 from stairs.data import TrainingData
-from stairs.errors import BadInput, preview
+from stairs.errors import BadInput
 from stairs.fast.corpus_slice import token_counts
 from stairs.layers.vocabulary import logit_chunks
 from stairs.models.base import Model
-from stairs.models.bert import BERT
 from stairs.progress import say
 from stairs.randomness import derive_seed
-from stairs.tasks.answers import Answer, BlanksAnswer, PseudoLikelihoodAnswer, SentencePairAnswer
-from stairs.tasks.config_file import Settings, TaskConfig
 from stairs.tasks.measurements import Interval, Measurements, map_interval
 from stairs.tasks.metrics import proportion, ratio
-from stairs.tasks.parts.blanks import MAX_PIECES, BlankFiller
+from stairs.tasks.parts.blanks import MAX_PIECES, BlankFilling
 from stairs.tasks.parts.labelled_splits import text_data
-from stairs.tasks.parts.masked_scoring import pseudo_log_likelihood, sentence_pair
 from stairs.tasks.parts.sentence_pairs import PretrainingRows, SentencePairs, pairs_of_split
 from stairs.tasks.parts.stream import encode_documents
-from stairs.tasks.task import Encoder, Task, TrainingExamples
+from stairs.tasks.task import Encoder, TrainingExamples
 from stairs.text.batch import IGNORE_INDEX, Batch
 from stairs.text.shards import Shards, is_sentence_end
 from stairs.text.tokenizers.tokenizer import Tokenizer
-from stairs.text.windows import LongTextRule, kept_positions, owned_spans, window_spans
+from stairs.text.windows import kept_positions, owned_spans, window_spans
 
 POSITIONS = 8192  # in a batch
 EVALUATION_SEED = 0  # of the words masked in held-out text: always the same, so that two runs can be compared
@@ -41,18 +36,14 @@ TOKENS_COUNTED = 50_000  # to find into how many pieces words are cut
 SHOWN = 12  # tokens on either side of a masked word, in a sample
 
 
-class MaskedToken(Task):
+class MaskedToken(BlankFilling):
     """Any word from those around it."""
 
     name = "masked-token"
     monitor = "loss"
-    takes_pairs = True
-    model: BERT
-    long_text: LongTextRule = "window"  # what is read of a text that is longer than the model's context
 
     def __init__(self, model: Model, tokenizer: Tokenizer, pieces: list[float] | None = None) -> None:
-        super().__init__(model, tokenizer)
-        self.pieces = pieces or [1.0]  # the share of words of one piece, of two, of three
+        super().__init__(model, tokenizer, pieces)
         self.held_out_pairs: dict[str, tuple[Shards, SentencePairs]] = {}  # by split
         self.last_batch: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None  # ids, targets and predictions of held-out rows
 
@@ -169,36 +160,6 @@ class MaskedToken(Task):
         word = self.tokenizer.decode([int(predictions[row, place])]) or self.tokenizer.token(int(predictions[row, place]))
         return f"{self.tokenizer.decode(before.tolist())} [{word}?] {self.tokenizer.decode(after.tolist())}"
 
-    # Answering
-
-    def answer(
-        self, text: str, *, top: int = 10, pieces: int = MAX_PIECES, second: str | None = None, likelihood: bool = False,
-        long_text: LongTextRule | None = None,
-    ) -> BlanksAnswer | SentencePairAnswer | PseudoLikelihoodAnswer:  # fmt: skip
-        """The words that fit each blank of a text, ranked, and the text with its blanks filled; a blank is `[MASK]`, `[BLANK]` or `___`. With
-        `second`, whether that text follows; with `likelihood`, how well each token fits."""
-        if second is not None:
-            return self.sentence_pair(text, second)
-        if likelihood:
-            return self.pseudo_log_likelihood(text)
-        return BlankFiller(self, min(pieces, MAX_PIECES), long_text or self.long_text).answer(text, top)
-
-    def summary(self, answer: Answer) -> str:
-        if "verdict" in answer:
-            return f"{answer['verdict']} (probability that it follows {answer['next_sentence_probability']:.1%})"
-        if "pseudo_log_likelihood" in answer:
-            tokens = " ".join(f"{token['token']} {token['log_probability']:.2f}" for token in cast(PseudoLikelihoodAnswer, answer)["tokens"])
-            return f"pseudo-log-likelihood {answer['pseudo_log_likelihood']:.2f} nats: {tokens}"
-        filling = cast(BlanksAnswer, answer)
-        blanks = [", ".join(f"{word['word']} {word['probability']:.1%}" for word in blank["words"]) for blank in filling["blanks"]]
-        return "\n  ".join([filling["filled"], *blanks])
-
-    def sentence_pair(self, first: str, second: str) -> SentencePairAnswer:
-        return sentence_pair(self, first, second)
-
-    def pseudo_log_likelihood(self, text: str) -> PseudoLikelihoodAnswer:
-        return pseudo_log_likelihood(self, text)
-
     # Vectors
 
     def vectors(self, texts: list[str], encode: Encoder | None = None) -> np.ndarray:
@@ -228,36 +189,6 @@ class MaskedToken(Task):
         row = torch.from_numpy(np.concatenate([[self.tokenizer.begin], ids, [self.tokenizer.end]]))[None]
         vectors: np.ndarray = (encode or self.model.encode)(Batch(row, torch.ones_like(row, dtype=torch.bool)))[0, 1:-1].float().numpy()
         return vectors
-
-    # Reading texts
-
-    @property
-    def max_tokens(self) -> int:
-        """Tokens of a text that fit between [CLS] and [SEP]."""
-        return int(self.model.config.context) - 2
-
-    def ids_of(self, text: str) -> list[int]:
-        ids = self.tokenizer.encode(text)
-        if not ids:
-            raise BadInput(f"there are no tokens in {preview(text)}; give a text with words")
-        return ids
-
-    def note_truncation(self, length: int, limit: int, part: str) -> str:
-        note = f"{length} tokens are more than the {limit} that fit; {part} was read"
-        say(note)
-        return note
-
-    # Storage
-
-    def corpus_statistics(self) -> Settings:
-        return {"pieces": self.pieces}
-
-    @classmethod
-    def open(cls, folder: Path, described: TaskConfig) -> Self:
-        task = super().open(folder, described)
-        task.pieces = described.get("pieces") or task.pieces
-        return task
-
 
 def piece_count_shares(ids: np.ndarray, tokenizer: Tokenizer) -> list[float]:
     """The shares of words that are cut into one token, two or three, among all that are."""

@@ -1,4 +1,4 @@
-"""Filling blanks: the words that fit each blank, ranked by probability.
+"""Filling blanks: the words that fit each blank, ranked by probability. What a task of masked words answers.
 
 A word may be cut into several tokens, so a blank is tried as one [MASK], as two, as three:
 
@@ -10,7 +10,8 @@ it, or Chinese characters that jieba's dictionary has as one word.
 
 import math
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import NamedTuple, Self, cast
 
 import numpy as np
 import torch
@@ -18,13 +19,17 @@ from torch import Tensor
 from torch.nn.functional import linear
 
 from stairs.errors import BadInput, preview
-from stairs.tasks.answers import BlanksAnswer, BlankWord
+from stairs.models.base import Model
+from stairs.models.bert import BERT
+from stairs.progress import say
+from stairs.tasks.answers import Answer, BlanksAnswer, BlankWord, PseudoLikelihoodAnswer, SentencePairAnswer
+from stairs.tasks.config_file import Settings, TaskConfig
+from stairs.tasks.parts.masked_scoring import pseudo_log_likelihood, sentence_pair
+from stairs.tasks.task import Task
 from stairs.text.batch import Batch
 from stairs.text.chinese import chinese_word_starts
+from stairs.text.tokenizers.tokenizer import Tokenizer
 from stairs.text.windows import LongTextRule, kept_positions, window_around
-
-if TYPE_CHECKING:
-    from stairs.tasks.masked_token import MaskedToken
 
 BLANK = re.compile(r"\[MASK\]|\[BLANK\]|_{3,}")  # what people write; it never reaches the tokenizer
 MAX_PIECES = 3  # of a word
@@ -38,10 +43,75 @@ class WordCandidate(NamedTuple):
     score: float  # log-probability
 
 
+class BlankFilling(Task):
+    """A task whose BERT predicts masked words: what it answers, and what it needs to know for that."""
+
+    takes_pairs = True
+    model: BERT
+    long_text: LongTextRule = "window"  # what is read of a text that is longer than the model's context
+
+    def __init__(self, model: Model, tokenizer: Tokenizer, pieces: list[float] | None = None) -> None:
+        super().__init__(model, tokenizer)
+        self.pieces = pieces or [1.0]  # the share of words of one piece, of two, of three
+
+    def answer(
+        self, text: str, *, top: int = 10, pieces: int = MAX_PIECES, second: str | None = None, likelihood: bool = False,
+        long_text: LongTextRule | None = None,
+    ) -> BlanksAnswer | SentencePairAnswer | PseudoLikelihoodAnswer:  # fmt: skip
+        """The words that fit each blank of a text, ranked, and the text with its blanks filled; a blank is `[MASK]`, `[BLANK]` or `___`. With
+        `second`, whether that text follows; with `likelihood`, how well each token fits."""
+        if second is not None:
+            return self.sentence_pair(text, second)
+        if likelihood:
+            return self.pseudo_log_likelihood(text)
+        return BlankFiller(self, min(pieces, MAX_PIECES), long_text or self.long_text).answer(text, top)
+
+    def summary(self, answer: Answer) -> str:
+        if "verdict" in answer:
+            return f"{answer['verdict']} (probability that it follows {answer['next_sentence_probability']:.1%})"
+        if "pseudo_log_likelihood" in answer:
+            tokens = " ".join(f"{token['token']} {token['log_probability']:.2f}" for token in cast(PseudoLikelihoodAnswer, answer)["tokens"])
+            return f"pseudo-log-likelihood {answer['pseudo_log_likelihood']:.2f} nats: {tokens}"
+        filling = cast(BlanksAnswer, answer)
+        blanks = [", ".join(f"{word['word']} {word['probability']:.1%}" for word in blank["words"]) for blank in filling["blanks"]]
+        return "\n  ".join([filling["filled"], *blanks])
+
+    def sentence_pair(self, first: str, second: str) -> SentencePairAnswer:
+        return sentence_pair(self, first, second)
+
+    def pseudo_log_likelihood(self, text: str) -> PseudoLikelihoodAnswer:
+        return pseudo_log_likelihood(self, text)
+
+    @property
+    def max_tokens(self) -> int:
+        """Tokens of a text that fit between [CLS] and [SEP]."""
+        return int(self.model.config.context) - 2
+
+    def ids_of(self, text: str) -> list[int]:
+        ids = self.tokenizer.encode(text)
+        if not ids:
+            raise BadInput(f"there are no tokens in {preview(text)}; give a text with words")
+        return ids
+
+    def note_truncation(self, length: int, limit: int, part: str) -> str:
+        note = f"{length} tokens are more than the {limit} that fit; {part} was read"
+        say(note)
+        return note
+
+    def corpus_statistics(self) -> Settings:
+        return {"pieces": self.pieces}
+
+    @classmethod
+    def open(cls, folder: Path, described: TaskConfig) -> Self:
+        task = super().open(folder, described)
+        task.pieces = described.get("pieces") or task.pieces
+        return task
+
+
 class BlankFiller:
     """Fills the blanks of one text after another."""
 
-    def __init__(self, task: "MaskedToken", pieces: int, long_text: LongTextRule) -> None:
+    def __init__(self, task: "BlankFilling", pieces: int, long_text: LongTextRule) -> None:
         self.task, self.model, self.tokenizer, self.long_text = task, task.model, task.tokenizer, long_text
         self.pieces = min(pieces, len(task.pieces)) if self.tokenizer.spec.kind == "wordpiece" else 1
         ordinary = np.ones(self.tokenizer.vocab_size, bool)

@@ -10,14 +10,14 @@ from stairs.tasks.parts.sentence_pairs import NEXT
 from stairs.text.batch import IGNORE_INDEX, Batch
 
 if TYPE_CHECKING:
-    from stairs.tasks.masked_token import MaskedToken
+    from stairs.tasks.parts.blanks import BlankFilling
 
 POSITIONS = 8192  # in a batch
 MEASURE = "a pseudo-likelihood, not the probability of the text"
 
 
 @torch.no_grad()
-def sentence_pair(task: "MaskedToken", first: str, second: str) -> SentencePairAnswer:
+def sentence_pair(task: "BlankFilling", first: str, second: str) -> SentencePairAnswer:
     """Whether the second text follows the first; for a model of sentence order, whether the two are exchanged."""
     model, tokenizer = task.model, task.tokenizer
     a, b = task.ids_of(first), task.ids_of(second)
@@ -39,7 +39,7 @@ def sentence_pair(task: "MaskedToken", first: str, second: str) -> SentencePairA
 
 
 @torch.no_grad()
-def pseudo_log_likelihood(task: "MaskedToken", text: str) -> PseudoLikelihoodAnswer:
+def pseudo_log_likelihood(task: "BlankFilling", text: str) -> PseudoLikelihoodAnswer:
     """The log-probability of each token when it alone is masked, and their sum (Salazar et al. 2020). It is not the probability of the text, since
     every token is predicted from all the others: it cannot be compared with that of a model that reads from left to right."""
     tokenizer, ids = task.tokenizer, task.ids_of(text)
