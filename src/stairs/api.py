@@ -21,7 +21,7 @@ from stairs.errors import BadInput
 from stairs.run_api import columns_of, convert, draw, embed, embed_tokens, evaluate, nearest, neighbours, run_path
 from stairs.session import python_verb
 from stairs.tasks import TunedTask
-from stairs.text.python_data import Data, corpus_paths, labelled_path, pair_paths
+from stairs.text.python_data import Data, collection_path, corpus_paths, labelled_path, pair_paths
 from stairs.train_job import TrainJob
 from stairs.tune_job import TuneJob
 
@@ -82,7 +82,9 @@ def train(
 
     Ctrl-C ends the training, and the task is returned as learnt so far; the same call resumes it.
 
-    >>> gpt = stairs.train("gpt", ["the cat sat on the mat ."] * 100, size="nano", steps=2, out="runs/gpt")
+    >>> ngram = stairs.train("ngram", "corpus.txt", order=2, out="runs/corpus-ngram")
+    >>> ngram.generate("the cat", length=2)
+    'the cat sat on'
     """
     given: dict[str, object] = {"budget": budget, "steps": steps, "epochs": epochs, "vocab_size": vocab_size, "learning_rate": learning_rate}
     given |= {"size": size, "seed": seed, "out": None if out is None else str(out), "column": text, "pairs": pair_paths(pairs) or None, **settings}
@@ -134,15 +136,16 @@ def tune(
         out: the run folder; runs/DATA-TASK-MODEL if it is not given
         **settings: the other options of `stairs tune --help`, such as adapt=10, head="cross-encoder" or budget="5m"
 
-    >>> stairs.tune("tfidf", [("a good film", "pos"), ("a bad film", "neg")] * 20, out="runs/tfidf").predict("good")
-    'pos'
+    >>> stairs.tune("tfidf", "reviews.csv", out="runs/reviews-tfidf").predict(["a good film", "a bad film"])
+    ['pos', 'neg']
     """
     check_task(task)
     given: dict[str, object] = {"group": group, "task": task, "limit": limit, "epochs": epochs, "learning_rate": learning_rate, **settings}
     given |= {"transfer": transfer, "metric": metric, "seed": seed, "out": None if out is None else str(out)}
     given |= {name: None if rows is None else labelled_path(rows) for name, rows in (("dev", dev), ("test", test))}
     given["columns"] = columns_of(text=text, label=label, second_column=second_column, id=id)
-    return load(TuneJob.from_keywords(run_path(run), labelled_path(data, labels), given).tune().folder)
+    rows = collection_path(data, text) if task == "similar" else labelled_path(data, labels)
+    return load(TuneJob.from_keywords(run_path(run), rows, given).tune().folder)
 
 
 @python_verb()
@@ -181,7 +184,7 @@ def climb(
         out: the folder of the report and the runs. A climb that was stopped is resumed
         **settings: the other options of `stairs climb --help`, such as order=5 or vocab_size=4096
 
-    >>> report = stairs.climb([("a good film", "pos"), ("a bad film", "neg")] * 30, budget="20s", models=["tfidf", "ngram"], out="runs/climb")
+    >>> report = stairs.climb("reviews.csv", budget="20s", models=["tfidf", "ngram"], out="runs/climb")
     >>> report.recommended.predict("a good film")
     'pos'
     """

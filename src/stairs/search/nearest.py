@@ -39,6 +39,10 @@ class NearestNeighbours:
         if lengths is None:
             self.run_in_threads(lambda part: lengths_of(vectors[part], self.lengths[part]))
 
+    def __deepcopy__(self, memory: dict[int, object]) -> "NearestNeighbours":
+        """The same one: nothing changes its rows, and its threads cannot be copied."""
+        return self
+
     def nearest(self, queries: np.ndarray, top: int) -> tuple[np.ndarray, np.ndarray]:
         """The `top` rows nearest to each query (Q, D), best first, and their cosines, (Q, top) each."""
         rows, width = self.vectors.shape

@@ -8,6 +8,7 @@ import copy
 import html
 import json
 import tempfile
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
@@ -56,7 +57,8 @@ class Portable:
     def __deepcopy__(self, memory: dict[int, object]) -> Self:
         twin = type(self).__new__(type(self))
         memory[id(self)] = twin
-        twin.__dict__.update(copy.deepcopy(self.__dict__, memory))
+        made_again = {name for kind in type(self).__mro__ for name, own in vars(kind).items() if isinstance(own, cached_property)}
+        twin.__dict__.update(copy.deepcopy({name: own for name, own in self.__dict__.items() if name not in made_again}, memory))
         return twin
 
     def __reduce__(self) -> tuple[Any, ...]:

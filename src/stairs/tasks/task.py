@@ -103,7 +103,11 @@ class Task(Verbs, ABC):
         return tuple(parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY)
 
     def log_probability(self, text: str) -> float:
-        """The natural logarithm of the probability of a sentence and its end."""
+        """The natural logarithm of the probability of a sentence and its end.
+
+        >>> gpt.log_probability("the cat sat .") < 0
+        True
+        """
         raise Unsupported(f"a {self.name} run of {self.model_name} gives no probability to a sentence; try a run trained on next-token")
 
     def sample(self, seed: int) -> str:

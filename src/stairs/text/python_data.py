@@ -113,6 +113,27 @@ def labelled_path(data: object, labels: object = None) -> str:
     return spool(rows_of(data), kind_of(data))
 
 
+def collection_path(data: object, text: str | None = None) -> str:
+    """A file of texts to search in, one on each line: the one that is named, or one that holds the texts that are given."""
+    if is_path(data):
+        return str(data)
+    if is_table(data):
+        rows = list(rows_of(data))
+        column = text or "text"
+        if rows and column not in rows[0]:
+            raise BadInput(f"{kind_of(data)}:1: no column {preview(column)}, only {', '.join(rows[0])}; name that of the texts with text=")
+        texts = list(checked_texts((row[column] for row in rows), kind_of(data)))
+    else:
+        texts = list_texts(data)  # type: ignore[arg-type]
+    content = "".join(" ".join(one.split()) + "\n" for one in texts if one.strip()).encode()
+    if not content:
+        raise BadInput(f"there is no text in this {kind_of(data)}; give some")
+    path = spool_folder() / f"{kind_of(data).lower()}-{hashlib.sha256(content).hexdigest()[:8]}.txt"
+    path.write_bytes(content)
+    DISPLAY_NAMES[str(path)] = kind_of(data)
+    return str(path)
+
+
 def pair_paths(pairs: object) -> tuple[str, ...]:
     """Files of translations: those that are named, or one that holds the pairs that are given."""
     if pairs is None:
@@ -249,6 +270,12 @@ def kind_of(data: object) -> str:
 # Files
 
 
+def spool_folder() -> Path:
+    if os.getpid() not in SPOOL_FOLDERS:
+        SPOOL_FOLDERS[os.getpid()] = tempfile.TemporaryDirectory(prefix="stairs-", ignore_cleanup_errors=True)
+    return Path(SPOOL_FOLDERS[os.getpid()].name)
+
+
 def spool(rows: Iterable[Mapping[str, object]], kind: str) -> str:
     """The rows as a file of JSON lines that lives as long as the process; messages call it by `kind`."""
     rows = iter(rows)
@@ -256,7 +283,7 @@ def spool(rows: Iterable[Mapping[str, object]], kind: str) -> str:
     if first is None:
         used = "; one that was used before gives nothing: make a list of it" if kind in ("generator", "map", "filter", "zip") else "; give some"
         raise BadInput(f"there is nothing in this {kind}{used}")
-    folder = Path(SPOOL_FOLDERS.setdefault(os.getpid(), tempfile.TemporaryDirectory(prefix="stairs-", ignore_cleanup_errors=True)).name)
+    folder = spool_folder()
     digest = hashlib.sha256()
     descriptor, temporary = tempfile.mkstemp(dir=folder)
     with open(descriptor, "wb") as file:
