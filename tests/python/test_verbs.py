@@ -77,6 +77,13 @@ def test_the_public_names_of_the_package():
     assert (Path(stairs.__file__).parent / "py.typed").exists()
 
 
+def test_the_file_that_mypy_checks_uses_every_verb():
+    """`make check` runs mypy --strict on it."""
+    text = (Path(__file__).parents[1] / "typing" / "uses_every_verb.py").read_text()
+    assert not [verb for verb in (*VERBS, "recommended", "recommendation", "rows", "table") if f".{verb}" not in text]
+    assert not [name for name in dir(stairs) if f"stairs.{name}" not in text]
+
+
 def test_shapes_and_orders(runs):
     assert runs["bert"].embed("a cat").shape == (32,) and runs["bert"].embed(["a cat"]).dtype == np.float32
     for name in ("reviews", "tfidf", "ngram_classifier"):
