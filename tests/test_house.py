@@ -55,6 +55,7 @@ SHARED_STEMS = {
 FORBIDDEN = {"surprise", "surprises", "chance", "chances", "said", "looks", "places", "told", "heard", "ground", "ladder", "teacher", "onlooker"}
 ALLOWED_WORDS = {
     "surprise": ("src/stairs/inspection/", "src/stairs/pictures/", "src/stairs/web/", "tests/", "src/stairs/commands/draw.py"),  # the picture's name
+    "teacher": ("tests/test_notebooks.py", "tests/test_house.py"),  # one of the readers that a notebook is written for
 }
 SEAMS = (  # between folders, and the shapes of what leaves the house
     "api.py", "data.py", "randomness.py", "models/base.py", "tasks/task.py", "tasks/answers.py", "tasks/measurements.py", "tasks/config_file.py",

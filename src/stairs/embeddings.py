@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal, overload
 import numpy as np
 
 from stairs.errors import BadInput, preview
-from stairs.text.text_list import text_list
+from stairs.text.python_data import Texts, list_texts
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -51,18 +51,18 @@ class Embeddings:
 
     @overload
     def encode(
-        self, sentences: object, *, batch_size: int | None = None, show_progress_bar: bool | None = None, convert_to_numpy: Literal[True] = True,
+        self, sentences: Texts, *, batch_size: int | None = None, show_progress_bar: bool | None = None, convert_to_numpy: Literal[True] = True,
         convert_to_tensor: Literal[False] = False, normalize_embeddings: bool | None = None,
     ) -> np.ndarray: ...  # fmt: skip
 
     @overload
     def encode(
-        self, sentences: object, *, batch_size: int | None = None, show_progress_bar: bool | None = None, convert_to_numpy: bool = True,
+        self, sentences: Texts, *, batch_size: int | None = None, show_progress_bar: bool | None = None, convert_to_numpy: bool = True,
         convert_to_tensor: bool = False, normalize_embeddings: bool | None = None,
     ) -> "np.ndarray | Tensor | list[Tensor]": ...  # fmt: skip
 
     def encode(
-        self, sentences: object, *, batch_size: int | None = None, show_progress_bar: bool | None = None, convert_to_numpy: bool = True,
+        self, sentences: Texts, *, batch_size: int | None = None, show_progress_bar: bool | None = None, convert_to_numpy: bool = True,
         convert_to_tensor: bool = False, normalize_embeddings: bool | None = None,
     ) -> "np.ndarray | Tensor | list[Tensor]":  # fmt: skip
         """The vector of each text, (texts, D), or of a single text, (D,).
@@ -71,7 +71,7 @@ class Embeddings:
         to the model at a time, which then makes batches of its own; all at once if None. `show_progress_bar` shows how far it is.
         """
         is_single = isinstance(sentences, str)
-        texts = [sentences] if isinstance(sentences, str) else text_list(sentences, "sentences")
+        texts = list_texts(sentences)
         vectors = self._vectors(texts, batch_size or len(texts), bool(show_progress_bar))
         if self.normalize_embeddings if normalize_embeddings is None else normalize_embeddings:
             vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
@@ -94,7 +94,7 @@ class Embeddings:
         finally:
             progress.bars_enabled = before
 
-    def encode_query(self, sentences: object, **options: bool) -> "np.ndarray | Tensor | list[Tensor]":
+    def encode_query(self, sentences: Texts, **options: bool) -> "np.ndarray | Tensor | list[Tensor]":
         """`encode`: Stairs reads a query as it reads any text."""
         return self.encode(sentences, **options)
 

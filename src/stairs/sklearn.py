@@ -11,7 +11,7 @@ Training is that of `stairs.train` and `stairs.tune`. It happens in a temporary 
 
 import json
 import tempfile
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, Self, cast
@@ -19,15 +19,14 @@ from typing import TYPE_CHECKING, Protocol, Self, cast
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
 from stairs import progress
 from stairs.cache import temporary_cache
 from stairs.errors import BadInput, preview
 from stairs.models.settings import DEFAULT_TOKENIZER, SIZES
+from stairs.text.estimator_data import class_array, column_texts, label_list
 from stairs.text.examples import LabelledText, Splits
-from stairs.text.text_list import column_values, text_list
 from stairs.train_job import TrainJob
 from stairs.tune_job import NEEDS_NO_RUN, TuneJob
 
@@ -83,7 +82,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
 
     def fit(self, X: object, y: object) -> Self:
         """Learn the labels `y` of the texts `X`: a list, an array, a column, or a frame of one column."""
-        texts, labels = text_list(X), label_list(y)
+        texts, labels = column_texts(X), label_list(y)
         if len(texts) != len(labels):
             raise BadInput(f"X has {len(texts)} texts and y has {len(labels)} labels; give one label for each text")
         classes = class_array(labels, getattr(y, "dtype", None))
@@ -136,14 +135,14 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         options = with_duration(given, self.train_options)
         corpus = self.corpus
         if not isinstance(corpus, str | Path):
-            texts = [example.text for example in examples] if corpus is None else text_list(corpus, "corpus")
+            texts = [example.text for example in examples] if corpus is None else column_texts(corpus, "corpus")
             corpus, options["column"] = write_texts(texts, folder / "corpus.jsonl"), "text"
         return str(TrainJob.from_keywords(str(model), corpus, options).train().folder)
 
     def predict_proba(self, X: object) -> np.ndarray:
         """The probability of each of `classes_` for each text, (texts, classes)."""
         check_is_fitted(self)
-        texts = text_list(X)
+        texts = column_texts(X)
         blocks = [self.task_.probabilities(texts[i : i + TEXTS_PER_BLOCK]) for i in range(0, len(texts), TEXTS_PER_BLOCK)]
         probabilities = np.zeros((len(texts), len(self.classes_)))
         probabilities[:, [int(label) for label in self.task_.labels]] = np.concatenate(blocks)
@@ -172,7 +171,7 @@ class TextVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         """Load the run; the texts teach it nothing."""
         from stairs.embeddings import Embeddings
 
-        text_list(X)
+        column_texts(X)
         self.encoder_ = Embeddings(self.run)
         self._n_features_out = self.encoder_.get_embedding_dimension()
         return self
@@ -180,7 +179,7 @@ class TextVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def transform(self, X: object) -> np.ndarray:
         """(texts, width)."""
         check_is_fitted(self)
-        vectors: np.ndarray = self.encoder_.encode(text_list(X), normalize_embeddings=self.normalize)
+        vectors: np.ndarray = self.encoder_.encode(column_texts(X), normalize_embeddings=self.normalize)
         return vectors
 
     def __sklearn_tags__(self) -> "Tags":
@@ -194,33 +193,6 @@ def text_tags(tags: "Tags") -> "Tags":
     tags.input_tags.string = tags.input_tags.one_d_array = True
     tags.input_tags.two_d_array = False
     return tags
-
-
-def label_list(labels: object) -> list[Hashable]:
-    """The labels as they were given: whole numbers stay whole numbers."""
-    if isinstance(labels, str | bytes):
-        raise BadInput("y is a single label; give a list with a label for each text")
-    found = list(column_values(labels, "y"))
-    for number, label in enumerate(found):
-        if label is None or label != label or not isinstance(label, Hashable):
-            raise BadInput(f"y[{number}] is {preview(label)} and not a label; drop the row, or give it one")
-    if found and type_of_target(np.array([label for label in found if isinstance(label, float)] or [0])) == "continuous":
-        raise BadInput("y holds numbers with fractions, which are no labels; give classes, such as round(score)")
-    return found
-
-
-def class_array(labels: Sequence[Hashable], dtype: object) -> np.ndarray:
-    """Each label once, sorted if they can be."""
-    try:
-        classes = sorted(set(labels))  # type: ignore[type-var]
-    except TypeError:
-        classes = sorted(set(labels), key=lambda label: (type(label).__name__, repr(label)))
-    kinds = {type(label) for label in classes}
-    if len(kinds) == 1 and kinds <= {str, int, float, bool}:
-        return np.array(classes, dtype if isinstance(dtype, np.dtype) else None)
-    array = np.empty(len(classes), object)  # an array of tuples would be a table
-    array[:] = classes
-    return array
 
 
 def seed_from(random_state: object) -> int:

@@ -18,6 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 PICTURES = ("image/svg+xml", "text/html")  # what a page shows of an output, the first that it has
 MACHINE = re.compile(r"(?<![\w/.])/(?:home|root|tmp|work|usr|Users|var)/")
+STYLE = "body{font:16px sans-serif;max-width:60em;margin:2em auto}pre{background:#f4f4f4;padding:8px}div{white-space:pre-wrap}"
 TIMEOUT = 300  # seconds for a cell, on a machine that is busy with other tests
 
 
@@ -52,9 +53,10 @@ def pictures(notebook: NotebookNode) -> list[str]:
 
 def as_page(notebook: NotebookNode) -> str:
     """The notebook as a page of HTML, as far as a test needs one."""
-    parts = ["<!doctype html><meta charset=utf-8><style>body{font:16px sans-serif;max-width:60em;margin:2em auto}pre{background:#f4f4f4;padding:8px}</style>"]
+    parts = [f"<!doctype html><meta charset=utf-8><style>{STYLE}</style>"]
     for cell in notebook.cells:
-        parts.append(f"<pre>{escape(cell.source)}</pre>" if cell.cell_type == "code" else f"<div style='white-space:pre-wrap'>{escape(cell.source)}</div>")
+        kind = "pre" if cell.cell_type == "code" else "div"
+        parts.append(f"<{kind}>{escape(cell.source)}</{kind}>")
         for output in cell.get("outputs", []):
             data = output.get("data", {})
             rich = next((data[kind] for kind in PICTURES if kind in data), None)

@@ -115,7 +115,7 @@ def clock(seconds: float) -> str:
 @contextmanager
 def observe(budget: float) -> Iterator[Observer]:
     """The observer that fits where messages go."""
-    if not progress.bars_enabled:
+    if not progress.bars_enabled or progress.is_notebook():  # a table that is drawn again and again needs a terminal
         yield LineObserver()
         return
     table = TableObserver(budget)
