@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from stairs.data import TrainingData
 from stairs.errors import BadInput
@@ -34,7 +34,19 @@ NUMBER_NAME_WORDS = 64  # about so many different words are in the names of numb
 class TrainedRun(NamedTuple):
     folder: Path
     task: "Task"  # as its training left it; `load` gives the best weights
-    metrics: dict[str, object]  # the last line of metrics.jsonl; empty for a worker that only computes
+    metrics: dict[str, Any]  # the last line of metrics.jsonl; empty for a worker that only computes
+
+    @property
+    def summary(self) -> str:
+        """The measurements on the test split, for a person."""
+        if not self.metrics:
+            return ""
+        metrics, monitor = self.metrics, self.task.monitor
+        more = f", perplexity {metrics['perplexity']['value']:.2f}" if "perplexity" in metrics else ""
+        more += f", backwards {metrics['backward_perplexity']['value']:.2f}" if "backward_perplexity" in metrics else ""
+        more += f", BLEU {metrics['bleu']['value']:.2f}, {metrics['exact_match']['value']:.1%} exact match" if "bleu" in metrics else ""
+        value, low, high = (metrics[monitor][name] for name in ("value", "low", "high"))
+        return f"{self.folder}: {value:.4f} {monitor.replace('_', ' ')} on test text ({low:.4f} to {high:.4f}){more}"
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,14 @@ from contextlib import redirect_stderr
 from dataclasses import dataclass, make_dataclass
 from functools import cache
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from stairs import progress, questions
 from stairs.errors import BadInput
 from stairs.models.settings import FROM_TOKENIZER
+
+if TYPE_CHECKING:
+    from stairs.train_job import TrainJob
 
 Flags = TypeVar("Flags")
 MAX_COUNT = 1 << 24
@@ -176,14 +179,25 @@ def check_top(top: int) -> None:
 
 
 def show(data: object) -> None:
-    """As JSON; a terminal without UTF-8 gets escapes."""
-    print(json.dumps(data, ensure_ascii=not sys.stdout.encoding.lower().startswith("utf")))
+    print(json_line(data))
 
 
-def print_plan(plan: Mapping[str, Any], as_json: bool) -> None:
-    """What a training would take."""
-    if as_json:
-        show(plan)
-        return
-    for name, value in plan.items():
-        print(f"{name.replace('_', ' '):18} {value if isinstance(value, str) else format(value, ',')}")
+def json_line(data: object) -> str:
+    """A terminal without UTF-8 gets escapes."""
+    return json.dumps(data, ensure_ascii=not sys.stdout.encoding.lower().startswith("utf"))
+
+
+def print_result(data: Mapping[str, object], summary: str, as_json: bool) -> None:
+    """Nothing without a summary, as of a worker that only computes."""
+    if summary:
+        print(json_line(data) if as_json else summary)
+
+
+def print_plan(job: "TrainJob", as_json: bool) -> int:
+    """What a training would take; the exit code of the command."""
+    from stairs.plan_job import plan_training
+
+    plan = plan_training(job)
+    lines = (f"{name.replace('_', ' '):18} {value if isinstance(value, str) else format(value, ',')}" for name, value in plan.items())
+    print_result(plan, "\n".join(lines), as_json)
+    return 0

@@ -9,7 +9,4 @@ on, and what grows with the text is extrapolated. Models: {models}."""
 
 def main(arguments: list[str]) -> int:
     job, as_json, _ = parse_training(arguments, "plan", ABOUT)
-    from stairs.plan_job import plan_training
-
-    print_plan(plan_training(job), as_json)
-    return 0
+    return print_plan(job, as_json)

@@ -9,7 +9,7 @@ from typing import Any
 
 from stairs.models.settings import bert, elmo, glove, gpt, ngram, nnlm, seq2seq, transformer, vectors, word2vec
 from stairs.models.settings.bert import BERTConfig
-from stairs.models.settings.common import ModelConfig, ModelSettings, check_range
+from stairs.models.settings.common import ModelConfig, ModelSettings
 from stairs.models.settings.elmo import ELMoConfig
 from stairs.models.settings.glove import GloVeConfig
 from stairs.models.settings.gpt import GPTConfig
@@ -41,7 +41,6 @@ __all__ = [
     "TransformerConfig",
     "VectorsConfig",
     "Word2VecConfig",
-    "check_range",
     "make_config",
 ]
 

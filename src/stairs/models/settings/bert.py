@@ -5,7 +5,9 @@ from typing import Literal
 
 from stairs.errors import BadInput
 from stairs.layers.head_count import check_heads
-from stairs.models.settings.common import LARGEST, ModelConfig, ModelSettings, check_range
+from stairs.models.settings.common import LARGEST, ModelConfig, ModelSettings, bounds
+
+PAIR_OBJECTIVES = ("next-sentence", "sentence-order")  # they relate two sentences in one row
 
 
 @dataclass(frozen=True)
@@ -26,26 +28,18 @@ class BERTConfig(ModelConfig):
     whole_word_masking: bool = True  # mask all pieces of a word or none; Chinese words as jieba segments them
     short_seq_prob: float = 0.1  # share of the examples that are shorter than the context on purpose
     output_heads: tuple[str, ...] | None = None  # layers on top of the blocks: pooler, words, next; None: what the objective needs
+    ranges = bounds(
+        "width", "layers", "segments", "feed_forward",
+        context=(8, LARGEST), dropout=(0, 0.99), mask_prob=(0.001, 0.99), mask_token_share=(0, 1), random_share=(0, 1), short_seq_prob=(0, 1),
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_heads(self.width, self.heads)
-        for name in ("width", "layers", "segments"):
-            check_range(self, name, 1, LARGEST)
-        check_range(self, "context", 8, LARGEST)
-        for name, low, high in (("dropout", 0, 0.99), ("mask_prob", 0.001, 0.99), ("mask_token_share", 0, 1), ("random_share", 0, 1),
-            ("short_seq_prob", 0, 1)):
-            check_range(self, name, low, high)
-        if self.feed_forward is not None:
-            check_range(self, "feed_forward", 1, LARGEST)
         if self.mask_token_share + self.random_share > 1:
-            raise BadInput(
-                f"mask_token_share {self.mask_token_share} and random_share {self.random_share} are shares of the same tokens "
-                "and cannot exceed 1 together"
-            )
+            raise BadInput(f"mask_token_share {self.mask_token_share} and random_share {self.random_share}, of the same tokens, exceed 1 together")
         if self.output_heads is None:
-            pairs = self.objective in ("next-sentence", "sentence-order")
-            object.__setattr__(self, "output_heads", ("pooler", "words", "next") if pairs else ("words",))
-
+            object.__setattr__(self, "output_heads", ("pooler", "words", "next") if self.objective in PAIR_OBJECTIVES else ("words",))
 
 SETTINGS = ModelSettings(
     config=BERTConfig,

@@ -1,12 +1,19 @@
 """What the settings of all models share. Nothing in this folder imports torch, so that `--help` answers at once."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from stairs.errors import BadInput
 
 LARGEST = 1 << 20
 Values = dict[str, Any]
+Range = tuple[float, float]
+
+
+def bounds(*positive: str, **others: Range) -> Mapping[str, Range]:
+    """The lowest and the highest value of fields of a config; of those that are only named, 1 and `LARGEST`."""
+    return {**dict.fromkeys(positive, (1, LARGEST)), **others}
 
 
 @dataclass(frozen=True)
@@ -14,6 +21,13 @@ class ModelConfig:
     """What the settings of all models share."""
 
     vocab_size: int  # number of ids of the tokenizer
+    ranges: ClassVar[Mapping[str, Range]] = {}  # made by `bounds`; None is always allowed
+
+    def __post_init__(self) -> None:
+        for name, (low, high) in self.ranges.items():
+            value = getattr(self, name)
+            if value is not None and not low <= value <= high:
+                raise BadInput(f"{name} {value} is not between {low} and {high}")
 
     @property
     def context(self) -> int:
@@ -41,8 +55,3 @@ class ModelSettings:
     tokenizer: str | None = None  # kind of tokenizer unless another is given; None: it can only be adopted
     min_count: int = 1  # words seen less often are unknown
 
-
-def check_range(config: ModelConfig, name: str, low: float, high: float) -> None:
-    value = getattr(config, name)
-    if not low <= value <= high:
-        raise BadInput(f"{name} {value} is not between {low} and {high}")

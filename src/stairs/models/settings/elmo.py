@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from stairs.errors import BadInput
-from stairs.models.settings.common import LARGEST, ModelConfig, ModelSettings, check_range
+from stairs.models.settings.common import LARGEST, ModelConfig, ModelSettings, bounds
 
 
 @dataclass(frozen=True)
@@ -27,21 +27,18 @@ class ELMoConfig(ModelConfig):
     samples: int = 2048  # words drawn for the sampled softmax
     correction_width: int = 128  # width of the correction of a word vector from characters, with --softmax cnn
     dropout: float = 0.1  # dropout probability
+    ranges = bounds(
+        "max_word_length", "character_width", "width", "hidden", "layers", "samples", "correction_width",
+        context=(2, LARGEST), burn_in=(0, LARGEST), highways=(0, LARGEST), output_vocab=(6, 1 << 24), dropout=(0, 0.99),
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
-        for name in ("max_word_length", "character_width", "width", "hidden", "layers", "samples", "correction_width"):
-            check_range(self, name, 1, LARGEST)
-        check_range(self, "context", 2, LARGEST)
-        for name in ("burn_in", "highways"):
-            check_range(self, name, 0, LARGEST)
-        check_range(self, "output_vocab", 6, 1 << 24)
-        check_range(self, "dropout", 0, 0.99)
+        super().__post_init__()
         if not self.filters or min(self.filters) < 1:
             raise BadInput(f"filters {' '.join(map(str, self.filters))} must be at least 1 of each width, as in --filters 32 32 64")
         if self.width >= self.hidden:
             advice = "give a smaller --width or a larger --hidden"
             raise BadInput(f"the projection of an LSTM must be narrower than its cell of {self.hidden}, got a width of {self.width}; {advice}")
-
 
 SETTINGS = ModelSettings(
     config=ELMoConfig,

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from stairs.models.settings.common import LARGEST, ModelConfig, ModelSettings, check_range
+from stairs.models.settings.common import ModelConfig, ModelSettings, bounds
 
 
 @dataclass(frozen=True)
@@ -11,12 +11,7 @@ class GloVeConfig(ModelConfig):
     window: int = 10  # words on either side that count as context
     x_max: float = 10.0  # count from which a pair has weight 1
     power: float = 0.75  # exponent of the weight of rarer pairs
-
-    def __post_init__(self) -> None:
-        check_range(self, "width", 1, LARGEST)
-        check_range(self, "window", 1, 1000)
-        check_range(self, "x_max", 1e-3, 1e12)
-        check_range(self, "power", 0, 10)
+    ranges = bounds("width", window=(1, 1000), x_max=(1e-3, 1e12), power=(0, 10))
 
 
 SETTINGS = ModelSettings(

@@ -5,7 +5,7 @@ from typing import Literal
 
 from stairs.errors import BadInput
 from stairs.layers.head_count import check_heads
-from stairs.models.settings.common import LARGEST, ModelConfig, ModelSettings, check_range
+from stairs.models.settings.common import ModelConfig, ModelSettings, bounds
 
 
 @dataclass(frozen=True)
@@ -21,15 +21,13 @@ class GPTConfig(ModelConfig):
     norm_first: bool = True  # layer norm before each sublayer, as in GPT-2, or after the sum, as in GPT
     positions: Literal["learned", "sinusoidal", "rotary"] = "learned"  # position embeddings
     tie_embeddings: bool = True  # the output layer shares the weights of the token embeddings
+    ranges = bounds("width", "layers", "context", dropout=(0, 0.99))
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_heads(self.width, self.heads)
-        for name in ("width", "layers", "context"):
-            check_range(self, name, 1, LARGEST)
-        check_range(self, "dropout", 0, 0.99)
         if self.positions == "rotary" and self.width // self.heads % 2:
             raise BadInput(f"rotary positions need heads of an even width, got {self.width} / {self.heads}; change the number of heads")
-
 
 SETTINGS = ModelSettings(
     config=GPTConfig,

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from stairs.models.settings.common import LARGEST, ModelConfig, ModelSettings, check_range
+from stairs.models.settings.common import ModelConfig, ModelSettings, bounds
 
 
 @dataclass(frozen=True)
@@ -19,12 +19,7 @@ class NNLMConfig(ModelConfig):
     samples: int = 2048  # words drawn for the sampled softmax
     dropout: float = 0.0  # dropout of the hidden layer
     context: int = 256  # tokens of a row of training text
-
-    def __post_init__(self) -> None:
-        check_range(self, "order", 2, 64)
-        for name in ("width", "hidden", "samples", "context"):
-            check_range(self, name, 1, LARGEST)
-        check_range(self, "dropout", 0, 0.99)
+    ranges = bounds("width", "hidden", "samples", "context", order=(2, 64), dropout=(0, 0.99))
 
 
 SETTINGS = ModelSettings(

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from stairs.errors import BadInput
-from stairs.models.settings.common import LARGEST, ModelConfig, ModelSettings, check_range
+from stairs.models.settings.common import LARGEST, ModelConfig, ModelSettings, bounds
 
 
 @dataclass(frozen=True)
@@ -19,16 +19,12 @@ class Seq2SeqConfig(ModelConfig):
     attention: Literal["none", "dot", "scaled", "additive", "bilinear", "projected"] = "none"  # attention score; none: the whole source in one vector
     dropout: float = 0.2  # dropout probability
     label_smoothing: float = 0.1  # label smoothing: the share of each target that is spread over the vocabulary
+    ranges = bounds("width", "hidden", "layers", context=(2, LARGEST), dropout=(0, 0.99), label_smoothing=(0, 0.99))
 
     def __post_init__(self) -> None:
-        for name in ("width", "hidden", "layers"):
-            check_range(self, name, 1, LARGEST)
-        check_range(self, "context", 2, LARGEST)
-        for name in ("dropout", "label_smoothing"):
-            check_range(self, name, 0, 0.99)
+        super().__post_init__()
         if self.hidden % 2:
             raise BadInput(f"hidden {self.hidden} is shared by two directions; give an even number")
-
 
 SEQ2SEQ = ModelSettings(
     config=Seq2SeqConfig,

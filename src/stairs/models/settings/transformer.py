@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from stairs.layers.head_count import check_heads
-from stairs.models.settings.common import LARGEST, ModelConfig, ModelSettings, check_range
+from stairs.models.settings.common import LARGEST, ModelConfig, ModelSettings, bounds
 
 
 @dataclass(frozen=True)
@@ -18,16 +18,11 @@ class TransformerConfig(ModelConfig):
     dropout: float = 0.1  # dropout probability
     norm_first: bool = True  # layer norm before each sublayer, which trains faster, or after the sum, as in the paper
     label_smoothing: float = 0.1  # label smoothing: the share of each target that is spread over the vocabulary
+    ranges = bounds("layers", "feed_forward", context=(2, LARGEST), dropout=(0, 0.99), label_smoothing=(0, 0.99))
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_heads(self.width, self.heads)
-        check_range(self, "layers", 1, LARGEST)
-        check_range(self, "context", 2, LARGEST)
-        for name in ("dropout", "label_smoothing"):
-            check_range(self, name, 0, 0.99)
-        if self.feed_forward is not None:
-            check_range(self, "feed_forward", 1, LARGEST)
-
 
 SETTINGS = ModelSettings(
     config=TransformerConfig,

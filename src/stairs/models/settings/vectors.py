@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from stairs.models.settings.common import LARGEST, ModelConfig, ModelSettings, check_range
+from stairs.models.settings.common import ModelConfig, ModelSettings, bounds
 
 
 @dataclass(frozen=True)
@@ -10,9 +10,7 @@ class VectorsConfig(ModelConfig):
     """Vectors that another tool trained: `stairs adopt` makes them a run; they are not trained further."""
 
     width: int = 100  # width of a word vector
-
-    def __post_init__(self) -> None:
-        check_range(self, "width", 1, LARGEST)
+    ranges = bounds("width")
 
 
 SETTINGS = ModelSettings(

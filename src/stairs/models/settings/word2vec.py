@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from stairs.errors import BadInput, preview
-from stairs.models.settings.common import LARGEST, ModelConfig, ModelSettings, check_range
+from stairs.models.settings.common import ModelConfig, ModelSettings, bounds
 
 
 @dataclass(frozen=True)
@@ -17,11 +17,10 @@ class Word2VecConfig(ModelConfig):
     subwords: str = ""  # subwords: shortest and longest character n-gram, as in 3-6; none if not given
     buckets: int = 1 << 18  # hash buckets of the character n-grams
     power: float = 0.75  # exponent of a word's count in the distribution of negative samples
+    ranges = bounds("width", window=(1, 1000), negatives=(1, 1000), subsample=(0, 1), power=(0, 10), buckets=(1, 1 << 28))
 
     def __post_init__(self) -> None:
-        for name, low, high in (("width", 1, LARGEST), ("window", 1, 1000), ("negatives", 1, 1000), ("subsample", 0, 1), ("power", 0, 10)):
-            check_range(self, name, low, high)
-        check_range(self, "buckets", 1, 1 << 28)
+        super().__post_init__()
         self.subword_lengths  # noqa: B018  raises if they are none
 
     @property
