@@ -109,7 +109,7 @@ def test_the_header_the_flags_and_the_cells_say_which_columns_are_the_words_and_
         (["love sex 1", "tiger cat 2", "book paper 3"], None, r"f:1: no column of numbers can be the score"),
         (["first,second,note,score", "1,love,sex,6.77", "2,tiger,cat,7", "3,book,paper,7"], None, r"f:2: 'first' has consecutive numbers, not words"),
         (["love,sex,6.77", "tiger,cat,7.35"], "score=mean", r"f:1: no column 'mean' for the score; it has '1: love', '2: sex', '3: 6.77'"),
-        (["love,sex,6.77", "tiger,cat,7.35"], "text=1", r"columns 'text=1' do not fit; this task has the columns first, second, label, score"),
+        (["love,sex,6.77", "tiger,cat,7.35"], "tag=1", r"columns 'tag=1' do not fit; this task has the columns first, second, label, score"),
         (["word1,word2,score", "love,sex,6.77", "tiger,cat"], None, r"f:3: the line has 2 columns and not 3"),
     ],
 )
