@@ -150,6 +150,12 @@ class Model(nn.Module, FastPath):
             raise BadInput(f"{type(self).__name__} reads at most {context} tokens, got {length}; shorten the text or train with --context {enough}")
         return length
 
+    def position_ids(self, batch: Batch) -> Tensor:
+        """Those that a batch brings, which are within the context, or 0, 1, 2 and so on in each row, (B, T)."""
+        if batch.position_ids is not None:
+            return batch.position_ids
+        return torch.arange(self.check_length(batch.ids.shape[1]), device=batch.ids.device).expand_as(batch.ids)
+
     # Weights
 
     def initialize(self, seed: int) -> None:

@@ -27,6 +27,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, linear
 
 from stairs.errors import Unsupported
+from stairs.fast import first_position
 from stairs.fast.block import FastBlock, run_unpadded
 from stairs.layers.block import ACTIVATIONS, FastInput
 from stairs.layers.dropout import Dropout
@@ -57,40 +58,30 @@ class BERT(Model):
     """Blocks of attention in both directions."""
 
     name = "bert"
-    is_transformer = True
-    encodes = True
-    predicts = True
-    fills_blanks = True
+    config: BERTConfig
+    is_transformer = encodes = predicts = fills_blanks = reads_context = takes_pairs = adds_end_token = pools_special_tokens = True
     pretrains_with = "masked-token"
     default_pooling = "cls"
-    reads_context = True
-    takes_pairs = True
     embedding_layers = (*Model.embedding_layers, "norm.")
-    adds_end_token = True
-    pools_special_tokens = True
     learning_rate = 5e-4  # norms after the sums need smaller steps than norms before the sublayers
     embedding_lr_scale = 4.0
-    config: BERTConfig
+    encode_cls = first_position.encode_cls
 
     def __init__(self, config: BERTConfig) -> None:
         super().__init__(config)
-        self.learning_rate *= min(1.0, 256 / config.width)  # wide models learn in smaller steps
-        self.tokens = nn.Embedding(config.vocab_size, config.width)
-        self.segments = nn.Embedding(config.segments, config.width)
-        self.positions = LearnedPositions(config.context, config.width)
-        self.norm = nn.LayerNorm(config.width, config.epsilon)
+        width = config.width
+        self.learning_rate *= min(1.0, 256 / width)  # wide models learn in smaller steps
+        self.tokens = nn.Embedding(config.vocab_size, width)
+        self.segments = nn.Embedding(config.segments, width)
+        self.positions = LearnedPositions(config.context, width)
+        self.norm = nn.LayerNorm(width, config.epsilon)
         self.dropout = Dropout(config.dropout)
-        self.blocks = nn.ModuleList(
-            FastBlock(
-                config.width, config.heads, config.feed_forward or 4 * config.width,
-                dropout=config.dropout, norm_first=False, activation=config.activation, epsilon=config.epsilon,
-            )
-            for _ in range(config.layers)
-        )  # fmt: skip
+        block = partial(FastBlock, dropout=config.dropout, norm_first=False, activation=config.activation, epsilon=config.epsilon)
+        self.blocks = nn.ModuleList(block(width, config.heads, config.feed_forward or 4 * width) for _ in range(config.layers))
         heads = config.output_heads or ()
-        self.pooler = nn.Linear(config.width, config.width) if "pooler" in heads else None
+        self.pooler = nn.Linear(width, width) if "pooler" in heads else None
         self.word_head = WordHead(config) if "words" in heads else None
-        self.next_head = nn.Linear(config.width, 2) if "next" in heads else None
+        self.next_head = nn.Linear(width, 2) if "next" in heads else None
         self.fills_blanks, self.has_pooler = self.word_head is not None, self.pooler is not None
         self.initialize_new()
 
@@ -106,27 +97,12 @@ class BERT(Model):
         if self.word_head is not None:
             self.word_head.bias.copy_(log_shares)
 
-    def encode(self, batch: Batch) -> Tensor:
-        """The last block's vector of each token, (B, T, D)."""
-        return self.encode_by(self.blocks, batch)
-
-    def encode_cls(self, batch: Batch) -> Tensor:
-        """For tasks that read [CLS] alone: in the last block only that position is computed."""
-        last = self.blocks[-1]
-        if batch.attention_mask is not None or self.is_captured or not isinstance(last, FastBlock) or last.attention.fused_projection is not None:
-            return super().encode_cls(batch)
-        return last.forward_first(self.encode_by(self.blocks[:-1], batch), padding(batch.real))
-
-    def encode_by(self, blocks: nn.ModuleList, batch: Batch) -> Tensor:
-        """What some of the blocks give; padding is not computed."""
-        position_ids = batch.position_ids
-        if position_ids is None:  # those that a batch brings are within the context
-            position_ids = torch.arange(self.check_length(batch.ids.shape[1]), device=batch.ids.device).expand_as(batch.ids)
+    def encode(self, batch: Batch, blocks: int | None = None) -> Tensor:
+        """The last block's vector of each token, (B, T, D), or that of a lower one; padding is not computed."""
         mask = padding(batch.real) if batch.attention_mask is None else batch.attention_mask & padding(batch.real)
-        inputs = (batch.ids, torch.zeros_like(batch.ids) if batch.segments is None else batch.segments, position_ids)
-        if self.is_captured:
-            return self.run_blocks(blocks, *inputs, mask)
-        return run_unpadded(partial(self.run_blocks, blocks), inputs, batch.real, mask)
+        inputs = (batch.ids, torch.zeros_like(batch.ids) if batch.segments is None else batch.segments, self.position_ids(batch))
+        run = partial(self.run_blocks, self.blocks[:blocks])
+        return run(*inputs, mask) if self.is_captured else run_unpadded(run, inputs, batch.real, mask)
 
     def run_blocks(self, blocks: nn.ModuleList, ids: Tensor, segments: Tensor, position_ids: Tensor, mask: Tensor | FastInput) -> Tensor:
         """h, from h_0 on."""

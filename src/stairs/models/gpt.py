@@ -75,8 +75,8 @@ class GPT(LanguageModel):
             fold_in_bias(self.output_weight, log_shares, OFFSET)
 
     def encode(self, batch: Batch) -> Tensor:
-        mask = causal(self.check_length(batch.ids.shape[1]), batch.ids.device) & padding(batch.real)
-        position_ids = torch.arange(batch.ids.shape[1], device=batch.ids.device).expand_as(batch.ids)
+        position_ids = self.position_ids(batch)
+        mask = causal(batch.ids.shape[1], batch.ids.device) & padding(batch.real)
         if self.is_captured or self.positions is None:
             return self.run_blocks(batch.ids, position_ids, mask)
         return run_unpadded(self.run_blocks, (batch.ids, position_ids), batch.real, mask)

@@ -16,7 +16,7 @@ unless `--tokenizer words` is given, and its predictions are not mixed with thos
 import torch
 from torch import Tensor, nn
 
-from stairs.fast.decode_state import DecodeState, IdsState
+from stairs.fast import recurrent_decoder
 from stairs.layers.initial import initialize
 from stairs.layers.vocabulary import linear_cross_entropy, linear_nll, sampled_softmax_loss
 from stairs.models.base import Model
@@ -30,11 +30,10 @@ class NNLM(Model):
     """Words that occur in the same contexts get similar vectors, so that a new sentence is predicted from similar ones."""
 
     name = "nnlm"
-    encodes = True
-    predicts = True
-    generates = True
-    learning_rate = 1e-2
     config: NNLMConfig
+    encodes = predicts = generates = True
+    learning_rate = 1e-2
+    decode_step = recurrent_decoder.decode_window
 
     def __init__(self, config: NNLMConfig) -> None:
         super().__init__(config)
@@ -80,13 +79,6 @@ class NNLM(Model):
         has_target = batch.targets != IGNORE_INDEX
         nll = linear_nll(self.features(self.contexts(batch)[has_target]), self.output.weight, self.output.bias, batch.targets[has_target])
         return torch.zeros(has_target.shape, device=has_target.device).masked_scatter(has_target, -nll)
-
-    @torch.no_grad()
-    def decode_step(self, ids: Tensor, state: DecodeState | None = None) -> tuple[Tensor, DecodeState]:
-        """The state is the last n-1 words."""
-        last = state.ids if isinstance(state, IdsState) else ids.new_full((len(ids), self.config.order - 1), self.config.begin)
-        last = torch.cat([last[:, 1:], ids[:, None]], 1)
-        return self.output(self.features(last)), IdsState(last)
 
     def contexts(self, batch: Batch) -> Tensor:
         """The last n-1 words at every position, (B, T, n-1)."""

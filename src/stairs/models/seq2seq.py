@@ -29,7 +29,8 @@ from dataclasses import replace
 import torch
 from torch import Tensor, nn
 
-from stairs.fast.decode_state import DecodeState, SourceState
+from stairs.fast import recurrent_decoder
+from stairs.fast.decode_state import SourceState
 from stairs.layers.attention import Additive, Bilinear, Projected, Score, attend, dot, project_keys, scaled_dot
 from stairs.layers.capture import capture
 from stairs.layers.dropout import Dropout
@@ -48,6 +49,7 @@ class Seq2Seq(EncoderDecoder):
 
     name = "seq2seq"
     config: Seq2SeqConfig
+    prefill = recurrent_decoder.prefill_targets
 
     def __init__(self, config: Seq2SeqConfig) -> None:
         super().__init__(config)
@@ -134,12 +136,6 @@ class Seq2Seq(EncoderDecoder):
         with torch.no_grad(), capture(self, self.weights) as seen:
             self.hidden(batch)
         return seen.get("weights")
-
-    @torch.no_grad()
-    def prefill(self, ids: Tensor, state: DecodeState | None = None) -> tuple[Tensor, DecodeState]:
-        assert isinstance(state, SourceState)
-        hidden, state = self.decode(ids, state)
-        return self.logits(hidden[:, -1]).float(), state
 
 
 class CoVe(Seq2Seq):
