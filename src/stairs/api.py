@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, Literal
 
 from stairs.climb_job import ClimbJob
 from stairs.errors import BadInput
-from stairs.run_api import columns_of, convert, draw, embed, embed_tokens, evaluate, nearest, neighbours, run_path
+from stairs.run_api import convert, draw, embed, embed_tokens, evaluate, nearest, neighbours, run_path
 from stairs.session import python_verb
 from stairs.tasks import TunedTask
+from stairs.text.input_options import columns_of
 from stairs.text.python_data import Data, collection_path, corpus_paths, labelled_path, pair_paths
 from stairs.train_job import TrainJob
 from stairs.tune_job import TuneJob
@@ -87,7 +88,7 @@ def train(
     'the cat sat on'
     """
     given: dict[str, object] = {"budget": budget, "steps": steps, "epochs": epochs, "vocab_size": vocab_size, "learning_rate": learning_rate}
-    given |= {"size": size, "seed": seed, "out": None if out is None else str(out), "column": text, "pairs": pair_paths(pairs) or None, **settings}
+    given |= {"size": size, "seed": seed, "out": None if out is None else str(out), "text": text, "pairs": pair_paths(pairs) or None, **settings}
     if "dev" in settings:
         given["dev"] = pair_paths(settings["dev"])
     trained = TrainJob.from_keywords(model, corpus_paths(corpus, text), given).train(keep_interrupted=True)
@@ -194,6 +195,7 @@ def climb(
     given: dict[str, object] = {"group": group, "task": task, "budget": budget, "limit": limit, "metric": metric, "cost": cost, "seed": seed}
     given |= {"models": tuple(models) or None, "adopted": tuple(adopted) or None, "out": None if out is None else str(out), **settings}
     given["columns"] = columns_of(text=text, label=label, second_column=second_column, id=id)
+    given["text"] = None if corpus is None else text
     rows, own_labels = (labels, None) if data is None else (data, labels)
     given["labels"] = None if rows is None else labelled_path(rows, own_labels)
     return ClimbReport(ClimbJob.from_keywords(corpus_paths(corpus, text), given).climb(on_terminal=True))

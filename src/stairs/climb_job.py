@@ -108,7 +108,8 @@ class ClimbJob:
         splits = split_examples(examples, example_kind, self.seed, self.budget_seconds, limit=self.limit, column=self.group) if examples else None
         reads_corpus = example_kind != "translate"
         corpus = self.corpus or (training_texts(splits) if splits and self.labels and reads_corpus else ())
-        text = open_text(corpus, self.reading, self.tokenizing, splits if reads_corpus else None, is_embedded=self.labels is None)
+        reading = self.reading if self.corpus else replace(self.reading, text=None)
+        text = open_text(corpus, reading, self.tokenizing, splits if reads_corpus else None, is_embedded=self.labels is None)
         from stairs.comparison.experiment import Experiment, Plans
         from stairs.comparison.runner import load_plans
         from stairs.tasks.metrics import choose_metric

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from stairs.errors import BadInput, Unsupported
-from stairs.text.input_options import CorpusOptions
+from stairs.text.input_options import CorpusOptions, columns_of
 from stairs.text.python_data import Data, Texts, corpus_paths, is_path, labelled_path, list_texts, pair_paths
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from stairs.tasks import Task
     from stairs.tasks.answers import TextNeighbour, WordNeighbour
     from stairs.tasks.measurements import Measurements
-    from stairs.text.labelled.column_names import Columns
     from stairs.text.windows import LongTextRule
 
 
@@ -94,13 +93,8 @@ def evaluate(
     if not task.translates and len(paths) != 1:
         raise BadInput(f"{len(paths)} files are given; evaluate one at a time")
     columns = columns_of(text=text, label=label, second_column=second_column, id=id)
-    reading = CorpusOptions(encoding=encoding, column=None if task.example_kind else text)
+    reading = CorpusOptions(encoding=encoding, text=None if task.example_kind else text)
     return score_file(task, paths[0], paths[1:], columns=columns, beam_size=beam_size, reading=reading)
-
-
-def columns_of(**named: str | None) -> "Columns":
-    """The columns that are named, by the names that verbs and flags have for them; None if there are none."""
-    return {name: str(column) for name, column in named.items() if column is not None} or None
 
 
 def draw(

@@ -31,7 +31,7 @@ def score_file(
 
         pairs = read_translations((file, *second), columns, reading.encoding)
         return task.evaluate_examples(pairs) if beam_size is None else task.evaluate_examples(pairs, beam_size)
-    if isinstance(task, WordVectors) and (benchmark := read_benchmark(file, columns, reading.encoding)) is not None:
+    if isinstance(task, WordVectors) and (benchmark := read_benchmark(file, word_columns(columns), reading.encoding)) is not None:
         from stairs.tasks.word_benchmarks import evaluate_benchmark
 
         return evaluate_benchmark(task, benchmark)
@@ -46,6 +46,11 @@ def score_file(
     from stairs.text.corpus.corpus import open_corpus
 
     return task.evaluate_texts(open_corpus([file], reading).documents())
+
+
+def word_columns(columns: "Columns") -> "Columns":
+    """Those of a file of word similarities; the column of a text says that it is none."""
+    return None if columns is not None and set(columns) == {"text"} else columns
 
 
 def is_scored_pairs(file: str, columns: "Columns", encoding: str | None) -> bool:

@@ -136,7 +136,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         corpus = self.corpus
         if not isinstance(corpus, str | Path):
             texts = [example.text for example in examples] if corpus is None else column_texts(corpus, "corpus")
-            corpus, options["column"] = write_texts(texts, folder / "corpus.jsonl"), "text"
+            corpus, options["text"] = write_texts(texts, folder / "corpus.jsonl"), "text"
         return str(TrainJob.from_keywords(str(model), corpus, options).train().folder)
 
     def predict_proba(self, X: object) -> np.ndarray:

@@ -32,7 +32,7 @@ NOT_TEXT = {
     "wide-be.txt": ("one line and another\n".encode("utf-16-be") * 30, ("wide-be.txt", "UTF-16", "--encoding utf-16-be")),
 }
 RECORDS = {
-    "column.csv": ("id,stars\n1,5\n2,4\n", ("column.csv:1", "id", "stars", "--column")),
+    "column.csv": ("id,stars\n1,5\n2,4\n", ("column.csv:1", "id", "stars", "--text")),
     "ragged.csv": ("text,label\ngood film,yes\nbad, film,no\n", ("ragged.csv:3", "3 fields", "2")),
     "quote.csv": ('text,label\n"never closed,yes\nand on\n', ("quote.csv:2",)),
     "bad.jsonl": ('{"text": "fine"}\n{"text": "cut sho\n', ("bad.jsonl:2",)),
@@ -134,7 +134,7 @@ def test_one_sentence_is_too_little(refused, tmp_path):
 
 def test_the_named_column_is_not_there(refused, tmp_path):
     (tmp_path / "t.csv").write_text("review,stars\nfine,5\n")
-    refused("train", "ngram", "t.csv", "--column", "body", words=("t.csv:1", "'body'", "review"))
+    refused("train", "ngram", "t.csv", "--text", "body", words=("t.csv:1", "'body'", "review"))
 
 
 @pytest.mark.parametrize(("arguments", "words"), FLAGS, ids=lambda value: " ".join(value)[:40] if isinstance(value, tuple) else None)

@@ -109,7 +109,7 @@ def test_the_header_the_flags_and_the_cells_say_which_columns_are_the_words_and_
         (["love sex 1", "tiger cat 2", "book paper 3"], None, r"f:1: no column of numbers can be the score"),
         (["first,second,note,score", "1,love,sex,6.77", "2,tiger,cat,7", "3,book,paper,7"], None, r"f:2: 'first' has consecutive numbers, not words"),
         (["love,sex,6.77", "tiger,cat,7.35"], "score=mean", r"f:1: no column 'mean' for the score; it has '1: love', '2: sex', '3: 6.77'"),
-        (["love,sex,6.77", "tiger,cat,7.35"], "tag=1", r"columns 'tag=1' do not fit; this task has the columns first, second, label, score"),
+        (["love,sex,6.77", "tiger,cat,7.35"], "tag=1", r"columns 'tag=1' do not fit; this task has the columns text, second-column, label"),
         (["word1,word2,score", "love,sex,6.77", "tiger,cat"], None, r"f:3: the line has 2 columns and not 3"),
     ],
 )
@@ -117,7 +117,7 @@ def test_ambiguous_columns_are_refused_with_their_names(lines, columns, sentence
     with pytest.raises(BadInput, match=sentence) as caught:
         read_benchmark(lines, "f", columns)
     if columns is None and "and not 3" not in sentence:
-        assert "--columns first=NAME,second=NAME,score=NAME" in str(caught.value)
+        assert "--text=NAME --second-column=NAME --label=NAME" in str(caught.value)
 
 
 def test_pairs_of_sentences_are_no_pairs_of_words():

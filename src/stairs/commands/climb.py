@@ -10,7 +10,7 @@ from tyro.conf import Positional
 from stairs import progress
 from stairs.climb_job import ClimbJob
 from stairs.commands.flags import CommonFlags, GuessFlags, parse, show
-from stairs.text.input_options import CorpusOptions, TokenizerOptions
+from stairs.text.input_options import ColumnOptions, CorpusOptions, TokenizerOptions
 
 ABOUT = """Train models on the same text and labels within a budget, evaluate them on the same held-out data, and say which is the cheapest that is
 good enough. Without a corpus it climbs on the prose of the Python installation itself, where the label of a text is the package that it documents.
@@ -18,11 +18,10 @@ Nothing is downloaded. A climb that was stopped is resumed by the same command."
 
 
 @dataclass(frozen=True)
-class Climb(TokenizerOptions, GuessFlags, CorpusOptions, CommonFlags):
+class Climb(TokenizerOptions, GuessFlags, ColumnOptions, CorpusOptions, CommonFlags):
     corpus: Positional[tuple[str, ...]] = ()  # files or folders of text; the prose of the Python installation if not given
     labels: str | None = None  # labelled examples: csv, tsv, jsonl, parquet, conll, squad; if not given, bits per character are compared
     task: str | None = None  # what the labels are for: classify, compare, tag, span or translate; guessed if not given
-    columns: str | None = None  # columns of the labels by name or number, as in text=review,label=stars; guessed if not given
     budget: str = "10m"  # time for all models together, such as 90s, 10m or 2h
     models: str | None = None  # models to train, separated by commas; all if not given
     adopted: tuple[str, ...] = ()  # runs, or installed packages of weights, to compare as well; if not given, the known packages installed here
@@ -40,9 +39,10 @@ class Climb(TokenizerOptions, GuessFlags, CorpusOptions, CommonFlags):
 def main(arguments: list[str]) -> int:
     options = parse(Climb, arguments, "climb", ABOUT)
     progress.verbose = options.verbose
-    own = ("labels", "task", "columns", "budget", "adopted", "group", "limit", "metric", "cost", "order", "plans_from", "out", "seed")
+    own = ("labels", "task", "budget", "adopted", "group", "limit", "metric", "cost", "order", "plans_from", "out", "seed")
     models = tuple(name.strip() for name in options.models.split(",")) if options.models else ()
-    job = ClimbJob(options.corpus, models=models, reading=options, tokenizing=options, **{name: getattr(options, name) for name in own})
+    given = {name: getattr(options, name) for name in own}
+    job = ClimbJob(options.corpus, models=models, columns=options.columns(), reading=options, tokenizing=options, **given)
     report = job.climb(on_terminal=True, command=shlex.join(["stairs", "climb", *arguments]))
     folder = report.pop("folder")
     if options.json:

@@ -9,7 +9,7 @@ from stairs import api
 from stairs.commands.flags import CommonFlags, GuessFlags, parse, show
 from stairs.score_job import score_file
 from stairs.tasks.measurements import AnalogyMetrics
-from stairs.text.input_options import CorpusOptions
+from stairs.text.input_options import ColumnOptions, CorpusOptions
 
 ABOUT = """Evaluate a run on a file: bits per character and perplexity of a text; loss and accuracy of a bert on masked words; BLEU of
 translations; or the metrics of a tuned run on a labelled file (accuracy and macro-F1, F1 of spans, exact match and F1 of answers, correlation), each
@@ -18,18 +18,17 @@ loss). Of a table of text pairs with scores, the correlation of cosines with the
 
 
 @dataclass(frozen=True)
-class Score(GuessFlags, CorpusOptions, CommonFlags):
+class Score(GuessFlags, ColumnOptions, CorpusOptions, CommonFlags):
     run: Positional[str]  # a run folder
     file: Positional[str]  # text, labelled examples, analogies or word similarities; - for stdin
     second: Positional[tuple[str, ...]] = ()  # of parallel files, the translation
     beam_size: int | None = None  # translation: beam size; 4 if not given
-    columns: str | None = None  # columns by name or number, as in text=review,label=stars or first=1,second=2,score=mean; guessed if not given
 
 
 def main(arguments: list[str]) -> int:
     options = parse(Score, arguments, "score", ABOUT)
     metrics = score_file(
-        api.load(options.run), options.file, options.second, columns=options.columns, beam_size=options.beam_size, reading=options
+        api.load(options.run), options.file, options.second, columns=options.columns(), beam_size=options.beam_size, reading=options
     )
     if options.json:
         show(metrics)

@@ -9,6 +9,7 @@ from stairs.commands.flags import CommonFlags, GuessFlags, parse, part_of, show
 from stairs.models.transfer_options import TransferMode, TransferOptions
 from stairs.tasks import TunedTask
 from stairs.tasks.measurements import ClassificationReport, LayerMixWeights, Measurements
+from stairs.text.input_options import ColumnOptions
 from stairs.training.options import TrainingOptions
 from stairs.tune_job import TuneJob
 
@@ -22,11 +23,10 @@ MAX_LABELS = 24  # in a table for a person
 
 
 @dataclass(frozen=True)
-class Tune(TrainingOptions, TransferOptions, GuessFlags, CommonFlags):
+class Tune(TrainingOptions, TransferOptions, GuessFlags, ColumnOptions, CommonFlags):
     run: Positional[str] = ""  # a run folder whose model encodes; or tfidf, or ngram
     labels: Positional[str] = ""  # a file of labelled examples
     task: TunedTask | None = None  # what the labels are for; guessed if not given
-    columns: str | None = None  # the columns by name or number, as in text=review,label=stars; guessed if not given
     group: str | None = None  # column whose equal values, such as authors, stay in one split; if not given, documents and passages do
     dev: str | None = None  # file of validation examples, which select the best weights; a tenth of the others if not given
     test: str | None = None  # file of test examples, used once at the end; a tenth of the others if not given
@@ -41,9 +41,9 @@ class Tune(TrainingOptions, TransferOptions, GuessFlags, CommonFlags):
 
 def main(arguments: list[str]) -> int:
     options = parse(Tune, arguments, "tune", ABOUT)
-    own = ("run", "labels", "task", "columns", "group", "dev", "test", "limit", "head", "adapt", "metric", "encoding", "out")
+    own = ("run", "labels", "task", "group", "dev", "test", "limit", "head", "adapt", "metric", "encoding", "out")
     training, transfer = part_of(options, TrainingOptions), part_of(options, TransferOptions)
-    job = TuneJob(**{name: getattr(options, name) for name in own}, options=training, transfer_options=transfer)
+    job = TuneJob(**{name: getattr(options, name) for name in own}, columns=options.columns(), options=training, transfer_options=transfer)
     folder, evaluation = job.tune()
     if not evaluation:  # a worker that only computed
         return 0

@@ -19,9 +19,26 @@ EMBEDDED = ("python",)  # the name of the corpus that every machine has: the pro
 @dataclass(frozen=True, kw_only=True)
 class CorpusOptions:
     encoding: str | None = None  # encoding of the text files; detected if not given
-    column: str | None = None  # column that holds the text, in jsonl, csv, tsv and parquet; guessed if not given
+    text: str | None = None  # column that holds the text, in jsonl, csv, tsv and parquet; guessed if not given
     max_bytes: int | None = None  # refuse a compressed file that unpacks to more; no limit if not given
     skip_unreadable: bool = False  # skip files of a folder that cannot be read, instead of stopping
+
+
+@dataclass(frozen=True, kw_only=True)
+class ColumnOptions:
+    text: str | None = None  # column of the text, or of the first text, by name or number; guessed if not given
+    label: str | None = None  # column of the label, the tag or the score; guessed if not given
+    second_column: str | None = None  # column of the second text of a pair, or of the translation; guessed if not given
+    id: str | None = None  # column that is neither text nor label; of tagged words, the number of the sentence; guessed if not given
+
+    def columns(self) -> dict[str, str] | None:
+        """Those that are named, as `text.labelled` takes them."""
+        return columns_of(text=self.text, label=self.label, second_column=self.second_column, id=self.id)
+
+
+def columns_of(**named: str | None) -> dict[str, str] | None:
+    """The columns that are named, by the names that verbs and flags have for them; None if there are none."""
+    return {name: str(column) for name, column in named.items() if column is not None} or None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,6 +11,7 @@ from stairs import questions
 from stairs.errors import BadInput
 from stairs.text.examples import LabelledText, TaggedSentence, TextPair
 from stairs.text.labelled import guess_task, read_examples, table_examples
+from stairs.text.labelled.column_names import columns_flag
 
 WORDS = "the film was good bad long short and with a very dull plot but nice actors who play well on stage today"
 
@@ -87,7 +88,7 @@ def test_records_with_a_list_of_words_and_one_of_tags(write):
     assert numbers.examples[0].tags == ("0", "3") and "the tags are numbers" in numbers.notes[0]
     several = write("c.jsonl", '{"tokens": ["a"], "pos_tags": ["X"], "ner_tags": ["O"]}\n')
     message = error_of(guess_task, several)
-    assert "several columns hold tags: tag from 'pos_tags' or tag from 'ner_tags'? Choose with --columns tag=pos_tags" in message
+    assert "several columns hold tags: tag from 'pos_tags' or tag from 'ner_tags'? Choose with --label=pos_tags" in message
     assert guess_task(several, columns="tag=ner_tags") == "tag" and read_examples(several, "tag", columns="tag=ner_tags").examples[0].tags == ("O",)
 
 
@@ -138,6 +139,11 @@ HEADLESS = [
 ]
 
 
+def flags_of(columns: str) -> str:
+    """text=2,label=1 as the flags that say the same."""
+    return columns_flag(dict(part.split("=") for part in columns.split(",")))
+
+
 @pytest.mark.parametrize("delimiter", [",", "\t"])
 @pytest.mark.parametrize(("rows", "columns"), HEADLESS)
 def test_a_first_line_like_the_others_is_no_header(write, rows, columns, delimiter, monkeypatch):
@@ -145,7 +151,7 @@ def test_a_first_line_like_the_others_is_no_header(write, rows, columns, delimit
     assert guess_task(path) == "classify"
     message = error_of(read_examples, path, "classify")
     assert f"{path}:1: the first line looks like the others, so there is no header: text from" in message
-    assert f"Choose with --columns {columns}, or take the first with --yes" in message
+    assert f"Choose with {flags_of(columns)}, or take the first with --yes" in message
     examples = read_examples(path, "classify", columns=columns).examples
     text = int(columns.split(",")[0][-1]) - 1
     assert len(examples) == len(rows) and examples[0].text == rows[0][text] and examples[0].where == f"{path}:1"
@@ -194,7 +200,7 @@ def test_several_readings_are_a_question_with_the_flags_that_answer_it(write, mo
     assert guess_task(path) == task
     message = error_of(read_examples, path, task)
     assert f"{path}:1: several columns fit: " in message
-    assert f"Choose with --columns {flags[0]} or --columns {flags[1]}, or take the first with --yes" in message
+    assert f"Choose with {flags_of(flags[0])} or {flags_of(flags[1])}, or take the first with --yes" in message
     taken = [read_examples(path, task, columns=flag).examples[5] for flag in flags]
     assert taken[0] != taken[1]
     monkeypatch.setattr(questions, "assume_yes", True)
@@ -223,7 +229,7 @@ def test_which_task_is_a_question_where_no_header_tells(write):
 def test_a_row_that_contradicts_the_guess_is_refused_at_its_line(write, monkeypatch):
     monkeypatch.setattr(table_examples, "SAMPLE", 5)
     path = write("a.csv", [["sentence1", "sentence2", "label"], *[[prose(n), prose(1000 + n), n] for n in range(6)], ["a b", "c d", 3.5]])
-    assert f"{path}:8: '3.5' after whole numbers that were taken for labels; say that they are scores" in error_of(read_examples, path, "compare")
+    assert f"{path}:8: '3.5' after whole numbers that were taken for labels; move a row" in error_of(read_examples, path, "compare")
     assert read_examples(path, "compare", columns="score=label").examples[-1].score == 3.5
 
 
@@ -240,7 +246,7 @@ def test_at_a_terminal_the_question_is_asked_once(write, monkeypatch):
     monkeypatch.setattr("sys.stderr", terminal := Terminal())
     assert [example.label for example in read_examples(train, "classify").examples[:3]] == ["0", "1", "2"]
     assert [example.label for example in read_examples(test, "classify").examples[:3]] == ["0", "1", "2"]  # the file to test on is read the same way
-    assert terminal.getvalue().count("Which one? 1 to 2:") == 2 and "2  label from 'topic'   (--columns label=topic)" in terminal.getvalue()
+    assert terminal.getvalue().count("Which one? 1 to 2:") == 2 and "2  label from 'topic'   (--label=topic)" in terminal.getvalue()
 
 
 @pytest.mark.parametrize(("answer", "is_read"), [("yes\n", True), ("y\n", True), ("no\n", False), ("", False)])
@@ -258,12 +264,12 @@ def test_one_reading_is_answered_with_yes_or_no(write, monkeypatch, answer, is_r
 def test_commands_refuse_an_uncertain_guess_and_take_the_flags(write, command, tmp_path):
     path = write("a.csv", [[("neg", "pos")[number % 2], prose(number)] for number in range(120)])
     fault = "a.csv:1: the first line looks like the others, so there is no header"
-    message = f"{fault}: text from '2', label from '1'? Choose with --columns text=2,label=1"
+    message = f"{fault}: text from '2', label from '1'? Choose with --text=2 --label=1"
     ended = command("tune", "tfidf", path, "--out", tmp_path / "a")
     assert ended.code == 2 and message in ended.err and not (tmp_path / "a").exists()
     ended = command("tune", "tfidf", path, "--out", tmp_path / "b", "--yes")
     assert ended.code == 0 and "--yes takes text from '2', label from '1'" in ended.err
-    assert command("tune", "tfidf", path, "--out", tmp_path / "c", "--columns", "text=2,label=1").code == 0
+    assert command("tune", "tfidf", path, "--out", tmp_path / "c", "--text", "2", "--label", "1").code == 0
     for arguments in (["score", tmp_path / "b", path], ["climb", "--labels", path, "--out", tmp_path / "d"]):
         ended = command(*arguments)
         assert ended.code == 2 and message in ended.err

@@ -1,7 +1,7 @@
 """Files of word similarities: which columns have the two words and which the score.
 
-The user's `--columns` come first, then the header, then the cells: words are not numbers, and a column of few distinct words (a part of speech) is a
-category; consecutive integers are an index, neither words nor a score. What remains ambiguous is refused.
+The columns that the user names come first, then the header, then the cells: words are not numbers, and a column of few distinct words (a part of
+speech) is a category; consecutive integers are an index, neither words nor a score. What remains ambiguous is refused.
 """
 
 import csv
@@ -144,7 +144,7 @@ class Table:
         return list_columns([f"{label}: {cells[0]}" for label, cells in zip(self.labels, self.columns, strict=True)])
 
     def ambiguous(self, reason: str) -> BadInput:
-        cure = "name them with --columns first=NAME,second=NAME,score=NAME (or numbers)"
+        cure = "name them with --text=NAME --second-column=NAME --label=NAME (or numbers)"
         return BadInput(f"{self.name}:{self.line}: {reason} among {self.describe_columns()}; {cure}")
 
 

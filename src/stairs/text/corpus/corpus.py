@@ -183,7 +183,7 @@ def open_corpus(paths: Sequence[str], options: CorpusOptions) -> CorpusLike:
 
         return PythonProse()
     return Corpus(
-        paths, encoding=options.encoding, column=options.column, max_bytes=options.max_bytes, skip_unreadable=options.skip_unreadable
+        paths, encoding=options.encoding, column=options.text, max_bytes=options.max_bytes, skip_unreadable=options.skip_unreadable
     )
 
 

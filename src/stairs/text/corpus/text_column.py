@@ -16,13 +16,13 @@ def choose_text_column(names: Sequence[str], column: str | None, where: str) -> 
     """The column that holds the text: the one that the user named, else the first with a usual name."""
     if column is not None:
         if column not in names:
-            raise BadInput(f"{where}: no column {preview(column)}, only {list_names(names)}; name one of them with --column")
+            raise BadInput(f"{where}: no column {preview(column)}, only {list_names(names)}; name one of them with --text")
         return column
     lower = {name.strip().lower(): name for name in reversed(names)}
     for candidate in TEXT_COLUMNS:
         if candidate in lower:
             return lower[candidate]
-    raise BadInput(f"{where}: no text column among {list_names(names)}; name it with --column")
+    raise BadInput(f"{where}: no text column among {list_names(names)}; name it with --text")
 
 
 def list_names(names: Sequence[str]) -> str:

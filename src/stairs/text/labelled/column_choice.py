@@ -4,7 +4,6 @@ A guess is certain when one assignment fits the header and every row. Where seve
 does, the file is refused, and the error lists its columns.
 """
 
-import shlex
 from collections.abc import Sequence
 from functools import cached_property
 from itertools import islice, product
@@ -19,6 +18,7 @@ from stairs.text.labelled.column_names import (
     PAIRS,
     ROLES,
     TEXT,
+    columns_flag,
     find_column,
     guess_pair,
     guess_parallel,
@@ -147,15 +147,15 @@ class ColumnChoice:
 
     def unclear_error(self, missing: Sequence[str]) -> BadInput:
         roles = missing[0] if len(missing) == 1 else f"{', '.join(missing[:-1])} and {missing[-1]}"
-        flag = ",".join(f"{role}=NAME" for role in self.roles)
-        return self.fault(f"no column for {roles} among {list_columns(self.columns)}; add a header line or name them with --columns {flag}")
+        flags = columns_flag(dict.fromkeys(self.roles, "NAME"))
+        return self.fault(f"no column for {roles} among {list_columns(self.columns)}; add a header line or name them with {flags}")
 
     def refuse_triplets(self) -> None:
         negative = next((column for column in self.columns if normalize_name(column) in NEGATIVE), None)
         if self.task != "compare" or negative is None or {"label", "score"} & set(self.named_columns) or "label" in map(normalize_name, self.columns):
             return
         advice = "write each as two pairs, with the label 1 and with the label 0"
-        raise self.fault(f"{preview(negative)} makes these triplets, which have no label; {advice}, or name a label with --columns")
+        raise self.fault(f"{preview(negative)} makes these triplets, which have no label; {advice}, or name a label with --label")
 
 
 def choose_columns(table: RecordTable, task: str, named: dict[str, str], columns: Sequence[str] | None = None) -> dict[str, str]:
@@ -175,10 +175,6 @@ def describe_columns(chosen: dict[str, str]) -> str:
 def differences(chosen: dict[str, str], assignments: Sequence[dict[str, str]]) -> dict[str, str]:
     """The columns in which this assignment differs from another."""
     return {role: column for role, column in chosen.items() if any(other.get(role) != column for other in assignments)}
-
-
-def columns_flag(chosen: dict[str, str]) -> str:
-    return f"--columns {shlex.quote(','.join(f'{role}={column}' for role, column in chosen.items()))}"
 
 
 def detect_header(table: AnyTable, named: dict[str, str]) -> AnyTable | CsvTable:

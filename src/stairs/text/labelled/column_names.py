@@ -1,9 +1,10 @@
 """Which column is the text and which the label: named by the user, or guessed from the names in the header."""
 
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 
-from stairs.errors import preview
+from stairs.errors import BadInput, preview
 from stairs.text.tables.lines import input_error
 
 
@@ -60,6 +61,10 @@ FLAG_ROLES = {
     "translate": {"text": "source", "second_column": "target"},
 }
 FLAGS = {"text", "label", "second_column", "id"}
+FLAG_OF = {
+    "text": "text", "first": "text", "word": "text", "source": "text", "label": "label", "score": "label", "tag": "label",
+    "second": "second-column", "target": "second-column", "sentence": "id",
+}  # fmt: skip
 
 Columns = str | Mapping[str, str] | Sequence[str] | None
 
@@ -92,8 +97,18 @@ def parse_columns(columns: Columns, task: str) -> dict[str, str]:
     columns = {by_flag.get(name, name): column for name, column in columns.items() if name != "id" or "id" in by_flag}
     known = roles + OPTIONAL_ROLES.get(task, ())
     if set(columns) - set(known) or not roles:
-        raise ValueError(f"this task has the columns {', '.join(known)}" if roles else f"{task} data has no columns to name")
+        flags = ", ".join(dict.fromkeys(FLAG_OF[role] for role in known))
+        raise ValueError(f"this task has the columns {flags}" if roles else f"{task} data has no columns to name")
     return {role: str(column) for role, column in columns.items()}
+
+
+def columns_error(name: str, columns: Columns, error: ValueError) -> BadInput:
+    return BadInput(f"{name}: the columns that are named, {preview(columns)}, cannot be used; {error}")
+
+
+def columns_flag(chosen: Mapping[str, str]) -> str:
+    """The flags that name these columns, by role."""
+    return " ".join(f"--{FLAG_OF[role]}={shlex.quote(column)}" for role, column in chosen.items())
 
 
 def list_columns(columns: Sequence[str]) -> str:

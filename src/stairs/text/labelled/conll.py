@@ -9,7 +9,7 @@ from sys import intern  # a corpus has few words and many copies of them
 from stairs.errors import BadInput, preview
 from stairs.text.examples import TaggedSentence
 from stairs.text.input_files import printable
-from stairs.text.labelled.column_names import Columns, parse_columns
+from stairs.text.labelled.column_names import Columns, columns_error, parse_columns
 from stairs.text.labelled.notes import DataNotes
 from stairs.text.labelled.tag_schemes import TAG, TagScheme
 from stairs.text.labelled.token_tables import MAX_SENTENCE_WORDS, find_token_table
@@ -33,7 +33,7 @@ def read_tags(path: str | Path, encoding: str | None, columns: Columns, notes: D
     try:
         named = parse_columns(columns, "tag")
     except ValueError as error:
-        raise BadInput(f"--columns {preview(columns)} cannot be used; {error}") from None
+        raise columns_error(printable(path), columns, error) from None
     tokens = find_token_table(path, encoding, named)
     if tokens:
         return tokens.description + ("" if columns else " (guessed)"), tokens.sentences(scheme, notes)

@@ -8,8 +8,9 @@ from typing import Any
 from stairs.errors import BadInput, preview
 from stairs.questions import AmbiguousInput
 from stairs.text.examples import LabelledText, TextPair, TranslationPair
+from stairs.text.input_files import printable
 from stairs.text.labelled.column_choice import GUESSES, choose_columns, describe_columns, detect_header
-from stairs.text.labelled.column_names import Columns, choose_named, guess_parallel, parse_columns
+from stairs.text.labelled.column_names import Columns, choose_named, columns_error, guess_parallel, parse_columns
 from stairs.text.labelled.column_profile import SERIALIZED_LIST, parse_number
 from stairs.text.labelled.label_lines import FASTTEXT, begins_with_labels, is_fasttext, read_label_lines
 from stairs.text.labelled.notes import DataNotes
@@ -53,7 +54,7 @@ def refuse_fractions(name: str, rows: NumberedRows) -> Iterator[tuple[int, list[
     """Many whole numbers were taken for labels: a fraction after them says that they are scores."""
     for line, values in rows:
         if is_fraction(values[2]):
-            advice = "say that they are scores with --columns score=NAME"
+            advice = "move a row with a fraction to the top, so that all are read as scores"
             raise input_error(name, line, f"{preview(values[2])} after whole numbers that were taken for labels; {advice}")
         yield line, values
 
@@ -72,7 +73,7 @@ def open_columns(
     try:
         named = parse_columns(columns, task)
     except ValueError as error:
-        raise BadInput(f"--columns {preview(columns)} cannot be used; {error}") from None
+        raise columns_error(printable(path), columns, error) from None
     table: RecordTable = open_table(path, encoding)
     if task == "translate" and not named and isinstance(table, CsvTable) and table.delimiter == "\t" and not guess_parallel(table.columns):
         table = CsvTable(path, encoding, header=False)  # parallel TSV seldom has a header

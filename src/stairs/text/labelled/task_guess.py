@@ -9,13 +9,14 @@ from pathlib import Path
 from stairs.errors import BadInput
 from stairs.questions import Interpretation, choose_interpretation
 from stairs.text.input_files import printable
-from stairs.text.labelled.column_choice import ColumnChoice, columns_flag, detect_header
+from stairs.text.labelled.column_choice import ColumnChoice, detect_header
 from stairs.text.labelled.column_names import (
     FLAGS,
     OPTIONAL_ROLES,
     PAIRS,
     ROLES,
     Columns,
+    columns_flag,
     guess_pair,
     guess_parallel,
     guess_text,

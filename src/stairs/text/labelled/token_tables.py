@@ -9,7 +9,7 @@ from typing import Any
 from stairs.errors import preview
 from stairs.questions import Interpretation, choose_interpretation
 from stairs.text.examples import TaggedSentence
-from stairs.text.labelled.column_names import likely_columns, list_columns, normalize_name, word_list
+from stairs.text.labelled.column_names import columns_flag, likely_columns, list_columns, normalize_name, word_list
 from stairs.text.labelled.column_profile import ColumnProfile, profile_columns
 from stairs.text.labelled.notes import DataNotes
 from stairs.text.labelled.tag_schemes import TagScheme
@@ -76,7 +76,7 @@ class TokenTable:
             start = start if block else line
             block.append((intern(word), intern(tag)))
             if len(block) > (MAX_SENTENCE_WORDS if is_numbered or count else MAX_UNMARKED_WORDS):
-                advice = "put a blank line between sentences, or name the column with their numbers with --columns sentence=NAME"
+                advice = "put a blank line between sentences, or name the column with their numbers with --id=NAME"
                 raise input_error(name, line, f"a sentence of more than {len(block) - 1:,} words; {advice}")
         if repeated:
             notes.add_remark(f"{repeated} sentence numbers occur again after others; consecutive rows of one number were taken as a sentence")
@@ -134,11 +134,11 @@ def choose_token_columns(table: RecordTable, columns: Sequence[str], named: dict
     for role in options:
         if not options[role]:
             fault = f"no column for the {role} among {list_columns(table.columns)}"
-            raise input_error(table.name, table.line, f"{fault}; name them with --columns word=NAME,tag=NAME")
+            raise input_error(table.name, table.line, f"{fault}; name them with --text=NAME --label=NAME")
     assignments = [{"word": options["word"][0], "tag": tag} for tag in options["tag"]]
     if len(assignments) == 1:
         return assignments[0]
-    interpretations = [Interpretation(f"tag from {own['tag']!r}", f"--columns tag={own['tag']}") for own in assignments]
+    interpretations = [Interpretation(f"tag from {own['tag']!r}", columns_flag({'tag': own['tag']})) for own in assignments]
     return assignments[choose_interpretation(f"{table.name}:{table.line}", "several columns hold tags", interpretations)]
 
 
