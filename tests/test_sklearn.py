@@ -1,9 +1,13 @@
 """The estimators keep scikit-learn's promises. Its own checks skip input that is not a matrix of numbers, so these are ours."""
 
+import copy
+import doctest
 import os
 import pickle
+import shutil
 import tempfile
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -259,3 +263,31 @@ def test_it_is_as_good_as_scikit_learns_own_on_real_reviews(data):
 def test_the_page_says_what_happens(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run_examples(ROOT / "docs" / "sklearn.md")
+
+
+@pytest.mark.reference
+def test_columns_of_polars_and_datasets_are_texts():
+    polars, datasets = pytest.importorskip("polars"), pytest.importorskip("datasets")
+    frame, dataset = polars.DataFrame({"text": TEXTS, "label": LABELS}), datasets.Dataset.from_dict({"text": TEXTS, "label": LABELS})
+    expected = TextClassifier().fit(TEXTS, LABELS).predict_proba(TEXTS)
+    for X, y in ((frame["text"], frame["label"]), (frame.select("text"), frame["label"]), (dataset["text"], dataset["label"])):
+        assert np.array_equal(TextClassifier().fit(X, y).predict_proba(X), expected)
+
+
+def test_a_fitted_estimator_is_copied_and_sent_to_another_process(bert):
+    fitted = TextClassifier(bert, transfer="features", epochs=1).fit(TEXTS, LABELS)
+    twin = copy.deepcopy(fitted)
+    assert np.array_equal(twin.predict_proba(TEXTS), fitted.predict_proba(TEXTS))
+    (sent,) = joblib.Parallel(n_jobs=2)([joblib.delayed(fitted.predict_proba)(TEXTS)])
+    assert np.allclose(sent, fitted.predict_proba(TEXTS), atol=1e-6)
+
+
+def test_the_examples_in_its_docstrings_run(bert, tmp_path, monkeypatch):
+    import stairs.embeddings
+    import stairs.sklearn
+
+    shutil.copytree(bert, tmp_path / "runs" / "corpus-bert")
+    monkeypatch.chdir(tmp_path)
+    for module, examples_count in ((stairs.sklearn, 2), (stairs.embeddings, 1)):
+        failed, tried = doctest.testmod(module, optionflags=doctest.ELLIPSIS, extraglobs={"stairs": stairs})
+        assert not failed and tried == examples_count

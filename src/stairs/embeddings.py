@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 class Embeddings:
     """Vectors of texts from a run whose model encodes.
 
-    >>> stairs.Embeddings("runs/corpus-bert").encode("The cat sat.").shape
-    (128,)
+    >>> stairs.Embeddings("runs/corpus-bert").encode(["a cat", "a dog"]).shape[0]
+    2
 
     run: the folder of a run, or the task that `stairs.load` and `stairs.train` give
     normalize_embeddings: scale every vector to length 1; `encode` can be told otherwise

@@ -54,8 +54,8 @@ class LabelTask(Protocol):
 class TextClassifier(ClassifierMixin, BaseEstimator):
     """A label for each text.
 
-    >>> TextClassifier("tfidf").fit(["good soup", "bad rain"], [1, 0]).predict(["good bread"])
-    array([1])
+    >>> TextClassifier("tfidf").fit(["good soup", "bad rain"], [1, 0]).predict(["good bread"]).tolist()
+    [1]
 
     model: "tfidf" and "ngram" learn from the labelled texts alone; another model's name, such as "skipgram" or "bert", is pretrained on the texts,
         or on `corpus`, and then tuned; a run, as a folder or as the task that `stairs.load` and `stairs.train` give, is tuned
@@ -158,7 +158,10 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
 
 
 class TextVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """The vector of each text, from a run whose model encodes: `TextVectorizer("runs/corpus-bert")`.
+    """The vector of each text, from a run whose model encodes.
+
+    >>> TextVectorizer("runs/corpus-bert").fit_transform(["a cat", "a dog"]).shape[0]
+    2
 
     run: the folder of a run, or the task that `stairs.load` and `stairs.train` give
     normalize: scale each vector to length 1
