@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from stairs.convert_job import Written
     from stairs.fast.packed_linear import Precision
+    from stairs.inspection.tokens import TokensData
     from stairs.inspection.words import Neighbours
     from stairs.pictures.drawing import Drawing
     from stairs.tasks import Task
@@ -126,7 +127,8 @@ def draw(
     if beside:
         from stairs.training.run import load
 
-        data = side_by_side({str(task.folder): data, **{str(run): picture_data(load(run), picture, lines) for run in beside}})
+        shown = {str(task.folder): data, **{str(run): picture_data(load(run), picture, lines) for run in beside}}
+        data = side_by_side(cast("dict[str, TokensData]", shown))
     return Drawing(picture, data, drawn.draw(data))
 
 

@@ -47,7 +47,7 @@ def main(arguments: list[str]) -> int:
     given: dict[str, Any] = {name: getattr(options, name) for name in ("layer", "head", "word", "second", "top", "labels")}
     drawing = api.draw(api.load(options.run), options.picture, text_from(options.text), beside=options.beside, **given)
     if drawing.data.get("truncation"):
-        say(drawing.data["truncation"])
+        say(str(drawing.data["truncation"]))
     if options.json:
         show(drawing.data)
     if options.out is not None or not options.json:

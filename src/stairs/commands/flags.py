@@ -146,12 +146,12 @@ def error_sentence(box: str, command: str) -> str:
     return f"{found[:200].rstrip('.')}; {hint}"
 
 
-def part_of(options: Any, kind: type[Flags]) -> Flags:
+def part_of(options: CommonFlags, kind: type[Flags]) -> Flags:
     """Those flags that are fields of another dataclass, as that."""
     return kind(**{field.name: getattr(options, field.name) for field in dataclasses.fields(kind)})  # type: ignore[arg-type]
 
 
-def keywords_of(options: Any, *without: str) -> dict[str, object]:
+def keywords_of(options: CommonFlags, *without: str) -> dict[str, object]:
     """The flags as keywords of a verb of `stairs.api`, without those of the command itself."""
     own = {field.name for kind in (CommonFlags, GuessFlags) for field in dataclasses.fields(kind)}
     return {field.name: getattr(options, field.name) for field in dataclasses.fields(options) if field.name not in own | set(without)}

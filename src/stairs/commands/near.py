@@ -2,13 +2,17 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tyro.conf import Positional
 
 from stairs import api
 from stairs.commands.flags import CommonFlags, check_top, parse, show
 from stairs.errors import BadInput
+
+if TYPE_CHECKING:
+    from stairs.inspection.words import Neighbours
+    from stairs.tasks import Task
 
 ABOUT = """The words whose vectors are nearest, by cosine, to a word, to a sum such as "king - man + woman", or to a text of several words. Needs
 a run of word vectors: cbow, skipgram, glove, or adopted ones."""
@@ -55,17 +59,18 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def draw(task: Any, found: list[Any], options: Near) -> None:
+def draw(task: "Task", found: "list[Neighbours]", options: Near) -> None:
     """The pictures that were asked for: the words of each question and their neighbours, and what a sum of words comes to."""
     if not (options.map or options.strips):
         return
-    from stairs.inspection.words import analogy_data, map_data, strips_data
+    from stairs.inspection.words import analogy_data, check_word_vectors, map_data, strips_data
     from stairs.pictures.catalogue import PICTURES
     from stairs.pictures.charts import save
 
+    vectors = check_word_vectors(task)
     if options.map and len(found) == 1 and options.analogy and not options.tsne:
-        save(PICTURES["analogy"].draw(analogy_data(task, found)), options.map)
+        save(PICTURES["analogy"].draw(analogy_data(vectors, found)), options.map)
     elif options.map:
-        save(PICTURES["map"].draw(map_data(task, found, options.tsne)), options.map)
+        save(PICTURES["map"].draw(map_data(vectors, found, options.tsne)), options.map)
     if options.strips:
-        save(PICTURES["strips"].draw(strips_data(task, found)), options.strips)
+        save(PICTURES["strips"].draw(strips_data(vectors, found)), options.strips)

@@ -5,7 +5,7 @@ import webbrowser
 from functools import cached_property
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stairs.comparison.schema import Report, Row
 from stairs.comparison.table import COLUMNS, missing_reason, report_text, row_cells
@@ -15,6 +15,8 @@ from stairs.pictures.drawing import Drawing
 from stairs.tasks.metric_table import METRICS
 
 if TYPE_CHECKING:
+    import pandas
+
     from stairs.tasks import Task
 
 PADDING = {"left": 5, "top": 5, "right": 30, "bottom": 5}  # names of models are wider in some fonts
@@ -33,7 +35,7 @@ class ClimbReport:
         return self.data["rows"]
 
     @cached_property
-    def table(self) -> Any:
+    def table(self) -> "pandas.DataFrame | list[dict[str, object]]":
         """The figures of each model: a DataFrame if pandas is installed, or else a list of dicts."""
         figures = [flat_row(row) for row in self.rows]
         try:

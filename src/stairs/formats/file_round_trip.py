@@ -1,7 +1,6 @@
 """Checks a written file of n-grams or word vectors: read back from disk, it must give the same numbers as the run."""
 
 import re
-from typing import Any
 
 import numpy as np
 
@@ -29,8 +28,7 @@ def compare_vectors(task: WordVectors, path: str) -> Differences:
         known = set(written.words)
         word = next((word for word in words if word not in known), words[0] if words else "")
         raise mismatch("words", word, f"{len(words)} words became {len(written.words)}, in another order or spelling")
-    model: Any = task.model  # of word vectors, one of four classes
-    vectors = np.ascontiguousarray(model.all_vectors()[len(SPECIAL_TOKENS) :], np.float32)
+    vectors = np.ascontiguousarray(task.word_model.all_vectors()[len(SPECIAL_TOKENS) :], np.float32)
     differences = np.abs(vectors - written.vectors).max(1) if words else np.zeros(0, np.float32)
     worst = int(differences.argmax()) if words else 0
     return {"difference": largest_difference(differences[worst : worst + 1, None], [np.zeros(1)], words[worst : worst + 1], "vectors")}

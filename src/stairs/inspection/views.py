@@ -21,7 +21,7 @@ from stairs.tasks import Task
 from stairs.tasks.parts.supervised import Supervised
 
 P = ParamSpec("P")
-D = TypeVar("D")
+D = TypeVar("D", covariant=True)
 Suits = Callable[[Task], bool]
 Positions = LearnedPositions | RotaryPositions | SinusoidalPositions
 

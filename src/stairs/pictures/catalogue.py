@@ -6,9 +6,9 @@ picture_data(stairs.load("runs/notes-gpt"), "attention", "the cat sat", layer=1)
 A new picture is a view in inspection/, a drawing function in pictures/ and a line here; see docs/recipes.md.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from difflib import get_close_matches
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar, cast
 
 from stairs.errors import BadInput, Unsupported
 from stairs.inspection import attention, labels, layers, probabilities, tokens, translation, words
@@ -23,37 +23,42 @@ from stairs.pictures import words as draw_words
 from stairs.pictures.charts import Chart
 from stairs.tasks import Task
 
-Data = TypeVar("Data")
+Data = TypeVar("Data", bound=Mapping[str, object])
 
 
-class Picture(NamedTuple, Generic[Data]):
-    view: View[..., Data]
-    draw: Callable[[Data], Chart]
+class Picture(NamedTuple):
+    view: View[..., Mapping[str, object]]
+    draw: Callable[[Mapping[str, object]], Chart]  # of what the view gives
 
 
-PICTURES: dict[str, Picture[Any]] = {
-    "tokens": Picture(tokens.tokens, draw_tokens.tokens),
-    "backoff": Picture(probabilities.backoff, draw_probabilities.backoff),
-    "surprise": Picture(probabilities.surprise, draw_probabilities.surprise),
-    "next": Picture(probabilities.next_tokens, draw_probabilities.next_tokens),
-    "blanks": Picture(probabilities.blanks, draw_probabilities.blanks),
-    "neighbours": Picture(words.neighbours_view, draw_words.neighbours),
-    "strips": Picture(words.strips, draw_words.strips),
-    "map": Picture(words.words_map, draw_words.words_map),
-    "analogy": Picture(words.analogy, draw_words.analogy),
-    "alignment": Picture(translation.alignment, draw_translation.alignment),
-    "tree": Picture(translation.beam_tree, draw_translation.beam_tree),
-    "positions": Picture(attention.positions, draw_attention.positions),
-    "mask": Picture(attention.mask, draw_attention.mask),
-    "attention": Picture(attention.attention, draw_attention.attention),
-    "lines": Picture(attention.lines, draw_attention.lines),
-    "heads": Picture(attention.heads, draw_attention.heads),
-    "layers": Picture(layers.layers, draw_layers.layers),
-    "mix": Picture(layers.mix, draw_layers.mix),
-    "senses": Picture(layers.senses, draw_layers.senses),
-    "reasons": Picture(labels.reasons, draw_labels.reasons),
-    "nearest": Picture(labels.nearest, draw_labels.nearest),
-    "confusion": Picture(labels.confusion, draw_labels.confusion),
+def picture(view: View[..., Data], draw: Callable[[Data], Chart]) -> Picture:
+    """A view and the drawing of its own kind of data, so that a pair that does not fit is a type error."""
+    return Picture(view, lambda data: draw(cast(Data, data)))
+
+
+PICTURES: dict[str, Picture] = {
+    "tokens": picture(tokens.tokens, draw_tokens.tokens),
+    "backoff": picture(probabilities.backoff, draw_probabilities.backoff),
+    "surprise": picture(probabilities.surprise, draw_probabilities.surprise),
+    "next": picture(probabilities.next_tokens, draw_probabilities.next_tokens),
+    "blanks": picture(probabilities.blanks, draw_probabilities.blanks),
+    "neighbours": picture(words.neighbours_view, draw_words.neighbours),
+    "strips": picture(words.strips, draw_words.strips),
+    "map": picture(words.words_map, draw_words.words_map),
+    "analogy": picture(words.analogy, draw_words.analogy),
+    "alignment": picture(translation.alignment, draw_translation.alignment),
+    "tree": picture(translation.beam_tree, draw_translation.beam_tree),
+    "positions": picture(attention.positions, draw_attention.positions),
+    "mask": picture(attention.mask, draw_attention.mask),
+    "attention": picture(attention.attention, draw_attention.attention),
+    "lines": picture(attention.lines, draw_attention.lines),
+    "heads": picture(attention.heads, draw_attention.heads),
+    "layers": picture(layers.layers, draw_layers.layers),
+    "mix": picture(layers.mix, draw_layers.mix),
+    "senses": picture(layers.senses, draw_layers.senses),
+    "reasons": picture(labels.reasons, draw_labels.reasons),
+    "nearest": picture(labels.nearest, draw_labels.nearest),
+    "confusion": picture(labels.confusion, draw_labels.confusion),
 }
 
 
@@ -62,14 +67,14 @@ def suitable_pictures(task: Task) -> list[str]:
     return [name for name, picture in PICTURES.items() if picture.view.suits(task)]
 
 
-def find_picture(name: str) -> Picture[Any]:
+def find_picture(name: str) -> Picture:
     if name not in PICTURES:
         similar = get_close_matches(name, PICTURES, 1)
         raise BadInput(f"there is no picture {name!r}; " + (f"did you mean {similar[0]}?" if similar else f"there are {', '.join(PICTURES)}"))
     return PICTURES[name]
 
 
-def picture_data(task: Task, name: str, text: str = "", **options: Any) -> Any:
+def picture_data(task: Task, name: str, text: str = "", **options: object) -> Mapping[str, object]:
     """What a picture shows, as plain data."""
     view = find_picture(name).view
     if not view.suits(task):
@@ -82,6 +87,6 @@ def picture_data(task: Task, name: str, text: str = "", **options: Any) -> Any:
     return view.function(task, text, **options)
 
 
-def draw(task: Task, name: str, text: str = "", **options: Any) -> Chart:
+def draw(task: Task, name: str, text: str = "", **options: object) -> Chart:
     """A picture of a run."""
     return PICTURES[name].draw(picture_data(task, name, text, **options))

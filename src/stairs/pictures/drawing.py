@@ -5,7 +5,6 @@ import re
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from stairs.pictures.charts import Chart, render, save
 
@@ -13,7 +12,7 @@ from stairs.pictures.charts import Chart, render, save
 class Drawing:
     """A picture of a run. `data` is what it shows, as plain data; `chart` is the chart of Altair, to change it."""
 
-    def __init__(self, name: str, data: Mapping[str, Any], chart: Chart) -> None:
+    def __init__(self, name: str, data: Mapping[str, object], chart: Chart) -> None:
         self.name, self.data, self.chart = name, data, chart
 
     @cached_property

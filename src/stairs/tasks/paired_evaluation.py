@@ -5,7 +5,7 @@ import math
 import statistics
 import time
 from collections.abc import Sequence
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
 from stairs.progress import quiet
 from stairs.tasks.answers import Answer, TagsAnswer
@@ -17,7 +17,7 @@ from stairs.tasks.outcomes import Outcomes, all_metrics, groups_of, outcomes, sc
 from stairs.tasks.parts.supervised import Supervised
 from stairs.tasks.task import Task
 from stairs.tasks.translate import Translate
-from stairs.text.examples import Example
+from stairs.text.examples import Example, LabelledText, TranslationPair
 
 TIMED_EXAMPLES, MAX_TIMINGS, MAX_TIMING_SECONDS = 100, 40, 1.0  # texts that are answered at once, how often, and for how long
 MIN_DIFFERING = 6  # examples on which two models differ: of fewer, all may favour one of them by chance (2 / 2^5 is above 5 %)
@@ -31,16 +31,24 @@ class Evaluation(NamedTuple):
 
 def evaluate_task(task: Task, example_kind: str, metric: str, examples: Sequence[Example], questions: Sequence[str]) -> Evaluation:
     """The metrics of the predictions for all examples, the outcome of each by one `metric`, and the answers to some `questions`."""
-    assert isinstance(task, Supervised | Classifier | Translate)
-    own: Sequence[Any] = examples  # of the task's kind
-    predictions = task.predict_examples(own)
+    predictions = predict_all(task, examples)
     metrics = {**all_metrics(example_kind, examples, predictions), metric: score_with_interval(metric, example_kind, examples, predictions)}
     if isinstance(task, Translate):
-        metrics |= task.likelihood_metrics(task.rows(own), None)
+        metrics |= task.likelihood_metrics(task.rows(cast(Sequence[TranslationPair], examples)), None)
     with quiet():  # which texts are too long is said of all of them
         answers = [short_answer(task.answer(question)) for question in questions]
-    intervals: dict[str, Any] = {name: value for name, value in metrics.items() if isinstance(value, dict) and "value" in value}
+    intervals = {name: cast(Interval, value) for name, value in metrics.items() if isinstance(value, dict) and "value" in value}
     return Evaluation(intervals, outcomes(metric, example_kind, examples, predictions), answers)
+
+
+def predict_all(task: Task, examples: Sequence[Example]) -> Sequence[object]:
+    """A prediction for each of the examples, which are of the task's kind."""
+    if isinstance(task, Translate):
+        return task.predict_examples(cast(Sequence[TranslationPair], examples))
+    if isinstance(task, Classifier):
+        return task.predict_examples(cast(Sequence[LabelledText], examples))
+    assert isinstance(task, Supervised)
+    return task.predict_examples(examples)
 
 
 def milliseconds_per_text(task: Task, examples: Sequence[Example]) -> float:
@@ -57,14 +65,14 @@ def milliseconds_per_text(task: Task, examples: Sequence[Example]) -> float:
     return round(statistics.median(times[1:] or times) / len(timed) * 1000, 4)
 
 
-def answer_all(task: Task, examples: Sequence[Any]) -> None:
+def answer_all(task: Task, examples: Sequence[Example]) -> None:
     """What is asked of it, all at once."""
     if isinstance(task, Translate):
-        task.translate_texts([example.source for example in examples])
+        task.translate_texts([example.source for example in cast(Sequence[TranslationPair], examples)])
     elif isinstance(task, Supervised):
         task.logits(task.rows(examples))
     elif isinstance(task, Classifier):
-        task.predict_labels([example.text for example in examples])
+        task.predict_labels([example.text for example in cast(Sequence[LabelledText], examples)])
 
 
 def short_answer(answer: Answer) -> str:

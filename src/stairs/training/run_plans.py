@@ -6,7 +6,7 @@ many epochs as are worthwhile or as there is time for; where there is time for f
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, TypedDict, TypeVar
+from typing import TypedDict, TypeVar
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from stairs.tasks.parts.fine_tuning import epochs_for_updates
 from stairs.tasks.parts.labelled_splits import LabelledSplits
 from stairs.tasks.parts.supervised import Supervised
 from stairs.tasks.task import Task
-from stairs.text.examples import TranslationPair
+from stairs.text.examples import Example, TranslationPair
 from stairs.text.shards import Shards
 from stairs.training.fit import seconds_per_update
 from stairs.training.options import TrainingOptions
@@ -78,7 +78,7 @@ def plan_by_recipe(model: str, seconds: float, characters: int, vocabulary: int)
 
 
 def transfer_task(
-    example_kind: str, encoder: Task, train: Sequence[Any], mode: TransferMode, *, metric: str | None = None, whiten: bool = False
+    example_kind: str, encoder: Task, train: Sequence[Example], mode: TransferMode, *, metric: str | None = None, whiten: bool = False
 ) -> Supervised:
     """A head on an encoder. A text is the mean of its vectors: pooling by one token has to be learnt first, which takes more examples."""
     kind = TASKS[SUPERVISED_TASKS[example_kind]]

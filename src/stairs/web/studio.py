@@ -23,20 +23,20 @@ MAX_SVG_BYTES = 8 << 20  # that a browser still draws at once
 ANSWER_DEFAULTS = {"top": 8, "length": 20, "details": False}  # alternatives in an answer, tokens of a continuation, and no search tree
 
 
-def pictures() -> "dict[str, Picture[Any]]":
+def pictures() -> "dict[str, Picture]":
     """Imported when first used: the catalogue needs torch, and the first page must not wait for it."""
     from stairs.pictures.catalogue import PICTURES
 
     return PICTURES
 
 
-def find_picture(name: str) -> "Picture[Any]":
+def find_picture(name: str) -> "Picture":
     if name not in pictures():
         raise RequestError(404, "picture", f"there is no picture {name[:40]!r}; there are {', '.join(pictures())}")
     return pictures()[name]
 
 
-def page_options(view: "View[..., Any]") -> tuple[str, ...]:
+def page_options(view: "View[..., object]") -> tuple[str, ...]:
     return tuple(option for option in view.options if option not in SERVER_OPTIONS)
 
 

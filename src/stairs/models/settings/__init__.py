@@ -3,9 +3,8 @@
 The flags of `stairs train` are made of the fields of the configs and the comments behind them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields
-from typing import Any
 
 from stairs.models.settings import bert, elmo, glove, gpt, ngram, nnlm, seq2seq, transformer, vectors, word2vec
 from stairs.models.settings.bert import BERTConfig
@@ -68,7 +67,8 @@ TRANSLATION_MODELS = ("seq2seq", "cove", "transformer")  # they learn from pairs
 FROM_TOKENIZER = ("vocab_size", "begin", "end", "unknown", "impossible_ids", "output_heads")  # fields without a flag
 
 
-def make_config(model: str, special_ids: Mapping[str, Any], **options: Any) -> ModelConfig:
+def make_config(model: str, special_ids: Mapping[str, object], **options: object) -> ModelConfig:
     """The config of a model: what the tokenizer knows, as far as the config has a field for it, and the options."""
+    kind: Callable[..., ModelConfig] = CONFIGS[model]
     names = {field.name for field in fields(CONFIGS[model])}
-    return CONFIGS[model](**{name: value for name, value in special_ids.items() if name in names}, **options)
+    return kind(**{name: value for name, value in special_ids.items() if name in names}, **options)
