@@ -97,7 +97,7 @@ class TrainJob:
             if not keep_interrupted or not any(job.folder.glob("step-*")):  # nothing was learnt, or it learns in one pass
                 raise
             task.trained_module.cpu().eval()
-            print(f"stopped: this is what was learnt so far, and the same call goes on from there ({job.folder})", file=sys.stderr)
+            print(f"stopped: this is what was learnt so far; the same call of stairs.train goes on from there ({job.folder})", file=sys.stderr)
             return TrainedRun(job.folder, task, {})
 
     def check(self) -> None:

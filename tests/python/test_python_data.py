@@ -182,7 +182,7 @@ def test_ctrl_c_gives_what_was_learnt_so_far_and_the_same_call_resumes(model, tm
     monkeypatch.setattr(progress, "listener", listen)
     task = stairs.train(model, SENTENCES, **steps, out="run")
     timer.cancel()
-    stopped = "goes on from there (run)" in capsys.readouterr().err
+    stopped = "stairs.train goes on from there (run)" in capsys.readouterr().err
     assert task.folder == Path("run") and task.answer("cat" if model == "skipgram" else "the ___ sat .")
     if stopped:  # else the machine was faster than the signal
         assert any(Path("run").glob("step-*")) and not Path("run/model").exists()
@@ -243,3 +243,17 @@ def test_polars_and_datasets_themselves():
     assert rows(corpus_paths(frame["text"])[0]) == rows(corpus_paths(own["text"])[0]) == [{"text": text} for text in TEXTS]
     with pytest.raises(BadInput, match="choose one, as in data"):
         labelled_path(datasets.DatasetDict({"train": own, "test": own}))
+
+
+def test_columns_have_the_same_names_in_the_shell(runs, command, world, monkeypatch):
+    monkeypatch.chdir(world[0])
+    FRAME.to_csv("frame.csv", index=False)
+    named = ["--text", "review", "--label", "2", "--id", "nr", "--json"]
+    tuned = command("tune", "tfidf", "frame.csv", *named, "--out", "runs/shell-columns")
+    assert tuned.code == 0, tuned.err
+    scored = command("score", "runs/shell-columns", "frame.csv", *named)
+    assert json.loads(scored.out) == stairs.load("runs/shell-columns").evaluate(FRAME, text="review", label="2", id="nr")
+    climbed = command("climb", "--labels", "frame.csv", *named, "--models", "tfidf", "--budget", "20s", "--out", "runs/shell-climb")
+    assert json.loads(climbed.out)["recommendation"]["model"] == "tfidf" and "pretrained on the" in climbed.err
+    refused = command("climb", "--labels", "frame.csv", "--text", "comment", "--label", "stars", "--out", "runs/shell-refused")
+    assert refused.code == 2 and "frame.csv:1: no column 'comment' for the text; it has 'review', 'stars', 'nr'" in refused.err

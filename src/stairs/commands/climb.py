@@ -13,13 +13,14 @@ from stairs.commands.flags import CommonFlags, GuessFlags, parse, show
 from stairs.text.input_options import ColumnOptions, CorpusOptions, TokenizerOptions
 
 ABOUT = """Train models on the same text and labels within a budget, evaluate them on the same held-out data, and say which is the cheapest that is
-good enough. Without a corpus it climbs on the prose of the Python installation itself, where the label of a text is the package that it documents.
-Nothing is downloaded. A climb that was stopped is resumed by the same command."""
+good enough. Without a corpus and labels it climbs on the prose of the Python installation itself, where the label of a text is the package that it
+documents. Nothing is downloaded. A climb that was stopped is resumed by the same command."""
 
 
 @dataclass(frozen=True)
 class Climb(TokenizerOptions, GuessFlags, ColumnOptions, CorpusOptions, CommonFlags):
-    corpus: Positional[tuple[str, ...]] = ()  # files or folders of text; the prose of the Python installation if not given
+    # files or folders of text; if not given, the texts of the training examples, or without --labels the prose of the Python installation
+    corpus: Positional[tuple[str, ...]] = ()
     labels: str | None = None  # labelled examples: csv, tsv, jsonl, parquet, conll, squad; if not given, bits per character are compared
     task: str | None = None  # what the labels are for: classify, compare, tag, span or translate; guessed if not given
     budget: str = "10m"  # time for all models together, such as 90s, 10m or 2h
