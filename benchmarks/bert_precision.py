@@ -1,4 +1,4 @@
-"""BERT in bf16 beside fp32: the same seed, text and steps; both loss curves on one plot, and by how much they end apart.
+"""BERT in bf16 beside fp32: the same seed, text and steps; both loss curves in one plot, and the difference between their final losses.
 
 python benchmarks/bert_precision.py [--steps 3000] [--size mini] [--batch-tokens 2048] [--megabytes 50] [--out runs/precision]
 """
@@ -15,8 +15,8 @@ import numpy as np
 from side_by_side import PRECISIONS, conditions, data
 from stairs.pictures.climb import curves
 
-SMOOTHED = 50  # steps of which the mean is drawn
-LAST = 200  # steps that count as the end
+SMOOTHED = 50  # steps in the moving average that is drawn
+LAST = 200  # steps whose mean is the final loss
 
 
 def main() -> None:

@@ -1,8 +1,8 @@
-"""What half an hour makes of a Wikipedia: BERT mini from a text file, judged on held-out text along the way, and asked to fill blanks.
+"""What BERT mini learns from a Wikipedia in half an hour: trained on a text file, evaluated on held-out text on the way, then asked to fill blanks.
 
 python benchmarks/bert_pretrain.py [--text corpora/wiki_en.txt.xz] [--budget 30m] [--out runs/pretrain] [--ask "Paris is the ___ of France." ...]
 
-A run that is finished is not trained again, so that more questions can be asked.
+A finished run is not trained again, so the same command can ask it more questions.
 """
 
 import argparse
@@ -32,12 +32,12 @@ def main() -> None:
     command = [sys.executable, "-m", "stairs", "train", "bert", data(options.text), "--budget", options.budget, "--threads", options.threads]
     subprocess.run([*map(str, command), "--out", str(options.out)], check=True)
     lines = [json.loads(line) for line in (options.out / "metrics.jsonl").read_text().splitlines()]
-    judged = [line for line in lines if "masked_accuracy" in line]
+    evaluations = [line for line in lines if "masked_accuracy" in line]
     print(f"{'step':>8}{'minutes':>9}{'loss':>9}{'words':>9}{'pairs':>9}   {conditions()}")
-    for line in judged:
+    for line in evaluations:
         values = [line[name]["value"] for name in ("loss", "masked_accuracy", "next_sentence_accuracy")]
         print(f"{line['step']:8d}{line['seconds'] / 60:9.1f}" + "".join(f"{value:9.4f}" for value in values))
-    points = [{"series": "BERT mini", "minutes": line["seconds"] / 60, "value": line["loss"]["value"]} for line in judged]
+    points = [{"series": "BERT mini", "minutes": line["seconds"] / 60, "value": line["loss"]["value"]} for line in evaluations]
     curves(points, metric="loss on held-out text, nats", along="minutes").save(options.out / "curve.svg")
     task = open_run(options.out)
     for text in options.ask or ASKED["zh" if "zh" in options.text else "en"]:

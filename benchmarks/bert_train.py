@@ -3,7 +3,7 @@ the ratio, and the loss of both.
 
 python benchmarks/bert_train.py [--size mini] [--vocabulary 30522] [--rows 32] [--steps 4] [--threads 1] [--repeats 5]
 
-Rows are neighbouring sentences of Wikipedia as long as they are, at most 128 tokens. "shipped" is the peer's own defaults (dropout 0.1, float32,
+Rows are neighbouring sentences of Wikipedia of their natural length, at most 128 tokens. "shipped" is the peer's own defaults (dropout 0.1, float32,
 plain AdamW); "best flags" has bfloat16 where it is native, no dropout and the fused AdamW. Each trains in a process of its
 own, since ours tells the allocator to keep freed memory, and they take turns.
 """
@@ -39,7 +39,7 @@ from stairs.text.tokenizers.tokenizer import TokenizerSpec
 
 BYTES = 6_000_000
 LEARNING_RATE = 1e-4
-SECOND = 0.4  # how often a part has a second sentence, which makes rows of about 60 tokens
+SECOND = 0.4  # share of parts with a second sentence; rows are then about 60 tokens long
 SHIPPED, BEST = "transformers shipped", "transformers best flags"
 BF16 = "bf16" in PRECISIONS
 SYSTEMS: dict[str, dict[str, Any]] = {
@@ -54,7 +54,7 @@ if BF16:
 
 
 class Trainer:
-    """A model, its optimizer, and how a step is taken."""
+    """A model, its optimizer and its update."""
 
     def __init__(self, config: BERTConfig, *, ours: bool, fused: bool, bf16: bool, dropout: float) -> None:
         model = BERT(replace(config, dropout=dropout))
@@ -95,7 +95,7 @@ def serve(orders: Connection, config: BERTConfig, settings: dict[str, Any], batc
     with torch.no_grad():
         orders.send(float(trainer.loss(trainer.model.eval(), batches[0])))
     trainer.model.train()
-    trainer.train(batches[:1])  # finds its memory and its kernels
+    trainer.train(batches[:1])  # warm-up: allocates memory and selects kernels
     while orders.recv():
         wall, cpu = time.perf_counter(), time.process_time()
         losses = trainer.train(batches)
@@ -141,7 +141,7 @@ def main() -> None:
 
 
 def text_batches(config: BERTConfig, rows: int, steps: int) -> list[Batch]:
-    """Neighbouring sentences of real text, half of the second parts from elsewhere, in random order."""
+    """Neighbouring sentences of real text, in random order; half of the second parts come from elsewhere."""
     with tempfile.TemporaryDirectory() as folder:
         text = Path(folder) / "wiki.txt"
         with lzma.open(data("corpora/wiki_en.txt.xz")) as packed:

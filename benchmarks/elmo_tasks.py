@@ -1,8 +1,8 @@
-"""What ELMo is worth to a BiLSTM that reads words: which layers, at which place, and how many labels it saves.
+"""What ELMo adds to a BiLSTM over word vectors: which layers to mix, where to insert them, and how many labels they save.
 
 python benchmarks/elmo_tasks.py RUN WORDS [--task sst2|conll2003] [--part layers|labels] [--limit 4000] [--epochs 8]
 
-RUN is an elmo run, WORDS a run with vectors of words (skipgram, glove, ...), which the reader begins with everywhere.
+RUN is an elmo run, WORDS a run with word vectors (skipgram, glove, ...), which every BiLSTM starts from.
 """
 
 import argparse

@@ -4,9 +4,8 @@ python benchmarks/elmo_train.py [--size mini] [--steps 150] [--more 1.5] [--batc
 
 A sampled softmax learns less from a step than a full one, so ours takes `--more` times the steps; the ratio is that of the CPU time of all of them.
 
-The peer reads 50 letters of every word of the batch, its convolutions are Conv1d, its LSTMs torch's with a projection, its softmax goes over all
-words, in float32 with the fused AdamW; beside it the same in bfloat16 where that is native. Nobody publishes a trainer
-that installs, so it is written here as one would.
+The peer reads 50 characters of every word of the batch; it has Conv1d convolutions, PyTorch's LSTMs with a projection, a softmax over all words, and
+the fused AdamW, in float32 and, where that is native, also in bfloat16. No published trainer installs today, so it is written here in the usual way.
 """
 
 import argparse
@@ -36,7 +35,7 @@ LETTERS, LEARNING_RATE, TURN = 50, 2e-3, 10
 
 
 class Plain(nn.Module):
-    """The model of the paper as one writes it down."""
+    """The model of the paper, in plain PyTorch."""
 
     def __init__(self, ours: ELMo, letters: Tensor) -> None:
         super().__init__()
@@ -56,7 +55,7 @@ class Plain(nn.Module):
 
     @torch.no_grad()
     def take(self, ours: ELMo) -> None:
-        """Our weights, so that both begin at the same place."""
+        """Our weights, so that both start equal."""
         self.codes.load_state_dict(ours.characters.codes.state_dict())
         for size, (own, theirs) in enumerate(zip(ours.characters.filters, self.convolutions, strict=True), 1):
             theirs.weight.copy_(own.weight.view(len(own.weight), size, -1).transpose(1, 2))
@@ -122,7 +121,7 @@ def batch_of(rows: Tensor) -> Batch:
 
 @torch.no_grad()
 def perplexity(trainer: Trainer, rows: list[Tensor]) -> float:
-    """Perplexity of held-out rows, both ways, by the full softmax."""
+    """Perplexity of held-out rows in both directions, by the full softmax."""
     trainer.model.eval()
     return math.exp(np.mean([float(trainer.loss(trainer.model, row)) for row in rows]))
 

@@ -56,7 +56,7 @@ def compare(kind: str, corpus: Corpus, cut: list, flat: list[str], cache: Path, 
             parts += [np.array(one.ids, np.uint32) for one in encoded]
         found["peer"] = np.concatenate(parts)
 
-    build_shards(corpus, tokenizer, cache=cache)  # compiles, once
+    build_shards(corpus, tokenizer, cache=cache)  # warm-up: compiles
     taken = in_turn({"ours": ours, "peer": peer}, repeats)
     same = np.array_equal(np.sort(found["ours"][(found["ours"] != 3) & (found["ours"] != 2)]), np.sort(found["peer"]))
     ratio = taken["peer"]["wall"] / taken["ours"]["wall"]

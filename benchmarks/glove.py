@@ -36,7 +36,7 @@ def main() -> None:
     options = parser.parse_args()
     shards = build_shards(Corpus([data("corpora/wiki_en.txt.xz")]), TokenizerSpec("words", min_count=5))
     model = GloVe(make_config("glove", shards.tokenizer.vocabulary_settings, width=options.width))
-    model.prepare(shards.ids("train"), [], 0)  # once, so that compiling does not count
+    model.prepare(shards.ids("train"), [], 0)  # warm-up, so that compiling is not timed
     began = time.perf_counter()
     model.prepare(shards.ids("train"), [], 0)
     print(f"counting {len(shards.ids('train')):,} tokens: {time.perf_counter() - began:.2f} s, {len(model.pairs):,} pairs of words; {conditions()}")

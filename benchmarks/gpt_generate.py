@@ -28,7 +28,7 @@ def main() -> None:
     model = GPT(GPTConfig(vocab_size=50257, width=384, heads=6, layers=6)).eval()
     random = torch.Generator().manual_seed(0)
     for parameter in model.parameters():
-        torch.nn.init.normal_(parameter, 0.0, 0.05, generator=random)  # far enough from 0 that the text is not all one word
+        torch.nn.init.normal_(parameter, 0.0, 0.05, generator=random)  # large enough that the text is not one word repeated
     peers = {"transformers fp32": gpt2(model)}
     if "bf16" in PRECISIONS:
         peers["transformers bf16"] = copy.deepcopy(gpt2(model)).bfloat16()
@@ -45,7 +45,7 @@ def main() -> None:
 
         jobs = {name: lambda name=name, peer=peer: theirs_job(name, peer) for name, peer in peers.items()}
         jobs |= {name: lambda name=name, ours=model: our_job(name, ours) for name, model in ours.items()}
-        in_turn(jobs, 1)  # lays the weights out
+        in_turn(jobs, 1)  # warm-up: packs the weights
         taken = in_turn(jobs, options.repeats)
         print(f"\nGPT 6 x 384, vocabulary 50257, batch {rows}, {options.tokens} tokens after {PROMPT}, {options.threads} threads; {conditions()}")
         base = taken["transformers fp32"]

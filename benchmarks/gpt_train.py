@@ -33,7 +33,7 @@ LEARNING_RATE = 1e-3
 
 
 class Trainer:
-    """A model, its optimizer, and how a step is taken."""
+    """A model, its optimizer and its update."""
 
     def __init__(self, model: nn.Module, loss: Callable[[nn.Module, Tensor], Tensor], *, fused: bool, bf16: bool) -> None:
         self.model = copy.deepcopy(model).train()

@@ -2,7 +2,7 @@
 
 python benchmarks/language_models.py [--megabytes 10] [--budget 30m] [--threads 1] [--out FOLDER]
 
-NNLM and GPT train side by side, a thread each; interrupted and run again, it goes on where it stopped.
+NNLM and GPT train side by side, one thread each. If it is interrupted, the same command resumes it.
 """
 
 import argparse
@@ -38,24 +38,24 @@ def main() -> None:
     flags = ["--budget", options.budget, "--threads", str(options.threads)]
     begun = [
         subprocess.Popen(
-            [sys.executable, "-m", "stairs", "train", step, text, "--out", folders[step], *flags],
+            [sys.executable, "-m", "stairs", "train", model, text, "--out", folders[model], *flags],
             env={**os.environ, "XDG_CACHE_HOME": str(out / "cache")},
         )
-        for step in LEARNED
+        for model in LEARNED
     ]
     if any(process.wait() for process in begun):
-        sys.exit("a training did not end well")
+        sys.exit("a training failed")
     show(folders, out / "curves.svg")
 
 
 def show(folders: dict[str, Path], picture: Path) -> None:
     points, levels = [], []
     for name, folder in folders.items():
-        judged = [row for row in Run(folder).metrics() if "bits_per_character" in row]
-        last = judged[-1]
+        evaluations = [row for row in Run(folder).metrics() if "bits_per_character" in row]
+        last = evaluations[-1]
         print(f"{name:18} {last['bits_per_character']['value']:.4f} bits per character after {last['seconds'] / 60:.2f} minutes; {conditions()}")
         if name in LEARNED:
-            on_the_way = [row for row in judged if "finished" not in row]  # by validation text, the last one by test text
+            on_the_way = [row for row in evaluations if "trained_steps" not in row]  # on validation text; the last row is on test text
             points += [{"series": name, "minutes": row["seconds"] / 60, "value": row["bits_per_character"]["value"]} for row in on_the_way]
         else:
             levels.append({"series": name, "value": last["bits_per_character"]["value"]})

@@ -22,7 +22,7 @@ SETS = ("senseval2", "senseval3", "semeval2007", "semeval2013", "semeval2015")
 
 
 def side_by_side(model: Any, batch: Batch, chosen: Any) -> torch.Tensor:
-    """All layers of each token in one vector, so that the text is read once."""
+    """All layers of each token in one vector, so that the text is encoded once."""
     return torch.cat(model.hidden_states(batch), -1)
 
 

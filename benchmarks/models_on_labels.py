@@ -2,7 +2,8 @@
 
 python benchmarks/models_on_labels.py [NAME=RUN ...] [--train FILE] [--test FILE] [--dev FILE] [--limit 5000] [--transfer full features]
 
-Without runs: the n-gram classifier and TF-IDF, which need none. A run is one of `stairs train` or `stairs adopt`; its pretraining is not counted.
+Without runs, it compares the n-gram classifier and TF-IDF, which need none. A run comes from `stairs train` or `stairs adopt`; its pretraining is
+not timed.
 """
 
 import argparse
@@ -16,7 +17,7 @@ from side_by_side import conditions, data, stairs
 from stairs.text.labelled import read_examples
 from stairs.training.run import load as open_run
 
-TIMED = 200  # texts, asked one by one
+TIMED = 200  # texts, answered one by one
 
 
 def main() -> None:

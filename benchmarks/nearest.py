@@ -1,4 +1,4 @@
-"""Exact nearest neighbours beside gensim: one question at a time, many at once, and opening a million vectors.
+"""Exact nearest neighbours beside gensim: one query at a time, many at once, and opening a million vectors.
 
 python benchmarks/nearest.py [--words 100000] [--width 300] [--questions 200] [--batch 2000] [--repeats 9] [--opened 1000000]
 
@@ -98,7 +98,7 @@ def check(index: NearestNeighbours, vectors: np.ndarray, peer, few: np.ndarray) 
 
 
 def opening(options: argparse.Namespace) -> None:
-    """From a folder on the disk to the first answer, in a process of its own."""
+    """Time from a folder on disk to the first answer, in a new process."""
     with tempfile.TemporaryDirectory() as folder:
         random = np.random.default_rng(0)
         rows = random.standard_normal((options.opened, options.width), np.float32)

@@ -1,8 +1,8 @@
-"""n-grams beside KenLM: from text to a model that can be asked, estimation alone, and queries; quality of both.
+"""n-grams beside KenLM: from text to a model that answers queries, estimation alone, and queries; perplexity of both.
 
 python benchmarks/ngram.py [--orders 3 5] [--repeats 3] [--kenlm FOLDER]
 
-FOLDER holds KenLM's lmplz and build_binary, built from its source; without it ours runs alone. The peer is given the same tokens, already cut.
+FOLDER holds KenLM's lmplz and build_binary, built from its source; without it ours runs alone. The peer is given the same text, already tokenized.
 """
 
 import argparse
@@ -42,7 +42,7 @@ def main() -> None:
         shards = build_shards(Corpus([text]), TokenizerSpec("words"), cache=there / "shards")
         tokens = write_tokens(shards, "train", there / "train.tokens")
         write_tokens(shards, "test", there / "test.tokens")
-        stairs("train", "ngram", text, "--out", there / "warm", "--order", 2, cache=there / "warm-cache")  # compiles, once
+        stairs("train", "ngram", text, "--out", there / "warm", "--order", 2, cache=there / "warm-cache")  # warm-up: compiles
         for order in options.orders:
             compare(order, there, text, shards, tokens, kenlm if (kenlm / "lmplz").exists() else None, options.repeats)
 
@@ -112,7 +112,7 @@ def sentences(shards, split: str) -> list[np.ndarray]:
 
 
 def write_tokens(shards, split: str, path: Path) -> int:
-    """The tokens as the peer reads them: a sentence a line, spaces between; returns how many, with the ends of sentences."""
+    """Write the tokens as the peer reads them, one sentence per line, separated by spaces; returns their number, ends of sentences included."""
     names = np.array(shards.tokenizer.vocabulary, dtype=object)
     names[1] = "word-that-never-occurs"
     count = 0

@@ -1,4 +1,4 @@
-"""Word senses: learnt from SemCor by `stairs tune --task sense`, judged on the five evaluation sets, beside the most frequent sense.
+"""Word senses: learnt from SemCor by `stairs tune --task sense`, evaluated on the five standard sets, beside the most frequent sense.
 
 python benchmarks/senses.py RUN [--limit 37000]
 """

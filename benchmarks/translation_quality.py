@@ -1,7 +1,7 @@
 """How good translations are: BLEU with and without a beam, and against the length of the source.
 
 python benchmarks/translation_quality.py RUN ... --pairs test.en [test.fr] [--beam-size 4] [--picture lengths.svg]
-python benchmarks/translation_quality.py RUN ... --numbers [--picture lengths.svg]     exact matches of number names, by their words
+python benchmarks/translation_quality.py RUN ... --numbers [--picture lengths.svg]     exact match of number names, by their length in words
 """
 
 import argparse

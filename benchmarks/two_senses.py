@@ -1,4 +1,4 @@
-"""One word in two senses, layer by layer: cosines between its occurrences, python in English or 苹果 in Chinese.
+"""One word in two senses, layer by layer: cosines between its occurrences; the word is python in English and 苹果 in Chinese.
 
 python benchmarks/two_senses.py RUN [RUN ...] [--chinese]
 """

@@ -50,7 +50,7 @@ class Call(NamedTuple):
     file: str
     function: str
     lines: int
-    caller: int  # its place in the list of calls; -1: none
+    caller: int  # its index in the list of calls; -1: none
 
 
 class Walk:
@@ -122,7 +122,7 @@ class Walk:
         return ""
 
     def path(self) -> list[str]:
-        """The files with the ways back to their callers."""
+        """The files of the path, including the returns to callers."""
         lines: dict[str, int] = {}
         for call in self.calls:
             lines[call.file] = lines.get(call.file, 0) + call.lines
@@ -187,7 +187,7 @@ def picture() -> Callable[[], None]:
 
 
 def walks(only: list[str]) -> Iterator[tuple[str, Walk]]:
-    """The later ones use the run of the first."""
+    """The later commands use the run that the first trains."""
     from stairs.comparison.compilation import compile_kernels, warm_up
     from stairs.training.fit import fit
     from stairs.training.run import load
@@ -217,14 +217,14 @@ def walks(only: list[str]) -> Iterator[tuple[str, Walk]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", nargs="+", default=[], choices=GOALS, help="some of the walks")
-    parser.add_argument("--show", action="store_true", help="print the walks, too")
-    parser.add_argument("--json", help="write them to this file")
+    parser.add_argument("--only", nargs="+", default=[], choices=GOALS, help="only these walks")
+    parser.add_argument("--show", action="store_true", help="also print the walks")
+    parser.add_argument("--json", help="write the walks to this file")
     given = parser.parse_args()
     here, found = Path.cwd(), {}
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
-        os.environ["XDG_CACHE_HOME"] = os.path.join(folder, "cache")  # a text that was encoded before would be a shorter walk
+        os.environ["XDG_CACHE_HOME"] = os.path.join(folder, "cache")  # an empty cache: a text that is already encoded makes a shorter walk
         for name, walk in walks(given.only):
             stops = walk.stops()
             found[name] = {"files": len(stops), "changes": walk.changes(), "walk": [[file, function] for file, function, _ in stops]}

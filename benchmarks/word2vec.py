@@ -2,8 +2,8 @@
 
 python benchmarks/word2vec.py [--kinds skipgram cbow characters] [--widths 100 300] [--repeats 9] [--words 20000000] [--epochs 5]
 
-Ours and the peer read the same sentences of wiki_en in small letters, words seen five times or more, window 5, 5 negatives, with as many threads and
-the same learning rate, which falls along a straight line to the same end. Each run is one epoch, and each is judged by Google's analogies and
+Ours and the peer read the same sentences of wiki_en in lower case, words seen five times or more, window 5, 5 negatives, with as many threads and
+the same learning rate, which falls linearly to the same value. Each run is one epoch and is evaluated on Google's analogies and
 WordSim-353, so the quality has as many runs as the speed; then both train once for `--epochs` epochs. gensim reads from lists in memory, where
 its rate falls as it should; `--file` lets it read a file of lines, where it does not, for the speed alone. fastText is compared from text to
 vectors, on the first `--short` words.
@@ -79,7 +79,7 @@ class Text:
         return [[names[i] for i in part.tolist() if i >= len(SPECIAL_TOKENS)] for part in cut]
 
     def evaluate(self, model) -> dict[str, float]:
-        """What the evaluation sets say, in hundredths."""
+        """The scores on the evaluation sets, in per cent."""
         task, found = WordVectors(model, self.tokenizer), {}
         for name, (path, measure) in SETS.items():
             lines = data(path).read_text("utf-8").splitlines()
@@ -130,7 +130,7 @@ def compare(kind: str, width: int, text: Text, sentences: list[list[str]], there
         model.train(total_words=words, total_examples=len(sentences), epochs=epochs, **given)
         return time.perf_counter() - began, text.evaluate_table(model.wv.index_to_key, model.wv.vectors)
 
-    train(kind, width, text, 1, 0, options.rate)  # compiles, once
+    train(kind, width, text, 1, 0, options.rate)  # warm-up: compiles
     report(f"{kind}, width {width}", {"ours": ours, "gensim": peer}, words, options)
 
 
@@ -142,7 +142,7 @@ def compare_characters(sentences: list[list[str]], there: Path, options: argpars
     given.write_text("\n".join(map(" ".join, kept)) + "\n", "utf-8")
     spec = TokenizerSpec("words", min_count=5, chinese="characters", split="spaces")
     text = Text(given, spec, there / "first")
-    learnt = text.sentences()  # all but what ours holds out
+    learnt = text.sentences()  # without the splits that ours holds out
     same.write_text("\n".join(map(" ".join, learnt)) + "\n", "utf-8")
 
     def ours(epochs: int, seed: int) -> tuple[float, dict[str, float]]:
