@@ -1,13 +1,14 @@
 """What `stairs convert` is asked for: a run in another tool's format, read back and compared with the run."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from stairs.errors import BadInput, Unsupported
 from stairs.progress import say
 
 if TYPE_CHECKING:
+    from stairs.formats.huggingface.round_trip import Differences
     from stairs.tasks import Task
 
 VECTORS = ("word2vec", "word2vec-binary", "glove")
@@ -22,7 +23,7 @@ NUMBERS = {
 
 
 class Written(NamedTuple):
-    facts: dict[str, Any]
+    facts: Mapping[str, object]
     sentence: str  # the facts for a person
 
 
@@ -65,7 +66,7 @@ def write_vectors(task: "Task", format: str, out: str) -> Written:
     return Written({"words": words, "width": width, **facts}, f"{words} vectors of width {width}{compared}")
 
 
-def compare_written(out: str, compare: Callable[[], dict[str, Any]]) -> tuple[dict[str, Any], str]:
+def compare_written(out: str, compare: "Callable[[], Differences]") -> "tuple[Differences, str]":
     """The differences between the run and the file read back; a file that differs too much is deleted. What went to stdout cannot be read back."""
     if out == "-":
         return {}, ""
@@ -77,7 +78,7 @@ def compare_written(out: str, compare: Callable[[], dict[str, Any]]) -> tuple[di
     return differences, describe_differences(differences)
 
 
-def describe_differences(differences: dict[str, Any]) -> str:
+def describe_differences(differences: "Differences") -> str:
     same = {"continuations": "continued with", "translations": "translated into"}
     parts = [f"{what} differ by at most {differences[name]:.1g}" for name, what in NUMBERS.items() if name in differences]
     parts += [f"{differences[name]} texts are {verb} the same words" for name, verb in same.items() if name in differences]

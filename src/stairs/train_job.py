@@ -165,7 +165,8 @@ class TrainJob:
             from stairs.training.run import Run
 
             known = Run(source).settings.get("recipe")
-            return Recipe(**known) if known else recipe_of_size(self.model, "mini")
+            restore: Callable[..., Recipe] = Recipe
+            return restore(**known) if known else recipe_of_size(self.model, "mini")
         has_own_shape = any(name in self.settings for name in SHAPE if name in SIZES[self.model].get("nano", ()))
         if not self.options.is_timed or has_own_shape or self.model not in MIN_TOKENS or self.computes_elsewhere():
             return recipe_of_size(self.model, "mini")

@@ -2,7 +2,7 @@
 
 import dataclasses
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from tyro.conf import Positional
 
@@ -61,7 +61,7 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def answer_options(task: "Task", options: Ask) -> dict[str, Any]:
+def answer_options(task: "Task", options: Ask) -> dict[str, object]:
     """The flags that were given, each of which must mean something to the task."""
     known, defaults = task.answer_options(), {field.name: field.default for field in dataclasses.fields(Ask)}
     given = {name: getattr(options, name) for name in FOR_ANSWERS if getattr(options, name) != defaults[name]}

@@ -6,7 +6,6 @@ import platform
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from stairs import machine
 from stairs.cache import cache_folder
@@ -37,9 +36,9 @@ def main(arguments: list[str]) -> int:
     return 3 if found["missing"] else 0
 
 
-def examine() -> dict[str, Any]:
+def examine() -> dict[str, object]:
     missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
-    found: dict[str, Any] = {
+    found: dict[str, object] = {
         "stairs": __version__,
         "python": platform.python_version(),
         "cores": machine.cores(),

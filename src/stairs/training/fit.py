@@ -1,13 +1,13 @@
 """fit: one way to train any model. It writes a run folder; `load` returns the trained task."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar, cast
 
 import torch
 from torch import Tensor
@@ -45,7 +45,7 @@ def fit(
     options: TrainingOptions | None = None,
     plans_from: str | Path | None = None,
     refuse_short: bool = True,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Train `task` on the train split, choose its weights by the validation split, evaluate them once on the test split, and write the run `out`.
     Returns the last measurement. `data` are the shards of a corpus or labelled splits; `plans_from` is another run whose probed plan and clock this
     one follows, to get the same bits. A budget that is too short to learn anything is refused, unless `refuse_short` is False.
@@ -67,7 +67,7 @@ def fit(
         raise EnvironmentFault(f"not enough memory to train this {task.model_name}; choose a smaller {advice}") from error
 
 
-def train_into(task: Task, data: TrainingData, run: Run, options: TrainingOptions, plans_from: Run | None, refuse_short: bool) -> dict[str, Any]:
+def train_into(task: Task, data: TrainingData, run: Run, options: TrainingOptions, plans_from: Run | None, refuse_short: bool) -> dict[str, object]:
     """Train step by step, from wherever the run is."""
     started, sweeping = clock.now(), task.learns_by == "sweeping"
     with ExitStack() as stack:
@@ -188,7 +188,7 @@ def step_budget(task: Task, updater: Updater, steps: int) -> StepBudget:
     return StepBudget(steps, options, every, sweeps.EVALUATION_TOKENS if updater.is_sweeping else MAX_EVALUATION_POSITIONS)
 
 
-def environment(options: TrainingOptions, workers: Workers, sweeping: bool) -> dict[str, Any]:
+def environment(options: TrainingOptions, workers: Workers, sweeping: bool) -> dict[str, object]:
     """Everything that bit-exactness depends on, besides the settings and the data."""
     if sweeping:  # by compiled loops of our own; --deterministic makes them independent of the threads
         threads = {} if options.deterministic else {"threads": torch.get_num_threads()}
@@ -203,15 +203,15 @@ def environment(options: TrainingOptions, workers: Workers, sweeping: bool) -> d
     }
 
 
-def lock_run(stack: ExitStack, run: Run, settings: dict[str, Any], allowed: tuple[str, ...]) -> bool:
+def lock_run(stack: ExitStack, run: Run, settings: dict[str, object], allowed: tuple[str, ...]) -> bool:
     """Become the run's only writer, and say what has changed since the last time; whether the run is new."""
     is_new = not (run.folder / RUN_FILE).exists()
     stack.enter_context(run.open_for_writing(settings, allowed))
     if not is_new:
-        difference = describe_differences(run.recorded_settings.get("environment", {}), settings["environment"])
+        difference = describe_differences(run.recorded_settings.get("environment", {}), cast(Mapping[str, object], settings["environment"]))
         if difference:
             say(difference)
-    if run.recorded_settings.get("training", {}).get("budget") != settings["training"]["budget"]:
+    if run.recorded_settings.get("training", {}).get("budget") != cast(Mapping[str, object], settings["training"])["budget"]:
         extend_run(run)
     run.update_settings(**{name: settings[name] for name in ("data", "training", "resumable", "environment", "machine")})
     return is_new
@@ -250,7 +250,7 @@ def gradient_plan(updater: GradientUpdater) -> ProbedPlan:
     return plan
 
 
-def has_model(run: Run, expected: dict[str, Any]) -> bool:
+def has_model(run: Run, expected: dict[str, object]) -> bool:
     """Whether the run is finished with a model of so many steps, or of so many seconds, and of this data."""
     if not run.is_finished:
         return False

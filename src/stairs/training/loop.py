@@ -7,7 +7,6 @@ import math
 import struct
 import time
 from collections.abc import Callable
-from typing import Any
 
 import torch
 
@@ -172,7 +171,7 @@ class Loop:
         self.reporter.add_evaluation(measurements)
         self.reporter.say(f"{value:.4f} {self.task.monitor.replace('_', ' ')} on validation data", sample)
 
-    def finish(self, end: Action, trained_steps: int, budget: float | None = None) -> dict[str, Any]:
+    def finish(self, end: Action, trained_steps: int, budget: float | None = None) -> dict[str, object]:
         """Evaluate the best weights on the final split, or on as much of it as there is time for, and save them as the run's model."""
         state, task, started, cpu_seconds = self.state, self.updater.complete_task, time.monotonic(), round(self.cpu_seconds, 3)
         best = gather_tensors(named_tensors(self.updater.trained_module))
@@ -185,7 +184,7 @@ class Loop:
         restore(task.trained_module.to(self.workers.device), best)
         task.trained_module.eval()
         with self.stop_request.abandonable():
-            generation: dict[str, Any] = {"sentences": end.sentences} if end.sentences else {}
+            generation: dict[str, object] = {"sentences": end.sentences} if end.sentences else {}
             measurements = task.evaluate_split(self.data, self.data.final_split, limit=end.positions or None, **generation)
             task.trained_module.cpu()
             state.seconds_by_phase["evaluation"] += time.monotonic() - started

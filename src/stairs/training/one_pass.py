@@ -1,7 +1,7 @@
 """Training by counting: it happens in one pass, there is nothing to resume, and a finished run is not trained again."""
 
 import time
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from stairs.training.records import OnePassRow, run_settings
 from stairs.training.run import Run
 
 
-def count_into(task: Task, shards: Shards, run: Run, seed: int) -> dict[str, Any]:
+def count_into(task: Task, shards: Shards, run: Run, seed: int) -> dict[str, object]:
     """`fit` for models that learn by counting."""
     with run.open_for_writing(run_settings(task, shards, seed)):
         if run.is_finished:
@@ -31,7 +31,7 @@ def count_into(task: Task, shards: Shards, run: Run, seed: int) -> dict[str, Any
     return measurements
 
 
-def count(task: Task, shards: Shards) -> dict[str, Any]:
+def count(task: Task, shards: Shards) -> dict[str, object]:
     """One pass over the train split, no gradient."""
     ids = shards.ids("train")
     if not len(ids):

@@ -17,7 +17,7 @@ It imports neither torch nor a model, so that --help and a refused flag answer a
 import math
 import re
 from dataclasses import asdict, dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from stairs.errors import BadInput, Unsupported
 from stairs.progress import say
@@ -151,12 +151,12 @@ class TrainingOptions:
         """The number of updates; None if only a time is given."""
         return self.steps if self.epochs is None else max(round(self.epochs * steps_per_epoch), 1)
 
-    def frozen_fields(self) -> dict[str, Any]:
+    def frozen_fields(self) -> dict[str, object]:
         """The options that decide the weights: a run resumes only with the same. A switch that is off is left out, so that a new switch does not
         change the runs from before it."""
         return {name: value for name, value in asdict(self).items() if name not in (*RESUMABLE, *NOT_RECORDED) and value is not False}
 
-    def resumable_fields(self) -> dict[str, Any]:
+    def resumable_fields(self) -> dict[str, object]:
         """The options that a resumed run may change."""
         return {name: getattr(self, name) for name in RESUMABLE}
 

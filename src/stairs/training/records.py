@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
+from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 from stairs import machine
 from stairs.data import TrainingData
@@ -31,16 +31,16 @@ class RunSettings(TypedDict):
     format: int
     task: str
     model: str
-    config: dict[str, Any]  # of the model
+    config: dict[str, object]  # of the model
     seed: NotRequired[int]
     data: NotRequired[DataSettings]
     versions: NotRequired[dict[str, str]]
-    training: NotRequired[dict[str, Any]]  # options that decide the weights
-    resumable: NotRequired[dict[str, Any]]  # options that a resumed run may change
-    environment: NotRequired[dict[str, Any]]  # what bit-exactness depends on besides
-    machine: NotRequired[dict[str, Any]]
+    training: NotRequired[dict[str, object]]  # options that decide the weights
+    resumable: NotRequired[dict[str, object]]  # options that a resumed run may change
+    environment: NotRequired[dict[str, object]]  # what bit-exactness depends on besides
+    machine: NotRequired[dict[str, object]]
     probed_plan: "NotRequired[ProbedPlan]"
-    recipe: NotRequired[dict[str, Any]]  # size, batch and vocabulary, where the time chose them
+    recipe: NotRequired[dict[str, object]]  # size, batch and vocabulary, where the time chose them
 
 
 class UpdateRow(TypedDict):
@@ -91,23 +91,24 @@ class FinalRow(TypedDict):
     validation: "dict[str, Interval]"  # the measurement that the weights were chosen by
 
 
-def run_settings(task: "Task", data: TrainingData, seed: int) -> dict[str, Any]:
+def run_settings(task: "Task", data: TrainingData, seed: int) -> dict[str, object]:
     """The settings of a new run, without those of its training."""
     sources = {"corpus": data.fingerprint, "tokenizer": task.tokenizer.hash}
     split_format = {} if data.split_format is None else {"split_format": data.split_format}  # a corpus that is split in another way is other data
     return {"format": FORMAT, **task.describe(), "seed": seed, "data": {**sources, **split_format}, "versions": machine.versions()}
 
 
-def refuse_changes(old: Mapping[str, Any], new: Mapping[str, Any], folder: Path, allowed: Collection[str] = ()) -> None:
+def refuse_changes(old: Mapping[str, object], new: Mapping[str, object], folder: Path, allowed: Collection[str] = ()) -> None:
     """A run resumes only with the settings it was started with; a change of the data is named first, since other settings follow from it."""
     before, now = flatten(old), flatten(new)
     for key in sorted(before.keys() | now.keys(), key=lambda key: (not key.startswith("data"), key)):
         old_value, new_value = before.get(key), now.get(key)
         if old_value == new_value or key in allowed:
             continue
-        if key in EXTENDABLE and old_value is not None and new_value is not None and new_value > old_value:
+        if key in EXTENDABLE and isinstance(old_value, int | float) and isinstance(new_value, int | float) and new_value > old_value:
             continue
-        if key == "training.budget" and old_value and new_value and parse_duration(new_value) > parse_duration(old_value):
+        has_budgets = key == "training.budget" and bool(old_value and new_value)
+        if has_budgets and parse_duration(str(new_value)) > parse_duration(str(old_value)):
             if before.get("training.schedule") == "hold":
                 continue
             raise BadInput(
@@ -121,9 +122,9 @@ def refuse_changes(old: Mapping[str, Any], new: Mapping[str, Any], folder: Path,
         raise BadInput(f"{folder} was started with {key} = {preview(old_value)}, now it is {preview(new_value)}; {advice}")
 
 
-def flatten(settings: Mapping[str, Any]) -> dict[str, Any]:
+def flatten(settings: Mapping[str, object]) -> dict[str, object]:
     """{"config": {"order": 3}} -> {"config.order": 3}, without what may change."""
-    flat: dict[str, Any] = {}
+    flat: dict[str, object] = {}
     for key, value in settings.items():
         if key not in UNCHECKED:
             flat |= {f"{key}.{name}": inner for name, inner in value.items()} if isinstance(value, dict) else {key: value}

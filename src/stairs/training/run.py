@@ -93,7 +93,7 @@ class Run:
         return None if self.metrics() else f"{self.folder / METRICS_FILE} is empty"
 
     @contextmanager
-    def open_for_writing(self, settings: dict[str, Any], allowed: Collection[str] = ()) -> Iterator[None]:
+    def open_for_writing(self, settings: dict[str, object], allowed: Collection[str] = ()) -> Iterator[None]:
         """Lock the run: a new one, or the same one again; anything else is refused before a byte is written.
 
         `allowed` are settings that may differ this time, such as "data.corpus"."""
@@ -124,7 +124,7 @@ class Run:
         write_json(self.folder / RUN_FILE, self.recorded_settings)
         return False
 
-    def refuse_changes(self, now: dict[str, Any], allowed: Collection[str] = ()) -> None:
+    def refuse_changes(self, now: dict[str, object], allowed: Collection[str] = ()) -> None:
         if (self.folder / RUN_FILE).exists():
             from stairs.training.records import refuse_changes
 
@@ -213,7 +213,9 @@ class Run:
             raise BadInput(f"{folder / CONFIG} does not fit the model beside it ({reason}); train the run again") from error
 
 
-def fit_once(folder: Path, settings: Mapping[str, object], train: Callable[[], "Task"], evaluate: "Callable[[Task], Measurements]") -> dict[str, Any]:
+def fit_once(
+    folder: Path, settings: Mapping[str, object], train: Callable[[], "Task"], evaluate: "Callable[[Task], Measurements]"
+) -> dict[str, object]:
     """Save the task that `train` returns as a run, and the measurement that `evaluate` returns of it, with the seconds."""
     run = Run(folder)
     with run.open_for_writing({"format": FORMAT, **settings, "versions": machine.versions()}):

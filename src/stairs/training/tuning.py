@@ -14,7 +14,7 @@ import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, TypedDict
+from typing import Literal, TypedDict, cast
 
 import numpy as np
 
@@ -26,12 +26,13 @@ from stairs.tasks.baselines import cosine_correlation
 from stairs.tasks.bi_encoder import BiEncoder
 from stairs.tasks.compare import Compare
 from stairs.tasks.encode import Encode
+from stairs.tasks.measurements import interval
 from stairs.tasks.parts.adapt import adaptation_task, unique_texts
 from stairs.tasks.parts.labelled_splits import LabelledSplits
 from stairs.tasks.parts.supervised import Supervised
 from stairs.tasks.task import Task
 from stairs.tasks.word_vectors import WordVectors
-from stairs.text.examples import Example
+from stairs.text.examples import Example, TextPair
 from stairs.training.fit import fit
 from stairs.training.options import TrainingOptions
 from stairs.training.run import RUN_FILE, check_run, load
@@ -56,7 +57,7 @@ class Selection(TypedDict):
     validation_errors: dict[str, float]  # of every candidate
 
 
-def fit_best(candidates: Sequence[Candidate], data: LabelledSplits, out: Path, options: TrainingOptions) -> dict[str, Any]:
+def fit_best(candidates: Sequence[Candidate], data: LabelledSplits, out: Path, options: TrainingOptions) -> dict[str, object]:
     """`fit` the candidate with the lowest validation error into `out`; of equal ones the cheaper, which comes first."""
     if len(candidates) == 1:
         return fit(candidates[0].task(), data, out, options)
@@ -74,7 +75,7 @@ def fit_best(candidates: Sequence[Candidate], data: LabelledSplits, out: Path, o
     return measurements
 
 
-def train_candidates(candidates: Sequence[Candidate], data: LabelledSplits, out: Path, options: TrainingOptions) -> dict[str, Any]:
+def train_candidates(candidates: Sequence[Candidate], data: LabelledSplits, out: Path, options: TrainingOptions) -> dict[str, object]:
     """Train every candidate, and rename the run of the best to `out`."""
     for candidate in candidates:
         check_run(candidate_folder(out, candidate))
@@ -85,7 +86,7 @@ def train_candidates(candidates: Sequence[Candidate], data: LabelledSplits, out:
         results.append((candidate, task.monitor, fit(task, data, candidate_folder(out, candidate), share_budget(candidate, candidates, options))))
     if not results[0][2]:  # only rank 0 has measurements
         return {}
-    errors = {candidate.name: measurements[monitor]["value"] for candidate, monitor, measurements in results}
+    errors = {candidate.name: interval(measurements, monitor)["value"] for candidate, monitor, measurements in results}
     best, _, measurements = min(results, key=lambda result: errors[result[0].name])
     write_json(candidate_folder(out, best) / SELECTION_FILE, {"selected": best.name, "validation_errors": errors})
     with os_errors_as_sentences(out):
@@ -140,14 +141,16 @@ class TuningCandidate:
 
 
 def tuning_candidates(
-    task_class: type[Task], source: Task, train: Sequence[Any], validation: Sequence[Any], transfer: TransferOptions, head: Head,
+    task_class: type[Task], source: Task, train: Sequence[Example], validation: Sequence[Example], transfer: TransferOptions, head: Head,
     starts_from_run: bool,
 ) -> list[TuningCandidate]:  # fmt: skip
     """What the options name, or what is worth trying. `starts_from_run`: training starts from a head that was trained before (--init-from)."""
     if task_class is not Compare and head != "auto":
         raise BadInput(f"--head {head} is for scores of pairs, and these are examples for {task_class.example_kind}; leave it out")
     assert issubclass(task_class, Supervised)
-    task_classes = compare_classes(source, train, validation, head) if task_class is Compare else [task_class]
+    task_classes: list[type[Supervised]] = [task_class]
+    if task_class is Compare:
+        task_classes = compare_classes(source, cast(Sequence[TextPair], train), cast(Sequence[TextPair], validation), head)
     candidates = []
     for own in task_classes:
         for options in transfers(own, transfer, train, starts_from_run):
@@ -155,7 +158,7 @@ def tuning_candidates(
     return candidates
 
 
-def transfers(task_class: type[Supervised], transfer: TransferOptions, train: Sequence[Any], starts_from_run: bool) -> list[TransferOptions]:
+def transfers(task_class: type[Supervised], transfer: TransferOptions, train: Sequence[Example], starts_from_run: bool) -> list[TransferOptions]:
     if transfer.transfer != "auto":
         return [transfer]
     if transfer.whiten:
@@ -166,7 +169,7 @@ def transfers(task_class: type[Supervised], transfer: TransferOptions, train: Se
     return [replace(transfer, transfer=mode) for mode in modes]
 
 
-def compare_classes(source: Task, train: Sequence[Any], validation: Sequence[Any], head: Head) -> list[type[Supervised]]:
+def compare_classes(source: Task, train: Sequence[TextPair], validation: Sequence[TextPair], head: Head) -> list[type[Supervised]]:
     """The tasks that can learn pairs."""
     if train[0].score is None or head != "auto":
         return [BiEncoder if head == "bi-encoder" else Compare]
@@ -217,8 +220,8 @@ def adapt(source: Task, data: LabelledSplits, out: Path, options: TrainingOption
     """The task after some more pretraining on the texts of the examples, saved beside `out`; None on all ranks but rank 0."""
     folder = adapted_folder(out)
     check_run(folder)
-    changes: dict[str, Any] = {"epochs": epochs, "steps": None, "budget": None, "learning_rate": None, "patience": 0}
-    measurements = fit(adaptation_task(source), data, folder, replace(options, **changes))
+    own = replace(options, epochs=epochs, steps=None, budget=None, learning_rate=None, patience=0)
+    measurements = fit(adaptation_task(source), data, folder, own)
     return load(folder) if measurements else None
 
 

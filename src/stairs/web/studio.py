@@ -40,7 +40,7 @@ def page_options(view: "View[..., object]") -> tuple[str, ...]:
     return tuple(option for option in view.options if option not in SERVER_OPTIONS)
 
 
-def available_pictures(run: OpenedRun) -> dict[str, Any] | None:
+def available_pictures(run: OpenedRun) -> dict[str, object] | None:
     """The pictures that suit a run, each with its options; None until its model is loaded."""
     if run.task is None:
         return None
@@ -61,7 +61,7 @@ class Studio:
         self.cache: OrderedDict[str, Any] = OrderedDict()
         self.lock = threading.Lock()
 
-    def data(self, run: OpenedRun, name: str, text: str, options: dict[str, Any]) -> Any:
+    def data(self, run: OpenedRun, name: str, text: str, options: dict[str, object]) -> Any:
         """What a picture shows."""
         with run.open_task() as task:
             key = json.dumps([run.name, run.model_version, name, text, options], sort_keys=True)
@@ -76,7 +76,7 @@ class Studio:
                 self.cache.popitem(last=False)
         return data
 
-    def compute(self, run: OpenedRun, task: "Task", name: str, text: str, options: dict[str, Any]) -> Any:
+    def compute(self, run: OpenedRun, task: "Task", name: str, text: str, options: dict[str, object]) -> Any:
         view = find_picture(name).view
         if not view.suits(task):
             raise RequestError(422, "picture", f"a {task.name} run of {task.model_name} has no {name} to draw; choose another run", "run")
@@ -115,7 +115,7 @@ def answer(task: "Task", text: str, second: str) -> "Answer":
     from stairs.tasks.parts.blanks import BLANK
 
     known = task.answer_options()
-    options: dict[str, Any] = {name: value for name, value in ANSWER_DEFAULTS.items() if name in known}
+    options: dict[str, object] = {name: value for name, value in ANSWER_DEFAULTS.items() if name in known}
     if task.takes_pairs and second.strip():
         options["second"] = second
     if task.predicts_next:
