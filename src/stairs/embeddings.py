@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal, overload
 import numpy as np
 
 from stairs.errors import BadInput, preview
-from stairs.text.python_data import Texts, list_texts
+from stairs.text.python_rows import Texts, list_texts
 
 if TYPE_CHECKING:
     from torch import Tensor

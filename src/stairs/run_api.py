@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, cast
 
 from stairs.errors import BadInput, Unsupported
 from stairs.text.input_options import CorpusOptions, columns_of
-from stairs.text.python_data import Data, Texts, corpus_paths, is_path, labelled_path, list_texts, pair_paths
+from stairs.text.python_data import Data, corpus_paths, is_path, labelled_path, pair_paths
+from stairs.text.python_rows import Texts, list_texts
 
 if TYPE_CHECKING:
     import numpy as np

@@ -19,7 +19,8 @@ from stairs.tasks.answers import TextNeighbour, WordNeighbour
 from stairs.tasks.availability import check_verb, shown_names
 from stairs.tasks.measurements import Measurements
 from stairs.tasks.portable import Portable
-from stairs.text.python_data import Data, Texts, list_texts
+from stairs.text.python_data import Data
+from stairs.text.python_rows import Texts, list_texts
 from stairs.text.windows import LongTextRule
 
 if TYPE_CHECKING:

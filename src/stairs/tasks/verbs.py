@@ -14,7 +14,7 @@ from stairs.tasks.answers import BlanksAnswer, PseudoLikelihoodAnswer, SenseAnsw
 from stairs.tasks.availability import compares
 from stairs.tasks.run_verbs import RunVerbs, as_task, check_text
 from stairs.text.examples import LabelledText, TextPair
-from stairs.text.python_data import Texts, list_texts
+from stairs.text.python_rows import Texts, list_texts
 from stairs.text.windows import LongTextRule
 
 TEXTS_PER_BATCH = 256

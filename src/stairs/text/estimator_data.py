@@ -6,7 +6,7 @@ from typing import cast
 import numpy as np
 
 from stairs.errors import BadInput, preview
-from stairs.text.python_data import list_texts, values_of
+from stairs.text.python_rows import list_texts, values_of
 
 
 def column_texts(texts: object, name: str = "X") -> list[str]:
