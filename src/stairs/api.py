@@ -12,7 +12,7 @@ keywords of each verb are the flags of the command of that name, with `_` for `-
 Text and labels may be files, or what Python holds: see `text/python_data.py`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -21,7 +21,7 @@ from stairs.errors import BadInput
 from stairs.run_api import convert, draw, embed, embed_tokens, evaluate, nearest, neighbours, run_path
 from stairs.session import python_verb
 from stairs.tasks import TunedTask
-from stairs.text.input_options import columns_of
+from stairs.text.input_options import Column, as_name, columns_of
 from stairs.text.python_data import Data, collection_path, corpus_paths, labelled_path, pair_paths
 from stairs.train_job import TrainJob
 from stairs.tune_job import TuneJob
@@ -37,6 +37,7 @@ __all__ = ["adopt", "climb", "convert", "draw", "embed", "embed_tokens", "evalua
 Size = Literal["auto", "nano", "micro", "mini", "small", "base", "large", "paper"]
 
 
+@python_verb
 def load(run: str | Path) -> "Task":
     """The task that a run holds, ready to answer.
 
@@ -50,12 +51,12 @@ def load(run: str | Path) -> "Task":
     return task
 
 
-@python_verb()
+@python_verb
 def train(
     model: str,
     corpus: Data | None = None,
     *,
-    text: str | None = None,
+    text: Column | None = None,
     pairs: Data | None = None,
     budget: str | None = None,
     steps: int | None = None,
@@ -88,28 +89,29 @@ def train(
     'the cat sat on'
     """
     given: dict[str, object] = {"budget": budget, "steps": steps, "epochs": epochs, "vocab_size": vocab_size, "learning_rate": learning_rate}
-    given |= {"size": size, "seed": seed, "out": None if out is None else str(out), "text": text, "pairs": pair_paths(pairs) or None, **settings}
+    given |= {"size": size, "seed": seed, "out": None if out is None else str(out), "text": as_name(text), "pairs": pair_paths(pairs) or None}
+    given |= settings
     if "dev" in settings:
         given["dev"] = pair_paths(settings["dev"])
-    trained = TrainJob.from_keywords(model, corpus_paths(corpus, text), given).train(keep_interrupted=True)
+    trained = TrainJob.from_keywords(model, corpus_paths(corpus, as_name(text)), given).train(keep_interrupted=True)
     if trained.metrics:
         return load(trained.folder)
     trained.task.folder = trained.folder
     return trained.task
 
 
-@python_verb()
+@python_verb
 def tune(
     run: "str | Path | Task",
     data: Data,
     labels: Sequence[object] | None = None,
     *,
-    text: str | None = None,
-    label: str | None = None,
-    second_column: str | None = None,
-    group: str | None = None,
-    id: str | None = None,
-    task: TunedTask | None = None,
+    text: Column | None = None,
+    label: Column | None = None,
+    second_column: Column | None = None,
+    group: Column | None = None,
+    id: Column | None = None,
+    task: TunedTask | Literal["regress"] | None = None,
     dev: Data | None = None,
     test: Data | None = None,
     limit: int | None = None,
@@ -140,27 +142,27 @@ def tune(
     >>> stairs.tune("tfidf", "reviews.csv", out="runs/reviews-tfidf").predict(["a good film", "a bad film"])
     ['pos', 'neg']
     """
-    check_task(task)
-    given: dict[str, object] = {"group": group, "task": task, "limit": limit, "epochs": epochs, "learning_rate": learning_rate, **settings}
+    check_task(task, settings)
+    given: dict[str, object] = {"group": as_name(group), "task": task, "limit": limit, "epochs": epochs, "learning_rate": learning_rate, **settings}
     given |= {"transfer": transfer, "metric": metric, "seed": seed, "out": None if out is None else str(out)}
     given |= {name: None if rows is None else labelled_path(rows) for name, rows in (("dev", dev), ("test", test))}
     given["columns"] = columns_of(text=text, label=label, second_column=second_column, id=id)
-    rows = collection_path(data, text) if task == "similar" else labelled_path(data, labels)
+    rows = collection_path(data, as_name(text)) if task == "similar" else labelled_path(data, labels)
     return load(TuneJob.from_keywords(run_path(run), rows, given).tune().folder)
 
 
-@python_verb()
+@python_verb
 def climb(
     data: Data | None = None,
     *,
     corpus: Data | None = None,
     labels: Data | None = None,
-    text: str | None = None,
-    label: str | None = None,
-    second_column: str | None = None,
-    group: str | None = None,
-    id: str | None = None,
-    task: Literal["classify", "compare", "tag", "span", "translate"] | None = None,
+    text: Column | None = None,
+    label: Column | None = None,
+    second_column: Column | None = None,
+    group: Column | None = None,
+    id: Column | None = None,
+    task: Literal["classify", "compare", "tag", "span", "translate", "regress"] | None = None,
     budget: str = "10m",
     models: Sequence[str] = (),
     adopted: Sequence[str] = (),
@@ -191,22 +193,24 @@ def climb(
     """
     from stairs.comparison.climb_report import ClimbReport
 
-    check_task(task)
-    given: dict[str, object] = {"group": group, "task": task, "budget": budget, "limit": limit, "metric": metric, "cost": cost, "seed": seed}
+    check_task(task, settings)
+    given: dict[str, object] = {"group": as_name(group), "task": task, "budget": budget, "limit": limit, "metric": metric, "cost": cost, "seed": seed}
     given |= {"models": tuple(models) or None, "adopted": tuple(adopted) or None, "out": None if out is None else str(out), **settings}
     given["columns"] = columns_of(text=text, label=label, second_column=second_column, id=id)
-    given["text"] = None if corpus is None else text
+    given["text"] = None if corpus is None else as_name(text)
     rows, own_labels = (labels, None) if data is None else (data, labels)
     given["labels"] = None if rows is None else labelled_path(rows, own_labels)
-    return ClimbReport(ClimbJob.from_keywords(corpus_paths(corpus, text), given).climb(on_terminal=True))
+    return ClimbReport(ClimbJob.from_keywords(corpus_paths(corpus, as_name(text)), given).climb(on_terminal=True))
 
 
-def check_task(task: str | None) -> None:
+def check_task(task: str | None, settings: Mapping[str, object]) -> None:
+    if "columns" in settings:
+        raise BadInput("there is no option 'columns'; name each with text=, label=, second_column= or id=")
     if task == "regress":
         raise BadInput("numbers cannot be predicted yet; leave task out to take whole numbers for labels, or bin them first")
 
 
-@python_verb()
+@python_verb
 def adopt(source: str | Path, out: str | Path | None = None, *, encoder_only: bool = False) -> "Task":
     """Another tool's model as a run: a folder of transformers or sentence-transformers, an ARPA file, word vectors, or an installed package.
 

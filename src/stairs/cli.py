@@ -9,6 +9,7 @@ from importlib import import_module
 
 from stairs.errors import BadInput, EnvironmentFault, StairsError
 from stairs.files import DISK_FULL, NOT_PERMITTED, os_error_reason
+from stairs.session import in_command
 from stairs.version import __version__
 
 COMMANDS = {
@@ -47,7 +48,8 @@ def main(arguments: list[str] | None = None) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a terminal that cannot print Chinese is no reason to fail
     try:
-        code = run_command(arguments)
+        with in_command():
+            code = run_command(arguments)
         sys.stdout.flush()
         return code
     except StairsError as error:

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from stairs.errors import BadInput, Unsupported
-from stairs.text.input_options import CorpusOptions, columns_of
+from stairs.text.input_options import Column, CorpusOptions, as_name, columns_of
 from stairs.text.python_data import Data, corpus_paths, is_path, labelled_path, pair_paths
-from stairs.text.python_rows import Texts, list_texts
+from stairs.text.python_rows import Texts, describe, list_texts
 
 if TYPE_CHECKING:
     import numpy as np
@@ -76,10 +76,10 @@ def evaluate(
     data: Data,
     labels: Sequence[object] | None = None,
     *,
-    text: str | None = None,
-    label: str | None = None,
-    second_column: str | None = None,
-    id: str | None = None,
+    text: Column | None = None,
+    label: Column | None = None,
+    second_column: Column | None = None,
+    id: Column | None = None,
     encoding: str | None = None,
     beam_size: int | None = None,
 ) -> "Measurements":
@@ -91,11 +91,13 @@ def evaluate(
     elif task.example_kind or labels is not None:
         paths = (labelled_path(data, labels),)
     else:
-        paths = corpus_paths(data, text)
+        paths = corpus_paths(data, as_name(text))
+    if not paths:
+        raise BadInput("the data are None; give a path, a list of texts or a data frame")
     if not task.translates and len(paths) != 1:
         raise BadInput(f"{len(paths)} files are given; evaluate one at a time")
     columns = columns_of(text=text, label=label, second_column=second_column, id=id)
-    reading = CorpusOptions(encoding=encoding, text=None if task.example_kind else text)
+    reading = CorpusOptions(encoding=encoding, text=None if task.example_kind else as_name(text))
     return score_file(task, paths[0], paths[1:], columns=columns, beam_size=beam_size, reading=reading)
 
 
@@ -121,6 +123,8 @@ def draw(
     given = {"layer": layer, "head": head, "word": word, "second": second, "top": top, "labels": examples}
     options: dict[str, object] = {name: value for name, value in given.items() if value is not None}
     drawn = find_picture(picture)
+    if beside and picture != "tokens":
+        raise BadInput(f"--beside is not for {picture} but for tokens; leave it out")
     if "run" in drawn.view.options:
         options["run"] = str(check_folder(task))
     lines = text if isinstance(text, str) else "\n".join(list_texts(text))
@@ -151,4 +155,6 @@ def check_folder(task: "Task") -> Path:
 
 def run_path(run: "str | Path | Task") -> str:
     """The folder of a run, of a task too."""
+    if not is_path(run) and not hasattr(run, "folder"):
+        raise BadInput(f"the run is {describe(run)}; give a run folder, a task, or tfidf or ngram")
     return str(run) if is_path(run) else str(check_folder(run))  # type: ignore[arg-type]

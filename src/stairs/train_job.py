@@ -12,6 +12,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from stairs.arguments import convert_fields
 from stairs.data import TrainingData
 from stairs.errors import BadInput
 from stairs.files import refuse_inside
@@ -252,7 +253,7 @@ class TrainJob:
 
 def check_model(model: str) -> None:
     if model not in DEFAULT_TOKENIZER:
-        near = get_close_matches(model, DEFAULT_TOKENIZER, 1)
+        near = get_close_matches(model.lower(), DEFAULT_TOKENIZER, 1)
         hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(DEFAULT_TOKENIZER)}"
         raise BadInput(f"there is no model {model!r} to train; {hint}")
 
@@ -267,8 +268,9 @@ def take(given: dict[str, object], names: Sequence[str]) -> dict[str, object]:
     return {name: given.pop(name) for name in names if name in given}
 
 
-def build(kind: Callable[..., Built], values: Mapping[str, object]) -> Built:
-    return kind(**values)
+def build(kind: type[Built], values: Mapping[str, object]) -> Built:
+    """A dataclass with these values, which are converted by its annotations."""
+    return kind(**convert_fields(kind, values))
 
 
 def names_of(kind: type) -> list[str]:

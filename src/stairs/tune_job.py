@@ -64,9 +64,10 @@ class TuneJob:
         """Keywords are fields of this class or of the options it holds; None is the same as not given."""
         given = {name: value for name, value in keywords.items() if value is not None}
         training, transfer = (take(given, names_of(kind)) for kind in (TrainingOptions, TransferOptions))
-        known = take(given, [name for name in names_of(cls) if name not in ("run", "labels", "options", "transfer_options")])
+        own_names = [name for name in names_of(cls) if name not in ("run", "labels", "options", "transfer_options")]
+        known = take(given, own_names)
         if given:
-            refuse_unknown("tune", next(iter(given)), [*names_of(TrainingOptions), *names_of(TransferOptions), *names_of(cls)])
+            refuse_unknown("tune", next(iter(given)), [*names_of(TrainingOptions), *names_of(TransferOptions), *own_names])
         own = {"run": str(run), "labels": str(labels), **known}
         options = {"options": build(TrainingOptions, training), "transfer_options": build(TransferOptions, {"transfer": "auto", **transfer})}
         return build(cls, {**own, **options})
@@ -153,6 +154,8 @@ class TuneJob:
         from stairs.training.tuning import Candidate, adapt, adapted_folder, build_task, fit_best, tuning_candidates
 
         source = load(self.run)
+        if not source.has_model:
+            raise Unsupported(f"{self.run} is a {source.name} run, which encodes no text; give a run such as bert, or {source.model_name} itself")
         out = self.folder(TUNED_TASKS[example_kind], source.model_name)
         if self.adapt:
             adapted = adapt(source, LabelledSplits(splits.train, splits.dev, source.model), out, self.options, self.adapt)

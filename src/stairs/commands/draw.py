@@ -42,8 +42,6 @@ def main(arguments: list[str]) -> int:
         raise BadInput(f"{options.out} is not the name of a picture; it must end in {', '.join(ENDINGS)}")
     if options.top is not None:
         check_top(options.top)
-    if options.beside and options.picture != "tokens":
-        raise BadInput(f"--beside is not for {options.picture} but for tokens; leave it out")
     given: dict[str, Any] = {name: getattr(options, name) for name in ("layer", "head", "word", "second", "top", "labels")}
     drawing = api.draw(api.load(options.run), options.picture, text_from(options.text), beside=options.beside, **given)
     if drawing.data.get("truncation"):

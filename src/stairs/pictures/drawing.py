@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 
 from stairs.pictures.charts import Chart, render, save
+from stairs.session import python_verb
 
 
 class Drawing:
@@ -19,6 +20,7 @@ class Drawing:
     def svg(self) -> str:
         return standalone_svg(render(self.chart, ".svg").decode())
 
+    @python_verb
     def save(self, path: str | Path) -> None:
         """Write it as SVG, PNG or HTML, by the ending of the name."""
         save(self.chart, path)

@@ -39,9 +39,9 @@ def judges_pairs(task: "Task") -> bool:
 
 
 VERBS: dict[str, Availability] = {
-    "fill": Availability(lambda task: task.fills_blanks, "a bert run has it"),
-    "next_sentence": Availability(judges_pairs, "a bert run has it"),
-    "pseudo_log_likelihood": Availability(scores_tokens, "a bert run has it"),
+    "fill": Availability(lambda task: task.fills_blanks, "a pretrained bert run has it"),
+    "next_sentence": Availability(judges_pairs, "a pretrained bert run has it"),
+    "pseudo_log_likelihood": Availability(scores_tokens, "a pretrained bert run has it"),
     "generate": Availability(lambda task: task.predicts_next and task.generates, "the run of a language model has it, such as gpt or ngram"),
     "log_probability": Availability(lambda task: task.predicts_next, "the run of a language model has it, such as gpt or ngram"),
     "embed": Availability(encodes, "runs whose model encodes have it, such as bert, gpt, elmo and word vectors"),

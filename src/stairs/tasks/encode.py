@@ -56,11 +56,6 @@ class Encode(Task):
     def summary(self, answer: Answer) -> str:
         return f"cosine {answer['cosine']:.4f}" if "cosine" in answer else " ".join(f"{x:.6g}" for x in cast(VectorAnswer, answer)["vector"])
 
-    def similarity(self, first: str, second: str) -> float:
-        """The cosine between two texts."""
-        a, b = self.vectors([first, second]).astype(np.float64)
-        return float(a @ b / max(np.linalg.norm(a) * np.linalg.norm(b), 1e-12))
-
     def vectors(self, texts: list[str], encode: Encoder | None = None) -> np.ndarray:
         """(N, D) in the order of the texts."""
         rows = self.rows(texts)

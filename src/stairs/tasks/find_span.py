@@ -67,7 +67,7 @@ class FindSpan(Supervised):
             passage = self.tokenizer.encode_with_offsets(example.passage)
             if not question or not passage.ids:
                 empty = preview(example.passage if question else example.question)
-                raise BadInput(f"{example.where}: there are no tokens in {empty}; give words")
+                raise BadInput(f"{example.where + ': ' if example.where else ''}there are no tokens in {empty}; give words")
             if self.tokenizer.preprocess(example.passage) != example.passage:
                 reason = f"{self.model_name} cuts Chinese into words by adding spaces, so places in a passage are lost"
                 raise BadInput(f"{reason}; train it with --chinese characters")

@@ -10,6 +10,7 @@ import torch
 from stairs.data import TrainingData
 from stairs.fast.corpus_slice import token_counts
 from stairs.fast.decode_state import DecodeState
+from stairs.session import python_verb
 from stairs.tasks.answers import Answer, ContinuationAnswer, NextTokenEntry, TokenBits
 from stairs.tasks.measurements import Measurements
 from stairs.tasks.parts.decoding import generate, prefill
@@ -60,6 +61,7 @@ class NextToken(Generative):
             entries.append(entry)
         return entries
 
+    @python_verb
     def log_probability(self, text: str) -> float:
         return float(self.model.log_likelihood(self.batch([self.tokenizer.encode(text)])).sum())
 

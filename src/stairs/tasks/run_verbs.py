@@ -19,6 +19,7 @@ from stairs.tasks.answers import TextNeighbour, WordNeighbour
 from stairs.tasks.availability import check_verb, shown_names
 from stairs.tasks.measurements import Measurements
 from stairs.tasks.portable import Portable
+from stairs.text.input_options import Column
 from stairs.text.python_data import Data
 from stairs.text.python_rows import Texts, list_texts
 from stairs.text.windows import LongTextRule
@@ -27,13 +28,13 @@ if TYPE_CHECKING:
     from stairs.pictures.drawing import Drawing
     from stairs.tasks.task import Task
 
-MAX_NEIGHBOURS = 1 << 24
+MAX_TOP = 1 << 24
 
 
 class RunVerbs(Portable):
     """Each is explained by `help`, as in help(bert.tune)."""
 
-    @python_verb()
+    @python_verb
     def embed(
         self, texts: Texts, *, layer: int | None = None, long_text: LongTextRule | None = None, precision: Precision | None = None
     ) -> np.ndarray:
@@ -47,7 +48,7 @@ class RunVerbs(Portable):
         vectors = api.embed(self.require("embed"), list_texts(texts), layer=layer, long_text=long_text, precision=precision)
         return vectors[0] if isinstance(texts, str) else vectors
 
-    @python_verb()
+    @python_verb
     def embed_tokens(
         self, texts: Texts, *, layer: int | None = None, long_text: LongTextRule | None = None, precision: Precision | None = None
     ) -> list[tuple[list[str], np.ndarray]]:
@@ -61,7 +62,7 @@ class RunVerbs(Portable):
 
         return api.embed_tokens(self.require("embed_tokens"), list_texts(texts), layer=layer, long_text=long_text, precision=precision)
 
-    @python_verb()
+    @python_verb
     def nearest(self, query: str, *, top: int = 10) -> list[WordNeighbour] | list[TextNeighbour]:
         """The words nearest to a word, to a sum such as "king - man + woman" or to a text, with their cosines. A run tuned for the task `similar`
         gives the nearest of its texts.
@@ -71,21 +72,21 @@ class RunVerbs(Portable):
         """
         from stairs import api
 
-        if not 1 <= top <= MAX_NEIGHBOURS:
-            raise BadInput(f"top {top} is not between 1 and {MAX_NEIGHBOURS}")
-        return api.nearest(self.require("nearest"), check_text(query), top=top)
+        check_top(top)
+        return api.nearest(self.require("nearest"), query, top=top)
 
+    @python_verb
     def tune(
         self,
         data: Data,
         labels: Sequence[object] | None = None,
         *,
-        text: str | None = None,
-        label: str | None = None,
-        second_column: str | None = None,
-        group: str | None = None,
-        id: str | None = None,
-        task: TunedTask | None = None,
+        text: Column | None = None,
+        label: Column | None = None,
+        second_column: Column | None = None,
+        group: Column | None = None,
+        id: Column | None = None,
+        task: TunedTask | Literal["regress"] | None = None,
         dev: Data | None = None,
         test: Data | None = None,
         limit: int | None = None,
@@ -110,16 +111,16 @@ class RunVerbs(Portable):
             test=test, limit=limit, epochs=epochs, learning_rate=learning_rate, transfer=transfer, metric=metric, seed=seed, out=out, **settings,
         )  # fmt: skip
 
-    @python_verb()
+    @python_verb
     def evaluate(
         self,
         data: Data,
         labels: Sequence[object] | None = None,
         *,
-        text: str | None = None,
-        label: str | None = None,
-        second_column: str | None = None,
-        id: str | None = None,
+        text: Column | None = None,
+        label: Column | None = None,
+        second_column: Column | None = None,
+        id: Column | None = None,
         encoding: str | None = None,
         beam_size: int | None = None,
     ) -> Measurements:
@@ -134,7 +135,7 @@ class RunVerbs(Portable):
         columns = {"text": text, "label": label, "second_column": second_column, "id": id}
         return api.evaluate(self.require("evaluate"), data, labels, **columns, encoding=encoding, beam_size=beam_size)
 
-    @python_verb()
+    @python_verb
     def draw(
         self,
         picture: str,
@@ -158,7 +159,7 @@ class RunVerbs(Portable):
         given = {"layer": layer, "head": head, "top": top}
         return api.draw(self.require("draw"), picture, text, word=word, second=second, labels=labels, beside=beside, **given)
 
-    @python_verb()
+    @python_verb
     def convert(
         self, format: Literal["arpa", "word2vec", "word2vec-binary", "glove", "huggingface", "sentence-transformers"], out: str | Path
     ) -> dict[str, object]:
@@ -187,7 +188,6 @@ def as_task(verbs: RunVerbs) -> "Task":
     return cast("Task", verbs)
 
 
-def check_text(text: object) -> str:
-    if not isinstance(text, str):
-        raise BadInput(f"{'None' if text is None else f'a {type(text).__name__}'} where a text should be; give a string")
-    return text
+def check_top(top: int) -> None:
+    if not 1 <= top <= MAX_TOP:
+        raise BadInput(f"top {top} is not between 1 and {MAX_TOP:,}")

@@ -12,7 +12,7 @@ from stairs.errors import BadInput, Unsupported
 from stairs.session import python_verb
 from stairs.tasks.answers import BlanksAnswer, PseudoLikelihoodAnswer, SenseAnswer, SentencePairAnswer, SpanAnswer, TagsAnswer
 from stairs.tasks.availability import compares
-from stairs.tasks.run_verbs import RunVerbs, as_task, check_text
+from stairs.tasks.run_verbs import RunVerbs, as_task, check_top
 from stairs.text.examples import LabelledText, TextPair
 from stairs.text.python_rows import Texts, list_texts
 from stairs.text.windows import LongTextRule
@@ -26,6 +26,7 @@ class Verbs(RunVerbs):
 
     searches_texts = False  # a claim, as those of `Task`: it finds the nearest of the texts that it was made from
 
+    @python_verb
     def fill(self, text: str, *, top: int = 10, long_text: LongTextRule | None = None) -> BlanksAnswer:
         """The words that fit each blank of a text, the most probable first. A blank is ___ or [MASK].
 
@@ -33,16 +34,19 @@ class Verbs(RunVerbs):
         >>> len(answer["blanks"][0]["words"])
         3
         """
+        check_top(top)
         return cast(BlanksAnswer, self.answer_as("fill", text, top=top, long_text=long_text))
 
+    @python_verb
     def next_sentence(self, first: str, second: str) -> SentencePairAnswer:
         """Whether a sentence follows another one, and with which probability.
 
         >>> 0 <= bert.next_sentence("the cat sat .", "the dog ran .")["next_sentence_probability"] <= 1
         True
         """
-        return cast(SentencePairAnswer, self.answer_as("next_sentence", first, second=check_text(second)))
+        return cast(SentencePairAnswer, self.answer_as("next_sentence", first, second=second))
 
+    @python_verb
     def pseudo_log_likelihood(self, text: str) -> PseudoLikelihoodAnswer:
         """How well each token fits among the others, in nats, and the sum.
 
@@ -51,6 +55,7 @@ class Verbs(RunVerbs):
         """
         return cast(PseudoLikelihoodAnswer, self.answer_as("pseudo_log_likelihood", text, likelihood=True))
 
+    @python_verb
     def generate(
         self, text: str = "", *, length: int = 20, temperature: float | None = None, top_k: int = 0, top_p: float = 1.0, seed: int = 0
     ) -> str:
@@ -76,23 +81,27 @@ class Verbs(RunVerbs):
     @overload
     def translate(self, text: Iterable[str], *, beam_size: int | None = ..., length_penalty: float = ...) -> list[str]: ...
 
+    @python_verb
     def translate(self, text: Texts, *, beam_size: int | None = None, length_penalty: float = 1.0) -> str | list[str]:
         """The translation of a text, or of each text of a list.
 
         >>> len(translator.translate(["twelve", "forty two"]))
         2
         """
+        if not -10 <= length_penalty <= 10:
+            raise BadInput(f"length_penalty {length_penalty} is not between -10 and 10; 1 takes the mean, 0 the sum")
         task = self.require("translate")
         found = [str(one["translation"]) for one in task.answers(list_texts(text), beam_size=beam_size, length_penalty=length_penalty, details=False)]
         return found[0] if isinstance(text, str) else found
 
+    @python_verb
     def similarity(self, first: str, second: str) -> float:
         """The cosine between the vectors of two texts.
 
         >>> round(bert.similarity("a cat", "a cat"), 3)
         1.0
         """
-        a, b = self.require("similarity").vectors([check_text(first), check_text(second)]).astype(np.float64)
+        a, b = self.require("similarity").vectors([first, second]).astype(np.float64)
         return float(a @ b / max(np.linalg.norm(a) * np.linalg.norm(b), 1e-12))
 
     @overload
@@ -101,6 +110,7 @@ class Verbs(RunVerbs):
     @overload
     def predict(self, texts: Iterable[str], second: Iterable[str] | None = ...) -> list[Label]: ...
 
+    @python_verb
     def predict(self, texts: Texts, second: Texts | None = None) -> Label | list[Label]:
         """The label of each text, or of each pair of texts: a string, or a number where the run learnt scores. One text gives one, a list a list.
 
@@ -111,6 +121,7 @@ class Verbs(RunVerbs):
         found: list[Label] = task.predict_examples(self.examples_of(texts, second))
         return found[0] if isinstance(texts, str) else found
 
+    @python_verb
     def predict_proba(self, texts: Texts, second: Texts | None = None) -> np.ndarray:
         """P(label | text) as an array (N, K), with a column for each of `labels`, in that order; of one text, (K,).
 
@@ -136,6 +147,7 @@ class Verbs(RunVerbs):
             raise BadInput(f"{len(first)} first and {len(others)} second texts; give as many of both")
         return [TextPair(a, b) for a, b in zip(first, others, strict=True)]
 
+    @python_verb
     def tag(self, text: str) -> TagsAnswer:
         """A tag for each word of a text.
 
@@ -144,14 +156,16 @@ class Verbs(RunVerbs):
         """
         return cast(TagsAnswer, self.answer_as("tag", text))
 
+    @python_verb
     def find_span(self, question: str, passage: str) -> SpanAnswer:
         """Where a passage answers a question.
 
         >>> reader.find_span("where is it ?", "the cat sat in Rome .")["answer"] in "the cat sat in Rome ."
         True
         """
-        return cast(SpanAnswer, self.answer_as("find_span", question, second=check_text(passage)))
+        return cast(SpanAnswer, self.answer_as("find_span", question, second=passage))
 
+    @python_verb
     def find_sense(self, text: str) -> SenseAnswer:
         """The sense of the word between stars.
 
@@ -160,7 +174,6 @@ class Verbs(RunVerbs):
         """
         return cast(SenseAnswer, self.answer_as("find_sense", text))
 
-    @python_verb()
     def answer_as(self, verb: str, text: str, **given: Any) -> Any:
         """`answer`, if the task has the verb; None is the same as not given."""
-        return cast(Any, self.require(verb)).answer(check_text(text), **{name: value for name, value in given.items() if value is not None})
+        return cast(Any, self.require(verb)).answer(text, **{name: value for name, value in given.items() if value is not None})

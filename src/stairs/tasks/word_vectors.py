@@ -23,6 +23,7 @@ from stairs.models.vectors import Vectors
 from stairs.progress import say
 from stairs.randomness import derive_seed
 from stairs.search.nearest import NearestNeighbours
+from stairs.session import python_verb
 from stairs.tasks.answers import Answer, WordNeighbour, WordNeighboursAnswer
 from stairs.tasks.measurements import Measurements
 from stairs.tasks.metrics import ratio
@@ -124,6 +125,7 @@ class WordVectors(Task):
     def summary(self, answer: Answer) -> str:
         return ", ".join(f"{neighbour['word']} {neighbour['cosine']:.2f}" for neighbour in cast(WordNeighboursAnswer, answer)["near"])
 
+    @python_verb
     def similarity(self, first: str, second: str) -> float:
         """The cosine between two texts."""
         a, b = (sif_mean(self.known_words(text)).astype(np.float64) for text in (first, second))

@@ -11,6 +11,7 @@ from stairs.data import CorpusLike
 if TYPE_CHECKING:
     from stairs.text.tokenizers.tokenizer import TokenizerSpec
 
+Column = str | int  # a name, or a number from 1
 TokenizerKind = Literal["words", "characters", "bpe", "byte-bpe", "wordpiece", "unigram"]
 UNPACKED_BYTES = 3.5  # bytes of text in a byte of a compressed file
 EMBEDDED = ("python",)  # the name of the corpus that every machine has: the prose of its Python installation
@@ -36,7 +37,11 @@ class ColumnOptions:
         return columns_of(text=self.text, label=self.label, second_column=self.second_column, id=self.id)
 
 
-def columns_of(**named: str | None) -> dict[str, str] | None:
+def as_name(column: Column | None) -> str | None:
+    return None if column is None else str(column)
+
+
+def columns_of(**named: Column | None) -> dict[str, str] | None:
     """The columns that are named, by the names that verbs and flags have for them; None if there are none."""
     return {name: str(column) for name, column in named.items() if column is not None} or None
 

@@ -15,8 +15,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from stairs.errors import BadInput, preview
+from stairs.text.encoding import lone_surrogate_error
 from stairs.text.input_files import DISPLAY_NAMES, FILE_KINDS
-from stairs.text.python_rows import checked_texts, describe, is_table, kind_of, list_texts, plain, rows_of, values_of
+from stairs.text.python_rows import checked_texts, describe, is_table, kind_of, list_texts, plain, rows_of, values_of, whole_numbers
 
 Data = str | Path | Iterable[object]  # a path, or rows: a list of tuples or dicts, a data frame, a dict of columns, a dataset
 PATH_LIKE = re.compile(r"\S*[\w-](?:" + "|".join(map(re.escape, (".txt", *FILE_KINDS))) + r")(?:\.gz|\.xz|\.zst)?")
@@ -65,7 +66,7 @@ def labelled_path(data: object, labels: object = None) -> str:
     if labels is not None:
         if is_path(data) or is_table(data):
             raise BadInput(f"labels= goes with a list of texts, and this is {kind_of(data)}; name the column with label=")
-        texts, given = list_texts(data), [plain(value) for value in values_of(labels, "labels")]  # type: ignore[arg-type]
+        texts, given = list_texts(data), whole_numbers([plain(value) for value in values_of(labels, "labels")])  # type: ignore[arg-type]
         if len(texts) != len(given):
             raise BadInput(f"{len(texts)} texts and {len(given)} labels; give one label for each text")
         return spool(({"text": text, "label": label} for text, label in zip(texts, given, strict=True)), kind_of(data))
@@ -125,8 +126,11 @@ def spool(rows: Iterable[Mapping[str, object]], kind: str) -> str:
     digest = hashlib.sha256()
     descriptor, temporary = tempfile.mkstemp(dir=folder)
     with open(descriptor, "wb") as file:
-        for row in itertools.chain([first], rows):
-            line = json.dumps(row, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n"
+        for number, row in enumerate(itertools.chain([first], rows), 1):
+            try:
+                line = json.dumps(row, ensure_ascii=False).encode() + b"\n"
+            except UnicodeEncodeError as error:
+                raise BadInput(f"{kind}:{number}: {lone_surrogate_error(error)}") from None
             digest.update(line)
             file.write(line)
     path = folder / f"{kind.lower()}-{digest.hexdigest()[:8]}.jsonl"

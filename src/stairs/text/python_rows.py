@@ -39,10 +39,11 @@ def values_of(values: Iterable[object], what: str) -> Iterable[object]:
         raise BadInput(f"{what} are given as {kind_of(values)}; {advice}")
     for method in ("to_list", "tolist"):
         if callable(convert := getattr(values, method, None)):
-            converted: Iterable[object] = convert()
-            return converted
+            values = convert()
+            break
     if not isinstance(values, Iterable):
-        raise BadInput(f"{what} are given as {kind_of(values)}; give a list of strings")
+        wanted = "a list of strings" if what == "texts" else "a list"
+        raise BadInput(f"{what} are given as {'None' if values is None else kind_of(values)}; give {wanted}")
     return values
 
 
@@ -50,8 +51,8 @@ def values_of(values: Iterable[object], what: str) -> Iterable[object]:
 
 
 def is_table(data: object) -> bool:
-    """A data frame, a dataset, a table of Arrow, or a dict of columns."""
-    return isinstance(data, Mapping) or hasattr(data, "columns") or hasattr(data, "column_names") or hasattr(data, "collect_schema")
+    """A data frame, a dataset, a table of Arrow, or a dict of columns. A LazyFrame is asked for its schema first: it warns who asks for columns."""
+    return isinstance(data, Mapping) or any(hasattr(data, own) for own in ("collect_schema", "columns", "column_names"))
 
 
 def rows_of(data: object, row_columns: Mapping[int, tuple[str, ...]] | None = None) -> Iterator[dict[str, object]]:
@@ -62,7 +63,7 @@ def rows_of(data: object, row_columns: Mapping[int, tuple[str, ...]] | None = No
         yield from mapping_rows(data)
     elif callable(iter_rows := getattr(data, "iter_rows", None)):  # polars
         yield from ({str(name): plain(value) for name, value in row.items()} for row in iter_rows(named=True))
-    elif hasattr(data, "iloc"):  # pandas
+    elif hasattr(data, "iloc") and hasattr(data, "columns"):  # pandas
         yield from frame_rows(data)
     elif callable(to_rows := getattr(data, "to_pylist", None)):  # Arrow
         yield from ({name: plain(value) for name, value in row.items()} for row in to_rows())
@@ -78,27 +79,31 @@ def mapping_rows(columns: Mapping[Any, Any]) -> Iterator[dict[str, object]]:
     """Of a dict of columns. A dict of datasets is refused, since one of them must be chosen."""
     if any(hasattr(column, "column_names") for column in columns.values()):
         raise BadInput(f"there are several splits, {', '.join(map(str, columns))}; choose one, as in data[{next(iter(columns))!r}]")
-    lists = {str(name): list(values_of(column, f"the values of {name}")) for name, column in columns.items()}
+    lists = {str(name): whole_numbers([plain(value) for value in values_of(column, f"the values of {name}")]) for name, column in columns.items()}
     lengths = {len(column) for column in lists.values()}
     if len(lengths) > 1:
         sizes = ", ".join(f"{name} {len(column)}" for name, column in lists.items())
         raise BadInput(f"the columns have different lengths ({sizes}); give one value for each row")
     for row in zip(*lists.values(), strict=True):
-        yield {name: plain(value) for name, value in zip(lists, row, strict=True)}
+        yield dict(zip(lists, row, strict=True))
 
 
 def frame_rows(frame: Any) -> Iterator[dict[str, object]]:
-    """Of a DataFrame of pandas. A column of whole numbers that pandas holds as floats, because some are missing, is one of whole numbers."""
+    """Of a DataFrame of pandas."""
     names = list(map(str, frame.columns))
-    columns = [[plain(value) for value in frame.iloc[:, number].tolist()] for number in range(len(names))]
-    for number, column in enumerate(columns):
-        numbers = [value for value in column if value is not None]
-        if numbers and all(isinstance(value, float) and value.is_integer() for value in numbers):
-            columns[number] = [int(value) if isinstance(value, float) else value for value in column]
+    columns = [whole_numbers([plain(value) for value in frame.iloc[:, number].tolist()]) for number in range(len(names))]
     if repeated := next((name for name in names if names.count(name) > 1), None):
         raise BadInput(f"{kind_of(frame)}: two columns are called {preview(repeated)}; rename one of them")
     for row in zip(*columns, strict=True):
         yield dict(zip(names, row, strict=True))
+
+
+def whole_numbers(column: list[object]) -> list[object]:
+    """The column, with whole numbers where all are whole: pandas and numpy hold them as floats if some are missing."""
+    numbers = [value for value in column if value is not None]
+    if not numbers or not all(isinstance(value, float) and value.is_integer() for value in numbers):
+        return column
+    return [int(value) if isinstance(value, float) else value for value in column]
 
 
 def label_names(features: Mapping[str, Any]) -> dict[str, Callable[[object], object]]:
@@ -155,13 +160,13 @@ def plain(value: object) -> object:
 def describe(value: object) -> str:
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return "None" if value is None else "a missing value"
-    return f"{preview(value, 30)}, which is {'bytes' if isinstance(value, bytes | bytearray) else f'of type {type(value).__name__}'},"
+    return f"{preview(value, 30)} ({'bytes' if isinstance(value, bytes | bytearray) else f'of type {type(value).__name__}'})"
 
 
 def advice_for(value: object) -> str:
     if isinstance(value, bytes | bytearray):
         return "decode it first, as in value.decode()"
-    return "leave it out, or give an empty string" if value is None or isinstance(value, float) else "give a string"
+    return "leave it out, or give an empty string" if value is None or (isinstance(value, float) and math.isnan(value)) else "give a string"
 
 
 def kind_of(data: object) -> str:

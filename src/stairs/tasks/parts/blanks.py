@@ -63,7 +63,7 @@ class BlankFilling(Task):
         if second is not None:
             return self.sentence_pair(text, second)
         if likelihood:
-            return self.pseudo_log_likelihood(text)
+            return pseudo_log_likelihood(self, text)
         return BlankFiller(self, min(pieces, MAX_PIECES), long_text or self.long_text).answer(text, top)
 
     def summary(self, answer: Answer) -> str:
@@ -78,9 +78,6 @@ class BlankFilling(Task):
 
     def sentence_pair(self, first: str, second: str) -> SentencePairAnswer:
         return sentence_pair(self, first, second)
-
-    def pseudo_log_likelihood(self, text: str) -> PseudoLikelihoodAnswer:
-        return pseudo_log_likelihood(self, text)
 
     @property
     def max_tokens(self) -> int:

@@ -54,7 +54,7 @@ def read_splits(
     sizes = {"train": train * smaller, **{name: max(count * HELD_OUT_SHARE * smaller, 1) for name in missing}}
     if missing or smaller < 1:
         advice = f"give more, or {' and '.join(f'--{name} FILE' for name in missing)}" if missing else "give more"
-        found |= split(found["train"], sizes, seed, source=path, column=group, advice=advice)
+        found |= split(found["train"], sizes, seed, source=printable(path), column=group, advice=advice)
     for name, own in files.items():
         if overlap := count_overlap(found["train"], found[name]):
             also = f"{overlap} of the {len(found[name])} examples of {own} are in {path} as well"

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from stairs.text.embedded.number_names import SET_SIZES, number_pairs
 from stairs.text.examples import TranslationPair
+from stairs.text.input_files import printable
 from stairs.text.labelled.column_names import Columns
 from stairs.text.labelled.split import split
 
@@ -36,9 +37,9 @@ def split_translations(paths: Sequence[str], dev: Sequence[str] = (), *, seed: i
     pairs = read_translations(paths, encoding=encoding)
     if dev:
         given = read_translations(dev, encoding=encoding)
-        halves = split(given, {"validation": len(given) / 2, "test": len(given) / 2}, seed, source=" ".join(dev))
+        halves = split(given, {"validation": len(given) / 2, "test": len(given) / 2}, seed, source=" ".join(map(printable, dev)))
         return PairSplits(pairs, halves["validation"], halves["test"])
     held_out = max(min(int(len(pairs) * HELD_OUT_SHARE), MAX_HELD_OUT), 1)
     sizes = {"train": len(pairs) - 2 * held_out, "validation": held_out, "test": held_out}
-    splits = split(pairs, sizes, seed, source=" ".join(paths), advice="give more, or --dev FILE")
+    splits = split(pairs, sizes, seed, source=" ".join(map(printable, paths)), advice="give more, or --dev FILE")
     return PairSplits(splits["train"], splits["validation"], splits["test"])

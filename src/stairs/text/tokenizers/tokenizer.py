@@ -155,7 +155,7 @@ class Tokenizer:
         return space_words(text) if self.spec.chinese == "words" else text
 
     def normalize(self, text: str) -> str:
-        return self.backend.normalizer.normalize_str(text) if self.backend.normalizer else text
+        return self.backend.normalizer.normalize_str(refuse_lone_surrogates(text)) if self.backend.normalizer else text
 
     def encode_with_offsets(self, text: str) -> Encoding:
         return self.backend.encode(refuse_lone_surrogates(self.preprocess(text)), add_special_tokens=False)
