@@ -123,7 +123,7 @@ class Classify(Supervised):
     def answer(self, text: str) -> Answer:
         return {"text": text, **self.label_answer(self.probabilities([text])[0])}
 
-    def label_answer(self, probabilities: np.ndarray) -> dict[str, Any]:
+    def label_answer(self, probabilities: np.ndarray) -> dict[str, object]:
         """The most probable label, and the probability of each."""
         order = np.argsort(-probabilities, kind="stable")
         return {"label": self.labels[order[0]], "probabilities": {self.labels[i]: float(probabilities[i]) for i in order}}

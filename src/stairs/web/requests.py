@@ -194,7 +194,7 @@ def choice_field(fields: Fields, name: str, choices: tuple[str, ...]) -> str:
     return value
 
 
-def options_field(fields: Fields, names: tuple[str, ...]) -> dict[str, Any]:
+def options_field(fields: Fields, names: tuple[str, ...]) -> dict[str, object]:
     """The options of a picture, checked; those left empty are left out."""
     given = fields.get("options", {})
     if not isinstance(given, dict):
