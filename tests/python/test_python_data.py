@@ -211,7 +211,7 @@ def test_progress_is_shown_in_a_notebook_on_one_line(monkeypatch):
 
 
 def test_a_report_shows_itself(runs):
-    report = stairs.climb(REVIEWS, budget="20s", models=["tfidf", "ngram"], out="runs/climb-report")
+    report = stairs.climb(REVIEWS, budget="120s", models=["tfidf", "ngram"], out="runs/climb-report")
     assert report.recommended.predict("a good film") == "pos" and report.load("ngram").predict("a bad film") == "neg"
     assert list(report.table["model"]) == [row["model"] for row in report.rows] and report.table["score"].between(0, 1).all()
     shown = report._repr_html_()

@@ -62,10 +62,10 @@ def test_on_disk_full_stop_ends_the_training_and_keeps_the_checkpoints(train, tm
 def test_metrics_that_cannot_be_written_are_reported_once(train, monkeypatch, messages):
     real = Run.log
 
-    def refuse(self, *, durably=True, **measured):
+    def refuse(self, row, *, durably=True):
         if not durably:
             raise EnvironmentFault("cannot write metrics.jsonl: no space left")
-        real(self, **measured)
+        real(self, row)
 
     monkeypatch.setattr(Run, "log", refuse)
     train(steps=6)
