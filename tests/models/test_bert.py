@@ -109,7 +109,7 @@ def test_too_many_tokens_are_refused():
 
 @pytest.mark.parametrize(
     ("wrong", "words"),
-    [({"heads": 3}, "3 heads cannot share"), ({"mask_prob": 0.0}, "mask_prob 0.0"), ({"mask_token_share": 0.95}, "exceed 1 together"), ({"context": 4},
+    [({"heads": 3}, "3 heads cannot share"), ({"mask_prob": 0.0}, "mask_prob 0.0"), ({"mask_token_share": 0.95}, "exceed 1"), ({"context": 4},
         "context 4")],
 )
 def test_settings_that_cannot_be(wrong, words):
