@@ -18,6 +18,7 @@ from stairs.errors import BadInput, StairsError
 P = ParamSpec("P")
 R = TypeVar("R")
 FLAG = re.compile(r"(?<![\w-])--([a-z][a-z0-9-]*)")
+RESUMED = ("train", "tune", "climb")
 ONLY_SHELL = re.compile(r",? or take the first with --yes")
 
 lock = threading.Lock()
@@ -33,7 +34,7 @@ def python_verb(function: Callable[P, R]) -> Callable[P, R]:
 
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        with in_session():
+        with in_session(function.__name__):
             try:
                 bound = signature.bind(*args, **kwargs)
             except TypeError as error:
@@ -53,7 +54,7 @@ def near_keyword(signature: inspect.Signature, given: dict[str, object]) -> str:
 
 
 @contextmanager
-def in_session() -> Iterator[None]:
+def in_session(verb: str) -> Iterator[None]:
     """Progress is shown while a verb runs, in any thread; within another verb, or where somebody listens already, nothing changes."""
     global running_verbs, silent
     with lock:
@@ -69,6 +70,10 @@ def in_session() -> Iterator[None]:
         if running_commands:
             raise
         raise type(error)(with_keywords(str(error))) from error.__cause__
+    except KeyboardInterrupt:
+        if running_commands:
+            raise
+        raise KeyboardInterrupt(f"{verb} was stopped" + ("; the same call goes on from what is saved" if verb in RESUMED else "")) from None
     finally:
         with lock:
             running_verbs -= 1

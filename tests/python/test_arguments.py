@@ -1,5 +1,8 @@
 """Arguments that no verb can take: each is refused in a sentence, before anything is computed; and numbers of numpy, which they can take."""
 
+import os
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -129,3 +132,29 @@ def test_verbs_of_several_threads_leave_progress_as_it_was(monkeypatch, runs):
 def test_what_a_task_has_not_is_said_where_the_model_is_right(runs):
     with pytest.raises(Unsupported, match="a classify run of bert has no fill; a pretrained bert run has it"):
         runs["reviews"].fill(FILL)
+
+
+def test_ctrl_c_ends_a_verb_with_a_sentence_and_no_traceback_from_inside():
+    @session.python_verb
+    def tune() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt, match="tune was stopped; the same call goes on from what is saved") as caught:
+        tune()
+    assert caught.value.__suppress_context__ and not progress.messages_enabled
+    with pytest.raises(KeyboardInterrupt) as caught, session.in_command():
+        tune()
+    assert not str(caught.value), "a command says so itself"
+
+
+def test_nothing_warns_and_nothing_is_left_behind(tmp_path):
+    """With warnings as errors; labels with two examples each make scikit-learn suspect numbers."""
+    script = """
+import stairs
+rows = [(f"a film number {i}", str(i // 2)) for i in range(60)]
+print(stairs.tune("tfidf", rows, out="run").labels[:2])
+"""
+    surroundings = {**os.environ, "TMPDIR": str(tmp_path)}
+    ended = subprocess.run([sys.executable, "-W", "error", "-c", script], capture_output=True, text=True, cwd=tmp_path, env=surroundings, check=False)
+    assert ended.returncode == 0 and not ended.stderr, ended.stderr
+    assert not list(tmp_path.glob("stairs-*"))

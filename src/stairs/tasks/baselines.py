@@ -12,6 +12,7 @@ TfidfClassifier is a model of the staircase as well, as `ngram_classifier.py` an
 import itertools
 import json
 import re
+import warnings
 from abc import abstractmethod
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -116,7 +117,9 @@ def logistic_regression(
     """Weights (labels, features) and biases of a softmax over the labels; `regularization` keeps the weights small."""
     from sklearn.linear_model import LogisticRegression
 
-    linear = LogisticRegression(C=1 / regularization, max_iter=1000).fit(features, [example.label for example in examples])
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The number of unique classes")  # few examples of many labels are no regression: the labels are strings
+        linear = LogisticRegression(C=1 / regularization, max_iter=1000).fit(features, [example.label for example in examples])
     weight, bias = linear.coef_.astype(np.float32), linear.intercept_.astype(np.float32)
     if len(weight) == 1:  # scikit-learn has one row of weights for two labels
         weight, bias = np.concatenate([-weight, weight]) / 2, np.concatenate([-bias, bias]) / 2

@@ -4,11 +4,13 @@ From there on they go the way of every file: the same guesses, splits, checks an
 the row ("DataFrame:3: ..."). The file is named after its content, so that the same data resume the same run.
 """
 
+import atexit
 import hashlib
 import itertools
 import json
 import os
 import re
+import shutil
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -21,7 +23,7 @@ from stairs.text.python_rows import checked_texts, describe, is_table, kind_of, 
 
 Data = str | Path | Iterable[object]  # a path, or rows: a list of tuples or dicts, a data frame, a dict of columns, a dataset
 PATH_LIKE = re.compile(r"\S*[\w-](?:" + "|".join(map(re.escape, (".txt", *FILE_KINDS))) + r")(?:\.gz|\.xz|\.zst)?")
-SPOOL_FOLDERS: dict[int, tempfile.TemporaryDirectory[str]] = {}  # by process: one is deleted when its process ends
+SPOOL_FOLDERS: dict[int, Path] = {}  # by process: one is deleted when its process ends
 
 
 def is_path(data: object) -> bool:
@@ -111,8 +113,14 @@ def pair_paths(pairs: object) -> tuple[str, ...]:
 
 def spool_folder() -> Path:
     if os.getpid() not in SPOOL_FOLDERS:
-        SPOOL_FOLDERS[os.getpid()] = tempfile.TemporaryDirectory(prefix="stairs-", ignore_cleanup_errors=True)
-    return Path(SPOOL_FOLDERS[os.getpid()].name)
+        SPOOL_FOLDERS[os.getpid()] = Path(tempfile.mkdtemp(prefix="stairs-"))
+        atexit.register(remove_spool_folder, os.getpid())
+    return SPOOL_FOLDERS[os.getpid()]
+
+
+def remove_spool_folder(process: int) -> None:
+    if process == os.getpid():  # a process that was forked from it must not
+        shutil.rmtree(SPOOL_FOLDERS[process], ignore_errors=True)
 
 
 def spool(rows: Iterable[Mapping[str, object]], kind: str) -> str:
