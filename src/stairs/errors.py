@@ -36,6 +36,11 @@ class Locked(StairsError):
     code = 5
 
 
+def no_tokens(text: str, where: str = "") -> BadInput:
+    """`where` is the place of the text, such as list:3, if it is one of several."""
+    return BadInput(f"{where + ': ' if where else ''}there are no tokens in {preview(text)}; give a text with words")
+
+
 def preview(value: object, limit: int = 40) -> str:
     """A value that is safe to print: control characters escaped, long ones shortened."""
     text = repr(value)

@@ -158,3 +158,15 @@ print(stairs.tune("tfidf", rows, out="run").labels[:2])
     ended = subprocess.run([sys.executable, "-W", "error", "-c", script], capture_output=True, text=True, cwd=tmp_path, env=surroundings, check=False)
     assert ended.returncode == 0 and not ended.stderr, ended.stderr
     assert not list(tmp_path.glob("stairs-*"))
+
+
+def test_a_text_without_words_is_found_among_many(runs):
+    texts = ["a good film", "   "]
+    for verb, place in (("predict", "list:2"), ("predict_proba", "list:2"), ("embed", "text 2"), ("embed_tokens", "text 2")):
+        with pytest.raises(BadInput, match=f"^{place}: there are no tokens in '   '; give a text with words$"):
+            getattr(runs["reviews"], verb)(texts)
+    with pytest.raises(BadInput, match=r"^list:2: there are no tokens"):
+        runs["pairs"].predict(texts, texts)
+    with pytest.raises(BadInput, match=r"^there are no tokens in '   '"):
+        runs["reviews"].predict("   ")
+    assert runs["tfidf"].predict(texts)[0] == "pos"

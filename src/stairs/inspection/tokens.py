@@ -6,7 +6,7 @@ from typing import NamedTuple, TypedDict
 
 import torch
 
-from stairs.errors import BadInput, Unsupported, preview
+from stairs.errors import Unsupported, no_tokens
 from stairs.inspection.views import any_task, view
 from stairs.tasks import Encode, NextToken, Task
 from stairs.tasks.parts.encoder_features import InputFormat
@@ -75,7 +75,7 @@ def side_by_side(of_runs: Mapping[str, TokensData]) -> TokensData:
 def encode(task: Task, text: str) -> list[int]:
     ids = task.tokenizer.encode(text)
     if not ids:
-        raise BadInput(f"there are no tokens in {preview(text)}; give a text with words")
+        raise no_tokens(text)
     return ids
 
 

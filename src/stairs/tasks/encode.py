@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from stairs.errors import BadInput, Unsupported, preview
+from stairs.errors import Unsupported, no_tokens
 from stairs.fast.packed_linear import Precision, for_inference
 from stairs.models.base import Model
 from stairs.progress import say, track
@@ -92,9 +92,9 @@ class Encode(Task):
         """The ids of each text with its special tokens, [CLS] and [SEP] for a BERT."""
         ids_of_texts, truncated = self.tokenizer.encode_batch(texts), 0
         limit = self.max_length - self.tokenizer.adds_begin - self.model.adds_end_token
-        for text, ids in zip(texts, ids_of_texts, strict=True):
+        for number, (text, ids) in enumerate(zip(texts, ids_of_texts, strict=True), 1):
             if not ids:
-                raise BadInput(f"there are no tokens in {preview(text)}; give a text with words")
+                raise no_tokens(text, f"text {number}" if len(texts) > 1 else "")
             truncated += len(ids) > limit
         if self.long_text == "window":
             raise Unsupported("the vector of a text is made from one part of it; choose --long-text head, tail or head+tail")

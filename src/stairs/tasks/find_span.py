@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity, cross_entropy
 
-from stairs.errors import BadInput, preview
+from stairs.errors import BadInput, no_tokens
 from stairs.tasks.answers import Answer, SpanAnswer
 from stairs.tasks.measurements import Measurements
 from stairs.tasks.parts.encoder_features import EncodedInput
@@ -66,8 +66,7 @@ class FindSpan(Supervised):
             question = self.tokenizer.encode(example.question)
             passage = self.tokenizer.encode_with_offsets(example.passage)
             if not question or not passage.ids:
-                empty = preview(example.passage if question else example.question)
-                raise BadInput(f"{example.where + ': ' if example.where else ''}there are no tokens in {empty}; give words")
+                raise no_tokens(example.passage if question else example.question, example.where)
             if self.tokenizer.preprocess(example.passage) != example.passage:
                 reason = f"{self.model_name} cuts Chinese into words by adding spaces, so places in a passage are lost"
                 raise BadInput(f"{reason}; train it with --chinese characters")

@@ -15,7 +15,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from stairs.data import TrainingData
-from stairs.errors import BadInput, Unsupported, preview
+from stairs.errors import BadInput, Unsupported, no_tokens
 from stairs.fast.packed_linear import Precision, for_inference
 from stairs.models import MODELS
 from stairs.models.base import Model
@@ -129,10 +129,10 @@ class Task(Verbs, ABC):
 
     def token_vectors(self, texts: list[str], encode: Encoder | None = None) -> Iterator[tuple[list[str], np.ndarray]]:
         """The tokens of each text and their vectors (T, D), without those of special tokens; `encode` may give those of another layer."""
-        for text in texts:
+        for number, text in enumerate(texts, 1):
             ids = self.tokenizer.encode(text)
             if not ids:
-                raise BadInput(f"there are no tokens in {preview(text)}; give a text with words")
+                raise no_tokens(text, f"text {number}" if len(texts) > 1 else "")
             row, first = self.tokenizer.with_special_ids(ids, self.model.adds_end_token)
             with torch.no_grad():
                 hidden = (encode or self.model.encode)(self.add_characters(Batch(*pad_rows([row], self.tokenizer.pad))))

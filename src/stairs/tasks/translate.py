@@ -18,7 +18,7 @@ import numpy as np
 import torch
 
 from stairs.data import TrainingData
-from stairs.errors import BadInput, preview
+from stairs.errors import BadInput, no_tokens, preview
 from stairs.fast.corpus_slice import token_counts
 from stairs.models.language_model import EncoderDecoder
 from stairs.progress import track
@@ -160,9 +160,9 @@ class Translate(Generative):
     def encode_texts(self, texts: Sequence[str]) -> list[list[int]]:
         limit = self.model.config.context - 2
         ids_of_texts = self.tokenizer.encode_batch(list(texts))
-        for ids, text in zip(ids_of_texts, texts, strict=True):
+        for number, (ids, text) in enumerate(zip(ids_of_texts, texts, strict=True), 1):
             if not ids:
-                raise BadInput(f"there are no tokens in {preview(text)}; give a text with words")
+                raise no_tokens(text, f"text {number}" if len(texts) > 1 else "")
             if len(ids) > limit:
                 reason = f"{preview(text)} has {len(ids)} tokens, and this {self.model_name} reads at most {limit}"
                 raise BadInput(f"{reason}; cut it into sentences, or train with --context {2 * limit + 4}")

@@ -14,7 +14,7 @@ from stairs.tasks.answers import BlanksAnswer, PseudoLikelihoodAnswer, SenseAnsw
 from stairs.tasks.availability import compares
 from stairs.tasks.run_verbs import RunVerbs, as_task, check_top
 from stairs.text.examples import LabelledText, TextPair
-from stairs.text.python_rows import Texts, list_texts
+from stairs.text.python_rows import Texts, kind_of, list_texts
 from stairs.text.windows import LongTextRule
 
 TEXTS_PER_BATCH = 256
@@ -139,13 +139,13 @@ class Verbs(RunVerbs):
         if not compares(task):
             if second is not None:
                 raise Unsupported(f"a {task.name} run gives a label to one text and takes no second one; leave `second` out")
-            return [LabelledText(text, "") for text in first]
+            return [LabelledText(text, "", where) for text, where in zip(first, places_of(texts, first), strict=True)]
         if second is None:
             raise BadInput("only one text was given and two are compared; give the other as `second`")
         others = list_texts(second)
         if len(first) != len(others):
             raise BadInput(f"{len(first)} first and {len(others)} second texts; give as many of both")
-        return [TextPair(a, b) for a, b in zip(first, others, strict=True)]
+        return [TextPair(a, b, where=where) for a, b, where in zip(first, others, places_of(texts, first), strict=True)]
 
     @python_verb
     def tag(self, text: str) -> TagsAnswer:
@@ -177,3 +177,8 @@ class Verbs(RunVerbs):
     def answer_as(self, verb: str, text: str, **given: Any) -> Any:
         """`answer`, if the task has the verb; None is the same as not given."""
         return cast(Any, self.require(verb)).answer(text, **{name: value for name, value in given.items() if value is not None})
+
+
+def places_of(texts: Texts, items: list[str]) -> list[str]:
+    """Where each text stands, for errors; one alone has no place."""
+    return [""] if isinstance(texts, str) else [f"{kind_of(texts)}:{number}" for number in range(1, len(items) + 1)]

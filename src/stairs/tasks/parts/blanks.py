@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import linear
 
-from stairs.errors import BadInput, preview
+from stairs.errors import BadInput, no_tokens, preview
 from stairs.models.base import Model
 from stairs.models.bert import BERT
 from stairs.progress import say
@@ -87,7 +87,7 @@ class BlankFilling(Task):
     def ids_of(self, text: str) -> list[int]:
         ids = self.tokenizer.encode(text)
         if not ids:
-            raise BadInput(f"there are no tokens in {preview(text)}; give a text with words")
+            raise no_tokens(text)
         return ids
 
     def note_truncation(self, length: int, limit: int, part: str) -> str:

@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from stairs.errors import BadInput, preview
+from stairs.errors import no_tokens
 from stairs.models.base import Model
 from stairs.models.transfer_options import Pooling, TransferOptions
 from stairs.progress import say_verbose, track
@@ -162,7 +162,7 @@ class EncoderFeatures(Task):
         rows = self.tokenizer.encode_batch(list(texts))
         for ids, text, place in zip(rows, texts, where, strict=True):
             if not ids:
-                raise BadInput(f"{place + ': ' if place else ''}there are no tokens in {preview(text)}; give a text with words")
+                raise no_tokens(text, place)
         return rows
 
     def note_truncation(self, form: InputFormat, texts: int) -> None:
