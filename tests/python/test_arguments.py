@@ -8,10 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 import stairs
 from stairs import progress, session
-from stairs.errors import BadInput, Unsupported
+from stairs.errors import BadInput, Diverged, Unsupported
+from stairs.tasks.parts.decoding import sample_token
 from tests.support.runs import REVIEWS, SENTENCES
 
 FILL = "the cat sat on the ___ ."
@@ -170,3 +172,17 @@ def test_a_text_without_words_is_found_among_many(runs):
     with pytest.raises(BadInput, match=r"^there are no tokens in '   '"):
         runs["reviews"].predict("   ")
     assert runs["tfidf"].predict(texts)[0] == "pos"
+
+
+def test_many_numbers_with_fractions_are_no_labels(runs):
+    texts = [text for text, _ in REVIEWS]
+    with pytest.raises(BadInput, match="the labels are 48 different numbers, which cannot be predicted yet; put them into a few bins"):
+        stairs.tune("tfidf", texts, [number / 7 + 0.01 for number in range(len(texts))])
+    halves = [number % 4 / 2 for number in range(len(texts))]
+    assert stairs.tune("tfidf", texts, halves, out="runs/halves").labels == ["0.0", "0.5", "1.0", "1.5"]
+    assert len(stairs.tune("tfidf", texts, [number % 24 for number in range(len(texts))], out="runs/numbers").labels) == 24
+
+
+def test_weights_that_diverged_generate_no_traceback():
+    with pytest.raises(Diverged, match="the weights have diverged; train again with a lower learning rate"):
+        sample_token(torch.tensor([float("nan"), 1.0]), 1.0, 0, 1.0, 0, 0)

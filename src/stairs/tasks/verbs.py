@@ -139,13 +139,13 @@ class Verbs(RunVerbs):
         if not compares(task):
             if second is not None:
                 raise Unsupported(f"a {task.name} run gives a label to one text and takes no second one; leave `second` out")
-            return [LabelledText(text, "", where) for text, where in zip(first, places_of(texts, first), strict=True)]
+            return [LabelledText(text, "", where) for text, where in zip(first, locations(texts, first), strict=True)]
         if second is None:
             raise BadInput("only one text was given and two are compared; give the other as `second`")
         others = list_texts(second)
         if len(first) != len(others):
             raise BadInput(f"{len(first)} first and {len(others)} second texts; give as many of both")
-        return [TextPair(a, b, where=where) for a, b, where in zip(first, others, places_of(texts, first), strict=True)]
+        return [TextPair(a, b, where=where) for a, b, where in zip(first, others, locations(texts, first), strict=True)]
 
     @python_verb
     def tag(self, text: str) -> TagsAnswer:
@@ -179,6 +179,6 @@ class Verbs(RunVerbs):
         return cast(Any, self.require(verb)).answer(text, **{name: value for name, value in given.items() if value is not None})
 
 
-def places_of(texts: Texts, items: list[str]) -> list[str]:
+def locations(texts: Texts, items: list[str]) -> list[str]:
     """Where each text stands, for errors; one alone has no place."""
     return [""] if isinstance(texts, str) else [f"{kind_of(texts)}:{number}" for number in range(1, len(items) + 1)]

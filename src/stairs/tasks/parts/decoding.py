@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
+from stairs.errors import Diverged
 from stairs.fast.decode_state import DecodeState
 from stairs.models.base import Model
 from stairs.randomness import generator
@@ -79,4 +80,6 @@ def sample_token(logits: Tensor, temperature: float, top_k: int, top_p: float, s
     if top_k:
         probabilities[top_k:] = 0
     probabilities[probabilities.cumsum(-1) - probabilities >= top_p] = 0  # the smallest set that reaches top_p, never empty
+    if not probabilities.isfinite().all():
+        raise Diverged("the probabilities of the next token are not finite: the weights have diverged; train again with a lower learning rate")
     return ids[torch.multinomial(probabilities, 1, generator=generator(seed, "sample", position))[0]]

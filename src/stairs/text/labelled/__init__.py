@@ -9,6 +9,8 @@ sense      token, lemma, part of speech and sense of each word
 translate  two aligned files, or a table with two columns
 """
 
+import itertools
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -32,6 +34,9 @@ from stairs.text.labelled.word_senses import read_senses
 __all__ = ["LabelledData", "group_numbers", "guess_task", "read_examples", "read_splits", "unseen_labels"]
 
 Paths = str | Path | Sequence[str | Path]
+NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?")
+MEASURED_EXAMPLES = 1000  # that are looked at
+MAX_NUMBER_LABELS = 20  # as many different numbers with fractions may be labels
 HELD_OUT_SHARE = 0.1  # of the examples, for each split that no file is given for
 
 
@@ -79,6 +84,7 @@ def read_examples(
     `columns` names the columns by role ('text=review,label=stars') where a guess would be wrong; `group` is the column, by name or number, that says
     which examples belong together.
     """
+    is_guessed = task is None
     if task is None:
         task = guess_task(path, encoding, columns)
     if task not in ROLES:
@@ -93,10 +99,20 @@ def read_examples(
     description, examples = read_by_task(paths, task, columns, encoding, notes, group)
     if not examples:
         raise BadInput(f"no examples in {source}; a header alone is not enough")
+    if is_guessed and task == "classify":
+        refuse_measurements(examples, source)
     labelled = LabelledData(task, examples, description, source, notes.sentences())
     for sentence in (f"{source}: {len(examples):,} examples; {description}", *labelled.notes):
         progress.say(sentence)
     return labelled
+
+
+def refuse_measurements(examples: Sequence[Example], source: str) -> None:
+    """Refuse a column of many different numbers with fractions: those are no labels."""
+    labels = {str(getattr(example, "label", "")) for example in itertools.islice(examples, MEASURED_EXAMPLES)}
+    if len(labels) > MAX_NUMBER_LABELS and all(map(NUMBER.fullmatch, labels)) and any(float(label) % 1 for label in labels):
+        advice = "put them into a few bins, or take each for a label with --task classify"
+        raise BadInput(f"{source}: the labels are {len(labels)} different numbers, which cannot be predicted yet; {advice}")
 
 
 def read_by_task(
