@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from stairs.climb_job import ClimbJob
+from stairs.comparison.schema import CostCriterion
 from stairs.errors import BadInput
 from stairs.run_api import convert, draw, embed, embed_tokens, evaluate, nearest, neighbours, run_path
 from stairs.session import python_verb
@@ -28,7 +29,6 @@ from stairs.tune_job import TuneJob
 
 if TYPE_CHECKING:
     from stairs.comparison.climb_report import ClimbReport
-    from stairs.comparison.schema import CostCriterion
     from stairs.models.transfer_options import TransferMode
     from stairs.tasks import Task
 
@@ -168,7 +168,7 @@ def climb(
     adopted: Sequence[str] = (),
     limit: int | None = None,
     metric: str | None = None,
-    cost: "CostCriterion" = "train",
+    cost: CostCriterion = "train",
     seed: int = 0,
     out: str | Path | None = None,
     **settings: object,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from stairs.comparison.schema import CostCriterion
 from stairs.errors import BadInput
 from stairs.files import LOCK_FILE, check_unlocked, check_writable, is_leftover, refuse_inside, write_lock
 from stairs.models.settings import DEFAULT_MIN_COUNT, DEFAULT_TOKENIZER
@@ -21,7 +22,7 @@ from stairs.training.run import RUN_FILE
 
 if TYPE_CHECKING:
     from stairs.comparison.experiment import Experiment
-    from stairs.comparison.schema import CostCriterion, Report
+    from stairs.comparison.schema import Report
     from stairs.text.labelled.column_names import Columns
 
 REPORT_FILE = "report.json"
@@ -43,7 +44,7 @@ class ClimbJob:
     group: str | None = None
     limit: int | None = None
     metric: str | None = None
-    cost: "CostCriterion" = "train"
+    cost: CostCriterion = "train"
     order: int = 3
     plans_from: str | None = None
     out: str | None = None

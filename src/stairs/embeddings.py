@@ -12,12 +12,14 @@ import asyncio
 import sys
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, overload
+from typing import TYPE_CHECKING, Literal, cast, overload
 
 import numpy as np
 
+from stairs.arguments import convert
 from stairs.errors import BadInput, preview
-from stairs.text.python_rows import Texts, list_texts
+from stairs.tasks.availability import check_verb
+from stairs.text.python_rows import Texts, describe, list_texts
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -39,6 +41,9 @@ class Embeddings:
             from stairs.training.run import load
 
             run = load(run)
+        if not hasattr(run, "vectors"):
+            raise BadInput(f"the run is {describe(run)}; give a run folder, or what stairs.load returns")
+        check_verb(run, "embed")
         self.task, self.normalize_embeddings = run, normalize_embeddings
         langchain = sys.modules.get("langchain_core.embeddings")
         if langchain is not None:  # some of its vector stores ask for the class, and do without the methods
@@ -70,6 +75,7 @@ class Embeddings:
         A numpy array; with `convert_to_tensor` a tensor, and without either of the two a list of tensors. `batch_size` is how many texts are handed
         to the model at a time, which then makes batches of its own; all at once if None. `show_progress_bar` shows how far it is.
         """
+        batch_size = cast("int | None", convert("batch_size", batch_size, int | None))
         is_single = isinstance(sentences, str)
         texts = list_texts(sentences)
         vectors = self._vectors(texts, batch_size or len(texts), bool(show_progress_bar))

@@ -61,6 +61,10 @@ REFUSED = {  # a call, and a part of the sentence
     "a rate that is a word": (lambda runs: train(learning_rate="ten"), "learning_rate is 'ten'"),
     "a folder that is a number": (lambda runs: train(out=5), "out is 5, which is of type int; give a string or a path"),
     "models that are none": (lambda runs: stairs.climb(REVIEWS, models=5), "models is 5, which is of type int; give a list of names"),
+    "a cost that is none": (lambda runs: stairs.climb(REVIEWS, cost="speed"), "there is no cost 'speed'; there are train, latency, size, memory"),
+    "embeddings of nothing": (lambda runs: stairs.Embeddings(None), "the run is None; give a run folder"),
+    "embeddings of counts": (lambda runs: stairs.Embeddings(runs["tfidf"]), "a classify-tfidf run of tfidf has no embed; runs whose model encodes"),
+    "a batch of words": (lambda runs: stairs.Embeddings(runs["bert"]).encode(["a"], batch_size="ten"), "batch_size is 'ten'"),
     "a model of a climb that is none": (lambda runs: stairs.climb(REVIEWS, models=[None]), "models is None; give a string"),
 }
 
