@@ -190,3 +190,7 @@ def test_many_numbers_with_fractions_are_no_labels(runs):
 def test_weights_that_diverged_generate_no_traceback():
     with pytest.raises(Diverged, match="the weights have diverged; train again with a lower learning rate"):
         sample_token(torch.tensor([float("nan"), 1.0]), 1.0, 0, 1.0, 0, 0)
+
+
+def test_n_grams_have_no_parameters_to_show(runs):
+    assert "parameters" not in repr(runs["ngram"]) and "parameters: 31,640" in repr(runs["bert"])

@@ -32,8 +32,8 @@ class Portable:
         """What it is and how good, in words."""
         task = cast("Task", self)
         facts = {"task": task.name, "model": task.model_name}
-        if task.has_model:
-            facts["parameters"] = f"{sum(weight.numel() for weight in task.model.parameters()):,}"
+        if task.has_model and (parameters := sum(weight.numel() for weight in task.model.parameters())):  # n-grams have counts instead
+            facts["parameters"] = f"{parameters:,}"
         facts["tokenizer"] = f"{task.tokenizer.spec.kind}, {task.tokenizer.vocab_size:,} tokens"
         if labels := getattr(self, "labels", None):
             facts["labels"] = ", ".join(labels[:MAX_LABELS]) + (", ..." if len(labels) > MAX_LABELS else "")
