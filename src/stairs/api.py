@@ -187,7 +187,7 @@ def climb(
         out: the folder of the report and the runs. A climb that was stopped is resumed
         **settings: the other options of `stairs climb --help`, such as order=5 or vocab_size=4096
 
-    >>> report = stairs.climb("reviews.csv", budget="20s", models=["tfidf", "ngram"], out="runs/climb")
+    >>> report = stairs.climb("reviews.csv", budget="2m", models=["tfidf", "ngram"], out="runs/climb")
     >>> report.recommended.predict("a good film")
     'pos'
     """

@@ -65,6 +65,7 @@ class ClimbJob:
         return build(cls, {"corpus": as_paths(corpus), **known, **options})
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "models", tuple(name.strip() for given in self.models for name in given.split(",")))  # as in "tfidf,bert"
         if not 0 <= self.seed < 1 << 63:
             raise BadInput(f"--seed {self.seed} is not between 0 and {(1 << 63) - 1}")
         if self.limit is not None and self.limit < 1:

@@ -87,6 +87,8 @@ def test_numbers_of_numpy_and_whole_floats_are_numbers(runs):
 
 
 def test_one_name_is_a_list_of_one(runs):
+    with pytest.raises(BadInput, match="no model 'zebra'"):
+        stairs.climb(REVIEWS, models="tfidf, zebra", out="runs/never")
     report = stairs.climb(REVIEWS, budget="120s", models="tfidf", out="runs/climb-one")
     assert [row["model"] for row in report.rows] == ["tfidf"]
 

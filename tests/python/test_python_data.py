@@ -253,7 +253,7 @@ def test_columns_have_the_same_names_in_the_shell(runs, command, world, monkeypa
     assert tuned.code == 0, tuned.err
     scored = command("score", "runs/shell-columns", "frame.csv", *named)
     assert json.loads(scored.out) == stairs.load("runs/shell-columns").evaluate(FRAME, text="review", label="2", id="nr")
-    climbed = command("climb", "--labels", "frame.csv", *named, "--models", "tfidf", "--budget", "20s", "--out", "runs/shell-climb")
+    climbed = command("climb", "--labels", "frame.csv", *named, "--models", "tfidf", "--budget", "2m", "--out", "runs/shell-climb")
     assert json.loads(climbed.out)["recommendation"]["model"] == "tfidf" and "pretrained on the" in climbed.err
     refused = command("climb", "--labels", "frame.csv", "--text", "comment", "--label", "stars", "--out", "runs/shell-refused")
     assert refused.code == 2 and "frame.csv:1: no column 'comment' for the text; it has 'review', 'stars', 'nr'" in refused.err

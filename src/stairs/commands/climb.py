@@ -40,8 +40,8 @@ class Climb(TokenizerOptions, GuessFlags, ColumnOptions, CorpusOptions, CommonFl
 def main(arguments: list[str]) -> int:
     options = parse(Climb, arguments, "climb", ABOUT)
     progress.verbose = options.verbose
+    models = (options.models,) if options.models else ()
     own = ("labels", "task", "budget", "adopted", "group", "limit", "metric", "cost", "order", "plans_from", "out", "seed")
-    models = tuple(name.strip() for name in options.models.split(",")) if options.models else ()
     given = {name: getattr(options, name) for name in own}
     job = ClimbJob(options.corpus, models=models, columns=options.columns(), reading=options, tokenizing=options, **given)
     report = job.climb(on_terminal=True, command=shlex.join(["stairs", "climb", *arguments]))
