@@ -14,7 +14,7 @@ from functools import cache
 from numbers import Integral, Real
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Literal, Union, get_args, get_origin
+from typing import Annotated, Literal, Union, get_args, get_origin
 
 from stairs.errors import BadInput, preview
 
@@ -50,6 +50,8 @@ def convert(name: str, value: object, annotation: object) -> object:
 @cache
 def kinds_of(annotation: object) -> tuple[object, ...]:
     """The kinds of a union; none if there is one that is not checked here."""
+    if get_origin(annotation) is Annotated:  # as tyro leaves the fields of what it has parsed
+        annotation = get_args(annotation)[0]
     kinds = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
     return kinds if all(kind in WANTED or kind is NoneType or get_origin(kind) is Literal or is_name_list(kind) for kind in kinds) else ()
 

@@ -196,3 +196,10 @@ def test_weights_that_diverged_generate_no_traceback():
 
 def test_n_grams_have_no_parameters_to_show(runs):
     assert "parameters" not in repr(runs["ngram"]) and "parameters: 31,640" in repr(runs["bert"])
+
+
+def test_what_a_command_has_parsed_is_checked_as_before(command):
+    """tyro replaces the annotations of inherited fields by its own."""
+    assert command("train", "ngram", "--help").code == 0
+    with pytest.raises(BadInput, match="threads is True"):
+        train(threads=True)
