@@ -214,7 +214,7 @@ def check_task(task: str | None, settings: Mapping[str, object]) -> None:
 def adopt(source: str | Path, out: str | Path | None = None, *, encoder_only: bool = False) -> "Task":
     """Another tool's model as a run: a folder of transformers or sentence-transformers, an ARPA file, word vectors, or an installed package.
 
-    >>> stairs.adopt("folder", out="runs/adopted").model_name
+    >>> stairs.adopt("bert-of-transformers", out="runs/adopted").model_name
     'bert'
     """
     from stairs.adopt_job import adopt_run, default_folder

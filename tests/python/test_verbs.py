@@ -146,6 +146,8 @@ def test_help_has_arguments_and_an_example_that_runs(verb, runs):
     assert re.search(r"^>>> ", text, re.M), f"{verb.__name__} has no example"
     kinds = {parameter.kind for parameter in inspect.signature(verb).parameters.values()}
     assert inspect.Parameter.VAR_POSITIONAL not in kinds and "self" not in text
+    if verb is stairs.adopt:
+        runs["bert"].convert("huggingface", "bert-of-transformers")
     test = doctest.DocTestParser().get_doctest(text, {"stairs": stairs, **runs}, verb.__name__, None, 0)
     failures = doctest.DocTestRunner(verbose=False).run(test)
     assert failures.attempted and not failures.failed
