@@ -67,10 +67,17 @@ class TrainJob:
     settings: Mapping[str, object] = field(default_factory=dict)
 
     @classmethod
-    def from_keywords(cls, model: str, corpus: str | Path | Sequence[str | Path], keywords: Mapping[str, object]) -> "TrainJob":
-        """Keywords are fields of this class, of the options it holds, or settings of the model; None is the same as not given."""
+    def from_keywords(
+        cls, model: str, corpus: str | Path | Sequence[str | Path], keywords: Mapping[str, object], is_typed: bool = False
+    ) -> "TrainJob":
+        """Keywords are fields of this class, of the options it holds, or settings of the model; None is the same as not given. Those of Python are
+        checked and converted by the annotations; those of a command have their types."""
         check_model(model)
         given = {name: value for name, value in keywords.items() if value is not None}
+        if not is_typed:
+            for kind in (TrainingOptions, CorpusOptions, TokenizerOptions, CONFIGS[model]):
+                given |= convert_fields(kind, {name: given[name] for name in names_of(kind) if name in given})
+            given |= convert_fields(cls, {name: given[name] for name in ("size", "out", "backwards") if name in given})
         settings = [own.name for own in fields(CONFIGS[model]) if own.name not in FROM_TOKENIZER]
         training, reading, tokenizing = (take(given, names_of(kind)) for kind in (TrainingOptions, CorpusOptions, TokenizerOptions))
         known = take(given, ["pairs", "dev", "backwards", "out", "size"])
@@ -78,9 +85,9 @@ class TrainJob:
         if given:
             refuse_unknown("train", next(iter(given)), [*names_of(TrainingOptions), *names_of(TokenizerOptions), *known, *settings])
         paths: dict[str, object] = {name: as_paths(known.pop(name)) for name in ("pairs", "dev") if name in known}
-        job: TrainJob = build(
-            cls, {"model": model, "corpus": as_paths(corpus), **paths, **known, "reading": build(CorpusOptions, reading),
-                  "tokenizing": build(TokenizerOptions, tokenizing), "training": training, "settings": own},
+        job: TrainJob = make(
+            cls, {"model": model, "corpus": as_paths(corpus), **paths, **known, "reading": make(CorpusOptions, reading),
+                  "tokenizing": make(TokenizerOptions, tokenizing), "training": training, "settings": own},
         )  # fmt: skip
         job.check()
         return job
@@ -117,7 +124,7 @@ class TrainJob:
 
     @property
     def options(self) -> TrainingOptions:
-        return build(TrainingOptions, self.training)
+        return make(TrainingOptions, self.training)
 
     @property
     def folder(self) -> Path:
@@ -207,7 +214,7 @@ class TrainJob:
         """The model's settings: of its size, but for those that were given."""
         kind = CONFIGS[self.model]
         known = {name: value for name, value in from_tokenizer.items() if name in names_of(kind)}  # not every model has a part for each special id
-        return build(kind, {**known, **SIZES[self.model]["mini" if self.size == "auto" else self.size], **self.settings})
+        return make(kind, {**known, **SIZES[self.model]["mini" if self.size == "auto" else self.size], **self.settings})
 
     def read_data(self) -> tuple["Tokenizer", TrainingData]:
         """The tokenizer, and the data as token ids or as pairs."""
@@ -266,6 +273,10 @@ def refuse_unknown(verb: str, name: str, known: Sequence[str]) -> None:
 def take(given: dict[str, object], names: Sequence[str]) -> dict[str, object]:
     """Those of the given values that have one of these names, taken out."""
     return {name: given.pop(name) for name in names if name in given}
+
+
+def make(kind: Callable[..., Built], values: Mapping[str, object]) -> Built:
+    return kind(**values)
 
 
 def build(kind: type[Built], values: Mapping[str, object]) -> Built:

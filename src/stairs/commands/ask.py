@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Literal
 
 from tyro.conf import Positional
 
-from stairs import api
 from stairs.commands.flags import CommonFlags, check_seed, check_top, parse, show, texts_from
 from stairs.errors import BadInput, Unsupported
 from stairs.text.windows import LongTextRule
@@ -50,7 +49,9 @@ def main(arguments: list[str]) -> int:
     options = parse(Ask, arguments, "ask", ABOUT)
     check(options)
     texts = texts_from(options.text, options.file)
-    task = api.load(options.run)
+    from stairs.training.run import load  # which brings torch
+
+    task = load(options.run)
     set_precision(task, options)
     for answer in task.answers(texts, **answer_options(task, options)):
         draw(answer, options)

@@ -47,7 +47,7 @@ def parse_training(arguments: list[str], command: str, about: str) -> TrainComma
     if first not in DEFAULT_TOKENIZER and not {"-h", "--help"} & set(arguments):
         refuse_first_word(first, command)
     options = parse(Train, arguments, command, about.format(models=", ".join(DEFAULT_TOKENIZER)), CONFIGS.get(first))
-    job = TrainJob.from_keywords(options.model, options.corpus, keywords_of(options, "model", "corpus", "dry_run"))
+    job = TrainJob.from_keywords(options.model, options.corpus, keywords_of(options, "model", "corpus", "dry_run"), is_typed=True)
     return TrainCommand(job, options.json, options.dry_run)
 
 
