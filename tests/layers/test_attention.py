@@ -1,15 +1,17 @@
 """attend against PyTorch's fused kernel and against arithmetic; Attention, its scores and masks."""
 
 import math
+from typing import get_args
 
 import pytest
 import torch
 import torch.nn.functional as F
 
 from stairs.errors import BadInput
-from stairs.layers.attention import Additive, Bilinear, Projected, attend, dot, scaled_dot, uniform
+from stairs.layers.attention import Additive, Bilinear, Projected, attend, dot, make_score, project_keys, scaled_dot, uniform
 from stairs.layers.block import Attention
 from stairs.layers.masks import causal, padding, prefix, window
+from stairs.layers.score_names import ScoreName
 
 B, H, T, S, D = 2, 3, 5, 7, 8
 
@@ -67,6 +69,36 @@ def test_scores_are_their_equations():
     assert projected(query, key)[1, 3, 2].item() == pytest.approx(((projected.query.weight @ q) @ (projected.key.weight @ k)).item(), abs=1e-5)
     same = torch.randn(B, T, 4)
     assert torch.allclose(scaled_dot(same, same), dot(same, same) / 2)
+
+
+def test_scaled_scores_are_divided_by_the_root_of_the_width_that_is_multiplied():
+    query, key = torch.randn(B, T, 4, dtype=torch.float64), torch.randn(B, S, 6, dtype=torch.float64)
+    bilinear, projected = (make_score(name, 4, 6).double() for name in ("scaled-bilinear", "scaled-projected"))
+    by_hand = torch.einsum("btq,kq,bsk->bts", query, bilinear.query.weight, key) / math.sqrt(6)
+    assert torch.allclose(bilinear(query, key), by_hand, atol=1e-12)
+    by_hand = torch.einsum("btq,wq,wk,bsk->bts", query, projected.query.weight, projected.key.weight, key) / math.sqrt(4)
+    assert torch.allclose(projected(query, key), by_hand, atol=1e-12)
+
+
+def test_scores_are_made_by_name():
+    assert make_score("dot", 4, 4) is dot and make_score("scaled", 4, 4) is scaled_dot
+    query, key = torch.randn(B, T, 4), torch.randn(B, S, 6)
+    scores = {name: make_score(name, 4, 6) for name in get_args(ScoreName) if name not in ("dot", "scaled")}
+    kinds = {"additive": Additive, "bilinear": Bilinear, "scaled-bilinear": Bilinear, "projected": Projected, "scaled-projected": Projected}
+    assert {name: type(score) for name, score in scores.items()} == kinds
+    for name in ("bilinear", "projected"):
+        scores[f"scaled-{name}"].load_state_dict(scores[name].state_dict())
+        ratio = scores[name](query, key) / scores[f"scaled-{name}"](query, key)
+        assert torch.allclose(ratio, torch.full_like(ratio, math.sqrt({"bilinear": 6, "projected": 4}[name])), rtol=1e-4)
+    for score in scores.values():  # the part that depends on the keys alone is computed once
+        compare = getattr(score, "compare", score)
+        assert torch.equal(compare(query, project_keys(score, key)), score(query, key))
+
+
+@pytest.mark.parametrize("name", ["dot", "scaled"])
+def test_a_score_without_weights_needs_equal_widths(name):
+    with pytest.raises(BadInput, match=rf"^attention {name} .* width 4 .* width 6; .*additive"):
+        make_score(name, 4, 6)
 
 
 @pytest.mark.parametrize("make", [lambda: Additive(4, 4, 6), lambda: Bilinear(4, 4), lambda: Projected(4, 4, 6), lambda: uniform])

@@ -2,11 +2,18 @@
 
     attend(Q, K, V) = softmax(score(Q, K)) V
 
-Scores: dot `qk` and bilinear `qWk` (Luong et al. 2015), scaled dot `qk / sqrt(D)` (Vaswani et al. 2017), additive `v tanh(qW + kU)`
-(Bahdanau et al. 2015), projected `<qW, kU>`, and uniform: equal weights, an average.
+Scores, by their names in `make_score`; D is the width of the vectors that are multiplied, and those with W and U take a query and keys of different
+widths:
 
-Departures: bilinear and projected scores are not divided by sqrt(D), so that wider ones start sharper; Luong's bilinear score is
-not either, and projected is a single head of Vaswani's without the division.
+    dot               q k                                   Luong et al. 2015
+    scaled            q k / sqrt(D)                         Vaswani et al. 2017
+    additive          v tanh(q W + k U)                     Bahdanau et al. 2015
+    bilinear          q W k                                 Luong et al. 2015, their "general"
+    scaled-bilinear   q W k / sqrt(D)
+    projected         (q W) (k U)                           a single head of Vaswani's, without the division
+    scaled-projected  (q W) (k U) / sqrt(D)                 a single head of Vaswani's
+
+and `uniform`: equal weights, an average.
 """
 
 import math
@@ -16,6 +23,7 @@ import torch
 from torch import Tensor, nn
 
 from stairs.layers.dropout import dropout
+from stairs.layers.score_names import ScoreName, check_score_widths
 
 Score = Callable[[Tensor, Tensor], Tensor]  # (..., T, D), (..., S, D) -> (..., T, S)
 
@@ -49,29 +57,46 @@ class Additive(nn.Module):
 
 
 class Bilinear(nn.Module):
-    """qWk."""
+    """qWk, or qWk / sqrt(D)."""
 
-    def __init__(self, query_width: int, key_width: int) -> None:
+    def __init__(self, query_width: int, key_width: int, *, scaled: bool = False) -> None:
         super().__init__()
         self.query = nn.Linear(query_width, key_width, bias=False)
+        self.product = scaled_dot if scaled else dot
 
     def forward(self, query: Tensor, key: Tensor) -> Tensor:
-        return dot(self.query(query), key)
+        return self.product(self.query(query), key)
 
 
 class Projected(nn.Module):
-    """<qW, kU>."""
+    """<qW, kU>, or <qW, kU> / sqrt(D)."""
 
-    def __init__(self, query_width: int, key_width: int, width: int) -> None:
+    def __init__(self, query_width: int, key_width: int, width: int, *, scaled: bool = False) -> None:
         super().__init__()
         self.query = nn.Linear(query_width, width, bias=False)
         self.key = nn.Linear(key_width, width, bias=False)
+        self.product = scaled_dot if scaled else dot
 
     def forward(self, query: Tensor, key: Tensor) -> Tensor:
         return self.compare(query, self.key(key))
 
     def compare(self, query: Tensor, projected: Tensor) -> Tensor:
-        return dot(self.query(query), projected)
+        return self.product(self.query(query), projected)
+
+
+def make_score(name: ScoreName, query_width: int, key_width: int) -> Score:
+    """The score with this name; one that compares in a space of its own makes it as wide as the query."""
+    check_score_widths(name, query_width, key_width)
+    makers: dict[ScoreName, Callable[[], Score]] = {
+        "dot": lambda: dot,
+        "scaled": lambda: scaled_dot,
+        "additive": lambda: Additive(query_width, key_width, query_width),
+        "bilinear": lambda: Bilinear(query_width, key_width),
+        "scaled-bilinear": lambda: Bilinear(query_width, key_width, scaled=True),
+        "projected": lambda: Projected(query_width, key_width, query_width),
+        "scaled-projected": lambda: Projected(query_width, key_width, query_width, scaled=True),
+    }
+    return makers[name]()
 
 
 def project_keys(score: Score, key: Tensor) -> Tensor:

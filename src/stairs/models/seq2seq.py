@@ -14,8 +14,8 @@ CoVe (McCann et al. 2017): the trained encoder, used for other tasks: the vector
 
 Departures: with attention the cell reads y_{i-1} alone and C_i enters after it, so the query is the state after the word y_{i-1}, as in Luong et
 al., where Bahdanau's is the state before it and C_i enters the cell; that holds for every score, `--size paper` too, since all steps of a sentence
-are then computed in one fused loop. The attention output is not fed to the next step, as Luong et al. and CoVe do. Bilinear and projected scores
-are not divided by sqrt(D). s_0 is computed from both ends of the source, in Bahdanau's from the backward one; the readout is a tanh, in his a
+are then computed in one fused loop. The attention output is not fed to the next step, as Luong et al. and CoVe do.
+s_0 is computed from both ends of the source, in Bahdanau's from the backward one; the readout is a tanh, in his a
 maxout; Sutskever's reads the source backwards, with C as s_0 only. Encoder, decoder and output share one table of subwords, CoVe's too, which in
 its paper reads GloVe's word vectors. `paper` is Bahdanau's size, but with a decoder as wide as both directions of the encoder together. Predictions
 start at the unigram distribution of the target language.
@@ -31,7 +31,7 @@ from torch import Tensor, nn
 
 from stairs.fast import recurrent_decoder
 from stairs.fast.decode_state import SourceState
-from stairs.layers.attention import Additive, Bilinear, Projected, Score, attend, dot, project_keys, scaled_dot
+from stairs.layers.attention import Additive, Projected, attend, dot, make_score, project_keys
 from stairs.layers.capture import capture
 from stairs.layers.dropout import Dropout
 from stairs.layers.initial import fold_in_bias, initialize
@@ -62,7 +62,7 @@ class Seq2Seq(EncoderDecoder):
         self.decoder_start = nn.Linear(hidden, config.layers * STATE_TENSORS[config.cell] * hidden)
         read = width if self.attends else width + hidden
         self.decoder = nn.ModuleList(Recurrent(config.cell, read if n == 0 else hidden, hidden) for n in range(config.layers))
-        self.decoder_score = attention_score(config)
+        self.decoder_score = dot if config.attention == "none" else make_score(config.attention, hidden, hidden)
         self.decoder_readout = nn.Linear(2 * hidden, width)
         self.weights = nn.Identity()  # the attention weights pass through it, for `capture`
         self.output = None
@@ -156,15 +156,3 @@ class CoVe(Seq2Seq):
         with capture(self, *self.encoder, detach=False) as seen:
             self.read_source(batch)
         return list(seen.values())
-
-
-def attention_score(config: Seq2SeqConfig) -> Score:
-    """The score of a query and the keys."""
-    width = config.hidden
-    if config.attention == "additive":
-        return Additive(width, width, width)
-    if config.attention == "bilinear":
-        return Bilinear(width, width)
-    if config.attention == "projected":
-        return Projected(width, width, width)
-    return scaled_dot if config.attention == "scaled" else dot

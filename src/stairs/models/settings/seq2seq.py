@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from stairs.errors import BadInput
+from stairs.layers.score_names import ScoreName
 from stairs.models.settings.common import LARGEST, ModelConfig, ModelSettings, bounds
 
 
@@ -16,7 +17,7 @@ class Seq2SeqConfig(ModelConfig):
     hidden: int = 512  # width of the state, half of it for each direction of the encoder
     layers: int = 1  # recurrent layers, in the encoder and in the decoder each
     cell: Literal["rnn", "lstm", "gru"] = "lstm"  # recurrent cell
-    attention: Literal["none", "dot", "scaled", "additive", "bilinear", "projected"] = "none"  # attention score; none: the whole source in one vector
+    attention: Literal["none", ScoreName] = "none"  # attention score, divided by sqrt(D) if named scaled; none: the whole source in one vector
     dropout: float = 0.2  # dropout probability
     label_smoothing: float = 0.1  # label smoothing: the share of each target that is spread over the vocabulary
     ranges = bounds("width", "hidden", "layers", context=(2, LARGEST), dropout=(0, 0.99), label_smoothing=(0, 0.99))
