@@ -39,6 +39,13 @@ class TaggedSentence:
 
 
 @dataclass(frozen=True, slots=True)
+class ParsedSentence(TaggedSentence):
+    """A tagged sentence with its dependency tree, see `text/trees.py`; sentences are read as such only where the tree is used."""
+
+    heads: tuple[int, ...] = ()  # the head of each word, as CoNLL-U numbers them: words from 1, 0 for the head of the root
+
+
+@dataclass(frozen=True, slots=True)
 class Question:
     """A question about a passage; an answer is (start, text) with start in code points; without answers it cannot be answered."""
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stairs.text.examples import TaggedSentence
+from stairs.text.examples import ParsedSentence, TaggedSentence, example_hash
 from stairs.text.labelled import guess_task, read_examples, spool, unseen_labels
 from stairs.text.labelled.notes import DataNotes
 from stairs.text.labelled.tag_schemes import START, TagScheme
@@ -172,6 +172,45 @@ def test_bad_conllu_is_refused_at_its_line(tmp_path, old, new, line, sentence):
     path = write_file(tmp_path, CONLLU.replace(old, new), "a.conllu")
     assert f"{path}:{line}: {sentence}" in error_of(path, "tag")
     assert "no column 'colour'; CoNLL-U has id, form" in error_of(path, "tag", columns={"tag": "colour"})
+
+
+def test_trees_are_read_where_they_are_asked_for(tmp_path):
+    """Heads number the words: neither the token 1-2 nor the empty node 2.1 counts."""
+    path = write_file(tmp_path, CONLLU, "a.conllu")
+    labelled = read_examples(path, "tag", trees=True)
+    assert list(labelled.examples) == [
+        ParsedSentence(("Do", "n't", "!"), ("AUX", "PART", "PUNCT"), f"{path}:3", "", (0, 1, 1)),
+        ParsedSentence(("5 000",), ("NUM",), f"{path}:8", "", (0,)),
+    ]
+    assert labelled.columns == "CoNLL-U: words from form, tags from upos, trees from head"
+    plain = read_examples(path, "tag").examples
+    assert not any(isinstance(example, ParsedSentence) for example in plain)
+    assert list(map(example_hash, plain)) == list(map(example_hash, labelled.examples))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "sentence"),
+    [
+        ("VB\t_\t0", "VB\t_\t_", 3, "the word 'Do' has no head; parse the text first, or leave --structural-positions out"),
+        ("RB\t_\t1", "RB\t_\tx", 4, "the head 'x' is not a number; give that of a word, or 0 for the root"),
+        ("RB\t_\t1", "RB\t_\t-1", 4, "the head '-1' is not a number"),
+        ("RB\t_\t1", "RB\t_\t1.1", 4, "the head '1.1' is not a number"),
+        ("RB\t_\t1", "RB\t_\t4", 4, "the head 4 is no word of the sentence, which ends with 3"),
+        ("VB\t_\t0", "VB\t_\t2", 3, "no word of the sentence has the head 0; give it to the root"),
+        (".\t_\t1", ".\t_\t0", 6, "word 3 has the head 0, and so has word 1; a tree has one root"),
+        (".\t_\t1", ".\t_\t3", 6, "the heads go round in a circle, 3 > 3; a tree has no cycle"),
+        ("CD\t_\t0", "CD\t_\t999999999", 8, "the head 9999999 is no word of the sentence"),
+    ],
+)
+def test_what_is_no_tree_is_refused_at_its_line_only_where_trees_are_asked_for(tmp_path, old, new, line, sentence):
+    path = write_file(tmp_path, CONLLU.replace(old, new), "a.conllu")
+    assert f"{path}:{line}: {sentence}" in error_of(path, "tag", trees=True)
+    assert [example.tags for example in read_examples(path, "tag").examples] == [("AUX", "PART", "PUNCT"), ("NUM",)]
+
+
+def test_a_file_without_trees_is_refused_where_they_are_asked_for(tmp_path):
+    path = write_file(tmp_path, "EU\tB-ORG\nrejects\tO\n")
+    assert "no dependency trees, which --structural-positions needs; give a CoNLL-U file" in error_of(path, "tag", trees=True)
 
 
 def test_tags_never_trained_on_are_counted(tmp_path):

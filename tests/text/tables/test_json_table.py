@@ -148,6 +148,7 @@ def test_many_examples_live_on_disk_and_read_the_same(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("example", [
     TaggedSentence(("a", "b"), ("O", "B-X"), "f:1"), examples.Question("q", "p a", ((2, "a"),), "i", "f:1"), TextPair("a", "b", None, 0.5, "f:1"),
+    examples.ParsedSentence(("a", "b"), ("O", "B-X"), "f:1", "d", (2, 0)),
 ])  # fmt: skip
 def test_every_kind_comes_back_from_disk_as_it_was(example, monkeypatch):
     monkeypatch.setattr(spool, "MAX_MEMORY_BYTES", 0)

@@ -12,6 +12,7 @@ translate  two aligned files, or a table with two columns
 import itertools
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from stairs import progress
@@ -42,16 +43,17 @@ HELD_OUT_SHARE = 0.1  # of the examples, for each split that no file is given fo
 
 def read_splits(
     path: str, task: str | None, check_task: Callable[[str], None], held_out: Mapping[str, str | None], seed: int, *, limit: int | None = None,
-    columns: Columns = None, encoding: str | None = None, group: str | None = None,
+    columns: Columns = None, encoding: str | None = None, group: str | None = None, trees: bool = False,
 ) -> tuple[str, Splits]:  # fmt: skip
     """What the labels are for, given or guessed, and training, validation and test examples; the same ones for the same seed.
 
     `held_out` has the files of the "dev" and "test" examples, or None for those that are to be split off; `check_task` refuses a task.
     """
-    labelled = read_examples(path, task, columns=columns, encoding=encoding, group=group)
+    read = partial(read_examples, columns=columns, encoding=encoding, trees=trees)
+    labelled = read(path, task, group=group)
     check_task(labelled.task)
     files = {name: own for name, own in held_out.items() if own}
-    found = {name: list(read_examples(own, labelled.task, columns=columns, encoding=encoding).examples) for name, own in files.items()}
+    found = {name: list(read(own, labelled.task).examples) for name, own in files.items()}
     found["train"] = list(labelled.examples)
     count, missing = len(found["train"]), [name for name in held_out if name not in files]
     train = count - len(missing) * max(count * HELD_OUT_SHARE, 1)
@@ -77,12 +79,12 @@ def group_numbers(examples: Sequence[Example]) -> list[int]:
 
 
 def read_examples(
-    path: Paths, task: str | None = None, *, columns: Columns = None, encoding: str | None = None, group: str | None = None
+    path: Paths, task: str | None = None, *, columns: Columns = None, encoding: str | None = None, group: str | None = None, trees: bool = False
 ) -> LabelledData:
     """All examples of a file, checked; the task is guessed if it is not given.
 
     `columns` names the columns by role ('text=review,label=stars') where a guess would be wrong; `group` is the column, by name or number, that says
-    which examples belong together.
+    which examples belong together. With `trees`, tagged sentences have their dependency trees.
     """
     is_guessed = task is None
     if task is None:
@@ -96,7 +98,7 @@ def read_examples(
         advice = "one, or two whose lines translate one another" if task == "translate" else "one"
         raise BadInput(f"{len(paths)} files for {task}; give {advice}")
     notes, source = DataNotes(), " and ".join(map(printable, paths))
-    description, examples = read_by_task(paths, task, columns, encoding, notes, group)
+    description, examples = read_by_task(paths, task, columns, encoding, notes, group, trees)
     if not examples:
         raise BadInput(f"no examples in {source}; a header alone is not enough")
     if is_guessed and task == "classify":
@@ -116,7 +118,7 @@ def refuse_measurements(examples: Sequence[Example], source: str) -> None:
 
 
 def read_by_task(
-    paths: list[str | Path], task: str, columns: Columns, encoding: str | None, notes: DataNotes, group: str | None
+    paths: list[str | Path], task: str, columns: Columns, encoding: str | None, notes: DataNotes, group: str | None, trees: bool
 ) -> tuple[str, Sequence[Example]]:
     """How the files were read, in words, and their examples."""
     path = paths[0]
@@ -127,7 +129,7 @@ def read_by_task(
         return "a source line and its translation on the same line of two files", spool_examples(read_parallel(path, paths[1], encoding, notes))
     if task == "tag":
         scheme = TagScheme(printable(path))
-        description, sentences = read_tags(path, encoding, columns, notes, scheme)
+        description, sentences = read_tags(path, encoding, columns, notes, scheme, trees)
         tagged = spool_examples(sentences)
         conversion = scheme.conversion(notes)
         return description, ConvertedTags(tagged, conversion) if conversion else tagged

@@ -7,14 +7,16 @@ from pathlib import Path
 from sys import intern  # a corpus has few words and many copies of them
 
 from stairs.errors import BadInput, preview
-from stairs.text.examples import TaggedSentence
+from stairs.text.examples import ParsedSentence, TaggedSentence
 from stairs.text.input_files import printable
 from stairs.text.labelled.column_names import Columns, columns_error, parse_columns
 from stairs.text.labelled.notes import DataNotes
 from stairs.text.labelled.tag_schemes import TAG, TagScheme
 from stairs.text.labelled.token_tables import MAX_SENTENCE_WORDS, find_token_table
 from stairs.text.tables.lines import file_suffix, input_error, numbered_lines
+from stairs.text.trees import find_fault
 
+HEAD = re.compile(r"0|[1-9]\d*")
 CONLLU = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 WORD_ID = re.compile(r"[1-9]\d*")
 OTHER_ID = re.compile(r"[1-9]\d*-[1-9]\d*|\d+\.[1-9]\d*")  # a multiword token, an empty node: neither is a word of the sentence
@@ -29,12 +31,17 @@ def is_conllu(path: str | Path, encoding: str | None) -> bool:
     return len(first) == 10 and first[0] in ("1", "1-2")
 
 
-def read_tags(path: str | Path, encoding: str | None, columns: Columns, notes: DataNotes, scheme: TagScheme) -> tuple[str, Iterator[TaggedSentence]]:
+def read_tags(
+    path: str | Path, encoding: str | None, columns: Columns, notes: DataNotes, scheme: TagScheme, trees: bool = False
+) -> tuple[str, Iterator[TaggedSentence]]:
+    """How the file was read, in words, and its sentences; with `trees` each is a ParsedSentence."""
     try:
         named = parse_columns(columns, "tag")
     except ValueError as error:
         raise columns_error(printable(path), columns, error) from None
-    tokens = find_token_table(path, encoding, named)
+    if trees and not is_conllu(path, encoding):
+        raise BadInput(f"{printable(path)}: no dependency trees, which --structural-positions needs; give a CoNLL-U file, whose HEAD column has them")
+    tokens = None if trees else find_token_table(path, encoding, named)
     if tokens:
         return tokens.description + ("" if columns else " (guessed)"), tokens.sentences(scheme, notes)
     if is_conllu(path, encoding):
@@ -42,7 +49,8 @@ def read_tags(path: str | Path, encoding: str | None, columns: Columns, notes: D
         for name in (word, tag):
             if name not in CONLLU:
                 raise BadInput(f"{printable(path)}:1: no column {preview(name)}; CoNLL-U has {', '.join(CONLLU)}")
-        return f"CoNLL-U: words from {word}, tags from {tag}", read_conllu(path, encoding, CONLLU.index(word), CONLLU.index(tag), notes)
+        sentences = read_conllu(path, encoding, CONLLU.index(word), CONLLU.index(tag), notes, trees)
+        return f"CoNLL-U: words from {word}, tags from {tag}{', trees from head' if trees else ''}", sentences
     layout = ConllLayout(path, encoding, named)
     return layout.description, layout.sentences(scheme)
 
@@ -139,20 +147,19 @@ class ConllLayout:
         return input_error(self.name, line, f"{len(cells)} columns where the first line has {self.width}; {advice}")
 
 
-def read_conllu(path: str | Path, encoding: str | None, word: int, tag: int, notes: DataNotes) -> Iterator[TaggedSentence]:
-    """The words of each CoNLL-U sentence, in order, without multiword tokens and empty nodes."""
-    name, start, skipped = printable(path), 0, 0
-    words: list[str] = []
-    tags: list[str] = []
+def read_conllu(path: str | Path, encoding: str | None, word: int, tag: int, notes: DataNotes, trees: bool = False) -> Iterator[TaggedSentence]:
+    """The words of each CoNLL-U sentence, in order, without multiword tokens and empty nodes; with `trees`, their heads, which number words only."""
+    name, skipped = printable(path), 0
+    sentence = ConlluSentence(name, trees)
     documents = DocumentMarks()
     for line, text in numbered_lines(path, encoding):
         if text.startswith("#"):
             documents.add(text)
             continue
         if not text.strip():
-            if words:
-                yield TaggedSentence(tuple(words), tuple(tags), f"{name}:{start}", documents.name)
-            words, tags = [], []
+            if sentence.words:
+                yield sentence.example(documents.name)
+            sentence = ConlluSentence(name, trees)
             continue
         cells = text.split("\t")
         if len(cells) != 10:
@@ -160,16 +167,46 @@ def read_conllu(path: str | Path, encoding: str | None, word: int, tag: int, not
         if OTHER_ID.fullmatch(cells[0]):
             skipped += 1
             continue
-        if not WORD_ID.fullmatch(cells[0]) or int(cells[0][:6]) != len(words) + 1:
-            raise input_error(name, line, f"the id {preview(cells[0])} where {len(words) + 1} was expected; number the words from 1")
+        number = len(sentence.words) + 1
+        if not WORD_ID.fullmatch(cells[0]) or int(cells[0][:6]) != number:
+            raise input_error(name, line, f"the id {preview(cells[0])} where {number} was expected; number the words from 1")
         if not cells[word] or (cells[tag] in ("", "_") and CONLLU[tag] not in ("feats", "deps", "misc")):
             raise input_error(name, line, f"no {CONLLU[tag] if cells[word] else 'word'}; fill in the column or choose another for the tag")
-        start = start if words else line
-        words.append(intern(cells[word]))
-        tags.append(intern(cells[tag]))
-        if len(words) > MAX_SENTENCE_WORDS:
+        sentence.add(line, cells[word], cells[tag], cells[CONLLU.index("head")])
+        if len(sentence.words) > MAX_SENTENCE_WORDS:
             raise input_error(name, line, f"a sentence of more than {MAX_SENTENCE_WORDS:,} words; put a blank line between sentences")
-    if words:
-        yield TaggedSentence(tuple(words), tuple(tags), f"{name}:{start}", documents.name)
+    if sentence.words:
+        yield sentence.example(documents.name)
     if skipped:
         notes.add_remark(f"{skipped} multiword tokens and empty nodes were skipped; the words of the tokens are read")
+
+
+class ConlluSentence:
+    """The words of a sentence as they are read, and with `trees` their heads, which are not looked at otherwise."""
+
+    def __init__(self, name: str, trees: bool) -> None:
+        self.name, self.trees = name, trees
+        self.words: list[str] = []
+        self.tags: list[str] = []
+        self.heads: list[int] = []
+        self.lines: list[int] = []
+
+    def add(self, line: int, word: str, tag: str, head: str) -> None:
+        self.words.append(intern(word))
+        self.tags.append(intern(tag))
+        self.lines.append(line)
+        if self.trees:
+            if head in ("", "_"):
+                advice = "parse the text first, or leave --structural-positions out"
+                raise input_error(self.name, line, f"the word {preview(word)} has no head; {advice}")
+            if not HEAD.fullmatch(head):
+                raise input_error(self.name, line, f"the head {preview(head)} is not a number; give that of a word, or 0 for the root")
+            self.heads.append(int(head[:7]))  # a longer one is no word either
+
+    def example(self, document: str) -> TaggedSentence:
+        where = f"{self.name}:{self.lines[0]}"
+        if not self.trees:
+            return TaggedSentence(tuple(self.words), tuple(self.tags), where, document)
+        if fault := find_fault(self.heads):
+            raise input_error(self.name, self.lines[fault.word], fault.sentence)
+        return ParsedSentence(tuple(self.words), tuple(self.tags), where, document, tuple(self.heads))

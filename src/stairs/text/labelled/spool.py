@@ -5,6 +5,7 @@ import os
 import tempfile
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import fields
 from itertools import chain
 from typing import Any
 
@@ -36,7 +37,7 @@ def spool_examples(examples: Iterable[AnyExample]) -> Sequence[AnyExample]:
 
 
 def field_values(example: Example) -> list[Any]:
-    return [getattr(example, name) for name in example.__slots__]
+    return [getattr(example, field.name) for field in fields(example)]
 
 
 class SpooledExamples(Sequence[AnyExample]):
@@ -68,7 +69,7 @@ class SpooledExamples(Sequence[AnyExample]):
         index = range(len(self))[index]
         start, end = self.ends[index], self.ends[index + 1]
         record = json.loads(os.pread(self.file.fileno(), end - start, start))
-        fields: list[Any] = [tuple(field) if isinstance(field, list) else field for field in record]
+        values: list[Any] = [tuple(value) if isinstance(value, list) else value for value in record]
         if self.kind is Question:
-            fields[2] = tuple((start, text) for start, text in fields[2])
-        return self.kind(*fields)
+            values[2] = tuple((start, text) for start, text in values[2])
+        return self.kind(*values)
