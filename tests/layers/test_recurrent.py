@@ -48,8 +48,21 @@ def test_one_step_is_pytorchs_cell(cell, kind):
     theirs.load_state_dict({name.removesuffix("_l0"): weight for name, weight in layer.fused.state_dict().items()})
     begin = tuple(torch.randn(3, 6) for _ in range(STATE_TENSORS[cell]))
     state = theirs(x, begin if cell == "lstm" else begin[0])
-    ours = unroll(layer, x[:, None], begin)[1]
-    assert all(torch.allclose(one, other, atol=1e-6) for one, other in zip(state if cell == "lstm" else (state,), ours, strict=True))
+    for ours in (unroll(layer, x[:, None], begin)[1], layer.step(x, begin)):
+        assert all(torch.allclose(one, other, atol=1e-6) for one, other in zip(state if cell == "lstm" else (state,), ours, strict=True))
+
+
+@pytest.mark.parametrize("cell", CELLS)
+def test_steps_are_the_fused_loop(cell):
+    layer, x = layer_of(cell), torch.randn(3, 7, 5)
+    begin = state = tuple(torch.randn(3, 6) for _ in range(STATE_TENSORS[cell]))
+    outputs = []
+    for column in x.unbind(1):
+        state = layer.step(column, state)
+        outputs.append(state[0])
+    fused, after = layer(x, begin)
+    assert torch.allclose(torch.stack(outputs, 1), fused, atol=1e-6)
+    assert all(torch.allclose(one, other, atol=1e-6) for one, other in zip(state, after, strict=True))
 
 
 def test_what_reads_from_the_right_begins_with_the_last_real_token():
@@ -95,6 +108,9 @@ def test_every_cell_trains_and_answers_in_bf16(cell, projection, has_bf16, monke
         with torch.autocast("cpu", torch.bfloat16):
             output, after = layer(given)
             again, _ = layer(given, after)
+            stepped = after if projection else layer.step(given[:, 0], after)
+        next_state = state if projection else layer(x[:, :1], state)[1]
+        assert all(torch.allclose(one.float(), other, atol=0.03) for one, other in zip(stepped, next_state, strict=True))
         assert torch.allclose(output.float(), expected, atol=0.03) and torch.allclose(after[-1].float(), state[-1], atol=0.03)
         again.float().sum().backward()
         assert all(weight.grad is not None and weight.grad.isfinite().all() and weight.dtype == torch.float32 for weight in layer.parameters())

@@ -2,12 +2,14 @@
 
 import json
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
 import torch
 
 from stairs.errors import BadInput
+from stairs.layers.score_names import ScoreName
 from stairs.models import MODELS
 from stairs.models.settings import CONFIGS
 from stairs.tasks import TASKS
@@ -105,7 +107,7 @@ def test_without_attention_there_is_no_alignment(tokenizer):
     assert task.answer("1 2")["alignment"] is None
 
 
-@pytest.mark.parametrize("attention", ["dot", "scaled", "additive", "bilinear", "projected"])
+@pytest.mark.parametrize("attention", get_args(ScoreName))
 @pytest.mark.parametrize("cell", ["rnn", "lstm", "gru"])
 def test_every_score_and_cell_has_gradients_everywhere(attention, cell, tokenizer):
     task = untrained("seq2seq", tokenizer, attention=attention, cell=cell, layers=2)

@@ -129,7 +129,7 @@ def test_every_model_says_where_it_departs_from_its_paper(path):
         ("gpt", ("times as fast", "start smaller", "unigram", "batches")),
         ("bert", ("XLNet", "times faster", "unigram", "batches")),
         ("elmo", ("Adagrad", "clip", "schedule")),
-        ("seq2seq", ("after", "Adadelta", "sqrt")),
+        ("seq2seq", ("after", "Adadelta", "maxout")),
         ("nnlm", ("gradient descent", "weight decay")),
         ("transformer", ("width of 512", "batches")),
         ("word2vec", ("frequent word", "linear")),

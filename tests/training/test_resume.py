@@ -33,6 +33,12 @@ def test_three_kills_change_no_bit(server, undisturbed, tmp_path, model):
     assert outcome(tmp_path / "run") == undisturbed(model)
 
 
+def test_three_kills_change_no_bit_where_states_before_the_token_attend(server, undisturbed, tmp_path):
+    bahdanau = {"attention_query": "before", "source_width": 8, "layers": 2}
+    assert kill_repeatedly(server, tmp_path / "run", "seq2seq", 3, seed=1, **bahdanau) >= 1
+    assert outcome(tmp_path / "run") == undisturbed("seq2seq", **bahdanau) != undisturbed("seq2seq")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("model", NAMES)
 def test_twenty_kills_change_no_bit(server, undisturbed, tmp_path, model):

@@ -58,10 +58,11 @@ def fit_arguments(out: str | Path, text: str | Path, name: str, **values) -> tup
     """What `fit` takes to train a small model of this name; the values are settings of the model and options of the training."""
     names = {field.name for field in dataclasses.fields(TrainingOptions)}
     given = {name: value for name, value in values.items() if name in names}
+    own_settings = {name: value for name, value in values.items() if name not in names}
     if name in ("seq2seq", "transformer", "tuned"):
-        return labelled_arguments(out, text, name, TrainingOptions(**{**QUICK, **given}))
+        return labelled_arguments(out, text, name, {**SMALL[name], **own_settings}, TrainingOptions(**{**QUICK, **given}))
     options = TrainingOptions(**{**(SWEEPING if MODELS[name].learns_by == "sweeping" else QUICK), **given})
-    settings = {**SMALL[name], **{name: value for name, value in values.items() if name not in names}}
+    settings = {**SMALL[name], **own_settings}
     spec = load_tokenizer(out) if options.accept_new_corpus else TokenizerSpec("words", vocab_size=300)
     shards = build_shards(Corpus(Path(text)), spec)
     vocabulary, config_fields = shards.tokenizer.vocabulary_settings, dataclasses.fields(CONFIGS[name])
@@ -69,16 +70,16 @@ def fit_arguments(out: str | Path, text: str | Path, name: str, **values) -> tup
     return TASKS[model.pretrains_with](model, shards.tokenizer), shards, out, options
 
 
-def labelled_arguments(out: str | Path, text: str | Path, name: str, options: TrainingOptions) -> tuple:
+def labelled_arguments(out: str | Path, text: str | Path, name: str, settings: dict, options: TrainingOptions) -> tuple:
     """The same for labelled examples: each line and its words in reverse, or whether the line is long."""
     lines = [line for line in Path(text).read_text().split("\n") if line]
     tokenizer = Tokenizer.train(TokenizerSpec("words"), lambda: [lines])
     if name == "tuned":
-        model = MODELS["bert"](CONFIGS["bert"](vocab_size=tokenizer.vocab_size, **SMALL[name]))
+        model = MODELS["bert"](CONFIGS["bert"](vocab_size=tokenizer.vocab_size, **settings))
         examples = [LabelledText(line, "long" if len(line.split()) > 9 else "short") for line in lines]
         task = TASKS["classify"](model, tokenizer, **TASKS["classify"].settings_from(examples))
         return task, LabelledSplits(examples[40:], examples[:40]), out, options
-    model = MODELS[name](CONFIGS[name](vocab_size=tokenizer.vocab_size, **SMALL[name]))
+    model = MODELS[name](CONFIGS[name](vocab_size=tokenizer.vocab_size, **settings))
     pairs = [TranslationPair(line, " ".join(line.split()[::-1])) for line in lines]
     return TASKS["translate"](model, tokenizer), LabelledSplits(pairs[20:], pairs[:20]), out, options
 

@@ -12,7 +12,8 @@ GRU    r, z = sigmoid(W x + b + U h + d)                                   Cho e
        n    = tanh(W x + b + r * (U h + d))
        h'   = (1 - z) * n + z * h
 
-`unroll` is these equations, one position after the other; `Recurrent` computes the same in PyTorch's fused loops (tests/layers/test_recurrent.py).
+`unroll` is these equations, one position after the other; `Recurrent` computes the same in PyTorch's fused loops, and its
+`step` one position by PyTorch's cells (tests/layers/test_recurrent.py).
 
 Where bfloat16 is emulated, cells compute in float32 whatever the rest of the model does: oneDNN has no LSTM in bfloat16 below AVX-512, and the
 others are slower (an update of 16 x 20 x 512, ms: AVX2 fp32 15 to 54, bf16 102 to 166; AVX-512 20 to 59 and 26 to 101).
@@ -21,6 +22,7 @@ Departures: in the GRU r is taken of U h + d instead of h, as in PyTorch and cuD
 """
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -53,6 +55,7 @@ def gru(x: Tensor, hidden: Tensor, state: State) -> State:
 CELLS = {"rnn": rnn, "lstm": lstm, "gru": gru}
 STATE_TENSORS = {"rnn": 1, "lstm": 2, "gru": 1}  # of a state
 FUSED: dict[str, Any] = {"rnn": nn.RNN, "lstm": nn.LSTM, "gru": nn.GRU}
+STEPS: dict[str, Any] = {"rnn": torch.rnn_tanh_cell, "lstm": torch.lstm_cell, "gru": torch.gru_cell}
 
 
 def unroll(layer: "Recurrent", x: Tensor, state: State | None = None) -> tuple[Tensor, State]:
@@ -79,17 +82,31 @@ class Recurrent(nn.Module):
         self.fused = FUSED[cell](input_width, width, batch_first=True, **({"proj_size": projection} if projection else {}))
 
     def forward(self, x: Tensor, state: State | None = None) -> tuple[Tensor, State]:
+        return self.in_fp32_where_emulated(self.loop, x, state)
+
+    def step(self, x: Tensor, state: State) -> State:
+        """The state after one more position, (B, D): for an input that depends on the state before it, so that no fused loop can read it."""
+        return self.in_fp32_where_emulated(self.run_cell, x, state)[1]
+
+    def in_fp32_where_emulated(self, compute: Callable[..., tuple[Tensor, State]], x: Tensor, state: State | None) -> tuple[Tensor, State]:
         if computes_in_fp32(x):
             with torch.autocast(x.device.type, enabled=False):
                 kind = next(self.fused.parameters()).dtype
-                output, after = self.loop(x.to(kind), None if state is None else tuple(part.to(kind) for part in state))
+                output, after = compute(x.to(kind), None if state is None else tuple(part.to(kind) for part in state))
             return output.to(x.dtype), tuple(part.to(x.dtype) for part in after)
-        return self.loop(x, state)
+        return compute(x, state)
 
     def loop(self, x: Tensor, state: State | None) -> tuple[Tensor, State]:
         start = None if state is None else tuple(part[None].contiguous() for part in state)
         output, after = self.fused(x, start if start is None or self.cell == "lstm" else start[0])
         return output, tuple(part[0] for part in (after if self.cell == "lstm" else (after,)))
+
+    def run_cell(self, x: Tensor, state: State) -> tuple[Tensor, State]:
+        assert not self.projection, "PyTorch's cells have none"
+        fused, is_lstm = self.fused, self.cell == "lstm"
+        after = STEPS[self.cell](x, state if is_lstm else state[0], fused.weight_ih_l0, fused.weight_hh_l0, fused.bias_ih_l0, fused.bias_hh_l0)
+        after = after if is_lstm else (after,)
+        return after[0], after
 
 
 def computes_in_fp32(x: Tensor) -> bool:

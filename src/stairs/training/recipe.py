@@ -201,8 +201,10 @@ def elmo_multiply_adds(config: ELMoConfig) -> float:
 
 def seq2seq_multiply_adds(config: Seq2SeqConfig) -> float:
     """Half of the tokens are read, half are generated."""
-    encoder = config.layers * 4 * config.hidden * (config.width + config.hidden / 2)
-    decoder = config.layers * 4 * config.hidden * (config.width + config.hidden) + 2 * config.hidden * config.width
+    source = config.encoder_width
+    encoder = config.layers * 4 * source * (config.width + source / 2)
+    decoder = config.layers * 4 * config.hidden * (config.width + config.hidden) + (config.hidden + source) * config.width
+    decoder += 4 * config.hidden * source + config.width**2 if config.attention_query == "before" else 0  # C_i enters the cell, y_{i-1} the readout
     return (encoder + decoder + config.vocab_size * (config.width + LOGIT_COST)) / 2
 
 
