@@ -14,6 +14,20 @@ widths:
     scaled-projected  (q W) (k U) / sqrt(D)                 a single head of Vaswani's
 
 and `uniform`: equal weights, an average.
+
+Why to divide. Products of random vectors grow with sqrt(D), and a softmax of large numbers gives everything to the largest. Of the scores [a, a, 2a]
+it takes exp(2a) / (2 exp(a) + exp(2a)) of the last, and its Jacobian diag(y) - y y^T vanishes, so that nothing is learnt:
+
+>>> def softmax(*scores: float) -> Tensor:
+...     return torch.tensor(scores, dtype=torch.float64).softmax(0)
+>>> print(*(f"{share:.3f}" for share in softmax(3, 1, -3)))
+0.879 0.119 0.002
+>>> for a in (1, 10, 100):
+...     y = softmax(a, a, 2 * a)
+...     print(f"a = {a}: {y[2]:.6f} of the last, largest derivative {(y.diag() - y.outer(y)).abs().max():.1e}")
+a = 1: 0.576117 of the last, largest derivative 2.4e-01
+a = 10: 0.999909 of the last, largest derivative 9.1e-05
+a = 100: 1.000000 of the last, largest derivative 3.7e-44
 """
 
 import math
@@ -33,6 +47,14 @@ def dot(query: Tensor, key: Tensor) -> Tensor:
 
 
 def scaled_dot(query: Tensor, key: Tensor) -> Tensor:
+    """A query of width 64 whose products with the keys of two words, Thinking and Machines, are 112 and 96:
+
+    >>> thinking, keys = torch.ones(1, 64), torch.tensor([[112 / 64], [96 / 64]]).expand(2, 64)
+    >>> dot(thinking, keys).tolist(), scaled_dot(thinking, keys).tolist()
+    ([[112.0, 96.0]], [[14.0, 12.0]])
+    >>> print(*(f"{share:.2f}" for share in weigh(thinking, keys)[0]))
+    0.88 0.12
+    """
     return dot(query, key) / math.sqrt(query.shape[-1])
 
 
@@ -105,10 +127,13 @@ def project_keys(score: Score, key: Tensor) -> Tensor:
 
 
 def weigh(query: Tensor, key: Tensor, *, score: Score = scaled_dot, mask: Tensor | None = None) -> Tensor:
-    """How much each query takes of each value: softmax(score), zeros for a query that may attend to nothing."""
+    """How much each query takes of each value: softmax(score), zeros for a query that may attend to nothing. A mask of floats is added to the scores;
+    -inf in it masks."""
     scores = score(query, key)
     if mask is None:
         return scores.softmax(-1)
+    if mask.is_floating_point():
+        scores, mask = scores + mask, mask > -math.inf
     return scores.masked_fill(~mask, torch.finfo(scores.dtype).min).softmax(-1).masked_fill(~mask, 0.0)
 
 

@@ -98,7 +98,7 @@ class Seq2Seq(EncoderDecoder):
         return self.dropout(self.tokens(ids) * math.sqrt(self.config.width))
 
     def read_source(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """x and h of each token, (B, S, W) and (B, S, H)."""
+        """x and h of each token, (B, S, W) and (B, S, E)."""
         self.check_length(batch.ids.shape[1])
         embedded = x = self.embed(batch.ids)
         for index, layer in enumerate(self.encoder):
@@ -106,7 +106,7 @@ class Seq2Seq(EncoderDecoder):
         return embedded, x
 
     def encode(self, batch: Batch) -> Tensor:
-        """h, (B, S, H)."""
+        """h, (B, S, E)."""
         return self.read_source(batch)[1]
 
     def initial_state(self, source: Batch, beam_size: int = 1, length: int | None = None) -> SourceState:
@@ -161,7 +161,7 @@ class Seq2Seq(EncoderDecoder):
         return s, contexts, layers
 
     def attend_source(self, query: Tensor, state: SourceState) -> tuple[Tensor, Tensor]:
-        """C_i for queries (N, T, D), (N, T, H), and the weights, (B, N / B, T, S); the rows of one source attend to it together."""
+        """C_i for queries (N, T, D), as (N, T, E), and the weights, (B, N / B, T, S); the rows of one source attend to it together."""
         queries = query.reshape(len(state.source), -1, query.shape[-1])
         score = self.decoder_score.compare if isinstance(self.decoder_score, Additive | Projected) else self.decoder_score
         mixed, weights = attend(queries, state.keys, state.source, score=score, mask=state.mask)
@@ -179,7 +179,7 @@ class CoVe(Seq2Seq):
     name = "cove"
 
     def encode(self, batch: Batch) -> Tensor:
-        """[x_j, h_j], (B, S, W + H)."""
+        """[x_j, h_j], (B, S, W + E)."""
         return torch.cat(self.read_source(batch), -1)
 
     @property

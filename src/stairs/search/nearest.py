@@ -26,7 +26,18 @@ HALF_ROUNDING = 2.0**-9  # of bfloat16
 
 
 class NearestNeighbours:
-    """An index of rows (N, D) in float32, which stay where they are."""
+    """An index of rows (N, D) in float32, which stay where they are.
+
+    Who is more like Jay, person 0 or person 1? By two traits of their character, and by five:
+
+    >>> jay = np.array([[-0.4, 0.8, 0.5, -0.2, 0.3]], np.float32)
+    >>> persons = np.array([[-0.3, 0.2, 0.3, -0.4, 0.9], [-0.5, -0.4, -0.2, 0.7, -0.1]], np.float32)
+    >>> for traits in (2, 5):
+    ...     (order,), (cosines,) = NearestNeighbours(np.ascontiguousarray(persons[:, :traits])).nearest(jay[:, :traits], top=2)
+    ...     print(traits, order, *(f"{cosine:.3f}" for cosine in cosines))
+    2 [0 1] 0.868 -0.210
+    5 [0 1] 0.658 -0.368
+    """
 
     def __init__(self, vectors: np.ndarray, lengths: np.ndarray | None = None) -> None:
         self.vectors = vectors
