@@ -121,7 +121,7 @@ def test_dropout_drops_weights_only_in_training():
 
 
 def test_cross_attention_reads_a_text_of_another_width():
-    attention = Attention(16, 4, key_value_width=10)
+    attention = Attention(16, 4, key_width=10)
     source = torch.randn(B, S, 10)
     real = torch.ones(B, S, dtype=torch.bool)
     real[0, 4:] = False

@@ -5,7 +5,8 @@ import math
 import pytest
 import torch
 
-from stairs.layers.positions import LearnedPositions, RotaryPositions, SinusoidalPositions, sinusoidal
+from stairs.layers.attention_positions import RotaryPositions
+from stairs.layers.positions import LearnedPositions, SinusoidalPositions, sinusoidal
 
 
 def test_the_waves_are_those_of_the_paper():
@@ -29,7 +30,7 @@ def test_turned_products_depend_only_on_distance():
     query, key = torch.randn(1, 1, 1, 8), torch.randn(1, 1, 1, 8)
 
     def product(a, b):
-        return (rotary(query, torch.tensor([a])) * rotary(key, torch.tensor([b]))).sum().item()
+        return (rotary.rotate(query, torch.tensor([a])) * rotary.rotate(key, torch.tensor([b]))).sum().item()
 
     assert product(3, 1) == pytest.approx(product(33, 31), abs=1e-5)
     assert product(3, 1) != pytest.approx(product(3, 2), abs=1e-3)
@@ -40,4 +41,4 @@ def test_places_may_differ_by_row():
     rotary = RotaryPositions(10, 4)
     vectors = torch.randn(2, 3, 2, 4)
     rows = torch.tensor([[0, 1], [4, 5]])
-    assert torch.allclose(rotary(vectors, rows)[1], rotary(vectors[1:], rows[1])[0])
+    assert torch.allclose(rotary.rotate(vectors, rows)[1], rotary.rotate(vectors[1:], rows[1])[0])

@@ -24,7 +24,9 @@ class AttentionDecoder(Protocol):
     @property
     def decoder_norm(self) -> nn.Module: ...
 
-    def embed(self, ids: Tensor, start: int, stop: int) -> Tensor: ...
+    def embed(self, ids: Tensor, position_ids: Tensor) -> Tensor: ...
+
+    def check_length(self, length: int) -> int: ...
 
     def logits(self, hidden: Tensor) -> Tensor: ...
 
@@ -67,8 +69,9 @@ def decode_step(model: AttentionDecoder, ids: Tensor, state: DecodeState | None 
     sources, beam_size, length = state.ancestry.shape
     own = torch.arange(beam_size, device=ids.device).expand(sources, beam_size)[..., None]
     ancestry = torch.cat([state.ancestry, own], 2)
-    y = model.embed(ids.view(sources, beam_size), length, length + 1)
+    position_ids = torch.tensor([model.check_length(length + 1) - 1], device=ids.device)
+    y = model.embed(ids.view(sources, beam_size), position_ids)
     for block, cache, source in zip(model.decoder_blocks, state.caches, state.sources, strict=True):
         cache.ancestry = ancestry
-        y = block(y, cache, source)
+        y = block(y, cache, source, position_ids=position_ids)
     return model.logits(model.decoder_norm(y).flatten(0, 1)).float(), BeamState(state.caches, state.sources, ancestry)

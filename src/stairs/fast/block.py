@@ -16,19 +16,21 @@ tests/fast/test_unpadding.py.
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Unpack, cast
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from stairs.fast.block_sparse import attend_blocks, is_long
 from stairs.fast.decode_state import BeamCache, CachedMask, SourceCache, cache_dtype
-from stairs.layers.attention import Score, dot, scaled_dot
-from stairs.layers.block import Attention, Block, FastInput, join_heads
+from stairs.layers.attention import dot, scaled_dot
+from stairs.layers.attention_positions import RelativePositions, distances_between
+from stairs.layers.block import Attention, AttentionParts, Block, FastInput, join_heads, with_head_axis
 from stairs.layers.capture import FastPath
 from stairs.layers.dropout import dropout
-from stairs.layers.positions import RotaryPositions
+from stairs.layers.patterns import BlockPattern, RowMask
 
 GROUP = 8  # positions that one more group is worth
 
@@ -115,77 +117,133 @@ def group_borders(ascending: np.ndarray) -> list[tuple[int, int]]:
 
 
 class FastAttention(Attention, FastPath):
-    """Attention, with more kinds of `key_value` and `mask`."""
+    """Attention, with more kinds of `key` and `mask`."""
 
-    def __init__(
-        self,
-        width: int,
-        heads: int,
-        *,
-        dropout: float = 0.0,
-        key_value_width: int | None = None,
-        score: Score = scaled_dot,
-        rotary: RotaryPositions | None = None,
-    ) -> None:
-        super().__init__(width, heads, dropout=dropout, key_value_width=key_value_width, score=score, rotary=rotary)
+    def __init__(self, width: int, heads: int, **parts: Unpack[AttentionParts]) -> None:
+        super().__init__(width, heads, **parts)
         self.fused_projection: nn.Module | None = None  # query, key and value in one, which `for_inference` puts in
 
     def forward(
         self,
         query: Tensor,
-        key_value: Tensor | SourceCache | None = None,
-        mask: Tensor | UnpaddedLayout | BeamCache | CachedMask | None = None,
+        key: Tensor | SourceCache | None = None,
+        mask: Tensor | RowMask | UnpaddedLayout | BeamCache | CachedMask | None = None,
         position_ids: Tensor | None = None,
+        value: Tensor | None = None,
     ) -> Tensor:
         """(B, T, D) and (B, S, D) to (B, T, D). Rows without padding come as (N, D) with their layout for a mask."""
-        if isinstance(key_value, SourceCache):
-            return self.output(key_value.attend(self.query(query)))
-        projected = self.project(query, query if key_value is None else key_value)
+        if isinstance(key, SourceCache):
+            return self.output(key.attend(self.projections[0](query), None if self.has_kernel else self.attend))
+        key = query if key is None else key
+        projected = self.project(query, key, key if value is None else value)
         if isinstance(mask, UnpaddedLayout):
             return self.output(mask.attend(self.attend_projected, projected))
         if isinstance(mask, BeamCache):
-            return self.output(mask.attend(*projected))
+            return self.output(self.attend_beam(mask, projected, position_ids))
         q, k, v = map(self.split_heads, projected)
-        q, k = self.rotate(q, position_ids), self.rotate(k, position_ids)
         if isinstance(mask, CachedMask):
-            k, v = mask.cache.append(k, v)
-            q, mask = q.to(k.dtype), mask.mask
-        return self.output(join_heads(self.attend(q, k, v, mask)).to(query.dtype))
+            mixed = self.attend_cached(mask, q, k, v, position_ids)
+        else:
+            mixed = self.attend_positions(q, k, v, mask, position_ids, position_ids)
+        return self.output(join_heads(mixed).to(query.dtype))
 
     def plain_forward(self, *inputs: Any, **named: Any) -> Tensor:
         """`Attention.forward`, unless the weights are joined for inference or the inputs are those of a fast path."""
         is_fast = self.fused_projection is not None or any(isinstance(value, FastInput) for value in (*inputs, *named.values()))
         return (FastAttention if is_fast else Attention).forward(self, *inputs, **named)
 
-    def project(self, query: Tensor, key_value: Tensor) -> Sequence[Tensor]:
-        if self.fused_projection is not None and key_value is query:
-            return self.fused_projection(query).chunk(3, -1)
-        if key_value is query and self.training:  # one product instead of three
-            three = (self.query, self.key, self.value)
-            weight, bias = torch.cat([part.weight for part in three]), torch.cat([part.bias for part in three])
-            return F.linear(query, weight, bias).chunk(3, -1)
-        return self.query(query), self.key(key_value), self.value(key_value)
+    def project(self, query: Tensor, key: Tensor, value: Tensor) -> Sequence[Tensor]:
+        reads_itself = key is query and value is query
+        if self.fused_projection is not None and reads_itself:
+            return self.in_roles(self.fused_projection(query))
+        if reads_itself and self.training:  # one product instead of three
+            return self.in_roles(F.linear(query, *self.joined_projections()))
+        return super().project(query, key, value)
+
+    def joined_projections(self) -> tuple[Tensor, Tensor]:
+        """Weight and bias of all projections, one below the other."""
+        parts = dict.fromkeys(self.projections)
+        return torch.cat([cast(Tensor, part.weight) for part in parts]), torch.cat([cast(Tensor, part.bias) for part in parts])
+
+    def in_roles(self, joined: Tensor) -> list[Tensor]:
+        """Query, key and value, of what the joined projections gave."""
+        owners = list(dict.fromkeys(self.roles))
+        parts = dict(zip(owners, joined.chunk(len(owners), -1), strict=True))
+        return [parts[owner] for owner in self.roles]
 
     def attend_projected(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
         """(B, T, D) each, to (B, T, D)."""
         q, k, v = map(self.split_heads, (query, key, value))
         return join_heads(self.attend(q, k, v, mask))
 
-    def attend(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
-        if self.score is not scaled_dot:
-            return super().attend(query, key, value, mask)
-        mask = None if mask is None else mask.unsqueeze(-3)
+    @property
+    def has_kernel(self) -> bool:
+        """Whether the compiled loops of beam search compute this attention."""
+        return self.score is scaled_dot and self.positions is None and self.pattern == (None,)
+
+    def attend_cached(self, cached: CachedMask, q: Tensor, k: Tensor, v: Tensor, position_ids: Tensor | None) -> Tensor:
+        """New positions, (B, H, T, D/H), over those in a cache and themselves."""
+        if self.positions is not None and position_ids is not None:
+            q, k = self.positions.rotate(q, position_ids), self.positions.rotate(k, position_ids)
+        k, v = cached.cache.append(k, v)
+        return self.attend(q.to(k.dtype), k, v, *self.causal_mask(position_ids, cached.key_ids, cached.mask))
+
+    def attend_beam(self, cache: BeamCache, projected: Sequence[Tensor], position_ids: Tensor | None) -> Tensor:
+        """One more position of each hypothesis, (B, K, D), over its own past."""
+        query, key, value = projected
+        if self.has_kernel:
+            return cache.attend(query, key, value)
+        assert position_ids is not None
+        if self.positions is not None:
+            ids = position_ids.expand(query.shape[1])  # all hypotheses are at one position
+            query, key = (join_heads(self.positions.rotate(self.split_heads(part), ids)) for part in (query, key))
+        key_ids = torch.arange(cache.ancestry.shape[2], device=query.device)
+        mask, distances = self.causal_mask(position_ids, key_ids, None)
+        return cache.attend(query, key, value, lambda q, k, v: self.attend(q, k, v, mask, distances))
+
+    def causal_mask(self, query_ids: Tensor | None, key_ids: Tensor | None, mask: Tensor | None) -> tuple[Tensor | None, Tensor | None]:
+        """The mask of new positions over earlier ones, as far as the pattern allows, and their distances."""
+        if query_ids is None or key_ids is None:
+            return mask, None
+        (pattern,) = self.pattern
+        if isinstance(pattern, BlockPattern):
+            allowed = pattern.allows(query_ids, key_ids, is_causal=True)
+            mask = allowed if mask is None else mask & allowed
+        needs_distances = self.positions is not None and self.positions.needs_distances
+        return mask, distances_between(query_ids, key_ids) if needs_distances else None
+
+    def attend_positions(
+        self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | RowMask | None, query_ids: Tensor | None, key_ids: Tensor | None
+    ) -> Tensor:
+        (pattern,) = self.pattern
+        if isinstance(mask, RowMask) and isinstance(pattern, BlockPattern) and is_long(pattern, mask):
+            if self.positions is not None:
+                q, k = (self.positions.rotate(part, mask.ids) for part in (q, k))
+            return attend_blocks(self.attend, q, k, v, pattern, mask, self.positions is not None and self.positions.needs_distances)
+        return super().attend_positions(q, k, v, mask, query_ids, key_ids)
+
+    def attend(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, distances: Tensor | None = None) -> Tensor:
+        if self.score not in (scaled_dot, dot) or isinstance(self.positions, RelativePositions):
+            return super().attend(query, key, value, mask, distances)
+        scale = 1.0 if self.score is dot else 1 / math.sqrt(query.shape[-1])
+        mask = with_head_axis(mask)
+        bias = None if self.positions is None or distances is None else self.positions.bias(query, distances, self.score)
+        if bias is not None:
+            mask = bias if mask is None else bias.masked_fill(~mask, -math.inf)
         dropout_rate = self.dropout if self.training else 0.0
         if dropout_rate or fused_backward_is_slow(query):
-            return attend_by_matmul(query, key, value, mask, dropout_rate)
-        return F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
+            return attend_by_matmul(query, key, value, mask, dropout_rate, scale)
+        return F.scaled_dot_product_attention(query, key, value, attn_mask=mask, scale=scale)
 
-    plain_methods: ClassVar[dict[str, Callable[..., Any]]] = {"forward": plain_forward, "attend": Attention.attend}
+    plain_methods: ClassVar[dict[str, Callable[..., Any]]] = {
+        "forward": plain_forward, "attend": Attention.attend, "attend_positions": Attention.attend_positions,
+    }  # fmt: skip
 
     def source_cache(self, source: Tensor, real: Tensor) -> SourceCache:
         """Keys and values of a source (B, S, D), computed once. In each row the real positions come first."""
         kind = cache_dtype(source)
-        return SourceCache(self.key(source).to(kind), self.value(source).to(kind), real.sum(1), self.heads)
+        _, key, value = self.projections
+        return SourceCache(key(source).to(kind), value(source).to(kind), real.sum(1), self.heads)
 
 
 class FastBlock(Block):
@@ -209,12 +267,15 @@ def fused_backward_is_slow(query: Tensor) -> bool:
     return query.dtype == torch.bfloat16 and query.device.type == "cpu" and query.requires_grad
 
 
-def attend_by_matmul(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout_rate: float) -> Tensor:
+def attend_by_matmul(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout_rate: float, scale: float | None = None) -> Tensor:
     """`attend` with the mask added instead of filled in, which passes over the scores once instead of three times."""
-    query = query * (1 / math.sqrt(query.shape[-1]))
+    query = query * (1 / math.sqrt(query.shape[-1]) if scale is None else scale)
     if mask is None:
         return dropout(dot(query, key).softmax(-1), dropout_rate) @ value
-    penalty = torch.zeros_like(mask, dtype=query.dtype).masked_fill(~mask, torch.finfo(query.dtype).min)
+    if mask.is_floating_point():
+        penalty, mask = mask.to(query.dtype).clamp(min=torch.finfo(query.dtype).min), mask > -math.inf
+    else:
+        penalty = torch.zeros_like(mask, dtype=query.dtype).masked_fill(~mask, torch.finfo(query.dtype).min)
     mixed = dropout((dot(query, key) + penalty).softmax(-1), dropout_rate) @ value
     attends = mask.any(-1, keepdim=True)
     return mixed if mask.device.type == "cpu" and bool(attends.all()) else mixed.masked_fill(~attends, 0.0)

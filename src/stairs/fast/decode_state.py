@@ -21,6 +21,8 @@ from stairs.kernels.beam_attention import attend_ancestry, attend_source
 from stairs.layers.block import FastInput
 from stairs.layers.recurrent import State
 
+Attend = Callable[..., Tensor]  # query, key and value (B, H, T, D/H), and perhaps a mask, to (B, H, T, D/H)
+
 
 class BlocksConfig(Protocol):
     """What decoding must know of a model made of blocks; configs themselves belong to models/, which lies above."""
@@ -79,10 +81,10 @@ class SourceState(DecodeState):
     """The states of a recurrent decoder, and the encoded source that it attends to. One source may have several rows, one after the other."""
 
     layers: list[State]
-    source: Tensor  # (B, S, D)
+    source: Tensor  # (B, S, E), which may be another width than that of the states
     keys: Tensor  # of the source, as the attention score projects them
     mask: Tensor
-    summary: Tensor  # (B, D): the whole source in one vector
+    summary: Tensor  # (B, E): the whole source in one vector
 
     @property
     def beam_size(self) -> int:
@@ -122,6 +124,7 @@ class CachedMask(FastInput):
 
     cache: KeyValueCache
     mask: Tensor | None
+    key_ids: Tensor | None = None  # positions of all keys, (S,) or (B, S)
 
 
 class BeamCache(FastInput):
@@ -135,20 +138,22 @@ class BeamCache(FastInput):
         self.values = torch.empty_like(self.keys)
         self.heads, self.length = heads, 0
 
-    def attend(self, query: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-        """Each hypothesis over its own past, these keys and values included, (B, K, D)."""
+    def attend(self, query: Tensor, keys: Tensor, values: Tensor, attend: Attend | None = None) -> Tensor:
+        """Each hypothesis over its own past, these keys and values included, (B, K, D); by `attend` if it is no scaled dot product."""
         start, self.length = self.length, self.length + keys.shape[1]
         self.keys[:, start : self.length], self.values[:, start : self.length] = keys, values
-        return attend_compiled(attend_ancestry, query, self, self.ancestry) if query.device.type == "cpu" else self.attend_by_torch(query)
+        if attend is None and query.device.type == "cpu":
+            return attend_compiled(attend_ancestry, query, self, self.ancestry)
+        return self.attend_by_torch(query, attend or scaled_dot_product_attention)
 
-    def attend_by_torch(self, query: Tensor) -> Tensor:
+    def attend_by_torch(self, query: Tensor, attend: Attend = scaled_dot_product_attention) -> Tensor:
         """The same by PyTorch's kernel, after gathering the past of each hypothesis."""
         sources, beam_size, steps = self.ancestry.shape
         columns = self.ancestry + torch.arange(steps, device=query.device) * beam_size
         rows = torch.arange(sources, device=query.device)[:, None, None]
-        own = [part[rows, columns].unflatten(-1, (self.heads, -1)).transpose(2, 3) for part in (self.keys, self.values)]  # (B, K, H, T, D/H)
-        heads = query.to(self.keys.dtype).unflatten(-1, (self.heads, 1, -1))
-        return scaled_dot_product_attention(heads, *own).flatten(2).to(query.dtype)
+        own = [part[rows, columns].flatten(0, 1).unflatten(-1, (self.heads, -1)).transpose(1, 2) for part in (self.keys, self.values)]
+        heads = query.to(self.keys.dtype).flatten(0, 1).unflatten(-1, (self.heads, 1, -1))  # (B K, H, 1, D/H) over (B K, H, T, D/H)
+        return attend(heads, *own).reshape(query.shape).to(query.dtype)
 
     def expand(self, beam_size: int) -> None:
         """From one hypothesis to several, which share its past."""
@@ -169,16 +174,18 @@ class SourceCache(FastInput):
     lengths: Tensor
     heads: int
 
-    def attend(self, query: Tensor) -> Tensor:
-        """Queries (B, T, D) over their source."""
-        return attend_compiled(attend_source, query, self, self.lengths) if query.device.type == "cpu" else self.attend_by_torch(query)
+    def attend(self, query: Tensor, attend: Attend | None = None) -> Tensor:
+        """Queries (B, T, D) over their source; by `attend` if it is no scaled dot product."""
+        if attend is None and query.device.type == "cpu":
+            return attend_compiled(attend_source, query, self, self.lengths)
+        return self.attend_by_torch(query, attend or scaled_dot_product_attention)
 
-    def attend_by_torch(self, query: Tensor) -> Tensor:
+    def attend_by_torch(self, query: Tensor, attend: Attend = scaled_dot_product_attention) -> Tensor:
         """The same by PyTorch's kernel."""
         parts = (query.to(self.keys.dtype), self.keys, self.values)
         q, k, v = (part.unflatten(-1, (self.heads, -1)).transpose(1, 2) for part in parts)
         mask = torch.arange(self.keys.shape[1], device=query.device) < self.lengths[:, None, None, None]
-        return scaled_dot_product_attention(q, k, v, attn_mask=mask).transpose(1, 2).flatten(2).to(query.dtype)
+        return attend(q, k, v, mask).transpose(1, 2).flatten(2).to(query.dtype)
 
     def reorder(self, sources: Tensor) -> "SourceCache":
         return SourceCache(self.keys[sources], self.values[sources], self.lengths[sources], self.heads)

@@ -48,9 +48,9 @@ class Int8Block(nn.Module):
     def __init__(self, block: Block) -> None:
         super().__init__()
         part = block.attention
-        three = (part.query, part.key, part.value)
+        assert isinstance(part, FastAttention)
         self.attention = FastAttention(part.output.weight.shape[0], part.heads).eval()
-        self.attention.fused_projection = Int8Linear(torch.cat([one.weight for one in three]), torch.cat([one.bias for one in three]))
+        self.attention.fused_projection = Int8Linear(*part.joined_projections())
         for name in ("query", "key", "value", "output"):
             setattr(self.attention, name, nn.Identity())
         self.output = Int8Linear(part.output.weight, part.output.bias)
@@ -58,8 +58,8 @@ class Int8Block(nn.Module):
         self.outer = Int8Linear(block.feed_forward.outer.weight, block.feed_forward.outer.bias)
         self.norms = [AddAndNorm(norm) for norm in (block.attention_norm, block.feed_forward_norm)]
 
-    def forward(self, x: Tensor, mask: Tensor | UnpaddedLayout | None = None) -> Tensor:
-        """(B, T, D), or (N, D) with `UnpaddedLayout`, to the same."""
+    def forward(self, x: Tensor, mask: Tensor | UnpaddedLayout | None = None, position_ids: Tensor | None = None) -> Tensor:
+        """(B, T, D), or (N, D) with `UnpaddedLayout`, to the same; its attention knows no positions."""
         flat = x.reshape(-1, x.shape[-1])
         y, scales = self.output.product(self.attention(x, mask=mask).reshape(flat.shape))
         flat = self.norms[0].apply(y, scales, self.output.bias_array, flat)
@@ -82,4 +82,6 @@ class AddAndNorm:
 
 def can_be_int8(block: Block) -> bool:
     """Whether a block can be an Int8Block."""
-    return not block.norm_first and block.feed_forward.activation is F.gelu and not hasattr(block, "cross_attention")
+    attention = block.attention
+    is_usual = isinstance(attention, FastAttention) and attention.has_kernel and len(set(attention.roles)) == 3 and block.has_residual
+    return is_usual and not block.norm_first and block.feed_forward.activation is F.gelu and not hasattr(block, "cross_attention")

@@ -121,9 +121,8 @@ def warn_of_emulated_bf16() -> None:
 
 def replace_linears(part: nn.Module, kind: type[PackedLinear] | type[Int8Linear]) -> None:
     """Put a layer of this kind in the place of every Linear inside."""
-    if isinstance(part, FastAttention) and part.key.weight.shape == part.query.weight.shape:
-        three = (part.query, part.key, part.value)
-        part.fused_projection = kind(torch.cat([one.weight for one in three]), torch.cat([one.bias for one in three]))
+    if isinstance(part, FastAttention) and len({one.weight.shape for one in part.projections}) == 1:
+        part.fused_projection = kind(*part.joined_projections())
     for name, child in part.named_children():
         if kind is Int8Linear and isinstance(child, Block) and can_be_int8(child):
             setattr(part, name, Int8Block(child))

@@ -57,11 +57,11 @@ def prefill(model: CausalModel, ids: Tensor, state: DecodeState | None = None, r
 
 def extend(model: CausalModel, ids: Tensor, state: DecodeState | None, real: Tensor | None) -> tuple[Tensor, PrefixState]:
     rows, length = ids.shape
-    context = model.config.context
     model.check_length(length)
     if state is None:
-        state = empty_state(model, rows)
+        state = empty_state(model, rows, length)
     assert isinstance(state, PrefixState)
+    context = state.ids.shape[1]
     if state.length + length > context:
         state = shorten(model, state, min(context // 2, context - length))
     start, stop = state.length, state.length + length
@@ -70,25 +70,27 @@ def extend(model: CausalModel, ids: Tensor, state: DecodeState | None, real: Ten
     state.is_unpadded &= real is None or bool(real.all())
     state.length = stop
     if state.is_unpadded:
-        position_ids = torch.arange(start, stop, device=ids.device)
+        key_ids = torch.arange(stop, device=ids.device)
         mask = None if length == 1 else torch.ones(length, stop, dtype=torch.bool, device=ids.device).tril(start)
-        return model.logits(model.run_blocks(ids, position_ids, *cached_masks(state, mask))[:, -1]), state
+        return model.logits(model.run_blocks(ids, key_ids[start:], *cached_masks(state, mask, key_ids))[:, -1]), state
     seen = state.real[:, :stop]
-    position_ids = (seen.cumsum(1)[:, start:] - 1).clamp(min=0)
+    key_ids = (seen.cumsum(1) - 1).clamp(min=0)
     mask = torch.ones(length, stop, dtype=torch.bool, device=ids.device).tril(start) & padding(seen)
     last = (seen[:, start:] * torch.arange(1, length + 1, device=ids.device)).argmax(1)  # the last real id of each row
-    hidden = model.run_blocks(ids, position_ids, *cached_masks(state, mask))
+    hidden = model.run_blocks(ids, key_ids[:, start:], *cached_masks(state, mask, key_ids))
     return model.logits(hidden[torch.arange(rows, device=ids.device), last]), state
 
 
-def cached_masks(state: PrefixState, mask: Tensor | None) -> list[CachedMask]:
-    return [CachedMask(cache, mask) for cache in state.caches]
+def cached_masks(state: PrefixState, mask: Tensor | None, key_ids: Tensor) -> list[CachedMask]:
+    return [CachedMask(cache, mask, key_ids) for cache in state.caches]
 
 
-def empty_state(model: CausalModel, rows: int) -> PrefixState:
+def empty_state(model: CausalModel, rows: int, length: int = 0) -> PrefixState:
+    """Room for a context, or for a text beyond it and half a context more."""
     config, like = model.config, model.tokens.weight
-    caches = [KeyValueCache(rows, config.heads, config.context, config.width // config.heads, like) for _ in model.blocks]
-    ids = torch.zeros(rows, config.context, dtype=torch.int64, device=like.device)
+    capacity = config.context if length <= config.context else length + config.context // 2
+    caches = [KeyValueCache(rows, config.heads, capacity, config.width // config.heads, like) for _ in model.blocks]
+    ids = torch.zeros(rows, capacity, dtype=torch.int64, device=like.device)
     return PrefixState(ids, torch.zeros_like(ids, dtype=torch.bool), caches)
 
 

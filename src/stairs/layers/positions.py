@@ -1,10 +1,9 @@
-"""Position embeddings: a fixed table of sines and cosines, a learned vector for each position, or a rotation of queries and keys.
+"""Position embeddings, added to the token vectors; `layers/attention_positions.py` has those that work inside an attention.
 
 sinusoidal   Vaswani et al. 2017: PE(p, 2i) = sin(p / 10000^(2i/D)), PE(p, 2i+1) = cos(p / 10000^(2i/D))
 Learned      Gehring et al. 2017, GPT, BERT: a row of a table
-Rotary       Su et al. 2021: the pair (x_i, x_{i+D/2}) is rotated by p / 10000^(2i/D), so that the product of two vectors depends on their distance
 
-Departures: Rotary pairs the halves of a head, as GPT-NeoX and Llama do, not neighbours; the two differ by a fixed order of the columns.
+A table of sines has a row for any position, so a model may read beyond the length that it was trained on; how well it does is another question.
 """
 
 import torch
@@ -26,18 +25,34 @@ def sinusoidal(length: int, width: int) -> Tensor:
     return torch.stack([rotation.sin(), rotation.cos()], -1).flatten(1)[:, :width].float()
 
 
+def length_of(position_ids: Tensor) -> int:
+    """Rows that a table needs for these positions; in powers of two, so that a text that grows does not change it at every step."""
+    return 1 << int(position_ids.max()).bit_length()
+
+
 class SinusoidalPositions(nn.Module):
-    """The table as a module, in the place of `LearnedPositions`."""
+    """The table as a module, in the place of `LearnedPositions`; it grows when a text is longer."""
 
     kind = "sinusoidal"
     table: Tensor
 
-    def __init__(self, length: int, width: int) -> None:
+    def __init__(self, length: int, width: int, amplitude: float = 1.0) -> None:
         super().__init__()
-        self.register_buffer("table", sinusoidal(length, width), persistent=False)
+        self.amplitude = amplitude
+        self.register_buffer("table", self.rows(length, width), persistent=False)
+
+    def rows(self, length: int, width: int) -> Tensor:
+        table = sinusoidal(length, width)
+        return table if self.amplitude == 1.0 else self.amplitude * table
 
     def forward(self, position_ids: Tensor) -> Tensor:
+        if position_ids.numel() and int(position_ids.max()) >= len(self.table):
+            self.table = self.rows(length_of(position_ids), self.table.shape[1]).to(self.table)
         return self.table[position_ids]
+
+    def as_table(self) -> Tensor:
+        """A row for each position, for pictures."""
+        return self.table
 
 
 class LearnedPositions(nn.Embedding):
@@ -45,23 +60,5 @@ class LearnedPositions(nn.Embedding):
 
     kind = "learned"
 
-
-class RotaryPositions(nn.Module):
-    """Rotates queries or keys (B, H, T, D) by their position ids, (T,) or (B, T)."""
-
-    kind = "rotary"
-    cosines: Tensor
-    sines: Tensor
-
-    def __init__(self, length: int, width: int) -> None:
-        super().__init__()
-        rotation = angles(length, width)
-        self.register_buffer("cosines", rotation.cos().float(), persistent=False)
-        self.register_buffer("sines", rotation.sin().float(), persistent=False)
-
-    def forward(self, vectors: Tensor, position_ids: Tensor) -> Tensor:
-        cosines, sines = (table[position_ids].to(vectors.dtype) for table in (self.cosines, self.sines))
-        if position_ids.dim() == 2:
-            cosines, sines = cosines[:, None], sines[:, None]  # the same for every head
-        first, second = vectors.chunk(2, -1)
-        return torch.cat([first * cosines - second * sines, first * sines + second * cosines], -1)
+    def as_table(self) -> Tensor:
+        return self.weight

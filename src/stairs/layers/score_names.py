@@ -1,10 +1,14 @@
-"""The names of the attention scores, and which widths each takes; without torch, so that settings can be checked at once."""
+"""The names of what can be chosen in an attention, and which widths a score takes; without torch, so that settings can be checked at once."""
 
 from typing import Literal
 
 from stairs.errors import BadInput
 
 ScoreName = Literal["dot", "scaled", "additive", "bilinear", "scaled-bilinear", "projected", "scaled-projected"]
+SharedProjections = Literal["none", "qk", "kv", "all"]
+PositionName = Literal["learned", "sinusoidal", "rotary", "relative", "buckets", "none"]
+PatternName = Literal["full", "window", "sparse", "linformer"]
+ADDED_POSITIONS = ("learned", "sinusoidal", "none")  # added to the token vectors, or nothing; the others work inside the attention
 
 
 def check_score_widths(name: str, query_width: int, key_width: int) -> None:

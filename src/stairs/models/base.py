@@ -143,18 +143,18 @@ class Model(nn.Module, FastPath):
         return self.config.context or None
 
     def check_length(self, length: int) -> int:
-        """The length, if a row may have it; BadInput beyond the context."""
+        """The length, if a row may have it; BadInput beyond the context, unless there are positions for it."""
         context = self.config.context
-        if context and length > context:
+        if context and length > context and not self.config.reads_beyond_context:
             enough = 1 << (length - 1).bit_length()
             raise BadInput(f"{type(self).__name__} reads at most {context} tokens, got {length}; shorten the text or train with --context {enough}")
         return length
 
     def position_ids(self, batch: Batch) -> Tensor:
-        """Those that a batch brings, which are within the context, or 0, 1, 2 and so on in each row, (B, T)."""
+        """Those that a batch brings, which are within the context, (B, T), or 0, 1, 2 and so on for all rows, (T,)."""
         if batch.position_ids is not None:
             return batch.position_ids
-        return torch.arange(self.check_length(batch.ids.shape[1]), device=batch.ids.device).expand_as(batch.ids)
+        return torch.arange(self.check_length(batch.ids.shape[1]), device=batch.ids.device)
 
     # Weights
 

@@ -21,6 +21,7 @@ program have them, but with Adam's bias correction, without decay of embeddings,
 """
 
 from functools import partial
+from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -31,11 +32,12 @@ from stairs.fast import first_position
 from stairs.fast.block import FastBlock, run_unpadded
 from stairs.layers.block import ACTIVATIONS, FastInput
 from stairs.layers.dropout import Dropout
-from stairs.layers.initial import init_local_heads, initialize, scale_down
-from stairs.layers.masks import padding
+from stairs.layers.initial import POSITION_SCALE, init_local_heads, init_local_heads_sinusoidal, initialize, neighbour_offset, scale_down
+from stairs.layers.patterns import RowMask
 from stairs.layers.positions import LearnedPositions
 from stairs.layers.vocabulary import linear_cross_entropy, linear_nll
 from stairs.models.base import Model
+from stairs.models.block_parts import added_positions, attention_mask, block_parts, fold_scaling, has_local_start, linformer_projections
 from stairs.models.settings import BERTConfig
 from stairs.text.batch import IGNORE_INDEX, Batch
 
@@ -73,11 +75,13 @@ class BERT(Model):
         self.learning_rate *= min(1.0, 256 / width)  # wide models learn in smaller steps
         self.tokens = nn.Embedding(config.vocab_size, width)
         self.segments = nn.Embedding(config.segments, width)
-        self.positions = LearnedPositions(config.context, width)
+        self.positions = added_positions(config, POSITION_SCALE)
         self.norm = nn.LayerNorm(width, config.epsilon)
         self.dropout = Dropout(config.dropout)
-        block = partial(FastBlock, dropout=config.dropout, norm_first=False, activation=config.activation, epsilon=config.epsilon)
-        self.blocks = nn.ModuleList(block(width, config.heads, config.feed_forward or 4 * width) for _ in range(config.layers))
+        self.linformer = linformer_projections(config)
+        block = partial(FastBlock, width, config.heads, config.feed_forward or 4 * width, norm_first=False, epsilon=config.epsilon)
+        parts = [block_parts(config, config.activation, layer, self.linformer, is_causal=False) for layer in range(config.layers)]
+        self.blocks = nn.ModuleList(block(**own) for own in parts)
         heads = config.output_heads or ()
         self.pooler = nn.Linear(width, width) if "pooler" in heads else None
         self.word_head = WordHead(config) if "words" in heads else None
@@ -88,7 +92,11 @@ class BERT(Model):
     def initialize(self, seed: int) -> None:
         initialize(self, seed)
         scale_down(self.segments)
-        init_local_heads(self.positions, self.blocks, seed)
+        if has_local_start(self.config) and isinstance(self.positions, LearnedPositions):
+            init_local_heads(self.positions, self.blocks, seed)
+        elif has_local_start(self.config):
+            init_local_heads_sinusoidal([cast(FastBlock, block).attention for block in self.blocks], neighbour_offset)
+        fold_scaling(self.config, self)
         if self.word_head is not None:
             nn.init.zeros_(self.word_head.bias)
 
@@ -99,16 +107,19 @@ class BERT(Model):
 
     def encode(self, batch: Batch, blocks: int | None = None) -> Tensor:
         """The last block's vector of each token, (B, T, D), or that of a lower one; padding is not computed."""
-        mask = padding(batch.real) if batch.attention_mask is None else batch.attention_mask & padding(batch.real)
-        inputs = (batch.ids, torch.zeros_like(batch.ids) if batch.segments is None else batch.segments, self.position_ids(batch))
+        mask, position_ids = attention_mask(self.config, batch, is_causal=False), self.position_ids(batch)
+        segments = torch.zeros_like(batch.ids) if batch.segments is None else batch.segments
         run = partial(self.run_blocks, self.blocks[:blocks])
-        return run(*inputs, mask) if self.is_captured else run_unpadded(run, inputs, batch.real, mask)
+        if self.is_captured or isinstance(mask, RowMask) or not self.config.unpads:
+            return run(batch.ids, segments, position_ids, mask)
+        return run_unpadded(run, (batch.ids, segments, position_ids.expand_as(batch.ids)), batch.real, mask)
 
-    def run_blocks(self, blocks: nn.ModuleList, ids: Tensor, segments: Tensor, position_ids: Tensor, mask: Tensor | FastInput) -> Tensor:
+    def run_blocks(self, blocks: nn.ModuleList, ids: Tensor, segments: Tensor, position_ids: Tensor, mask: Tensor | RowMask | FastInput) -> Tensor:
         """h, from h_0 on."""
-        x = self.dropout(self.norm(self.tokens(ids) + self.segments(segments) + self.positions(position_ids)))
+        x = self.tokens(ids) + self.segments(segments)
+        x = self.dropout(self.norm(x if self.positions is None else x + self.positions(position_ids)))
         for block in blocks:
-            x = block(x, mask)
+            x = block(x, mask, position_ids=position_ids)
         return x
 
     def predict(self, batch: Batch) -> Tensor:

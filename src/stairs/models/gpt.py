@@ -6,10 +6,11 @@ Radford et al. 2018, "Improving Language Understanding by Generative Pre-Trainin
     h_l = h + attention(norm(h)), then h + feed_forward(norm(h))          each position attends to itself and those before it
     p(next) = softmax(norm(h_L) tokens^T)
 
-Departures: the paper puts the norms after the sums, as `--size paper` and `--norm-first False` do; positions may also be sinusoidal or rotary
-(`layers/positions.py`) and start smaller than the tokens; weights added to the residual stream start smaller the more blocks there are, as in GPT-2;
-with norms before the sublayers, predictions start at the unigram distribution of the training text. Tokens are those of a byte-level BPE of a few
-thousand merges, not 40,000, and [SEP] follows every sentence. Padding is not computed (`fast/block.py`).
+Departures: the paper puts the norms after the sums, as `--size paper` and `--norm-first False` do; positions start smaller than the tokens, and
+there are others (`--positions`), other patterns and scores of attention, each in its own file of `layers/`; weights added to the residual stream
+start smaller the more blocks there are, as in GPT-2; with norms before the sublayers, predictions start at the unigram distribution of the training
+text. Tokens are those of a byte-level BPE of a few thousand merges, not 40,000, and [SEP] follows every sentence. Padding is not computed
+(`fast/block.py`).
 Except in `--size paper`, the optimizer is AdamW with betas of 0.9 and 0.95 and a learning rate that rises for a twentieth of the training and falls
 linearly, and embeddings learn up to sixteen times as fast as the rest (`embedding_lr_scale`). `paper` has Adam, warm-up and cosine as its paper and
 program have them, but batches of 2048 tokens instead of 64 rows of 512, no decay of embeddings, and as many updates as its time allows.
@@ -23,8 +24,8 @@ from stairs.fast.block import FastBlock, run_unpadded
 from stairs.layers.block import FastInput
 from stairs.layers.dropout import Dropout
 from stairs.layers.initial import fold_in_bias, initialize, scale_down
-from stairs.layers.masks import causal, padding
-from stairs.layers.positions import LearnedPositions, RotaryPositions, SinusoidalPositions
+from stairs.layers.patterns import RowMask
+from stairs.models.block_parts import added_positions, attention_mask, block_parts, fold_scaling
 from stairs.models.language_model import LanguageModel
 from stairs.models.settings import GPTConfig
 from stairs.text.batch import Batch
@@ -47,13 +48,11 @@ class GPT(LanguageModel):
         self.learning_rate *= min(1.0, 256 / width)  # wide models learn in smaller steps
         self.embedding_lr_scale = 4 * min(4.0, max(1.0, 256 / width))  # and the embeddings of narrow ones in larger
         self.tokens = nn.Embedding(config.vocab_size, width)
-        rotary = RotaryPositions(config.context, width // heads) if config.positions == "rotary" else None
-        table = LearnedPositions if config.positions == "learned" else SinusoidalPositions
-        self.positions = None if rotary else table(config.context, width)
+        self.positions = added_positions(config)
         self.dropout = Dropout(config.dropout)
         self.blocks = nn.ModuleList(
-            FastBlock(width, heads, 4 * width, dropout=config.dropout, norm_first=config.norm_first, activation="gelu-tanh", rotary=rotary)
-            for _ in range(config.layers)
+            FastBlock(width, heads, 4 * width, norm_first=config.norm_first, **block_parts(config, config.activation, layer, is_causal=True))
+            for layer in range(config.layers)
         )
         self.norm = nn.LayerNorm(width) if config.norm_first else nn.Identity()
         self.output = None if config.tie_embeddings else nn.Linear(width, config.vocab_size, bias=False)
@@ -66,6 +65,7 @@ class GPT(LanguageModel):
             for name in ("attention.output.weight", "feed_forward.outer.weight"):
                 block.get_parameter(name).div_((2 * self.config.layers) ** 0.5)
         scale_down(self.positions)
+        fold_scaling(self.config, self)
 
     @torch.no_grad()
     def start_at_unigram(self, log_shares: Tensor) -> None:
@@ -75,15 +75,14 @@ class GPT(LanguageModel):
             fold_in_bias(self.output_weight, log_shares, OFFSET)
 
     def encode(self, batch: Batch) -> Tensor:
-        position_ids = self.position_ids(batch)
-        mask = causal(batch.ids.shape[1], batch.ids.device) & padding(batch.real)
-        if self.is_captured or self.positions is None:
+        position_ids, mask = self.position_ids(batch), attention_mask(self.config, batch, is_causal=True)
+        if self.is_captured or isinstance(mask, RowMask) or not self.config.unpads:
             return self.run_blocks(batch.ids, position_ids, mask)
-        return run_unpadded(self.run_blocks, (batch.ids, position_ids), batch.real, mask)
+        return run_unpadded(self.run_blocks, (batch.ids, position_ids.expand_as(batch.ids)), batch.real, mask)
 
     hidden = encode
 
-    def run_blocks(self, ids: Tensor, position_ids: Tensor, *masks: Tensor | FastInput) -> Tensor:
+    def run_blocks(self, ids: Tensor, position_ids: Tensor, *masks: Tensor | RowMask | FastInput) -> Tensor:
         x = self.dropout(self.tokens(ids) if self.positions is None else self.tokens(ids) + self.positions(position_ids))
         for block, mask in zip(self.blocks, masks * len(self.blocks), strict=False):  # one mask for all blocks, or one for each
             x = block(x, mask, position_ids=position_ids)

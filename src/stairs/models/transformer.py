@@ -28,8 +28,9 @@ from stairs.fast.decode_state import DecodeState
 from stairs.layers.capture import capture
 from stairs.layers.dropout import Dropout
 from stairs.layers.initial import causal_offset, cross_offset, fold_in_bias, init_local_heads_sinusoidal, initialize, neighbour_offset
-from stairs.layers.masks import causal, padding
-from stairs.layers.positions import SinusoidalPositions
+from stairs.layers.masks import padding
+from stairs.layers.positions import LearnedPositions, sinusoidal
+from stairs.models.block_parts import added_positions, attention_mask, block_parts, fold_scaling, has_local_start, linformer_projections
 from stairs.models.language_model import EncoderDecoder
 from stairs.models.settings import TransformerConfig
 from stairs.text.batch import Batch
@@ -51,28 +52,35 @@ class Transformer(EncoderDecoder):
         self.learning_rate = peak * min(1.0, 256 / config.width)  # wide models learn in smaller steps
         self.label_smoothing = config.label_smoothing
         self.tokens = nn.Embedding(config.vocab_size, config.width)
-        self.positions = SinusoidalPositions(config.context, config.width)
+        self.positions = added_positions(config)
         self.dropout = Dropout(config.dropout)
-        self.blocks = nn.ModuleList(self.block(has_cross_attention=False) for _ in range(config.layers))
+        self.linformer = linformer_projections(config)  # of the encoder; a decoder may not mix what is not written yet
+        self.blocks = nn.ModuleList(self.block(layer, is_decoder=False) for layer in range(config.layers))
         self.norm = nn.LayerNorm(config.width) if config.norm_first else nn.Identity()
-        self.decoder_blocks = nn.ModuleList(self.block(has_cross_attention=True) for _ in range(config.layers))
+        self.decoder_blocks = nn.ModuleList(self.block(layer, is_decoder=True) for layer in range(config.layers))
         self.decoder_norm = nn.LayerNorm(config.width) if config.norm_first else nn.Identity()
         self.output = None
         self.initialize_new()
 
-    def block(self, has_cross_attention: bool) -> FastBlock:
+    def block(self, layer: int, *, is_decoder: bool) -> FastBlock:
         config = self.config
+        parts = block_parts(config, config.activation, layer, None if is_decoder else self.linformer, is_causal=is_decoder)
         return FastBlock(
             config.width, config.heads, config.feed_forward or 4 * config.width,
-            dropout=config.dropout, norm_first=config.norm_first, activation="relu", has_cross_attention=has_cross_attention,
+            norm_first=config.norm_first, has_cross_attention=is_decoder, cross_heads=config.cross_heads, **parts,
         )  # fmt: skip
 
+    @torch.no_grad()
     def initialize(self, seed: int) -> None:
         initialize(self, seed, None)
-        encoder, decoder = ([cast(FastBlock, block) for block in blocks] for blocks in (self.blocks, self.decoder_blocks))
-        init_local_heads_sinusoidal([block.attention for block in encoder], neighbour_offset)
-        init_local_heads_sinusoidal([block.attention for block in decoder], causal_offset)
-        init_local_heads_sinusoidal([block.cross_attention for block in decoder], cross_offset)
+        if isinstance(self.positions, LearnedPositions):  # they start as the others are
+            self.positions.weight.copy_(sinusoidal(*self.positions.weight.shape))
+        if has_local_start(self.config):
+            encoder, decoder = ([cast(FastBlock, block) for block in blocks] for blocks in (self.blocks, self.decoder_blocks))
+            init_local_heads_sinusoidal([block.attention for block in encoder], neighbour_offset)
+            init_local_heads_sinusoidal([block.attention for block in decoder], causal_offset)
+            init_local_heads_sinusoidal([block.cross_attention for block in decoder], cross_offset)
+        fold_scaling(self.config, self)
 
     @torch.no_grad()
     def start_at_unigram(self, log_shares: Tensor) -> None:
@@ -81,25 +89,26 @@ class Transformer(EncoderDecoder):
             self.decoder_norm.bias.fill_(OFFSET)
             fold_in_bias(self.tokens.weight, log_shares, OFFSET)
 
-    def embed(self, ids: Tensor, start: int, stop: int) -> Tensor:
-        """Tokens at the positions from `start` to `stop`; if that is one position, all of them are at it."""
-        position_ids = torch.arange(start, self.check_length(stop), device=ids.device)
-        return self.dropout(self.tokens(ids) * math.sqrt(self.config.width) + self.positions(position_ids))
+    def embed(self, ids: Tensor, position_ids: Tensor) -> Tensor:
+        """Tokens (B, T) at these positions, (T,), or all at one position, (1,)."""
+        x = self.tokens(ids) * math.sqrt(self.config.width)
+        return self.dropout(x if self.positions is None else x + self.positions(position_ids))
 
     def encode(self, batch: Batch) -> Tensor:
         """The encoder's vector of each token, (B, S, D)."""
-        x, mask = self.embed(batch.ids, 0, batch.ids.shape[1]), padding(batch.real)
+        position_ids, mask = self.position_ids(batch), attention_mask(self.config, batch, is_causal=False)
+        x = self.embed(batch.ids, position_ids)
         for block in self.blocks:
-            x = block(x, mask)
+            x = block(x, mask, position_ids=position_ids)
         return self.norm(x)
 
     def hidden(self, batch: Batch) -> Tensor:
         assert batch.source is not None
         source, source_mask = self.encode(batch.source), padding(batch.source.real)
-        length = batch.ids.shape[1]
-        y, mask = self.embed(batch.ids, 0, length), causal(length, batch.ids.device)
+        position_ids, mask = self.position_ids(batch), attention_mask(self.config, batch, is_causal=True, padding_is_last=True)
+        y = self.embed(batch.ids, position_ids)
         for block in self.decoder_blocks:
-            y = block(y, mask, source, source_mask)
+            y = block(y, mask, source, source_mask, position_ids)
         return self.decoder_norm(y)
 
     def alignment(self, batch: Batch) -> Tensor | None:

@@ -1,12 +1,14 @@
 """What run.json holds, and which of it a resumed run may change."""
 
 from collections.abc import Collection, Mapping
+from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 from stairs import machine
 from stairs.data import TrainingData
 from stairs.errors import BadInput, preview
+from stairs.models.settings import CONFIGS
 from stairs.training.options import parse_duration
 from stairs.training.run import FORMAT
 
@@ -100,7 +102,7 @@ def run_settings(task: "Task", data: TrainingData, seed: int) -> dict[str, objec
 
 def refuse_changes(old: Mapping[str, object], new: Mapping[str, object], folder: Path, allowed: Collection[str] = ()) -> None:
     """A run resumes only with the settings it was started with; a change of the data is named first, since other settings follow from it."""
-    before, now = flatten(old), flatten(new)
+    before, now = flatten(with_default_config(old)), flatten(new)
     for key in sorted(before.keys() | now.keys(), key=lambda key: (not key.startswith("data"), key)):
         old_value, new_value = before.get(key), now.get(key)
         if old_value == new_value or key in allowed:
@@ -120,6 +122,15 @@ def refuse_changes(old: Mapping[str, object], new: Mapping[str, object], folder:
             advice += f", with --init-from {folder} to start from these weights"
             advice += ", or add --accept-new-corpus" if key == "data.corpus" else ""
         raise BadInput(f"{folder} was started with {key} = {preview(old_value)}, now it is {preview(new_value)}; {advice}")
+
+
+def with_default_config(settings: Mapping[str, object]) -> Mapping[str, object]:
+    """A run from before an option existed has what is now its default."""
+    config, kind = settings.get("config"), CONFIGS.get(str(settings.get("model")))
+    if kind is None or not isinstance(config, dict):
+        return settings
+    defaults = {field.name: field.default for field in fields(kind) if field.default is not MISSING}
+    return {**settings, "config": {**defaults, **config}}
 
 
 def flatten(settings: Mapping[str, object]) -> dict[str, object]:

@@ -1,24 +1,22 @@
 """The settings, sizes and default training of BERT."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from stairs.errors import BadInput
-from stairs.layers.head_count import check_heads
-from stairs.models.settings.common import LARGEST, ModelConfig, ModelSettings, bounds
+from stairs.models.settings.attention import AttentionConfig
+from stairs.models.settings.common import LARGEST, ModelSettings, Range, bounds
 
 PAIR_OBJECTIVES = ("next-sentence", "sentence-order")  # they relate two sentences in one row
 
 
 @dataclass(frozen=True)
-class BERTConfig(ModelConfig):
+class BERTConfig(AttentionConfig):
     context: int = 128  # context length, in tokens
-    width: int = 256  # width of a token vector
-    heads: int = 4  # attention heads of each block
-    layers: int = 4  # number of Transformer blocks
     feed_forward: int | None = None  # width of the feed-forward layer; four times the width if not given
     dropout: float = 0.1  # dropout probability
-    activation: Literal["gelu", "gelu-tanh", "relu"] = "gelu"  # activation of the feed-forward layer
+    activation: Literal["gelu", "gelu-tanh", "relu", "none"] = "gelu"  # activation of the feed-forward layer; none: a linear one
     segments: int = 2  # segment ids: the first and the second sentence of a pair
     epsilon: float = 1e-12  # epsilon of the layer norms
     objective: Literal["next-sentence", "none", "sentence-order", "prefix", "permutation"] = "next-sentence"  # objective beside the masked tokens
@@ -28,16 +26,20 @@ class BERTConfig(ModelConfig):
     whole_word_masking: bool = True  # mask all pieces of a word or none; Chinese words as jieba segments them
     short_seq_prob: float = 0.1  # share of the examples that are shorter than the context on purpose
     output_heads: tuple[str, ...] | None = None  # layers on top of the blocks: pooler, words, next; None: what the objective needs
-    ranges = bounds(
-        "width", "layers", "segments", "feed_forward",
-        context=(8, LARGEST), dropout=(0, 0.99), mask_prob=(0.001, 0.99), mask_token_share=(0, 1), random_share=(0, 1), short_seq_prob=(0, 1),
-    )  # fmt: skip
+    ranges: ClassVar[Mapping[str, Range]] = {
+        **AttentionConfig.ranges,
+        **bounds(
+            "segments", "feed_forward",
+            context=(8, LARGEST), mask_prob=(0.001, 0.99), mask_token_share=(0, 1), random_share=(0, 1), short_seq_prob=(0, 1),
+        ),
+    }  # fmt: skip
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_heads(self.width, self.heads)
         if self.mask_token_share + self.random_share > 1:
             raise BadInput(f"mask_token_share {self.mask_token_share} and random_share {self.random_share}, of the same tokens, exceed 1 together")
+        if self.attention_pattern == "linformer" and self.objective in ("prefix", "permutation"):
+            raise BadInput(f"objective {self.objective} hides words from one another, and linformer mixes all; choose another --attention-pattern")
         if self.output_heads is None:
             object.__setattr__(self, "output_heads", ("pooler", "words", "next") if self.objective in PAIR_OBJECTIVES else ("words",))
 

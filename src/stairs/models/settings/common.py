@@ -35,6 +35,11 @@ class ModelConfig:
         return 0
 
     @property
+    def reads_beyond_context(self) -> bool:
+        """Whether a text may be longer than the context, although none was in training."""
+        return False
+
+    @property
     def width(self) -> int:
         """Of a token's vector; 0 without one."""
         return 0

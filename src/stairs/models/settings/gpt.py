@@ -4,30 +4,24 @@ from dataclasses import dataclass
 from typing import Literal
 
 from stairs.errors import BadInput
-from stairs.layers.head_count import check_heads
-from stairs.models.settings.common import ModelConfig, ModelSettings, bounds
+from stairs.models.settings.attention import AttentionConfig
+from stairs.models.settings.common import ModelSettings
 
 
 @dataclass(frozen=True)
-class GPTConfig(ModelConfig):
+class GPTConfig(AttentionConfig):
     begin: int = 2  # the id before every text
     end: int = 3  # the id after every sentence
     unknown: int = 1  # the id of a word outside the vocabulary
-    context: int = 256  # context length, in tokens
-    width: int = 256  # width of a token vector
-    heads: int = 4  # attention heads of each block
-    layers: int = 4  # number of Transformer blocks
-    dropout: float = 0.0  # dropout probability
     norm_first: bool = True  # layer norm before each sublayer, as in GPT-2, or after the sum, as in GPT
-    positions: Literal["learned", "sinusoidal", "rotary"] = "learned"  # position embeddings
+    activation: Literal["gelu-tanh", "gelu", "relu", "none"] = "gelu-tanh"  # activation of the feed-forward layer; none: a linear one
     tie_embeddings: bool = True  # the output layer shares the weights of the token embeddings
-    ranges = bounds("width", "layers", "context", dropout=(0, 0.99))
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_heads(self.width, self.heads)
-        if self.positions == "rotary" and self.width // self.heads % 2:
-            raise BadInput(f"rotary positions need heads of an even width, got {self.width} / {self.heads}; change the number of heads")
+    def check_pattern(self) -> None:
+        super().check_pattern()
+        if self.attention_pattern == "linformer":
+            raise BadInput("linformer mixes the keys of a whole text, and gpt attends only to earlier ones; try --attention-pattern window or sparse")
+
 
 SETTINGS = ModelSettings(
     config=GPTConfig,

@@ -1,28 +1,34 @@
 """The settings, sizes and default training of the Transformer."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar, Literal
 
 from stairs.layers.head_count import check_heads
-from stairs.models.settings.common import LARGEST, ModelConfig, ModelSettings, bounds
+from stairs.layers.score_names import PositionName
+from stairs.models.settings.attention import AttentionConfig
+from stairs.models.settings.common import LARGEST, ModelSettings, Range, bounds
 
 
 @dataclass(frozen=True)
-class TransformerConfig(ModelConfig):
+class TransformerConfig(AttentionConfig):
     begin: int = 2  # the id before every text
     end: int = 3  # the id after every text
     context: int = 256  # maximum tokens of a sentence
-    width: int = 256  # width of a token vector
-    heads: int = 4  # attention heads of each block
     layers: int = 3  # blocks, in the encoder and in the decoder each
+    cross_heads: int | None = None  # heads of the attention from the decoder to the source; as many as `heads` if not given
     feed_forward: int | None = None  # width of the feed-forward layer; four times the width if not given
     dropout: float = 0.1  # dropout probability
+    positions: PositionName = "sinusoidal"  # sinusoidal or learned position embeddings; rotary, relative or bucketed (T5) ones in the attention; none
     norm_first: bool = True  # layer norm before each sublayer, which trains faster, or after the sum, as in the paper
+    activation: Literal["relu", "gelu", "gelu-tanh", "none"] = "relu"  # activation of the feed-forward layer; none: a linear one
     label_smoothing: float = 0.1  # label smoothing: the share of each target that is spread over the vocabulary
-    ranges = bounds("layers", "feed_forward", context=(2, LARGEST), dropout=(0, 0.99), label_smoothing=(0, 0.99))
+    ranges: ClassVar[Mapping[str, Range]] = {**AttentionConfig.ranges, **bounds("feed_forward", context=(2, LARGEST), label_smoothing=(0, 0.99))}
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_heads(self.width, self.heads)
+        if self.cross_heads is not None:
+            check_heads(self.width, self.cross_heads)
 
 SETTINGS = ModelSettings(
     config=TransformerConfig,

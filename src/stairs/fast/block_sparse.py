@@ -1,0 +1,46 @@
+"""Attention by a window or a sparse pattern in linear time: for each block of queries, ordinary attention over the blocks of keys that hold its own.
+
+It equals `attend` under the mask of the pattern (`layers/patterns.py`), gradients included, and makes no (T, T) tensor:
+tests/fast/test_block_sparse.py. The blocks are split off and put together again, so that the gradient of a block is added to that of its neighbours
+alone. Below a certain length the mask is multiplied out, which is faster there.
+"""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from stairs.layers.attention_positions import distances_between
+from stairs.layers.patterns import BlockPattern, RowMask
+
+MIN_BLOCKS = 4  # fewer are not worth it
+
+
+def is_long(pattern: BlockPattern, rows: RowMask) -> bool:
+    """Whether blocks are faster than a mask, and the rows have no mask or positions of their own."""
+    return rows.allowed is None and rows.position_ids is None and rows.real.shape[1] > MIN_BLOCKS * pattern.block
+
+
+def attend_blocks(
+    attend: Callable[[Tensor, Tensor, Tensor, Tensor | None, Tensor | None], Tensor],
+    query: Tensor, key: Tensor, value: Tensor, pattern: BlockPattern, rows: RowMask, needs_distances: bool,
+) -> Tensor:  # fmt: skip
+    """`attend(query, key, value, mask, distances)` for each block: (B, H, T, D) to the same."""
+    queries, keys, values = (part.split(pattern.block, 2) for part in (query, key, value))
+    ids, count = rows.ids.split(pattern.block), len(queries)
+    real = None if bool(rows.real.all()) else rows.real.split(pattern.block, 1)
+    mixed = []
+    for number, own in enumerate(queries):
+        others = pattern.key_blocks(number, count, rows.is_causal)
+        key_ids = torch.cat([ids[other] for other in others])
+        mask = None if pattern.is_exact() and not rows.is_causal else pattern.allows(ids[number], key_ids, rows.is_causal)
+        if real is not None:
+            own_real = torch.cat([real[other] for other in others], 1)[:, None]
+            mask = own_real if mask is None else mask & own_real
+        distances = distances_between(ids[number], key_ids) if needs_distances else None
+        mixed.append(attend(own, gather(keys, others), gather(values, others), mask, distances))
+    return torch.cat(mixed, 2)
+
+
+def gather(blocks: tuple[Tensor, ...], numbers: list[int]) -> Tensor:
+    return torch.cat([blocks[number] for number in numbers], 2)

@@ -1,0 +1,140 @@
+"""Positions inside an attention: what a query may know of how far away a key stands.
+
+Rotary     Su et al. 2021: the pair (x_i, x_{i+D/2}) of queries and keys is rotated by p / 10000^(2i/D), so that their product depends on the distance
+Relative   Shaw et al. 2018: e_ij = q_i (k_j + a_{j-i}) / sqrt(D),  z_i = sum_j w_ij (v_j + b_{j-i}),  one vector a, b for each distance up to a
+           largest one, which stands for all beyond
+Buckets    Raffel et al. 2020 (T5): e_ij = q_i k_j / sqrt(D) + c_{bucket(j-i)}, a number for each head and bucket; near distances have a bucket each,
+           far ones share buckets whose borders grow exponentially
+
+None of them has a (T, S, D) tensor: the products of a query with all a are computed once, (T, 2 * largest + 1), and picked by distance, and the
+weights of each distance are summed before they meet b. All work beyond the length of training.
+
+Departures: Rotary pairs the halves of a head, as GPT-NeoX and Llama do, not neighbours; the two differ by a fixed order of the columns. Shaw et al.
+share a and b among heads, and so do we. T5 shares the buckets of the first block among all blocks; here each block has its own.
+"""
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from stairs.layers.attention import Score
+from stairs.layers.positions import angles, length_of
+
+BUCKETS, BUCKETS_REACH = 32, 128  # T5's: so many buckets, the last of which begins at this distance
+
+
+class AttentionPositions(nn.Module):
+    """What positions may do in an attention: rotate queries and keys, add to the scores, add to the mixed values."""
+
+    kind = ""
+    needs_distances = True
+
+    def rotate(self, vectors: Tensor, position_ids: Tensor) -> Tensor:
+        """Queries or keys (B, H, T, D) at these positions, (T,) or (B, T)."""
+        return vectors
+
+    def bias(self, query: Tensor, distances: Tensor, score: Score) -> Tensor | None:
+        """What is added to the scores (B, H, T, S) of queries (B, H, T, D), for key minus query position, (T, S) or (B, T, S)."""
+        return None
+
+    def values(self, weights: Tensor, distances: Tensor) -> Tensor | None:
+        """What is added to the mixed values (B, H, T, D)."""
+        return None
+
+    def as_table(self) -> Tensor:
+        """A row for each position or distance, for pictures."""
+        raise NotImplementedError
+
+
+class RotaryPositions(AttentionPositions):
+    """Rotates queries and keys."""
+
+    kind = "rotary"
+    needs_distances = False
+    cosines: Tensor
+    sines: Tensor
+
+    def __init__(self, length: int, width: int) -> None:
+        super().__init__()
+        self.width = width
+        for name, table in self.tables(length).items():
+            self.register_buffer(name, table, persistent=False)
+
+    def tables(self, length: int) -> dict[str, Tensor]:
+        rotation = angles(length, self.width)
+        return {"cosines": rotation.cos().float(), "sines": rotation.sin().float()}
+
+    def rotate(self, vectors: Tensor, position_ids: Tensor) -> Tensor:
+        if position_ids.numel() and int(position_ids.max()) >= len(self.cosines):
+            for name, table in self.tables(length_of(position_ids)).items():
+                setattr(self, name, table.to(self.cosines))
+        cosines, sines = (table[position_ids].to(vectors.dtype) for table in (self.cosines, self.sines))
+        if position_ids.dim() == 2:
+            cosines, sines = cosines[:, None], sines[:, None]  # the same for every head
+        first, second = vectors.chunk(2, -1)
+        return torch.cat([first * cosines - second * sines, first * sines + second * cosines], -1)
+
+    def as_table(self) -> Tensor:
+        return self.cosines
+
+
+class RelativePositions(AttentionPositions):
+    """A key and a value for each distance."""
+
+    kind = "relative"
+
+    def __init__(self, max_distance: int, width: int) -> None:
+        super().__init__()
+        self.max_distance = max_distance
+        self.key_vectors, self.value_vectors = (nn.Embedding(2 * max_distance + 1, width) for _ in range(2))
+
+    def rows(self, distances: Tensor, like: Tensor) -> Tensor:
+        """The row of each distance in the tables, for the shape (B, H, T, S) of scores or weights."""
+        rows = distances.clamp(-self.max_distance, self.max_distance) + self.max_distance
+        return (rows if rows.dim() == 2 else rows[:, None]).expand(*like.shape[:-1], -1)
+
+    def bias(self, query: Tensor, distances: Tensor, score: Score) -> Tensor:
+        """score(q, k + a) = score(q, k) + score(q, a): so it is for every score but the additive one."""
+        products = score(query, self.key_vectors.weight.to(query.dtype))
+        return products.gather(-1, self.rows(distances, query))
+
+    def values(self, weights: Tensor, distances: Tensor) -> Tensor:
+        by_distance = weights.new_zeros(*weights.shape[:-1], 2 * self.max_distance + 1)
+        return by_distance.scatter_add(-1, self.rows(distances, weights), weights) @ self.value_vectors.weight.to(weights.dtype)
+
+    def as_table(self) -> Tensor:
+        return self.key_vectors.weight
+
+
+class BucketPositions(AttentionPositions):
+    """A number for each head and bucket of distances."""
+
+    kind = "buckets"
+
+    def __init__(self, heads: int, is_causal: bool) -> None:
+        super().__init__()
+        self.is_causal = is_causal  # all buckets for the positions behind
+        self.table = nn.Embedding(BUCKETS, heads)
+
+    def bias(self, query: Tensor, distances: Tensor, score: Score) -> Tensor:
+        added = self.table(distance_buckets(distances, self.is_causal)).to(query.dtype)  # (..., T, S, H)
+        return added.movedim(-1, -3)
+
+    def as_table(self) -> Tensor:
+        return self.table.weight
+
+
+def distance_buckets(distances: Tensor, is_causal: bool) -> Tensor:
+    """T5's bucket of each distance, key minus query position."""
+    count = BUCKETS if is_causal else BUCKETS // 2  # half of them for the keys ahead
+    offset = torch.zeros_like(distances) if is_causal else (distances > 0) * count
+    far = -distances.clamp(max=0) if is_causal else distances.abs()
+    exact = count // 2
+    growth = (far.clamp(min=1) / exact).log() / math.log(BUCKETS_REACH / exact) * (count - exact)
+    return offset + torch.where(far < exact, far, (exact + growth.long()).clamp(max=count - 1))
+
+
+def distances_between(query_ids: Tensor, key_ids: Tensor) -> Tensor:
+    """Key minus query position: (T, S), or (B, T, S) if the positions differ by row."""
+    return key_ids[..., None, :] - query_ids[..., :, None]
