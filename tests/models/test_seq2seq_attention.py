@@ -58,6 +58,12 @@ def test_a_promise_of_every_model_holds_for_every_option(variant, promise, monke
     promise("seq2seq")
 
 
+@pytest.mark.parametrize("promise", PROMISES, ids=name_of)
+def test_cove_takes_the_same_options(promise, monkeypatch):
+    monkeypatch.setitem(TINY, "cove", tiny("cove", attention="scaled-bilinear", attention_query="before", source_width=6))
+    promise("cove")
+
+
 @pytest.mark.parametrize("promise", BEAM_PROMISES, ids=name_of)
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_beams_search_with_every_option(variant, promise, monkeypatch):
