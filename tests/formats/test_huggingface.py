@@ -147,9 +147,18 @@ def test_a_gpt_that_is_no_gpt2_is_not_written(tmp_path):
     from stairs.tasks import NextToken
 
     task = gpt(tmp_path / "a")
-    for settings in ({"positions": "rotary"}, {"norm_first": False}):
+    refused = [
+        ({"positions": "rotary"}, "rotary positions"),
+        ({"positions": "relative"}, "relative positions"),
+        ({"attention_pattern": "window", "radius": 4}, "the attention pattern window"),
+        ({"score": "bilinear"}, "the attention score bilinear"),
+        ({"residual": False}, "no residual connections"),
+        ({"activation": "none"}, "the activation none"),
+        ({"norm_first": False}, "norms after the sums"),
+    ]
+    for settings, reason in refused:
         other = NextToken(GPT(GPTConfig(task.tokenizer.vocab_size, context=32, width=24, heads=3, layers=2, **settings)), task.tokenizer)
-        with pytest.raises(Unsupported, match="GPT-2"):
+        with pytest.raises(Unsupported, match=f"a gpt with {reason} has no counterpart in transformers"):
             transformers_folder.write(other, tmp_path)
     with pytest.raises(Unsupported, match="bert runs"):
         sentence_transformers.write(task, tmp_path)

@@ -174,7 +174,25 @@ def test_our_bert_there(tmp_path, lowercase):
     assert all(torch.equal(again.model.state_dict()[name], tensor) for name, tensor in model.state_dict().items())
 
 
-@pytest.mark.parametrize("settings", [{}, {"tie_embeddings": False}, {"positions": "sinusoidal"}])
+SAME_IN_OTHER_WORDS = [
+    {"positions": "sinusoidal"}, {"positions": "none"}, {"score": "folded"}, {"score": "dot"},
+    {"share_projections": "qk"}, {"share_projections": "kv"}, {"share_projections": "all"},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("settings", [{"objective": "none"}, *({"objective": "none", **settings} for settings in SAME_IN_OTHER_WORDS)])
+def test_our_bert_without_pairs_there_and_back(tmp_path, settings):
+    """As RoBERTa is trained: full sentences, no second one."""
+    tokenizer = Tokenizer.train(TokenizerSpec("wordpiece", vocab_size=290), lambda: [TEXTS * 9])
+    model = far(BERT(BERTConfig(tokenizer.vocab_size, context=32, width=24, heads=3, layers=2, **settings)))
+    theirs = written(TASKS["masked-token"](model, tokenizer), tmp_path / "out", "AutoModelForMaskedLM")
+    ids = torch.randint(5, tokenizer.vocab_size, (2, 20))
+    batch = Batch(ids, torch.ones_like(ids, dtype=torch.bool))
+    assert near(model.predict(batch), theirs(ids).logits)
+    assert near(model.predict(batch), transformers_folder.read(tmp_path / "out").model.predict(batch))
+
+
+@pytest.mark.parametrize("settings", [{}, {"tie_embeddings": False}, *SAME_IN_OTHER_WORDS])
 def test_our_gpt_there(tmp_path, settings):
     tokenizer = Tokenizer.train(TokenizerSpec("byte-bpe", vocab_size=290), lambda: [TEXTS * 9])
     model = far(GPT(GPTConfig(tokenizer.vocab_size, context=32, width=24, heads=3, layers=2, **settings)))

@@ -69,9 +69,8 @@ def hf_generation_config(ids: dict[str, int], suppressed_ids: list[int]) -> dict
 
 def hf_config(config: GPTConfig, ids: dict[str, int]) -> dict[str, Any]:
     """config.json."""
-    if not config.norm_first or config.positions == "rotary":
-        what = "rotary positions" if config.norm_first else "post-norm blocks"
-        raise Unsupported(f"a gpt with {what} is not a GPT-2, and transformers has no such model; train with learned positions and norm-first")
+    if not config.norm_first:
+        raise Unsupported("a gpt with norms after the sums has no counterpart in transformers, whose GPT-2 has them before; train with --norm-first True")
     return {
         "architectures": ["GPT2LMHeadModel"],
         "model_type": "gpt2",

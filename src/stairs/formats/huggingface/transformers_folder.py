@@ -18,6 +18,7 @@ from torch import Tensor
 from stairs.errors import BadInput, Unsupported, preview
 from stairs.formats.huggingface import architectures, bert_mapping, gpt2_mapping, marian_mapping, task_heads, tensors, tokenizer_export
 from stairs.formats.huggingface.architectures import OutputLayer, Settings
+from stairs.formats.huggingface.plain_attention import plain_tensors
 from stairs.formats.huggingface.tensors import TensorPair
 from stairs.layers.positions import sinusoidal
 from stairs.models.base import Model
@@ -167,21 +168,23 @@ def write(task: Task, folder: Path) -> dict[str, Any]:
     head = task_heads.exported_head(task)
     generation: dict[str, Any] | None = None
     if isinstance(model, BERT):
+        own = plain_tensors(model, model.config, tuple(bert_mapping.ACTIVATIONS.values()))
         settings = bert_mapping.hf_config(model.config, ids, head)
-        weights = tensors.to_their_names(model.tensors(), bert_mapping.tensor_pairs(model.config))
+        weights = tensors.to_their_names(own, bert_mapping.tensor_pairs(model.config))
         if head is not None:  # it replaces the other output layers
             others = ("cls.", "bert.pooler.") if head["task"] in ("tag", "find-span") else ("cls.",)
             weights = {name: tensor for name, tensor in weights.items() if not name.startswith(others)} | head["tensors"]
         if settings["architectures"] == ["BertModel"]:
             weights = {name.removeprefix("bert."): tensor for name, tensor in weights.items()}
     elif isinstance(model, GPT):
+        own = plain_tensors(model, model.config, ("gelu-tanh",))
         settings, generation = gpt2_mapping.hf_config(model.config, ids), gpt2_mapping.hf_generation_config(ids, tokenizer.suppressed_ids)
-        table = {} if model.config.positions == "learned" else {"positions.weight": model.get_buffer("positions.table")}
-        weights = tensors.to_their_names(model.tensors() | table, gpt2_mapping.tensor_pairs(model.config))
+        weights = tensors.to_their_names(own, gpt2_mapping.tensor_pairs(model.config))
     elif isinstance(model, Transformer):
+        own = plain_tensors(model, model.config, ("relu",))
         settings = marian_mapping.hf_config(model.config, ids)
         positions = sinusoidal(model.config.context, model.config.width)
-        ours = tensors.to_their_names(model.tensors(), marian_mapping.tensor_pairs(model.config))
+        ours = tensors.to_their_names(own, marian_mapping.tensor_pairs(model.config))
         weights = marian_mapping.add_marian_tensors(ours, model.config, positions, ids, tokenizer.suppressed_ids)
         generation = marian_mapping.hf_generation_config(model.config, ids)
     else:
