@@ -96,6 +96,8 @@ def write_folder(task: "Task", format: str, out: str) -> Written:
     form, model = import_module(f"stairs.formats.huggingface.{writer}"), task.model if task.has_model else None
     if model is None or not model.encodes or task.has_word_vectors:
         raise unfit(task, format, "bert, gpt and transformer runs" if format == "huggingface" else "bert runs")
+    if model.needs_trees:
+        raise Unsupported(f"this run was tuned with --structural-positions, for which {format} has no place; convert the run that it was tuned from")
     if isinstance(task, Indexed):
         say(f"only the encoder is written: what this run keeps for the task {task.name} has no place in {format}")
         task = task.encoder

@@ -38,7 +38,8 @@ def score_file(
     from stairs.text.labelled import read_examples
 
     if task.example_kind:
-        return task.evaluate_examples(read_examples(file, task.example_kind, columns=columns, encoding=reading.encoding).examples)
+        labelled = read_examples(file, task.example_kind, columns=columns, encoding=reading.encoding, trees=task.needs_trees)
+        return task.evaluate_examples(labelled.examples)
     if not task.monitor or is_scored_pairs(file, columns, reading.encoding):
         from stairs.tasks import Similar
 

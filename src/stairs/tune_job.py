@@ -130,13 +130,15 @@ class TuneJob:
 
         return read_splits(
             self.labels, self.task, self.check_task, {"dev": self.dev, "test": self.test}, self.options.seed,
-            limit=self.limit, columns=self.columns, encoding=self.encoding, group=self.group,
+            limit=self.limit, columns=self.columns, encoding=self.encoding, group=self.group, trees=self.transfer_options.structural_positions,
         )  # fmt: skip
 
     def check_task(self, task: str) -> None:
         if task not in TUNED_TASKS:
             others = f"which stairs tune does not learn; it learns {', '.join(TUNED_TASKS)}"
             raise BadInput(f"{printable(self.labels)} holds examples for {task}, {others}")
+        if self.transfer_options.structural_positions and task != "tag":
+            raise BadInput(f"--structural-positions is for tag, and {printable(self.labels)} holds examples for {task}; leave it out")
         if self.metric is not None and task not in SUPERVISED_TASKS:
             several = ", ".join(SUPERVISED_TASKS)
             raise BadInput(f"--metric {self.metric} chooses between the metrics of {several}; {task} has one only: leave it out")

@@ -160,6 +160,39 @@ def test_labels(refused, corpus, tmp_path, name, content, words):
     refused("climb", corpus.name, "--labels", name, "--quiet", words=words)
 
 
+def parsed(*heads):
+    """Two sentences of CoNLL-U, the second with these heads from line 5 on."""
+    words = (("1", "0"), ("2", "1"), ("3", "2"), (), *((str(number), head) for number, head in enumerate(heads, 1)))
+    return "".join("\t".join([row[0], "word", "_", "NOUN", "_", "_", row[1], "_", "_", "_"]) + "\n" if row else "\n" for row in words)
+
+
+@pytest.mark.parametrize(
+    ("heads", "words"),
+    [
+        (("0", "_", "2"), ("trees.conllu:6: the word 'word' has no head", "leave --structural-positions out")),
+        (("0", "1", "second"), ("trees.conllu:7: the head 'second' is not a number",)),
+        (("0", "1", "-1"), ("trees.conllu:7: the head '-1' is not a number",)),
+        (("0", "4", "2"), ("trees.conllu:6: the head 4 is no word of the sentence, which ends with 3",)),
+        (("0", "1", "0"), ("trees.conllu:7: word 3 has the head 0, and so has word 1", "one root")),
+        (("2", "3", "1"), ("trees.conllu:5: no word of the sentence has the head 0",)),
+        (("0", "3", "2"), ("trees.conllu:6: the heads go round in a circle, 2 > 3 > 2",)),
+        (("0", "2", "2"), ("trees.conllu:6: the heads go round in a circle, 2 > 2",)),
+    ],
+)
+def test_trees(refused, tmp_path, heads, words):
+    (tmp_path / "trees.conllu").write_text(parsed(*heads))
+    refused("tune", "run", "trees.conllu", "--task", "tag", "--structural-positions", "--quiet", words=words)
+    assert len(read_examples("trees.conllu", "tag").examples) == 2  # heads are not looked at where nobody asks for them
+
+
+def test_no_trees(refused, tmp_path):
+    (tmp_path / "tags.conll").write_text("EU B-ORG\nrejects O\n")
+    refused("tune", "run", "tags.conll", "--task", "tag", "--structural-positions", words=("tags.conll: no dependency trees", "give a CoNLL-U file"))
+    (tmp_path / "texts.csv").write_text("text,label\ngood film,yes\nbad film,no\n")
+    words = ("--structural-positions is for tag", "texts.csv holds examples for classify")
+    refused("tune", "run", "texts.csv", "--structural-positions", "--quiet", words=words)
+
+
 def test_an_inside_tag_after_an_outside_one():
     with open("mixed.conll", "w") as file:
         file.write("EU B-ORG\nand O\nGerman I-MISC\ncall E-MISC\n\nPeter B-PER\nBlackburn I-PER\n")

@@ -1,13 +1,16 @@
 """stairs ask RUN [TEXT ...]: the answer of a run."""
 
 import dataclasses
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, cast
 
 from tyro.conf import Positional
 
 from stairs.commands.flags import CommonFlags, check_seed, check_top, parse, show, texts_from
 from stairs.errors import BadInput, Unsupported
+from stairs.progress import quiet
+from stairs.text.examples import ParsedSentence
 from stairs.text.windows import LongTextRule
 
 if TYPE_CHECKING:
@@ -15,8 +18,8 @@ if TYPE_CHECKING:
     from stairs.tasks.answers import Answer
 
 ABOUT = """The answer of a run to each text: its translation, its continuation, the words for its blanks (___ or [MASK]), its label, its tags,
-the answer to a question in a passage, or the nearest texts or words. Texts are arguments, or lines of --file or of stdin; with --json each answer is
-one object on a line."""
+the answer to a question in a passage, or the nearest texts or words. Texts are arguments, or lines of --file or of stdin; a tagger that was tuned
+with --structural-positions reads the sentences of a CoNLL-U file instead. With --json each answer is one object on a line."""
 
 
 @dataclass(frozen=True)
@@ -53,13 +56,29 @@ def main(arguments: list[str]) -> int:
 
     task = load(options.run)
     set_precision(task, options)
-    for answer in task.answers(texts, **answer_options(task, options)):
+    for answer in answers(task, texts, options):
         draw(answer, options)
         if options.json:
             show(answer)
         else:
             print(task.summary(answer))
     return 0
+
+
+def answers(task: "Task", texts: list[str], options: Ask) -> "Iterator[Answer]":
+    """Of the texts; a task that needs dependency trees answers the sentences of a CoNLL-U file."""
+    given = answer_options(task, options)
+    if not task.needs_trees or options.file is None:
+        yield from task.answers(texts, **given)
+        return
+    from stairs.tasks.tag import Tag
+    from stairs.text.labelled import read_examples
+
+    assert isinstance(task, Tag)
+    with quiet():  # the tags may be missing, so the words stand in for them
+        sentences = read_examples(options.file, "tag", columns={"tag": "form"}, trees=True).examples
+    for sentence in sentences:
+        yield task.answer_parsed(cast(ParsedSentence, sentence))
 
 
 def answer_options(task: "Task", options: Ask) -> dict[str, object]:

@@ -34,6 +34,10 @@ class AttentionPositions(nn.Module):
         """Queries or keys (B, H, T, D) at these positions, (T,) or (B, T)."""
         return vectors
 
+    def distances(self, query_ids: Tensor, key_ids: Tensor) -> Tensor | None:
+        """Those of keys from queries at these positions, if they matter."""
+        return distances_between(query_ids, key_ids) if self.needs_distances else None
+
     def bias(self, query: Tensor, distances: Tensor, score: Score) -> Tensor | None:
         """What is added to the scores (B, H, T, S) of queries (B, H, T, D), for key minus query position, (T, S) or (B, T, S)."""
         return None

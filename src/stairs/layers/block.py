@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from stairs.errors import BadInput
 from stairs.layers.attention import Score, make_score, scaled_dot, weigh
-from stairs.layers.attention_positions import AttentionPositions, distances_between
+from stairs.layers.attention_positions import AttentionPositions
 from stairs.layers.dropout import Dropout, dropout
 from stairs.layers.head_count import check_heads
 from stairs.layers.patterns import LinformerProjection, Pattern, RowMask
@@ -118,7 +118,7 @@ class Attention(nn.Module):
         if self.positions is None or query_ids is None or key_ids is None:
             return self.attend(q, k, v, mask)
         q, k = self.positions.rotate(q, query_ids), self.positions.rotate(k, key_ids)
-        return self.attend(q, k, v, mask, distances_between(query_ids, key_ids) if self.positions.needs_distances else None)
+        return self.attend(q, k, v, mask, self.positions.distances(query_ids, key_ids))
 
     def attend(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, distances: Tensor | None = None) -> Tensor:
         """softmax(score + bias) value in every head: (B, H, T, D/H), a mask (B, T, S) or (B, H, T, S), and the distances of keys from queries."""

@@ -36,6 +36,7 @@ class Model(nn.Module, FastPath):
     has_ngrams: ClassVar[bool] = False  # knows which n-gram is behind a probability: `matched_order`, `target_scores`
     has_subwords: bool = False  # makes vectors of words it has not seen: `oov_vector`
     has_pooler: bool = False  # has a vector for a whole row: `pool`
+    takes_trees: ClassVar[bool] = False  # can know where words stand in a dependency tree: `tree_distance` of its config
     has_auxiliary_loss: ClassVar[bool] = False  # its own loss is added when a task is learnt (Radford et al. 2018)
     embedding_layers: ClassVar[tuple[str, ...]] = ("tokens.", "positions.", "segments.", "vectors", "ngrams")  # weights below the first block
 
@@ -149,6 +150,11 @@ class Model(nn.Module, FastPath):
             enough = 1 << (length - 1).bit_length()
             raise BadInput(f"{type(self).__name__} reads at most {context} tokens, got {length}; shorten the text or train with --context {enough}")
         return length
+
+    @property
+    def needs_trees(self) -> bool:
+        """Whether it reads batches with `tree_distances` only."""
+        return False
 
     def position_ids(self, batch: Batch) -> Tensor:
         """Those that a batch brings, which are within the context, (B, T), or 0, 1, 2 and so on for all rows, (T,)."""

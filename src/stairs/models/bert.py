@@ -15,6 +15,7 @@ masks ten copies of the text; all rows have one context, where it reads 128 toke
 The objectives of other papers use this same encoder: XLNet's without relative positions, memory of earlier rows and spans, ALBERT's without shared
 and factored weights, UniLM's alone instead of in turn with three others. Only positions with a target are compared with the vocabulary, and padding
 is not computed (`fast/block.py`).
+A bert may also know where words stand in a dependency tree (`layers/structural_positions.py`).
 Except in `--size paper`, the optimizer is AdamW with betas of 0.9 and 0.95 and a learning rate that rises for a twentieth of the training and falls
 linearly, and embeddings learn four times faster than the rest (`embedding_lr_scale`). `paper` has Adam, decay and warm-up as the paper and its
 program have them, but with Adam's bias correction, without decay of embeddings, and with batches of 2048 tokens instead of 256 rows of 512.
@@ -35,9 +36,18 @@ from stairs.layers.dropout import Dropout
 from stairs.layers.initial import POSITION_SCALE, init_local_heads, init_local_heads_sinusoidal, initialize, neighbour_offset, scale_down
 from stairs.layers.patterns import RowMask
 from stairs.layers.positions import LearnedPositions
+from stairs.layers.structural_positions import DepthEmbedding, StructuralPositions, start_at_zero
 from stairs.layers.vocabulary import linear_cross_entropy, linear_nll
 from stairs.models.base import Model
-from stairs.models.block_parts import added_positions, attention_mask, block_parts, fold_scaling, has_local_start, linformer_projections
+from stairs.models.block_parts import (
+    added_positions,
+    attention_mask,
+    block_parts,
+    fold_scaling,
+    has_local_start,
+    linformer_projections,
+    tree_positions,
+)  # fmt: skip
 from stairs.models.settings import BERTConfig
 from stairs.text.batch import IGNORE_INDEX, Batch
 
@@ -61,10 +71,10 @@ class BERT(Model):
 
     name = "bert"
     config: BERTConfig
-    is_transformer = encodes = predicts = fills_blanks = reads_context = takes_pairs = adds_end_token = pools_special_tokens = True
+    is_transformer = encodes = predicts = fills_blanks = reads_context = takes_pairs = adds_end_token = pools_special_tokens = takes_trees = True
     pretrains_with = "masked-token"
     default_pooling = "cls"
-    embedding_layers = (*Model.embedding_layers, "norm.")
+    embedding_layers = (*Model.embedding_layers, "norm.", "depths.")
     learning_rate = 5e-4  # norms after the sums need smaller steps than norms before the sublayers
     embedding_lr_scale = 4.0
     encode_cls = first_position.encode_cls
@@ -76,11 +86,14 @@ class BERT(Model):
         self.tokens = nn.Embedding(config.vocab_size, width)
         self.segments = nn.Embedding(config.segments, width)
         self.positions = added_positions(config, POSITION_SCALE)
+        self.depths = DepthEmbedding(config.tree_distance, width) if config.tree_distance else None
         self.norm = nn.LayerNorm(width, config.epsilon)
         self.dropout = Dropout(config.dropout)
         self.linformer = linformer_projections(config)
         block = partial(FastBlock, width, config.heads, config.feed_forward or 4 * width, norm_first=False, epsilon=config.epsilon)
         parts = [block_parts(config, config.activation, layer, self.linformer, is_causal=False) for layer in range(config.layers)]
+        if config.tree_distance:
+            parts = [{**own, "positions": StructuralPositions(config.tree_distance, width // config.heads)} for own in parts]
         self.blocks = nn.ModuleList(block(**own) for own in parts)
         heads = config.output_heads or ()
         self.pooler = nn.Linear(width, width) if "pooler" in heads else None
@@ -97,8 +110,13 @@ class BERT(Model):
         elif has_local_start(self.config):
             init_local_heads_sinusoidal([cast(FastBlock, block).attention for block in self.blocks], neighbour_offset)
         fold_scaling(self.config, self)
+        start_at_zero(self)
         if self.word_head is not None:
             nn.init.zeros_(self.word_head.bias)
+
+    @property
+    def needs_trees(self) -> bool:
+        return self.config.tree_distance > 0
 
     @torch.no_grad()
     def start_at_unigram(self, log_shares: Tensor) -> None:
@@ -110,16 +128,22 @@ class BERT(Model):
         mask, position_ids = attention_mask(self.config, batch, is_causal=False), self.position_ids(batch)
         segments = torch.zeros_like(batch.ids) if batch.segments is None else batch.segments
         run = partial(self.run_blocks, self.blocks[:blocks])
+        if self.needs_trees:
+            return run(batch.ids, segments, position_ids, mask, *tree_positions(self.config.tree_distance, batch))
         if self.is_captured or isinstance(mask, RowMask) or not self.config.unpads:
             return run(batch.ids, segments, position_ids, mask)
         return run_unpadded(run, (batch.ids, segments, position_ids.expand_as(batch.ids)), batch.real, mask)
 
-    def run_blocks(self, blocks: nn.ModuleList, ids: Tensor, segments: Tensor, position_ids: Tensor, mask: Tensor | RowMask | FastInput) -> Tensor:
-        """h, from h_0 on."""
+    def run_blocks(
+        self, blocks: nn.ModuleList, ids: Tensor, segments: Tensor, position_ids: Tensor, mask: Tensor | RowMask | FastInput,
+        depths: Tensor | None = None, distances: Tensor | None = None,
+    ) -> Tensor:  # fmt: skip
+        """h, from h_0 on; `depths` and `distances` in dependency trees, where it has structural positions."""
         x = self.tokens(ids) + self.segments(segments)
-        x = self.dropout(self.norm(x if self.positions is None else x + self.positions(position_ids)))
+        x = x if self.positions is None else x + self.positions(position_ids)
+        x = self.dropout(self.norm(x if self.depths is None else x + self.depths(depths)))
         for block in blocks:
-            x = block(x, mask, position_ids=position_ids)
+            x = block(x, mask, position_ids=position_ids if distances is None else distances)
         return x
 
     def predict(self, batch: Batch) -> Tensor:

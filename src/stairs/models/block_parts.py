@@ -5,6 +5,7 @@ from typing import TypedDict
 import torch
 from torch import Tensor, nn
 
+from stairs.errors import Unsupported
 from stairs.layers.attention_positions import AttentionPositions, BucketPositions, RelativePositions, RotaryPositions
 from stairs.layers.block import Attention
 from stairs.layers.masks import causal, padding
@@ -12,7 +13,7 @@ from stairs.layers.patterns import LinformerProjection, Pattern, RowMask, Sparse
 from stairs.layers.positions import LearnedPositions, SinusoidalPositions
 from stairs.layers.score_names import ScoreName, SharedProjections
 from stairs.models.settings.attention import AttentionConfig
-from stairs.text.batch import Batch
+from stairs.text.batch import NO_DEPTH, NO_DISTANCE, Batch
 
 MAX_BLOCK, MIN_BLOCK = 128, 32  # positions of a block by which a window is computed: see benchmarks/long_attention.py
 
@@ -88,6 +89,16 @@ def attention_mask(config: AttentionConfig, batch: Batch, *, is_causal: bool, pa
     mask = causal(batch.ids.shape[1], batch.ids.device) if is_causal else padding(real)
     mask = mask & padding(real) if is_causal and not padding_is_last else mask
     return mask if batch.attention_mask is None else batch.attention_mask & mask
+
+
+def tree_positions(largest: int, batch: Batch) -> tuple[Tensor, Tensor]:
+    """Where the tokens stand in dependency trees, see `layers/structural_positions.py`: depths (B, T) and distances (B, T, T), each at most `largest`;
+    -1 and `largest` + 1 for what is no word."""
+    if batch.tree_depths is None or batch.tree_distances is None:
+        what = "this model was tuned with --structural-positions and reads words at their place in a dependency tree, which plain text does not have"
+        raise Unsupported(f"{what}; tag or score a CoNLL-U file with it, or take the run that it was tuned from")
+    is_word = batch.tree_distances != NO_DISTANCE
+    return batch.tree_depths.clamp(NO_DEPTH, largest), torch.where(is_word, batch.tree_distances.clamp(-largest, largest), largest + 1)
 
 
 def has_local_start(config: AttentionConfig) -> bool:

@@ -38,6 +38,7 @@ class TransferOptions:
     word_vectors: str | None = None  # run with the word vectors that the BiLSTM starts from; new ones if not given
     word_width: int | None = None  # width of new word vectors of the BiLSTM; 100 if not given
     max_length: int | None = None  # maximum tokens of an input; the context of the encoder if not given
+    structural_positions: bool = False  # bert, tag: attention knows how far words are apart in the dependency trees of CoNLL-U files
 
     @property
     def trains_encoder(self) -> bool:

@@ -3,11 +3,12 @@
     P(tag | word in its sentence) = softmax(W h + b),   h the vector of the word's first piece (of its last, for a GPT, which only then has read it)
 
 The tags of a sentence are the most probable ones that fit together: I-PER follows only B-PER or I-PER (Viterbi 1967). For encoders whose vectors do
-not depend on the context, the head reads the two neighbours on either side as well (Collobert et al. 2011).
+not depend on the context, the head reads the two neighbours on either side as well (Collobert et al. 2011). With `--structural-positions` the encoder
+also knows where the words stand in the dependency tree of the sentence (`text/trees.py`).
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, cast
 
 import numpy as np
@@ -15,7 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, pad
 
-from stairs.errors import BadInput
+from stairs.errors import BadInput, Unsupported
 from stairs.tasks.answers import Answer, TagsAnswer
 from stairs.tasks.measurements import Measurements
 from stairs.tasks.parts.encoder_features import EncodedInput
@@ -23,12 +24,14 @@ from stairs.tasks.parts.layer_mix import LinearHead
 from stairs.tasks.parts.supervised import Supervised
 from stairs.tasks.span_metrics import tag_metrics
 from stairs.text.batch import IGNORE_INDEX, Batch
-from stairs.text.examples import TaggedSentence
+from stairs.text.examples import ParsedSentence, TaggedSentence
 from stairs.text.segmentation import Segmentation
+from stairs.text.trees import token_positions
 from stairs.text.windows import owned_spans, window_spans
 
 RADIUS = 2  # neighbours on either side, for encoders without context
 FORBIDDEN = -1e4  # the log-probability of a transition that does not occur
+NEEDS_TREES = "this run was tuned with --structural-positions and needs the dependency tree of a sentence; give a CoNLL-U file (ask RUN --file)"
 
 
 class Tag(Supervised):
@@ -50,6 +53,10 @@ class Tag(Supervised):
         return labels
 
     @property
+    def needs_trees(self) -> bool:  # type: ignore[override]
+        return self.transfer.structural_positions
+
+    @property
     def reads_context(self) -> bool:
         return self.model.reads_context or self.transfer.insert != "head"
 
@@ -67,13 +74,17 @@ class Tag(Supervised):
                 labels = ", ".join(self.labels[:8])
                 raise BadInput(f"{example.where}: the tag {unknown!r} is not in the training file, which has {labels}; correct it")
             pieces = self.pieces(example.words)
-            for words, (start, stop) in self.word_windows([len(piece) for piece in pieces]):
+            sizes = [len(piece) for piece in pieces]
+            for words, (start, stop) in self.word_windows(sizes):
                 ids = [i for piece in pieces[start:stop] for i in piece]
                 ends = np.cumsum([0, *(len(piece) for piece in pieces[start:stop])])
                 positions = ends[1:] if self.model.default_pooling == "last" else ends[:-1] + 1  # [CLS] is at 0
                 row = self.input_format.encode_one(ids, number)
                 row.metadata = {"words": words, "positions": [int(positions[word - start]) for word in words]}
                 row.target = [label_ids[example.tags[word]] for word in words] if example.tags else None
+                if self.needs_trees:
+                    fitting = sizes[start:stop] if stop - start > 1 else [len(row.ids) - 2]  # a single word may have been truncated
+                    row.tree = token_positions(tree_of(example), fitting, start, stop)
                 rows.append(row)
         return rows
 
@@ -123,12 +134,24 @@ class Tag(Supervised):
 
     def answer(self, text: str) -> TagsAnswer:
         """The words of a text with their tags; where tags mark spans (B-PER), also the spans, with their places in code points."""
+        if self.needs_trees:
+            raise Unsupported(NEEDS_TREES)
         words, positions, segmentation = Segmentation(**self.settings.get("segmentation", {})).segment(text)
         if not words:
             raise BadInput("there are no words in the text; give a text with words")
-        rows = self.rows([TaggedSentence(tuple(words), ())])
+        return self.answer_words(text, TaggedSentence(tuple(words), ()), positions, segmentation)
+
+    def answer_parsed(self, sentence: ParsedSentence) -> TagsAnswer:
+        """The same for the words of a sentence with its tree; its tags are not looked at."""
+        ends = np.cumsum([len(word) + 1 for word in sentence.words]).tolist()
+        positions = [(end - 1 - len(word), end - 1) for word, end in zip(sentence.words, ends, strict=True)]
+        return self.answer_words(" ".join(sentence.words), replace(sentence, tags=()), positions, "given")
+
+    def answer_words(self, text: str, sentence: TaggedSentence, positions: Sequence[tuple[int, int]], segmentation: str) -> TagsAnswer:
+        """`positions` are the places of the words in the text."""
+        rows = self.rows([sentence])
         tags = self.tags(1, rows, self.logits(rows))[0]
-        answer: TagsAnswer = {"text": text, "words": words, "tags": tags, "segmentation": segmentation}
+        answer: TagsAnswer = {"text": text, "words": list(sentence.words), "tags": tags, "segmentation": segmentation}
         if any(tag.startswith("B-") for tag in self.labels):
             answer["spans"] = [
                 {"label": label, "text": text[positions[a][0] : positions[b - 1][1]], "start": positions[a][0], "end": positions[b - 1][1]}
@@ -139,6 +162,13 @@ class Tag(Supervised):
     def summary(self, answer: Answer) -> str:
         tagged = cast(TagsAnswer, answer)
         return " ".join(f"{word}/{tag}" for word, tag in zip(tagged["words"], tagged["tags"], strict=True))
+
+
+def tree_of(example: TaggedSentence) -> tuple[int, ...]:
+    """The heads of a sentence that must have a tree."""
+    if not isinstance(example, ParsedSentence):
+        raise Unsupported(f"{example.where + ': ' if example.where else ''}{NEEDS_TREES}")
+    return example.heads
 
 
 def transitions(labels: list[str]) -> np.ndarray:

@@ -57,6 +57,7 @@ class Task(Verbs, ABC):
     has_confusion = False  # `stairs tune` writes a confusion matrix
     has_word_vectors = False  # each word of its vocabulary has one vector, whatever its context
     evaluates_generation = False  # a finished run is also evaluated on what it generates
+    needs_trees = False  # it reads sentences with their dependency trees only: those of a CoNLL-U file
 
     long_text: LongTextRule | None = None  # what is read of a text that is too long; None where no text is
     vector_part: LongTextRule = "head"  # the part of a long text that its vector is made from

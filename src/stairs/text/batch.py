@@ -8,6 +8,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from stairs.text.trees import NO_DEPTH as NO_DEPTH
+from stairs.text.trees import NO_DISTANCE as NO_DISTANCE
+
 IGNORE_INDEX = -100  # the target of a position without one
 
 
@@ -22,6 +25,8 @@ class Batch:
     vectors: Tensor | None = None  # (B, D) or (B, T, D): features of an encoder, computed before
     position_ids: Tensor | None = None  # (B, T), if not 0, 1, 2 and so on
     attention_mask: Tensor | None = None  # (B, T, T) bool: which position attends to which, if not each to all
+    tree_distances: Tensor | None = None  # (B, T, T) signed distances in a dependency tree, NO_DISTANCE from and to what is no word
+    tree_depths: Tensor | None = None  # (B, T) depths in it, NO_DEPTH for what is no word
     source: "Batch | None" = None  # (B, S) the source side of an encoder-decoder
 
     def to(self, device: torch.device) -> "Batch":

@@ -164,7 +164,7 @@ def transfers(task_class: type[Supervised], transfer: TransferOptions, train: Se
     if transfer.whiten:
         return [replace(transfer, transfer="features")]
     is_cheap = len(train) < FEW_EXAMPLES or task_class is BiEncoder  # the cosine of the untuned encoder costs next to nothing
-    tries_features = transfer.insert == "head" and not starts_from_run and is_cheap
+    tries_features = transfer.insert == "head" and not starts_from_run and is_cheap and not transfer.structural_positions
     modes: tuple[TransferMode, ...] = ("features", "full") if tries_features else ("full",)
     return [replace(transfer, transfer=mode) for mode in modes]
 

@@ -64,7 +64,7 @@ TRAINING_DEFAULTS = {name: settings.training for name, settings in SETTINGS.item
 DEFAULT_TOKENIZER = {name: settings.tokenizer for name, settings in SETTINGS.items() if settings.tokenizer is not None}
 DEFAULT_MIN_COUNT = {name: settings.min_count for name, settings in SETTINGS.items() if settings.min_count > 1}
 TRANSLATION_MODELS = ("seq2seq", "cove", "transformer")  # they learn from pairs of sentences
-FROM_TOKENIZER = ("vocab_size", "begin", "end", "unknown", "impossible_ids", "output_heads")  # fields without a flag
+FROM_TOKENIZER = ("vocab_size", "begin", "end", "unknown", "impossible_ids", "output_heads", "tree_distance")  # fields without a flag
 
 
 def make_config(model: str, special_ids: Mapping[str, object], **options: object) -> ModelConfig:

@@ -25,12 +25,14 @@ class BERTConfig(AttentionConfig):
     random_share: float = 0.1  # share of the predicted tokens that a random token replaces; the rest stay as they are
     whole_word_masking: bool = True  # mask all pieces of a word or none; Chinese words as jieba segments them
     short_seq_prob: float = 0.1  # share of the examples that are shorter than the context on purpose
+    tree_distance: int = 0  # structural positions: largest distance and depth in a dependency tree with vectors of its own; 0: none
     output_heads: tuple[str, ...] | None = None  # layers on top of the blocks: pooler, words, next; None: what the objective needs
     ranges: ClassVar[Mapping[str, Range]] = {
         **AttentionConfig.ranges,
         **bounds(
             "segments", "feed_forward",
             context=(8, LARGEST), mask_prob=(0.001, 0.99), mask_token_share=(0, 1), random_share=(0, 1), short_seq_prob=(0, 1),
+            tree_distance=(0, LARGEST),
         ),
     }  # fmt: skip
 
@@ -40,8 +42,22 @@ class BERTConfig(AttentionConfig):
             raise BadInput(f"mask_token_share {self.mask_token_share} and random_share {self.random_share}, of the same tokens, exceed 1 together")
         if self.attention_pattern == "linformer" and self.objective in ("prefix", "permutation"):
             raise BadInput(f"objective {self.objective} hides words from one another, and linformer mixes all; choose another --attention-pattern")
+        if self.tree_distance:
+            self.check_trees()
         if self.output_heads is None:
             object.__setattr__(self, "output_heads", ("pooler", "words", "next") if self.objective in PAIR_OBJECTIVES else ("words",))
+
+    def check_trees(self) -> None:
+        """Structural positions take the place of positions inside the attention, and all words attend to all."""
+        fits = {"positions": self.adds_positions, "attention_pattern": self.attention_pattern == "full", "score": self.score != "additive"}
+        unfit = [f"{name.replace('_', '-')} {getattr(self, name)}" for name, is_fit in fits.items() if not is_fit]
+        if unfit:
+            raise BadInput(f"structural positions do not go with {unfit[0]}, which this bert has; give another run")
+
+    @property
+    def unpads(self) -> bool:
+        return super().unpads and not self.tree_distance
+
 
 SETTINGS = ModelSettings(
     config=BERTConfig,

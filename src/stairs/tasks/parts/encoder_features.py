@@ -26,6 +26,7 @@ from stairs.tasks.parts.layer_mix import FeatureExtractor
 from stairs.tasks.task import Encoder, Task
 from stairs.text.batch import Batch, batches_by_length, pad_rows
 from stairs.text.tokenizers.tokenizer import Tokenizer
+from stairs.text.trees import TreePositions, pad_positions
 from stairs.text.windows import LongTextRule, kept_positions
 
 POSITIONS = 4096  # in a batch
@@ -45,6 +46,7 @@ class EncodedInput:
     second: list[int] | None = None  # another text, read apart
     target: Any = None  # a number, or one for each position
     metadata: dict[str, Any] = field(default_factory=dict)  # what turns logits into an answer
+    tree: TreePositions | None = None  # where the tokens stand in a dependency tree, for an encoder that knows it
 
 
 Targets = Callable[[Sequence[EncodedInput], int], dict[str, Tensor]]  # from rows and their length to fields of a batch
@@ -91,6 +93,10 @@ def collate(rows: Sequence[EncodedInput], pad: int, targets: Targets | None = No
     ids, real = pad_rows([row.ids for row in rows], pad)
     segments, _ = pad_rows([row.segments for row in rows], 0)
     fields = {} if targets is None else targets(rows, ids.shape[1])
+    trees = [row.tree for row in rows if row.tree is not None]
+    if trees:
+        distances, depths = map(torch.from_numpy, pad_positions(trees, ids.shape[1]))
+        fields = {**fields, "tree_distances": distances, "tree_depths": depths}
     source = None
     if rows and rows[0].second is not None:
         source = Batch(*pad_rows([row.second or [] for row in rows], pad))

@@ -24,6 +24,7 @@ The last V^T rotates the whitened features back, so that those of several layers
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -224,6 +225,8 @@ def token_vector_width(model: Model, layers: list[int] | None = None) -> int:
     """D of the token vectors of a model, or of one of its layers."""
     ids = torch.zeros(1, 2, dtype=torch.int64)
     batch = Batch(ids, torch.ones_like(ids, dtype=torch.bool), characters=torch.ones(1, 2, 3, dtype=torch.int64))
+    if model.needs_trees:
+        batch = replace(batch, tree_distances=torch.zeros(1, 2, 2, dtype=torch.int64), tree_depths=ids)
     return (model.encode(batch) if layers is None else model.hidden_states(batch)[layers[0]]).shape[-1]
 
 

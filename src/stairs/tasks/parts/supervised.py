@@ -31,6 +31,7 @@ from stairs.tasks.parts.feature_cache import cached_features
 from stairs.tasks.parts.fine_tuning import MIN_UPDATES, TrainingDefaults, default_learning_rate
 from stairs.tasks.parts.labelled_splits import labelled_data
 from stairs.tasks.parts.layer_mix import FeatureExtractor
+from stairs.tasks.parts.tree_encoder import check_trees, with_trees
 from stairs.tasks.task import Task, TrainingExamples, load_model, load_weights
 from stairs.text.batch import Batch, next_token_targets
 from stairs.text.tokenizers.tokenizer import Tokenizer
@@ -70,7 +71,8 @@ class Supervised(EncoderFeatures):
     @classmethod
     def for_examples(cls, examples: Sequence[Any], source: Task, transfer: TransferOptions, **settings: Any) -> Self:
         """A new head on the encoder of a run, for the labels that the training examples have."""
-        return cls(source.model, source.tokenizer, transfer, **cls.settings_from(examples), **settings)
+        model = with_trees(source.model) if transfer.structural_positions else source.model
+        return cls(model, source.tokenizer, transfer, **cls.settings_from(examples), **settings)
 
     # What each task defines
 
@@ -248,6 +250,7 @@ def check_transfer(transfer: TransferOptions, model: Model) -> None:
         raise BadInput(f"--whiten is for --transfer features, and this is --transfer {transfer.transfer}")
     if transfer.transfer == "features" and transfer.insert != "head":
         raise BadInput(f"--insert {transfer.insert} trains a BiLSTM over words, and --transfer features trains only a head; use --transfer frozen")
+    check_trees(transfer, model)
     blocks = model.block_count
     if transfer.transfer == "top" and not 1 <= transfer.top_layers <= blocks:
         has = f"it has {blocks} blocks" if blocks else "it has no blocks; use --transfer full or features"
