@@ -102,6 +102,18 @@ def test_a_translation_that_was_cut_off_is_aligned_without_an_end(tokenizer):
     assert len(task.alignment([7, 8], [9] * 7)["target"]) == 8
 
 
+def test_sinusoidal_positions_translate_beyond_the_context(tokenizer):
+    long = " ".join("123456789" * 2)
+    task = untrained("transformer", tokenizer, context=8)
+    answer = task.answer(long)
+    assert isinstance(answer["translation"], str) and len(answer["alignment"]["source"]) > 8
+    assert len(task.translate_texts([long, "1 2"])) == 2
+    with pytest.raises(BadInput, match="reads at most 6"):
+        untrained("transformer", tokenizer, context=8, positions="learned").answer(long)
+    with pytest.raises(BadInput, match="reads at most 62"):
+        task.answer(" ".join("1" * 80))
+
+
 def test_without_attention_there_is_no_alignment(tokenizer):
     task = untrained("seq2seq", tokenizer, attention="none")
     assert task.answer("1 2")["alignment"] is None
@@ -136,7 +148,7 @@ def test_pairs_that_are_too_long_are_left_out_and_texts_refused(tokenizer, capsy
     assert len(TranslationRows(examples, tokenizer, 32).rows) == 5
     with pytest.raises(BadInput, match="all 1 pairs are empty or longer than 32 tokens"):
         TranslationRows(examples[-1:], tokenizer, 32)
-    task = untrained("transformer", tokenizer)
+    task = untrained("transformer", tokenizer, positions="learned")
     with pytest.raises(BadInput, match="has 40 tokens, and this transformer reads at most 30"):
         task.answer(" ".join("1" * 40))
     with pytest.raises(BadInput, match="no tokens"):

@@ -226,7 +226,7 @@ class FastAttention(Attention, FastPath):
         if self.score not in (scaled_dot, dot) or isinstance(self.positions, RelativePositions):
             return super().attend(query, key, value, mask, distances)
         scale = 1.0 if self.score is dot else 1 / math.sqrt(query.shape[-1])
-        mask = with_head_axis(mask)
+        mask = with_head_axis(mask, query, key)
         bias = None if self.positions is None or distances is None else self.positions.bias(query, distances, self.score)
         if bias is not None:
             mask = bias if mask is None else bias.masked_fill(~mask, -math.inf)

@@ -115,7 +115,7 @@ def truncated_to(task: Task, limit: int) -> str:
 def max_tokens(task: Task) -> int | None:
     """How many tokens the task reads at once, special tokens included; None for any number."""
     own = task.max_length if isinstance(task, Encode) else task.transfer.max_length if isinstance(task, Supervised) else None
-    return min(filter(None, (task.model.reads_at_most, own)), default=None)
+    return task.model.row_limit(own)
 
 
 def readable_token(tokenizer: Tokenizer, number: int) -> str:

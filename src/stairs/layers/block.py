@@ -122,7 +122,7 @@ class Attention(nn.Module):
 
     def attend(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, distances: Tensor | None = None) -> Tensor:
         """softmax(score + bias) value in every head: (B, H, T, D/H), a mask (B, T, S) or (B, H, T, S), and the distances of keys from queries."""
-        weights = weigh(query, key, score=lambda q, k: self.add_bias(self.score(q, k), q, distances), mask=with_head_axis(mask))
+        weights = weigh(query, key, score=lambda q, k: self.add_bias(self.score(q, k), q, distances), mask=with_head_axis(mask, query, key))
         self.weights(weights)
         weights = dropout(weights, self.dropout) if self.training and self.dropout else weights
         added = None if self.positions is None or distances is None else self.positions.values(weights, distances)
@@ -137,9 +137,16 @@ class Attention(nn.Module):
         return vectors.unflatten(-1, (self.heads, -1)).transpose(1, 2)
 
 
-def with_head_axis(mask: Tensor | None) -> Tensor | None:
+def with_head_axis(mask: Tensor | None, query: Tensor, key: Tensor) -> Tensor | None:
     """(B, T, S) to (B, 1, T, S), the same for every head; (B, H, T, S) stays."""
-    return mask if mask is None or mask.dim() == 4 else mask.unsqueeze(-3)
+    if mask is None:
+        return None
+    with_heads = mask if mask.dim() == 4 else mask.unsqueeze(-3)
+    sizes = (len(query), query.shape[1], query.shape[2], key.shape[2])
+    if any(own not in (1, size) for own, size in zip(with_heads.shape[::-1], sizes[::-1], strict=False)):
+        rows = f"{sizes[0]} rows of {sizes[2]} queries and {sizes[3]} keys in {sizes[1]} heads"
+        raise BadInput(f"a mask of shape {tuple(mask.shape)} does not fit {rows}; give (T, S), (B, T, S) or (B, H, T, S)")
+    return with_heads
 
 
 def join_heads(vectors: Tensor) -> Tensor:

@@ -143,6 +143,12 @@ class Model(nn.Module, FastPath):
         """Tokens of a row; None for any number."""
         return self.config.context or None
 
+    def row_limit(self, wanted: int | None) -> int | None:
+        """Tokens of a row if so many are wanted: at most a context, unless positions go beyond it; None for any number."""
+        if wanted and self.config.reads_beyond_context:
+            return wanted
+        return min(filter(None, (wanted, self.reads_at_most)), default=None)
+
     def check_length(self, length: int) -> int:
         """The length, if a row may have it; BadInput beyond the context, unless there are positions for it."""
         context = self.config.context

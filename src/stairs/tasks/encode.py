@@ -45,7 +45,7 @@ class Encode(Task):
     ) -> None:
         super().__init__(model, tokenizer)
         self.pooling, self.normalize = pooling, normalize
-        self.max_length = min(max_length or model.config.context, model.config.context)  # tokens of a text, special ones included
+        self.max_length = model.row_limit(max_length) or 0  # tokens of a text, special ones included
 
     def answer(self, text: str, *, second: str | None = None) -> VectorAnswer | CosineAnswer:
         """The vector of a text; with `second`, the cosine between the two."""

@@ -9,6 +9,7 @@ In training the decoder reads the true sentence, whatever it would have predicte
 
 import functools
 import math
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -41,6 +42,7 @@ BEAM_SIZE = 4
 POSITIONS = 4096  # in a batch
 SOURCE_POSITIONS = 1024  # in a batch that is translated; each has a beam
 EVALUATED_SENTENCES = 500  # of a held-out split that a finished run translates
+CONTEXTS_READ = 8  # of a source, by a model whose positions go beyond its context
 REFERENCE_RATIO, SOURCE_RATIO, EXTRA_TOKENS = 1.5, 2, 20  # a translation has at most ratio times the tokens of its reference or source, and some more
 
 
@@ -126,7 +128,7 @@ class Translate(Generative):
     def predict_examples(self, examples: Sequence[TranslationPair]) -> list[str]:
         """A translation of each source; "" for one that is empty or longer than the model reads."""
         predictions = [""] * len(examples)
-        pairs, limit = self.in_direction(examples), self.model.config.context - 2
+        pairs, limit = self.in_direction(examples), self.max_source_tokens
         fitting = [i for i, ids in enumerate(self.tokenizer.encode_batch([pair.source for pair in pairs])) if 0 < len(ids) <= limit]
         for number, translation in zip(fitting, self.translations([pairs[i] for i in fitting]), strict=True):
             predictions[number] = translation
@@ -158,7 +160,7 @@ class Translate(Generative):
     # Translating
 
     def encode_texts(self, texts: Sequence[str]) -> list[list[int]]:
-        limit = self.model.config.context - 2
+        limit = self.max_source_tokens
         ids_of_texts = self.tokenizer.encode_batch(list(texts))
         for number, (ids, text) in enumerate(zip(ids_of_texts, texts, strict=True), 1):
             if not ids:
@@ -193,7 +195,7 @@ class Translate(Generative):
         device = next(self.model.parameters()).device
         batch = source_batch(sources, tokenizer).to(device)
         first = torch.full((len(sources),), tokenizer.begin, device=device)
-        length = min(self.max_output_tokens(sources), limit or self.model.config.context)
+        length = min(self.max_output_tokens(sources), limit or sys.maxsize)
         return beam_search(
             model, model.initial_state(batch, beam_size, length), first,
             beam_size=beam_size, length=length, stop=tokenizer.end, suppressed_ids=tokenizer.suppressed_ids, length_penalty=length_penalty, tree=tree,
@@ -204,8 +206,16 @@ class Translate(Generative):
         return cast(EncoderDecoder, self.inference_model)
 
     def max_output_tokens(self, sources: Sequence[Sequence[int]]) -> int:
-        """The longest translation: as in training, the decoder reads it again after [CLS]."""
-        return int(min(SOURCE_RATIO * max(map(len, sources)) + EXTRA_TOKENS, self.model.config.context - 1))
+        """The longest translation: as in training, the decoder reads it again after [CLS]; longer for a source beyond the context."""
+        longest, context = max(map(len, sources)), self.model.config.context
+        wanted = int(SOURCE_RATIO * longest + EXTRA_TOKENS)
+        return wanted if longest > context - 2 else min(wanted, context - 1)
+
+    @property
+    def max_source_tokens(self) -> int:
+        """Without its two special tokens; several contexts if the positions go beyond it."""
+        config = self.model.config
+        return config.context * (CONTEXTS_READ if config.reads_beyond_context else 1) - 2
 
     def answer(
         self,
@@ -272,7 +282,7 @@ class Translate(Generative):
     def alignment(self, source: list[int], output_ids: list[int]) -> Alignment | None:
         """How much each output token attends to each source token; None for a model whose decoder reads one vector of the source."""
         tokenizer = self.tokenizer
-        target = (*output_ids, tokenizer.end)[: self.model.config.context]  # one that was cut off has no end
+        target = (*output_ids, tokenizer.end)[: self.max_output_tokens([source]) + 1]  # one that was cut off has no end
         batch = next_token_batch([list(target[:-1])], tokenizer.begin, target[-1], tokenizer.pad)
         weights = self.model.alignment(replace(batch, source=source_batch([source], tokenizer)))
         if weights is None:

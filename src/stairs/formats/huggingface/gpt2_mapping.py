@@ -70,7 +70,7 @@ def hf_generation_config(ids: dict[str, int], suppressed_ids: list[int]) -> dict
 def hf_config(config: GPTConfig, ids: dict[str, int]) -> dict[str, Any]:
     """config.json."""
     if not config.norm_first:
-        raise Unsupported("a gpt with norms after the sums has no counterpart in transformers, whose GPT-2 has them before; train with --norm-first True")
+        raise Unsupported("a gpt with norms after the sums has no counterpart in transformers, whose GPT-2 has them before; train with norm-first")
     return {
         "architectures": ["GPT2LMHeadModel"],
         "model_type": "gpt2",

@@ -156,8 +156,7 @@ class EncoderFeatures(Task):
     @property
     def max_tokens(self) -> int | None:
         """The longest row; None for any length."""
-        limits = [length for length in (self.model.reads_at_most, self.transfer.max_length) if length]
-        return min(limits, default=None)
+        return self.model.row_limit(self.transfer.max_length)
 
     @property
     def input_format(self) -> InputFormat:
