@@ -111,6 +111,7 @@ def draw(
     word: str | None = None,
     second: str | None = None,
     top: int | None = None,
+    dimensions: str | None = None,
     labels: Data | None = None,
     beside: Sequence[str | Path] = (),
 ) -> "Drawing":
@@ -120,7 +121,7 @@ def draw(
     from stairs.pictures.drawing import Drawing
 
     examples = None if labels is None else labelled_path(labels)
-    given = {"layer": layer, "head": head, "word": word, "second": second, "top": top, "labels": examples}
+    given = {"layer": layer, "head": head, "word": word, "second": second, "top": top, "dimensions": dimensions, "labels": examples}
     options: dict[str, object] = {name: value for name, value in given.items() if value is not None}
     drawn = find_picture(picture)
     if beside and picture != "tokens":

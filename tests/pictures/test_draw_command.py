@@ -63,4 +63,4 @@ def test_what_does_not_fit_is_one_sentence(run, arguments, words, tmp_path, monk
 
 
 def test_the_help_names_every_picture():
-    assert set(PICTURES) <= set(re.findall(r"\w+", ABOUT))
+    assert set(PICTURES) <= set(re.findall(r"[\w-]+", ABOUT))

@@ -30,6 +30,7 @@ TEXTS = {
     "senses": "food: soup and bread today\nfood: rice and soup\nweather: soup in rain\nweather: the soup in snow",
 }
 OPTIONS = {"senses": {"word": "soup"}, "attention": {"layer": 1, "head": -1}, "lines": {"word": "Rome"}, "next": {"top": 3}}
+OPTIONS |= {"arithmetic": {"layer": 1, "word": "Rome"}, "waves": {"dimensions": "0-3"}}
 
 
 def counted_ngrams(folder):

@@ -1,4 +1,4 @@
-"""Attention weights of any layer and head, the attention mask, and the position encoding.
+"""Attention weights of any layer and head.
 
 Tokens of a long text are grouped, since a picture cannot show each of them: the weight from one group to another is the mean over the tokens that
 attend, summed over the tokens attended to, so that each row still sums to 1.
@@ -7,24 +7,15 @@ attend, summed over the tokens attended to, so that each row still sums to 1.
 from typing import TypedDict
 
 import numpy as np
-import torch
 
 from stairs.errors import BadInput, preview
 from stairs.inspection.tokens import TokenizedText, Truncatable, find_tokens, group_bounds, group_names, readable_token, tokenize
-from stairs.inspection.views import has_attention, has_positions, position_encoding, reads_a_row, view
-from stairs.layers.masks import causal, window
-from stairs.layers.positions import LearnedPositions, RotaryPositions
-from stairs.models.base import Model
-from stairs.models.glove import GloVe
-from stairs.models.ngram import NGram
-from stairs.models.nnlm import NNLM
-from stairs.models.word2vec import Word2Vec
+from stairs.inspection.views import has_attention, view
 from stairs.tasks import Task
 
 THUMBNAIL = 32  # cells of a thumbnail, each way
 MIN_WEIGHT = 0.02  # smaller weights are not drawn as lines
 NEIGHBOURS_SHOWN = 20  # tokens on either side of a word, in the picture with lines
-POSITIONS_SHOWN, DIMENSIONS_SHOWN = 64, 128  # of a position encoding
 DIGITS = 4
 Rows = list[list[float]]
 
@@ -50,18 +41,6 @@ class LinesData(Truncatable):
 class HeadsData(Truncatable):
     tokens: list[str]
     layers: list[list[Rows]]  # the weights of each head of each layer
-
-
-class MaskData(Truncatable):
-    tokens: list[str]
-    mask: Rows  # the share of each column that a row may attend to
-
-
-class PositionsData(TypedDict):
-    kind: str
-    positions: int
-    width: int
-    table: Rows  # a row for each position
 
 
 @view(has_attention)
@@ -106,29 +85,6 @@ def heads(task: Task, text: str, *, second: str | None = None) -> HeadsData:
     return {"tokens": group_names(row.tokens, groups), "layers": thumbnails, "truncation": row.truncation}
 
 
-@view(reads_a_row)
-def mask(task: Task, text: str) -> MaskData:
-    """Which tokens each may attend to; for a model without attention, which ones its prediction or vector depends on."""
-    row = tokenize(task, text)
-    groups = group_bounds(len(row.tokens))
-    sizes = np.array([stop - start for start, stop in groups])
-    allowed = pool_groups(attention_mask(task.model, row).float().numpy(), groups) / sizes
-    return {"tokens": group_names(row.tokens, groups), "mask": rounded_rows(allowed, 2), "truncation": row.truncation}
-
-
-@view(has_positions)
-def positions(task: Task, text: str = "") -> PositionsData:
-    """The position encoding: a row for each position, a column for each dimension; for rotary positions, the cosines of the angles."""
-    encoding = position_encoding(task.model)
-    assert encoding is not None
-    if isinstance(encoding, LearnedPositions):
-        table: torch.Tensor = encoding.weight
-    else:
-        table = encoding.cosines if isinstance(encoding, RotaryPositions) else encoding.table
-    shown = table[:POSITIONS_SHOWN, :DIMENSIONS_SHOWN].detach().float().numpy()
-    return {"kind": encoding.kind, "positions": len(table), "width": table.shape[1], "table": rounded_rows(shown)}
-
-
 def attention_weights(task: Task, row: TokenizedText) -> list[np.ndarray]:
     """(H, T, T) of each layer."""
     return [weights[0].float().numpy() for weights in task.model.attention_weights(row.batch)]
@@ -161,18 +117,6 @@ def word_positions(task: Task, word: str, tokens: list[str]) -> list[int]:
     if word.isdecimal() and int(word) < len(tokens):
         return [int(word)]
     raise BadInput(f"the word {preview(word)} is not in the text, whose tokens are {', '.join(token.strip() for token in tokens[:12])}")
-
-
-def attention_mask(model: Model, row: TokenizedText) -> torch.Tensor:
-    """(T, T) bool. What a model with attention attends to in any head of any layer is what its mask allows."""
-    length = len(row.tokens)
-    if model.is_transformer:
-        return torch.stack([weights[0].amax(0) for weights in model.attention_weights(row.batch)]).amax(0) > 0
-    if isinstance(model, NGram | NNLM):  # the last word of the context predicts the next
-        return causal(length) & window(length, model.config.order - 2)
-    if isinstance(model, Word2Vec | GloVe):
-        return window(length, model.config.window) & ~torch.eye(length, dtype=torch.bool)
-    return torch.ones(length, length, dtype=torch.bool)  # recurrent in both directions
 
 
 def rounded_rows(matrix: np.ndarray, digits: int = DIGITS) -> Rows:

@@ -12,8 +12,10 @@ import inspect
 from collections.abc import Callable
 from typing import Generic, ParamSpec, TypeVar
 
+from stairs.layers.attention_positions import AttentionPositions
 from stairs.layers.block import Attention
-from stairs.layers.positions import LearnedPositions, RotaryPositions, SinusoidalPositions
+from stairs.layers.patterns import LinformerProjection
+from stairs.layers.positions import LearnedPositions, SinusoidalPositions
 from stairs.models.base import Model
 from stairs.models.seq2seq import Seq2Seq
 from stairs.models.vectors import Vectors
@@ -23,7 +25,7 @@ from stairs.tasks.parts.supervised import Supervised
 P = ParamSpec("P")
 D = TypeVar("D", covariant=True)
 Suits = Callable[[Task], bool]
-Positions = LearnedPositions | RotaryPositions | SinusoidalPositions
+Positions = LearnedPositions | SinusoidalPositions | AttentionPositions
 
 
 class View(Generic[P, D]):
@@ -56,8 +58,20 @@ def model_of(task: Task) -> Model | None:
     return task.model if task.has_model else None
 
 
-def has_attention(task: Task) -> bool:
+def is_transformer(task: Task) -> bool:
     return (model := model_of(task)) is not None and model.is_transformer
+
+
+def has_attention(task: Task) -> bool:
+    """Whether there is a weight for each pair of tokens; a Linformer attends to mixtures of them."""
+    return is_transformer(task) and linformer_of(task.model) is None
+
+
+def linformer_of(model: Model) -> LinformerProjection | None:
+    """What mixes the keys of the first block, if anything does."""
+    attention = model.blocks[0].attention if model.is_transformer else None
+    pattern = attention.pattern[0] if isinstance(attention, Attention) else None
+    return pattern if isinstance(pattern, LinformerProjection) else None
 
 
 def has_positions(task: Task) -> bool:
@@ -65,18 +79,21 @@ def has_positions(task: Task) -> bool:
 
 
 def position_encoding(model: Model) -> Positions | None:
-    """What adds the positions to the token vectors, or rotates them."""
+    """What adds the positions to the token vectors, or what the first attention knows of them."""
     if not model.is_transformer:
         return None
     attention = model.blocks[0].attention
     added: Positions | None = getattr(model, "positions", None)
-    return attention.rotary if added is None and isinstance(attention, Attention) else added
-
+    return attention.positions if added is None and isinstance(attention, Attention) else added
 
 
 def reads_a_row(task: Task) -> bool:
     """All models but adopted word vectors, which do not say how they were trained."""
     return (model := model_of(task)) is not None and not isinstance(model, Vectors)
+
+
+def reads_context(task: Task) -> bool:
+    return (model := model_of(task)) is not None and model.reads_context
 
 
 def has_layers(task: Task) -> bool:

@@ -1,4 +1,4 @@
-"""Attention weights as a matrix, as lines from token to token and as thumbnails of all heads; the attention mask and the position encoding."""
+"""Attention weights as a matrix, as lines from token to token and as thumbnails of all heads."""
 
 import base64
 import struct
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import altair as alt
 
-from stairs.inspection.attention import AttentionData, HeadsData, LinesData, MaskData, PositionsData, Rows
+from stairs.inspection.attention import AttentionData, HeadsData, LinesData, Rows
 from stairs.pictures.charts import (
     BLUE,
     FONT_SIZE,
@@ -16,7 +16,6 @@ from stairs.pictures.charts import (
     Chart,
     GridOptions,
     chart_of,
-    colour_limit,
     display_token,
     finish,
     pixels,
@@ -29,7 +28,6 @@ MAX_CELL, MIN_CELL, MATRIX_SIDE = 24, 9, 620  # pixels of a cell, and of a matri
 LINE = 19  # height of a token beside the lines
 COLUMN_GAP = 190  # between the two columns of tokens
 THUMBNAIL, THUMBNAIL_GAP = 72, 10
-POSITION_HEIGHT, MIN_WIDTH = 6, 320  # of a row of the position encoding, and of the whole picture
 OPACITY_STEP = 5  # of 255: fewer levels make an image half as large
 
 
@@ -38,27 +36,35 @@ def attention(data: AttentionData) -> Chart:
     return matrix(data["tokens"], data["weights"], f"layer {data['layer']}, head {data['head']}: rows attend to columns", "weight")
 
 
-def mask(data: MaskData) -> Chart:
-    """A row for each token, and in it the tokens it may attend to."""
-    return matrix(data["tokens"], data["mask"], "rows may attend to columns", "may attend")
-
-
 def matrix(tokens: Sequence[str], weights: Rows, title: str, quantity: str) -> Chart:
-    names = unique_names(tokens)
-    cell = max(min(MAX_CELL, MATRIX_SIDE // max(len(names), 1)), MIN_CELL)
-    cells = [{"from": names[i], "to": names[j], "weight": weight} for i, row in enumerate(weights) for j, weight in enumerate(row) if weight]
+    return finish([weight_cells(tokens, tokens, weights, quantity)], title, *matrix_size(tokens, tokens))
+
+
+def matrix_size(rows: Sequence[str], columns: Sequence[str]) -> tuple[float, float]:
+    """Height and width in pixels."""
+    cell = max(min(MAX_CELL, MATRIX_SIDE // max(len(rows), len(columns), 1)), MIN_CELL)
+    return cell * len(rows), cell * len(columns)
+
+
+def weight_cells(rows: Sequence[str], columns: Sequence[str], weights: Rows, quantity: str) -> Chart:
+    """The darker, the larger the weight, from 0 to 1."""
+    row_names, column_names = unique_names(rows), unique_names(columns)
+    cell = matrix_size(rows, columns)[0] / max(len(rows), 1)
+    cells = [
+        {"from": row_names[i], "to": column_names[j], "weight": weight} for i, row in enumerate(weights) for j, weight in enumerate(row) if weight
+    ]
     grid: GridOptions = {"grid": True, "tickBand": "extent", **GRID}
-    chart = (
+    across = token_axis(cell, orient="top", labelAngle=-60, **grid)
+    return (
         chart_of(cells)
         .mark_rect(color=BLUE, aria=False)
         .encode(
-            x=alt.X("to:N", sort=names, title=None, scale=alt.Scale(domain=names), axis=token_axis(cell, orient="top", labelAngle=-60, **grid)),
-            y=alt.Y("from:N", sort=names, title=None, scale=alt.Scale(domain=names), axis=token_axis(cell, **grid)),
+            x=alt.X("to:N", sort=column_names, title=None, scale=alt.Scale(domain=column_names), axis=across),
+            y=alt.Y("from:N", sort=row_names, title=None, scale=alt.Scale(domain=row_names), axis=token_axis(cell, **grid)),
             opacity=alt.Opacity("weight:Q", scale=alt.Scale(domain=[0, 1], range=[0, 1]), legend=None),
             tooltip=["from:N", "to:N", alt.Tooltip("weight:Q", title=quantity, format=".3f")],
         )
     )
-    return finish([chart], title, cell * len(names), cell * len(names))
 
 
 def lines(data: LinesData) -> Chart:
@@ -120,23 +126,10 @@ def heads(data: HeadsData) -> Chart:
     )
 
 
-def positions(data: PositionsData) -> Chart:
-    """A row for each position: negative numbers are blue, positive ones orange."""
-    rows = data["table"]
-    limit = colour_limit(rows)
-    width, height = min(max(len(rows[0]) * POSITION_HEIGHT, MIN_WIDTH), MATRIX_SIDE), len(rows) * POSITION_HEIGHT
-    negative, positive = (
-        png_image([[max(sign * number, 0) / limit for number in row] for row in rows], colour) for sign, colour in ((-1, BLUE), (1, ORANGE))
-    )
-    images = chart_of([{"x": width / 2, "y": height / 2, "image": image} for image in (negative, positive)])
-    images = images.mark_image(width=width, height=height, smooth=False, aspect=False, aria=False).encode(**pixels(width, height), url="image:N")
-    down = alt.Scale(domain=[0, len(rows)], nice=False, reverse=True)
-    left_axis = chart_of([{"position": 0}]).mark_rule(opacity=0)
-    left_axis = left_axis.encode(y=alt.Y("position:Q", scale=down, title="position", axis=alt.Axis(grid=False)))
-    across = alt.X("dimension:Q", scale=alt.Scale(domain=[0, len(rows[0])], nice=False), title="dimension", axis=alt.Axis(grid=False))
-    bottom_axis = chart_of([{"dimension": 0}]).mark_rule(opacity=0).encode(x=across)
-    title = f"{data['kind']} positions: the first {len(rows)} of {data['positions']}, {len(rows[0])} of {data['width']} dimensions"
-    return finish([left_axis + bottom_axis, images], title, height, width).resolve_scale(x="independent", y="independent")
+def signed_images(rows: Rows, limit: float) -> list[str]:
+    """Two images, to be drawn one on the other: negative numbers are blue, positive ones orange, both darkest from `limit` on."""
+    signs = ((-1, BLUE), (1, ORANGE))
+    return [png_image([[max(sign * number, 0) / limit for number in row] for row in rows], colour) for sign, colour in signs]
 
 
 def png_image(weights: Rows, colour: str, scaled: bool = False) -> str:

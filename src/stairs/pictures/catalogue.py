@@ -11,12 +11,28 @@ from difflib import get_close_matches
 from typing import NamedTuple, TypeVar, cast
 
 from stairs.errors import BadInput, Unsupported
-from stairs.inspection import attention, labels, layers, probabilities, tokens, translation, words
+from stairs.inspection import (
+    attention,
+    attention_arithmetic,
+    labels,
+    layers,
+    masks,
+    positions,
+    probabilities,
+    receptive_field,
+    tokens,
+    translation,
+    words,
+)
 from stairs.inspection.views import View
 from stairs.pictures import attention as draw_attention
+from stairs.pictures import attention_arithmetic as draw_attention_arithmetic
 from stairs.pictures import labels as draw_labels
 from stairs.pictures import layers as draw_layers
+from stairs.pictures import masks as draw_masks
+from stairs.pictures import positions as draw_positions
 from stairs.pictures import probabilities as draw_probabilities
+from stairs.pictures import receptive_field as draw_receptive_field
 from stairs.pictures import tokens as draw_tokens
 from stairs.pictures import translation as draw_translation
 from stairs.pictures import words as draw_words
@@ -48,8 +64,12 @@ PICTURES: dict[str, Picture] = {
     "analogy": picture(words.analogy, draw_words.analogy),
     "alignment": picture(translation.alignment, draw_translation.alignment),
     "tree": picture(translation.beam_tree, draw_translation.beam_tree),
-    "positions": picture(attention.positions, draw_attention.positions),
-    "mask": picture(attention.mask, draw_attention.mask),
+    "positions": picture(positions.positions, draw_positions.positions),
+    "waves": picture(positions.waves, draw_positions.waves),
+    "mask": picture(masks.mask, draw_masks.mask),
+    "patterns": picture(masks.patterns, draw_masks.patterns),
+    "receptive-field": picture(receptive_field.receptive_field, draw_receptive_field.receptive_field),
+    "arithmetic": picture(attention_arithmetic.arithmetic, draw_attention_arithmetic.arithmetic),
     "attention": picture(attention.attention, draw_attention.attention),
     "lines": picture(attention.lines, draw_attention.lines),
     "heads": picture(attention.heads, draw_attention.heads),

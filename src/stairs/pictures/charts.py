@@ -29,6 +29,7 @@ LINE_GAP, HEADING = 8, 26  # between the lines of a ribbon, and the height of it
 NOTE_FONT_SIZE = 9
 MIN_OPACITY, MAX_OPACITY = 0.1, 0.65  # text stays readable on both pages
 BAR = 20
+PANEL_GAP = 24
 ENDINGS = (".svg", ".png", ".html")
 CONTROLS = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n\r"}  # each has a character that shows it
 UNDRAWABLE = {**CONTROLS, **dict.fromkeys((*range(0xD800, 0xE000), 0xFFFE, 0xFFFF), 0xFFFD)}  # not allowed in an SVG: Vega's renderer would abort
@@ -152,15 +153,26 @@ def chart_title(title: str) -> alt.TitleParams:
     return alt.TitleParams(f"{title} ", anchor="start", fontSize=FONT_SIZE, fontWeight="normal")
 
 
-def finish(layers: Sequence[Chart], title: str = "", height: float = HEIGHT, width: float = WIDTH) -> Chart:
+def panel(layers: Sequence[Chart], title: str = "", height: float = HEIGHT, width: float = WIDTH) -> Chart:
+    """A part of a picture, for `stack`, or for `finish` if it is the only one."""
     chart = alt.layer(*layers) if len(layers) > 1 else layers[0]
     heading = {"title": chart_title(title)} if title else {}
-    return chart.properties(width=width, height=height, **heading).configure(font=FONT).configure_view(stroke=None)
+    return chart.properties(width=width, height=height, **heading)
+
+
+def finish(layers: Sequence[Chart], title: str = "", height: float = HEIGHT, width: float = WIDTH) -> Chart:
+    return panel(layers, title, height, width).configure(font=FONT).configure_view(stroke=None)
 
 
 def stack(charts: Sequence[Chart]) -> Chart:
     """One below the other."""
     return alt.vconcat(*charts).configure(font=FONT).configure_view(stroke=None)
+
+
+def side_by_side(charts: Sequence[Chart], columns: int = 2) -> Chart:
+    """In rows of so many, for `stack`."""
+    rows = [alt.hconcat(*charts[start : start + columns], spacing=PANEL_GAP) for start in range(0, len(charts), columns)]
+    return alt.vconcat(*rows, spacing=PANEL_GAP) if len(rows) > 1 else rows[0]
 
 
 def colour_limit(rows: Sequence[Sequence[float]]) -> float:

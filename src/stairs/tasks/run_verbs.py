@@ -146,6 +146,7 @@ class RunVerbs(Portable):
         word: str | None = None,
         second: str | None = None,
         top: int | None = None,
+        dimensions: str | None = None,
         labels: Data | None = None,
         beside: Sequence[str | Path] = (),
     ) -> "Drawing":
@@ -156,8 +157,8 @@ class RunVerbs(Portable):
         """
         from stairs import api
 
-        given = {"layer": layer, "head": head, "top": top}
-        return api.draw(self.require("draw"), picture, text, word=word, second=second, labels=labels, beside=beside, **given)
+        task, given = self.require("draw"), {"layer": layer, "head": head, "top": top}
+        return api.draw(task, picture, text, word=word, second=second, dimensions=dimensions, labels=labels, beside=beside, **given)
 
     @python_verb
     def convert(

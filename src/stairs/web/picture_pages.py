@@ -15,6 +15,10 @@ BANK_ZH = """水果：他吃了一个苹果。
 公司：苹果公司的股票上涨了。"""
 FILM, HOTEL_ZH = "A warm and funny film, but much too long.", "房间干净，服务热情，就是离地铁有点远。"
 HUNDRED, HUNDRED_ZH = "one hundred five", "一百零五"
+ORDERS, ORDERS_ZH = "robot must obey orders", "机器人必须遵守命令"
+LAW = "A robot must obey the orders given it by human beings except where such orders would conflict with the First Law."
+LAW_ZH = "机器人必须服从人给予它的命令，当该命令与第一定律冲突时例外。"
+ANIMAL, CAMPING_ZH = "The animal didn't cross the street because it", "小明在星期天要去露营，他"
 Texts = dict[str, str]  # by language
 
 
@@ -78,11 +82,41 @@ PAGES = {
         "The position encoding: a row for each position, a column for each dimension. Neighbouring positions have similar rows, distant ones do not.",
         "位置编码：每行一个位置，每列一个维度。相邻位置的行相似，相距远的不相似。",
     ),
+    "waves": page(
+        "attention", ("Waves", "位置编码曲线"), (CAT, CAT_ZH),
+        "Some dimensions of the position encoding as curves over the positions. Sinusoidal ones are waves, in pairs of sine and cosine, and longer "
+        "the higher the dimension; learned ones are whatever training made of them. Enter other dimensions as 0-3 or 4,8,16.",
+        "把位置编码的若干维度画成随位置变化的曲线。正弦位置编码是成对的正弦波和余弦波，维度越高波长越长；可学习的位置嵌入则由训练决定。"
+        "可以填入其他维度，例如 0-3 或 4,8,16。",
+    ),
     "mask": page(
         "attention", ("Mask", "注意力掩码"), (CAT, CAT_ZH),
         "The attention mask: which tokens (columns) each token (row) may attend to. A triangle is a left-to-right model, a full square reads in both "
-        "directions, a band reads a fixed window.",
-        "注意力掩码：每行的词元可以关注哪些列的词元。三角形是从左到右的模型，整个方块是双向的模型，窄带是只看固定窗口的模型。",
+        "directions, a band reads a fixed window; ELMo is two language models and has two triangles.",
+        "注意力掩码：每行的词元可以关注哪些列的词元。三角形是从左到右的模型，整个方块是双向的模型，窄带是只看固定窗口的模型；"
+        "ELMo 由两个方向的语言模型组成，因此有两个三角形。",
+    ),
+    "patterns": page(
+        "attention", ("Patterns", "稀疏注意力"), (LAW, LAW_ZH),
+        "How many scores four kinds of attention compute for this text: full attention, a window (blue), a window with global (orange) and random "
+        "(grey) blocks, and Linformer, whose columns are mixtures of all words. Double the text: full attention needs four times as many scores, the "
+        "others about twice as many.",
+        "对这段文本，四种注意力各要计算多少个分数：全注意力；滑动窗口（蓝）；窗口加全局块（橙）和随机块（灰）；Linformer，它的每一列是所有词的混合。"
+        "文本长度加倍，全注意力的计算量变成四倍，其余几种大约变成两倍。",
+    ),
+    "receptive-field": page(
+        "attention", ("Receptive field", "感受野"), (ANIMAL, CAMPING_ZH),
+        "From which words the vector of the last word, or of a word you enter, is computed, and how far away the first word is: a recurrent network "
+        "passes it on step by step, a convolution needs a layer for every few words, attention reads it at once.",
+        "最后一个词（或你填入的词）的向量由哪些词算出，第一个词的信息要走多远才能到达它：循环网络一步一步地传递，卷积网络每层只跨过几个词，"
+        "需要多层堆叠，注意力一步就能看到。",
+    ),
+    "arithmetic": page(
+        "attention", ("Arithmetic", "注意力的计算"), (ORDERS, ORDERS_ZH),
+        "One head with the numbers of this run: the scores, the scores after the mask, the weights after the softmax and the result; below them each "
+        "step for one word, the last if you enter none. Positive numbers are orange, negative ones blue; weights are blue.",
+        "用这个模型的真实数值演示一个注意力头的计算：分数、加掩码后的分数、softmax 后的权重和结果；下方是一个词（不填则为最后一个词）的逐步计算。"
+        "橙色为正数，蓝色为负数；权重一律为蓝色。",
     ),
     "attention": page(
         "attention", ("Attention", "注意力"), (CAT, CAT_ZH),

@@ -60,6 +60,7 @@ PAGE_STRINGS = {
         "head": "head",
         "top": "how many",
         "word": "word",
+        "dimensions": "dimensions",
     },
     "zh": {
         "name": "中文",
@@ -116,6 +117,7 @@ PAGE_STRINGS = {
         "head": "注意力头",
         "top": "显示个数",
         "word": "词",
+        "dimensions": "维度",
     },
 }
 STRINGS = {

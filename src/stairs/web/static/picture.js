@@ -3,7 +3,7 @@
 import { svgElement } from "./drawing.js";
 import { label, localized, make, recall, remember, request, saveBlob, saveButtons, showError, state, submitOnEnter } from "./shared.js";
 
-const TEXT_OPTIONS = new Set(["word", "second"]); // the others are whole numbers
+const TEXT_OPTIONS = new Set(["word", "second", "dimensions"]); // the others are whole numbers
 const SIDE_BY_SIDE = new Set(["tokens"]); // pictures that can show several runs
 const DEFAULTS = { layer: 0, head: 0 };
 const NO_PICTURE = { options: [], needs_text: true };
