@@ -1,15 +1,17 @@
 """Attention by blocks equals attention under the mask of the pattern, gradients included, and makes no (T, T) tensor."""
 
+import sys
+from pathlib import Path
+
 import pytest
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
 
 from stairs.fast.block import FastAttention
 from stairs.layers.attention_positions import BucketPositions, RelativePositions, RotaryPositions
 from stairs.layers.block import Attention
 from stairs.layers.patterns import RowMask, SparsePattern, WindowPattern
 
+sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
 WIDTH, HEADS = 16, 2
 PATTERNS = {
     "window": WindowPattern(5, block=4),
@@ -50,28 +52,26 @@ def test_blocks_equal_the_mask(pattern, positions, is_causal, length):
         assert torch.allclose(fast(x, mask=RowMask(real, is_causal), position_ids=ids)[real], outputs[1], atol=1e-6)
 
 
-class LargestTensor(TorchDispatchMode):
-    """Records the most numbers that any tensor held."""
-
-    def __init__(self):
-        super().__init__()
-        self.numbers = 0
-
-    def __torch_dispatch__(self, function, types, arguments=(), named=None):
-        result = function(*arguments, **(named or {}))
-        self.numbers = max([self.numbers, *(leaf.numel() for leaf in tree_leaves(result) if isinstance(leaf, torch.Tensor))])
-        return result
-
-
 @pytest.mark.parametrize("is_causal", [False, True])
 @pytest.mark.parametrize("pattern", [WindowPattern(32, block=32), SparsePattern(32, 32, 1, 2, context=4096)], ids=["window", "sparse"])
 def test_twice_the_length_is_twice_the_memory(pattern, is_causal):
+    from largest_tensor import LargestTensor
+
     sizes = []
     for length in (1024, 2048):
         attention = FastAttention(WIDTH, HEADS, pattern=pattern)
         x = torch.randn(1, length, WIDTH, requires_grad=True)
         with LargestTensor() as largest:
             attention(x, mask=RowMask(torch.ones(1, length, dtype=torch.bool), is_causal)).sum().backward()
-        assert largest.numbers < length * length / 8
+        assert largest.numbers < length * length / 8 and not largest.squares(length)
         sizes.append(largest.numbers)
     assert sizes[1] <= 2 * sizes[0]
+
+
+def test_a_mask_that_is_multiplied_out_is_seen():
+    from largest_tensor import LargestTensor
+
+    attention = Attention(WIDTH, HEADS, pattern=WindowPattern(32, block=32))
+    with LargestTensor() as largest:
+        attention(torch.randn(1, 1024, WIDTH), mask=RowMask(torch.ones(1, 1024, dtype=torch.bool), False))
+    assert largest.squares(1024)
