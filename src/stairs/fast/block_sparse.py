@@ -22,7 +22,7 @@ def is_long(pattern: BlockPattern, rows: RowMask) -> bool:
 
 
 def attend_blocks(
-    attend: Callable[[Tensor, Tensor, Tensor, Tensor | None, Tensor | None], Tensor],
+    attend: Callable[..., Tensor],
     query: Tensor, key: Tensor, value: Tensor, pattern: BlockPattern, rows: RowMask, needs_distances: bool,
 ) -> Tensor:  # fmt: skip
     """`attend(query, key, value, mask, distances)` for each block: (B, H, T, D) to the same."""
@@ -33,14 +33,22 @@ def attend_blocks(
     for number, own in enumerate(queries):
         others = pattern.key_blocks(number, count, rows.is_causal)
         key_ids = torch.cat([ids[other] for other in others])
-        mask = None if pattern.is_exact() and not rows.is_causal else pattern.allows(ids[number], key_ids, rows.is_causal)
+        needs_mask = rows.is_causal or not pattern.is_exact()
+        mask = pattern.allows(ids[number], key_ids, rows.is_causal)[None] if needs_mask else None  # (1, T, S)
         if real is not None:
             own_real = torch.cat([real[other] for other in others], 1)[:, None]
             mask = own_real if mask is None else mask & own_real
         distances = distances_between(ids[number], key_ids) if needs_distances else None
-        mixed.append(attend(own, gather(keys, others), gather(values, others), mask, distances))
+        parts = [gather(whole, blocks, others) for whole, blocks in ((key, keys), (value, values))]
+        mixed.append(attend(own, *parts, mask, distances))
     return torch.cat(mixed, 2)
 
 
-def gather(blocks: tuple[Tensor, ...], numbers: list[int]) -> Tensor:
-    return torch.cat([blocks[number] for number in numbers], 2)
+def gather(whole: Tensor, blocks: tuple[Tensor, ...], numbers: list[int]) -> Tensor:
+    """These blocks of a tensor (B, H, T, D); neighbours without copying them, unless a gradient is wanted: that of a slice is as long as the whole."""
+    if len(numbers) == len(blocks):
+        return whole
+    if whole.requires_grad or numbers[-1] - numbers[0] >= len(numbers):
+        return torch.cat([blocks[number] for number in numbers], 2)
+    size = blocks[0].shape[2]
+    return whole[:, :, numbers[0] * size : (numbers[-1] + 1) * size]
