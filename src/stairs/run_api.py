@@ -111,17 +111,19 @@ def draw(
     word: str | None = None,
     second: str | None = None,
     top: int | None = None,
+    seed: int | None = None,
     dimensions: str | None = None,
     labels: Data | None = None,
     beside: Sequence[str | Path] = (),
 ) -> "Drawing":
-    """A picture of a run and a text; several texts are lines of their own. `beside` are other runs, whose tokens are shown below."""
+    """A picture of a run and a text; several texts are lines of their own. Without a text, an example is drawn whose words the run knows. `beside`
+    are other runs, whose tokens are shown below."""
     from stairs.inspection.tokens import side_by_side
     from stairs.pictures.catalogue import find_picture, picture_data
     from stairs.pictures.drawing import Drawing
 
     examples = None if labels is None else labelled_path(labels)
-    given = {"layer": layer, "head": head, "word": word, "second": second, "top": top, "dimensions": dimensions, "labels": examples}
+    given = {"layer": layer, "head": head, "word": word, "second": second, "top": top, "seed": seed, "dimensions": dimensions, "labels": examples}
     options: dict[str, object] = {name: value for name, value in given.items() if value is not None}
     drawn = find_picture(picture)
     if beside and picture != "tokens":
@@ -129,6 +131,8 @@ def draw(
     if "run" in drawn.view.options:
         options["run"] = str(check_folder(task))
     lines = text if isinstance(text, str) else "\n".join(list_texts(text))
+    if drawn.view.needs_text and drawn.view.suits(task) and not lines.strip():
+        lines, options = with_example(task, picture, options)
     data = picture_data(task, picture, lines, **options)
     if beside:
         from stairs.training.run import load
@@ -136,6 +140,18 @@ def draw(
         shown = {str(task.folder): data, **{str(run): picture_data(load(run), picture, lines) for run in beside}}
         data = side_by_side(cast("dict[str, TokensData]", shown))
     return Drawing(picture, data, drawn.draw(data))
+
+
+def with_example(task: "Task", picture: str, options: dict[str, object]) -> tuple[str, dict[str, object]]:
+    """A text that the run knows, and the options that belong to it; no text if there is none."""
+    from stairs.pictures.default_text import default_example
+    from stairs.progress import say
+
+    example = default_example(task, picture)
+    if example is None:
+        return "", options
+    say(f"no text given; an example is drawn: {' / '.join(example.text.splitlines())}")
+    return example.text, {**example.options, **options}
 
 
 def convert(task: "Task", format: str, out: str | Path) -> "Written":

@@ -50,8 +50,9 @@ def test_every_suitable_view_is_plain_data(tasks, name, tmp_path):
 
 
 def test_which_run_has_which_pictures(tasks):
-    assert suitable_pictures(tasks["ngram"]) == ["tokens", "backoff", "surprise", "next", "mask"]
-    assert suitable_pictures(tasks["skipgram"]) == ["tokens", "neighbours", "strips", "map", "analogy", "mask", "senses"]
+    assert suitable_pictures(tasks["ngram"]) == ["tokens", "backoff", "surprise", "next", "windows", "mask"]
+    words = ["tokens", "windows", "update", "onehot", "neighbours", "strips", "map", "analogy", "mask", "senses"]
+    assert suitable_pictures(tasks["skipgram"]) == words
     assert "alignment" in suitable_pictures(tasks["seq2seq"]) and "alignment" not in suitable_pictures(tasks["plain seq2seq"])
     assert "mix" in suitable_pictures(tasks["classify by elmo"]) and "mix" not in suitable_pictures(tasks["classify"])
     assert suitable_pictures(tasks["by tf-idf"]) == ["tokens", "reasons", "nearest", "confusion"]

@@ -44,7 +44,7 @@ def test_several_runs_below_one_another(run, tmp_path, monkeypatch, capsys):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["attention", TEXT], "has no attention to draw; it has tokens, backoff, surprise, next, mask"),
+        (["attention", TEXT], "has no attention to draw; it has tokens, backoff, surprise, next, windows, mask"),
         (["atention", TEXT], "did you mean attention?"),
         (["tokens"], "none was given"),
         (["tokens", TEXT, "--out", "a.pdf"], "a.pdf is not the name of a picture"),

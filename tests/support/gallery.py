@@ -27,10 +27,12 @@ TEXTS = {
     "strips": "soup",
     "map": "soup\nrain",
     "analogy": "rain - soup + bread",
+    "update": "soup rain",
+    "distribution": "soup and",
     "senses": "food: soup and bread today\nfood: rice and soup\nweather: soup in rain\nweather: the soup in snow",
 }
 OPTIONS = {"senses": {"word": "soup"}, "attention": {"layer": 1, "head": -1}, "lines": {"word": "Rome"}, "next": {"top": 3}}
-OPTIONS |= {"arithmetic": {"layer": 1, "word": "Rome"}, "waves": {"dimensions": "0-3"}}
+OPTIONS |= {"training-row": {"seed": 1}, "arithmetic": {"layer": 1, "word": "Rome"}, "waves": {"dimensions": "0-3"}}
 
 
 def counted_ngrams(folder):

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from stairs.comparison.messages import MESSAGES as CLIMB
-from stairs.web.picture_pages import PAGES
+from stairs.pictures.pages import PAGES
 from stairs.web.strings import STRINGS
 from tests.web.explorer_runs import TRICK, TRICKS, climb, scored_row
 
@@ -105,6 +105,24 @@ def test_a_picture_is_drawn_from_what_is_typed(visit, shelf, name):
         page.wait_for_function("before => document.querySelector('.picture svg')?.innerHTML !== before", arg=before)
     if name == "senses":
         page.faults.clear()  # the word that the page begins with does not stand in these texts
+
+
+def test_examples_fill_the_text_in_the_language_of_the_page_first(visit):
+    page = visit("/picture/attention?run=bert", locale="zh-CN")
+    page.wait_for_selector(".picture svg")
+    presets = PAGES["attention"]["presets"]
+    offered = page.locator("#examples option").evaluate_all("all => all.slice(1).map((option) => option.value)")
+    assert offered == list(dict.fromkeys(presets["zh"] + presets["en"])) and page.locator("#text").input_value() == presets["zh"][0]
+    for _ in range(2):  # the same one can be chosen again
+        before = page.locator(".picture svg").inner_html()
+        page.locator("#examples").select_option(presets["zh"][2])
+        page.wait_for_function("text => document.querySelector('#text').value === text", arg=presets["zh"][2])
+        if _ == 0:
+            page.wait_for_function("before => document.querySelector('.picture svg')?.innerHTML !== before", arg=before)
+        assert page.locator("#examples").input_value() == ""
+    page.goto(page.url.replace("attention?run=bert", "positions"))
+    page.wait_for_selector(".picture svg")
+    assert page.locator("#examples").is_hidden()  # a picture without a text
 
 
 def test_a_run_that_the_address_names_is_waited_for(visit, address):

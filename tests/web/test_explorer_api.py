@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 from stairs.pictures.catalogue import PICTURES
-from stairs.web.picture_pages import PAGES
+from stairs.pictures.pages import PAGES
 from stairs.web.requests import MAX_TEXT_LENGTH
 from stairs.web.shelf import Shelf, find_folders
 from stairs.web.strings import STRINGS
@@ -85,7 +85,8 @@ def test_every_picture_has_a_page_in_both_languages():
     assert STRINGS["en"].keys() == STRINGS["zh"].keys()
     for page in PAGES.values():
         assert page["group"] in STRINGS["en"]
-        assert all(set(page[part]) == {"en", "zh"} and all(page[part].values()) for part in ("title", "example", "description"))
+        assert all(set(page[part]) == {"en", "zh"} and all(page[part].values()) for part in ("title", "example", "presets", "description"))
+        assert all(page["presets"][language][0] == page["example"][language] for language in ("en", "zh"))
 
 
 def test_answers_of_all_kinds(client):

@@ -195,10 +195,22 @@ def word_vector(task: WordVectors, word: str) -> np.ndarray:
     number = task.tokenizer.id(spelling)
     vector = task.rows(np.array([number]))[0] if number >= len(SPECIAL_TOKENS) else task.model.oov_vector(spelling)
     if vector is None:
-        similar = similar_spellings(task.tokenizer, word)
-        advice = f"did you mean {' or '.join(filter(None, (', '.join(similar[:-1]), similar[-1])))}?" if similar else "try another word"
-        raise BadInput(f"{preview(word)} is not in the vocabulary of this run; {advice}")
+        raise unknown_word(task.tokenizer, word)
     return vector
+
+
+def unknown_word(tokenizer: Tokenizer, word: str) -> BadInput:
+    """The error, with similar spellings."""
+    similar = similar_spellings(tokenizer, word)
+    advice = f"did you mean {' or '.join(filter(None, (', '.join(similar[:-1]), similar[-1])))}?" if similar else "try another word"
+    return BadInput(f"{preview(word)} is not in the vocabulary of this run; {advice}")
+
+
+def word_id(tokenizer: Tokenizer, word: str) -> int:
+    """Of a word of the vocabulary; otherwise an error."""
+    if not in_vocabulary(tokenizer, word):
+        raise unknown_word(tokenizer, word)
+    return tokenizer.id(vocabulary_spelling(tokenizer, word))
 
 
 def in_vocabulary(tokenizer: Tokenizer, word: str) -> bool:

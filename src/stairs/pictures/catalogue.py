@@ -14,27 +14,35 @@ from stairs.errors import BadInput, Unsupported
 from stairs.inspection import (
     attention,
     attention_arithmetic,
+    distribution,
+    input_rows,
     labels,
     layers,
     masks,
+    one_hot,
     positions,
     probabilities,
     receptive_field,
     tokens,
     translation,
+    word_training,
     words,
-)
+)  # fmt: skip
 from stairs.inspection.views import View
 from stairs.pictures import attention as draw_attention
 from stairs.pictures import attention_arithmetic as draw_attention_arithmetic
+from stairs.pictures import distribution as draw_distribution
+from stairs.pictures import input_rows as draw_input_rows
 from stairs.pictures import labels as draw_labels
 from stairs.pictures import layers as draw_layers
 from stairs.pictures import masks as draw_masks
+from stairs.pictures import one_hot as draw_one_hot
 from stairs.pictures import positions as draw_positions
 from stairs.pictures import probabilities as draw_probabilities
 from stairs.pictures import receptive_field as draw_receptive_field
 from stairs.pictures import tokens as draw_tokens
 from stairs.pictures import translation as draw_translation
+from stairs.pictures import word_training as draw_word_training
 from stairs.pictures import words as draw_words
 from stairs.pictures.charts import Chart
 from stairs.tasks import Task
@@ -58,12 +66,18 @@ PICTURES: dict[str, Picture] = {
     "surprise": picture(probabilities.surprise, draw_probabilities.surprise),
     "next": picture(probabilities.next_tokens, draw_probabilities.next_tokens),
     "blanks": picture(probabilities.blanks, draw_probabilities.blanks),
+    "distribution": picture(distribution.distribution, draw_distribution.distribution),
+    "windows": picture(word_training.windows, draw_word_training.windows),
+    "update": picture(word_training.update, draw_word_training.update),
+    "onehot": picture(one_hot.one_hot, draw_one_hot.one_hot),
     "neighbours": picture(words.neighbours_view, draw_words.neighbours),
     "strips": picture(words.strips, draw_words.strips),
     "map": picture(words.words_map, draw_words.words_map),
     "analogy": picture(words.analogy, draw_words.analogy),
     "alignment": picture(translation.alignment, draw_translation.alignment),
     "tree": picture(translation.beam_tree, draw_translation.beam_tree),
+    "embeddings": picture(input_rows.embeddings, draw_input_rows.embeddings),
+    "training-row": picture(input_rows.training_row, draw_input_rows.training_row),
     "positions": picture(positions.positions, draw_positions.positions),
     "waves": picture(positions.waves, draw_positions.waves),
     "mask": picture(masks.mask, draw_masks.mask),

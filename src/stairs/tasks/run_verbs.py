@@ -146,18 +146,20 @@ class RunVerbs(Portable):
         word: str | None = None,
         second: str | None = None,
         top: int | None = None,
+        seed: int | None = None,
         dimensions: str | None = None,
         labels: Data | None = None,
         beside: Sequence[str | Path] = (),
     ) -> "Drawing":
         """A picture of what happens inside, such as "attention", "tokens", "next", "neighbours" or "layers"; another name lists them all. A notebook
-        shows it, and `save` writes it as SVG, PNG or HTML. `beside` are other runs, whose tokens are shown below.
+        shows it, and `save` writes it as SVG, PNG or HTML. Without a text, an example is drawn
+        whose words the run knows. `beside` are other runs, whose tokens are shown below.
 
         >>> bert.draw("attention", "the cat sat .", layer=1).save("attention.svg")
         """
         from stairs import api
 
-        task, given = self.require("draw"), {"layer": layer, "head": head, "top": top}
+        task, given = self.require("draw"), {"layer": layer, "head": head, "top": top, "seed": seed}
         return api.draw(task, picture, text, word=word, second=second, dimensions=dimensions, labels=labels, beside=beside, **given)
 
     @python_verb

@@ -21,10 +21,10 @@ from starlette.exceptions import HTTPException
 
 from stairs.comparison.messages import LANGUAGES
 from stairs.errors import StairsError
+from stairs.pictures.pages import PAGES
 from stairs.web import studio as drawing
 from stairs.web.learning_curves import draw_curves, learning_curves
 from stairs.web.opened_climb import PICTURES as CLIMB_PICTURES
-from stairs.web.picture_pages import PAGES
 from stairs.web.requests import Guard, RequestError, choice_field, json_safe, names_field, options_field, parse_body, text_field
 from stairs.web.shelf import Shelf
 from stairs.web.strings import STRINGS

@@ -18,7 +18,7 @@ MAX_BODY_BYTES = 1 << 18
 BODY_SECONDS = 10.0  # for a body to arrive
 MAX_TEXT_LENGTH = 20_000  # characters
 MAX_OPTION_LENGTH = 2_000
-RANGES = {"layer": (-256, 255), "head": (-256, 255), "top": (1, 100)}  # the options that are whole numbers; the others are text
+RANGES = {"layer": (-256, 255), "head": (-256, 255), "top": (1, 100), "seed": (0, 1 << 31)}  # options that are whole numbers; the others are text
 TYPE_NAMES = {dict: "an object", list: "a list", str: "a text", bool: "true or false", int: "a number", float: "a number", type(None): "null"}
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "

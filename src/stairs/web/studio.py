@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from stairs.errors import StairsError
+from stairs.pictures.pages import PAGES, Page, default_page
 from stairs.web.opened_run import OpenedRun
-from stairs.web.picture_pages import PAGES, Page, default_page
 from stairs.web.requests import RequestError, json_safe
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ import { label, localized, make, recall, remember, request, saveBlob, saveButton
 
 const TEXT_OPTIONS = new Set(["word", "second", "dimensions"]); // the others are whole numbers
 const SIDE_BY_SIDE = new Set(["tokens"]); // pictures that can show several runs
-const DEFAULTS = { layer: 0, head: 0 };
+const DEFAULTS = { layer: 0, head: 0, seed: 0 };
 const NO_PICTURE = { options: [], needs_text: true };
 
 export function picturePage(name) {
@@ -13,6 +13,7 @@ export function picturePage(name) {
   const run = make("select", { id: "run", name: "run", onchange: changeRun });
   const text = make("textarea", { id: "text", name: "text", spellcheck: "false", onkeydown: submitOnEnter(draw) });
   const textField = make("label", {}, label("text"), text);
+  const examples = make("select", { id: "examples", "aria-label": label("examples"), onchange: chooseExample });
   const options = make("div", { class: "row" });
   const status = make("p", { class: "status", role: "status" });
   const picture = make("div", { class: "picture", tabindex: "0", "aria-label": localized(page.title) });
@@ -21,10 +22,23 @@ export function picturePage(name) {
   const allRunsField = make("label", { class: "check" }, allRuns, label("all_runs"));
   const submit = make("button", { class: "main", type: "submit" }, label("draw"));
   const row = make("div", { class: "row" }, make("label", {}, label("run"), run), options, allRunsField, submit, status);
-  const form = make("form", { onsubmit: (event) => { event.preventDefault(); draw(); } }, textField, row);
+  const form = make("form", { onsubmit: (event) => { event.preventDefault(); draw(); } }, textField, examples, row);
   let turn = 0; // of two requests the later one is shown, whichever is answered first
   const lastText = recall(`text ${name}`);
   text.value = lastText == null || Object.values(page.example).includes(lastText) ? localized(page.example) : lastText;
+
+  function showExamples() {
+    const texts = [...localized(page.presets), ...Object.values(page.presets).flat()];
+    const options = [...new Set(texts)].map((one) => make("option", { value: one }, one.split("\n")[0]));
+    examples.replaceChildren(make("option", { value: "" }, label("examples")), ...options);
+    examples.hidden = textField.hidden || options.length < 2;
+  }
+
+  function chooseExample() {
+    text.value = examples.value;
+    examples.selectedIndex = 0; // so that the same one can be chosen again
+    draw();
+  }
 
   function changeRun() {
     history.replaceState(null, "", location.pathname); // the address no longer names the run
@@ -50,6 +64,7 @@ export function picturePage(name) {
   function showOptions() {
     const available = state.runs.find((one) => one.name === run.value)?.pictures?.[name] ?? NO_PICTURE;
     textField.hidden = !available.needs_text;
+    showExamples();
     const previous = optionValues();
     options.replaceChildren(...available.options.map((option) => {
       const kind = TEXT_OPTIONS.has(option) ? { type: "text" } : { type: "number", step: "1", min: DEFAULTS[option] ?? 1, onchange: draw };

@@ -2,7 +2,21 @@
 
 from typing import TypedDict
 
-CAT, CAT_ZH = "The cat sat on the mat and looked at the dog.", "今天天气很好，我们一起去公园散步。"
+from stairs.pictures.preset_texts import (
+    CAT,
+    CAT_OWNER_ZH,
+    CAT_ZH,
+    DOG,
+    DOG_ZH,
+    MACHINE,
+    MERCI,
+    REFERENCES,
+    REFERENCES_ZH,
+    SENTENCES,
+    SENTENCES_ZH,
+    STUDENT,
+)  # fmt: skip
+
 BLANK, BLANK_ZH = "The capital of France is ___.", "法国的首都是___。"
 SUM, SUM_ZH = "king - man + woman", "北京 - 中国 + 日本"
 BANK = """river: he sat on the bank of the river
@@ -20,23 +34,27 @@ LAW = "A robot must obey the orders given it by human beings except where such o
 LAW_ZH = "机器人必须服从人给予它的命令，当该命令与第一定律冲突时例外。"
 ANIMAL, CAMPING_ZH = "The animal didn't cross the street because it", "小明在星期天要去露营，他"
 Texts = dict[str, str]  # by language
+Examples = str | tuple[str, ...]  # the first is there at the start
 
 
 class Page(TypedDict):
     group: str  # a heading of the menu
     title: Texts
     example: Texts  # the text to start with
+    presets: dict[str, list[str]]  # by language: it and others to choose from
     description: Texts  # what to look for
     options: dict[str, Texts]  # the values to start with
 
 
 def page(
-    group: str, titles: tuple[str, str], examples: tuple[str, str], english: str, chinese: str, **options: tuple[str, str]
+    group: str, titles: tuple[str, str], examples: tuple[Examples, Examples], english: str, chinese: str, **options: tuple[str, str]
 ) -> Page:
+    presets = {language: [texts] if isinstance(texts, str) else list(texts) for language, texts in zip(("en", "zh"), examples, strict=True)}
     return {
         "group": group,
         "title": in_both(*titles),
-        "example": in_both(*examples),
+        "example": {language: texts[0] for language, texts in presets.items()},
+        "presets": presets,
         "description": in_both(english, chinese),
         "options": {name: in_both(*values) for name, values in options.items()},
     }
@@ -48,26 +66,26 @@ def in_both(english: str, chinese: str) -> Texts:
 
 PAGES = {
     "tokens": page(
-        "reading", ("Tokens", "分词"), (CAT, CAT_ZH),
+        "reading", ("Tokens", "分词"), (SENTENCES, SENTENCES_ZH),
         "The text as the run reads it. Each box is a token, the smallest unit that the model sees. Rare words are split into pieces; a word "
         "that the vocabulary cannot spell becomes the unknown token, drawn in orange.",
         "模型读到的文本：每个方框是一个词元，即模型读到的最小单位。少见的词被切成子词；词表拼不出来的成为未知词元，以橙色标出。",
     ),
     "backoff": page(
-        "reading", ("Back-off", "回退"), (CAT, CAT_ZH),
+        "reading", ("Back-off", "回退"), (SENTENCES, SENTENCES_ZH),
         "For each word, the longest n-gram ending in it that occurs in the training text. A long one means that the phrase was seen; a short one "
         "means that the model backed off to fewer words, in the end to the word alone.",
         "以每个词结尾、且在训练文本中出现过的最长 n 元组。长，说明训练文本里有这个说法；短，说明模型回退到了更短的上下文，直至只看这个词本身。",
     ),
     "surprise": page(
-        "reading", ("Surprise", "惊讶度"), (CAT, CAT_ZH),
+        "reading", ("Surprise", "惊讶度"), (SENTENCES, SENTENCES_ZH),
         "The negative log-probability of each token given the tokens before it, in bits: 1 bit is a coin toss, 10 bits are a probability of one "
         "in a thousand. The stronger the colour, the less the model expected the token. Training minimises the mean of these numbers.",
         "已知前文时每个词元的负对数概率，以比特计：1 比特相当于抛一次硬币，10 比特相当于千分之一的概率。颜色越深，模型越没有料到。训练所降低的正"
         "是它们的平均值。",
     ),
     "next": page(
-        "reading", ("Next token", "下一个词元"), ("The cat sat on the", "今天天气"),
+        "reading", ("Next token", "下一个词元"), (("The cat sat on the", "thou shalt"), ("今天天气", "机器人必须服从")),
         "The most probable next tokens. One long bar means that the model is confident; many short ones mean that almost anything may follow.",
         "概率最高的下一个词元。一根长条表示模型有把握，许多短条表示几乎什么都可能出现。",
     ),
@@ -76,6 +94,30 @@ PAGES = {
         "The most probable words for each blank, given the text on both sides of it. Write a blank as ___ or [MASK]. Change a word after the blank "
         "and the probabilities change, which no left-to-right model can do.",
         "根据左右两侧的上下文，列出每个挖空处概率最高的词。挖空处写作 ___ 或 [MASK]。改动它后面的词，概率也会变化：从左到右的语言模型做不到这一点。",
+    ),
+    "distribution": page(
+        "reading", ("Target and output", "目标与输出"), (("thou shalt not", MERCI, STUDENT), ("小明养了一只猫", MERCI, STUDENT)),
+        "The target beside the output distribution, before training and after it. The target is 1 for one token; training raises the probability "
+        "of that token, and so lowers the cross-entropy, given in bits. For a language model the target is the last token of the text; for a "
+        "translation write merci -> thanks.",
+        "目标分布与模型输出分布的对照，训练前和训练后各一份。目标分布只在一个词元上为 1；训练提高这个词元的概率，交叉熵（以比特计）随之下降。语言模"
+        "型以文本的最后一个词元为目标；翻译模型请写成 merci -> thanks。",
+    ),
+    "training-row": page(
+        "reading", ("Training row", "训练样本"), (DOG, DOG_ZH),
+        "A row as BERT is trained on it, made from this text as if it were the corpus; each line is a document. Of the tokens to be predicted most "
+        "become [MASK], some a random token, and some stay as they are; what stood there is below. The second segment follows the first (IsNext) "
+        "or comes from elsewhere (NotNext). Another seed makes another row.",
+        "BERT 的一条训练样本：把这段文本当作语料（每行一篇文档）现场生成。要预测的词元大多换成 [MASK]，少数换成随机词元或保持不变，原词写在下方。第"
+        "二段要么紧接第一段（IsNext），要么取自别处（NotNext）。换一个随机种子，就换一条样本。",
+    ),
+    "embeddings": page(
+        "attention", ("Embeddings", "嵌入求和"), (REFERENCES, REFERENCES_ZH),
+        "What the first block reads: the embedding of each token, of its segment (BERT only) and of its position are added up. A row for each "
+        "token, a column for each dimension. The same word at two places has the same token embedding but another sum. Enter a second text to see "
+        "both segments.",
+        "第一层读到的输入：词元嵌入、段嵌入（仅 BERT）与位置嵌入之和。每行一个词元，每列一个维度。同一个词出现在两处，词元嵌入相同，相加之后却不"
+        "同。填入第二段文本，可以看到两种段嵌入。",
     ),
     "positions": page(
         "attention", ("Positions", "位置编码"), (CAT, CAT_ZH),
@@ -90,7 +132,7 @@ PAGES = {
         "可以填入其他维度，例如 0-3 或 4,8,16。",
     ),
     "mask": page(
-        "attention", ("Mask", "注意力掩码"), (CAT, CAT_ZH),
+        "attention", ("Mask", "注意力掩码"), (REFERENCES, REFERENCES_ZH),
         "The attention mask: which tokens (columns) each token (row) may attend to. A triangle is a left-to-right model, a full square reads in both "
         "directions, a band reads a fixed window; ELMo is two language models and has two triangles.",
         "注意力掩码：每行的词元可以关注哪些列的词元。三角形是从左到右的模型，整个方块是双向的模型，窄带是只看固定窗口的模型；"
@@ -119,25 +161,25 @@ PAGES = {
         "橙色为正数，蓝色为负数；权重一律为蓝色。",
     ),
     "attention": page(
-        "attention", ("Attention", "注意力"), (CAT, CAT_ZH),
+        "attention", ("Attention", "注意力"), (REFERENCES, REFERENCES_ZH),
         "The attention weights of one head in one layer: rows attend to columns, and each row sums to 1. Try other layers and heads: some attend to "
         "the previous token, some to [SEP], some to words that belong together.",
         "某一层、某个注意力头的权重：行关注列，每行之和为 1。换其他层和头看看：有的关注前一个词元，有的关注 [SEP]，有的关注相互关联的词。",
     ),
     "lines": page(
-        "attention", ("Word to word", "注意力连线"), (CAT, CAT_ZH),
+        "attention", ("Word to word", "注意力连线"), (REFERENCES, REFERENCES_ZH),
         "The same weights as lines from the attending token on the left to the attended ones on the right; the thicker, the larger the weight. "
         "Enter a word to see its lines alone.",
         "把同样的权重画成连线，左边的词元关注右边的词元，线越粗权重越大。填入一个词，就只显示它的连线。",
     ),
     "heads": page(
-        "attention", ("All heads", "全部注意力头"), (CAT, CAT_ZH),
+        "attention", ("All heads", "全部注意力头"), (REFERENCES, REFERENCES_ZH),
         "Every head of every layer as a small matrix. Look for diagonals (attention to a neighbour), vertical lines (one token that all attend to) "
         "and blocks (phrases), then open that head on the attention page.",
         "每一层每个注意力头的缩略矩阵。留意斜线（关注相邻词元）、竖线（所有词元都关注同一个词元）和方块（短语），再到“注意力”页细看那个头。",
     ),
     "layers": page(
-        "attention", ("Layers", "各层"), (CAT, CAT_ZH),
+        "attention", ("Layers", "各层"), (REFERENCES, REFERENCES_ZH),
         "How far the vector of each token turns away, layer by layer, from its vector in the lowest layer. The lowest layer knows little more than "
         "the token itself; higher layers mix in the sentence.",
         "每个词元的向量逐层偏离最底层向量的程度。最底层几乎只有词元本身的信息，越往上融入的上下文越多。",
@@ -147,6 +189,29 @@ PAGES = {
         "The weights with which a fine-tuned run mixes the layers of its encoder. Syntactic tasks tend to use the lower layers, semantic tasks the "
         "higher ones.",
         "微调后的模型给编码器各层的权重。语法类任务多用低层，语义类任务多用高层。",
+    ),
+    "windows": page(
+        "vectors", ("Windows", "滑动窗口"), ((MACHINE, CAT), (CAT_OWNER_ZH, CAT_ZH)),
+        "The window that slides over a text and makes the training data: the word in orange is predicted from those in blue, one at a time by "
+        "skip-gram, from their mean by CBOW, from those before it by an n-gram model or NNLM. word2vec draws the reach of every window anew, so "
+        "that near words are read more often than distant ones; it also drops frequent words at random.",
+        "沿着文本滑动、产生训练数据的窗口：橙色是要预测的词，蓝色是用来预测的词。skip-gram 每次用一个，CBOW 用它们的平均，n 元模型和 NNLM 用前面的"
+        "几个。word2vec 每次随机取窗口大小，所以近处的词比远处的词更常用到；高频词还会被随机丢弃。",
+    ),
+    "update": page(
+        "vectors", ("One update", "一次更新"), (("not thou aaron taco", "not thou", "king queen"), ("机器人 命令", "北京 中国")),
+        "One training step of skip-gram with negative sampling, with the numbers of this run. The first word is the input, the second a true "
+        "neighbour with target 1, the others are negative samples with target 0; without them the run draws its own. error = target - sigmoid(x "
+        "c): a positive error moves the two vectors together, a negative one apart.",
+        "带负采样的 skip-gram 的一步训练，用这个模型的真实数值演示。第一个词是输入，第二个词是真实的邻居，目标为 1；其余是负样本，目标为 0，不填则"
+        "由模型自行抽取。误差 = 目标 − sigmoid(x c)：误差为正，两个向量靠近；误差为负，两个向量远离。",
+    ),
+    "onehot": page(
+        "vectors", ("One-hot", "独热向量"), ("king queen man woman", "北京 上海 国王 音乐"),
+        "The same words as one-hot vectors and as learned ones, and the cosines between them. Two different one-hot vectors always have cosine 0, "
+        "so they cannot tell that two words are similar; the learned vectors are much shorter and can.",
+        "同样的词，一边是独热向量，一边是学到的向量，下方是两两之间的余弦。任何两个不同的独热向量余弦都是 0，看不出哪两个词相近；学到的向量维度低得"
+        "多，却能看出来。",
     ),
     "senses": page(
         "vectors", ("Senses", "词义"), (BANK, BANK_ZH),
