@@ -39,6 +39,20 @@ def test_three_kills_change_no_bit_where_states_before_the_token_attend(server, 
     assert outcome(tmp_path / "run") == undisturbed("seq2seq", **bahdanau) != undisturbed("seq2seq")
 
 
+ATTENTION = [
+    ("gpt", {"positions": "relative", "max_distance": 3, "share_projections": "kv"}),
+    ("gpt", {"attention_pattern": "sparse", "radius": 4, "block": 4, "random_blocks": 1, "score": "folded"}),
+    ("bert", {"attention_pattern": "linformer", "rank": 4, "positions": "sinusoidal"}),
+    ("transformer", {"positions": "buckets", "cross_heads": 1, "attention_pattern": "window", "radius": 3}),
+]
+
+
+@pytest.mark.parametrize(("model", "settings"), ATTENTION)
+def test_three_kills_change_no_bit_with_another_attention(server, undisturbed, tmp_path, model, settings):
+    assert kill_repeatedly(server, tmp_path / "run", model, 3, seed=1, **settings) >= 1
+    assert outcome(tmp_path / "run") == undisturbed(model, **settings) != undisturbed(model)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("model", NAMES)
 def test_twenty_kills_change_no_bit(server, undisturbed, tmp_path, model):

@@ -45,7 +45,7 @@ def attend_blocks(
 
 
 def gather(whole: Tensor, blocks: tuple[Tensor, ...], numbers: list[int]) -> Tensor:
-    """These blocks of a tensor (B, H, T, D); neighbours without copying them, unless a gradient is wanted: that of a slice is as long as the whole."""
+    """These blocks of a tensor (B, H, T, D); neighbours are not copied, unless a gradient is wanted: that of a slice is as long as the whole."""
     if len(numbers) == len(blocks):
         return whole
     if whole.requires_grad or numbers[-1] - numbers[0] >= len(numbers):
