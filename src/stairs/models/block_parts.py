@@ -92,8 +92,8 @@ def attention_mask(config: AttentionConfig, batch: Batch, *, is_causal: bool, pa
 
 
 def tree_positions(largest: int, batch: Batch) -> tuple[Tensor, Tensor]:
-    """Where the tokens stand in dependency trees, see `layers/structural_positions.py`: depths (B, T) and distances (B, T, T), each at most `largest`;
-    -1 and `largest` + 1 for what is no word."""
+    """Where the tokens stand in dependency trees, see `layers/structural_positions.py`: depths (B, T) and distances (B, T, T), none beyond
+    `largest`; -1 and `largest` + 1 for what is no word."""
     if batch.tree_depths is None or batch.tree_distances is None:
         what = "this model was tuned with --structural-positions and reads words at their place in a dependency tree, which plain text does not have"
         raise Unsupported(f"{what}; tag or score a CoNLL-U file with it, or take the run that it was tuned from")
