@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import altair as alt
 
-from stairs.inspection.attention_arithmetic import ArithmeticData, Numbers
+from stairs.inspection.attention import Rows
+from stairs.inspection.attention_arithmetic import ArithmeticData
 from stairs.pictures.attention import signed_images
 from stairs.pictures.charts import (
     BLUE,
@@ -29,7 +30,8 @@ from stairs.pictures.charts import (
 
 MAX_WITH_NUMBERS = 12  # tokens of a text whose numbers are written in the cells
 CELL, CELL_HEIGHT, SMALL_CELL = 33, 24, 13  # pixels
-ROW, STRIP, STRIP_HEIGHT, NUMBER = 24, 110, 15, 58  # of the steps: a row, a vector, and a column of numbers
+ROW, STRIP, NUMBER = 24, 110, 58  # of the steps: a row, a vector, and a column of numbers
+STRIP_PIXELS = 10  # of an image, from top to bottom of a vector
 GAP = 12
 HIDDEN = "−∞"
 Cell = dict[str, str | float]
@@ -76,15 +78,13 @@ def number_matrix(names: list[str], numbers: Sequence[Sequence[float | None]], t
 def result_matrix(names: list[str], data: ArithmeticData) -> Chart:
     """The weighted mean of the values: a row of colours for each query."""
     height = CELL_HEIGHT if len(names) <= MAX_WITH_NUMBERS else SMALL_CELL
-    rows = [
-        {"from": name, "image": image}
-        for name, row in zip(names, data["result"], strict=True)
-        for image in signed_images([row], colour_limit(data["result"]))
-    ]
-    axis = token_axis(height)
-    images = chart_of(rows).mark_image(width=2 * STRIP, height=height - 4, aspect=False, smooth=False, aria=False)
-    encoded = images.encode(x=alt.value(STRIP), y=alt.Y("from:N", sort=names, title=None, scale=alt.Scale(domain=names), axis=axis), url="image:N")
-    return panel([encoded], f"result: weights × v, {data['width']} numbers for each", height * len(names), 2 * STRIP)
+    width, total = 2 * STRIP, height * len(names)
+    images = chart_of([{"image": image} for image in strips(data["result"], colour_limit(data["result"]), gap=1)])
+    drawn = images.mark_image(width=width, height=total, aspect=False, smooth=False, aria=False)
+    drawn = drawn.encode(x=alt.value(width / 2), y=alt.value(total / 2), url="image:N")
+    words = chart_of([{"from": name} for name in names]).mark_rect(opacity=0, aria=False)
+    words = words.encode(y=alt.Y("from:N", sort=names, title=None, scale=alt.Scale(domain=names), axis=token_axis(height)))
+    return panel([words, drawn], f"result: weights × v, {data['width']} numbers for each", total, width)
 
 
 def steps(data: ArithmeticData, root: str) -> Chart:
@@ -105,14 +105,15 @@ def steps(data: ArithmeticData, root: str) -> Chart:
     headings: list[Cell] = []
     texts: list[Cell] = [{"x": left - GAP / 2, "y": y, "text": name} for y, name in zip(lines, names, strict=True)]
     cells: list[Cell] = []
-    strips: list[Cell] = []
+    images: list[Cell] = []
+    nothing = [0.0] * data["width"]
 
-    def add_strips(x: float, title: str, rows: Sequence[tuple[float, Numbers]], limit: float) -> None:
+    def add_strips(x: float, title: str, rows: Rows, limit: float) -> None:
+        """Below the heading, one for the query, one for each word and one for the sum."""
         headings.append({"x": x + STRIP / 2, "y": ROW / 2, "text": title})
-        strips.extend({"x": x + STRIP / 2, "y": y, "image": image} for y, row in rows for image in signed_images([row], limit))
+        images.extend({"x": x + STRIP / 2, "y": ROW * (1 + len(rows) / 2), "image": image} for image in strips(rows, limit, gap=3))
 
-    of_words = list(zip(lines, word["keys"], strict=True))
-    add_strips(left, "1 q and k", [(1.5 * ROW, word["query"]), *of_words], limit)
+    add_strips(left, "1 q and k", [word["query"], *word["keys"], nothing], limit)
     x = left + STRIP
     for title, column in columns:
         width = max(NUMBER, text_width(title) + GAP)
@@ -123,23 +124,29 @@ def steps(data: ArithmeticData, root: str) -> Chart:
         {"x": middle - NUMBER / 2, "x2": middle + NUMBER / 2, "y": y - ROW / 2 + 2, "y2": y + ROW / 2 - 2, "opacity": cell_opacity(weight, 1.0)}
         for y, weight in zip(lines, word["weights"], strict=True)
     ]
-    add_strips(x + GAP, "v", list(zip(lines, word["values"], strict=True)), value_limit)
-    total = (lines[-1] + ROW, word["result"])
-    add_strips(x + STRIP + 2 * GAP, "5 softmax × v", [*zip(lines, word["weighted"], strict=True), total], value_limit)
+    add_strips(x + GAP, "v", [nothing, *word["values"], nothing], value_limit)
+    add_strips(x + STRIP + 2 * GAP, "5 softmax × v", [nothing, *word["weighted"], word["result"]], value_limit)
     texts.append({"x": left - GAP / 2, "y": 1.5 * ROW, "text": f"q of {names[word['position']]}"})
-    texts.append({"x": x + STRIP + 1.5 * GAP, "y": total[0], "text": "6 the sum"})
+    texts.append({"x": x + STRIP + 1.5 * GAP, "y": lines[-1] + ROW, "text": "6 the sum"})
     width = x + 2 * STRIP + 3 * GAP
     axes = pixels(width, height)
     layers = [
         chart_of(weight_boxes).mark_rect(color=BLUE, aria=False).encode(
             **axes, x2="x2:Q", y2="y2:Q", opacity=alt.Opacity("opacity:Q", scale=None)
         ),
-        chart_of(strips).mark_image(width=STRIP, height=STRIP_HEIGHT, aspect=False, smooth=False, aria=False).encode(**axes, url="image:N"),
+        chart_of(images).mark_image(width=STRIP, height=height - ROW, aspect=False, smooth=False, aria=False).encode(**axes, url="image:N"),
         chart_of(texts).mark_text(align="right", fontSize=FONT_SIZE, aria=False).encode(**axes, text="text:N"),
         chart_of([*headings, *cells]).mark_text(fontSize=FONT_SIZE, aria=False).encode(**axes, text="text:N"),
     ]  # fmt: skip
     title = f"layer {data['layer']}, head {data['head']}: what {names[word['position']]} takes from each word"
     return panel(layers, title, height, width)
+
+
+def strips(rows: Rows, limit: float, gap: int) -> list[str]:
+    """Images with a strip of colours for each row, and so many pixels of nothing above and below it."""
+    nothing = [0.0] * len(rows[0])
+    spaced = [line for row in rows for line in (*[nothing] * gap, *[row] * STRIP_PIXELS, *[nothing] * gap)]
+    return signed_images(spaced, limit)
 
 
 def display_number(number: float) -> str:

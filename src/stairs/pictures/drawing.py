@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 
-from stairs.pictures.charts import Chart, render, save
+from stairs.pictures.charts import FONT, Chart, render, save
 from stairs.session import python_verb
 
 
@@ -36,6 +36,9 @@ class Drawing:
 
 
 def standalone_svg(svg: str) -> str:
-    """With ids of its own: in a page, two pictures with the same ids would take each other's clip paths."""
+    """With ids of its own: in a page, two pictures with the same ids would take each other's clip paths. The font is named once, for all texts."""
+    font = f' font-family="{FONT}"'
+    if font in svg:
+        svg = svg.replace(font, "").replace("<svg", f"<svg{font}", 1)
     prefix = f"p{hashlib.sha256(svg.encode()).hexdigest()[:8]}"
     return re.sub(r'(\bid="|url\(#|href="#)', rf"\1{prefix}", svg)
