@@ -10,9 +10,8 @@ from stairs.inspection.input_rows import embedding_parts
 from stairs.inspection.tokens import tokenize
 from stairs.layers.capture import capture
 from stairs.models.bert import BERT
-from stairs.models.gpt import GPT
 from stairs.pictures.catalogue import picture_data, suitable_pictures
-from stairs.tasks import MaskedToken, NextToken
+from stairs.tasks import MaskedToken
 from stairs.tasks.parts.sentence_pairs import SentencePairs
 from stairs.tasks.parts.stream import encode_documents
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
@@ -65,10 +64,17 @@ def test_the_second_text_has_the_other_segment(tasks):
     assert data["segments"] == [0, 0, 0, 1, 1] and segment[0] == segment[2] != segment[3] == segment[4]
 
 
-def test_positions_that_add_nothing_are_no_part_of_the_sum(tasks):
-    config = dataclasses.replace(tasks["gpt"].model.config, positions="rotary")
-    data = picture_data(NextToken(GPT(config).eval(), tasks["gpt"].tokenizer), "embeddings", TEXT)
-    assert [part["name"] for part in data["parts"]] == ["token", "sum"]
+@pytest.mark.parametrize("kind", ["learned", "sinusoidal", "relative", "buckets", "rotary", "none"])
+@pytest.mark.parametrize("name", ["bert", "gpt", "transformer"])
+def test_positions_that_add_nothing_are_no_part_of_the_sum(tasks, name, kind):
+    old = tasks[name]
+    task = type(old)(type(old.model)(dataclasses.replace(old.model.config, positions=kind)).eval(), old.tokenizer)
+    row = tokenize(task, TEXT)
+    parts = embedding_parts(task.model, row)
+    assert ("position" in parts) == (kind in ("learned", "sinusoidal"))
+    summed = sum(parts.values())
+    assert torch.allclose(task.model.norm(summed) if name == "bert" else summed, first_block_input(task, row), atol=1e-5)
+    assert [part["name"] for part in picture_data(task, "embeddings", TEXT)["parts"]] == [*parts, "sum"]
 
 
 def test_a_row_is_what_the_task_makes_of_the_text(tokenizer):
