@@ -10,6 +10,7 @@ from stairs.inspection.masks import layer_masks, mask, patterns
 from stairs.inspection.tokens import tokenize
 from stairs.layers.patterns import SparsePattern
 from stairs.models import MODELS
+from stairs.pictures.attention import png_image
 from stairs.pictures.charts import BLUE, GREY, ORANGE
 from stairs.pictures.masks import mask as draw_mask
 from stairs.pictures.masks import patterns as draw_patterns
@@ -91,7 +92,10 @@ def test_patterns_are_counted_for_the_text(tasks):
         assert scores[1] < scores[2] < scores[0] and set(kinds(data, 2).flat) == {"", "window", "global", "random"}
         assert [one["name"].endswith(f"as this {name}") for one in data["patterns"]] == [True, False, False, False]
     drawn = str(draw_patterns(data).to_dict())
-    assert all(colour in drawn for colour in (BLUE, ORANGE, GREY)) and f"{scores[2]} scores" in drawn
+    sparse = kinds(data, 2)
+    for kind, colour in (("window", BLUE), ("global", ORANGE), ("random", GREY)):
+        assert png_image((sparse == kind).astype(float).tolist(), colour) in drawn
+    assert f"{scores[2]} scores" in drawn
 
 
 def test_scores_of_patterns_grow_with_the_length_and_all_pairs_with_its_square(tasks):
