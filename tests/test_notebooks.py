@@ -8,7 +8,7 @@ import pytest
 from tests.support.notebooks import MACHINE, NOTEBOOKS, as_page, execute, pictures
 
 MAX_BYTES = 150_000
-PICTURES = {"tour": 5, "tour.zh": 5, "analyst": 2, "engineer": 0, "teacher": 6, "attention": 4}
+PICTURES = {"tour": 5, "tour.zh": 5, "analyst": 2, "engineer": 0, "teacher": 6, "attention": 4, "training": 7}
 MEASURE = "all => all.map(svg => [svg.getBoundingClientRect().width, svg.querySelectorAll('path, rect, line').length])"
 QUICK = "teacher"  # executed by every run of the tests
 
@@ -32,7 +32,7 @@ def check(path, notebook):
     assert len(pictures(notebook)) == PICTURES[path.stem]
 
 
-def test_there_is_a_tour_in_two_languages_one_for_each_reader_and_a_lesson():
+def test_there_is_a_tour_in_two_languages_one_for_each_reader_and_lessons():
     assert {path.stem for path in NOTEBOOKS} == PICTURES.keys()
 
 

@@ -108,6 +108,11 @@ def test_rows_of_every_objective(tokenizer, objective):
     assert {row["objective"] for row in rows} == {objective}
 
 
+def test_documents_are_between_blank_lines_or_one_in_each_line(tasks):
+    lines, blocks = ("\n".join(SENTENCES[:4]), "\n".join(SENTENCES[:2]) + "\n\n" + "\n".join(SENTENCES[2:4]))
+    assert picture_data(tasks["bert"], "training-row", lines)["rows"] == 4 and picture_data(tasks["bert"], "training-row", blocks)["rows"] == 2
+
+
 def test_one_sentence_is_enough(tasks):
     data = picture_data(tasks["bert"], "training-row", SENTENCES[0])
     assert data["rows"] == 1 and data["tokens"][0]["token"] == "[CLS]" and any(token["target"] for token in data["tokens"])

@@ -25,6 +25,7 @@ from stairs.tasks import MaskedToken, Task
 from stairs.tasks.parts.sentence_pairs import NEXT, MaskingExample, SentencePairs
 from stairs.tasks.parts.stream import encode_documents
 from stairs.text.batch import IGNORE_INDEX
+from stairs.text.sentences import BLANK_LINES
 
 TOKENS_SHOWN, DIMENSIONS_SHOWN = 40, 32
 LABELS = {"next-sentence": ("IsNext", "NotNext"), "sentence-order": ("in order", "exchanged")}  # by objective; the second is for any other label
@@ -111,10 +112,11 @@ def masks_words(task: Task) -> bool:
 
 @view(masks_words)
 def training_row(task: MaskedToken, text: str, *, seed: int = 0) -> TrainingRowData:
-    """A row as BERT is trained on it: which words are masked and how, the two segments, and the label of the pair. Each line of the text is a
-    document; another seed draws another row."""
+    """A row as BERT is trained on it: which words are masked and how, the two segments, and the label of the pair. Blank lines separate documents,
+    or if there are none, each line is one; another seed draws another row."""
     encode(task, text)
-    ids, _ = encode_documents(task.tokenizer, text.splitlines())
+    documents = BLANK_LINES.split(text.strip())
+    ids, _ = encode_documents(task.tokenizer, documents if len(documents) > 1 else text.splitlines())
     pairs = SentencePairs(ids, task.model.config, task.tokenizer, split="given")
     count = len(pairs.lengths)
     number = seed % count
