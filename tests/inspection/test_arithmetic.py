@@ -52,7 +52,7 @@ def variant(task, **settings):
 def check_steps(task, layer=1, head=1):
     """From the products on, every step by hand."""
     data = arithmetic(task, TEXT, layer=layer, head=head)
-    numbers = head_numbers(task, tokenize(task, TEXT), layer, head)
+    numbers = head_numbers(task, tokenize(task, TEXT), layer, head, 0)
     weights = task.model.attention_weights(tokenize(task, TEXT).batch)[layer][0, head]
     assert torch.equal(numbers.weights, weights)
     assert np.allclose(data["weights"], weights, atol=6e-5)
@@ -90,10 +90,10 @@ def test_relative_positions_add_to_scores_and_values(tasks):
     row = tokenize(task, TEXT)
     attention = task.model.blocks[0].attention
     call = last_attention(task.model, row.batch, attention)
-    numbers = head_numbers(task, row, 0, 0)
+    numbers = head_numbers(task, row, 0, 0, 5)
     of_distance = attention.positions.value_vectors.weight
-    assert torch.allclose(numbers.values[5, 4], call.value[0, 0, 4] + of_distance[2 - 1], atol=1e-6)
-    assert torch.allclose(numbers.values[5, 0], call.value[0, 0, 0] + of_distance[0], atol=1e-6)  # five away counts as two
+    assert torch.allclose(numbers.values[4], call.value[0, 0, 4] + of_distance[2 - 1], atol=1e-6)
+    assert torch.allclose(numbers.values[0], call.value[0, 0, 0] + of_distance[0], atol=1e-6)  # five away counts as two
 
 
 def test_watching_an_attention_leaves_it_as_it_was(tasks):

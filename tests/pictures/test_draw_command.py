@@ -51,6 +51,7 @@ def test_several_runs_below_one_another(run, tmp_path, monkeypatch, capsys):
         (["next", TEXT, "--beside", "run"], "--beside is not for next but for tokens"),
         (["tokens", TEXT, "--layer", "1"], "--layer is not for tokens"),
         (["next", TEXT, "--top", "0"], "--top 0 is not between"),
+        (["next", TEXT, "--dimensions", "4-7"], "--dimensions is not for next"),
         (["tokens", TEXT, "--out", "folder.json"], "folder.json is not a file"),
     ],
 )

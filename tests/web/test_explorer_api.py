@@ -65,6 +65,13 @@ def test_every_picture_that_is_offered_can_be_drawn(client):
     assert drawn.keys() >= {"tokens", "surprise", "next", "neighbours", "alignment", "tree", "confusion", "mix", "nearest"}
 
 
+def test_curves_of_the_dimensions_that_are_asked_for(client):
+    body = {"run": "gpt", "text": "", "format": "json"}
+    assert client.post("/api/picture/waves", json={**body, "options": {"dimensions": "0,2-3"}}).json()["dimensions"] == [0, 2, 3]
+    refused = client.post("/api/picture/waves", json={**body, "options": {"dimensions": "3-2"}})
+    assert refused.status_code == 422 and "write 4-7 or 0,2,8" in refused.json()["error"]["message"]
+
+
 def test_which_file_is_looked_in_no_request_decides(client, folder):
     body = {"run": "labels", "text": TEXT, "format": "json"}
     assert {one["label"] for one in client.post("/api/picture/nearest", json=body).json()["near"]} <= {TRICK, "weather"}

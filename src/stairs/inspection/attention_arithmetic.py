@@ -80,7 +80,7 @@ class HeadNumbers(NamedTuple):
     scores: Tensor
     allowed: Tensor
     weights: Tensor
-    values: Tensor  # (T, T, D): of each key, for each query
+    values: Tensor  # (T, D): of each key, for the query that is looked at
     result: Tensor  # (T, D)
 
 
@@ -88,9 +88,9 @@ class HeadNumbers(NamedTuple):
 def arithmetic(task: Task, text: str, *, layer: int = 0, head: int = 0, word: str | None = None, second: str | None = None) -> ArithmeticData:
     """One head, step by step: the scores, the mask, the softmax and the result, and each step for one word, by spelling or position."""
     row = tokenize(task, text, second)
-    numbers = head_numbers(task, row, layer, head)
     last = len(row.tokens) - (1 if continues_text(task) else 2)  # without the mark of the end
     at = last if word is None else word_positions(task, word, row.tokens)[-1]  # its last piece, which has read all of the word
+    numbers = head_numbers(task, row, layer, head, at)
     count = min(len(row.tokens), NEIGHBOURS_SHOWN)
     start = max(min(at - count // 2, len(row.tokens) - count), 0)
     shown = slice(start, start + count)
@@ -106,7 +106,7 @@ def arithmetic(task: Task, text: str, *, layer: int = 0, head: int = 0, word: st
 
 def word_steps(numbers: HeadNumbers, at: int, shown: slice) -> WordSteps:
     """Of the query at this position."""
-    weights, values = numbers.weights[at, shown], numbers.values[at, shown]
+    weights, values = numbers.weights[at, shown], numbers.values[shown]
     return {
         "position": at - shown.start,
         "query": list_of(numbers.query[at]),
@@ -123,8 +123,8 @@ def word_steps(numbers: HeadNumbers, at: int, shown: slice) -> WordSteps:
 
 
 @torch.no_grad()
-def head_numbers(task: Task, row: TokenizedText, layer: int, head: int) -> HeadNumbers:
-    """The numbers of one head, from what the model's own attention got."""
+def head_numbers(task: Task, row: TokenizedText, layer: int, head: int, at: int) -> HeadNumbers:
+    """The numbers of one head, from what the model's own attention got; the values for the query at one position."""
     attention = task.model.blocks[task.model.check_layer(layer)].attention
     assert isinstance(attention, Attention)
     call = last_attention(task.model, row.batch, attention)
@@ -136,7 +136,7 @@ def head_numbers(task: Task, row: TokenizedText, layer: int, head: int) -> HeadN
     weights = weigh(call.query, call.key, score=lambda *_: scores, mask=mask)
     added = scores - products / divisor if attention.positions is not None and call.distances is not None else None
     allowed = torch.ones_like(scores, dtype=torch.bool) if mask is None else mask.expand_as(scores)
-    values = values_of_pairs(attention, call)[head]
+    values = values_of_keys(attention, call, at)[head]
     q, k, products, scores, allowed, weights, result = (one[0, head] for one in (query, key, products, scores, allowed, weights, call.result))
     return HeadNumbers(q, k, divisor, products, None if added is None else added[0, head], scores, allowed, weights, values, result)
 
@@ -151,17 +151,14 @@ def multiplied_vectors(score: Score, query: Tensor, key: Tensor) -> tuple[Tensor
     return query, key, math.sqrt(query.shape[-1]) if score is scaled_dot else 1.0
 
 
-def values_of_pairs(attention: Attention, call: AttendCall) -> Tensor:
-    """What each query takes of each key, (H, T, T, D): the key's value, and what relative positions add to it."""
-    length = call.key.shape[-2]
-    values = call.value[0, :, None].expand(-1, call.query.shape[-2], -1, -1)
-    if attention.positions is None or call.distances is None:
-        return values
-    distances = call.distances.reshape(-1, length)  # of one row: a line for each query
-    one_each = torch.eye(length).expand(1, attention.heads, -1, -1)
-    of_queries = [attention.positions.values(one_each, line.expand(length, -1)) for line in distances]
-    added = [of_query[0] for of_query in of_queries if of_query is not None]
-    return values + torch.stack(added, 1) if added else values
+def values_of_keys(attention: Attention, call: AttendCall, at: int) -> Tensor:
+    """What the query at one position takes of each key, (H, T, D): the key's value, and what relative positions add to it."""
+    added, length = None, call.key.shape[-2]
+    if attention.positions is not None and call.distances is not None:
+        distances = call.distances.reshape(-1, length)[at]  # of the only row of the batch
+        one_each = torch.eye(length).expand(1, attention.heads, -1, -1)
+        added = attention.positions.values(one_each, distances.expand(length, -1))
+    return call.value[0] if added is None else call.value[0] + added[0]
 
 
 def last_attention(model: Model, batch: Batch, attention: Attention) -> AttendCall:
