@@ -83,7 +83,7 @@ def example_text(names: list[str], window: Window, kind: Kind) -> str:
     context, centre = [names[word["position"]] for word in window["context"]], names[window["centre"]]
     joints: dict[Kind, str] = {"pairs": ", ", "mean": " + ", "counts": ", ", "before": " "}
     room = EXAMPLE_WIDTH - text_width(f" … → {centre}")
-    while text_width(joints[kind].join(context)) > room:
+    while len(context) > 1 and text_width(joints[kind].join(context)) > room:
         context = [*context[:-2], "…"]
     return f"{joints[kind].join(context) or '–'} → {centre}"
 
