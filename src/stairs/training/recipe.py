@@ -183,7 +183,7 @@ def bert_multiply_adds(config: BERTConfig) -> float:
 
 
 def block_multiply_adds(config: GPTConfig | BERTConfig) -> float:
-    return config.layers * (12 * config.width**2 + 2 * config.context * config.width)
+    return config.layers * (12 * config.width**2 + 2 * config.attended_keys * config.width)
 
 
 def nnlm_multiply_adds(config: NNLMConfig) -> float:

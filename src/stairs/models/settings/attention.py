@@ -64,6 +64,13 @@ class AttentionConfig(ModelConfig):
         return self.positions in ADDED_POSITIONS
 
     @property
+    def attended_keys(self) -> int:
+        """About how many keys a query is compared with in a full row, for estimates."""
+        near, blocks = 2 * self.radius + 1, (self.global_blocks + self.random_blocks) * self.block
+        keys = {"full": self.context, "window": near, "sparse": near + blocks, "linformer": self.rank}
+        return min(keys[self.attention_pattern], self.context)
+
+    @property
     def reads_beyond_context(self) -> bool:
         """Whether there are positions for texts longer than the context."""
         return self.positions != "learned" and self.attention_pattern != "linformer"
