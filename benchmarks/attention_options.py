@@ -52,8 +52,9 @@ OPTIONS = {
     "no residual": "--residual False",
     "no activation": "--activation none",
 }
+USUAL_POSITIONS = {"gpt": "learned", "bert": "learned", "transformer": "sinusoidal"}
 TEXT = {"gpt": "The first", "bert": "The first ___ of the year.", "transformer": "one hundred five"}
-CHARACTERS = 1_000_000
+CHARACTERS = 400_000
 RESUMED_STEPS = 40
 
 
@@ -76,6 +77,8 @@ def main() -> None:
             (folder / "wiki.txt").write_text(file.read(CHARACTERS), "utf-8")
         for model in given.models:
             for option in given.options:
+                if OPTIONS[option] == f"--positions {USUAL_POSITIONS[model]}":
+                    continue  # the default
                 print(f"| {model} | {option} | " + " | ".join(row(model, OPTIONS[option].split(), folder, given)) + " |", flush=True)
 
 
@@ -114,7 +117,7 @@ class Finished(NamedTuple):
     def sentence(self) -> str:
         """The last line of what it said."""
         lines = [line for line in self.errors.strip().splitlines() if line.strip()]
-        return re.sub(r"\s+", " ", lines[-1]).removeprefix("error: ") if lines else "?"
+        return re.sub(r"\s+", " ", lines[-1]).removeprefix("stairs: error: ") if lines else "?"
 
 
 def run(*arguments: object, kill: Callable[[], bool] = lambda: False) -> Finished:
