@@ -214,7 +214,7 @@ class TrainJob:
         """The model's settings: of its size, but for those that were given."""
         kind = CONFIGS[self.model]
         known = {name: value for name, value in from_tokenizer.items() if name in names_of(kind)}  # not every model has a part for each special id
-        return make(kind, {**known, **SIZES[self.model]["mini" if self.size == "auto" else self.size], **self.settings})
+        return make(kind, kind.complete({**known, **SIZES[self.model]["mini" if self.size == "auto" else self.size], **self.settings}))
 
     def read_data(self) -> tuple["Tokenizer", TrainingData]:
         """The tokenizer, and the data as token ids or as pairs."""

@@ -24,6 +24,9 @@ REFUSALS = [
     ("bert", {"positions": "relative", "score": "additive"}, "which the additive score does not multiply"),
     ("gpt", {"score": "folded", "share_projections": "qk"}, "share-projections qk also gives to the key"),
     ("transformer", {"cross_heads": 7}, "7 heads cannot share a width of 256"),
+    ("gpt", {"memory": 64}, "a memory of 64 tokens is read by how far away they are, which --positions learned does not allow; choose rotary"),
+    ("gpt", {"memory": 64, "positions": "rotary", "attention_pattern": "window"}, "which --attention-pattern window does not allow; choose full"),
+    ("gpt", {"memory": -1}, "memory -1 is not between 0"),
     ("gpt", {"max_distance": 0}, "max_distance 0 is not between 1"),
 ]
 

@@ -32,5 +32,6 @@ OPTIONS: dict[str, dict[str, Any]] = {
 MODELS_WITH_OPTIONS = ("gpt", "bert", "transformer")
 REFUSED = {("gpt", "linformer"), ("gpt", "linformer per layer")}  # see tests/models/test_attention_settings.py
 CASES = [(name, option) for name in MODELS_WITH_OPTIONS for option in OPTIONS if (name, option) not in REFUSED]
-CASES += [("transformer", "cross heads")]
+CASES += [("transformer", "cross heads"), ("gpt", "memory")]
 OPTIONS["cross heads"] = {"cross_heads": 4}
+OPTIONS["memory"] = {"context": 10, "memory": 6, "positions": "rotary"}

@@ -43,6 +43,7 @@ ATTENTION = [
     ("gpt", {"positions": "relative", "max_distance": 3, "share_projections": "kv"}),
     ("gpt", {"attention_pattern": "sparse", "radius": 4, "block": 4, "random_blocks": 1, "score": "folded"}),
     ("bert", {"attention_pattern": "linformer", "rank": 4, "positions": "sinusoidal"}),
+    ("gpt", {"memory": 6, "positions": "rotary"}),
     ("transformer", {"positions": "buckets", "cross_heads": 1, "attention_pattern": "window", "radius": 3}),
 ]
 

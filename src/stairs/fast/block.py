@@ -27,7 +27,7 @@ from stairs.fast.block_sparse import attend_blocks, is_long
 from stairs.fast.decode_state import BeamCache, CachedMask, SourceCache, cache_dtype
 from stairs.layers.attention import dot, scaled_dot
 from stairs.layers.attention_positions import RelativePositions, distances_between
-from stairs.layers.block import Attention, AttentionParts, Block, FastInput, join_heads, with_head_axis
+from stairs.layers.block import Attention, AttentionParts, Block, FastInput, join_heads, last_ids, with_head_axis
 from stairs.layers.capture import FastPath
 from stairs.layers.dropout import dropout
 from stairs.layers.patterns import BlockPattern, RowMask
@@ -144,7 +144,7 @@ class FastAttention(Attention, FastPath):
         if isinstance(mask, CachedMask):
             mixed = self.attend_cached(mask, q, k, v, position_ids)
         else:
-            mixed = self.attend_positions(q, k, v, mask, position_ids, position_ids)
+            mixed = self.attend_positions(q, k, v, mask, last_ids(position_ids, query), position_ids)
         return self.output(join_heads(mixed).to(query.dtype))
 
     def plain_forward(self, *inputs: Any, **named: Any) -> Tensor:

@@ -22,6 +22,9 @@ class CausalModel(Protocol):
     tokens: nn.Embedding
     blocks: nn.ModuleList
 
+    @property
+    def reads_at_most(self) -> int: ...
+
     def check_length(self, length: int) -> int: ...
 
     def run_blocks(self, ids: Tensor, position_ids: Tensor, *masks: CachedMask) -> Tensor: ...
@@ -49,7 +52,7 @@ class PrefixState(DecodeState):
 def prefill(model: CausalModel, ids: Tensor, state: DecodeState | None = None, real: Tensor | None = None) -> tuple[Tensor, DecodeState]:
     """Read ids (B, T) after those of the state: logits of the next token of each row, (B, V), and the new state. `real` marks padding.
 
-    When the context is full, the older half of it is forgotten.
+    When the context is full, the older half of it is forgotten; where there is a memory beside the context, all but the memory.
     """
     logits, state = extend(model, ids, state, real)
     return logits.float(), state
@@ -61,9 +64,10 @@ def extend(model: CausalModel, ids: Tensor, state: DecodeState | None, real: Ten
     if state is None:
         state = empty_state(model, rows, length)
     assert isinstance(state, PrefixState)
-    context = state.ids.shape[1]
-    if state.length + length > context:
-        state = shorten(model, state, min(context // 2, context - length))
+    capacity = state.ids.shape[1]
+    if state.length + length > capacity:
+        memory = model.reads_at_most - model.config.context
+        state = shorten(model, state, min(memory or capacity // 2, capacity - length))
     start, stop = state.length, state.length + length
     state.ids[:, start:stop] = ids
     state.real[:, start:stop] = True if real is None else real
@@ -88,7 +92,7 @@ def cached_masks(state: PrefixState, mask: Tensor | None, key_ids: Tensor) -> li
 def empty_state(model: CausalModel, rows: int, length: int = 0) -> PrefixState:
     """Room for a context, or for a text beyond it and half a context more."""
     config, like = model.config, model.tokens.weight
-    capacity = config.context if length <= config.context else length + config.context // 2
+    capacity = model.reads_at_most if length <= model.reads_at_most else length + config.context // 2
     caches = [KeyValueCache(rows, config.heads, capacity, config.width // config.heads, like) for _ in model.blocks]
     ids = torch.zeros(rows, capacity, dtype=torch.int64, device=like.device)
     return PrefixState(ids, torch.zeros_like(ids, dtype=torch.bool), caches)

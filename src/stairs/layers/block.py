@@ -13,6 +13,7 @@ An attention has parts that can be chosen: the score (`layers/attention.py`), th
 from collections.abc import Callable, Sequence
 from typing import ClassVar, TypedDict, Unpack
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
@@ -91,10 +92,11 @@ class Attention(nn.Module):
         value: Tensor | None = None,
     ) -> Tensor:
         """(B, T, D) and (B, S, D) to (B, T, D). `key` is another text than the query's, `value` another than the keys' own vectors; a mask is
-        (B, T, S), or (B, H, T, S) for each head its own; positions inside the attention need `position_ids`."""
+        (B, T, S), or (B, H, T, S) for each head its own; positions inside the attention need the `position_ids` of the keys, of which the queries
+        are the last."""
         key = query if key is None else key
         q, k, v = map(self.split_heads, self.project(query, key, key if value is None else value))
-        return self.output(join_heads(self.attend_positions(q, k, v, mask, position_ids, position_ids)))
+        return self.output(join_heads(self.attend_positions(q, k, v, mask, last_ids(position_ids, query), position_ids)))
 
     def project(self, query: Tensor, key: Tensor, value: Tensor) -> Sequence[Tensor]:
         return [projection(x) for projection, x in zip(self.projections, (query, key, value), strict=True)]
@@ -135,6 +137,11 @@ class Attention(nn.Module):
     def split_heads(self, vectors: Tensor) -> Tensor:
         """(B, T, D) to (B, H, T, D/H)."""
         return vectors.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+
+
+def last_ids(position_ids: Tensor | None, query: Tensor) -> Tensor | None:
+    """Those of the queries (B, T, D), which are the last of the keys."""
+    return None if position_ids is None else position_ids[..., -query.shape[1] :]
 
 
 def with_head_axis(mask: Tensor | None, query: Tensor, key: Tensor) -> Tensor | None:
@@ -215,12 +222,18 @@ class Block(nn.Module):
         source: Tensor | FastInput | None = None,
         source_mask: Tensor | None = None,
         position_ids: Tensor | None = None,
+        memory: Tensor | None = None,
     ) -> Tensor:
-        """(B, T, D) to the same; cross-attention reads `source` (B, S, D)."""
-        x = self.residual(x, lambda y: self.attention(y, mask=mask, position_ids=position_ids), self.attention_norm)
+        """(B, T, D) to the same; cross-attention reads `source` (B, S, D). Self-attention also reads a `memory` (B, M, D) of earlier positions; mask
+        and position ids are then those of both."""
+        x = self.residual(x, lambda y: self.attention(y, self.with_memory(memory, y), mask, position_ids), self.attention_norm)
         if source is not None:
             x = self.residual(x, lambda y: self.cross_attention(y, source, source_mask), self.cross_attention_norm)
         return self.residual(x, self.feed_forward, self.feed_forward_norm)
+
+    def with_memory(self, memory: Tensor | None, y: Tensor) -> Tensor | None:
+        """What the self-attention reads beside its queries, if it is more than them."""
+        return None if memory is None else torch.cat([self.attention_norm(memory) if self.norm_first else memory, y], 1)
 
     def residual(self, x: Tensor, sublayer: Callable[[Tensor], Tensor], norm: nn.LayerNorm) -> Tensor:
         added = self.dropout(sublayer(norm(x) if self.norm_first else x))

@@ -6,11 +6,19 @@ Radford et al. 2018, "Improving Language Understanding by Generative Pre-Trainin
     h_l = h + attention(norm(h)), then h + feed_forward(norm(h))          each position attends to itself and those before it
     p(next) = softmax(norm(h_L) tokens^T)
 
+With `--memory M`, Dai et al. 2019, "Transformer-XL: Attentive Language Models Beyond a Fixed-Length Context": keys and values of a row are also made
+of what the same block reads at the M positions before the row, m, which no gradient reaches:
+
+    h = h + attention(norm(h), [norm(stop_gradient(m)), norm(h)])
+
 Departures: the paper puts the norms after the sums, as `--size paper` and `--norm-first False` do; positions start smaller than the tokens, and
 there are others (`--positions`), other patterns and scores of attention, each in its own file of `layers/`; weights added to the residual stream
 start smaller the more blocks there are, as in GPT-2; with norms before the sublayers, predictions start at the unigram distribution of the training
 text. Tokens are those of a byte-level BPE of a few thousand merges, not 40,000, and [SEP] follows every sentence. Padding is not computed
 (`fast/block.py`).
+Transformer-XL keeps m from the row that was read before, which had a memory itself; here m is computed anew from the M tokens before each row, so
+that a row teaches the same whenever it comes and an interrupted run continues exactly. Reading a text with its memory is reading memory and text as
+one, and only the gradient differs. Positions are those of `--positions` that know distances, not the paper's.
 Except in `--size paper`, the optimizer is AdamW with betas of 0.9 and 0.95 and a learning rate that rises for a twentieth of the training and falls
 linearly, and embeddings learn up to sixteen times as fast as the rest (`embedding_lr_scale`). `paper` has Adam, warm-up and cosine as its paper and
 program have them, but batches of 2048 tokens instead of 64 rows of 512, no decay of embeddings, and as many updates as its time allows.
@@ -18,6 +26,7 @@ program have them, but batches of 2048 tokens instead of 64 rows of 512, no deca
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import pad
 
 from stairs.fast import prefix_decoder
 from stairs.fast.block import FastBlock, run_unpadded
@@ -28,7 +37,7 @@ from stairs.layers.patterns import RowMask
 from stairs.models.block_parts import added_positions, attention_mask, block_parts, fold_scaling
 from stairs.models.language_model import LanguageModel
 from stairs.models.settings import GPTConfig
-from stairs.text.batch import Batch
+from stairs.text.batch import IGNORE_INDEX, Batch
 
 OFFSET = 0.25  # the bias that the last norm starts with: small, since all token vectors have it in common
 
@@ -80,10 +89,34 @@ class GPT(LanguageModel):
             return self.run_blocks(batch.ids, position_ids, mask)
         return run_unpadded(self.run_blocks, (batch.ids, position_ids.expand_as(batch.ids)), batch.real, mask)
 
-    hidden = encode
+    def hidden(self, batch: Batch) -> Tensor:
+        has_target = batch.targets != IGNORE_INDEX if self.config.memory and torch.is_grad_enabled() and batch.targets is not None else None
+        start = 0 if has_target is None else int(has_target.any(0).int().argmax())
+        return self.hidden_after_memory(batch, start) if start else self.encode(batch)
+
+    def hidden_after_memory(self, batch: Batch, start: int) -> Tensor:
+        """`encode` of the positions from `start` on, zeros before, (B, T, D): those before are the memory."""
+        position_ids, mask = self.position_ids(batch), attention_mask(self.config, batch, is_causal=True)
+        assert isinstance(mask, Tensor)
+        x = self.embed(batch.ids[:, start:], position_ids[..., start:])
+        with torch.no_grad():
+            memory = self.embed(batch.ids[:, :start], position_ids[..., :start])
+        for block in self.blocks:
+            x = block(x, mask[..., start:, :], position_ids=position_ids, memory=memory)
+            if block is not self.blocks[-1]:
+                with torch.no_grad():
+                    memory = block(memory, mask[..., :start, :start], position_ids=position_ids[..., :start])
+        return pad(self.norm(x), (0, 0, start, 0))
+
+    @property
+    def reads_at_most(self) -> int:
+        return self.config.context + self.config.memory
+
+    def embed(self, ids: Tensor, position_ids: Tensor) -> Tensor:
+        return self.dropout(self.tokens(ids) if self.positions is None else self.tokens(ids) + self.positions(position_ids))
 
     def run_blocks(self, ids: Tensor, position_ids: Tensor, *masks: Tensor | RowMask | FastInput) -> Tensor:
-        x = self.dropout(self.tokens(ids) if self.positions is None else self.tokens(ids) + self.positions(position_ids))
+        x = self.embed(ids, position_ids)
         for block, mask in zip(self.blocks, masks * len(self.blocks), strict=False):  # one mask for all blocks, or one for each
             x = block(x, mask, position_ids=position_ids)
         return self.norm(x)

@@ -29,7 +29,7 @@ class BidirectionalLM(NextToken):
     def examples(self, data: TrainingData, split: str = "train") -> TrainingRows:
         config = self.model.config
         self.tokenizer.warn_of_long_words(self.tokenizer.vocabulary)
-        return StreamExamples(text_data(data), split, config.context, config.burn_in)
+        return StreamExamples(text_data(data), split, config.context, config.burn_in, config.burn_in)
 
     def initial_state(self, rows: list[int]) -> CharacterState:
         return CharacterState(self.tokenizer.character_ids)

@@ -16,7 +16,15 @@ from stairs.tasks.measurements import Measurements
 from stairs.tasks.parts.decoding import generate, prefill
 from stairs.tasks.parts.generative import Generative
 from stairs.tasks.parts.labelled_splits import text_data
-from stairs.tasks.parts.stream import StreamExamples, TextStatistics, bits_of_rows, encode_documents, language_model_metrics, row_length
+from stairs.tasks.parts.stream import (
+    StreamExamples,
+    TextStatistics,
+    bits_of_rows,
+    encode_documents,
+    language_model_metrics,
+    memory_length,
+    row_length,
+)
 from stairs.tasks.task import TrainingExamples
 from stairs.text.batch import Batch, TrainingRows, next_token_batch
 from stairs.text.shards import is_sentence_end
@@ -73,7 +81,7 @@ class NextToken(Generative):
         return [{"token": token, "bits": -float(value) / math.log(2)} for token, value in zip(tokens, log_likelihood, strict=True)]
 
     def examples(self, data: TrainingData, split: str = "train") -> TrainingRows:
-        return StreamExamples(text_data(data), split, row_length(self.model))
+        return StreamExamples(text_data(data), split, row_length(self.model), before=memory_length(self.model))
 
     def target_counts(self, examples: TrainingExamples) -> np.ndarray:
         """Where a document begins, the target is the end of the sentence before."""

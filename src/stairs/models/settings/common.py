@@ -29,6 +29,11 @@ class ModelConfig:
             if value is not None and not low <= value <= high:
                 raise BadInput(f"{name} {value} is not between {low} and {high}")
 
+    @classmethod
+    def complete(cls, given: Values) -> Values:
+        """These settings, with what follows from them for others that were not given."""
+        return given
+
     @property
     def context(self) -> int:
         """Tokens of a row; 0 for any number."""

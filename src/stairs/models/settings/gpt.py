@@ -1,11 +1,12 @@
 """The settings, sizes and default training of GPT."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from stairs.errors import BadInput
 from stairs.models.settings.attention import AttentionConfig
-from stairs.models.settings.common import ModelSettings
+from stairs.models.settings.common import LARGEST, ModelSettings, Range, Values, bounds
 
 
 @dataclass(frozen=True)
@@ -16,6 +17,19 @@ class GPTConfig(AttentionConfig):
     norm_first: bool = True  # layer norm before each sublayer, as in GPT-2, or after the sum, as in GPT
     activation: Literal["gelu-tanh", "gelu", "relu", "none"] = "gelu-tanh"  # activation of the feed-forward layer; none: a linear one
     tie_embeddings: bool = True  # the output layer shares the weights of the token embeddings
+    memory: int = 0  # Transformer-XL's memory: tokens before each row that are read without learning from them; positions are then rotary
+    ranges: ClassVar[Mapping[str, Range]] = {**AttentionConfig.ranges, **bounds(memory=(0, LARGEST))}
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.memory and (self.adds_positions or self.attention_pattern != "full"):
+            wrong = f"--positions {self.positions}" if self.adds_positions else f"--attention-pattern {self.attention_pattern}"
+            advice = "rotary, relative or buckets" if self.adds_positions else "full"
+            raise BadInput(f"a memory of {self.memory} tokens is read by how far away they are, which {wrong} does not allow; choose {advice}")
+
+    @classmethod
+    def complete(cls, given: Values) -> Values:
+        return {"positions": "rotary", **given} if given.get("memory") else given
 
     def check_pattern(self) -> None:
         super().check_pattern()

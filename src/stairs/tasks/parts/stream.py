@@ -32,25 +32,35 @@ def row_length(model: Model) -> int:
     return model.config.context or DEFAULT_ROW
 
 
-class StreamExamples:
-    """Rows of a split; where they are cut changes with the epoch. Each is preceded and followed by `burn_in` tokens that are input and no target."""
+def memory_length(model: Model) -> int:
+    """Tokens before a row that a model with a memory reads."""
+    return max((model.reads_at_most or 0) - row_length(model), 0)
 
-    def __init__(self, shards: Shards, split: str, context: int, burn_in: int = 0) -> None:
-        self.ids, self.context, self.burn_in = shards.ids(split), context, burn_in
+
+class StreamExamples:
+    """Rows of a split; where they are cut changes with the epoch. Each is preceded and followed by some tokens that are input and no target."""
+
+    def __init__(self, shards: Shards, split: str, context: int, before: int = 0, after: int = 0) -> None:
+        self.ids, self.context, self.before, self.after = shards.ids(split), context, before, after
         if len(self.ids) <= context:
             raise BadInput(
                 f"the {split} split of the corpus has {len(self.ids)} tokens, no more than the context of {context}; "
                 f"give a longer text or train with --context {max(len(self.ids) // 4, 1)}"
+            )
+        if before and not after and len(self.ids) <= before + context:  # the stream is a ring, and a longer memory would hold the row itself
+            raise BadInput(
+                f"the {split} split of the corpus has {len(self.ids)} tokens, no more than a memory of {before} and a context of {context}; "
+                "give a longer text or a smaller --memory"
             )
         self.lengths = np.full(len(self.ids) // context, context, np.int64)
 
     def batch(self, numbers: np.ndarray, epoch: int, seed: int) -> Batch:
         """The same for the same arguments."""
         offset = derive_seed(seed, "rows", epoch) % self.context
-        positions = offset + np.asarray(numbers)[:, None] * self.context + np.arange(-self.burn_in, self.context + self.burn_in + 1)
+        positions = offset + np.asarray(numbers)[:, None] * self.context + np.arange(-self.before, self.context + self.after + 1)
         stream = torch.from_numpy(self.ids[positions % len(self.ids)].astype(np.int64))
         ids, targets = stream[:, :-1].contiguous(), as_targets(stream[:, 1:])
-        targets[:, : self.burn_in] = targets[:, self.context + self.burn_in :] = IGNORE_INDEX
+        targets[:, : self.before] = targets[:, self.before + self.context :] = IGNORE_INDEX
         return Batch(ids, torch.ones_like(ids, dtype=torch.bool), targets)
 
 
@@ -91,12 +101,15 @@ def as_targets(following: Tensor) -> Tensor:
 def bits_of_rows(
     model: Model, ids: np.ndarray, limit: int | None = None, add_characters: Callable[[Batch], Batch] = lambda batch: batch, **options: bool
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Bits and tokens of each row of a held-out stream. Rows overlap by half, so that every token is predicted from at least half a context. With a
-    `limit`, about so many positions are computed, spread evenly. The `options` go to the model's `log_likelihood`."""
+    """Bits and tokens of each row of a held-out stream. Rows overlap by half, so that every token is predicted from at least half a context; those of
+    a model with a memory by the memory, so that it is predicted from at least that. With a `limit`, about so many positions are computed, spread
+    evenly. The `options` go to the model's `log_likelihood`."""
     context = row_length(model)
     stride = max(context // 2, 1)
     if model.reads_at_most is None:  # any length will do: in longer rows a smaller part is read twice
         context, stride = 4 * context, 4 * context - stride
+    elif memory_length(model):
+        context, stride = context + memory_length(model), context
     rows = np.arange(1 + max(0, -(-(len(ids) - context) // stride)))
     if limit is not None and len(rows) * context > limit:
         rows = np.unique(np.linspace(0, len(rows) - 1, max(limit // context, 1)).astype(np.int64))
