@@ -32,6 +32,7 @@ class Ask(CommonFlags):
     top_k: int = 0  # top-k sampling: keep the k most probable tokens; 0 keeps all
     top_p: float = 1.0  # nucleus sampling: keep the most probable tokens that together reach this probability
     top: int = 10  # how many next tokens, words for a blank, or neighbours to list
+    source: bool = False  # unilm: read the whole text in both directions, and answer with what follows it, instead of continuing its last sentence
     second: str | None = None  # second text: to compare with, a passage, or for bert a possible next sentence; none if not given
     likelihood: bool = False  # bert: pseudo-log-likelihood of the text, token by token, instead of filling blanks
     long_text: LongTextRule | None = None  # bert: what to read of a text that is too long; if not given, a window around its blanks

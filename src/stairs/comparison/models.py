@@ -15,7 +15,7 @@ from stairs.comparison.experiment import SHOWN_EXAMPLES, Experiment, example_tex
 from stairs.comparison.schema import LastLine, PretrainingCost, Row
 from stairs.data import TrainingData
 from stairs.models.registry import MODELS
-from stairs.models.settings import DEFAULT_TOKENIZER, TRANSLATION_MODELS
+from stairs.models.settings import DEFAULT_TOKENIZER, SETTINGS, TRANSLATION_MODELS
 from stairs.models.transfer_options import TransferMode
 from stairs.peak_memory import PeakMemory
 from stairs.tasks import BidirectionalLM, NextToken, NGramClassifier, Task, TfidfClassifier, VectorClassifier, WordVectors, untrained_task
@@ -56,6 +56,7 @@ class ClimbModel:
     train: Callable[[Experiment, float], Row]  # within so many seconds
     learns_by: str  # "gradient": for as long as it may; "sweeping"; "counting": it takes what it takes
     reads_corpus: bool = True
+    is_default: bool = True  # part of a climb for which no models were named
 
 
 def models_for(example_kind: str, adopted: Sequence[str]) -> list[ClimbModel]:
@@ -69,7 +70,8 @@ def models_for(example_kind: str, adopted: Sequence[str]) -> list[ClimbModel]:
     by_gradients = [model for model in DEFAULT_TOKENIZER if MODELS[model].learns_by == "gradient" and model not in TRANSLATION_MODELS]
     for model in (*sweeping, *by_gradients):
         if example_kind or MODELS[model].pretrains_with != WordVectors.name:
-            models.append(ClimbModel(model, partial(pretrain_and_finetune, model), MODELS[model].learns_by))
+            is_default = SETTINGS[model].is_climbed_by_default
+            models.append(ClimbModel(model, partial(pretrain_and_finetune, model), MODELS[model].learns_by, is_default=is_default))
     return models + [ClimbModel(Path(run).name, partial(finetune_adopted, run), "gradient", reads_corpus=False) for run in adopted if example_kind]
 
 

@@ -91,14 +91,14 @@ def run_climb(
 
 
 def choose_models(models: list[ClimbModel], wanted: Sequence[str] | None, adopted: Sequence[str], has_labels: bool) -> list[ClimbModel]:
-    """Those that were asked for, and the adopted ones; all if none was named."""
+    """Those that were asked for, and the adopted ones; if none was named, all but the variants of another one."""
     names = [model.name for model in models]
     unknown = [name for name in wanted or () if name not in names]
     if unknown:
         more = "" if has_labels else "; with labels there are more"
         raise BadInput(f"there is no model {unknown[0]!r} to climb; there are {', '.join(names)}{more}")
     always = {Path(run).name for run in adopted}
-    return [model for model in models if not wanted or model.name in wanted or model.name in always]
+    return [model for model in models if (model.name in wanted if wanted else model.is_default) or model.name in always]
 
 
 def models_within(models: Sequence[ClimbModel], budget: float, megabytes: float) -> tuple[list[ClimbModel], str]:

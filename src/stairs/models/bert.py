@@ -13,12 +13,16 @@ spend most of its time on these. Whole words are masked (`--whole-word-masking F
 masks ten copies of the text; all rows have one context, where it reads 128 tokens for nine tenths of the training. For the sentence pairs see
 `tasks/parts/sentence_pairs.py`.
 The objectives of other papers use this same encoder: XLNet's without relative positions, memory of earlier rows and spans, ALBERT's without shared
-and factored weights, UniLM's alone instead of in turn with three others. Only positions with a target are compared with the vocabulary, and padding
-is not computed (`fast/block.py`).
+and factored weights. Only positions with a target are compared with the vocabulary, and padding is not computed (`fast/block.py`).
 A bert may also know where words stand in a dependency tree (`layers/structural_positions.py`).
 Except in `--size paper`, the optimizer is AdamW with betas of 0.9 and 0.95 and a learning rate that rises for a twentieth of the training and falls
 linearly, and embeddings learn four times faster than the rest (`embedding_lr_scale`). `paper` has Adam, decay and warm-up as the paper and its
 program have them, but with Adam's bias correction, without decay of embeddings, and with batches of 2048 tokens instead of 256 rows of 512.
+
+Two papers train the same network in other ways, `RoBERTa` and `UniLM` below. Departures of RoBERTa (Liu et al. 2019): whole words are masked, except
+in `--size paper`, and batches are as small as BERT's. Departures of UniLM (Dong et al. 2019): it starts from new weights and not from those of BERT,
+whole words are masked where the paper masks one token, two or three, no next sentence is predicted in bidirectional rows, and the [SEP] that ends a
+row may be masked already in pretraining, so that the model knows when to stop.
 """
 
 from functools import partial
@@ -29,8 +33,9 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, linear
 
 from stairs.errors import Unsupported
-from stairs.fast import first_position
+from stairs.fast import first_position, masked_decoder
 from stairs.fast.block import FastBlock, run_unpadded
+from stairs.fast.decode_state import DecodeState
 from stairs.layers.block import ACTIVATIONS, FastInput
 from stairs.layers.dropout import Dropout
 from stairs.layers.initial import POSITION_SCALE, init_local_heads, init_local_heads_sinusoidal, initialize, neighbour_offset, scale_down
@@ -48,7 +53,7 @@ from stairs.models.block_parts import (
     linformer_projections,
     tree_positions,
 )  # fmt: skip
-from stairs.models.settings import BERTConfig
+from stairs.models.settings import BERTConfig, RoBERTaConfig, UniLMConfig
 from stairs.text.batch import IGNORE_INDEX, Batch
 
 
@@ -126,7 +131,7 @@ class BERT(Model):
     def encode(self, batch: Batch, blocks: int | None = None) -> Tensor:
         """The last block's vector of each token, (B, T, D), or that of a lower one; padding is not computed."""
         mask, position_ids = attention_mask(self.config, batch, is_causal=False), self.position_ids(batch)
-        segments = torch.zeros_like(batch.ids) if batch.segments is None else batch.segments
+        segments = torch.zeros_like(batch.ids) if batch.segments is None else batch.segments.clamp(max=self.config.segments - 1)
         run = partial(self.run_blocks, self.blocks[:blocks])
         if self.needs_trees:
             return run(batch.ids, segments, position_ids, mask, *tree_positions(self.config.tree_distance, batch))
@@ -139,17 +144,24 @@ class BERT(Model):
         depths: Tensor | None = None, distances: Tensor | None = None,
     ) -> Tensor:  # fmt: skip
         """h, from h_0 on; `depths` and `distances` in dependency trees, where it has structural positions."""
-        x = self.tokens(ids) + self.segments(segments)
-        x = x if self.positions is None else x + self.positions(position_ids)
-        x = self.dropout(self.norm(x if self.depths is None else x + self.depths(depths)))
+        x = self.embed(ids, segments, position_ids, depths)
         for block in blocks:
             x = block(x, mask, position_ids=position_ids if distances is None else distances)
         return x
 
+    def embed(self, ids: Tensor, segments: Tensor, position_ids: Tensor, depths: Tensor | None = None) -> Tensor:
+        """h_0."""
+        x = self.tokens(ids) + self.segments(segments)
+        x = x if self.positions is None else x + self.positions(position_ids)
+        return self.dropout(self.norm(x if self.depths is None else x + self.depths(depths)))
+
     def predict(self, batch: Batch) -> Tensor:
         """Logits of the word at each position, (B, T, V)."""
+        return self.logits(self.encode(batch))
+
+    def logits(self, hidden: Tensor) -> Tensor:
         head = self.required_word_head
-        return linear(head(self.encode(batch)), self.tokens.weight, head.bias)
+        return linear(head(hidden), self.tokens.weight, head.bias)
 
     def loss(self, batch: Batch) -> Tensor:
         """Mean negative log-likelihood of the masked words, plus that of the `labels` of the sentence pairs."""
@@ -183,3 +195,30 @@ class BERT(Model):
         if self.word_head is None:
             raise Unsupported("this bert has no head that predicts words; it gives vectors only")
         return self.word_head
+
+
+class RoBERTa(BERT):
+    """Liu et al. 2019, "RoBERTa: A Robustly Optimized BERT Pretraining Approach": masks that change with every epoch, rows full of sentences, across
+    the ends of documents, no second segment and no next sentence, and byte-level BPE."""
+
+    name = "roberta"
+    config: RoBERTaConfig
+
+
+class UniLM(BERT):
+    """Dong et al. 2019, "Unified Language Model Pre-training for Natural Language Understanding and Generation": one network under three masks,
+
+        bidirectional          each position attends to all                                           a third of the rows
+        left to right          each to those before it, or right to left to those behind it           a sixth each
+        sequence to sequence   all to the first part; of the second, each to those before it          a third
+
+    It predicts a token at a [MASK] in its place, so it also generates: a [MASK] after the tokens so far is filled, and then the next."""
+
+    name = "unilm"
+    config: UniLMConfig
+    generates = True
+    pretrains_with = "unified-lm"
+    prefill = masked_decoder.prefill
+
+    def decode_step(self, ids: Tensor, state: DecodeState | None = None) -> tuple[Tensor, DecodeState]:
+        return self.prefill(ids[:, None], state)

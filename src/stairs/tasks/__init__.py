@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from stairs.tasks.tag import Tag as Tag
     from stairs.tasks.task import Task as Task
     from stairs.tasks.translate import Translate as Translate
+    from stairs.tasks.unified_lm import UnifiedLM as UnifiedLM
     from stairs.tasks.vector_classifier import VectorClassifier as VectorClassifier
     from stairs.tasks.word_vectors import WordVectors as WordVectors
     from stairs.text.tokenizers.tokenizer import Tokenizer
@@ -32,6 +33,7 @@ PATHS = {
     "next-token": "stairs.tasks.next_token:NextToken",
     "bidirectional-lm": "stairs.tasks.bidirectional:BidirectionalLM",
     "masked-token": "stairs.tasks.masked_token:MaskedToken",
+    "unified-lm": "stairs.tasks.unified_lm:UnifiedLM",
     "word-vectors": "stairs.tasks.word_vectors:WordVectors",
     "encode": "stairs.tasks.encode:Encode",
     "translate": "stairs.tasks.translate:Translate",

@@ -17,6 +17,7 @@ HEADS = {
 }
 CLASSES = {
     "bert": ("BertModel", "BertForPreTraining", "BertForMaskedLM", *(architecture for _, architecture in HEADS.values())),
+    "roberta": ("RobertaModel", "RobertaForMaskedLM", *(architecture.replace("Bert", "Roberta") for _, architecture in HEADS.values())),
     "gpt2": ("GPT2LMHeadModel", "GPT2Model"),
     "marian": ("MarianMTModel",),
     "pegasus": ("PegasusForConditionalGeneration",),
@@ -25,10 +26,12 @@ OTHERS = {
     "BertForMultipleChoice": "chooses among several texts",
     "BertForNextSentencePrediction": "predicts the next sentence, without the layer for words",
     "BertLMHeadModel": "reads from left to right",
+    "RobertaForCausalLM": "reads from left to right",
 }
 Settings = dict[str, Any]  # config.json
 ENCODER_ONLY = "adopt its encoder alone with --encoder, for vectors and for stairs tune"
-HEAD_PREFIXES = ("classifier.", "qa_outputs.", "cls.")
+ENCODERS = ("bert", "roberta")  # they have an encoder of their own
+HEAD_PREFIXES = ("classifier.", "qa_outputs.", "cls.", "lm_head.")
 IDENTITY = "torch.nn.modules.linear.Identity"  # the activation of a sentence-transformers cross-encoder whose score is not squashed
 PAIR_LABELS = ("entailment", "not_entailment", "contradiction")  # labels of pairs of texts
 
@@ -52,7 +55,7 @@ def check_architecture(settings: Settings, where: str) -> None:
     kind, named = settings["model_type"], architecture_name(settings)
     if named is not None and named not in CLASSES[kind]:
         what = f", which {OTHERS[named]}" if named in OTHERS else ""
-        instead = ENCODER_ONLY if kind == "bert" and named != "BertLMHeadModel" else "choose another model"
+        instead = ENCODER_ONLY if kind in ENCODERS and named not in ("BertLMHeadModel", "RobertaForCausalLM") else "choose another model"
         raise Unsupported(f"{where} describes {preview(named)}{what}; {', '.join(CLASSES[kind])} can be adopted as they are, or {instead}")
 
 

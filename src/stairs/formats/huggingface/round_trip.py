@@ -83,7 +83,7 @@ def compare_folder(task: Task, folder: Path, format: str) -> Differences:
         warn_about_long_texts(task, again, written, long)
     elif isinstance(task, MaskedToken) and isinstance(again, MaskedToken):
         differences["words_difference"] = word_difference(task, again, written, short)
-        if task.model.config.objective != "none":
+        if task.model.next_head is not None:
             differences["pairs_difference"] = pair_difference(task, again, written, short)
     elif isinstance(task, NextToken) and isinstance(again, NextToken):
         differences["continuations"] = check_continuations(task, again, written, short)

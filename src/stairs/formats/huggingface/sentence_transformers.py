@@ -12,6 +12,7 @@ from typing import Any, cast
 
 from stairs.errors import BadInput, Unsupported, preview
 from stairs.formats.huggingface import transformers_folder
+from stairs.formats.huggingface.architectures import ENCODERS
 from stairs.models.bert import BERT
 from stairs.tasks import BiEncoder, Encode, Task
 from stairs.tasks.encode import SentencePooling
@@ -34,8 +35,8 @@ def read(folder: Path) -> Encode:
         raise Unsupported(f"{folder / MODULES} lists {', '.join(map(preview, kinds))}; Transformer, Pooling and Normalize can be adopted")
     inner = folders[0]
     kind = transformers_folder.read_config(inner)["model_type"]
-    if kind != "bert":
-        raise Unsupported(f"{inner} holds a {kind}, and sentence vectors can be adopted only from bert; adopt it by itself")
+    if kind not in ENCODERS:
+        raise Unsupported(f"{inner} holds a {kind}, and sentence vectors can be adopted only from {' and '.join(ENCODERS)}; adopt it by itself")
     task = transformers_folder.read(inner, encoder_only=True)
     settings = read_json_if_there(inner / SENTENCE_BERT_CONFIG)
     if settings.get("do_lower_case") and not task.tokenizer.spec.lowercase:

@@ -1,7 +1,7 @@
-"""Folders of Hugging Face's `transformers`: BERT, GPT-2, Marian and Pegasus, with their tokenizers, both ways.
+"""Folders of Hugging Face's `transformers`: BERT, RoBERTa, GPT-2, Marian and Pegasus, with their tokenizers, both ways.
 
 config.json           settings and architecture, see architectures.py
-model.safetensors     weights, see tensors.py; bert_mapping.py, gpt2_mapping.py and marian_mapping.py list the names
+model.safetensors     weights, see tensors.py; bert_mapping.py, roberta_mapping.py, gpt2_mapping.py and marian_mapping.py list the names
 tokenizer.json        and tokenizer_config.json: text/tokenizers/adopted_tokenizer.py reads them, tokenizer_export.py writes them
 """
 
@@ -16,13 +16,22 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from stairs.errors import BadInput, Unsupported, preview
-from stairs.formats.huggingface import architectures, bert_mapping, gpt2_mapping, marian_mapping, task_heads, tensors, tokenizer_export
+from stairs.formats.huggingface import (
+    architectures,
+    bert_mapping,
+    gpt2_mapping,
+    marian_mapping,
+    roberta_mapping,
+    task_heads,
+    tensors,
+    tokenizer_export,
+)
 from stairs.formats.huggingface.architectures import OutputLayer, Settings
 from stairs.formats.huggingface.plain_attention import plain_tensors
 from stairs.formats.huggingface.tensors import TensorPair
 from stairs.layers.positions import sinusoidal
 from stairs.models.base import Model
-from stairs.models.bert import BERT
+from stairs.models.bert import BERT, RoBERTa
 from stairs.models.gpt import GPT
 from stairs.models.settings import ModelConfig
 from stairs.models.transformer import Transformer
@@ -37,11 +46,12 @@ Weights = dict[str, Tensor]  # by name
 C = TypeVar("C")  # a config
 M = TypeVar("M", bound=Model)
 CONFIG, GENERATION = "config.json", "generation_config.json"
-SUPPORTED = "BERT (model_type bert), GPT-2 (gpt2), Marian (marian) and Pegasus (pegasus)"
+SUPPORTED = "BERT (model_type bert), RoBERTa (roberta), GPT-2 (gpt2), Marian (marian) and Pegasus (pegasus)"
 ENCODER_DECODERS = ("marian", "pegasus")
 SIDES = ("encoder_attention_heads", "encoder_layers", "encoder_ffn_dim")
+ENCODER_COUNTS = ("vocab_size", "max_position_embeddings", "hidden_size", "num_attention_heads", "num_hidden_layers", "intermediate_size")
 REQUIRED_COUNTS = {
-    "bert": ("vocab_size", "max_position_embeddings", "hidden_size", "num_attention_heads", "num_hidden_layers", "intermediate_size"),
+    **dict.fromkeys(architectures.ENCODERS, ENCODER_COUNTS),
     "gpt2": ("vocab_size", "n_positions", "n_embd", "n_head", "n_layer"),
     **dict.fromkeys(ENCODER_DECODERS, ("vocab_size", "max_position_embeddings", "d_model", *SIDES)),
 }
@@ -56,8 +66,9 @@ def read(folder: Path, encoder_only: bool = False) -> Task:
     """The model of a folder with its task: BERT fills blanks, or gives vectors if it has no output layer for words; GPT-2 continues; Marian and
     Pegasus translate. `encoder_only`: a BERT for vectors, whatever its output layer is."""
     settings = read_config(folder)
-    if encoder_only and settings["model_type"] != "bert":
-        raise Unsupported(f"{folder / CONFIG} describes a {settings['model_type']}, and only bert has an encoder of its own; leave --encoder out")
+    if encoder_only and settings["model_type"] not in architectures.ENCODERS:
+        described = f"{folder / CONFIG} describes a {settings['model_type']}"
+        raise Unsupported(f"{described}, and only {' and '.join(architectures.ENCODERS)} have an encoder of their own; leave --encoder out")
     if not encoder_only:
         architectures.check_architecture(settings, str(folder / CONFIG))
     tokenizer = read_tokenizer(folder)
@@ -73,6 +84,9 @@ def read(folder: Path, encoder_only: bool = False) -> Task:
     model, head = read_bert(settings, weights, folder, encoder_only)
     tokenizer = fit_vocabulary(tokenizer, settings["vocab_size"], folder)
     if head is not None:
+        if isinstance(model, RoBERTa) and head["task"] in roberta_mapping.PAIR_HEADS and isinstance(tokenizer, AdoptedTokenizer):
+            problem = f"{folder} compares two texts that two </s> separate, and here one does"
+            raise Unsupported(f"{problem}; {architectures.ENCODER_ONLY}")
         return task_heads.task_with_head(model, tokenizer, head)
     return TASKS[model.pretrains_with](model, tokenizer) if model.fills_blanks else Encode(model, tokenizer)
 
@@ -134,10 +148,14 @@ def read_marian(settings: Settings, weights: Weights, tokenizer: Tokenizer, fold
 
 
 def read_bert(settings: Settings, weights: Weights, folder: Path, encoder_only: bool) -> tuple[BERT, OutputLayer | None]:
+    is_roberta, where = settings["model_type"] == "roberta", str(folder / CONFIG)
+    if is_roberta:
+        weights = architectures.drop_head(weights) if encoder_only else weights
+        settings, weights = roberta_mapping.as_bert_settings(settings, where), roberta_mapping.as_bert_tensors(weights, settings, where)
     weights = bert_mapping.normalize_names(architectures.drop_head(weights) if encoder_only else weights, str(folder))
-    head = None if encoder_only else architectures.take_head(settings, weights, str(folder / CONFIG))
-    config = build_config(bert_mapping.our_config, settings, weights, folder)
-    return build_model(BERT, config, weights, bert_mapping.tensor_pairs(config), folder), head
+    head = None if encoder_only else architectures.take_head(settings, weights, where)
+    config = build_config(roberta_mapping.our_config if is_roberta else bert_mapping.our_config, settings, weights, folder)
+    return build_model(RoBERTa if is_roberta else BERT, config, weights, bert_mapping.tensor_pairs(config), folder), head
 
 
 def build_config(our_config: Callable[[Settings, Weights, str], C], settings: Settings, weights: Weights, folder: Path) -> C:
@@ -176,6 +194,9 @@ def write(task: Task, folder: Path) -> dict[str, Any]:
             weights = {name: tensor for name, tensor in weights.items() if not name.startswith(others)} | head["tensors"]
         if settings["architectures"] == ["BertModel"]:
             weights = {name.removeprefix("bert."): tensor for name, tensor in weights.items()}
+        if isinstance(model, RoBERTa):
+            settings = roberta_mapping.hf_config(settings, ids)
+            weights = roberta_mapping.hf_tensors(weights, ids, settings["architectures"][0])
     elif isinstance(model, GPT):
         own = plain_tensors(model, model.config, ("gelu-tanh",))
         settings, generation = gpt2_mapping.hf_config(model.config, ids), gpt2_mapping.hf_generation_config(ids, tokenizer.suppressed_ids)
@@ -194,7 +215,7 @@ def write(task: Task, folder: Path) -> dict[str, Any]:
     (folder / CONFIG).write_text(json.dumps(settings, indent=2, ensure_ascii=False) + "\n", "utf-8")
     save_file(weights, folder / tensors.WEIGHTS, metadata={"format": "pt"})
     pad = marian_mapping.PAD if settings["model_type"] == "marian" else None
-    pairs = isinstance(model, BERT)
+    pairs = isinstance(model, BERT) and model.config.segments > 1
     tokenizer_export.write(tokenizer, folder, max_length=max_length(task), adds_end_token=model.adds_end_token, pairs=pairs, pad=pad)
     return {"architecture": settings["architectures"][0], "tensors": len(weights)}
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields
 
 from stairs.models.settings import bert, elmo, glove, gpt, ngram, nnlm, seq2seq, transformer, vectors, word2vec
-from stairs.models.settings.bert import BERTConfig
+from stairs.models.settings.bert import BERTConfig, RoBERTaConfig, UniLMConfig
 from stairs.models.settings.common import ModelConfig, ModelSettings
 from stairs.models.settings.elmo import ELMoConfig
 from stairs.models.settings.glove import GloVeConfig
@@ -36,8 +36,10 @@ __all__ = [
     "ModelSettings",
     "NGramConfig",
     "NNLMConfig",
+    "RoBERTaConfig",
     "Seq2SeqConfig",
     "TransformerConfig",
+    "UniLMConfig",
     "VectorsConfig",
     "Word2VecConfig",
     "make_config",
@@ -56,6 +58,8 @@ SETTINGS: dict[str, ModelSettings] = {
     "elmo": elmo.SETTINGS,
     "gpt": gpt.SETTINGS,
     "bert": bert.SETTINGS,
+    "roberta": bert.ROBERTA,
+    "unilm": bert.UNILM,
     "vectors": vectors.SETTINGS,
 }
 CONFIGS = {name: settings.config for name, settings in SETTINGS.items()}
@@ -64,7 +68,7 @@ TRAINING_DEFAULTS = {name: settings.training for name, settings in SETTINGS.item
 DEFAULT_TOKENIZER = {name: settings.tokenizer for name, settings in SETTINGS.items() if settings.tokenizer is not None}
 DEFAULT_MIN_COUNT = {name: settings.min_count for name, settings in SETTINGS.items() if settings.min_count > 1}
 TRANSLATION_MODELS = ("seq2seq", "cove", "transformer")  # they learn from pairs of sentences
-FROM_TOKENIZER = ("vocab_size", "begin", "end", "unknown", "impossible_ids", "output_heads", "tree_distance")  # fields without a flag
+FROM_TOKENIZER = ("vocab_size", "begin", "end", "unknown", "impossible_ids", "mask", "output_heads", "tree_distance")  # fields without a flag
 
 
 def make_config(model: str, special_ids: Mapping[str, object], **options: object) -> ModelConfig:

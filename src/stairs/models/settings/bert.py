@@ -1,4 +1,4 @@
-"""The settings, sizes and default training of BERT."""
+"""The settings, sizes and default training of BERT, and of RoBERTa and UniLM, which are BERTs trained in other ways."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,8 +6,10 @@ from typing import ClassVar, Literal
 
 from stairs.errors import BadInput
 from stairs.models.settings.attention import AttentionConfig
-from stairs.models.settings.common import LARGEST, ModelSettings, Range, bounds
+from stairs.models.settings.common import LARGEST, ModelSettings, Range, Values, bounds
+from stairs.text.special import MASK
 
+Objective = Literal["next-sentence", "none", "full-sentences", "sentence-order", "prefix", "three-masks", "permutation"]
 PAIR_OBJECTIVES = ("next-sentence", "sentence-order")  # they relate two sentences in one row
 
 
@@ -19,7 +21,7 @@ class BERTConfig(AttentionConfig):
     activation: Literal["gelu", "gelu-tanh", "relu", "none"] = "gelu"  # activation of the feed-forward layer; none: a linear one
     segments: int = 2  # segment ids: the first and the second sentence of a pair
     epsilon: float = 1e-12  # epsilon of the layer norms
-    objective: Literal["next-sentence", "none", "sentence-order", "prefix", "permutation"] = "next-sentence"  # objective beside the masked tokens
+    objective: Objective = "next-sentence"  # objective beside the masked tokens
     mask_prob: float = 0.15  # share of the tokens that are predicted
     mask_token_share: float = 0.8  # share of the predicted tokens that [MASK] replaces
     random_share: float = 0.1  # share of the predicted tokens that a random token replaces; the rest stay as they are
@@ -40,7 +42,7 @@ class BERTConfig(AttentionConfig):
         super().__post_init__()
         if self.mask_token_share + self.random_share > 1:
             raise BadInput(f"mask_token_share {self.mask_token_share} and random_share {self.random_share}, of the same tokens, exceed 1 together")
-        if self.attention_pattern == "linformer" and self.objective in ("prefix", "permutation"):
+        if self.attention_pattern == "linformer" and self.objective in ("prefix", "three-masks", "permutation"):
             raise BadInput(f"objective {self.objective} hides words from one another, and linformer mixes all; choose another --attention-pattern")
         if self.tree_distance:
             self.check_trees()
@@ -59,25 +61,57 @@ class BERTConfig(AttentionConfig):
         return super().unpads and not self.tree_distance
 
 
-SETTINGS = ModelSettings(
-    config=BERTConfig,
-    model="stairs.models.bert:BERT",
+@dataclass(frozen=True)
+class RoBERTaConfig(BERTConfig):
+    segments: int = 1  # segment ids: every sentence has the same
+    objective: Objective = "full-sentences"  # objective beside the masked tokens
+    short_seq_prob: float = 0.0  # share of the examples that are shorter than the context on purpose
+
+
+@dataclass(frozen=True)
+class UniLMConfig(BERTConfig):
+    segments: int = 6  # segment ids, which also tell the masks apart: two of bidirectional rows, one for each reading direction, two of pairs
+    objective: Objective = "three-masks"  # objective beside the masked tokens
+    mask: int = MASK  # the id of [MASK]
+    ranges: ClassVar[Mapping[str, Range]] = {**BERTConfig.ranges, **bounds(segments=(6, LARGEST))}
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.attention_pattern != "full":
+            raise BadInput(f"unilm hides words by masks of its own, and cannot have the attention pattern {self.attention_pattern}; choose full")
+
+
+SIZES: dict[str, Values] = {
+    "nano": {"width": 64, "heads": 2, "layers": 2, "dropout": 0.0},
+    "micro": {"width": 128, "layers": 3, "dropout": 0.0},
+    "mini": {},
+    "small": {"width": 512, "heads": 8},
+    "base": {"context": 512, "width": 768, "heads": 12, "layers": 12},
+    "large": {"context": 512, "width": 1024, "heads": 16, "layers": 24},
+    "paper": {"context": 512, "width": 768, "heads": 12, "layers": 12},
+}
+TRAINING: dict[str, Values] = {
+    "nano": {"learning_rate": 0.002, "batch_tokens": 1024},
+    "micro": {"learning_rate": 0.001, "batch_tokens": 1024},
+    "paper": {
+        "learning_rate": 0.0001, "schedule": "linear", "warmup_steps": 10000, "beta1": 0.9, "beta2": 0.999, "adam_epsilon": 1e-06,
+        "weight_decay": 0.01, "clip": 1.0, "embedding_lr_scale": 1.0,
+    },
+}  # fmt: skip
+SETTINGS = ModelSettings(config=BERTConfig, model="stairs.models.bert:BERT", tokenizer="wordpiece", sizes=SIZES, training=TRAINING)
+ROBERTA = ModelSettings(
+    config=RoBERTaConfig,
+    model="stairs.models.bert:RoBERTa",
+    tokenizer="byte-bpe",
+    sizes={**SIZES, "paper": {**SIZES["large"], "epsilon": 1e-5, "whole_word_masking": False}},
+    training={**TRAINING, "paper": {**TRAINING["paper"], "learning_rate": 0.0004, "warmup_steps": 30000, "beta2": 0.98, "clip": 0.0}},
+    is_climbed_by_default=False,
+)
+UNILM = ModelSettings(
+    config=UniLMConfig,
+    model="stairs.models.bert:UniLM",
     tokenizer="wordpiece",
-    sizes={
-        "nano": {"width": 64, "heads": 2, "layers": 2, "dropout": 0.0},
-        "micro": {"width": 128, "layers": 3, "dropout": 0.0},
-        "mini": {},
-        "small": {"width": 512, "heads": 8},
-        "base": {"context": 512, "width": 768, "heads": 12, "layers": 12},
-        "large": {"context": 512, "width": 1024, "heads": 16, "layers": 24},
-        "paper": {"context": 512, "width": 768, "heads": 12, "layers": 12},
-    },
-    training={
-        "nano": {"learning_rate": 0.002, "batch_tokens": 1024},
-        "micro": {"learning_rate": 0.001, "batch_tokens": 1024},
-        "paper": {
-            "learning_rate": 0.0001, "schedule": "linear", "warmup_steps": 10000, "beta1": 0.9, "beta2": 0.999, "adam_epsilon": 1e-06,
-            "weight_decay": 0.01, "clip": 1.0, "embedding_lr_scale": 1.0,
-        },
-    },
+    sizes={**SIZES, "paper": SIZES["large"]},
+    training={**TRAINING, "paper": {**TRAINING["paper"], "learning_rate": 3e-5, "warmup_steps": 40000}},
+    is_climbed_by_default=False,
 )

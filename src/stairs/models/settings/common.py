@@ -64,4 +64,5 @@ class ModelSettings:
     training: dict[str, Values] = field(default_factory=dict)  # training options of a size that the usual ones do not fit
     tokenizer: str | None = None  # kind of tokenizer unless another is given; None: it can only be adopted
     min_count: int = 1  # words seen less often are unknown
+    is_climbed_by_default: bool = True  # part of a climb for which no models were named
 

@@ -57,7 +57,7 @@ class BlankFilling(Task):
     def answer(
         self, text: str, *, top: int = 10, pieces: int = MAX_PIECES, second: str | None = None, likelihood: bool = False,
         long_text: LongTextRule | None = None,
-    ) -> BlanksAnswer | SentencePairAnswer | PseudoLikelihoodAnswer:  # fmt: skip
+    ) -> Answer:  # fmt: skip
         """The words that fit each blank of a text, ranked, and the text with its blanks filled; a blank is `[MASK]`, `[BLANK]` or `___`. With
         `second`, whether that text follows; with `likelihood`, how well each token fits."""
         if second is not None:

@@ -2,7 +2,10 @@
 
 sentence-order   Lan et al. 2019 (ALBERT): a passage is split at the end of a sentence, and half of the pairs are exchanged
 prefix           Dong et al. 2019 (UniLM): the second part is read from left to right
-none             Liu et al. 2019 (RoBERTa): one part
+three-masks      the same: a third of the rows are read in both directions, a sixth from left to right, a sixth from right to left, and a third as
+                 `prefix`; each kind has segment ids of its own
+none             one part, of one document
+full-sentences   Liu et al. 2019 (RoBERTa): one part for each document, and as many documents as fill the context
 permutation      Yang et al. 2019 (XLNet): one part, the words in a random order, each attending only to those before it in that order; the last of
                  them are the targets. XLNet's second stream is a second token here: a [MASK] with the same position, which attends to the words
                  before it in the order, and which no other token attends to
@@ -20,6 +23,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from stairs.fast.masked_decoder import BIDIRECTIONAL, LEFT_TO_RIGHT, RIGHT_TO_LEFT, SOURCE
 from stairs.text.batch import IGNORE_INDEX
 
 if TYPE_CHECKING:
@@ -57,6 +61,25 @@ def trim(part: np.ndarray, limit: int, random: np.random.Generator) -> np.ndarra
         return part
     front = int(random.binomial(excess, 0.5))
     return part[front : len(part) - (excess - front)]
+
+
+def read_in_turn(
+    parts: list[np.ndarray], make_row: "Callable[[list[np.ndarray]], MaskingExample]", random: np.random.Generator
+) -> "MaskingExample":
+    """Dong et al. 2019 (UniLM): a row of these parts under one of the masks. Its last [SEP] may be a target where it says when to stop."""
+    reading = (BIDIRECTIONAL, BIDIRECTIONAL, LEFT_TO_RIGHT, RIGHT_TO_LEFT, SOURCE, SOURCE)[int(random.integers(6))]
+    row = make_row([np.concatenate(parts)] if reading in (LEFT_TO_RIGHT, RIGHT_TO_LEFT) else parts)
+    positions = np.arange(len(row.ids))
+    row.attention_mask = {
+        BIDIRECTIONAL: np.ones((len(positions), len(positions)), bool),
+        LEFT_TO_RIGHT: positions <= positions[:, None],
+        RIGHT_TO_LEFT: positions >= positions[:, None],
+        SOURCE: prefix_attention_mask(row),
+    }[reading]
+    row.segments = row.segments + reading
+    if reading in (LEFT_TO_RIGHT, SOURCE):
+        row.words[-1] = row.words.max() + 1
+    return row
 
 
 def permute(row: "MaskingExample", positions: np.ndarray, mask: int, random: np.random.Generator) -> "MaskingExample":

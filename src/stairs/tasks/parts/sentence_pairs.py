@@ -29,7 +29,7 @@ from stairs.errors import BadInput
 from stairs.kernels.pack_sentences import pack_sentences
 from stairs.models.settings import BERTConfig
 from stairs.randomness import numpy_generator
-from stairs.tasks.parts.other_objectives import permute, prefix_attention_mask, split_passage, stack_attention_masks, trim
+from stairs.tasks.parts.other_objectives import permute, prefix_attention_mask, read_in_turn, split_passage, stack_attention_masks, trim
 from stairs.text.batch import IGNORE_INDEX, Batch, pad_rows
 from stairs.text.shards import Shards, is_sentence_end
 from stairs.text.tokenizers.tokenizer import Tokenizer
@@ -71,14 +71,17 @@ class SentencePairs:
     def __init__(self, ids: np.ndarray, config: BERTConfig, tokenizer: Tokenizer, *, split: str = "train") -> None:
         self.ids, self.config, self.tokenizer = ids, config, tokenizer
         self.masker = Masker(config, tokenizer)
-        self.has_pairs = config.objective in ("next-sentence", "sentence-order", "prefix")
+        self.has_pairs = config.objective in ("next-sentence", "sentence-order", "prefix", "three-masks")
         ends, ends_document = sentence_ends(ids)
         self.begins = np.concatenate([[0], ends + 1])[:-1]
         self.sizes = ends - self.begins
         max_tokens = config.context - (3 if self.has_pairs else 2)
-        starts, target_lengths = pack_sentences(self.sizes, ends_document, max_tokens, config.short_seq_prob, LAYOUT_SEED)
-        totals = np.add.reduceat(self.sizes, starts[:-1]) if len(starts) > 1 else np.zeros(0, np.int64)
-        has_tokens = totals > 0
+        sizes, ends_passage = self.sizes, ends_document
+        if config.objective == "full-sentences":  # across documents, which a [SEP] separates
+            sizes, ends_passage = sizes + ends_document, np.arange(len(sizes)) == len(sizes) - 1
+        starts, target_lengths = pack_sentences(sizes, ends_passage, max_tokens, config.short_seq_prob, LAYOUT_SEED)
+        totals, words = (np.add.reduceat(own, starts[:-1]) if len(starts) > 1 else np.zeros(0, np.int64) for own in (sizes, self.sizes))
+        has_tokens = words > 0
         self.first, self.last, self.target_lengths = starts[:-1][has_tokens], starts[1:][has_tokens], target_lengths[has_tokens]
         if not len(self.first):
             raise BadInput(f"the {split} split of the corpus has no tokens; give a longer text")
@@ -96,7 +99,7 @@ class SentencePairs:
 
     def example(self, n: int, random: np.random.Generator, evaluating: bool = False) -> MaskingExample:
         parts, label = self.parts(n, random)
-        row = self.masker.row(parts, label)
+        row = read_in_turn(parts, self.masker.row, random) if self.config.objective == "three-masks" else self.masker.row(parts, label)
         if self.config.objective == "permutation":
             return permute(row, self.masker.choose_words(row, random), self.tokenizer.mask, random)
         if self.config.objective == "prefix":
@@ -109,6 +112,8 @@ class SentencePairs:
         if self.config.objective == "next-sentence":
             first_span, second_span, label = self.next_sentence.parts(n, target_length, random)
             return [self.tokens(*first_span), self.tokens(*second_span)], label
+        if self.config.objective == "full-sentences":
+            return self.documents(first, last, target_length, random), None
         if not self.has_pairs:
             return [trim(self.sentences(first, last), target_length, random)], None
         may_exchange = self.config.objective == "sentence-order"
@@ -126,6 +131,12 @@ class SentencePairs:
     def sentences(self, first: int, last: int) -> np.ndarray:
         """The ids of some sentences, without their ends."""
         return without_ends(self.ids[self.begins[first] : self.begins[last - 1] + self.sizes[last - 1]] if last > first else self.ids[:0])
+
+    def documents(self, first: int, last: int, limit: int, random: np.random.Generator) -> list[np.ndarray]:
+        """The ids of some sentences, a part for each document, of at most `limit` tokens with those that separate them."""
+        ids = np.asarray(self.ids[self.begins[first] : self.begins[last - 1] + self.sizes[last - 1]])
+        ids = trim(ids[ids != Tokenizer.end].astype(np.int64), limit, random)
+        return [part for part in map(without_ends, np.split(ids, np.flatnonzero(ids == Tokenizer.begin))) if len(part)]
 
 
 class NextSentence:

@@ -1,4 +1,4 @@
-"""A tokenizer that another tool made: BERT's word pieces or GPT-2's byte-level BPE, with special tokens of its own names and ids.
+"""A tokenizer that another tool made: BERT's word pieces or the byte-level BPE of GPT-2 and RoBERTa, with special tokens of its own names and ids.
 
 Read from tokenizer.json, or from vocab.txt, or from vocab.json and merges.txt, with the roles of the special tokens in tokenizer_config.json and
 special_tokens_map.json. As for our own, only the learnt part and a few switches are taken from a file; the rest is built here, so that a crafted file
@@ -186,13 +186,17 @@ def add_tokens(backend: tokenizers.Tokenizer, added: object, path: Path) -> None
 
 
 def adds_begin_token(folder: Path, content: dict[str, Any]) -> bool:
-    """Whether the other tool puts a special token before a text; GPT-2's does not."""
+    """Whether the other tool puts a special token before a text; RoBERTa's does, GPT-2's does not."""
     settings = files.read_json(folder / CONFIG_FILE) if (folder / CONFIG_FILE).is_file() else {}
     ours = settings.get("stairs")
     known = ours.get("adds_begin") if isinstance(ours, dict) else settings.get("add_bos_token")
     if isinstance(known, bool):
         return known
-    single = (content.get("post_processor") or {}).get("single")
+    processor = content.get("post_processor") or {}
+    model = files.read_json(folder / "config.json") if (folder / "config.json").is_file() else {}
+    if any(str(kind).lower().startswith("roberta") for kind in (processor.get("type"), settings.get("tokenizer_class"), model.get("model_type"))):
+        return True
+    single = processor.get("single")
     return isinstance(single, list) and bool(single) and isinstance(single[0], dict) and "SpecialToken" in single[0]
 
 
