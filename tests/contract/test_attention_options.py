@@ -183,7 +183,7 @@ def test_the_first_position_alone_is_that_of_all(option):
 
 
 @pytest.mark.parametrize("name", ["gpt", "bert", "transformer"])
-@pytest.mark.parametrize("option", ["sinusoidal", "rotary", "relative", "buckets", "no positions"])
+@pytest.mark.parametrize("option", ["sinusoidal", "rotary", "relative", "buckets", "transformer-xl", "no positions"])
 def test_positions_that_are_computed_go_beyond_the_trained_length(name, option):
     short = build(name, option)
     long = type(short)(replace(short.config, context=64)).eval()

@@ -53,6 +53,10 @@ def test_positions_inside_the_attention_have_curves_over_distances(tasks):
         distances = torch.arange(data["first"], last + 1)
         assert data["first"] == -50 and data["dimensions"] == [0, 1] and len(data["curves"][0]) == len(distances)
         assert np.allclose(data["curves"], table.table.weight[distance_buckets(distances, name == "gpt")].T.detach(), atol=6e-5)
+    xl = variant(tasks["bert"], positions="transformer-xl")
+    at_zero = waves(xl, dimensions="1")["curves"][0][50]  # of no distance: sines 0, cosines 1
+    projection = xl.model.blocks[0].attention.positions.projection.weight
+    assert np.allclose(at_zero, projection[1, projection.shape[1] // 2 :].sum().item(), atol=6e-5)
     rotary = waves(variant(tasks["gpt"], positions="rotary"))
     assert rotary["kind"] == "rotary" and all(curve[0] == 1 for curve in rotary["curves"])  # cosines
     assert not {"waves", "positions"} & set(suitable_pictures(variant(tasks["gpt"], positions="none")))

@@ -1,4 +1,5 @@
-"""Relative positions against the formula with a (T, S, D) tensor, T5's buckets against their definition, three widths, shared projections."""
+"""Shaw's and Transformer-XL's positions against formulas with a (T, S, D) tensor, T5's buckets against their definition, three widths, shared
+projections."""
 
 import math
 
@@ -7,7 +8,15 @@ import torch
 
 from stairs.errors import BadInput
 from stairs.layers.attention import dot, make_score
-from stairs.layers.attention_positions import BUCKETS, BucketPositions, RelativePositions, distance_buckets, distances_between
+from stairs.layers.attention_positions import (
+    BUCKETS,
+    SEGMENT_STRIDE,
+    BucketPositions,
+    RelativePositions,
+    TransformerXLPositions,
+    distance_buckets,
+    distances_between,
+)
 from stairs.layers.block import Attention, Block
 from stairs.layers.masks import causal
 
@@ -36,8 +45,31 @@ def test_relative_positions_are_shaw_s_formula(mask, score):
     assert torch.allclose(attention(x, mask=mask, position_ids=ids), attention.output(expected.transpose(1, 2).flatten(2)), atol=1e-5)
 
 
-def test_only_distances_count():
-    attention = Attention(WIDTH, HEADS, positions=RelativePositions(3, D))
+@pytest.mark.parametrize("has_segments", [False, True])
+def test_transformer_xl_s_positions_are_its_formula(has_segments):
+    positions = TransformerXLPositions(WIDTH, HEADS, is_causal=False, has_segments=has_segments)
+    attention = Attention(WIDTH, HEADS, positions=positions)
+    x, ids, segments = torch.randn(B, T, WIDTH), torch.arange(T), (torch.arange(T) > 4).long()
+    u = attention.query.bias.unflatten(0, (HEADS, D))
+    v = u + positions.position_bias.weight
+    content = attention.split_heads(torch.nn.functional.linear(x, attention.query.weight))  # q without a bias
+    _, k, values = heads_of(attention, x)
+    distance = (ids[:, None] - ids[None, :]).float()
+    waves = distance[..., None] / 10_000 ** (torch.arange(0, WIDTH, 2) / WIDTH)
+    keys = positions.projection(torch.cat([waves.sin(), waves.cos()], -1)).unflatten(-1, (HEADS, D))  # (T, T, H, D)
+    scores = (content + u[:, None]) @ k.transpose(-1, -2) + torch.einsum("bhid,ijhd->bhij", content + v[:, None], keys)
+    if has_segments:
+        w = u + positions.segment_bias.weight
+        same, other = positions.segment_vectors.weight.unflatten(0, (2, HEADS))
+        chosen = torch.where((segments[:, None] == segments)[..., None, None], same, other)  # (T, T, H, D)
+        scores = scores + torch.einsum("bhid,ijhd->bhij", content + w[:, None], chosen)
+    expected = attention.output(((scores / math.sqrt(D)).softmax(-1) @ values).transpose(1, 2).flatten(2))
+    assert torch.allclose(attention(x, position_ids=ids + (SEGMENT_STRIDE * segments if has_segments else 0)), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("positions", [RelativePositions(3, D), TransformerXLPositions(WIDTH, HEADS, is_causal=False, has_segments=True)])
+def test_only_distances_count(positions):
+    attention = Attention(WIDTH, HEADS, positions=positions)
     x = torch.randn(B, T, WIDTH)
     near, far = (attention(x, position_ids=torch.arange(T) + start) for start in (0, 1000))
     assert torch.equal(near, far)
@@ -45,7 +77,7 @@ def test_only_distances_count():
 
 
 def test_positions_may_differ_by_row():
-    for positions in (RelativePositions(3, D), BucketPositions(HEADS, False)):
+    for positions in (RelativePositions(3, D), BucketPositions(HEADS, False), TransformerXLPositions(WIDTH, HEADS, False)):
         attention = Attention(WIDTH, HEADS, positions=positions)
         x, rows = torch.randn(B, T, WIDTH), torch.stack([torch.arange(T), torch.arange(T) * 3])
         both = attention(x, position_ids=rows)

@@ -22,6 +22,8 @@ REFUSALS = [
     ("bert", {"attention_pattern": "sparse", "block": 256, "radius": 64}, "a block of 256 tokens is longer than the context of 128"),
     ("transformer", {"positions": "rotary", "width": 6, "heads": 2}, "even width"),
     ("bert", {"positions": "relative", "score": "additive"}, "which the additive score does not multiply"),
+    ("bert", {"positions": "transformer-xl", "score": "additive"}, "transformer-xl positions are added to keys"),
+    ("gpt", {"positions": "transformer-xl", "width": 27, "heads": 3}, "need an even width, got 27"),
     ("gpt", {"score": "folded", "share_projections": "qk"}, "share-projections qk also gives to the key"),
     ("transformer", {"cross_heads": 7}, "7 heads cannot share a width of 256"),
     ("gpt", {"memory": 64}, "a memory of 64 tokens is read by how far away they are, which --positions learned does not allow; choose rotary"),

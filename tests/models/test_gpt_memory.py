@@ -39,7 +39,10 @@ def rows(count: int = 3, memory: int = MEMORY) -> Batch:
     return Batch(ids, real, targets.masked_fill(~real, IGNORE_INDEX))
 
 
-@pytest.mark.parametrize("changes", [{}, {"positions": "relative"}, {"positions": "buckets"}, {"norm_first": False}, {"share_projections": "kv"}])
+KINDS = [{"positions": kind} for kind in ("rotary", "relative", "buckets", "transformer-xl")]
+
+
+@pytest.mark.parametrize("changes", [*KINDS, {"norm_first": False}, {"share_projections": "kv"}])
 def test_a_row_after_its_memory_is_the_end_of_both_read_as_one(changes):
     model, batch = build(**changes), rows()
     hidden = model.hidden(batch)
@@ -145,5 +148,5 @@ def test_the_flag_alone_means_rotary_positions():
     assert job.config(vocab_size=30).positions == "rotary"
     assert TrainJob.from_keywords("gpt", "notes.txt", {"memory": 64, "positions": "buckets"}).config(vocab_size=30).positions == "buckets"
     assert TrainJob.from_keywords("gpt", "notes.txt", {}).config(vocab_size=30).positions == "learned"
-    with pytest.raises(BadInput, match="choose rotary, relative or buckets"):
+    with pytest.raises(BadInput, match="choose rotary, relative, buckets or transformer-xl"):
         TrainJob.from_keywords("gpt", "notes.txt", {"memory": 64, "positions": "learned"}).config(vocab_size=30)

@@ -14,7 +14,7 @@ from torch import Tensor
 from stairs.errors import BadInput, preview
 from stairs.inspection.attention import Rows, rounded_rows
 from stairs.inspection.views import Positions, has_positions, position_encoding, view
-from stairs.layers.attention_positions import BUCKETS_REACH, BucketPositions, RelativePositions, distance_buckets
+from stairs.layers.attention_positions import BUCKETS_REACH, BucketPositions, RelativePositions, TransformerXLPositions, distance_buckets
 from stairs.tasks import Task
 
 POSITIONS_SHOWN, DIMENSIONS_SHOWN = 64, 128  # in the table
@@ -67,10 +67,12 @@ def waves(task: Task, text: str = "", *, dimensions: str | None = None) -> Waves
 
 def position_table(encoding: Positions) -> tuple[Tensor, int]:
     """A row for each position from 0 on, or for each distance of a key from a query, and the position or distance of the first row. Relative
-    positions have the vectors that are added to the keys; buckets a number for each head, in the place of a dimension."""
+    positions have the vectors that are added to the keys, or in their place; buckets a number for each head, in the place of a dimension."""
     if isinstance(encoding, BucketPositions):
         distances = torch.arange(-BUCKETS_REACH, 1 if encoding.is_causal else BUCKETS_REACH + 1)
         return encoding.as_table()[distance_buckets(distances, encoding.is_causal)].detach().float(), -BUCKETS_REACH
+    if isinstance(encoding, TransformerXLPositions):
+        return encoding.as_table().detach().float(), -BUCKETS_REACH
     return encoding.as_table().detach().float(), -encoding.max_distance if isinstance(encoding, RelativePositions) else 0
 
 

@@ -5,12 +5,16 @@ Relative   Shaw et al. 2018: e_ij = q_i (k_j + a_{j-i}) / sqrt(D),  z_i = sum_j 
            largest one, which stands for all beyond
 Buckets    Raffel et al. 2020 (T5): e_ij = q_i k_j / sqrt(D) + c_{bucket(j-i)}, a number for each head and bucket; near distances have a bucket each,
            far ones share buckets whose borders grow exponentially
+Transformer-XL   Dai et al. 2019: e_ij = ((q_i + u) k_j + (q_i + v) W R_{i-j}) / sqrt(D), R the sines and cosines of the distance; u and v one
+           for each head. XLNet (Yang et al. 2019) adds (q_i + w) s / sqrt(D), s one of two vectors: of keys in the same segment, and in others
 
-None of them has a (T, S, D) tensor: the products of a query with all a are computed once, (T, 2 * largest + 1), and picked by distance, and the
-weights of each distance are summed before they meet b. All work beyond the length of training.
+None of them has a (T, S, D) tensor: the products of a query with all a or all W R are computed once, (T, 2 * largest + 1), and picked by distance,
+where Transformer-XL shifts them, and the weights of each distance are summed before they meet b. All work beyond the length of training.
 
 Departures: Rotary pairs the halves of a head, as GPT-NeoX and Llama do, not neighbours; the two differ by a fixed order of the columns. Shaw et al.
-share a and b among heads, and so do we. T5 shares the buckets of the first block among all blocks; here each block has its own.
+share a and b among heads, and so do we. T5 shares the buckets of the first block among all blocks; here each block has its own. Transformer-XL's
+projections have no biases, and ours have: u is that of the query, so that v and w are here what is added to it; all blocks have their own u, v and w,
+as in XLNet.
 """
 
 import math
@@ -19,9 +23,10 @@ import torch
 from torch import Tensor, nn
 
 from stairs.layers.attention import Score
-from stairs.layers.positions import angles, length_of
+from stairs.layers.positions import BASE, angles, length_of
 
 BUCKETS, BUCKETS_REACH = 32, 128  # T5's: so many buckets, the last of which begins at this distance
+SEGMENT_STRIDE = 1 << 20  # where segments matter, the positions of each begin so far after those of the one before
 
 
 class AttentionPositions(nn.Module):
@@ -95,8 +100,7 @@ class RelativePositions(AttentionPositions):
 
     def rows(self, distances: Tensor, like: Tensor) -> Tensor:
         """The row of each distance in the tables, for the shape (B, H, T, S) of scores or weights."""
-        rows = distances.clamp(-self.max_distance, self.max_distance) + self.max_distance
-        return (rows if rows.dim() == 2 else rows[:, None]).expand(*like.shape[:-1], -1)
+        return for_each_head(distances.clamp(-self.max_distance, self.max_distance) + self.max_distance, like)
 
     def bias(self, query: Tensor, distances: Tensor, score: Score) -> Tensor:
         """score(q, k + a) = score(q, k) + score(q, a): so it is for every score but the additive one."""
@@ -127,6 +131,48 @@ class BucketPositions(AttentionPositions):
 
     def as_table(self) -> Tensor:
         return self.table.weight
+
+
+class TransformerXLPositions(AttentionPositions):
+    """A query meets the sinusoids of the distance, which each block projects in its own way; perhaps also whether the segment is the same."""
+
+    kind = "transformer-xl"
+
+    def __init__(self, width: int, heads: int, is_causal: bool, has_segments: bool = False) -> None:
+        super().__init__()
+        self.width, self.heads, self.is_causal = width, heads, is_causal
+        self.projection = nn.Linear(width, width, bias=False)  # W
+        self.position_bias = nn.Embedding(heads, width // heads)  # v - u
+        self.segment_vectors = nn.Embedding(2 * heads, width // heads) if has_segments else None  # same segment, then others
+        self.segment_bias = nn.Embedding(heads, width // heads) if has_segments else None  # w - u
+
+    def vectors(self, distances: Tensor) -> Tensor:
+        """W R of distances (N,), key minus query position: (N, D)."""
+        frequencies = BASE ** (-torch.arange(0, self.width, 2, dtype=torch.float64, device=distances.device) / self.width)
+        waves = -distances[:, None] * frequencies
+        return self.projection(torch.cat([waves.sin(), waves.cos()], -1).to(self.position_bias.weight.dtype))
+
+    def bias(self, query: Tensor, distances: Tensor, score: Score) -> Tensor:
+        crossed = (distances + SEGMENT_STRIDE // 2) // SEGMENT_STRIDE  # how many segments lie between
+        near = distances - crossed * SEGMENT_STRIDE
+        near = near.clamp(max=0) if self.is_causal else near
+        low, high = int(near.min()), int(near.max())
+        keys = self.vectors(torch.arange(low, high + 1, device=near.device)).unflatten(-1, (self.heads, -1)).transpose(0, 1)  # (H, N, D)
+        products = score(query + self.position_bias.weight[:, None], keys.to(query.dtype))
+        added = products.gather(-1, for_each_head(near - low, query))
+        if self.segment_vectors is None or self.segment_bias is None:
+            return added
+        pair = self.segment_vectors.weight.unflatten(0, (2, self.heads)).transpose(0, 1)  # (H, 2, D)
+        both = score(query + self.segment_bias.weight[:, None], pair.to(query.dtype))
+        return added + both.gather(-1, for_each_head((crossed != 0).long(), query))
+
+    def as_table(self) -> Tensor:
+        return self.vectors(torch.arange(-BUCKETS_REACH, 1 if self.is_causal else BUCKETS_REACH + 1))
+
+
+def for_each_head(rows: Tensor, like: Tensor) -> Tensor:
+    """(T, S) or (B, T, S) to (B, H, T, S), as the scores or weights are."""
+    return (rows if rows.dim() == 2 else rows[:, None]).expand(*like.shape[:-1], -1)
 
 
 def distance_buckets(distances: Tensor, is_causal: bool) -> Tensor:

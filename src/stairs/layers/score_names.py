@@ -6,7 +6,7 @@ from stairs.errors import BadInput
 
 ScoreName = Literal["dot", "scaled", "additive", "bilinear", "scaled-bilinear", "projected", "scaled-projected"]
 SharedProjections = Literal["none", "qk", "kv", "all"]
-PositionName = Literal["learned", "sinusoidal", "rotary", "relative", "buckets", "none"]
+PositionName = Literal["learned", "sinusoidal", "rotary", "relative", "buckets", "transformer-xl", "none"]
 PatternName = Literal["full", "window", "sparse", "linformer"]
 ADDED_POSITIONS = ("learned", "sinusoidal", "none")  # added to the token vectors, or nothing; the others work inside the attention
 

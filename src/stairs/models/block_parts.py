@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from stairs.errors import Unsupported
-from stairs.layers.attention_positions import AttentionPositions, BucketPositions, RelativePositions, RotaryPositions
+from stairs.layers.attention_positions import AttentionPositions, BucketPositions, RelativePositions, RotaryPositions, TransformerXLPositions
 from stairs.layers.block import Attention
 from stairs.layers.masks import causal, padding
 from stairs.layers.patterns import LinformerProjection, Pattern, RowMask, SparsePattern, WindowPattern
@@ -57,6 +57,8 @@ def attention_positions(config: AttentionConfig, is_causal: bool) -> AttentionPo
         return RotaryPositions(config.context, head_width)
     if config.positions == "relative":
         return RelativePositions(config.max_distance, head_width)
+    if config.positions == "transformer-xl":
+        return TransformerXLPositions(config.width, config.heads, is_causal)
     return BucketPositions(config.heads, is_causal) if config.positions == "buckets" else None
 
 

@@ -16,7 +16,7 @@ class AttentionConfig(ModelConfig):
     heads: int = 4  # attention heads of each block
     layers: int = 4  # number of Transformer blocks
     dropout: float = 0.0  # dropout probability
-    positions: PositionName = "learned"  # learned or sinusoidal position embeddings; rotary, relative or bucketed (T5) ones in the attention; none
+    positions: PositionName = "learned"  # learned or sinusoidal, added to tokens; rotary, relative, buckets (T5), transformer-xl: in attention; none
     max_distance: int = 16  # positions relative: the largest distance with vectors of its own; those beyond share them
     attention_pattern: PatternName = "full"  # full; window; sparse: a window, global and random blocks; linformer: mixtures of all keys
     radius: int = 64  # attention-pattern window and sparse: how far a token attends to either side
@@ -38,8 +38,11 @@ class AttentionConfig(ModelConfig):
         check_heads(self.width, self.heads)
         if self.positions == "rotary" and self.width // self.heads % 2:
             raise BadInput(f"rotary positions need heads of an even width, got {self.width} / {self.heads}; change the number of heads")
-        if self.positions == "relative" and self.score == "additive":
-            raise BadInput("relative positions are added to keys, which the additive score does not multiply; choose another --score or --positions")
+        if self.positions == "transformer-xl" and self.width % 2:
+            raise BadInput(f"the sinusoids of transformer-xl positions need an even width, got {self.width}; change --width")
+        if self.positions in ("relative", "transformer-xl") and self.score == "additive":
+            what = f"{self.positions} positions are added to keys, which the additive score does not multiply"
+            raise BadInput(f"{what}; choose another --score or --positions")
         if self.score == "folded" and self.share_projections in ("qk", "all"):
             shared = f"share-projections {self.share_projections}"
             raise BadInput(f"score folded starts with a smaller query projection, which {shared} also gives to the key; choose another --score")

@@ -24,7 +24,7 @@ class GPTConfig(AttentionConfig):
         super().__post_init__()
         if self.memory and (self.adds_positions or self.attention_pattern != "full"):
             wrong = f"--positions {self.positions}" if self.adds_positions else f"--attention-pattern {self.attention_pattern}"
-            advice = "rotary, relative or buckets" if self.adds_positions else "full"
+            advice = "rotary, relative, buckets or transformer-xl" if self.adds_positions else "full"
             raise BadInput(f"a memory of {self.memory} tokens is read by how far away they are, which {wrong} does not allow; choose {advice}")
 
     @classmethod
