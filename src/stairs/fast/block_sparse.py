@@ -29,19 +29,28 @@ def attend_blocks(
     queries, keys, values = (part.split(pattern.block, 2) for part in (query, key, value))
     ids, count = rows.ids.split(pattern.block), len(queries)
     real = None if bool(rows.real.all()) else rows.real.split(pattern.block, 1)
-    mixed = []
+    mixed, masks = [], dict[tuple[int, int, int], Tensor | None]()
     for number, own in enumerate(queries):
         others = pattern.key_blocks(number, count, rows.is_causal)
-        key_ids = torch.cat([ids[other] for other in others])
-        needs_mask = rows.is_causal or not pattern.is_exact()
-        mask = pattern.allows(ids[number], key_ids, rows.is_causal)[None] if needs_mask else None  # (1, T, S)
+        place = (0 if pattern.is_exact() else number - others[0], len(ids[number]), sum(len(ids[other]) for other in others))
+        if place not in masks:  # blocks differ only at both ends
+            masks[place] = block_mask(pattern, *place, rows)
+        mask = masks[place]
         if real is not None:
             own_real = torch.cat([real[other] for other in others], 1)[:, None]
             mask = own_real if mask is None else mask & own_real
-        distances = distances_between(ids[number], key_ids) if needs_distances else None
+        distances = distances_between(ids[number], torch.cat([ids[other] for other in others])) if needs_distances else None
         parts = [gather(whole, blocks, others) for whole, blocks in ((key, keys), (value, values))]
         mixed.append(attend(own, *parts, mask, distances))
     return torch.cat(mixed, 2)
+
+
+def block_mask(pattern: BlockPattern, before: int, queries: int, keys: int, rows: RowMask) -> Tensor | None:
+    """(1, T, S) of a block of queries with so many blocks of keys before it."""
+    if pattern.is_exact():  # all but what comes later in its own block, the last one
+        return torch.ones(1, queries, keys, dtype=torch.bool, device=rows.real.device).tril(keys - queries) if rows.is_causal else None
+    start = before * pattern.block
+    return pattern.allows(rows.ids[start : start + queries], rows.ids[:keys], rows.is_causal)[None]
 
 
 def gather(whole: Tensor, blocks: tuple[Tensor, ...], numbers: list[int]) -> Tensor:

@@ -18,6 +18,7 @@ masks are ours: padding is left out of the mixtures.
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -91,7 +92,8 @@ class SparsePattern(BlockPattern):
     seed: int = 0  # another one for each layer
 
     def allows(self, query_ids: Tensor, key_ids: Tensor, is_causal: bool) -> Tensor:
-        table = block_table(self, 1 + int(max(query_ids.max(), key_ids.max())) // self.block, is_causal).to(query_ids.device)
+        count = 1 + int(max(query_ids.max(), key_ids.max())) // self.block
+        table = torch.from_numpy(block_table(self, count, is_causal)).to(query_ids.device)
         near = table[(query_ids // self.block)[..., :, None], (key_ids // self.block)[..., None, :]]
         return near & (key_ids[..., None, :] <= query_ids[..., :, None]) if is_causal else near
 
@@ -108,9 +110,9 @@ class SparsePattern(BlockPattern):
 
 
 @lru_cache(16)
-def block_table(pattern: SparsePattern, count: int, is_causal: bool) -> Tensor:
-    """Which block attends to which, (count, count)."""
-    table = torch.zeros(count, count, dtype=torch.bool)
+def block_table(pattern: SparsePattern, count: int, is_causal: bool) -> np.ndarray:
+    """Which block attends to which, (count, count); no tensor, since one made in inference mode could not be trained with."""
+    table = np.zeros((count, count), bool)
     for number in range(count):
         table[number, pattern.key_blocks(number, count, is_causal)] = True
     return table
