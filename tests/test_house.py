@@ -34,7 +34,7 @@ ALLOWED_PARTICIPLES = {
 }
 # Modules with the same stem are about one thing. Each stem with the reason.
 SHARED_STEMS = {
-    **dict.fromkeys(("bert", "elmo", "gpt", "ngram", "nnlm", "seq2seq", "transformer", "vectors"), "a model and its settings"),
+    **dict.fromkeys(("bert", "cnn", "elmo", "gpt", "ngram", "nnlm", "seq2seq", "transformer", "vectors"), "a model and its settings"),
     "attention": "layer, view and picture of attention",
     "attention_arithmetic": "view and picture of the arithmetic of a head",
     "block": "layer and fast path of a Transformer block",

@@ -16,7 +16,7 @@ from stairs.arguments import convert_fields
 from stairs.data import TrainingData
 from stairs.errors import BadInput
 from stairs.files import refuse_inside
-from stairs.models.settings import CONFIGS, DEFAULT_MIN_COUNT, DEFAULT_TOKENIZER, FROM_TOKENIZER, SIZES, TRANSLATION_MODELS, ModelConfig
+from stairs.models.settings import CONFIGS, DEFAULT_MIN_COUNT, DEFAULT_TOKENIZER, FROM_TOKENIZER, LABEL_MODELS, SIZES, TRANSLATION_MODELS, ModelConfig
 from stairs.progress import say
 from stairs.text.input_options import CorpusOptions, TokenizerOptions, is_embedded, text_bytes
 from stairs.training.options import TrainingOptions
@@ -259,6 +259,8 @@ class TrainJob:
 
 
 def check_model(model: str) -> None:
+    if model in LABEL_MODELS:
+        raise BadInput(f"{model} learns from labelled examples and not from plain text; try stairs tune {model} labels.csv")
     if model not in DEFAULT_TOKENIZER:
         near = get_close_matches(model.lower(), DEFAULT_TOKENIZER, 1)
         hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(DEFAULT_TOKENIZER)}"

@@ -1,20 +1,23 @@
 """What `stairs tune` is asked for, and how it is made ready: the labelled examples in three splits, and the ways to learn from them."""
 
 import hashlib
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from stairs.arguments import convert_fields
 from stairs.errors import BadInput, Unsupported
 from stairs.files import write_json
+from stairs.models.settings import CONFIGS, LABEL_MODELS
 from stairs.models.transfer_options import TransferOptions
 from stairs.tasks import SUPERVISED_TASKS, TUNED_TASKS
 from stairs.tasks.measurements import EVALUATION_FILE, Measurements
-from stairs.text.examples import Splits
+from stairs.text.examples import Example, Splits
 from stairs.text.input_files import printable
 from stairs.train_job import build, name_from, names_of, refuse_unknown, take
+from stairs.training.label_models import check_source, settings_of
 from stairs.training.options import TrainingOptions
 from stairs.training.run import check_run
 
@@ -43,7 +46,7 @@ class Trained(NamedTuple):
 class TuneJob:
     """One fine-tuning."""
 
-    run: str  # the folder of a run, or one of NEEDS_NO_RUN
+    run: str  # the folder of a run, or one of NEEDS_NO_RUN and LABEL_MODELS
     labels: str
     task: str | None = None
     columns: "Columns" = None
@@ -56,6 +59,8 @@ class TuneJob:
     metric: str | None = None
     encoding: str | None = None
     out: str | None = None
+    size: str | None = None
+    settings: Mapping[str, object] = field(default_factory=dict)  # of one of LABEL_MODELS
     options: TrainingOptions = field(default_factory=TrainingOptions)
     transfer_options: TransferOptions = field(default_factory=lambda: TransferOptions(transfer="auto"))
 
@@ -64,8 +69,10 @@ class TuneJob:
         """Keywords are fields of this class or of the options it holds; None is the same as not given."""
         given = {name: value for name, value in keywords.items() if value is not None}
         training, transfer = (take(given, names_of(kind)) for kind in (TrainingOptions, TransferOptions))
-        own_names = [name for name in names_of(cls) if name not in ("run", "labels", "options", "transfer_options")]
+        own_names = [name for name in names_of(cls) if name not in ("run", "labels", "settings", "options", "transfer_options")]
         known = take(given, own_names)
+        if run in LABEL_MODELS:
+            known["settings"] = convert_fields(CONFIGS[str(run)], take(given, settings_of(str(run))))
         if given:
             refuse_unknown("tune", next(iter(given)), [*names_of(TrainingOptions), *names_of(TransferOptions), *own_names])
         own = {"run": str(run), "labels": str(labels), **known}
@@ -80,6 +87,7 @@ class TuneJob:
         if not 0 <= self.adapt <= MAX_PASSES:
             raise BadInput(f"--adapt {self.adapt} is not between 0 and {MAX_PASSES}")
         self.options.check()
+        check_source(self.run, self.transfer_options.transfer, self.adapt, self.size, self.settings)
 
     def tune(self) -> TunedRun:
         """Examples, splits, fit, and an evaluation beside the cheapest alternatives."""
@@ -95,7 +103,9 @@ class TuneJob:
         folder, (task, metrics) = self.fit(example_kind, splits, metric)
         if task is None:
             return TunedRun(folder, {})
-        baselines = train_baselines(splits.train, task if self.needs_no_run else load(self.run)) if metric else {}
+        baselines = train_baselines(splits.train, task if self.needs_no_run or self.is_untrained else load(self.run)) if metric else {}
+        if self.is_untrained:
+            baselines.pop("untuned cosine", None)  # there was nothing before the labels
         dev, test = (evaluate_with_baselines(task, examples, baselines, metric) for examples in (splits.dev, splits.test))
         return keep_evaluation(folder, {"dev": {**metrics, **dev}, "test": test})
 
@@ -108,6 +118,11 @@ class TuneJob:
         folder = self.index_texts(texts)
         test = {"test": load(folder).evaluate_examples(self.read(self.test, "compare").examples)} if self.test else {}
         return keep_evaluation(folder, {"dev": {"texts": len(texts)}, **test})
+
+    @property
+    def is_untrained(self) -> bool:
+        """Whether the encoder is a new one, which learns from the labels alone."""
+        return self.run in LABEL_MODELS
 
     @property
     def needs_no_run(self) -> bool:
@@ -137,6 +152,8 @@ class TuneJob:
         if task not in TUNED_TASKS:
             others = f"which stairs tune does not learn; it learns {', '.join(TUNED_TASKS)}"
             raise BadInput(f"{printable(self.labels)} holds examples for {task}, {others}")
+        if self.is_untrained and task not in SUPERVISED_TASKS:
+            raise Unsupported(f"{self.run} learns {', '.join(SUPERVISED_TASKS)} from labels; for {task} give a run whose model encodes")
         if self.transfer_options.structural_positions and task != "tag":
             raise BadInput(f"--structural-positions is for tag, and {printable(self.labels)} holds examples for {task}; leave it out")
         if self.metric is not None and task not in SUPERVISED_TASKS:
@@ -155,7 +172,8 @@ class TuneJob:
         from stairs.training.run import load
         from stairs.training.tuning import Candidate, adapt, adapted_folder, build_task, fit_best, tuning_candidates
 
-        source = load(self.run)
+        load_source = self.source_loader(example_kind, splits.train)
+        source = load_source()
         if not source.has_model:
             raise Unsupported(f"{self.run} is a {source.name} run, which encodes no text; give a run such as bert, or {source.model_name} itself")
         out = self.folder(TUNED_TASKS[example_kind], source.model_name)
@@ -163,13 +181,30 @@ class TuneJob:
             adapted = adapt(source, LabelledSplits(splits.train, splits.dev, source.model), out, self.options, self.adapt)
             if adapted is None:
                 return out, Trained(None, {})
-            source = adapted
+            source, load_source = adapted, partial(load, adapted_folder(out))
         is_initialized = self.options.init_from is not None
-        ways = tuning_candidates(TASKS[TUNED_TASKS[example_kind]], source, splits.train, splits.dev, self.transfer_options, self.head, is_initialized)
-        encoder = adapted_folder(out) if self.adapt else self.run
-        candidates = [Candidate(way.name, way.cost, partial(build_task, way, encoder, splits.train, metric)) for way in ways]
+        ways = tuning_candidates(TASKS[TUNED_TASKS[example_kind]], source, splits.train, splits.dev, self.transfer, self.head, is_initialized)
+        candidates = [Candidate(way.name, way.cost, partial(build_task, way, load_source, splits.train, metric)) for way in ways]
         metrics = fit_best(candidates, LabelledSplits(splits.train, splits.dev, source.model), out, self.options)
         return out, Trained(load(out) if metrics else None, metrics)  # the best of it, not the last
+
+    @property
+    def transfer(self) -> TransferOptions:
+        return replace(self.transfer_options, transfer="scratch") if self.is_untrained else self.transfer_options
+
+    def source_loader(self, example_kind: str, train: list[Example]) -> "Callable[[], Task]":
+        """Gives the run, with new weights if nothing of its training is wanted, or a new encoder for the words of the examples."""
+        from stairs.training.new_encoder import encoder_of_words, with_new_weights
+        from stairs.training.run import load
+
+        transfer, seed = self.transfer, self.options.seed
+        if self.is_untrained:
+            width = {} if transfer.word_width is None else {"word_width": transfer.word_width}
+            settings = {**self.settings, **width}
+            return encoder_of_words(self.run, self.size or "mini", settings, train, example_kind, transfer.word_vectors, seed)
+        if transfer.transfer == "scratch":
+            return lambda: with_new_weights(load(self.run), seed)
+        return partial(load, self.run)
 
     def fit_counts(self, example_kind: str, splits: Splits, metric: str) -> tuple[Path, Trained]:
         """In one pass, without gradients: the classifiers that need no run, and word senses."""

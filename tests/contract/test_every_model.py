@@ -13,7 +13,7 @@ from stairs.fast.corpus_slice import CorpusSlice
 from stairs.layers.capture import capture
 from stairs.models import MODELS
 from stairs.models.base import Model
-from stairs.models.settings import CONFIGS, SIZES, TRAINING_DEFAULTS
+from stairs.models.settings import CONFIGS, LABEL_MODELS, SIZES, TRAINING_DEFAULTS
 from stairs.text.batch import IGNORE_INDEX, Batch, next_token_batch, pad_rows
 from stairs.training.options import TrainingOptions
 from tests.support.characters import add_characters
@@ -25,6 +25,11 @@ ROWS = [[5, 6, 7, 8], [9, 5], [6, 7, 20, 21, 22, 5]]
 
 def has(name, verb):
     return getattr(MODELS[name], verb) is not getattr(Model, verb)
+
+
+def pretraining():
+    """Those that learn from text, or pairs of sentences, by gradients."""
+    return [name for name in MODELS if MODELS[name].learns_by == "gradient" and name not in LABEL_MODELS]
 
 
 def batch_of(name, rows=ROWS):
@@ -61,7 +66,7 @@ def test_every_step_is_listed_with_its_settings_and_sizes(name):
             MODELS[name](CONFIGS[name](vocab_size=VOCABULARY, **SIZES[name][size]))
 
 
-@pytest.mark.parametrize("name", [name for name in MODELS if MODELS[name].learns_by == "gradient"])
+@pytest.mark.parametrize("name", pretraining())
 def test_sizes_grow_and_each_below_mini_says_how_it_is_trained(name):
     def weights(size):
         with torch.device("meta"):
@@ -92,7 +97,7 @@ def test_the_unigram_distribution_is_added_to_the_first_predictions_and_to_nothi
     assert torch.allclose(added - added.mean(-1, keepdim=True), centred.expand_as(added), atol=1e-4)
 
 
-@pytest.mark.parametrize("name", [name for name in MODELS if MODELS[name].learns_by == "gradient"])
+@pytest.mark.parametrize("name", pretraining())
 def test_first_predictions_are_nearly_the_unigram_distribution(name):
     model, batch = trained(name), batch_of(name)
     log_shares, _ = zipf()
@@ -282,7 +287,7 @@ def test_reading_at_once_is_reading_step_by_step(name):
     assert torch.allclose(model.decode_step(after, state)[0], model.decode_step(after, stepped)[0], atol=1e-5)
 
 
-@pytest.mark.parametrize("name", [name for name in MODELS if MODELS[name].learns_by == "gradient"])
+@pytest.mark.parametrize("name", pretraining())
 def test_the_seed_decides_the_first_weights_and_training_lowers_the_loss(name):
     model, other = trained(name), trained(name)
     other.initialize(1)
@@ -299,3 +304,14 @@ def test_the_seed_decides_the_first_weights_and_training_lowers_the_loss(name):
         optimizer.step()
     assert first == pytest.approx(np.log(VOCABULARY), rel=0.3 if MODELS[name].pretrains_with == "translate" else 0.05)
     assert float(loss.detach()) < first / 3
+
+
+@pytest.mark.parametrize("name", LABEL_MODELS)
+def test_the_seed_decides_the_first_weights_and_labels_train_all_of_them(name):
+    model, other = trained(name), trained(name)
+    other.initialize(1)
+    assert not all(torch.equal(a, b) for a, b in zip(model.parameters(), other.parameters(), strict=True))
+    other.initialize(0)
+    assert all(torch.equal(a, b) for a, b in zip(model.parameters(), other.parameters(), strict=True))
+    model.train().encode(batch_of(name)).amax(1).square().sum().backward()
+    assert all(weight.grad is not None and weight.grad.any() for weight in model.parameters())

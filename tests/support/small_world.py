@@ -25,6 +25,7 @@ SMALL = {
     "cove": tiny("cove", width=16, hidden=32, context=256),
     "elmo": tiny("elmo", width=16, hidden=32, filters=(8, 8, 8)),
     "transformer": tiny("transformer", **WIDER),
+    "cnn": tiny("cnn", word_width=16, width=24, context=32),
     **{name: tiny(name, width=16) for name in ("cbow", "skipgram", "glove", "vectors")},
 }
 

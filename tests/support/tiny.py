@@ -16,6 +16,7 @@ TINY: dict[str, dict[str, Any]] = {
     "cove": {"context": 16, "width": 8, "hidden": 12, "layers": 2},
     "elmo": {"context": 16, "width": 8, "hidden": 12, "filters": (4, 6)},
     "transformer": {"context": 16, "width": 16, "heads": 2, "layers": 2},
+    "cnn": {"context": 16, "word_width": 8, "width": 12, "dilated_layers": 2, "input_dropout": 0.0},
     "cbow": {"width": 8, "window": 2},
     "skipgram": {"width": 8, "window": 2},
     "glove": {"width": 8, "window": 2},

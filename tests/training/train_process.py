@@ -47,6 +47,7 @@ SMALL = {
     "elmo": tiny("elmo", burn_in=4, output_vocab=100, softmax="sampled", samples=50),
     "transformer": tiny("transformer", context=32, layers=1),
     "tuned": tiny("bert", context=32, dropout=0.1),
+    "cnn": tiny("cnn", context=32, dropout=0.5, input_dropout=0.2),
     "toy": {},
     **{name: tiny(name, window=5) for name in ("cbow", "skipgram", "glove")},
 }
@@ -59,7 +60,7 @@ def fit_arguments(out: str | Path, text: str | Path, name: str, **values) -> tup
     names = {field.name for field in dataclasses.fields(TrainingOptions)}
     given = {name: value for name, value in values.items() if name in names}
     own_settings = {name: value for name, value in values.items() if name not in names}
-    if name in ("seq2seq", "transformer", "tuned"):
+    if name in ("seq2seq", "transformer", "tuned", "cnn"):
         return labelled_arguments(out, text, name, {**SMALL[name], **own_settings}, TrainingOptions(**{**QUICK, **given}))
     options = TrainingOptions(**{**(SWEEPING if MODELS[name].learns_by == "sweeping" else QUICK), **given})
     settings = {**SMALL[name], **own_settings}
@@ -74,8 +75,9 @@ def labelled_arguments(out: str | Path, text: str | Path, name: str, settings: d
     """The same for labelled examples: each line and its words in reverse, or whether the line is long."""
     lines = [line for line in Path(text).read_text().split("\n") if line]
     tokenizer = Tokenizer.train(TokenizerSpec("words"), lambda: [lines])
-    if name == "tuned":
-        model = MODELS["bert"](CONFIGS["bert"](vocab_size=tokenizer.vocab_size, **settings))
+    if name in ("tuned", "cnn"):
+        model_name = "bert" if name == "tuned" else name
+        model = MODELS[model_name](CONFIGS[model_name](vocab_size=tokenizer.vocab_size, **settings))
         examples = [LabelledText(line, "long" if len(line.split()) > 9 else "short") for line in lines]
         task = TASKS["classify"](model, tokenizer, **TASKS["classify"].settings_from(examples))
         return task, LabelledSplits(examples[40:], examples[:40]), out, options

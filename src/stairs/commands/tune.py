@@ -6,16 +6,20 @@ from typing import Literal, cast
 from tyro.conf import Positional
 
 from stairs.commands.flags import CommonFlags, GuessFlags, parse, part_of, show
+from stairs.models.settings import CONFIGS, LABEL_MODELS
 from stairs.models.transfer_options import TransferMode, TransferOptions
 from stairs.tasks import TunedTask
 from stairs.tasks.measurements import ClassificationReport, LayerMixWeights, Measurements
 from stairs.text.input_options import ColumnOptions
+from stairs.train_job import names_of
+from stairs.training.label_models import settings_of
 from stairs.training.options import TrainingOptions
 from stairs.tune_job import TuneJob
 
 ABOUT = """Fine-tune a run on labelled examples: classify (a label for a text), compare (a label or a score for two texts), tag (a tag for each
 word), span (where a passage answers a question), sense (the sense of a word), or similar (the nearest of the texts of a file, one per line, or of
-those of a labelled file). In place of a run, `tfidf` and `ngram` learn to classify from the examples alone. Columns and labels are guessed and
+those of a labelled file). In place of a run, `tfidf` and `ngram` learn to classify from the examples alone, and `cnn`, whose settings are flags
+then, all of it from the labels. Columns and labels are guessed and
 printed. A tenth of the examples is held out for validation and selects the best weights; another tenth is the test split, used once at the end. --dev
 and --test name files for them instead. Examples of one document, passage or --group stay together."""
 SPLIT_NAMES = {"dev": "the validation examples", "test": "the test examples"}
@@ -24,26 +28,30 @@ MAX_LABELS = 24  # in a table for a person
 
 @dataclass(frozen=True)
 class Tune(TrainingOptions, TransferOptions, GuessFlags, ColumnOptions, CommonFlags):
-    run: Positional[str] = ""  # a run folder whose model encodes; or tfidf, or ngram
+    run: Positional[str] = ""  # a run folder whose model encodes; or tfidf, ngram or cnn
     labels: Positional[str] = ""  # a file of labelled examples
     task: TunedTask | None = None  # what the labels are for; guessed if not given
     group: str | None = None  # column whose equal values, such as authors, stay in one split; if not given, documents and passages do
     dev: str | None = None  # file of validation examples, which select the best weights; a tenth of the others if not given
     test: str | None = None  # file of test examples, used once at the end; a tenth of the others if not given
     limit: int | None = None  # maximum number of training examples, drawn by the seed; held-out splits shrink as well; all if not given
-    transfer: TransferMode = "auto"  # what is trained: all weights, the top blocks, or the head alone (frozen, features); auto tries two
+    transfer: TransferMode = "auto"  # what is trained: all weights, also from new ones (scratch), the top blocks, or the head alone; auto tries two
     head: Literal["auto", "bi-encoder", "cross-encoder"] = "auto"  # scores of pairs by the cosine of two vectors, or by reading both at once
     adapt: float = 0.0  # epochs of continued pretraining on the examples' own texts first; 10 are usual
     metric: str | None = None  # metric that selects the best weights, such as accuracy or macro_f1; the task's first if not given
     encoding: str | None = None  # encoding of the files; detected if not given
     out: str | None = None  # run folder; runs/LABELS-TASK-MODEL if not given
+    size: Literal["nano", "micro", "mini", "small", "base", "paper"] | None = None  # cnn: a named set of its settings; mini if not given
 
 
 def main(arguments: list[str]) -> int:
-    options = parse(Tune, arguments, "tune", ABOUT)
-    own = ("run", "labels", "task", "group", "dev", "test", "limit", "head", "adapt", "metric", "encoding", "out")
+    first = arguments[0] if arguments else ""
+    options = parse(Tune, arguments, "tune", ABOUT, CONFIGS[first] if first in LABEL_MODELS else None)
+    own = ("run", "labels", "task", "group", "dev", "test", "limit", "head", "adapt", "metric", "encoding", "out", "size")
     training, transfer = part_of(options, TrainingOptions), part_of(options, TransferOptions)
-    job = TuneJob(**{name: getattr(options, name) for name in own}, columns=options.columns(), options=training, transfer_options=transfer)
+    settings = given_settings(options, first) if first in LABEL_MODELS else {}
+    own_values = {name: getattr(options, name) for name in own}
+    job = TuneJob(**own_values, columns=options.columns(), settings=settings, options=training, transfer_options=transfer)
     folder, evaluation = job.tune()
     if not evaluation:  # a worker that only computed
         return 0
@@ -58,6 +66,12 @@ def main(arguments: list[str]) -> int:
     for line in (*baseline_warnings(metrics, SPLIT_NAMES[split]), *mix_lines(metrics), *label_table(metrics)):
         print(line)
     return 0
+
+
+def given_settings(options: Tune, model: str) -> dict[str, object]:
+    """The settings of a model for which there was a flag."""
+    own = {name: getattr(options, name) for name in settings_of(model) if name not in names_of(Tune)}
+    return {name: value for name, value in own.items() if value is not None}
 
 
 def summary(metrics: Measurements) -> str:

@@ -48,7 +48,7 @@ class Model(nn.Module, FastPath):
     schedule: ClassVar[Literal["linear", "constant"]] = "linear"  # of the learning rate of a model that sweeps
     epochs: ClassVar[float] = 5.0  # of a model that sweeps
     is_thread_invariant: ClassVar[bool] = False  # sweeps give the same bits with any number of threads, --deterministic or not
-    default_pooling: ClassVar[Literal["mean", "cls", "last"]] = "mean"  # which token vectors stand for a text
+    default_pooling: ClassVar[Literal["mean", "max", "cls", "last"]] = "mean"  # which token vectors stand for a text
     default_layers: ClassVar[str | None] = None  # layers that a task mixes, see tasks/parts/layer_mix.py
     adds_end_token: ClassVar[bool] = False  # a text is read with the mark of its end
     pools_special_tokens: ClassVar[bool] = False  # the mean over a text counts its special tokens, as transformers and sentence-transformers do

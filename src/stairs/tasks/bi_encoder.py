@@ -69,7 +69,7 @@ class BiEncoder(Compare):
 
     def examples(self, data: TrainingData, split: str = "train") -> LabelledRows:
         labelled = super().examples(data, split)
-        if split == "train" and self.transfer.trains_encoder and self.model.is_transformer:  # the others are fitted already
+        if split == "train" and not self.needs_scales:  # the others are fitted already
             self.fit_scales(labelled)
         return labelled
 

@@ -16,8 +16,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, TypedDict, cast
 
-import numpy as np
-
 from stairs.errors import BadInput
 from stairs.files import os_errors_as_sentences, write_json
 from stairs.models.transfer_options import TransferMode, TransferOptions
@@ -31,9 +29,9 @@ from stairs.tasks.parts.adapt import adaptation_task, unique_texts
 from stairs.tasks.parts.labelled_splits import LabelledSplits
 from stairs.tasks.parts.supervised import Supervised
 from stairs.tasks.task import Task
-from stairs.tasks.word_vectors import WordVectors
 from stairs.text.examples import Example, TextPair
 from stairs.training.fit import fit
+from stairs.training.new_encoder import initial_word_vectors
 from stairs.training.options import TrainingOptions
 from stairs.training.run import RUN_FILE, check_run, load
 
@@ -150,7 +148,8 @@ def tuning_candidates(
     assert issubclass(task_class, Supervised)
     task_classes: list[type[Supervised]] = [task_class]
     if task_class is Compare:
-        task_classes = compare_classes(source, cast(Sequence[TextPair], train), cast(Sequence[TextPair], validation), head)
+        pairs = cast(Sequence[TextPair], train), cast(Sequence[TextPair], validation)
+        task_classes = compare_classes(source, *pairs, head, is_pretrained=transfer.transfer != "scratch")
     candidates = []
     for own in task_classes:
         for options in transfers(own, transfer, train, starts_from_run):
@@ -169,10 +168,14 @@ def transfers(task_class: type[Supervised], transfer: TransferOptions, train: Se
     return [replace(transfer, transfer=mode) for mode in modes]
 
 
-def compare_classes(source: Task, train: Sequence[TextPair], validation: Sequence[TextPair], head: Head) -> list[type[Supervised]]:
+def compare_classes(
+    source: Task, train: Sequence[TextPair], validation: Sequence[TextPair], head: Head, is_pretrained: bool
+) -> list[type[Supervised]]:
     """The tasks that can learn pairs."""
     if train[0].score is None or head != "auto":
         return [BiEncoder if head == "bi-encoder" else Compare]
+    if not is_pretrained:
+        return [BiEncoder, Compare]
     if isinstance(source, Encode):
         say("--head auto: a sentence encoder learns scores through its cosine")
         return [BiEncoder]
@@ -190,9 +193,9 @@ def with_sentence_pooling(transfer: TransferOptions, source: Task) -> TransferOp
     return replace(transfer, pooling=transfer.pooling or source.pooling, max_length=transfer.max_length or source.max_length)
 
 
-def build_task(candidate: TuningCandidate, source: str | Path, train: list[Example], metric: str) -> Supervised:
-    """The candidate's task, with the encoder of the run `source`."""
-    run = load(source)
+def build_task(candidate: TuningCandidate, load_source: Callable[[], Task], train: list[Example], metric: str) -> Supervised:
+    """The candidate's task, with the encoder of a run."""
+    run = load_source()
     if candidate.transfer.insert == "head":
         return candidate.task_class.for_examples(train, run, candidate.transfer, metric=metric)
     words = sorted({run.tokenizer.token(i) for ids in run.tokenizer.encode_batch(unique_texts(train)) for i in ids})
@@ -201,19 +204,6 @@ def build_task(candidate: TuningCandidate, source: str | Path, train: list[Examp
     task = candidate.task_class.for_examples(train, run, transfer, metric=metric, words=words)
     task.word_vectors = vectors
     return task
-
-
-def initial_word_vectors(run: str, words: list[str]) -> np.ndarray:
-    """The vectors of a run that a BiLSTM over words starts from, after one for words it does not know, (1 + words, D)."""
-    source = load(run)
-    if not isinstance(source, WordVectors):
-        advice = "which has no static word vectors; give a run of cbow, skipgram or glove"
-        raise BadInput(f"--word-vectors {run} is a run of {source.model_name}, {advice}")
-    own = source.tokenizer
-    ids = [own.id(word) for word in ("", *words)]
-    ids = [own.id(word.lower()) if i == own.unknown else i for i, word in zip(ids, ("", *words), strict=True)]
-    vectors: np.ndarray = source.rows(np.array(ids)) * (np.array(ids) != own.unknown)[:, None]
-    return vectors.astype(np.float32)
 
 
 def adapt(source: Task, data: LabelledSplits, out: Path, options: TrainingOptions, epochs: float) -> Task | None:

@@ -6,8 +6,9 @@ The flags of `stairs train` are made of the fields of the configs and the commen
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 
-from stairs.models.settings import bert, elmo, glove, gpt, ngram, nnlm, seq2seq, transformer, vectors, word2vec
+from stairs.models.settings import bert, cnn, elmo, glove, gpt, ngram, nnlm, seq2seq, transformer, vectors, word2vec
 from stairs.models.settings.bert import BERTConfig, RoBERTaConfig, UniLMConfig
+from stairs.models.settings.cnn import CNNConfig
 from stairs.models.settings.common import ModelConfig, ModelSettings
 from stairs.models.settings.elmo import ELMoConfig
 from stairs.models.settings.glove import GloVeConfig
@@ -24,11 +25,13 @@ __all__ = [
     "DEFAULT_MIN_COUNT",
     "DEFAULT_TOKENIZER",
     "FROM_TOKENIZER",
+    "LABEL_MODELS",
     "SETTINGS",
     "SIZES",
     "TRAINING_DEFAULTS",
     "TRANSLATION_MODELS",
     "BERTConfig",
+    "CNNConfig",
     "ELMoConfig",
     "GPTConfig",
     "GloVeConfig",
@@ -45,12 +48,13 @@ __all__ = [
     "make_config",
 ]
 
-# In the order of the staircase; `vectors` can only be adopted.
+# In the order of the staircase; `cnn` learns from labels alone, and `vectors` can only be adopted.
 SETTINGS: dict[str, ModelSettings] = {
     "ngram": ngram.SETTINGS,
     "cbow": word2vec.CBOW,
     "skipgram": word2vec.SKIPGRAM,
     "glove": glove.SETTINGS,
+    "cnn": cnn.SETTINGS,
     "nnlm": nnlm.SETTINGS,
     "seq2seq": seq2seq.SEQ2SEQ,
     "cove": seq2seq.COVE,
@@ -68,6 +72,7 @@ TRAINING_DEFAULTS = {name: settings.training for name, settings in SETTINGS.item
 DEFAULT_TOKENIZER = {name: settings.tokenizer for name, settings in SETTINGS.items() if settings.tokenizer is not None}
 DEFAULT_MIN_COUNT = {name: settings.min_count for name, settings in SETTINGS.items() if settings.min_count > 1}
 TRANSLATION_MODELS = ("seq2seq", "cove", "transformer")  # they learn from pairs of sentences
+LABEL_MODELS = ("cnn",)  # they learn from labelled examples alone: `stairs tune cnn labels.csv`
 FROM_TOKENIZER = ("vocab_size", "begin", "end", "unknown", "impossible_ids", "mask", "output_heads", "tree_distance")  # fields without a flag
 
 

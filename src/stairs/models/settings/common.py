@@ -62,7 +62,7 @@ class ModelSettings:
     model: str  # where its class is, as module:class
     sizes: dict[str, Values]  # named sets of config values; mini is the config's defaults
     training: dict[str, Values] = field(default_factory=dict)  # training options of a size that the usual ones do not fit
-    tokenizer: str | None = None  # kind of tokenizer unless another is given; None: it can only be adopted
+    tokenizer: str | None = None  # kind of tokenizer unless another is given; None: `stairs train` does not train it
     min_count: int = 1  # words seen less often are unknown
     is_climbed_by_default: bool = True  # part of a climb for which no models were named
 

@@ -261,6 +261,8 @@ def pool_tokens(hidden: Tensor, batch: Batch, model: Model, pooling: Pooling, sp
     if not model.pools_special_tokens:
         is_special = torch.isin(batch.ids, torch.tensor(sorted(special), device=batch.ids.device))
         is_counted = batch.real & ~(is_special & (batch.real & ~is_special).any(1, keepdim=True))  # special tokens count only where there is no other
+    if pooling == "max":
+        return hidden.masked_fill(~is_counted[..., None], -torch.inf).amax(1)
     return (hidden * is_counted[..., None]).sum(1) / is_counted.sum(1, keepdim=True).clamp(min=1)
 
 

@@ -22,6 +22,8 @@ def default_learning_rate(model: Model, transfer: TransferOptions) -> float:
     """The peak learning rate: the paper's for an encoder as wide as the paper's, larger for a narrower one."""
     if not transfer.trains_encoder:
         return HEAD_RATE
+    if transfer.transfer == "scratch" and model.learns_by == "gradient":
+        return model.learning_rate
     if not model.is_transformer:
         return TABLE_RATE
     return FULL_RATE * REFERENCE_WIDTH / float(model.config.width)

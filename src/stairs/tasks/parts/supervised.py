@@ -37,7 +37,7 @@ from stairs.text.batch import Batch, next_token_targets
 from stairs.text.tokenizers.tokenizer import Tokenizer
 
 HEAD = "head.safetensors"
-EPOCHS = {"full": 3.0, "top": 3.0, "table": 10.0, "frozen": 10.0, "features": 40.0}
+EPOCHS = {"full": 3.0, "scratch": 6.0, "top": 3.0, "table": 10.0, "frozen": 10.0, "features": 40.0}
 BATCH = 32  # examples
 OUTPUT_LAYERS = ("word_head.", "next_head.", "output.", "output_", "contexts", "decoder")  # they predict words and take no part in encoding
 MIN_LENGTH = 8  # tokens of a row
@@ -59,6 +59,8 @@ class Supervised(EncoderFeatures):
         if self.transfer.trains_encoder and model.learns_by == "adoption":
             model.vectors = nn.Parameter(model.tensors()["vectors"].clone())  # the table is mapped from a file that must not be written
         self.feature_extractor = FeatureExtractor(model, self.transfer, settings.get("words", ()), self.tokenizer.token)
+        if self.pooling == "max" and self.feature_extractor.mixes_for_head:
+            raise BadInput("--pooling max takes the maximum of one layer, and several are mixed here; give --layers last, or --pooling mean")
         self.width = self.feature_extractor.width
         self.head = self.new_head()
         self.head.feature_extractor = self.feature_extractor  # stored with the head: everything that is trained besides the encoder
@@ -120,7 +122,7 @@ class Supervised(EncoderFeatures):
 
     @property
     def training_defaults(self) -> TrainingDefaults:  # type: ignore[override]
-        trains_table = self.transfer.trains_encoder and not self.model.is_transformer
+        trains_table = self.transfer.trains_encoder and not self.model.is_transformer and self.transfer.transfer != "scratch"
         return {"epochs": EPOCHS["table" if trains_table else self.transfer.transfer], "batch_examples": BATCH, "min_updates": MIN_UPDATES}
 
     def lr_scales(self) -> dict[str, float]:
@@ -150,9 +152,14 @@ class Supervised(EncoderFeatures):
         labelled = self.labelled_rows(labelled_data(data).split(split))
         if self.transfer.transfer == "features":
             labelled.vectors = cached_features(self.model, labelled.rows, self.features_depend_on, lambda: self.compute_vectors(labelled.rows))
-        if split == "train" and not (self.transfer.trains_encoder and self.model.is_transformer):
+        if split == "train" and self.needs_scales:
             self.fit_scales(labelled)
         return labelled
+
+    @property
+    def needs_scales(self) -> bool:
+        """Whether what the head reads comes in any scale: not from a transformer that is trained, nor from new weights, which are drawn to fit."""
+        return not self.transfer.trains_encoder or not (self.model.is_transformer or self.transfer.transfer == "scratch")
 
     def labelled_rows(self, examples: Sequence[Any]) -> LabelledRows:
         return LabelledRows(self.rows(examples), self.tokenizer.pad, self.targets)
@@ -243,7 +250,7 @@ def check_transfer(transfer: TransferOptions, model: Model) -> None:
         if not low <= getattr(transfer, name) <= high:
             raise BadInput(f"--{name.replace('_', '-')} {getattr(transfer, name)} is not between {low} and {high}")
     if transfer.transfer == "auto":
-        raise BadInput("--transfer auto chooses among trained tasks, and this is one of them; give full, top, frozen or features")
+        raise BadInput("--transfer auto chooses among trained tasks, and this is one of them; give full, scratch, top, frozen or features")
     if transfer.max_length is not None and transfer.max_length < MIN_LENGTH:
         raise BadInput(f"--max-length {transfer.max_length} is below {MIN_LENGTH}")
     if transfer.whiten and transfer.transfer != "features":
@@ -262,7 +269,7 @@ def is_trained(name: str, model: Model, transfer: TransferOptions) -> bool:
     if not transfer.trains_encoder or (name.startswith(OUTPUT_LAYERS) and not (model.has_auxiliary_loss and transfer.auxiliary_weight)):
         return False
     depth, deepest = layer_depth(name, model)
-    return transfer.transfer == "full" or depth > deepest - transfer.top_layers
+    return transfer.transfer in ("full", "scratch") or depth > deepest - transfer.top_layers
 
 
 def layer_depth(name: str, model: Model) -> tuple[int, int]:
