@@ -2,7 +2,7 @@
 
 python benchmarks/attention_options.py [--models gpt bert transformer] [--options relative window ...] [--steps 200] [--size nano]
 
-All runs of a model have the same text, seed and updates, one thread and float32. "Resumes": a training of 40 updates is killed with SIGKILL at a
+All runs of a model have the same text, seed and updates, one thread and float32. "Resumes": a training of 20 updates is killed with SIGKILL at a
 checkpoint on its way and started again, and its weights are compared bit by bit with those of one that was not disturbed. "Converts": what
 `stairs convert RUN huggingface` says, which reads the folder again and compares its outputs. Quality after so few updates ranks nothing finely; it
 shows that an option learns. gpt: bits per character of test text; bert: loss of masked words of test text, in nats; transformer: bits per character
@@ -55,7 +55,7 @@ OPTIONS = {
 USUAL_POSITIONS = {"gpt": "learned", "bert": "learned", "transformer": "sinusoidal"}
 TEXT = {"gpt": "The first", "bert": "The first ___ of the year.", "transformer": "one hundred five"}
 CHARACTERS = 400_000
-RESUMED_STEPS = 40
+RESUMED_STEPS = 20
 
 
 def main() -> None:
@@ -85,7 +85,7 @@ def main() -> None:
 def row(model: str, flags: list[str], folder: Path, given: argparse.Namespace) -> list[str]:
     source = ["--pairs", "numbers"] if model == "transformer" else [str(folder / "wiki.txt")]
     train = ["train", model, *source, "--size", given.size, "--patience", "0", "--seed", "0", "--threads", "1", "--precision", "fp32"]
-    train += ["--quiet", "--json", *flags]
+    train += ["--vocab-size", "1000", "--quiet", "--json", *flags]
     first, undisturbed, killed, of_others = (Path(tempfile.mkdtemp(dir=folder)) / name for name in ("run", "undisturbed", "killed", "folder"))
     began = cpu_seconds()
     trained = run(*train, "--steps", given.steps, "--out", first)
