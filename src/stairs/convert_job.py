@@ -53,6 +53,14 @@ def write_ngrams(task: "Task", format: str, out: str) -> Written:
     return Written({"ngrams": written, **facts}, f"{sum(written)} n-grams of orders 1 to {len(written)}{compared}")
 
 
+def write_tokenizer(task: "Task", format: str, out: str) -> Written:
+    from stairs.formats import sentencepiece
+
+    pieces = sentencepiece.write(task.tokenizer, out)
+    facts, compared = compare_written(out, lambda: sentencepiece.compare(task.tokenizer, out))
+    return Written({"pieces": pieces, **facts}, f"{pieces} pieces{compared}")
+
+
 def write_vectors(task: "Task", format: str, out: str) -> Written:
     from stairs.formats import file_round_trip, word_vectors
     from stairs.tasks import WordVectors
@@ -79,7 +87,7 @@ def compare_written(out: str, compare: "Callable[[], Differences]") -> "tuple[Di
 
 
 def describe_differences(differences: "Differences") -> str:
-    same = {"continuations": "continued with", "translations": "translated into"}
+    same = {"continuations": "continued with", "translations": "translated into", "tokenizations": "cut into"}
     parts = [f"{what} differ by at most {differences[name]:.1g}" for name, what in NUMBERS.items() if name in differences]
     parts += [f"{differences[name]} texts are {verb} the same words" for name, verb in same.items() if name in differences]
     return f"; read back from the file, {', '.join(parts)}" if parts else ""
@@ -98,6 +106,8 @@ def write_folder(task: "Task", format: str, out: str) -> Written:
         raise unfit(task, format, "bert, gpt and transformer runs" if format == "huggingface" else "bert runs")
     if model.needs_trees:
         raise Unsupported(f"this run was tuned with --structural-positions, for which {format} has no place; convert the run that it was tuned from")
+    if task.tokenizer.encodes_sentences:
+        raise Unsupported(f"the tokenizer of this run came from SentencePiece, for which {format} has no place here; write it with sentencepiece")
     if isinstance(task, Indexed):
         say(f"only the encoder is written: what this run keeps for the task {task.name} has no place in {format}")
         task = task.encoder
@@ -114,6 +124,7 @@ def unfit(task: "Task", format: str, fit: str) -> Unsupported:
 
 WRITERS: dict[str, Callable[["Task", str, str], Written]] = {
     "arpa": write_ngrams,
+    "sentencepiece": write_tokenizer,
     **dict.fromkeys(VECTORS, write_vectors),
     **dict.fromkeys(FOLDERS, write_folder),
 }

@@ -68,13 +68,13 @@ def plan_learning(job: TrainJob, documents: list[str], growth: float) -> Plan:
     from stairs.text.shards import build_shards
     from stairs.training.estimates import plan
 
-    options = job.validated_options()
+    options, tokenizer = job.validated_options(), job.tokenizing.read_file() or job.spec
     with TemporaryDirectory() as folder:
-        shards = build_shards(CorpusPart(documents), job.spec, cache=Path(folder))
+        shards = build_shards(CorpusPart(documents), tokenizer, cache=Path(folder))
         task = job.new_task(shards.tokenizer)
         found = plan(task, shards, options)
         if options.epochs is not None and task.model.learns_by == "sweeping":
-            small = build_shards(CorpusPart(documents[: -(-len(documents) // 4)]), job.spec, cache=Path(folder))
+            small = build_shards(CorpusPart(documents[: -(-len(documents) // 4)]), tokenizer, cache=Path(folder))
             add_unseen_words(found, task, [small, shards], growth, options.keep)
     longer = growth if options.epochs is not None else 1.0  # an epoch of the whole has so many more steps than one of the part
     found["tokens"] = round(found["tokens"] * growth)
@@ -116,7 +116,7 @@ def count_part(documents: list[str], job: TrainJob) -> dict[str, Any]:
 
     began = time.monotonic()
     sentences = [split_sentences(document) for document in documents]
-    tokenizer = Tokenizer.train(job.spec, lambda: sentences)
+    tokenizer = job.tokenizing.read_file() or Tokenizer.train(job.spec, lambda: sentences)
     model = cast(NGram, MODELS[job.model](job.config(**tokenizer.vocabulary_settings)))
     seconds = time.monotonic() - began
     ids = [i for own in sentences for row in tokenizer.encode_batch(own) for i in (*row, tokenizer.end)]

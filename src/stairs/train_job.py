@@ -237,11 +237,11 @@ class TrainJob:
         return tokenizer, LabelledSplits(train, validation, test=test)
 
     def kept_tokenizer(self) -> "Tokenizer | None":
-        """The tokenizer of a run whose weights go on with other text: its ids must mean the same."""
+        """The tokenizer of a file, or of a run whose weights go on with other text: its ids must mean the same."""
         goes_on = self.options.accept_new_corpus and (self.folder / RUN_FILE).exists()
         source = self.folder if goes_on else self.options.init_from
         if source is None:
-            return None
+            return self.tokenizing.read_file()
         from stairs.training.run import load_tokenizer
 
         return load_tokenizer(source)

@@ -10,14 +10,15 @@ from stairs.convert_job import check_format
 
 ABOUT = """Write a run in another tool's format. arpa: n-gram runs, for KenLM, SRILM and others. word2vec (text, also fastText's .vec),
 word2vec-binary and glove: word vectors, for gensim, word2vec.c, fastText and others. A path that ends in .gz is compressed; - is stdout. huggingface:
-bert, gpt and transformer runs, as a folder for transformers. sentence-transformers: bert runs, as a folder for sentence-transformers. What was
-written is read back and compared with the run on some texts; a file that answers differently is deleted."""
+bert, gpt and transformer runs, as a folder for transformers. sentence-transformers: bert runs, as a folder for sentence-transformers. sentencepiece:
+the tokenizer of a run, if it is unigram or came from SentencePiece, as a .model file. What was written is read back and compared with the run on some
+texts; a file that answers differently is deleted."""
 
 
 @dataclass(frozen=True)
 class Convert(CommonFlags):
     run: Positional[str]  # a run folder
-    format: Positional[str]  # arpa, word2vec, word2vec-binary, glove, huggingface or sentence-transformers
+    format: Positional[str]  # arpa, word2vec, word2vec-binary, glove, huggingface, sentence-transformers or sentencepiece
     out: str  # file or folder to write; - is stdout
 
 

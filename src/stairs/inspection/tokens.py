@@ -54,7 +54,7 @@ def tokens(task: Task, text: str) -> TokensData:
         {"token": readable_token(tokenizer, number), "start": start, "end": end, "unknown": number == tokenizer.unknown}
         for number, (start, end) in zip(ids, token_offsets(tokenizer, text, ids), strict=True)
     ]
-    return {"text": text, "tokenizations": [{"name": f"{task.model_name}, {tokenizer.spec.kind}", "tokens": spans}]}
+    return {"text": text, "tokenizations": [{"name": f"{task.model_name}, {tokenizer.kind}", "tokens": spans}]}
 
 
 def side_by_side(of_runs: Mapping[str, TokensData]) -> TokensData:

@@ -34,7 +34,7 @@ class Portable:
         facts = {"task": task.name, "model": task.model_name}
         if task.has_model and (parameters := sum(weight.numel() for weight in task.model.parameters())):  # n-grams have counts instead
             facts["parameters"] = f"{parameters:,}"
-        facts["tokenizer"] = f"{task.tokenizer.spec.kind}, {task.tokenizer.vocab_size:,} tokens"
+        facts["tokenizer"] = f"{task.tokenizer.kind}, {task.tokenizer.vocab_size:,} tokens"
         if labels := getattr(self, "labels", None):
             facts["labels"] = ", ".join(labels[:MAX_LABELS]) + (", ..." if len(labels) > MAX_LABELS else "")
         if self.folder is not None:

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from stairs.data import CorpusLike
+from stairs.errors import BadInput
 
 if TYPE_CHECKING:
-    from stairs.text.tokenizers.tokenizer import TokenizerSpec
+    from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 
 Column = str | int  # a name, or a number from 1
 TokenizerKind = Literal["words", "characters", "bpe", "byte-bpe", "wordpiece", "unigram"]
@@ -48,16 +49,33 @@ def columns_of(**named: Column | None) -> dict[str, str] | None:
 
 @dataclass(frozen=True, kw_only=True)
 class TokenizerOptions:
-    tokenizer: TokenizerKind | None = None  # kind of tokens; if not given, the model's own, such as words for ngram and wordpiece for bert
+    tokenizer: TokenizerKind | str | None = None  # kind of tokens, or a SentencePiece file that ends in .model; if not given, the model's own
     vocab_size: int | None = None  # maximum vocabulary size; if not given, all words, or 8192 subwords
     min_count: int | None = None  # rarer words are unknown; if not given, 5 for word vectors and 1 for other models
     chinese: Literal["characters", "words"] | None = None  # split Chinese into characters or into jieba's words; if not given, words for words only
     lowercase: bool = False  # lowercase the text first
 
+    @property
+    def file(self) -> str | None:
+        """The SentencePiece model that was given."""
+        return self.tokenizer if self.tokenizer is not None and self.tokenizer.endswith(".model") else None
+
+    def read_file(self) -> "Tokenizer | None":
+        """The tokenizer of that file."""
+        if self.file is None:
+            return None
+        from stairs.text.tokenizers.sentencepiece_tokenizer import SentencePieceTokenizer
+
+        return SentencePieceTokenizer.read(self.file)
+
     def spec(self, kind: str, min_count: int = 1) -> "TokenizerSpec":
         """The tokenizer to train; `kind` and `min_count` are the model's own."""
         from stairs.text.tokenizers.tokenizer import TokenizerSpec
 
+        if self.file is not None:
+            if self != TokenizerOptions(tokenizer=self.tokenizer):
+                raise BadInput(f"{self.file} is trained already; leave out --vocab-size, --min-count, --chinese and --lowercase")
+            return TokenizerSpec("unigram")  # how it marks spaces
         count = min_count if self.min_count is None else self.min_count
         return TokenizerSpec(self.tokenizer or kind, self.vocab_size, count, self.chinese, self.lowercase)
 

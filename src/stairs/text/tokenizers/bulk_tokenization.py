@@ -201,6 +201,8 @@ class BulkEncoder:
 
     def encode_block(self, block: bytes) -> EncodedDocuments:
         """Encode a block that `self.pretokens.block` made."""
+        if self.tokenizer.encodes_sentences:
+            return self.encode_sentences(block)
         if self.encoded_count > MAX_PRETOKENS or self.pretokens.starts[self.encoded_count] > MAX_SPELLING_BYTES:
             self.reset()
         numbers = self.pretokens.number_block(block)
@@ -209,6 +211,18 @@ class BulkEncoder:
         kernel.splice(numbers, self.offsets, self.ids, END, BEGIN, out)
         words, bits = kernel.unknown_totals(numbers, self.unknown, self.bits)
         return EncodedDocuments(out, int(words), float(bits))
+
+    def encode_sentences(self, block: bytes) -> EncodedDocuments:
+        """Sentence by sentence, for a tokenizer that has no pre-tokens."""
+        ids: list[int] = []
+        unknown: list[str] = []
+        for document in block.split(b"\xfe")[:-1]:
+            for sentence in map(bytes.decode, document.split(b"\xff")):
+                own = self.tokenizer.encode(sentence)
+                ids += [*own, END]
+                unknown += self.tokenizer.unknown_words(sentence) if UNKNOWN in own else []
+            ids[-1] = BEGIN
+        return EncodedDocuments(np.array(ids, self.dtype), len(unknown), sum(map(self.tokenizer.spelling_bits, unknown)))
 
     def encode_new(self) -> None:
         """Let the library encode the pre-tokens that are new."""

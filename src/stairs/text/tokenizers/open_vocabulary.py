@@ -33,7 +33,7 @@ class OpenVocabulary(Tokenizer):
 
     def __init__(self, tokenizer: Tokenizer, character_set: CharacterSet, max_characters: int) -> None:
         if tokenizer.spec.kind != "words":
-            raise Unsupported(f"the model reads the characters of whole words, and this tokenizer has {tokenizer.spec.kind}; use --tokenizer words")
+            raise Unsupported(f"the model reads the characters of whole words, and this tokenizer has {tokenizer.kind}; use --tokenizer words")
         super().__init__(tokenizer.spec, tokenizer.backend, tokenizer.vocabulary)
         self.closed_tokenizer, self.spacing = tokenizer, tokenizer.spacing
         self.character_set, self.max_characters = character_set, max_characters

@@ -43,6 +43,7 @@ DECODERS = {
 }  # fmt: skip
 FORMAT = 1
 TOKENIZER_FILE, CONFIG_FILE, WORDS_FILE = "tokenizer.json", "tokenizer_config.json", "words.safetensors"
+SENTENCEPIECE_FILE = "sentencepiece.model"
 SPECIAL_TOKEN_KEYS = ("pad_token", "unk_token", "cls_token", "sep_token", "mask_token")
 BACKEND_MODELS = {"words": "WordLevel", "characters": "WordLevel", "bpe": "BPE", "byte-bpe": "BPE", "wordpiece": "WordPiece", "unigram": "Unigram"}
 MAX_FILE_SIZE = 1 << 30

@@ -29,6 +29,7 @@ from stairs.text.tokenizers.pretoken_index import SpacingTable, SpellingTable
 from stairs.text.tokenizers.spec import (
     CONFIG_FILE,
     KINDS,
+    SENTENCEPIECE_FILE,
     SPECIAL_TOKEN_KEYS,
     TOKENIZER_FILE,
     WORDS_FILE,
@@ -55,10 +56,11 @@ class Tokenizer:
     pad, unknown, begin, end, mask = PAD, UNKNOWN, BEGIN, END, MASK
     special_ids = frozenset(range(len(SPECIAL_TOKENS)))
     stored_spacing: tuple[object, Path] | None = None  # the table of spaces as it was read, and the file
+    encodes_sentences = False  # whether only a whole sentence decides its tokens, not each word by itself
     adds_begin = True  # whether a text is read with [CLS], or what stands for it, before it
 
     def __init__(self, spec: TokenizerSpec, backend: tokenizers.Tokenizer, vocabulary: list[str] | None = None):
-        self.spec, self.backend = spec, backend
+        self.spec, self.backend, self.kind = spec, backend, spec.kind
         if vocabulary is not None:
             self.vocabulary = vocabulary  # reading a large one from the backend takes a while
 
@@ -76,6 +78,10 @@ class Tokenizer:
             from stairs.text.tokenizers.word_table import WordTable
 
             return WordTable.read(path.parent)
+        if "sentencepiece" in settings:
+            from stairs.text.tokenizers.sentencepiece_tokenizer import SentencePieceTokenizer
+
+            return SentencePieceTokenizer.read(path.with_name(SENTENCEPIECE_FILE))
         if "adopted" in settings:
             from stairs.text.tokenizers.adopted_tokenizer import AdoptedTokenizer
 
