@@ -73,7 +73,8 @@ def test_sizes_grow_and_each_below_mini_says_how_it_is_trained(name):
             return sum(weight.numel() for weight in MODELS[name](CONFIGS[name](vocab_size=VOCABULARY, **SIZES[name][size])).parameters())
 
     assert weights("nano") < weights("micro") < weights("mini") < weights("small")
-    by_adam = {"paper"} if name in ("gpt", "bert", "roberta", "unilm", "transformer") else set()  # papers that used Adam say how the size is trained
+    adam_papers = ("gpt", "bert", "roberta", "unilm", "xlnet", "transformer")  # they say how the size is trained
+    by_adam = {"paper"} if name in adam_papers else set()
     assert TRAINING_DEFAULTS[name].keys() == {"nano", "micro"} | by_adam
     for size in ("nano", "micro"):
         assert TRAINING_DEFAULTS[name][size].keys() <= {"learning_rate", "batch_tokens"} and "batch_tokens" in TRAINING_DEFAULTS[name][size]
@@ -130,7 +131,7 @@ def test_what_a_model_claims_is_what_it_does(name):
     kind = MODELS[name]
     assert kind.encodes == (kind.encode is not Model.encode) and kind.predicts == (kind.predict is not Model.predict)
     assert kind.is_transformer == bool(kind(CONFIGS[name](vocab_size=VOCABULARY, **noiseless(name))).block_count)
-    assert kind.is_encoder_decoder == (kind.pretrains_with == "translate") and kind.fills_blanks == (name in ("bert", "roberta", "unilm"))
+    assert kind.is_encoder_decoder == (kind.pretrains_with == "translate") and kind.fills_blanks == (name in ("bert", "roberta", "unilm", "xlnet"))
     assert kind.generates == (kind.predicts and (not kind.fills_blanks or name == "unilm"))
 
 

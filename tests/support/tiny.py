@@ -12,6 +12,7 @@ TINY: dict[str, dict[str, Any]] = {
     "bert": {"context": 16, "width": 16, "heads": 2, "layers": 2},
     "roberta": {"context": 16, "width": 16, "heads": 2, "layers": 2},
     "unilm": {"context": 16, "width": 16, "heads": 2, "layers": 2},
+    "xlnet": {"context": 16, "width": 16, "heads": 2, "layers": 2},
     "seq2seq": {"context": 16, "width": 8, "hidden": 12, "attention": "additive"},
     "cove": {"context": 16, "width": 8, "hidden": 12, "layers": 2},
     "elmo": {"context": 16, "width": 8, "hidden": 12, "filters": (4, 6)},

@@ -27,7 +27,7 @@ def kill_repeatedly(server, out, model: str, kills: int, seed: int, **settings) 
     return hits
 
 
-@pytest.mark.parametrize("model", NAMES)
+@pytest.mark.parametrize("model", [*NAMES, "xlnet"])
 def test_three_kills_change_no_bit(server, undisturbed, tmp_path, model):
     assert kill_repeatedly(server, tmp_path / "run", model, 3, seed=1) >= 1
     assert outcome(tmp_path / "run") == undisturbed(model)

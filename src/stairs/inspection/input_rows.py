@@ -95,7 +95,7 @@ def embedding_parts(model: Model, row: TokenizedText) -> dict[str, Tensor]:
     scale = math.sqrt(model.config.width) if isinstance(model, Transformer) else 1.0
     assert isinstance(model, BERT | GPT | Transformer)
     parts = {"token": scale * model.tokens(batch.ids)[0]}
-    if isinstance(model, BERT) and batch.segments is not None:
+    if isinstance(model, BERT) and model.segments is not None and batch.segments is not None:
         parts["segment"] = model.segments(batch.segments)[0]
     encoding = position_encoding(model)
     if isinstance(encoding, LearnedPositions | SinusoidalPositions):

@@ -12,17 +12,19 @@ from a normal distribution that is not truncated, and predictions at the unigram
 spend most of its time on these. Whole words are masked (`--whole-word-masking False`: single pieces), anew in every epoch where the paper's program
 masks ten copies of the text; all rows have one context, where it reads 128 tokens for nine tenths of the training. For the sentence pairs see
 `tasks/parts/sentence_pairs.py`.
-The objectives of other papers use this same encoder: XLNet's without relative positions, memory of earlier rows and spans, ALBERT's without shared
-and factored weights. Only positions with a target are compared with the vocabulary, and padding is not computed (`fast/block.py`).
+The objectives of other papers use this same encoder: that of XLNet, which has also its own below, and ALBERT's without shared and factored weights.
+Only positions with a target are compared with the vocabulary, and padding is not computed (`fast/block.py`).
 A bert may also know where words stand in a dependency tree (`layers/structural_positions.py`).
 Except in `--size paper`, the optimizer is AdamW with betas of 0.9 and 0.95 and a learning rate that rises for a twentieth of the training and falls
 linearly, and embeddings learn four times faster than the rest (`embedding_lr_scale`). `paper` has Adam, decay and warm-up as the paper and its
 program have them, but with Adam's bias correction, without decay of embeddings, and with batches of 2048 tokens instead of 256 rows of 512.
 
-Two papers train the same network in other ways, `RoBERTa` and `UniLM` below. Departures of RoBERTa (Liu et al. 2019): whole words are masked, except
-in `--size paper`, and batches are as small as BERT's. Departures of UniLM (Dong et al. 2019): it starts from new weights and not from those of BERT,
-whole words are masked where the paper masks one token, two or three, no next sentence is predicted in bidirectional rows, and the [SEP] that ends a
-row may be masked already in pretraining, so that the model knows when to stop.
+Three papers train the same network in other ways, `RoBERTa`, `UniLM` and `XLNet` below. Departures of RoBERTa (Liu et al. 2019): whole words are
+masked except in `--size paper`, and batches are as small as BERT's. Departures of UniLM (Dong et al. 2019): it starts from new weights and not from
+those of BERT, whole words are masked where the paper masks one token, two or three, no next sentence is predicted in bidirectional rows, and the
+[SEP] that ends a row may be masked already in pretraining, so that the model knows when to stop. Departures of XLNet (Yang et al. 2019): there is no
+memory of earlier rows, a row has one segment in pretraining, the projections of attention have biases, tokens are word pieces, and the rows are those
+of `tasks/parts/other_objectives.py`.
 """
 
 from functools import partial
@@ -36,6 +38,7 @@ from stairs.errors import Unsupported
 from stairs.fast import first_position, masked_decoder
 from stairs.fast.block import FastBlock, run_unpadded
 from stairs.fast.decode_state import DecodeState
+from stairs.layers.attention_positions import SEGMENT_STRIDE
 from stairs.layers.block import ACTIVATIONS, FastInput
 from stairs.layers.dropout import Dropout
 from stairs.layers.initial import POSITION_SCALE, init_local_heads, init_local_heads_sinusoidal, initialize, neighbour_offset, scale_down
@@ -53,7 +56,7 @@ from stairs.models.block_parts import (
     linformer_projections,
     tree_positions,
 )  # fmt: skip
-from stairs.models.settings import BERTConfig, RoBERTaConfig, UniLMConfig
+from stairs.models.settings import BERTConfig, RoBERTaConfig, UniLMConfig, XLNetConfig
 from stairs.text.batch import IGNORE_INDEX, Batch
 
 
@@ -71,6 +74,17 @@ class WordHead(nn.Module):
         return self.norm(self.activation(self.dense(hidden)))
 
 
+class OutputBias(WordHead):
+    """XLNet's: h itself is compared."""
+
+    def __init__(self, config: BERTConfig) -> None:
+        nn.Module.__init__(self)
+        self.bias = nn.Parameter(torch.zeros(config.vocab_size))
+
+    def forward(self, hidden: Tensor) -> Tensor:
+        return hidden
+
+
 class BERT(Model):
     """Blocks of attention in both directions."""
 
@@ -83,16 +97,17 @@ class BERT(Model):
     learning_rate = 5e-4  # norms after the sums need smaller steps than norms before the sublayers
     embedding_lr_scale = 4.0
     encode_cls = first_position.encode_cls
+    word_head_type: type[WordHead] = WordHead
 
     def __init__(self, config: BERTConfig) -> None:
         super().__init__(config)
         width = config.width
         self.learning_rate *= min(1.0, 256 / width)  # wide models learn in smaller steps
         self.tokens = nn.Embedding(config.vocab_size, width)
-        self.segments = nn.Embedding(config.segments, width)
+        self.segments = None if config.has_relative_segments else nn.Embedding(config.segments, width)
         self.positions = added_positions(config, POSITION_SCALE)
         self.depths = DepthEmbedding(config.tree_distance, width) if config.tree_distance else None
-        self.norm = nn.LayerNorm(width, config.epsilon)
+        self.norm = nn.Identity() if config.has_relative_segments else nn.LayerNorm(width, config.epsilon)
         self.dropout = Dropout(config.dropout)
         self.linformer = linformer_projections(config)
         block = partial(FastBlock, width, config.heads, config.feed_forward or 4 * width, norm_first=False, epsilon=config.epsilon)
@@ -102,7 +117,7 @@ class BERT(Model):
         self.blocks = nn.ModuleList(block(**own) for own in parts)
         heads = config.output_heads or ()
         self.pooler = nn.Linear(width, width) if "pooler" in heads else None
-        self.word_head = WordHead(config) if "words" in heads else None
+        self.word_head = self.word_head_type(config) if "words" in heads else None
         self.next_head = nn.Linear(width, 2) if "next" in heads else None
         self.fills_blanks, self.has_pooler = self.word_head is not None, self.pooler is not None
         self.initialize_new()
@@ -151,7 +166,7 @@ class BERT(Model):
 
     def embed(self, ids: Tensor, segments: Tensor, position_ids: Tensor, depths: Tensor | None = None) -> Tensor:
         """h_0."""
-        x = self.tokens(ids) + self.segments(segments)
+        x = self.tokens(ids) if self.segments is None else self.tokens(ids) + self.segments(segments)
         x = x if self.positions is None else x + self.positions(position_ids)
         return self.dropout(self.norm(x if self.depths is None else x + self.depths(depths)))
 
@@ -222,3 +237,24 @@ class UniLM(BERT):
 
     def decode_step(self, ids: Tensor, state: DecodeState | None = None) -> tuple[Tensor, DecodeState]:
         return self.prefill(ids[:, None], state)
+
+
+class XLNet(BERT):
+    """Yang et al. 2019, "XLNet: Generalized Autoregressive Pretraining for Language Understanding": the words of a row come in a random order z, and
+    p(w_z(t) | w_z(<t)) is that of a second stream g, which knows the position of its word and not the word:
+
+        h_0 = tokens(w),   g_0 = tokens([MASK])
+        h_l = norm(h + attention(h; those up to it in z)), ...,   g_l = norm(g + attention(g; h of those before it in z)), ...
+        p(word) = softmax(g_L tokens^T + bias)
+
+    Positions, and whether two tokens are of one segment, are Transformer-XL's (`layers/attention_positions.py`)."""
+
+    name = "xlnet"
+    config: XLNetConfig
+    word_head_type = OutputBias
+
+    def run_blocks(
+        self, blocks: nn.ModuleList, ids: Tensor, segments: Tensor, position_ids: Tensor, mask: Tensor | RowMask | FastInput,
+        depths: Tensor | None = None, distances: Tensor | None = None,
+    ) -> Tensor:  # fmt: skip
+        return super().run_blocks(blocks, ids, segments, position_ids + SEGMENT_STRIDE * segments, mask)

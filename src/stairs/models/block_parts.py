@@ -58,7 +58,7 @@ def attention_positions(config: AttentionConfig, is_causal: bool) -> AttentionPo
     if config.positions == "relative":
         return RelativePositions(config.max_distance, head_width)
     if config.positions == "transformer-xl":
-        return TransformerXLPositions(config.width, config.heads, is_causal)
+        return TransformerXLPositions(config.width, config.heads, is_causal, config.has_relative_segments)
     return BucketPositions(config.heads, is_causal) if config.positions == "buckets" else None
 
 

@@ -35,7 +35,8 @@ LOGIT_COST = 24  # multiply-adds that take as long as the softmax of one logit
 # Multiply-adds per token that take as long as everything but the matrix products: norms, attention, cells, the optimizer. With it the speed of nano,
 # micro and mini of every model is right within a third, on one core of the ordinary kind (AVX2, fp32, 79 gigaflops).
 OVERHEAD = {
-    "nnlm": 0.0, "gpt": 2e5, "bert": 2.5e5, "roberta": 2.5e5, "unilm": 2.5e5, "elmo": 1.4e6, "seq2seq": 5.5e5, "cove": 7.5e5, "transformer": 4.8e5
+    "nnlm": 0.0, "gpt": 2e5, "bert": 2.5e5, "roberta": 2.5e5, "unilm": 2.5e5, "xlnet": 5e5, "elmo": 1.4e6, "seq2seq": 5.5e5, "cove": 7.5e5,
+    "transformer": 4.8e5,
 }  # fmt: skip
 EPOCHS = 16  # a text is worth reading this many times
 CHARACTERS_PER_TOKEN = {"words": 5.3, "byte-bpe": 4.0, "wordpiece": 4.0}
@@ -49,11 +50,11 @@ TOKENS_PER_PARAMETER = 5  # tokens that a size above mini should train on, per p
 #   bert         the same text, loss: 30 s nano 6.99, micro 7.09
 #   transformer  number names, BLEU: 30 s nano 97.1, micro 91.2
 #   seq2seq      number names, BLEU: 30 s nano 97.0, micro 95.5
-# The figures for nnlm, cove, roberta and unilm, and all for mini, are estimates from these.
+# The figures for nnlm, cove, roberta, unilm and xlnet, and all for mini, are estimates from these.
 MIN_TOKENS: dict[str, dict[str, float]] = {
     "nnlm": {"micro": 3e6, "mini": 8e6},
     "gpt": {"micro": 5e6, "mini": 1.2e7},
-    **{model: {"micro": 2e6, "mini": 1e7} for model in ("bert", "roberta", "unilm")},
+    **{model: {"micro": 2e6, "mini": 1e7} for model in ("bert", "roberta", "unilm", "xlnet")},
     "elmo": {"micro": 4e5, "mini": 2e6},
     "seq2seq": {"micro": 1e6, "mini": 2e6},
     "cove": {"micro": 1e6, "mini": 2e6},
@@ -162,7 +163,7 @@ def describe_shape(model: str, size: str) -> str:
     if model == "nnlm":
         return f"{config.order - 1} x {config.width} and {config.hidden}"
     layers = f"{config.layers} + {config.layers}" if model in TRANSLATION_MODELS else str(config.layers)
-    return f"{layers} x {config.width if model in ('gpt', 'bert', 'transformer') else config.hidden}"
+    return f"{layers} x {config.hidden if model in ('seq2seq', 'cove', 'elmo') else config.width}"
 
 
 def round_to_two_digits(number: float) -> int:
@@ -217,7 +218,7 @@ def transformer_multiply_adds(config: TransformerConfig) -> float:
 MULTIPLY_ADDS: dict[str, Callable[[Any], float]] = {
     "nnlm": nnlm_multiply_adds,
     "gpt": gpt_multiply_adds,
-    **dict.fromkeys(("bert", "roberta", "unilm"), bert_multiply_adds),
+    **dict.fromkeys(("bert", "roberta", "unilm", "xlnet"), bert_multiply_adds),
     "elmo": elmo_multiply_adds,
     "seq2seq": seq2seq_multiply_adds,
     "cove": seq2seq_multiply_adds,

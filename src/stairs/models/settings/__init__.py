@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields
 
 from stairs.models.settings import bert, cnn, elmo, glove, gpt, ngram, nnlm, seq2seq, transformer, vectors, word2vec
-from stairs.models.settings.bert import BERTConfig, RoBERTaConfig, UniLMConfig
+from stairs.models.settings.bert import BERTConfig, RoBERTaConfig, UniLMConfig, XLNetConfig
 from stairs.models.settings.cnn import CNNConfig
 from stairs.models.settings.common import ModelConfig, ModelSettings
 from stairs.models.settings.elmo import ELMoConfig
@@ -45,6 +45,7 @@ __all__ = [
     "UniLMConfig",
     "VectorsConfig",
     "Word2VecConfig",
+    "XLNetConfig",
     "make_config",
 ]
 
@@ -64,6 +65,7 @@ SETTINGS: dict[str, ModelSettings] = {
     "bert": bert.SETTINGS,
     "roberta": bert.ROBERTA,
     "unilm": bert.UNILM,
+    "xlnet": bert.XLNET,
     "vectors": vectors.SETTINGS,
 }
 CONFIGS = {name: settings.config for name, settings in SETTINGS.items()}

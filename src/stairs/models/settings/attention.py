@@ -67,6 +67,11 @@ class AttentionConfig(ModelConfig):
         return self.positions in ADDED_POSITIONS
 
     @property
+    def has_relative_segments(self) -> bool:
+        """Whether the attention knows which tokens are of one segment, so that nothing is added to the token vectors."""
+        return False
+
+    @property
     def attended_keys(self) -> int:
         """About how many keys a query is compared with in a full row, for estimates."""
         near, blocks = 2 * self.radius + 1, (self.global_blocks + self.random_blocks) * self.block

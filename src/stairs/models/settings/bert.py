@@ -1,10 +1,11 @@
-"""The settings, sizes and default training of BERT, and of RoBERTa and UniLM, which are BERTs trained in other ways."""
+"""The settings, sizes and default training of BERT, and of RoBERTa, UniLM and XLNet, which are BERTs trained in other ways."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from stairs.errors import BadInput
+from stairs.layers.score_names import PositionName
 from stairs.models.settings.attention import AttentionConfig
 from stairs.models.settings.common import LARGEST, ModelSettings, Range, Values, bounds
 from stairs.text.special import MASK
@@ -81,6 +82,23 @@ class UniLMConfig(BERTConfig):
             raise BadInput(f"unilm hides words by masks of its own, and cannot have the attention pattern {self.attention_pattern}; choose full")
 
 
+@dataclass(frozen=True)
+class XLNetConfig(BERTConfig):
+    positions: PositionName = "transformer-xl"  # those of Transformer-XL, which also tell whether two tokens are of one segment
+    objective: Objective = "permutation"  # permutation: words in a random order; none: masked tokens
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        own = {"positions": "transformer-xl", "attention_pattern": "full", "objective": "permutation or none"}
+        for name, value in own.items():
+            if getattr(self, name) not in value.split(" or "):
+                raise BadInput(f"xlnet has the {name.replace('_', ' ')} {value} and not {getattr(self, name)}; leave the flag out, or train a bert")
+
+    @property
+    def has_relative_segments(self) -> bool:
+        return True
+
+
 SIZES: dict[str, Values] = {
     "nano": {"width": 64, "heads": 2, "layers": 2, "dropout": 0.0},
     "micro": {"width": 128, "layers": 3, "dropout": 0.0},
@@ -113,5 +131,13 @@ UNILM = ModelSettings(
     tokenizer="wordpiece",
     sizes={**SIZES, "paper": SIZES["large"]},
     training={**TRAINING, "paper": {**TRAINING["paper"], "learning_rate": 3e-5, "warmup_steps": 40000}},
+    is_climbed_by_default=False,
+)
+XLNET = ModelSettings(
+    config=XLNetConfig,
+    model="stairs.models.bert:XLNet",
+    tokenizer="wordpiece",
+    sizes={**SIZES, "paper": {**SIZES["large"], "mask_prob": 1 / 6}},
+    training={**TRAINING, "paper": {**TRAINING["paper"], "learning_rate": 0.0004, "warmup_steps": 40000}},
     is_climbed_by_default=False,
 )

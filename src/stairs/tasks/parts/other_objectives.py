@@ -13,7 +13,7 @@ permutation      Yang et al. 2019 (XLNet): one part, the words in a random order
 Excess tokens are removed from both ends of the longer part.
 
 Departures: XLNet's order is one of whole words, and the share `mask_prob` of a row is predicted, where the paper takes spans of one to five tokens;
-without its relative positions and its memory of earlier rows, which belong to the encoder (`models/bert.py`).
+its relative positions belong to the encoder (`XLNet` of `models/bert.py`), and there is no memory of earlier rows.
 """
 
 from collections.abc import Callable, Sequence
