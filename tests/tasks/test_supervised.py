@@ -14,8 +14,8 @@ from stairs.tasks.metrics import choose_metric
 from stairs.tasks.parts.labelled_splits import LabelledSplits
 from stairs.tasks.parts.layer_mix import LinearHead, Standardize
 from stairs.tasks.parts.supervised import next_token_targets
-from stairs.tasks.tag import spans, transitions
-from stairs.tasks.tag import viterbi as likeliest_tags
+from stairs.tasks.parts.tag_sequences import spans, transitions
+from stairs.tasks.parts.tag_sequences import viterbi as likeliest_tags
 from stairs.text.examples import LabelledText, Question, TaggedSentence, TextPair
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 from stairs.training.fit import fit

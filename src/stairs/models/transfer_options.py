@@ -39,6 +39,8 @@ class TransferOptions:
     word_vectors: str | None = None  # run with the word vectors that cnn, or the BiLSTM, starts from; new ones if not given
     word_width: int | None = None  # width of new word vectors of cnn, or the BiLSTM; 100 if not given
     max_length: int | None = None  # maximum tokens of an input; the context of the encoder if not given
+    both_orders: bool = False  # gpt, compare: read the two texts in both orders and add their vectors, so that the order does not matter
+    crf: bool = False  # tag: learn how well one tag follows another, by a conditional random field on top of the head
     structural_positions: bool = False  # bert, tag: attention knows how far words are apart in the dependency trees of CoNLL-U files
 
     @property

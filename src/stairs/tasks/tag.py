@@ -3,8 +3,9 @@
     P(tag | word in its sentence) = softmax(W h + b),   h the vector of the word's first piece (of its last, for a GPT, which only then has read it)
 
 The tags of a sentence are the most probable ones that fit together: I-PER follows only B-PER or I-PER (Viterbi 1967). For encoders whose vectors do
-not depend on the context, the head reads the two neighbours on either side as well (Collobert et al. 2011). With `--structural-positions` the encoder
-also knows where the words stand in the dependency tree of the sentence (`text/trees.py`).
+not depend on the context, the head reads the two neighbours on either side as well (Collobert et al. 2011). With `--crf` how well one tag follows
+another is learnt, too (`layers/crf.py`). With `--structural-positions` the encoder also knows where the words stand in the dependency tree of the
+sentence (`text/trees.py`).
 """
 
 from collections.abc import Sequence
@@ -17,12 +18,15 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, pad
 
 from stairs.errors import BadInput, Unsupported
+from stairs.layers.crf import LinearChainCRF, gather_rows
 from stairs.tasks.answers import Answer, TagsAnswer
 from stairs.tasks.measurements import Measurements
 from stairs.tasks.parts.encoder_features import EncodedInput
 from stairs.tasks.parts.layer_mix import LinearHead
 from stairs.tasks.parts.supervised import Supervised
+from stairs.tasks.parts.tag_sequences import check_tags, labels_of_tags, tags_answer, transitions, viterbi
 from stairs.tasks.span_metrics import tag_metrics
+from stairs.tasks.task import TrainingExamples
 from stairs.text.batch import IGNORE_INDEX, Batch
 from stairs.text.examples import ParsedSentence, TaggedSentence
 from stairs.text.segmentation import Segmentation
@@ -30,7 +34,7 @@ from stairs.text.trees import token_positions
 from stairs.text.windows import owned_spans, window_spans
 
 RADIUS = 2  # neighbours on either side, for encoders without context
-FORBIDDEN = -1e4  # the log-probability of a transition that does not occur
+CRF_RATE = 0.01  # learning rate of the transitions of a CRF, which are few and start at 0: at the rate of an encoder they would hardly move
 NEEDS_TREES = "this run was tuned with --structural-positions and needs the dependency tree of a sentence; give a CoNLL-U file (ask RUN --file)"
 
 
@@ -42,10 +46,7 @@ class Tag(Supervised):
 
     @classmethod
     def settings_from(cls, examples: Sequence[Any]) -> dict[str, Any]:
-        labels = sorted({tag for example in examples for tag in example.tags})
-        if len(labels) < 2:
-            raise BadInput(f"{examples[0].where}: every word has the tag {labels[0]!r}; at least two are needed")
-        return {"labels": labels, "segmentation": asdict(Segmentation.from_sentences(example.words for example in examples))}
+        return {"labels": labels_of_tags(examples), "segmentation": asdict(Segmentation.from_sentences(example.words for example in examples))}
 
     @property
     def labels(self) -> list[str]:
@@ -62,17 +63,29 @@ class Tag(Supervised):
 
     def new_head(self) -> nn.Module:
         neighbours = 1 if self.reads_context else 2 * RADIUS + 1
-        return LinearHead(self.width * neighbours, len(self.labels), self.transfer)
+        head = LinearHead(self.width * neighbours, len(self.labels), self.transfer)
+        if self.transfer.crf:
+            head.crf = LinearChainCRF(torch.from_numpy(transitions(self.labels)))
+        return head
+
+    @property
+    def crf(self) -> LinearChainCRF | None:
+        return cast(LinearChainCRF, self.head.crf) if self.transfer.crf else None
+
+    def start(self, seed: int, examples: TrainingExamples | None = None) -> None:
+        super().start(seed, examples)
+        if self.crf is not None:
+            nn.init.zeros_(self.crf.transitions)
+
+    def lr_scales(self) -> dict[str, float]:
+        return super().lr_scales() | ({} if self.crf is None else {"head.crf.transitions": CRF_RATE / self.learning_rate})
 
     def rows(self, examples: Sequence[Any]) -> list[EncodedInput]:
         """One row for each sentence, or for each window of a sentence that is too long, with the `places` of the words that it tags."""
         label_ids = {label: number for number, label in enumerate(self.labels)}
         rows = []
         for number, example in enumerate(examples):
-            unknown = next((tag for tag in example.tags if tag not in label_ids), None)
-            if unknown is not None:
-                labels = ", ".join(self.labels[:8])
-                raise BadInput(f"{example.where}: the tag {unknown!r} is not in the training file, which has {labels}; correct it")
+            check_tags(example, self.labels)
             pieces = self.pieces(example.words)
             sizes = [len(piece) for piece in pieces]
             for words, (start, stop) in self.word_windows(sizes):
@@ -116,6 +129,10 @@ class Tag(Supervised):
     def summed_loss(self, logits: Tensor, batch: Batch) -> tuple[Tensor, int]:
         assert batch.targets is not None
         has_target = batch.targets != IGNORE_INDEX
+        if self.crf is not None:
+            scores, real = gather_rows(logits, has_target)
+            labels = gather_rows(batch.targets, has_target)[0]
+            return self.crf.nll(scores, labels.masked_fill(~real, 0), real), int(has_target.sum())
         return cross_entropy(logits[has_target], batch.targets[has_target], reduction="sum"), int(has_target.sum())
 
     def tags(self, count: int, rows: list[EncodedInput], logits: list[np.ndarray]) -> list[list[str]]:
@@ -123,7 +140,7 @@ class Tag(Supervised):
         scores: list[list[np.ndarray]] = [[] for _ in range(count)]
         for row, own in zip(rows, logits, strict=True):
             scores[row.example] += list(own[row.metadata["positions"]])
-        costs = transitions(self.labels)
+        costs = transitions(self.labels) if self.crf is None else self.crf.allowed_transitions().detach().numpy()
         return [[self.labels[i] for i in viterbi(np.stack(own), costs)] if own else [] for own in scores]
 
     def metrics_from(self, examples: Sequence[Any], rows: list[EncodedInput], logits: list[np.ndarray]) -> Measurements:
@@ -151,13 +168,7 @@ class Tag(Supervised):
         """`positions` are the places of the words in the text."""
         rows = self.rows([sentence])
         tags = self.tags(1, rows, self.logits(rows))[0]
-        answer: TagsAnswer = {"text": text, "words": list(sentence.words), "tags": tags, "segmentation": segmentation}
-        if any(tag.startswith("B-") for tag in self.labels):
-            answer["spans"] = [
-                {"label": label, "text": text[positions[a][0] : positions[b - 1][1]], "start": positions[a][0], "end": positions[b - 1][1]}
-                for label, a, b in spans(tags)
-            ]
-        return answer
+        return tags_answer(text, sentence.words, tags, positions, segmentation, self.labels)
 
     def summary(self, answer: Answer) -> str:
         tagged = cast(TagsAnswer, answer)
@@ -169,43 +180,3 @@ def tree_of(example: TaggedSentence) -> tuple[int, ...]:
     if not isinstance(example, ParsedSentence):
         raise Unsupported(f"{example.where + ': ' if example.where else ''}{NEEDS_TREES}")
     return example.heads
-
-
-def transitions(labels: list[str]) -> np.ndarray:
-    """0 where one tag (column) may follow another (row), FORBIDDEN where not; the last row is the beginning of a sentence. Only tags of the form I-X
-    depend on the tag before them, and only if there is a B-X."""
-    costs = np.zeros((len(labels) + 1, len(labels)), np.float32)
-    for column, tag in enumerate(labels):
-        if tag.startswith("I-") and f"B-{tag[2:]}" in labels:
-            costs[:, column] = FORBIDDEN
-            for row, before in enumerate(labels):
-                if before in (f"B-{tag[2:]}", tag):
-                    costs[row, column] = 0.0
-    return costs
-
-
-def viterbi(scores: np.ndarray, costs: np.ndarray) -> list[int]:
-    """The most probable sequence of labels for scores (T, labels)."""
-    if not costs.any():
-        return [int(label) for label in scores.argmax(1)]
-    logs = scores - np.log(np.exp(scores - scores.max(1, keepdims=True)).sum(1, keepdims=True)) - scores.max(1, keepdims=True)
-    best, back_pointers = logs[0] + costs[-1], []
-    for own in logs[1:]:
-        candidates = best[:, None] + costs[:-1]
-        back_pointers.append(candidates.argmax(0))
-        best = candidates.max(0) + own
-    path = [int(best.argmax())]
-    for pointers in reversed(back_pointers):
-        path.append(int(pointers[path[-1]]))
-    return path[::-1]
-
-
-def spans(tags: Sequence[str]) -> list[tuple[str, int, int]]:
-    """(label, first word, word after the last) of B-X I-X I-X."""
-    marked: list[tuple[str, int, int]] = []
-    for number, tag in enumerate(tags):
-        if tag.startswith("I-") and marked and marked[-1][0] == tag[2:] and marked[-1][2] == number:
-            marked[-1] = (marked[-1][0], marked[-1][1], number + 1)
-        elif tag.startswith(("B-", "I-")):
-            marked.append((tag[2:], number, number + 1))
-    return marked
