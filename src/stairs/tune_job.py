@@ -156,6 +156,11 @@ class TuneJob:
             raise Unsupported(f"{self.run} learns {', '.join(SUPERVISED_TASKS)} from labels; for {task} give a run whose model encodes")
         if self.transfer_options.structural_positions and task != "tag":
             raise BadInput(f"--structural-positions is for tag, and {printable(self.labels)} holds examples for {task}; leave it out")
+        if self.transfer_options.both_orders and task != "compare":
+            raise BadInput(f"--both-orders is for compare, and {printable(self.labels)} holds examples for {task}; leave it out")
+        if self.transfer_options.crf and (task != "tag" or self.needs_no_run):
+            reason = f"{self.run} is no encoder" if task == "tag" else f"{printable(self.labels)} holds examples for {task}"
+            raise BadInput(f"--crf is for tags on top of an encoder, and {reason}; leave it out")
         if self.metric is not None and task not in SUPERVISED_TASKS:
             several = ", ".join(SUPERVISED_TASKS)
             raise BadInput(f"--metric {self.metric} chooses between the metrics of {several}; {task} has one only: leave it out")

@@ -109,7 +109,7 @@ def test_models_that_need_one_pass_do_not_see_the_validation_examples(experiment
     assert given == {name: list(experiment.train) for name in ("NGramClassifier", "TfidfClassifier", "VectorClassifier")}
 
 
-@pytest.mark.parametrize(("example_kind", "model"), [("compare", "skipgram"), ("tag", "bert"), ("span", "skipgram")])
+@pytest.mark.parametrize(("example_kind", "model"), [("compare", "skipgram"), ("tag", "bert"), ("span", "skipgram"), ("choose", "skipgram")])
 def test_labels_of_any_task(experiment, quick, example_kind, model):
     other = replace(experiment, **split_examples(examples(example_kind, 60), example_kind, 0))
     report = run_climb(other, budget=60, models=["ngram", model])

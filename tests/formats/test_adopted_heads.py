@@ -16,7 +16,7 @@ MISREAD = [
     (1, {"problem_type": "regression"}, "a number .regression."),
     (3, {"problem_type": "regression"}, "3 numbers .regression."),
     (1, {"sentence_transformers": {"activation_fn": "torch.nn.modules.activation.Sigmoid"}}, "a number .regression."),
-    (1, {"architectures": ["BertForMultipleChoice"]}, "chooses among several texts"),
+    (2, {"architectures": ["BertForMultipleChoice"]}, "2 outputs, and a choice has one score"),
     (2, {"architectures": ["BertForNextSentencePrediction"]}, "predicts the next sentence"),
     (2, {"architectures": ["BertForSomethingNew"]}, "BertForSomethingNew"),
     (2, {"architectures": ["BertModel"]}, "names BertModel"),

@@ -35,6 +35,7 @@ CALLS = {  # a call of every verb, and a task that has it
     "predict_proba": ("reviews", (["a good film", "a bad film"],), {}),
     "tag": ("tagger", ("the cat sat in Rome .",), {}),
     "find_span": ("reader", ("where is it ?", "the cat sat in Rome ."), {}),
+    "choose": ("quiz", ("what is for dinner ?", ["a cat", "rice"]), {}),
     "find_sense": ("senses", ("the *bank* of water",), {}),
     "translate": ("translator", (["12", "3"],), {"beam_size": 1}),
     "tune": ("bert", (REVIEWS,), {"epochs": 1, "transfer": "features", "out": "runs/tuned-again"}),
@@ -169,6 +170,7 @@ def test_a_command_and_its_verb_give_the_same(runs, command, monkeypatch, world)
         "reviews": (["a good film"], lambda task: {**task.answer("a good film"), "label": task.predict("a good film")}),
         "tagger": (["the cat sat in Rome ."], lambda task: task.tag("the cat sat in Rome .")),
         "reader": (["where is it ?", "--second", TEXT], lambda task: task.find_span("where is it ?", TEXT)),
+        "quiz": (["dinner ?", "--choices", "a cat", "rice"], lambda task: task.choose("dinner ?", ["a cat", "rice"])),
         "senses": (["the *bank* of water"], lambda task: task.find_sense("the *bank* of water")),
     }
     for name, (arguments, verb) in asked.items():

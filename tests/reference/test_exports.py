@@ -56,7 +56,7 @@ def bert(tokenizer, example_kind):
     model = model_of("bert", tokenizer)
     if example_kind in ("masked-token", "encode"):
         return TASKS[example_kind](model, tokenizer)
-    labels = ["score"] if example_kind == "score" else ["a", "b"] if example_kind == "find-span" else ["B-bad", "B-good", "O"]
+    labels = ["score"] if example_kind in ("score", "choose") else ["a", "b"] if example_kind == "find-span" else ["B-bad", "B-good", "O"]
     prefix = "qa_outputs" if example_kind == "find-span" else "classifier"
     tensors = {f"{prefix}.weight": torch.randn(len(labels), 32), f"{prefix}.bias": torch.randn(len(labels))}
     return task_heads.task_with_head(model, tokenizer, {"task": "compare" if example_kind == "score" else example_kind, "labels": labels,
@@ -143,6 +143,17 @@ def test_scores_of_two_texts_in_a_cross_encoder(tmp_path, command, pieces):
     output = peers.CrossEncoder(str(tmp_path / "out")).predict([(TEXTS[0], TEXTS[1]), (TEXTS[1], TEXTS[2])])
     ours = [task.answer(first, second=second)["score"] for first, second in ((TEXTS[0], TEXTS[1]), (TEXTS[1], TEXTS[2]))]
     assert output.ravel().tolist() == pytest.approx(ours, abs=1e-4)
+
+
+def test_multiple_choice(tmp_path, command, pieces):
+    task = as_run(bert(pieces, "choose"))
+    assert convert(command, "huggingface")["labels_difference"] < 1e-5
+    tokenizer, peer = (kind.from_pretrained(tmp_path / "out") for kind in (transformers.AutoTokenizer, transformers.BertForMultipleChoice))
+    given = tokenizer([TEXTS[0]] * 3, TEXTS[1:4], padding=True, return_tensors="pt")
+    with torch.no_grad():
+        logits = peer.eval()(**{key: own[None] for key, own in given.items()}).logits[0]
+    ours = task.answer(TEXTS[0], choices=TEXTS[1:4])["probabilities"]
+    assert [ours[choice.strip()] for choice in TEXTS[1:4]] == pytest.approx(logits.softmax(0).tolist(), abs=1e-5)
 
 
 def test_a_continuation_in_the_pipeline(tmp_path, command, bytes_of):

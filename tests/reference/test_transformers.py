@@ -108,18 +108,19 @@ def written(task, folder, kind):
     [
         ("BertModel", None), ("BertForMaskedLM", None), ("BertForSequenceClassification", "classify"),
         ("BertForTokenClassification", "tag"), ("BertForQuestionAnswering", "find-span"),
+        ("BertForMultipleChoice", "choose"),
     ],
 )  # fmt: skip
 def test_every_head_both_ways(bert_folder, tmp_path, kind, example_kind):
-    labels = {} if example_kind in (None, "find-span") else {"id2label": {0: "bad", 1: "good", 2: "so-so"}, "label2id": {"bad": 0, "good": 1,
-        "so-so": 2}}
+    labels = {"id2label": {0: "bad", 1: "good", 2: "so-so"}, "label2id": {"bad": 0, "good": 1, "so-so": 2}}
+    labels = labels if example_kind in ("classify", "tag") else {}
     theirs = saved(kind, bert_folder, **labels)
     task = transformers_folder.read(bert_folder)
     given, batch = read_by_both(bert_folder)
     body = theirs if kind == "BertModel" else theirs.bert
     assert near(task.model.encode(batch)[batch.real], body(**given).last_hidden_state[batch.real])
     if example_kind:
-        assert task.name == example_kind and task.settings.get("labels") == (list(labels["id2label"].values()) if labels else None)
+        assert task.name == example_kind and (task.settings.get("labels") or []) == list(labels.get("id2label", {}).values())
     again = written(task, tmp_path / "again", kind)
     for name, tensor in theirs.state_dict().items():
         assert torch.equal(again.state_dict()[name], tensor), name

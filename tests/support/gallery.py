@@ -73,5 +73,6 @@ def runs(folder):
         "compare": new_task("compare", encoder("bert", pieces), pieces, examples("compare")),
         "tag": new_task("tag", encoder("bert", pieces), pieces, examples("tag")),
         "span": new_task("span", encoder("gpt", pieces), pieces, examples("span")),
+        "choose": new_task("choose", encoder("gpt", pieces), pieces, examples("choose")),
         "similar": Similar(near, SENTENCES[:4]),
     }

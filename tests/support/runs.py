@@ -20,6 +20,9 @@ PAIRS = [(f"a {one}", f"the {two}", "same" if (one in ANIMALS) == (two in ANIMAL
 SCORES = [(first, second, 4.5 if label == "same" else 0.5) for first, second, label in PAIRS]
 TAGS = ["O", "O", "O", "O", "B-place", "O"]
 TAGGED = [{"tokens": f"the {animal} sat in {city} .".split(), "tags": TAGS} for animal in WORDS for city in CITIES]
+QUIZ = [{"context": "what is for dinner ?", "choices": [f"a {animal}", food], "label": 1} for animal in ANIMALS for food in FOODS] + [
+    {"context": "what is for dinner ?", "choices": [food, f"a {animal}", f"the {animal}"], "label": 0} for animal in ANIMALS for food in FOODS
+]  # fmt: skip
 SENSE_LINES = "the\tthe\tdet\t_\nbank\tbank\tnoun\t{sense}\nof\tof\tprep\t_\n{word}\t{word}\tnoun\t_\n{city}\t{city}\tnoun\t_\n"
 BANKS = "\n".join(SENSE_LINES.format(sense="shore" if word in ANIMALS else "money", word=word, city=city) for word in WORDS for city in CITIES)
 DIGITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
@@ -56,6 +59,7 @@ def every_run(folder: Path) -> "dict[str, stairs.tasks.task.Task]":
         "scores": bert.tune(SCORES, out="runs/scores", **once),
         "tagger": bert.tune(TAGGED, out="runs/tagger", **once),
         "reader": bert.tune(squad(folder / "squad.json"), out="runs/reader", **once),
+        "quiz": bert.tune(QUIZ, out="runs/quiz", **once),
         "senses": bert.tune(folder / "banks.tsv", task="sense", out="runs/senses"),
         "similar": bert.tune(SENTENCES[:20], task="similar", out="runs/similar"),
         "tfidf": stairs.tune("tfidf", REVIEWS, out="runs/tfidf"),

@@ -9,7 +9,7 @@ from stairs.models import MODELS
 from stairs.models.settings import CONFIGS
 from stairs.models.transfer_options import TransferOptions
 from stairs.tasks import TASKS
-from stairs.text.examples import LabelledText, Question, TaggedSentence, TextPair
+from stairs.text.examples import LabelledText, MultipleChoice, Question, TaggedSentence, TextPair
 from tests.support.tiny import tiny
 
 FOOD, WEATHER = ("soup", "bread", "rice", "beans", "cheese"), ("rain", "wind", "snow", "sun", "hail")
@@ -46,6 +46,11 @@ def examples(example_kind, count=60):
         elif example_kind == "tag":
             words = tuple(sentence.split())
             made.append(TaggedSentence(words, tuple("B-place" if word in CITIES else "O" for word in words), f"file:{number}"))
+        elif example_kind == "choose":  # one of two or three can be eaten
+            right = number // 2 % (2 + is_food)
+            choices = [f"{word} today" for word in random.choice(WEATHER, 2 + is_food)]
+            choices[right] = f"{random.choice(FOOD)} today"
+            made.append(MultipleChoice(f"{a} and {b}", tuple(choices), right, f"file:{number}"))
         else:
             made.append(Question(QUESTION, sentence, ((sentence.index(city), city),), where=f"file:{number}"))
     return made

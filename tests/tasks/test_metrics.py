@@ -10,7 +10,7 @@ from stairs.errors import BadInput
 from stairs.tasks.metrics import choose_metric, confidence_interval, linear_correlation, metrics_for, rank_correlation
 from stairs.tasks.outcomes import all_metrics, gold_of, outcomes, statistic
 from stairs.tasks.span_metrics import answer_f1, answer_metrics, normalize_answer, tag_metrics
-from stairs.text.examples import LabelledText, Question, TaggedSentence, TextPair, TranslationPair
+from stairs.text.examples import LabelledText, MultipleChoice, Question, TaggedSentence, TextPair, TranslationPair
 
 
 def test_spans_as_seqeval_counts_them():
@@ -87,6 +87,7 @@ def test_one_metric_decides_for_a_task(example_kind, example, names):
     ("compare", TextPair("a", "b", "same"), "other"),
     ("tag", TaggedSentence(("in", "Rome"), ("O", "B-place")), ["O", "O"]),
     ("span", Question("where", "in Rome", ((3, "Rome"),)), "in"),
+    ("choose", MultipleChoice("where", ("in Rome", "in Kyoto"), 0), "in Kyoto"),
     ("translate", TranslationPair("a", "the cat sat on the mat"), "the cat sat on a mat"),
 ])  # fmt: skip
 def test_what_a_report_keeps_of_each_example_is_enough_for_every_metric(example_kind, example, wrong):

@@ -39,6 +39,7 @@ def use(run: str) -> None:
     probabilities: np.ndarray = task.predict_proba(iter(["a"]))
     tags: list[str] = task.tag("a b")["tags"]
     span: str = task.find_span("who?", "a passage")["answer"]
+    choice: str = task.choose("what?", ["this", "that"])["answer"]
     sense: str = task.find_sense("the *bank*")["label"]
     translation: str = task.translate("a", beam_size=4)
     translations: list[str] = task.translate(["a", "b"], length_penalty=0.6)
@@ -47,7 +48,7 @@ def use(run: str) -> None:
     drawing.save("attention.svg")
     svg: str = drawing.svg
     facts: dict[str, object] = task.convert("huggingface", "folder")
-    print(filled, follows, likelihood, text, probability, vectors, tokens, cosine, near, label, labels, probabilities, tags, span, sense)
+    print(filled, follows, likelihood, text, probability, vectors, tokens, cosine, near, label, labels, probabilities, tags, span, choice, sense)
     print(translation, translations, accuracy, svg, facts, task.answer("a"))
 
 

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from stairs.tasks.answers import Answer
 
 ABOUT = """The answer of a run to each text: its translation, its continuation, the words for its blanks (___ or [MASK]), its label, its tags,
-the answer to a question in a passage, or the nearest texts or words. Texts are arguments, or lines of --file or of stdin; a tagger that was tuned
-with --structural-positions reads the sentences of a CoNLL-U file instead. With --json each answer is one object on a line."""
+the answer to a question in a passage, the right one of several --choices, or the nearest texts or words. Texts are arguments, or lines of --file or
+of stdin; a tagger that was tuned with --structural-positions reads the sentences of a CoNLL-U file instead. With --json each answer is one object on
+a line."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,7 @@ class Ask(CommonFlags):
     top: int = 10  # how many next tokens, words for a blank, or neighbours to list
     source: bool = False  # unilm: read the whole text in both directions, and answer with what follows it, instead of continuing its last sentence
     second: str | None = None  # second text: to compare with, a passage, or for bert a possible next sentence; none if not given
+    choices: tuple[str, ...] = ()  # the answers to choose from, for a run tuned for choose; if not given, they follow in the text, a tab before each
     likelihood: bool = False  # bert: pseudo-log-likelihood of the text, token by token, instead of filling blanks
     long_text: LongTextRule | None = None  # bert: what to read of a text that is too long; if not given, a window around its blanks
     beam_size: int | None = None  # translation: beam size, 1 for greedy decoding; 4 if not given

@@ -16,12 +16,12 @@ from stairs.training.label_models import settings_of
 from stairs.training.options import TrainingOptions
 from stairs.tune_job import TuneJob
 
-ABOUT = """Fine-tune a run on labelled examples: classify (a label for a text), compare (a label or a score for two texts), tag (a tag for each
-word), span (where a passage answers a question), sense (the sense of a word), or similar (the nearest of the texts of a file, one per line, or of
-those of a labelled file). In place of a run, `tfidf` and `ngram` learn to classify from the examples alone, and `cnn`, whose settings are flags
-then, all of it from the labels. Columns and labels are guessed and
-printed. A tenth of the examples is held out for validation and selects the best weights; another tenth is the test split, used once at the end. --dev
-and --test name files for them instead. Examples of one document, passage or --group stay together."""
+ABOUT = """Fine-tune a run on labelled examples: classify (a label for a text), compare (a label or a score for two texts), tag (a tag for each word),
+span (where a passage answers a question), choose (which of several answers is right), sense (the sense of a word), or similar (the nearest of the
+texts of a file, one per line, or of those of a labelled file). In place of a run, models that need none learn from the examples alone: `tfidf` and
+`ngram` to classify, `tfidf` to compare, `hmm` and `crf` to tag, `overlap` to find spans, and `cnn`, whose settings are flags then, all of it. Columns
+and labels are guessed and printed. A tenth of the examples is held out for validation and selects the best weights; another tenth is the test split,
+used once at the end. --dev and --test name files for them instead. Examples of one document, passage or --group stay together."""
 SPLIT_NAMES = {"dev": "the validation examples", "test": "the test examples"}
 MAX_LABELS = 24  # in a table for a person
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from stairs.peak_memory import PeakMemory
-from stairs.text.examples import Example, Question, TaggedSentence, TextPair, TranslationPair
+from stairs.text.examples import Example, MultipleChoice, Question, TaggedSentence, TextPair, TranslationPair
 from stairs.text.shards import Shards
 from stairs.text.tokenizers.tokenizer import TokenizerSpec
 from stairs.training.run import MODEL_FOLDER, RUN_FILE
@@ -88,6 +88,8 @@ def example_text(example: Example) -> ExampleText:
             return ExampleText(f"{question}\t{passage}", " / ".join(text for _, text in answers))
         case TextPair(first=first, second=second, label=label, score=score):
             return ExampleText(f"{first}\t{second}", f"{score:.2f}" if score is not None else label or "")
+        case MultipleChoice(context=context, choices=choices):
+            return ExampleText("\t".join((context, *choices)), example.right_choice)
         case TaggedSentence(words=words, tags=tags):
             return ExampleText(" ".join(words), " ".join(tags))
         case TranslationPair(source=source, target=target):

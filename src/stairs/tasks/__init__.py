@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from stairs.tasks.baselines import TfidfClassifier as TfidfClassifier
     from stairs.tasks.bi_encoder import BiEncoder as BiEncoder
     from stairs.tasks.bidirectional import BidirectionalLM as BidirectionalLM
+    from stairs.tasks.choose import Choose as Choose
     from stairs.tasks.classify import Classify as Classify
     from stairs.tasks.compare import Compare as Compare
     from stairs.tasks.encode import Encode as Encode
@@ -48,9 +49,19 @@ PATHS = {
     "similar": "stairs.tasks.similar:Similar",
     "sense": "stairs.tasks.sense:Sense",
 }
-SUPERVISED_TASKS = {"classify": "classify", "compare": "compare", "tag": "tag", "span": "find-span"}  # by the kind of their labelled examples
+SUPERVISED_TASKS = {  # by the kind of their labelled examples
+    "classify": "classify", "compare": "compare", "tag": "tag", "span": "find-span", "choose": "choose",
+}  # fmt: skip
+# Models that learn from labelled examples alone, and their tasks, by the kind of the examples: what everything else has to beat.
+GROUND_FLOORS = {
+    "classify": {"tfidf": "classify-tfidf", "ngram": "classify-ngram"},
+    "compare": {"tfidf": "compare-tfidf"},
+    "tag": {"hmm": "tag-hmm", "crf": "tag-crf"},
+    "span": {"overlap": "find-span-overlap"},
+}
 TUNED_TASKS = {**SUPERVISED_TASKS, "sense": "sense", "similar": "similar"}  # by what `stairs tune --task` takes
-TunedTask = Literal["classify", "compare", "tag", "span", "sense", "similar"]  # the same for type checkers
+TunedTask = Literal["classify", "compare", "tag", "span", "choose", "sense", "similar"]  # the same for type checkers
+    "choose": "stairs.tasks.choose:Choose",
 
 
 class Tasks(Mapping[str, "type[Task]"]):

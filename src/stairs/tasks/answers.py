@@ -134,6 +134,15 @@ class PairScoreAnswer(TypedDict):
     score: float
 
 
+class ChoiceAnswer(TypedDict):
+    """`choose`"""
+
+    text: str  # the context
+    answer: str  # the most probable choice
+    number: int  # its number, from 1, in the order in which the choices were given
+    probabilities: dict[str, float]  # of each choice, the most probable first; one that was given twice is listed once
+
+
 class TaggedSpan(TypedDict):
     label: str
     text: str

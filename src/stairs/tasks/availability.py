@@ -52,6 +52,7 @@ VERBS: dict[str, Availability] = {
     "predict_proba": Availability(gives_probabilities, "a run that was tuned on labels has it"),
     "tag": Availability(lambda task: task.example_kind == "tag", "a run that was tuned on tagged words has it"),
     "find_span": Availability(lambda task: task.example_kind == "span", "a run that was tuned on questions and answers has it"),
+    "choose": Availability(lambda task: task.example_kind == "choose", "a run that was tuned on multiple choice has it"),
     "find_sense": Availability(lambda task: task.example_kind == "sense", "a run that was tuned on word senses has it"),
     "translate": Availability(lambda task: task.translates, "seq2seq and transformer runs have it"),
     "tune": Availability(encodes, 'runs whose model encodes have it, such as bert; stairs.tune("tfidf", data) needs no run'),

@@ -1,6 +1,6 @@
 """Classify: one label for a text.
 
-P(label | text) = softmax(W v + b),   v the vector of the text: BERT's pooler of [CLS], a GPT's last token, the mean for the others
+P(label | text) = softmax(W v + b),   v the vector of the text, see `parts/text_vector.py`
 """
 
 from collections import Counter
@@ -13,19 +13,18 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from stairs.errors import BadInput
-from stairs.models.transfer_options import Pooling
 from stairs.tasks.answers import Answer
 from stairs.tasks.measurements import Measurements
 from stairs.tasks.metrics import label_metrics
 from stairs.tasks.outcomes import classification_report
-from stairs.tasks.parts.encoder_features import EncodedInput, pool_tokens
+from stairs.tasks.parts.encoder_features import EncodedInput
 from stairs.tasks.parts.layer_mix import LinearHead
-from stairs.tasks.parts.supervised import Supervised
+from stairs.tasks.parts.text_vector import TextVector
 from stairs.text.batch import Batch
 from stairs.text.examples import LabelledText
 
 
-class Classify(Supervised):
+class Classify(TextVector):
     """Pooled token vectors, then a linear layer. Its settings are the names of the labels and `counts`, how often each occurs in training."""
 
     name = "classify"
@@ -46,11 +45,6 @@ class Classify(Supervised):
         labels: list[str] = self.settings["labels"]
         return labels
 
-    @property
-    def pooling(self) -> Pooling:
-        trains_whole_encoder = self.transfer.trains_encoder and self.transfer.insert == "head"
-        return self.transfer.pooling or (self.model.default_pooling if trains_whole_encoder else "mean")
-
     def new_head(self) -> nn.Module:
         return LinearHead(self.width, len(self.labels), self.transfer)
 
@@ -70,15 +64,6 @@ class Classify(Supervised):
                 raise BadInput(f"{examples[row.example].where}: {unknown}; correct it, or train with it")
             row.target = label_ids.get(label, 0)
         return rows
-
-    def encode(self, batch: Batch) -> Tensor:
-        needs_cls_only = self.pooling == "cls" and self.feature_extractor.is_plain
-        return self.model.encode_cls(batch) if needs_cls_only else super().encode(batch)
-
-    def pool(self, hidden: Tensor, batch: Batch) -> Tensor:
-        if self.pooling == "cls" and (self.feature_extractor.reads_words or self.feature_extractor.mixes):
-            return hidden[:, 0]  # the pooler was trained on the last layer
-        return pool_tokens(hidden, batch, self.model, self.pooling, self.tokenizer.special_ids)
 
     def targets(self, rows: Sequence[EncodedInput], length: int) -> dict[str, Tensor]:
         return {"labels": torch.tensor([row.target for row in rows])}

@@ -1,7 +1,6 @@
 """Compare: how two texts relate, as a label or as a score.
 
-    BERT and GPT read both at once:       P(label | first, second) = softmax(W v + b)
-    the others read them apart:           the same of (u, v, |u - v|, u v), as Conneau et al. 2017 ("InferSent")
+P(label | first, second) = softmax(W v + b),   v what the head reads of the two texts, see `parts/pair_features.py`
 
 A score is learnt by least squares, on the scale of the training file.
 """
@@ -10,7 +9,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import torch
 from torch import Tensor, nn
 from torch.nn.functional import mse_loss
 
@@ -21,11 +19,12 @@ from stairs.tasks.measurements import Measurements
 from stairs.tasks.metrics import correlation_metrics
 from stairs.tasks.parts.encoder_features import EncodedInput
 from stairs.tasks.parts.layer_mix import LinearHead
+from stairs.tasks.parts.pair_features import PairFeatures
 from stairs.text.batch import Batch
 from stairs.text.examples import TextPair
 
 
-class Compare(Classify):
+class Compare(PairFeatures, Classify):
     """Its settings are the names of the labels, or none if the examples have scores: then `low` and `high` are the ends of the scale."""
 
     name = "compare"
@@ -43,23 +42,12 @@ class Compare(Classify):
             raise BadInput(f"{examples[0].where}: all {len(scores)} pairs have the score {scores[0]:g}; there is nothing to learn")
         return {"labels": [], "low": min(scores), "high": max(scores)}
 
-    @property
-    def is_cross_encoder(self) -> bool:
-        """Whether the encoder reads both texts at once."""
-        return self.model.takes_pairs and self.transfer.trains_encoder
-
     def new_head(self) -> nn.Module:
-        return LinearHead(self.width * (1 if self.is_cross_encoder else 4), len(self.labels) or 1, self.transfer)
+        return LinearHead(self.feature_width, len(self.labels) or 1, self.transfer)
 
     def rows(self, examples: Sequence[Any]) -> list[EncodedInput]:
-        form = self.input_format
-        where = [example.where for example in examples]
-        first = self.encode_texts([example.first for example in examples], where)
-        second = self.encode_texts([example.second for example in examples], where)
-        encode = form.encode_pair if self.is_cross_encoder else form.encode_apart
-        rows = [encode(a, b, number) for number, (a, b) in enumerate(zip(first, second, strict=True))]
-        self.note_truncation(form, len(rows))
-        return self.add_targets(rows, examples)
+        first, second = [example.first for example in examples], [example.second for example in examples]
+        return self.add_targets(self.pair_rows(first, second, [example.where for example in examples], range(len(examples))), examples)
 
     def add_targets(self, rows: list[EncodedInput], examples: Sequence[Any]) -> list[EncodedInput]:
         if self.labels:
@@ -69,16 +57,6 @@ class Compare(Classify):
             score = examples[row.example].score
             row.target = 0.0 if score is None else (score - low) / (high - low)
         return rows
-
-    def pool(self, hidden: Tensor, batch: Batch) -> Tensor:
-        u = super().pool(hidden, batch)
-        return u if batch.source is None else torch.cat([u, super().pool(self.encode(batch.source), batch.source)], -1)
-
-    def combine(self, vectors: Tensor, batch: Batch) -> Tensor:
-        if batch.source is None:
-            return vectors
-        u, v = vectors.chunk(2, -1)
-        return torch.cat([u, v, (u - v).abs(), u * v], -1)
 
     def summed_loss(self, logits: Tensor, batch: Batch) -> tuple[Tensor, int]:
         if self.labels:

@@ -70,6 +70,15 @@ class LabelMetrics(TypedDict):
     nll: NotRequired[float]  # mean negative log-likelihood of the gold labels, in nats
 
 
+class ChoiceMetrics(TypedDict):
+    """The right one of several answers."""
+
+    accuracy: Interval
+    guessing_accuracy: float  # what guessing would score: the mean of 1 / the number of choices
+    questions: int
+    nll: NotRequired[float]  # mean negative log-likelihood of the right answers, in nats
+
+
 class CorrelationMetrics(TypedDict):
     """Scores of pairs."""
 

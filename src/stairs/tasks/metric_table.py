@@ -28,7 +28,7 @@ METRICS: dict[str, Metric] = {
         Metric("f1", "F1", "F1", ("tag", "span", "sense")),
         Metric("spearman", "rank correlation (Spearman)", "等级相关系数（Spearman）", ("compare",)),
         Metric("pearson", "correlation (Pearson)", "相关系数（Pearson）", ("compare",)),
-        Metric("accuracy", "accuracy", "准确率", ("classify", "compare", "tag")),
+        Metric("accuracy", "accuracy", "准确率", ("classify", "compare", "choose", "tag")),
         Metric("macro_f1", "macro F1", "宏平均 F1", ("classify", "compare")),
         Metric("bleu", "BLEU", "BLEU", ("translate",), maximum=100.0),
         Metric("chrf", "chrF", "chrF", ("translate",), maximum=100.0),

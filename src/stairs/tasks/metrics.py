@@ -19,8 +19,9 @@ from typing import Any, Protocol, cast
 import numpy as np
 
 from stairs.errors import BadInput
-from stairs.tasks.measurements import CorrelationMetrics, Interval, LabelMetrics, PairedDifference
+from stairs.tasks.measurements import ChoiceMetrics, CorrelationMetrics, Interval, LabelMetrics, PairedDifference
 from stairs.tasks.metric_table import METRICS
+from stairs.text.examples import MultipleChoice
 
 SAMPLES = 1000  # of an interval; never fewer
 PAIRED_SAMPLES = 2000
@@ -188,6 +189,13 @@ def label_metrics(gold: Sequence[str], predicted: Sequence[str]) -> LabelMetrics
     """Accuracy and macro-F1 of one label for each text."""
     correct = sum(a == b for a, b in zip(gold, predicted, strict=True))
     return {"accuracy": proportion(correct, len(gold)), "macro_f1": confidence_interval(MacroF1(gold, predicted), _intervals), "texts": len(gold)}
+
+
+def choice_metrics(examples: Sequence[MultipleChoice], predicted: Sequence[str]) -> ChoiceMetrics:
+    """Accuracy of the chosen answers, and that of guessing."""
+    correct = sum(example.right_choice == own for example, own in zip(examples, predicted, strict=True))
+    guessing = sum(1 / len(example.choices) for example in examples) / len(examples)
+    return {"accuracy": proportion(correct, len(examples)), "guessing_accuracy": guessing, "questions": len(examples)}
 
 
 class MacroF1:

@@ -27,6 +27,7 @@ from stairs.tasks.metrics import (
     PairedBootstrap,
     Statistic,
     Sums,
+    choice_metrics,
     confidence_interval,
     correlation_metrics,
     label_metrics,
@@ -50,6 +51,8 @@ def gold_of(example_kind: str, examples: Sequence[Any]) -> list[Any]:
         return [list(example.tags) for example in examples]
     if example_kind == "span":
         return [[text for _, text in example.answers] for example in examples]
+    if example_kind == "choose":
+        return [example.right_choice for example in examples]
     if example_kind == "translate":
         return [example.target for example in examples]
     return [example.label if getattr(example, "score", None) is None else example.score for example in examples]
@@ -76,6 +79,8 @@ def all_metrics(example_kind: str, examples: Sequence[Any], predictions: Sequenc
         return span_metrics.tag_metrics(gold, predicted)
     if example_kind == "span":
         return span_metrics.answer_metrics(gold, predicted)
+    if example_kind == "choose":
+        return choice_metrics(examples, predicted)
     if example_kind == "translate":
         return translation_metrics.bleu_and_chrf(gold, predicted)
     return label_metrics(gold, predicted) if isinstance(gold[0], str) else correlation_metrics(np.array(gold), np.array(predicted))
@@ -159,7 +164,7 @@ def evaluate_with_baselines(task: "Task", examples: Sequence[Any], baselines: di
 
 def only_label(predictions: Sequence[Any], example_kind: str) -> str | None:
     """The label of every example, if there is one."""
-    if example_kind == "span":
+    if example_kind in ("span", "choose"):
         return None
     labels = {label for own in predictions for label in (own if example_kind == "tag" else [own])}
     label = labels.pop() if len(labels) == 1 else None

@@ -3,14 +3,14 @@
 Most are `answer` under a name of their own and with the arguments that mean something to it, so that they give what `stairs ask` prints.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, cast, overload
 
 import numpy as np
 
 from stairs.errors import BadInput, Unsupported
 from stairs.session import python_verb
-from stairs.tasks.answers import BlanksAnswer, PseudoLikelihoodAnswer, SenseAnswer, SentencePairAnswer, SpanAnswer, TagsAnswer
+from stairs.tasks.answers import BlanksAnswer, ChoiceAnswer, PseudoLikelihoodAnswer, SenseAnswer, SentencePairAnswer, SpanAnswer, TagsAnswer
 from stairs.tasks.availability import compares
 from stairs.tasks.run_verbs import RunVerbs, as_task, check_top
 from stairs.text.examples import LabelledText, TextPair
@@ -164,6 +164,15 @@ class Verbs(RunVerbs):
         True
         """
         return cast(SpanAnswer, self.answer_as("find_span", question, second=passage))
+
+    @python_verb
+    def choose(self, context: str, choices: Sequence[str]) -> ChoiceAnswer:
+        """Which of several answers to a context is right, and the probability of each.
+
+        >>> quiz.choose("what is for dinner ?", ["a cat", "rice"])["number"] in (1, 2)
+        True
+        """
+        return cast(ChoiceAnswer, self.answer_as("choose", context, choices=tuple(choices)))
 
     @python_verb
     def find_sense(self, text: str) -> SenseAnswer:

@@ -69,12 +69,14 @@ def read_labels(
 def embedded_examples(example_kind: str) -> list[Example]:
     """Labels that the Python installation holds, or that are made by rule."""
     from stairs.text.embedded import python_prose
+    from stairs.text.embedded.continuations import continuation_examples
     from stairs.text.embedded.number_names import number_pairs
 
     makers: dict[str, Callable[[], Sequence[Example]]] = {
         "classify": python_prose.package_examples,
         "compare": python_prose.description_examples,
         "tag": python_prose.parameter_examples,
+        "choose": continuation_examples,
         "translate": lambda: number_pairs(NUMBER_NAMES),
     }
     if example_kind not in makers:

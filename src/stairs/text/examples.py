@@ -58,6 +58,21 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
+class MultipleChoice:
+    """A context and the answers to choose from, one of which is right."""
+
+    context: str
+    choices: tuple[str, ...]
+    right: int | None = None  # the number of the right one, from 0; None where nobody knows it yet
+    where: str = ""
+    group: str = ""
+
+    @property
+    def right_choice(self) -> str:
+        return "" if self.right is None else self.choices[self.right]
+
+
+@dataclass(frozen=True, slots=True)
 class SenseSentence:
     """The words of a sentence, their lemmas (with the part of speech), and (position, sense) of each word that has a sense."""
 
@@ -77,7 +92,7 @@ class TranslationPair:
     group: str = ""
 
 
-Example = LabelledText | TextPair | TaggedSentence | Question | SenseSentence | TranslationPair
+Example = LabelledText | TextPair | TaggedSentence | Question | MultipleChoice | SenseSentence | TranslationPair
 AnyExample = TypeVar("AnyExample", bound=Example)
 
 
@@ -85,7 +100,7 @@ AnyExample = TypeVar("AnyExample", bound=Example)
 class LabelledData:
     """The examples of a file; `columns` says in words how it was read, `notes` what the user should check."""
 
-    task: str  # classify, compare, tag, span, sense or translate
+    task: str  # classify, compare, tag, span, choose, sense or translate
     examples: Sequence[Example]
     columns: str = ""
     source: str = ""
@@ -111,6 +126,8 @@ def example_texts(example: Example) -> tuple[str, ...]:
             return (" ".join(words),)
         case Question(question=question, passage=passage):
             return question, passage
+        case MultipleChoice(context=context, choices=choices):
+            return context, *choices
         case TranslationPair(source=source, target=target):
             return source, target
     raise AssertionError(type(example))

@@ -30,7 +30,7 @@ class CorpusOptions:
 class ColumnOptions:
     text: str | None = None  # column of the text, or of the first text, by name or number; guessed if not given
     label: str | None = None  # column of the label, the tag or the score; guessed if not given
-    second_column: str | None = None  # column of the second text of a pair, or of the translation; guessed if not given
+    second_column: str | None = None  # column of the second text of a pair, of the translation, or of the choices; guessed if not given
     id: str | None = None  # column that is neither text nor label; of tagged words, the number of the sentence; guessed if not given
 
     def columns(self) -> dict[str, str] | None:

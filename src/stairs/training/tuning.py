@@ -146,8 +146,10 @@ def tuning_candidates(
     if task_class is not Compare and head != "auto":
         raise BadInput(f"--head {head} is for scores of pairs, and these are examples for {task_class.example_kind}; leave it out")
     assert issubclass(task_class, Supervised)
+    if transfer.both_orders and head == "bi-encoder":
+        raise BadInput("--both-orders reads two texts in one row, and --head bi-encoder each alone; give one of the two")
     task_classes: list[type[Supervised]] = [task_class]
-    if task_class is Compare:
+    if task_class is Compare and not transfer.both_orders:
         pairs = cast(Sequence[TextPair], train), cast(Sequence[TextPair], validation)
         task_classes = compare_classes(source, *pairs, head, is_pretrained=transfer.transfer != "scratch")
     candidates = []
@@ -163,7 +165,8 @@ def transfers(task_class: type[Supervised], transfer: TransferOptions, train: Se
     if transfer.whiten:
         return [replace(transfer, transfer="features")]
     is_cheap = len(train) < FEW_EXAMPLES or task_class is BiEncoder  # the cosine of the untuned encoder costs next to nothing
-    tries_features = transfer.insert == "head" and not starts_from_run and is_cheap and not transfer.structural_positions
+    trains_encoder = transfer.structural_positions or transfer.both_orders
+    tries_features = transfer.insert == "head" and not starts_from_run and is_cheap and not trains_encoder
     modes: tuple[TransferMode, ...] = ("features", "full") if tries_features else ("full",)
     return [replace(transfer, transfer=mode) for mode in modes]
 

@@ -12,6 +12,7 @@ import pytest
 
 from stairs.text.comparison_data import decontaminate, split_examples
 from stairs.text.embedded import docstrings, python_prose
+from stairs.text.embedded.continuations import continuation_examples
 from stairs.text.examples import example_texts, normalize_text
 
 DIGEST = """
@@ -43,6 +44,21 @@ def parameters(in_memory):
 @pytest.fixture(scope="module")
 def describes(in_memory):
     return python_prose.description_examples()
+
+
+@pytest.fixture(scope="module")
+def continuations(in_memory):
+    return continuation_examples()
+
+
+def test_continuations_cannot_be_guessed_from_the_choices_alone(continuations):
+    assert len(continuations) > 1000 and all(len(set(one.choices)) == 4 and one.context not in one.choices for one in continuations)
+    positions = Counter(one.right for one in continuations)
+    assert max(positions.values()) < 1.1 * len(continuations) / 4
+    offered, right = Counter(text for one in continuations for text in one.choices), Counter(one.right_choice for one in continuations)
+    assert all(offered[text] == 4 * right[text] for text in offered)  # each is right in one of the four that offer it
+    by_hash = {one.group: {other.where for other in continuations if other.group == one.group} for one in continuations[:20]}
+    assert all(len(where) >= 4 for where in by_hash.values())  # the four docstrings of a question are of one group: they are held out together
 
 
 def test_prose_is_plenty_and_each_document_comes_once():

@@ -1,6 +1,6 @@
 """The architecture that config.json names: which classes of transformers can be adopted, and the task of their output layer.
 
-An output layer that would be misread is refused: several labels at once, a number for a text, or a choice among texts have no task here yet.
+An output layer that would be misread is refused: several labels at once or a number for a text have no task here yet.
 """
 
 from typing import Any, TypedDict
@@ -14,6 +14,7 @@ HEADS = {
     "classify": ("classifier.", "BertForSequenceClassification"),
     "tag": ("classifier.", "BertForTokenClassification"),
     "find-span": ("qa_outputs.", "BertForQuestionAnswering"),
+    "choose": ("classifier.", "BertForMultipleChoice"),
 }
 CLASSES = {
     "bert": ("BertModel", "BertForPreTraining", "BertForMaskedLM", *(architecture for _, architecture in HEADS.values())),
@@ -23,7 +24,6 @@ CLASSES = {
     "pegasus": ("PegasusForConditionalGeneration",),
 }
 OTHERS = {
-    "BertForMultipleChoice": "chooses among several texts",
     "BertForNextSentencePrediction": "predicts the next sentence, without the layer for words",
     "BertLMHeadModel": "reads from left to right",
     "RobertaForCausalLM": "reads from left to right",
@@ -86,10 +86,12 @@ def take_head(settings: Settings, tensors: dict[str, Tensor], where: str) -> Out
     if weight.dim() != 2 or weight.shape[1] != settings["hidden_size"] or bias.shape != weight.shape[:1]:
         shapes = f"the {prefix}weight and bias are {tuple(weight.shape)} and {tuple(bias.shape)}"
         raise BadInput(f"{where}: {shapes}, which do not fit a width of {settings['hidden_size']}; give a complete folder")
-    labels = label_names(settings, len(bias), where)
+    labels = ["score"] if task == "choose" else label_names(settings, len(bias), where)  # config.json names labels that a choice has not
+    if task == "choose" and len(bias) != 1:
+        raise BadInput(f"{where}: its output layer has {len(bias)} outputs, and a choice has one score; give a complete folder, or {ENCODER_ONLY}")
     if task == "find-span" and len(labels) != 2:
         raise BadInput(f"{where}: its output layer has {len(labels)} outputs, and a span has two, its start and its end; give a complete folder")
-    if task == "classify" and "bert.pooler.dense.weight" not in tensors:
+    if task in ("classify", "choose") and "bert.pooler.dense.weight" not in tensors:
         raise BadInput(f"{where} names {architecture}, and the weights have no pooler, which it needs; give a complete folder, or {ENCODER_ONLY}")
     if task == "classify":
         task = text_head_kind(settings, labels, where)

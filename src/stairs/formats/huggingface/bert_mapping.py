@@ -110,7 +110,7 @@ def hf_config(config: BERTConfig, ids: dict[str, int], head: OutputLayer | None)
 
 def hf_head_config(head: OutputLayer) -> dict[str, Any]:
     """What config.json says of the output layer. One for pairs of texts is marked, since nothing else tells it apart."""
-    if head["task"] == "find-span":
+    if head["task"] in ("find-span", "choose"):
         return {}
     names = head["labels"]
     settings: dict[str, Any] = {"id2label": dict(enumerate(names)), "label2id": {name: number for number, name in enumerate(names)}}

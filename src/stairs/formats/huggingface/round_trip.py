@@ -19,6 +19,7 @@ from stairs.models.bert import BERT
 from stairs.progress import quiet, say
 from stairs.randomness import generator
 from stairs.tasks import Encode, NextToken, Task
+from stairs.tasks.choose import Choose
 from stairs.tasks.classify import Classify, softmax
 from stairs.tasks.find_span import FindSpan
 from stairs.tasks.masked_token import MaskedToken
@@ -132,7 +133,7 @@ def takes_single_texts(task: Task) -> bool:
 @torch.inference_mode()
 def head_outputs(task: Supervised, row: EncodedInput) -> np.ndarray:
     outputs = task.head(task.features(collate([row], task.tokenizer.pad)))[0].float().numpy()
-    if isinstance(task, FindSpan):
+    if isinstance(task, FindSpan | Choose):
         return outputs
     if isinstance(task, Classify) and not task.labels:
         return task.settings["low"] + (task.settings["high"] - task.settings["low"]) * outputs

@@ -1,4 +1,4 @@
-"""The output layers of tasks on BERT, both ways: `classifier` and `qa_outputs` of transformers are our Classify, Compare, Tag and FindSpan."""
+"""The output layers of tasks on BERT, both ways: `classifier` and `qa_outputs` of transformers are our Classify, Compare, Choose, Tag and FindSpan."""
 
 from typing import Any
 
@@ -9,11 +9,13 @@ from stairs.errors import Unsupported
 from stairs.formats.huggingface.architectures import OutputLayer
 from stairs.models.bert import BERT
 from stairs.models.transfer_options import TransferOptions
-from stairs.tasks import TASKS, BiEncoder, Classify, Compare, Task
+from stairs.tasks import TASKS, BiEncoder, Compare, Task
+from stairs.tasks.parts.pair_features import PairFeatures
 from stairs.tasks.parts.supervised import Supervised
+from stairs.tasks.parts.text_vector import TextVector
 from stairs.text.tokenizers.tokenizer import Tokenizer
 
-PREFIX = {"classify": "classifier", "compare": "classifier", "tag": "classifier", "find-span": "qa_outputs"}
+PREFIX = {"classify": "classifier", "compare": "classifier", "choose": "classifier", "tag": "classifier", "find-span": "qa_outputs"}
 
 
 @torch.no_grad()
@@ -21,7 +23,7 @@ def task_with_head(model: BERT, tokenizer: Tokenizer, head: OutputLayer) -> Task
     """The task of a folder with such an output layer; one number for a pair of texts is a score."""
     name, labels = head["task"], head["labels"]
     is_score = name == "compare" and len(labels) == 1
-    settings: dict[str, Any] = {"labels": [], "low": 0.0, "high": 1.0} if is_score else {"labels": labels}
+    settings: dict[str, Any] = {"labels": [], "low": 0.0, "high": 1.0} if is_score else {} if name == "choose" else {"labels": labels}
     if name in ("classify", "compare") and not is_score:
         settings["counts"] = [1] * len(labels)
     kind: type[Any] = TASKS[name]
@@ -44,11 +46,13 @@ def exported_head(task: Task) -> OutputLayer | None:
     if task.feature_extractor.reads_words or task.feature_extractor.layers not in (None, [task.model.depth - 1]):
         what = "a BiLSTM" if task.feature_extractor.reads_words else "other layers than the last"
         raise Unsupported(f"this {task.name} reads {what}, which transformers has no counterpart for; tune it without --insert and --layers")
-    if isinstance(task, Classify) and (task.pooling != "cls" or (isinstance(task, Compare) and not task.is_cross_encoder)):
+    if task.transfer.crf:
+        raise Unsupported("this tag run finds its tags with a CRF, which transformers has no counterpart for; tune it without --crf")
+    if isinstance(task, TextVector) and (task.pooling != "cls" or (isinstance(task, PairFeatures) and not task.is_cross_encoder)):
         raise Unsupported(
             f"this {task.name} reads the {task.pooling} of the token vectors, and transformers the vector of [CLS]; tune it with --transfer full"
         )
-    if isinstance(task, Classify) and not task.model.has_pooler:
+    if isinstance(task, TextVector) and not task.model.has_pooler:
         raise Unsupported("this bert has no pooler, which transformers needs before the labels; it cannot be converted to huggingface")
     head: Any = task.head
     weight, bias = head.fold()

@@ -29,7 +29,7 @@ from stairs.tasks.parts.labelled_splits import labelled_data
 from stairs.tasks.parts.sentence_pairs import Masker, collate_pairs
 from stairs.tasks.task import Task, TrainingExamples
 from stairs.text.batch import Batch, next_token_batch
-from stairs.text.examples import Example, LabelledText, Question, TaggedSentence, TextPair
+from stairs.text.examples import Example, LabelledText, MultipleChoice, Question, TaggedSentence, TextPair
 from stairs.text.tokenizers.tokenizer import Tokenizer
 
 TEXTS_PER_BATCH = 64  # in evaluation
@@ -52,6 +52,8 @@ def texts_in(example: Example) -> Iterator[str]:
             yield " ".join(words)
         case Question(question=question, passage=passage):
             yield from (question, passage)
+        case MultipleChoice(context=context, choices=choices):
+            yield from (context, *choices)
 
 
 class TextRows:

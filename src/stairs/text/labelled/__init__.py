@@ -5,6 +5,7 @@ classify   CSV, TSV, JSONL, parquet with a text and a label; fastText lines
 compare    the same with two texts and a label or a score
 tag        CoNLL columns in BIO, IOB1 or BIOES; CoNLL-U
 span       SQuAD 1.1 and 2.0
+choose     CSV, TSV, JSONL, parquet with a context, its choices and the right one
 sense      token, lemma, part of speech and sense of each word
 translate  two aligned files, or a table with two columns
 """
@@ -19,6 +20,7 @@ from stairs import progress
 from stairs.errors import BadInput, preview
 from stairs.text.examples import Example, LabelledData, Splits
 from stairs.text.input_files import printable
+from stairs.text.labelled.choices import read_choices
 from stairs.text.labelled.column_names import ROLES, Columns
 from stairs.text.labelled.conll import read_tags
 from stairs.text.labelled.label_lines import begins_with_labels, is_fasttext
@@ -90,7 +92,7 @@ def read_examples(
     if task is None:
         task = guess_task(path, encoding, columns)
     if task not in ROLES:
-        raise BadInput(f"no task {preview(task)}; choose classify, compare, tag, span, sense or translate")
+        raise BadInput(f"no task {preview(task)}; choose classify, compare, tag, span, choose, sense or translate")
     paths = [path] if isinstance(path, str | Path) else list(path)
     if task == "translate" and len(paths) == 1 and (other := translation_sibling(paths[0])):
         paths.append(other)
@@ -138,7 +140,7 @@ def read_by_task(
     if task == "span":
         return "SQuAD: data, paragraphs, context, qas", spool_examples(SquadFile(path, encoding, notes).questions())
     readers: dict[str, Callable[..., tuple[str, Iterable[Example]]]]
-    readers = {"classify": read_texts, "compare": read_pairs, "translate": read_translations}
+    readers = {"classify": read_texts, "compare": read_pairs, "choose": read_choices, "translate": read_translations}
     description, rows = readers[task](path, encoding, columns, notes, group)
     return description, spool_examples(rows)
 

@@ -47,6 +47,7 @@ ROLES = {
     "compare": ("first", "second", "label"),
     "tag": ("word", "tag"),
     "translate": ("source", "target"),
+    "choose": ("context", "choices", "label"),
     "span": (),
     "sense": (),
 }
@@ -59,11 +60,12 @@ FLAG_ROLES = {
     "compare": {"text": "first", "second_column": "second"},
     "tag": {"text": "word", "label": "tag", "id": "sentence"},
     "translate": {"text": "source", "second_column": "target"},
+    "choose": {"text": "context", "second_column": "choices"},
 }
 FLAGS = {"text", "label", "second_column", "id"}
 FLAG_OF = {
     "text": "text", "first": "text", "word": "text", "source": "text", "label": "label", "score": "label", "tag": "label",
-    "second": "second-column", "target": "second-column", "sentence": "id",
+    "second": "second-column", "target": "second-column", "sentence": "id", "context": "text", "choices": "second-column",
 }  # fmt: skip
 
 Columns = str | Mapping[str, str] | Sequence[str] | None

@@ -16,7 +16,7 @@ import numpy as np
 
 from stairs.errors import BadInput, preview
 from stairs.progress import say
-from stairs.text.examples import AnyExample, Example, Question, TextPair, example_hash, text_hash
+from stairs.text.examples import AnyExample, Example, MultipleChoice, Question, TextPair, example_hash, text_hash
 
 MAX_LINKED_SHARE = 0.1  # of all pairs may be linked by the texts they share; if more are, sharing a text says little
 UNUSED = ""  # the split of the examples beyond the sizes
@@ -62,7 +62,11 @@ def find_groups(examples: Sequence[Example], by_group: bool = True) -> Groups:
 
 
 def group_name(example: Example) -> str | bytes:
-    return getattr(example, "group", "") or (text_hash(example.passage) if isinstance(example, Question) else "")
+    """What the file says, or else the passage of a question and the context of choices."""
+    match example:
+        case Question(group="", passage=text) | MultipleChoice(group="", context=text):
+            return text_hash(text)
+    return getattr(example, "group", "")
 
 
 def label_of(example: Example) -> Label:

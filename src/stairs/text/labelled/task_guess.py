@@ -9,6 +9,7 @@ from pathlib import Path
 from stairs.errors import BadInput
 from stairs.questions import Interpretation, choose_interpretation
 from stairs.text.input_files import printable
+from stairs.text.labelled.choices import is_choice_table
 from stairs.text.labelled.column_choice import ColumnChoice, detect_header
 from stairs.text.labelled.column_names import (
     FLAGS,
@@ -44,7 +45,7 @@ GUESSES_BY_NAME = (("compare", guess_pair, 3), ("translate", guess_parallel, 2),
 
 
 def guess_task(path: str | Path | Sequence[str | Path], encoding: str | None = None, columns: Columns = None) -> str:
-    """classify, compare, tag, span or translate: from the columns that the user named, the suffix, the first lines, the header and the rows."""
+    """classify, compare, tag, span, choose or translate: from the columns that the user named, the suffix, the first lines, the header and the rows."""
     if not isinstance(path, str | Path):
         return "translate" if len(path) == 2 else guess_task(path[0], encoding, columns)
     if by_role := task_of_flags(path, encoding, columns) if are_flags(columns) else task_of_roles(columns):
@@ -60,7 +61,8 @@ def guess_task(path: str | Path | Sequence[str | Path], encoding: str | None = N
         return "translate"
     if begins_with_labels(path, encoding):
         return "classify"
-    return task_of_table(open_table(path, encoding))
+    table = open_table(path, encoding)
+    return "choose" if is_choice_table(table) else task_of_table(table)
 
 
 def are_flags(columns: Columns) -> bool:
@@ -104,7 +106,7 @@ def task_of_table(original: RecordTable) -> str:
         return fits[0] if len(fits) == 1 else choose_task(table, fits)
     if guess_text(table.columns) and len(table.columns) == 2:
         return "classify"
-    tasks = "classify, compare, tag, span or translate"
+    tasks = "classify, compare, tag, span, choose or translate"
     raise input_error(table.name, table.line, f"cannot tell the task from {list_columns(original.columns)}; name it with --task {tasks}")
 
 
