@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from stairs.models import MODELS
-from stairs.models.settings import DEFAULT_TOKENIZER, TRANSLATION_MODELS
+from stairs.models.settings import DEFAULT_TOKENIZER, LABEL_MODELS, TRANSLATION_MODELS
 
 MIN_UPDATES = 20  # that count as training
 
@@ -14,12 +14,14 @@ MIN_UPDATES = 20  # that count as training
 def find_faults(report: dict) -> list[str]:
     rows = {row["model"]: row for row in report["rows"]}
     trained_by_gradients = [name for name in DEFAULT_TOKENIZER if MODELS[name].learns_by == "gradient" and name not in TRANSLATION_MODELS]
-    messages = [f"{name} has no row" for name in trained_by_gradients if name not in rows]
+    messages = [f"{name} has no row" for name in (*trained_by_gradients, *LABEL_MODELS) if name not in rows]
     for name, row in rows.items():
         if why := row.get("failed") or row.get("not_tried"):
             messages.append(f"{name}: {why}")
         elif (name in trained_by_gradients or "updates" in row) and row.get("updates", 0) < MIN_UPDATES:
             messages.append(f"{name} made {row.get('updates', 'an unknown number of')} updates; at least {MIN_UPDATES} are needed")
+        elif name in LABEL_MODELS and row.get("finetuning_updates", 0) < MIN_UPDATES:
+            messages.append(f"{name} made {row.get('finetuning_updates', 'an unknown number of')} updates; at least {MIN_UPDATES} are needed")
     return messages
 
 

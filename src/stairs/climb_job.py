@@ -16,6 +16,7 @@ from stairs.tasks import SUPERVISED_TASKS
 from stairs.text.comparison_data import NUMBER_NAMES, ExampleSplits, embedded_examples, open_text, read_labels, split_examples
 from stairs.text.examples import Example
 from stairs.text.input_options import EMBEDDED, CorpusOptions, TokenizerOptions
+from stairs.text.labelled.translation_splits import split_translations
 from stairs.train_job import as_paths, build, names_of, refuse_unknown, take
 from stairs.training.options import parse_duration
 from stairs.training.run import RUN_FILE
@@ -36,6 +37,7 @@ class ClimbJob:
 
     corpus: tuple[str, ...] = ()
     labels: str | None = None
+    pairs: tuple[str, ...] = ()
     task: str | None = None
     columns: "Columns" = None
     budget: str = "10m"
@@ -60,7 +62,7 @@ class ClimbJob:
         known = take(given, [name for name in names_of(cls) if name not in ("corpus", "reading", "tokenizing")])
         if given:
             refuse_unknown("climb", next(iter(given)), [*names_of(cls), *names_of(CorpusOptions), *names_of(TokenizerOptions)])
-        known |= {name: as_paths(known[name]) for name in ("models", "adopted") if name in known}
+        known |= {name: as_paths(known[name]) for name in ("models", "adopted", "pairs") if name in known}
         options = {"reading": build(CorpusOptions, reading), "tokenizing": build(TokenizerOptions, tokenizing)}
         return build(cls, {"corpus": as_paths(corpus), **known, **options})
 
@@ -73,6 +75,8 @@ class ClimbJob:
         if not 1 <= self.order <= MAX_ORDER:
             raise BadInput(f"--order {self.order} is not between 1 and {MAX_ORDER}")
         self.budget_seconds  # noqa: B018  refuses what is no time
+        if self.pairs and (self.task == "translate" or (self.corpus and self.labels is None)):
+            raise BadInput("--pairs pretrains cove, which then learns from labels; give those with --labels")
 
     @property
     def budget_seconds(self) -> float:
@@ -129,6 +133,8 @@ class ClimbJob:
             metric=choose_metric(example_kind, examples, self.metric) if examples else "",
             removed_text=text.removed_text,
         )
+        if self.pairs:
+            found = replace(found, pairs=split_translations(self.pairs, seed=self.seed, encoding=self.reading.encoding))
         return found if splits is None else replace(found, **splits)
 
     def climb(self, command: str = "", on_terminal: bool = False) -> "Report":

@@ -20,6 +20,7 @@ from stairs.text.comparison_data import split_examples
 from stairs.text.corpus.corpus import Corpus
 from stairs.text.embedded.number_names import number_pairs
 from stairs.text.examples import LabelledText
+from stairs.text.labelled.translation_splits import PairSplits
 from stairs.text.shards import build_shards
 from stairs.text.tokenizers.tokenizer import TokenizerSpec
 from stairs.training import run_plans
@@ -37,7 +38,8 @@ SMALL = {
     "bert": tiny("bert", width=8, layers=1),
     "seq2seq": {"width": 8, "context": 32},
     "transformer": tiny("transformer", width=8, layers=1, context=32),
-    **{name: tiny(name) for name in ("cbow", "skipgram", "glove")},
+    "cove": tiny("cove", context=32),
+    **{name: tiny(name) for name in ("cbow", "skipgram", "glove", "cnn")},
 }
 
 
@@ -76,7 +78,7 @@ def test_a_row_for_each_model_and_runs_that_can_be_asked(experiment, quick):
             received.append(row)
 
     report = run_climb(experiment, budget=200, observer=Listening())
-    assert [row["model"] for row in report["rows"]] == ["ngram", "tfidf", "cbow", "skipgram", "glove", "nnlm", "elmo", "gpt", "bert"]
+    assert [row["model"] for row in report["rows"]] == ["ngram", "tfidf", "cbow", "skipgram", "glove", "cnn", "nnlm", "elmo", "gpt", "bert"]
     assert not any("failed" in row or "not_tried" in row for row in report["rows"]), report["rows"]
     assert received == report["rows"] == json.loads((experiment.out / "report.json").read_text())["rows"]
     assert {row["model"] for row in report["rows"] if "bits_per_character" in row} == {"ngram", "nnlm", "gpt", "elmo"}
@@ -116,6 +118,30 @@ def test_labels_of_any_task(experiment, quick, example_kind, model):
     assert not any("failed" in row for row in report["rows"]), report["rows"]
     assert ["score" in row for row in report["rows"]] == [False, True]
     assert all(isinstance(printed, str) for printed in report["rows"][1]["predictions"])
+
+
+@pytest.mark.parametrize("example_kind", ["classify", "tag"])
+def test_cnn_starts_from_the_vectors_of_skipgram_and_pays_for_them(experiment, quick, example_kind):
+    other = replace(experiment, **split_examples(examples(example_kind, 60), example_kind, 0))
+    row = run_climb(other, budget=60, models=["skipgram", "cnn"])["rows"][1]
+    assert "failed" not in row and row["transfer"] == "scratch" and row["finetuning_updates"] > 0 and row["pretrained_run"] == "word-vectors-skipgram"
+    run, source = load(experiment.out / row["run"]), load(experiment.out / "word-vectors-skipgram")
+    assert run.model.name == "cnn" and run.model.config.word_width == source.model.config.width
+    assert row["seconds"] > json.loads((experiment.out / row["run"] / "metrics.jsonl").read_text().splitlines()[-1])["seconds"]
+    alone = run_climb(replace(other, out=experiment.out / "alone"), budget=60, models=["cnn"])["rows"]
+    assert [row["model"] for row in alone] == ["cnn"] and "score" in alone[0]
+
+
+def test_cove_has_a_row_where_there_are_pairs_to_pretrain_on(experiment, quick):
+    assert "cove" not in [model.name for model in models.models_for("classify", [])]
+    numbers = number_pairs("numbers")
+    pairs = PairSplits(numbers[:150], numbers[150:170], [])
+    other = replace(experiment, pairs=pairs, pair_tokenizer=TokenizerSpec("byte-bpe", vocab_size=300))
+    assert other.fingerprint != experiment.fingerprint
+    row = run_climb(other, budget=60, models=["cove"])["rows"][0]
+    assert "failed" not in row and row["updates"] > 0 and row["finetuning_updates"] > 0 and "score" in row
+    assert row["run"] == "classify-cove" and row["pretrained_run"] == "translate-cove"
+    assert load(experiment.out / "translate-cove").answer("one hundred five")["translation"] is not None
 
 
 def test_pairs_of_sentences_are_climbed_by_those_that_translate(experiment, quick):

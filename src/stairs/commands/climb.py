@@ -22,6 +22,7 @@ class Climb(TokenizerOptions, GuessFlags, ColumnOptions, CorpusOptions, CommonFl
     # files or folders of text; if not given, the texts of the training examples, or without --labels the prose of the Python installation
     corpus: Positional[tuple[str, ...]] = ()
     labels: str | None = None  # labelled examples: csv, tsv, jsonl, parquet, conll, squad; if not given, bits per character are compared
+    pairs: tuple[str, ...] = ()  # for a row of cove: pairs of sentences as for stairs train, in the language of the labelled texts and another
     task: str | None = None  # what the labels are for: classify, compare, tag, span or translate; guessed if not given
     budget: str = "10m"  # time for all models together, such as 90s, 10m or 2h
     models: str | None = None  # models to train, separated by commas; all if not given
@@ -41,7 +42,7 @@ def main(arguments: list[str]) -> int:
     options = parse(Climb, arguments, "climb", ABOUT)
     progress.verbose = options.verbose
     models = (options.models,) if options.models else ()
-    own = ("labels", "task", "budget", "adopted", "group", "limit", "metric", "cost", "order", "plans_from", "out", "seed")
+    own = ("labels", "pairs", "task", "budget", "adopted", "group", "limit", "metric", "cost", "order", "plans_from", "out", "seed")
     given = {name: getattr(options, name) for name in own}
     job = ClimbJob(options.corpus, models=models, columns=options.columns(), reading=options, tokenizing=options, **given)
     report = job.climb(on_terminal=True, command=shlex.join(["stairs", "climb", *arguments]))

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from stairs.peak_memory import PeakMemory
 from stairs.text.examples import Example, MultipleChoice, Question, TaggedSentence, TextPair, TranslationPair
+from stairs.text.labelled.translation_splits import PairSplits
 from stairs.text.shards import Shards
 from stairs.text.tokenizers.tokenizer import TokenizerSpec
 from stairs.training.run import MODEL_FOLDER, RUN_FILE
@@ -30,6 +31,9 @@ class Plans:
         return self.known[run]
 
 
+NO_PAIRS = PairSplits([], [], [])
+
+
 @dataclass(frozen=True)
 class Experiment:
     shards_for: Callable[[str], Shards]  # the corpus, tokenized as a model wants it: the same held-out characters for all
@@ -42,6 +46,7 @@ class Experiment:
     example_kind: str = ""  # what the labels are for; empty if there are none
     metric: str = ""  # selects the best weights and ranks the models
     pair_tokenizer: TokenizerSpec | None = None  # of both languages, if sentences are translated
+    pairs: PairSplits = NO_PAIRS  # translations on which cove is pretrained
     train: Sequence[Example] = ()
     dev: Sequence[Example] = ()
     test: Sequence[Example] = ()
@@ -71,7 +76,7 @@ class Experiment:
     def fingerprint(self) -> str:
         """A hash of the labelled examples, wherever they came from."""
         found = hashlib.sha256()
-        for example in (*self.train, *self.dev, *self.test):
+        for example in (*self.train, *self.dev, *self.test, *self.pairs.train, *self.pairs.validation):
             found.update(repr(replace(example, where="")).encode())
         return found.hexdigest()
 

@@ -59,8 +59,8 @@ class ClimbModel:
     is_default: bool = True  # part of a climb for which no models were named
 
 
-def models_for(example_kind: str, adopted: Sequence[str]) -> list[ClimbModel]:
-    """All that can be trained, the cheap ones first, should the budget run out."""
+def models_for(example_kind: str, adopted: Sequence[str], has_pairs: bool = False) -> list[ClimbModel]:
+    """All that can be trained, the cheap ones first, should the budget run out. `has_pairs`: there are translations to pretrain on."""
     if example_kind == "translate":
         return [ClimbModel(name, partial(train_translator, name), "gradient", reads_corpus=False) for name in TRANSLATORS]
     models = [ClimbModel("ngram", train_ngram, "counting")]
@@ -68,10 +68,14 @@ def models_for(example_kind: str, adopted: Sequence[str]) -> list[ClimbModel]:
         models.append(ClimbModel("tfidf", train_tfidf, "counting"))
     sweeping = [model for model in DEFAULT_TOKENIZER if MODELS[model].learns_by == "sweeping"]
     by_gradients = [model for model in DEFAULT_TOKENIZER if MODELS[model].learns_by == "gradient" and model not in TRANSLATION_MODELS]
-    for model in (*sweeping, *by_gradients):
-        if example_kind or MODELS[model].pretrains_with != WordVectors.name:
-            is_default = SETTINGS[model].is_climbed_by_default
-            models.append(ClimbModel(model, partial(pretrain_and_finetune, model), MODELS[model].learns_by, is_default=is_default))
+    from stairs.comparison.other_encoders import train_cnn, train_cove  # built on what stands below
+
+    if example_kind:
+        models += [ClimbModel(model, partial(pretrain_and_finetune, model), "sweeping") for model in sweeping]
+        others = {"cnn": train_cnn, **({"cove": train_cove} if has_pairs else {})}
+        models += [ClimbModel(name, train, "gradient", reads_corpus=False) for name, train in others.items()]
+    for model in by_gradients:
+        models.append(ClimbModel(model, partial(pretrain_and_finetune, model), "gradient", is_default=SETTINGS[model].is_climbed_by_default))
     return models + [ClimbModel(Path(run).name, partial(finetune_adopted, run), "gradient", reads_corpus=False) for run in adopted if example_kind]
 
 
@@ -178,6 +182,11 @@ def finetune(experiment: Experiment, model: str, source: Path, seconds: float, i
         return transfer_task(experiment.example_kind, load(source), experiment.train, mode, metric=experiment.metric, whiten=whiten)
 
     plan = experiment.plans.of(folder.name, lambda: plan_finetuning(model, task_with, data, seconds, experiment.seed, is_new))
+    return learn_labels(experiment, folder, data, plan, task_with)
+
+
+def learn_labels(experiment: Experiment, folder: Path, data: LabelledSplits, plan: RunPlan, task_with: Callable[[TransferMode], Supervised]) -> Row:
+    """As planned."""
     data = LabelledSplits(evenly_spaced(experiment.train, plan["examples"]), evenly_spaced(experiment.dev, plan["validation"]), data.encoder)
     last_line = train_run(experiment, folder, plan, lambda: task_with(plan["transfer"]), data)
     row: Row = {"transfer": plan["transfer"], "finetuning_updates": last_line["step"], "training": [last_line]}

@@ -58,7 +58,7 @@ def run_climb(
     began = time.monotonic() if began is None else began
     if experiment.example_kind and not experiment.metric:
         experiment = replace(experiment, metric=choose_metric(experiment.example_kind, experiment.train))
-    chosen = choose_models(models_for(experiment.example_kind, adopted), models, adopted, bool(experiment.example_kind))
+    chosen = choose_models(models_for(experiment.example_kind, adopted, bool(experiment.pairs.train)), models, adopted, bool(experiment.example_kind))
     report = open_report(experiment, budget, command)
     rows: dict[str, Row] = {row["model"]: row for row in report["rows"] if "run" in row}
     fitting, reason = models_within(chosen, budget, experiment.megabytes) if not rows else (chosen, "")

@@ -80,11 +80,12 @@ def plan_by_recipe(model: str, seconds: float, characters: int, vocabulary: int)
 def transfer_task(
     example_kind: str, encoder: Task, train: Sequence[Example], mode: TransferMode, *, metric: str | None = None, whiten: bool = False
 ) -> Supervised:
-    """A head on an encoder. A text is the mean of its vectors: pooling by one token has to be learnt first, which takes more examples."""
+    """A head on an encoder. A text is the mean of its vectors: pooling by one token has to be learnt first, which takes more examples. One that is
+    trained from scratch pools as its paper does."""
     kind = TASKS[SUPERVISED_TASKS[example_kind]]
     assert issubclass(kind, Supervised)
     settings = {**kind.settings_from(train), **({} if metric is None else {"metric": metric})}
-    transfer = TransferOptions(transfer=mode, whiten=whiten, pooling="mean" if example_kind == "classify" else None)
+    transfer = TransferOptions(transfer=mode, whiten=whiten, pooling="mean" if example_kind == "classify" and mode != "scratch" else None)
     return kind(encoder.model, encoder.tokenizer, transfer, **settings)
 
 
@@ -111,6 +112,14 @@ def plan_finetuning(
     if count < len(data.train):
         say(f"{model}: there is time to encode {count} of {len(data.train)} examples; its head is trained on those")
     return {"transfer": "features", "examples": count, "validation": validation, "training": options}
+
+
+def plan_from_scratch(task: Supervised, data: LabelledSplits, seconds: float) -> RunPlan:
+    """All weights of an encoder that learns from the labels alone, for its default epochs or as long as there is time."""
+    defaults = task.training_defaults
+    epoch = -(-len(data.train) // defaults["batch_examples"])
+    options: PlannedOptions = {"budget": f"{seconds:.3f}s", "epochs": epochs_for_updates(epoch, defaults["epochs"], WORTHWHILE_UPDATES)}
+    return {"transfer": "scratch", "examples": len(data.train), "validation": len(data.validation), "training": options}
 
 
 def finetuning_seconds(model: str, shards: Shards, example_kind: str, data: LabelledSplits, seconds: float, seed: int) -> float:

@@ -37,7 +37,7 @@ from stairs.text.batch import Batch, next_token_targets
 from stairs.text.tokenizers.tokenizer import Tokenizer
 
 HEAD = "head.safetensors"
-EPOCHS = {"full": 3.0, "scratch": 6.0, "top": 3.0, "table": 10.0, "frozen": 10.0, "features": 40.0}
+EPOCHS = {"full": 3.0, "scratch": 5.0, "top": 3.0, "table": 10.0, "frozen": 10.0, "features": 40.0}
 BATCH = 32  # examples
 OUTPUT_LAYERS = ("word_head.", "next_head.", "output.", "output_", "contexts", "decoder")  # they predict words and take no part in encoding
 MIN_LENGTH = 8  # tokens of a row

@@ -1,0 +1,55 @@
+"""Rows of encoders that learn nothing from the text of a climb itself: cnn starts from the word vectors of skipgram, cove from an encoder that
+translates.
+
+cnn     word vectors of skipgram, whose row of the same climb has trained them already or which it trains; then all weights from the labels
+cove    an encoder-decoder on pairs of sentences (`--pairs`), then its encoder on the labels. Without pairs it has no row: a climb has no
+        translations of its texts, and those that are made by rule, the names of numbers, say nothing about other words
+"""
+
+import time
+
+from stairs.comparison.experiment import Experiment
+from stairs.comparison.models import EVALUATION_SHARE, PRETRAINING_SHARE, combine, costs, finetune, learn_labels, pretrain, train_run
+from stairs.comparison.schema import Row
+from stairs.models.transfer_options import TransferMode
+from stairs.tasks import untrained_task
+from stairs.tasks.parts.labelled_splits import LabelledSplits, weights_hash
+from stairs.tasks.parts.supervised import Supervised
+from stairs.text.tokenizers.tokenizer import Tokenizer
+from stairs.training.new_encoder import encoder_of_words
+from stairs.training.run_plans import plan_from_scratch, plan_translation, transfer_task
+
+
+def train_cnn(experiment: Experiment, seconds: float) -> Row:
+    """On the word vectors of skipgram; what those cost counts for this row as well."""
+    began = time.monotonic()
+    seconds *= 1 - EVALUATION_SHARE
+    vectors = pretrain(experiment, "skipgram", seconds * PRETRAINING_SHARE)
+    source = str(experiment.out / vectors["run"])
+    new_encoder = encoder_of_words("cnn", "mini", {}, experiment.train, experiment.example_kind, source, experiment.seed)
+    folder = experiment.out / f"{experiment.example_kind}-cnn"
+    data = LabelledSplits(experiment.train, experiment.dev, weights_hash(new_encoder().model))
+    left = max(seconds - (time.monotonic() - began), seconds * PRETRAINING_SHARE)
+
+    def task_with(mode: TransferMode) -> Supervised:
+        return transfer_task(experiment.example_kind, new_encoder(), experiment.train, mode, metric=experiment.metric)
+
+    plan = experiment.plans.of(folder.name, lambda: plan_from_scratch(task_with("scratch"), data, left))
+    return combine(vectors, learn_labels(experiment, folder, data, plan, task_with))
+
+
+def train_cove(experiment: Experiment, seconds: float) -> Row:
+    """On pairs of sentences, then on the labels."""
+    began = time.monotonic()
+    seconds *= 1 - EVALUATION_SHARE
+    pairs, spec = experiment.pairs, experiment.pair_tokenizer
+    assert spec is not None
+    folder = experiment.out / "translate-cove"
+    tokenizer = Tokenizer.train(spec, lambda: ([pair.source, pair.target] for pair in pairs.train))
+    plan = experiment.plans.of(folder.name, lambda: plan_translation("cove", pairs.train, seconds * PRETRAINING_SHARE, tokenizer.vocab_size))
+    last_line = train_run(
+        experiment, folder, plan, lambda: untrained_task("cove", tokenizer, plan["size"]), LabelledSplits(pairs.train, pairs.validation)
+    )
+    pretrained: Row = {"size": plan["size"], "run": folder.name, "updates": last_line["step"], "training": [last_line]}
+    left = max(seconds - (time.monotonic() - began), seconds * PRETRAINING_SHARE)
+    return combine({**pretrained, **costs(experiment, folder, last_line)}, finetune(experiment, "cove", folder, left))
