@@ -120,6 +120,21 @@ def test_labels_of_any_task(experiment, quick, example_kind, model):
     assert all(isinstance(printed, str) for printed in report["rows"][1]["predictions"])
 
 
+@pytest.mark.parametrize(("example_kind", "floors"), [("compare", ["tfidf"]), ("tag", ["hmm", "crf"]), ("span", ["overlap"])])
+def test_tags_pairs_and_spans_have_a_ground_floor(experiment, example_kind, floors):
+    names = [model.name for model in models.models_for(example_kind, [])]
+    assert names[: 2 + len(floors)] == ["ngram", *floors, "cbow"]
+    other = replace(experiment, **split_examples(examples(example_kind, 60), example_kind, 0))
+    report = run_climb(other, budget=60, models=floors)
+    assert [row["model"] for row in report["rows"]] == floors and not any("failed" in row for row in report["rows"]), report["rows"]
+    for row in report["rows"]:
+        assert row["score"]["low"] <= row["score"]["value"] and row["cpu_seconds"] > 0 and row["ms_per_text"] > 0 and row["parameters"] > 0
+        run = load(experiment.out / row["run"])
+        predictions = run.predict_examples(other.test[:4])
+        assert [" ".join(own) if example_kind == "tag" else own for own in predictions] == row["predictions"][:4]
+    assert report["recommendation"]["model"] in floors
+
+
 @pytest.mark.parametrize("example_kind", ["classify", "tag"])
 def test_cnn_starts_from_the_vectors_of_skipgram_and_pays_for_them(experiment, quick, example_kind):
     other = replace(experiment, **split_examples(examples(example_kind, 60), example_kind, 0))

@@ -4,12 +4,14 @@ import numpy as np
 import pytest
 
 from stairs.tasks.baselines import train_baselines
+from stairs.tasks.hmm_tagger import HmmTagger
 from stairs.tasks.outcomes import baseline_warnings, evaluate_with_baselines
+from stairs.tasks.tfidf_pairs import TfidfPairs
 from stairs.text.examples import LabelledText, Question, TaggedSentence, TextPair
 
 TEXTS = [LabelledText(f"{word} is what we have {number}", "food" if word in ("soup", "rice") else "weather")
          for number in range(6) for word in ("soup", "rice", "rain")]  # fmt: skip
-PAIRS = [TextPair("a", "b", "same")] * 20 + [TextPair("a", "c", "other")] * 10
+PAIRS = [TextPair("a", "b", "same")] * 20 + [TextPair("a", "b", "other")] * 10  # whose words do not tell
 
 
 class Letters:
@@ -41,6 +43,19 @@ def test_tfidf_is_the_alternative_where_words_tell_the_label():
 def test_the_most_frequent_label_is_the_alternative_for_pairs_with_labels():
     correct = baseline("compare", PAIRS, PAIRS, "accuracy", [pair.label for pair in PAIRS])
     assert correct["name"] == "majority" and correct["value"] == pytest.approx(2 / 3) and correct["is_beaten"]
+
+
+def test_shared_words_are_the_alternative_for_pairs_whose_words_tell_the_label():
+    pairs = [TextPair(f"{a} today", f"{b} today", "same" if a == b else "other") for a in ("rain", "snow", "hail") for b in ("rain", "snow", "hail")]
+    result = baseline("compare", pairs, pairs, "accuracy", ["other"] * len(pairs))
+    assert (result["name"], result["value"]) == ("tfidf", 1.0)
+
+
+def test_a_model_is_no_baseline_of_itself():
+    sentences = [TaggedSentence(("the", "saw"), ("DET", "NOUN")), TaggedSentence(("we", "saw"), ("PRON", "VERB"))]
+    assert list(train_baselines(sentences, HmmTagger.train(sentences))) == ["most frequent tag of each word", "crf"]
+    pairs = [TextPair("a", "a", score=2.0), TextPair("a", "b", score=1.0)]
+    assert train_baselines(pairs, TfidfPairs.train(pairs)) == {}
 
 
 def test_the_cosine_of_the_untuned_encoder_is_the_alternative_for_scores():

@@ -29,10 +29,10 @@ from stairs.models.registry import MODELS
 from stairs.models.settings import make_config
 from stairs.progress import quiet, say
 from stairs.search.nearest import NearestNeighbours
-from stairs.tasks import NGramClassifier, TfidfClassifier, Translate, pretraining_task
+from stairs.tasks import CrfTagger, NGramClassifier, TfidfClassifier, Translate, pretraining_task
 from stairs.tasks.parts.labelled_splits import LabelledSplits
 from stairs.text.corpus.corpus import Corpus
-from stairs.text.examples import LabelledText, TranslationPair
+from stairs.text.examples import LabelledText, TaggedSentence, TranslationPair
 from stairs.text.shards import build_shards
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 from stairs.training.fit import fit
@@ -74,6 +74,7 @@ def compile_kernels() -> None:
             for text in (small, large)[: 1 + (number < LARGE_TEXT_MODELS)]:
                 train_tiny(text, folder / f"{text.stem}-{number}", model, kind, settings)
         train_tiny_translator(folder / "translate")
+    train_tiny_tagger()
     for precision in (torch.float32, torch.bfloat16):
         dropout(torch.ones(8, dtype=precision), 0.5)
     for questions in (1, 3):
@@ -97,6 +98,8 @@ def warm_up(models: Collection[str] = ()) -> None:
     for classifier in (NGramClassifier, TfidfClassifier):
         with suppress(Exception):
             classifier.train(examples, tokenizer).predict_examples(examples)
+    with suppress(Exception):
+        train_tiny_tagger()
 
 
 def kernels_key() -> str:
@@ -123,6 +126,12 @@ def train_tiny_translator(out: Path) -> None:
     pairs = [TranslationPair(sentence, sentence[::-1]) for sentence in SENTENCES[:24]]
     task = Translate(MODELS["transformer"](make_config("transformer", tokenizer.vocabulary_settings, **{**TINY, "context": 128})), tokenizer)
     fit(task, LabelledSplits(pairs[:20], pairs[20:]), out, UPDATE)
+
+
+def train_tiny_tagger() -> None:
+    words = [tuple(sentence.split()) for sentence in SENTENCES]
+    sentences = [TaggedSentence(own, tuple("N" if word.istitle() else "O" for word in own)) for own in words]
+    CrfTagger.train(sentences).predict_examples(sentences)
 
 
 if __name__ == "__main__":

@@ -18,8 +18,20 @@ from stairs.models.registry import MODELS
 from stairs.models.settings import DEFAULT_TOKENIZER, SETTINGS, TRANSLATION_MODELS
 from stairs.models.transfer_options import TransferMode
 from stairs.peak_memory import PeakMemory
-from stairs.tasks import BidirectionalLM, NextToken, NGramClassifier, Task, TfidfClassifier, VectorClassifier, WordVectors, untrained_task
+from stairs.tasks import (
+    GROUND_FLOORS,
+    TASKS,
+    BidirectionalLM,
+    NextToken,
+    NGramClassifier,
+    Task,
+    TfidfClassifier,
+    VectorClassifier,
+    WordVectors,
+    untrained_task,
+)
 from stairs.tasks.baselines import word_tokenizer
+from stairs.tasks.from_examples import FromExamples
 from stairs.tasks.paired_evaluation import evaluate_task, milliseconds_per_text
 from stairs.tasks.parts.labelled_splits import LabelledSplits, weights_hash
 from stairs.tasks.parts.stream import unigram_bits
@@ -66,6 +78,9 @@ def models_for(example_kind: str, adopted: Sequence[str], has_pairs: bool = Fals
     models = [ClimbModel("ngram", train_ngram, "counting")]
     if example_kind == "classify":
         models.append(ClimbModel("tfidf", train_tfidf, "counting"))
+    else:
+        floors = GROUND_FLOORS.get(example_kind, {}).items()
+        models += [ClimbModel(name, partial(train_ground_floor, name, task), "counting", reads_corpus=False) for name, task in floors]
     sweeping = [model for model in DEFAULT_TOKENIZER if MODELS[model].learns_by == "sweeping"]
     by_gradients = [model for model in DEFAULT_TOKENIZER if MODELS[model].learns_by == "gradient" and model not in TRANSLATION_MODELS]
     from stairs.comparison.other_encoders import train_cnn, train_cove  # built on what stands below
@@ -92,6 +107,13 @@ def train_ngram(experiment: Experiment, seconds: float) -> Row:
 def train_tfidf(experiment: Experiment, seconds: float) -> Row:
     examples = labelled_texts(experiment)
     return fit_classifier(experiment, "tfidf", lambda: TfidfClassifier.train(examples, word_tokenizer(examples)))
+
+
+def train_ground_floor(name: str, task: str, experiment: Experiment, seconds: float) -> Row:
+    """A model that learns tags, pairs or spans from the examples alone."""
+    task_class = TASKS[task]
+    assert issubclass(task_class, FromExamples)
+    return fit_classifier(experiment, name, lambda: task_class.train(experiment.train))
 
 
 def labelled_texts(experiment: Experiment) -> list[LabelledText]:

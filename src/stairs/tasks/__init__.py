@@ -15,15 +15,19 @@ if TYPE_CHECKING:
     from stairs.tasks.choose import Choose as Choose
     from stairs.tasks.classify import Classify as Classify
     from stairs.tasks.compare import Compare as Compare
+    from stairs.tasks.crf_tagger import CrfTagger as CrfTagger
     from stairs.tasks.encode import Encode as Encode
     from stairs.tasks.find_span import FindSpan as FindSpan
+    from stairs.tasks.hmm_tagger import HmmTagger as HmmTagger
     from stairs.tasks.masked_token import MaskedToken as MaskedToken
     from stairs.tasks.next_token import NextToken as NextToken
     from stairs.tasks.ngram_classifier import NGramClassifier as NGramClassifier
+    from stairs.tasks.overlap_spans import OverlapSpans as OverlapSpans
     from stairs.tasks.sense import Sense as Sense
     from stairs.tasks.similar import Similar as Similar
     from stairs.tasks.tag import Tag as Tag
     from stairs.tasks.task import Task as Task
+    from stairs.tasks.tfidf_pairs import TfidfPairs as TfidfPairs
     from stairs.tasks.translate import Translate as Translate
     from stairs.tasks.unified_lm import UnifiedLM as UnifiedLM
     from stairs.tasks.vector_classifier import VectorClassifier as VectorClassifier
@@ -41,9 +45,14 @@ PATHS = {
     "classify-ngram": "stairs.tasks.ngram_classifier:NGramClassifier",
     "classify-tfidf": "stairs.tasks.baselines:TfidfClassifier",
     "classify-vectors": "stairs.tasks.vector_classifier:VectorClassifier",
+    "compare-tfidf": "stairs.tasks.tfidf_pairs:TfidfPairs",
+    "tag-hmm": "stairs.tasks.hmm_tagger:HmmTagger",
+    "tag-crf": "stairs.tasks.crf_tagger:CrfTagger",
+    "find-span-overlap": "stairs.tasks.overlap_spans:OverlapSpans",
     "classify": "stairs.tasks.classify:Classify",
     "compare": "stairs.tasks.compare:Compare",
     "bi-encoder": "stairs.tasks.bi_encoder:BiEncoder",
+    "choose": "stairs.tasks.choose:Choose",
     "tag": "stairs.tasks.tag:Tag",
     "find-span": "stairs.tasks.find_span:FindSpan",
     "similar": "stairs.tasks.similar:Similar",
@@ -61,7 +70,6 @@ GROUND_FLOORS = {
 }
 TUNED_TASKS = {**SUPERVISED_TASKS, "sense": "sense", "similar": "similar"}  # by what `stairs tune --task` takes
 TunedTask = Literal["classify", "compare", "tag", "span", "choose", "sense", "similar"]  # the same for type checkers
-    "choose": "stairs.tasks.choose:Choose",
 
 
 class Tasks(Mapping[str, "type[Task]"]):

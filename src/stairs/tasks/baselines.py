@@ -1,12 +1,13 @@
 """The cheapest alternatives to a tuned model, which every one has to beat, so that nobody pays for one that is no better.
 
 labels of texts    majority, the most frequent label; tfidf, logistic regression over TF-IDF of words and word pairs, in about a second
-labels of pairs    majority
-scores of pairs    untuned cosine: that of the same encoder before it was tuned
-tags               the most frequent tag of each word; for words that are not in the training file, of all words
-spans              the sentence of the passage that shares most words with the question
+labels of pairs    majority; tfidf, logistic regression over what the two texts share
+scores of pairs    untuned cosine: that of the same encoder before it was tuned; tfidf, ridge regression over the same
+tags               the most frequent tag of each word; for words that are not in the training file, of all words; hmm and crf
+spans              the sentence of the passage that shares most words with the question; overlap, the best span among such words
+choices            the choice that shares most of its words with the context
 
-TfidfClassifier is a model of the staircase as well, as `ngram_classifier.py` and `vector_classifier.py` are. `outcomes.py` compares predictions.
+Models of the staircase that need no encoder are baselines as well: TfidfClassifier, and those of `GROUND_FLOORS`. `outcomes.py` compares predictions.
 """
 
 import itertools
@@ -17,13 +18,14 @@ from abc import abstractmethod
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 import torch
 from safetensors.torch import save_file
 
 from stairs.errors import BadInput
+from stairs.tasks import GROUND_FLOORS, TASKS
 from stairs.tasks.answers import Answer, LabelAnswer
 from stairs.tasks.config_file import CONFIG, WEIGHTS, TaskConfig
 from stairs.tasks.measurements import Interval, LabelMetrics, Measurements
@@ -31,7 +33,7 @@ from stairs.tasks.metrics import label_metrics, rank_correlation
 from stairs.tasks.outcomes import Baseline, classification_report
 from stairs.tasks.span_metrics import normalize_answer
 from stairs.tasks.task import Task, load_weights
-from stairs.text.examples import LabelledText, Question, TaggedSentence, TextPair
+from stairs.text.examples import LabelledText, MultipleChoice, Question, TaggedSentence, TextPair
 from stairs.text.tokenizers.tokenizer import TOKENIZERS, Tokenizer
 
 if TYPE_CHECKING:
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
 TEXTS_PER_BATCH = 256
 TFIDF_REGULARIZATION = 0.1
 TFIDF_EXAMPLES = 20_000  # that tfidf learns from at most, spread over all
+TAGGED_SENTENCES = 5_000  # that hmm and crf learn from at most: a few seconds
 SENTENCE = re.compile(r"[^.!?。！？；;\n]+[.!?。！？；;\n]*")
 
 
@@ -192,14 +195,25 @@ def train_baselines(train: Sequence[Any], source: Task) -> dict[str, Baseline]:
             tfidf = {} if isinstance(source, TfidfClassifier) else {"tfidf": tfidf_baseline(train)}
             return {"majority": majority_baseline(train), **tfidf}
         case TextPair(score=None):
-            return {"majority": majority_baseline(train)}
+            return {"majority": majority_baseline(train), **ground_floors("compare", train, source, TFIDF_EXAMPLES)}
         case TextPair():
-            return {"untuned cosine": lambda examples: cosines(source, examples).tolist()}
+            untuned = {"untuned cosine": lambda examples: cosines(source, examples).tolist()} if getattr(source, "has_model", True) else {}
+            return {**untuned, **ground_floors("compare", train, source, TFIDF_EXAMPLES)}
         case TaggedSentence():
-            return {"most frequent tag of each word": frequent_tag_baseline(train)}
+            return {"most frequent tag of each word": frequent_tag_baseline(train), **ground_floors("tag", train, source, TAGGED_SENTENCES)}
         case Question():
-            return {"sentence most like the question": lambda examples: [nearest_sentence(example) for example in examples]}
+            nearest = {"sentence most like the question": lambda examples: [nearest_sentence(example) for example in examples]}
+            return {**nearest, **ground_floors("span", train, source, TFIDF_EXAMPLES)}
+        case MultipleChoice():
+            return {"choice most like the context": lambda examples: [nearest_choice(example) for example in examples]}
     return {}
+
+
+def ground_floors(example_kind: str, train: Sequence[Any], source: Task, limit: int) -> dict[str, Baseline]:
+    """The models that learn from the examples alone, from at most `limit` of them, but for the `source` itself."""
+    part = train[:: -(-len(train) // limit)]
+    names = {name: task for name, task in GROUND_FLOORS[example_kind].items() if getattr(source, "name", "") != task}
+    return {name: cast(Any, TASKS[task]).train(part).predict_examples for name, task in names.items()}
 
 
 def majority_baseline(train: Sequence[Any]) -> Baseline:
@@ -239,3 +253,10 @@ def nearest_sentence(example: Question) -> str:
     question = set(normalize_answer(example.question))
     sentences = SENTENCE.findall(example.passage) or [example.passage]
     return str(max(sentences, key=lambda sentence: len(question & set(normalize_answer(sentence))))).strip()
+
+
+def nearest_choice(example: MultipleChoice) -> str:
+    context = set(normalize_answer(example.context))
+    words = [set(normalize_answer(choice)) for choice in example.choices]
+    shares = [len(context & own) / max(len(own), 1) for own in words]
+    return example.choices[shares.index(max(shares))]

@@ -10,6 +10,7 @@ from typing import NamedTuple, cast
 from stairs.progress import quiet
 from stairs.tasks.answers import Answer, TagsAnswer
 from stairs.tasks.baselines import Classifier
+from stairs.tasks.from_examples import FromExamples
 from stairs.tasks.measurements import ComparedOutcomes, Interval
 from stairs.tasks.metric_table import METRICS
 from stairs.tasks.metrics import PairedBootstrap, examples_to_separate
@@ -47,7 +48,7 @@ def predict_all(task: Task, examples: Sequence[Example]) -> Sequence[object]:
         return task.predict_examples(cast(Sequence[TranslationPair], examples))
     if isinstance(task, Classifier):
         return task.predict_examples(cast(Sequence[LabelledText], examples))
-    assert isinstance(task, Supervised)
+    assert isinstance(task, Supervised | FromExamples)
     return task.predict_examples(examples)
 
 
@@ -71,6 +72,8 @@ def answer_all(task: Task, examples: Sequence[Example]) -> None:
         task.translate_texts([example.source for example in cast(Sequence[TranslationPair], examples)])
     elif isinstance(task, Supervised):
         task.logits(task.rows(examples))
+    elif isinstance(task, FromExamples):
+        task.predict_examples(examples)
     elif isinstance(task, Classifier):
         task.predict_labels([example.text for example in cast(Sequence[LabelledText], examples)])
 
