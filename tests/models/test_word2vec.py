@@ -61,7 +61,7 @@ def negatives(table, bits, k):
 
 
 @pytest.mark.parametrize("subwords", ["", "2-3"])
-@pytest.mark.parametrize("softmax", ["negative", "hierarchical"])
+@pytest.mark.parametrize("softmax", ["negative", "nce", "hierarchical"])
 @pytest.mark.parametrize("count", [5, 8])
 @pytest.mark.parametrize("kind", [CBOW, SkipGram])
 def test_the_kernel_makes_the_step_that_the_gradient_asks_for(kind, count, softmax, subwords):
@@ -101,7 +101,10 @@ def trained(kind, epochs=2, threads=1, deterministic=True, rate=0.05, **settings
     return model
 
 
-@pytest.mark.parametrize("settings", [{}, {"softmax": "hierarchical"}, {"subwords": "3-6"}, {"softmax": "hierarchical", "subwords": "2-4"}])
+LEARNING = [{}, {"softmax": "nce"}, {"softmax": "hierarchical"}, {"subwords": "3-6"}, {"softmax": "hierarchical", "subwords": "2-4"}]
+
+
+@pytest.mark.parametrize("settings", LEARNING)
 @pytest.mark.parametrize("kind", [CBOW, SkipGram])
 def test_words_of_one_topic_become_alike(kind, settings):
     model = trained(kind, **settings)
@@ -116,6 +119,19 @@ def test_words_of_one_topic_become_alike(kind, settings):
     fresh.set_vocabulary(WORDS)
     before, _ = fresh.held_out_loss(text_of_two_topics(8000, seed=1), 0)
     assert len(nats) == len(pairs) == 100 and nats.sum() < 0.9 * before.sum()
+
+
+@pytest.mark.parametrize("power", [0.75, 1.0])
+def test_noise_contrastive_estimation_learns_probabilities_that_add_up_to_1(power):
+    """Of the words around a word; negative sampling's scores do not."""
+    totals = {}
+    for softmax in ("negative", "nce"):
+        model = trained(SkipGram, epochs=6, softmax=softmax, power=power, negatives=10)
+        counts = model.counts.double()
+        counts[:5] = 0
+        scores = (model.vectors[5:25] @ model.contexts.T).detach().double()
+        totals[softmax] = ((counts / counts.sum()) * scores.exp()).sum(1)
+    assert abs(float(totals["nce"].mean()) - 1) < 0.2 and (totals["negative"] - 1).abs().min() > 0.5, totals
 
 
 @pytest.mark.parametrize("kind", [CBOW, SkipGram])

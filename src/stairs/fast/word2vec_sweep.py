@@ -148,9 +148,10 @@ class Word2VecSweeps(nn.Module):
         limits = keep_limits(counts, config.subsample)
         if config.softmax == "hierarchical":
             paths = word_paths(self.counts.numpy())
-            return limits, Targets(np.zeros((1, 2), np.uint32), 0, *paths, int(np.diff(paths[0]).max()))
+            return limits, Targets(np.zeros((1, 2), np.uint32), 0, *paths, int(np.diff(paths[0]).max()), np.zeros(0, np.float32))
         no_paths = np.zeros(1, np.int64), np.zeros(1, np.int32), np.zeros(1, np.float32)
-        return limits, Targets(alias_table(negative_weights(counts, config.power)), config.negatives, *no_paths, config.negatives + 1)
+        shifts = noise_shifts(counts, config.power, config.negatives) if config.softmax == "nce" else np.zeros(0, np.float32)
+        return limits, Targets(alias_table(negative_weights(counts, config.power)), config.negatives, *no_paths, config.negatives + 1, shifts)
 
     @property
     def kernel(self) -> Callable[..., tuple[float, int]]:
@@ -190,6 +191,17 @@ def negative_weights(counts: np.ndarray, power: float) -> np.ndarray:
     if not weights.any():
         weights[SPECIAL:] = 1
     return np.where(weights > 0, weights**power, 0)
+
+
+def noise_shifts(counts: np.ndarray, power: float, negatives: int) -> np.ndarray:
+    """ln(k q(w)) - ln p(w) of each word, for noise-contrastive estimation: k negatives are drawn by q, and p is the word's share of the text."""
+    counts = counts.astype(np.float64)
+    counts[:SPECIAL] = 0
+    weights = negative_weights(counts, power)
+    is_counted = (counts > 0) & (weights > 0)
+    shifts = np.zeros(len(counts))
+    shifts[is_counted] = np.log(negatives * weights[is_counted] / weights.sum()) - np.log(counts[is_counted] / counts.sum())
+    return shifts.astype(np.float32)
 
 
 def word_paths(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -2,6 +2,7 @@
 
     error = target - sigmoid(x c)        x += rate sum of error c        c += rate error x
 
+With noise-contrastive estimation the score of a row is x c less the row's shift.
 A group of six or seven rows is compared at a time with one or two input vectors, and the sums stay in registers. Matrices and lists are flat, and
 positions in them are integers: a slice would count its references, which threads that share a matrix would wait for. A group has sixteen slots in
 each list: eight for the first input vector and eight for the second.
@@ -44,14 +45,16 @@ class Targets(NamedTuple):
     nodes: np.ndarray  # row of each node of the path
     codes: np.ndarray  # float32, the target at each node
     max_rows: int  # the most rows that a word has
+    shifts: np.ndarray  # float32, what is taken from the score of each word; empty: nothing
 
 
 class Scratch(NamedTuple):
-    """What an update reads and writes besides the matrices. The first three are double: one half is filled while the other is used."""
+    """What an update reads and writes besides the matrices. The first four are double: one half is filled while the other is used."""
 
     rows: np.ndarray  # where each row starts in the context matrix
     targets: np.ndarray
     real: np.ndarray  # 0 where a row does not count
+    shifts: np.ndarray
     errors: np.ndarray  # errors times the rate
     likelihood: np.ndarray  # the product of the probabilities of all targets: sixteen mantissas, and sixteen exponents
 
@@ -62,7 +65,7 @@ def new_scratch(targets):
     likelihood = np.zeros(2 * LANES, np.float32)
     likelihood[:LANES] = 1
     rows, numbers = np.zeros(2 * slots, np.int64), np.zeros(2 * slots, np.float32)
-    return Scratch(rows, numbers, numbers.copy(), np.zeros(LANES, np.float32), likelihood)
+    return Scratch(rows, numbers, numbers.copy(), numbers.copy(), np.zeros(LANES, np.float32), likelihood)
 
 
 @njit(nogil=True, cache=True)
@@ -95,6 +98,12 @@ def push_row(scratch, slot, row, contexts, width, target, second_target, real, s
 
 
 @njit(nogil=True, cache=True, forceinline=True)
+def push_shift(targets, scratch, slot, row):
+    if len(targets.shifts):
+        scratch.shifts[slot] = scratch.shifts[slot + SECOND] = targets.shifts[row]
+
+
+@njit(nogil=True, cache=True, forceinline=True)
 def choose_rows(targets, word, bits, contexts, width, scratch, half):
     """List the rows that `word` is compared with, from slot `half` on, and return the number of groups. The last is filled up with a row
     that does not count."""
@@ -110,7 +119,9 @@ def choose_rows(targets, word, bits, contexts, width, scratch, half):
         else:
             at = targets.path_starts[word] + min(i, count - 1)
             row, target, real = np.int64(targets.nodes[at]), targets.codes[at] > 0, i < count
-        push_row(scratch, half + i // GROUP * LANES + i % GROUP, row, contexts, width, target, target, real, real)
+        slot = half + i // GROUP * LANES + i % GROUP
+        push_row(scratch, slot, row, contexts, width, target, target, real, real)
+        push_shift(targets, scratch, slot, row)
     return groups
 
 
@@ -126,7 +137,9 @@ def choose_rows_for_two(targets, word, other, bits, contexts, width, scratch, ha
             row = draw(targets.table, scramble(bits))
         real = i == 0 or (1 < i < count and row != word)
         second = other >= 0 and (i == 1 or (1 < i < count and row != other))
-        push_row(scratch, half + i // (GROUP + 1) * LANES + i % (GROUP + 1), row, contexts, width, i == 0, i == 1, real, second)
+        slot = half + i // (GROUP + 1) * LANES + i % (GROUP + 1)
+        push_row(scratch, slot, row, contexts, width, i == 0, i == 1, real, second)
+        push_shift(targets, scratch, slot, row)
     return groups
 
 
@@ -140,7 +153,7 @@ def choose_rows_for(targets, step, word, other, bits, contexts, width, scratch, 
 
 @njit(nogil=True, cache=True, forceinline=True)
 def push_errors(scores, real, scratch, h, rate):
-    error = real * (load(scratch.targets, h) - sigmoid(clamp(broadcast(-CLEAR), scores, broadcast(CLEAR))))
+    error = real * (load(scratch.targets, h) - sigmoid(clamp(broadcast(-CLEAR), scores - load(scratch.shifts, h), broadcast(CLEAR))))
     store(scratch.errors, 0, error * broadcast(rate))
     probability = load(scratch.likelihood, 0) * (broadcast(1.0) - absolute(error))
     store(scratch.likelihood, 0, mantissa(probability))

@@ -9,10 +9,17 @@ embedding matrix `vectors` and the context matrix `contexts`. A vector x is comp
                  or, along the centre's path down a Huffman tree, 1 where it turns to the rarer side and 0 elsewhere
     error        = target - sigmoid(x c)          x += rate sum of error c          c += rate error x
 
+With `softmax="nce"` (noise-contrastive estimation, Gutmann & Hyvärinen 2010; Mnih & Teh 2012; Mnih & Kavukcuoglu 2013) the score is the model's
+log-probability of the word w, s(w) = x c + b(w), which needs no normalization, and the binary choice is between data and k negatives drawn by q:
+
+    P(data | x, w) = sigmoid(s(w) - ln(k q(w)))
+
+so that as k grows exp s becomes the distribution of the words around x, where negative sampling learns only vectors.
+
 With subwords a word's vector is the mean of its own and those of its n-grams; skip-gram then takes x from the centre and c from the neighbours, which
 is the same pairs, but only one x to compose.
 
-Departures: a centre's negatives are shared by its neighbours (with subwords by two of them), and in CBOW by two centres far apart, which costs no
+Departures: in NCE b(w) is the logarithm of the word's share of the text and is not learnt; a centre's negatives are shared by its neighbours (with subwords by two of them), and in CBOW by two centres far apart, which costs no
 quality and saves most of the time; as in the authors' programs, skip-gram's x is the neighbour and its target the centre, the reverse of the paper,
 each part of a mean takes the whole gradient, not its share, the window's reach is drawn for each centre, subsampling keeps a frequent word with
 sqrt(t/f) + t/f, where the paper has sqrt(t/f), and a negative that is the word itself is left out. Windows end with the sentence. Negatives come from
@@ -26,7 +33,7 @@ import math
 import torch
 from torch import Tensor
 
-from stairs.fast.word2vec_sweep import Word2VecSweeps, negative_weights, word_paths
+from stairs.fast.word2vec_sweep import Word2VecSweeps, negative_weights, noise_shifts, word_paths
 from stairs.layers.attention import attend, uniform
 from stairs.layers.word_contexts import BinaryNLL, context_mask, full_gradient_mean, mean_of_subwords
 from stairs.models.base import Model, as_array
@@ -63,6 +70,8 @@ class Word2Vec(Word2VecSweeps, Model):
         """-ln of the probability that each x (..., D) belongs to its word and not to the negatives, (...)."""
         rows, targets, is_compared = self.comparison_rows(words, negatives)
         scores = (x[..., None, :] * self.contexts[rows]).sum(-1)
+        if self.config.softmax == "nce":
+            scores = scores - torch.from_numpy(noise_shifts(as_array(self.counts), self.config.power, self.config.negatives))[rows]
         return (BinaryNLL.apply(scores, targets) * is_compared).sum(-1)
 
     def comparison_rows(self, words: Tensor, negatives: Tensor) -> tuple[Tensor, Tensor, Tensor]:

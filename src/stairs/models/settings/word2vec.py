@@ -13,7 +13,7 @@ class Word2VecConfig(ModelConfig):
     window: int = 5  # maximum distance of a neighbour; drawn from 1 to this for each word
     negatives: int = 5  # negative samples of each word
     subsample: float = 1e-3  # subsampling threshold for frequent words, as a share of the text; 0: none
-    softmax: Literal["negative", "hierarchical"] = "negative"  # negative sampling, or hierarchical softmax over a Huffman tree
+    softmax: Literal["negative", "nce", "hierarchical"] = "negative"  # negative sampling, noise-contrastive estimation, or hierarchical softmax
     subwords: str = ""  # subwords: shortest and longest character n-gram, as in 3-6; none if not given
     buckets: int = 1 << 18  # hash buckets of the character n-grams
     power: float = 0.75  # exponent of a word's count in the distribution of negative samples
