@@ -6,14 +6,17 @@ alone. Below a certain length the mask is multiplied out, which is faster there.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import torch
 from torch import Tensor
 
 from stairs.layers.attention_positions import distances_between
-from stairs.layers.patterns import BlockPattern, RowMask
+from stairs.layers.masks import as_floats
+from stairs.layers.patterns import BlockPattern, RowMask, WindowPattern
 
 MIN_BLOCKS = 4  # fewer are not worth it
+MIN_WINDOW_BLOCK = 32  # positions; smaller blocks are slower
 
 
 def is_long(pattern: BlockPattern, rows: RowMask) -> bool:
@@ -26,6 +29,8 @@ def attend_blocks(
     query: Tensor, key: Tensor, value: Tensor, pattern: BlockPattern, rows: RowMask, needs_distances: bool,
 ) -> Tensor:  # fmt: skip
     """`attend(query, key, value, mask, distances)` for each block: (B, H, T, D) to the same."""
+    if isinstance(pattern, WindowPattern) and not key.requires_grad:  # nothing is copied, so smaller blocks, which reach less beyond the window
+        pattern = replace(pattern, block=max(pattern.block // 2, MIN_WINDOW_BLOCK))
     queries, keys, values = (part.split(pattern.block, 2) for part in (query, key, value))
     ids, count = rows.ids.split(pattern.block), len(queries)
     real = None if bool(rows.real.all()) else rows.real.split(pattern.block, 1)
@@ -34,7 +39,8 @@ def attend_blocks(
         others = pattern.key_blocks(number, count, rows.is_causal)
         place = (0 if pattern.is_exact() else number - others[0], len(ids[number]), sum(len(ids[other]) for other in others))
         if place not in masks:  # blocks differ only at both ends
-            masks[place] = block_mask(pattern, *place, rows)
+            own_mask = block_mask(pattern, *place, rows)
+            masks[place] = own_mask if own_mask is None or needs_distances or real is not None else as_floats(own_mask).to(query.dtype)
         mask = masks[place]
         if real is not None:
             own_real = torch.cat([real[other] for other in others], 1)[:, None]

@@ -26,3 +26,8 @@ def window(length: int, radius: int, device: torch.device | str | None = None) -
     """Each position may attend to those at most `radius` away, itself included: (T, T)."""
     positions = torch.arange(length, device=device)
     return (positions[:, None] - positions).abs() <= radius
+
+
+def as_floats(mask: Tensor) -> Tensor:
+    """What is added to the scores: 0 where a position may attend, -inf elsewhere. A mask of floats stays."""
+    return mask if mask.is_floating_point() else torch.zeros(mask.shape, device=mask.device).masked_fill(~mask, -torch.inf)

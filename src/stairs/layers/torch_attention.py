@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from stairs.errors import BadInput
 from stairs.layers.block import Attention
 from stairs.layers.capture import capture
+from stairs.layers.masks import as_floats
 
 KINDS = (torch.bool, torch.uint8)
 
@@ -49,11 +50,6 @@ def split_rows(mask: Tensor, heads: int) -> Tensor:
     if mask.dim() != 3 or len(mask) % heads:
         raise BadInput(f"an attn_mask of shape {tuple(mask.shape)} does not fit {heads} heads; give (L, S) or (N * {heads}, L, S)")
     return mask.unflatten(0, (-1, heads))
-
-
-def as_floats(mask: Tensor) -> Tensor:
-    """What is added to the scores."""
-    return mask if mask.is_floating_point() else torch.zeros(mask.shape, device=mask.device).masked_fill(~mask, -torch.inf)
 
 
 class MultiheadAttention(nn.Module):
