@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+import stairs
 from stairs.errors import BadInput
 from stairs.fast.masked_decoder import MaskedState, empty_state, predict_next
 from stairs.models.bert import UniLM
@@ -14,7 +15,9 @@ from stairs.randomness import numpy_generator
 from stairs.tasks import TASKS
 from stairs.tasks.parts.generative import Generative
 from stairs.tasks.parts.sentence_pairs import SentencePairs
+from stairs.tasks.parts.source_target_rows import SourceTargetRows
 from stairs.text.batch import IGNORE_INDEX, Batch
+from stairs.text.examples import TranslationPair
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 from tests.support.tiny import noiseless
 
@@ -148,6 +151,39 @@ def test_it_fills_and_continues(task, tokenizer):
     assert {"fill", "generate", "log_probability", "embed", "tune"} <= set(dir(task)) and not isinstance(task, Generative)
     with pytest.raises(BadInput, match="give a shorter text"):
         task.answer("the cat " * 20, source=True)
+
+
+def test_pairs_are_masked_in_the_target_only_which_reads_the_source_and_what_comes_before(tokenizer):
+    config = UniLMConfig(tokenizer.vocab_size, context=24, width=16, heads=2, layers=1)
+    texts = [("the cat sat on the mat .", "a cat"), ("the " * 30, "too long"), ("a dog ran .", "a dog .")]
+    pairs = [TranslationPair(*pair) for pair in texts]
+    rows = SourceTargetRows(pairs, config, tokenizer)
+    assert rows.lengths.tolist() == [12, 10]
+    ends = 0
+    for epoch in range(20):
+        row = rows.example(0, numpy_generator(0, "pairs", epoch, 0), evaluating=True)
+        assert row.segments.tolist() == [4] * 9 + [5] * 3 and (row.targets[:9] == IGNORE_INDEX).all()
+        assert row.attention_mask.tolist() == [[j <= i or j < 9 for j in range(12)] for i in range(12)]
+        assert (row.targets != IGNORE_INDEX).sum() == 2 and (row.ids[row.targets != IGNORE_INDEX] == tokenizer.mask).all()
+        ends += row.targets[-1] == tokenizer.end
+    assert 0 < ends < 20
+    with pytest.raises(BadInput, match="all 1 pairs are empty or longer than 24 tokens together"):
+        SourceTargetRows(pairs[1:2], config, tokenizer)
+
+
+def test_a_run_that_was_trained_on_pairs_answers_with_the_second(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    words = ("red", "blue", "green", "big", "small", "old", "new", "good")
+    lines = [f"the {a} and {b} one\t{b} {a}" for a in words for b in words if a != b]
+    (tmp_path / "pairs.tsv").write_text("\n".join(["source\ttarget", *lines]) + "\n")
+    settings = {"tokenizer": "words", "threads": 1, "batch_tokens": 512, "precision": "fp32", "dropout": 0.0}
+    task = stairs.train("unilm", pairs="pairs.tsv", out="run", steps=150, learning_rate=0.005, **{**settings, "width": 32, "heads": 2, "layers": 2})
+    again = stairs.load("run")
+    assert again.answers_sources and again.generate("the red and blue one") == task.generate("the red and blue one")
+    right = [again.generate(source) == target for source, target in (line.split("\t") for line in lines)]
+    assert sum(right) > len(lines) / 2
+    with pytest.raises(BadInput, match="and both were given"):
+        stairs.train("unilm", ["a text"], pairs="pairs.tsv", out="other")
 
 
 def test_settings_that_do_not_fit_are_refused():

@@ -12,7 +12,7 @@ from stairs.errors import BadInput
 from stairs.training import checkpoint
 from tests.training.training_server import outcome
 
-NAMES = ("ngram", "nnlm", "gpt", "bert", "elmo", "seq2seq", "transformer", "tuned", "cnn", "toy", "skipgram")
+NAMES = ("ngram", "nnlm", "gpt", "bert", "roberta", "unilm", "elmo", "seq2seq", "transformer", "tuned", "cnn", "toy", "skipgram")
 
 
 def kill_repeatedly(server, out, model: str, kills: int, seed: int, **settings) -> int:

@@ -44,6 +44,8 @@ SMALL = {
     "gpt": tiny("gpt", context=32, dropout=0.1),
     "bert": tiny("bert", context=32, dropout=0.1),
     "xlnet": tiny("xlnet", context=32, dropout=0.1),
+    "roberta": tiny("roberta", context=32, dropout=0.1),
+    "unilm": tiny("unilm", context=32, dropout=0.1),
     "seq2seq": tiny("seq2seq", context=32),
     "elmo": tiny("elmo", burn_in=4, output_vocab=100, softmax="sampled", samples=50),
     "transformer": tiny("transformer", context=32, layers=1),

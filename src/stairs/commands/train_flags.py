@@ -19,7 +19,7 @@ Size = Literal["auto", "nano", "micro", "mini", "small", "base", "large", "paper
 class Train(TrainingOptions, TokenizerOptions, CorpusOptions, CommonFlags):
     model: Positional[str] = ""  # the model to train
     corpus: Positional[tuple[str, ...]] = ()  # files or folders of text; - is stdin
-    pairs: tuple[str, ...] = ()  # for models that translate: two parallel files, a table with two columns, or `numbers`, number names made by rule
+    pairs: tuple[str, ...] = ()  # for models that translate and unilm: two parallel files, a table with two columns, or `numbers`, names made by rule
     dev: tuple[str, ...] = ()  # held-out pairs: half for validation, half for the final test; if not given, some of --pairs
     backwards: bool = False  # translate from the second language into the first
     out: str | None = None  # run folder; runs/CORPUS-MODEL if not given

@@ -16,6 +16,7 @@ class TaskConfig(TypedDict):
     config: NotRequired[Settings]  # of the model, where there is one
     recipe: NotRequired[Settings]  # the size and schedule that were chosen for the time and the machine
     pieces: NotRequired[list[float]]  # masked-token: the shares of words of one piece, of two, of three
+    answers_sources: NotRequired[bool]  # unified-lm: it was trained on pairs of a source and a target
     backwards: NotRequired[bool]  # translate: from the second language to the first
     pooling: NotRequired[Literal["mean", "cls"]]  # encode
     normalize: NotRequired[bool]

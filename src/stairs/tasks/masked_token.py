@@ -79,7 +79,7 @@ class MaskedToken(BlankFilling):
     def count_positions(self, data: TrainingData, split: str = "validation") -> int:
         return int(self.pairs_once(data, split).lengths.sum())
 
-    def pairs_once(self, data: TrainingData, split: str) -> SentencePairs:
+    def pairs_once(self, data: TrainingData, split: str) -> PretrainingRows:
         """Put together once, since every evaluation needs them."""
         shards = text_data(data)
         if split not in self.held_out_pairs or self.held_out_pairs[split][0] is not shards:

@@ -3,26 +3,39 @@
     from left to right       [CLS] text [MASK]               the next token at the [MASK], then that of the one behind it
     after a source           [CLS] source [SEP] [MASK]       the same, where the source is read in both directions first
 
+A run that was trained on pairs, such as texts and their summaries (`parts/source_target_rows.py`), answers with what follows a source.
+
 The probability of a text is the product of those of its tokens, each at a [MASK] that attends to the tokens before it. All are computed at once: the
 [MASK] tokens stand behind the text, with the positions of the tokens that they predict, and no other token attends to them.
 """
 
 import math
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Self, cast
 
+import numpy as np
 import torch
 
+from stairs.data import TrainingData
 from stairs.errors import BadInput, preview
+from stairs.fast.corpus_slice import token_counts
 from stairs.fast.decode_state import DecodeState
 from stairs.fast.masked_decoder import LEFT_TO_RIGHT, empty_state
 from stairs.layers.masks import causal
 from stairs.models.bert import UniLM
 from stairs.session import python_verb
 from stairs.tasks.answers import Answer, ContinuationAnswer, NextTokenEntry, TokenBits
+from stairs.tasks.config_file import Settings, TaskConfig
 from stairs.tasks.masked_token import MaskedToken
 from stairs.tasks.parts.blanks import BLANK, MAX_PIECES
 from stairs.tasks.parts.decoding import generate, prefill
+from stairs.tasks.parts.labelled_splits import LabelledSplits
+from stairs.tasks.parts.sentence_pairs import PretrainingRows
+from stairs.tasks.parts.source_target_rows import SourceTargetRows
+from stairs.tasks.task import TrainingExamples
 from stairs.text.batch import IGNORE_INDEX, Batch, pad_rows
+from stairs.text.examples import TranslationPair
 from stairs.text.windows import LongTextRule
 
 
@@ -33,6 +46,8 @@ class UnifiedLM(MaskedToken):
     generates = True
     predicts_next = True
     model: UniLM
+    answers_sources = False  # it was trained on pairs, and answers with the second of one
+    backwards = False  # from the second of a pair to the first
 
     def answer(
         self, text: str, *, top: int = 10, pieces: int = MAX_PIECES, second: str | None = None, likelihood: bool = False,
@@ -42,7 +57,7 @@ class UnifiedLM(MaskedToken):
         """What fits the blanks of a text, or its continuation; with `source`, what follows the whole text as another part of the document."""
         if second is not None or likelihood or BLANK.search(text):
             return super().answer(text, top=top, pieces=pieces, second=second, likelihood=likelihood, long_text=long_text)
-        tokenizer = self.tokenizer
+        tokenizer, source = self.tokenizer, source or self.answers_sources
         prompt, _ = tokenizer.with_special_ids(tokenizer.encode(text), adds_end_token=source)
         if source:
             length = min(length, self.output_limit(prompt, text))
@@ -75,6 +90,42 @@ class UnifiedLM(MaskedToken):
         probabilities, ids = logits.log_softmax(-1).exp().sort(descending=True, stable=True)
         entries = zip(probabilities[:top].tolist(), ids[:top].tolist(), strict=True)
         return [{"token": self.tokenizer.token(i), "probability": probability} for probability, i in entries]
+
+    # Pairs of a source and a target
+
+    def examples(self, data: TrainingData, split: str = "train") -> PretrainingRows:
+        if not isinstance(data, LabelledSplits):
+            return super().examples(data, split)
+        self.answers_sources = True
+        return self.source_target_rows(data.train if split == "train" else data.split(split))
+
+    def pairs_once(self, data: TrainingData, split: str) -> PretrainingRows:
+        if not isinstance(data, LabelledSplits):
+            return super().pairs_once(data, split)
+        return self.source_target_rows(data.split(split))
+
+    def source_target_rows(self, examples: Sequence[object]) -> SourceTargetRows:
+        pairs = cast(Sequence[TranslationPair], examples)
+        pairs = [TranslationPair(pair.target, pair.source, pair.where) for pair in pairs] if self.backwards else pairs
+        return SourceTargetRows(pairs, self.model.config, self.tokenizer)
+
+    def target_counts(self, examples: TrainingExamples) -> np.ndarray:
+        if not isinstance(examples, SourceTargetRows):
+            return super().target_counts(examples)
+        counts = token_counts(examples.target_ids, self.model.config.vocab_size)
+        counts[self.tokenizer.end] = len(examples.pairs)
+        return counts
+
+    def corpus_statistics(self) -> Settings:
+        return {**super().corpus_statistics(), "answers_sources": self.answers_sources}
+
+    @classmethod
+    def open(cls, folder: Path, described: TaskConfig) -> Self:
+        task = super().open(folder, described)
+        task.answers_sources = bool(described.get("answers_sources"))
+        return task
+
+    # Probabilities from left to right
 
     @python_verb
     def log_probability(self, text: str) -> float:

@@ -118,7 +118,7 @@ def answer(task: "Task", text: str, second: str) -> "Answer":
     options: dict[str, object] = {name: value for name, value in ANSWER_DEFAULTS.items() if name in known}
     if task.takes_pairs and second.strip():
         options["second"] = second
-    if task.predicts_next:
+    if task.predicts_next and not (task.fills_blanks and BLANK.search(text)):
         return with_readable_tokens(task, next(task.answers([BLANK.split(text)[0].rstrip()], **options)))
     return next(task.answers([BLANK.sub(" ", text) if task.has_word_vectors else text], **options))
 

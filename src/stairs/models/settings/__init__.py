@@ -26,6 +26,7 @@ __all__ = [
     "DEFAULT_TOKENIZER",
     "FROM_TOKENIZER",
     "LABEL_MODELS",
+    "PAIR_MODELS",
     "SETTINGS",
     "SIZES",
     "TRAINING_DEFAULTS",
@@ -74,6 +75,7 @@ TRAINING_DEFAULTS = {name: settings.training for name, settings in SETTINGS.item
 DEFAULT_TOKENIZER = {name: settings.tokenizer for name, settings in SETTINGS.items() if settings.tokenizer is not None}
 DEFAULT_MIN_COUNT = {name: settings.min_count for name, settings in SETTINGS.items() if settings.min_count > 1}
 TRANSLATION_MODELS = ("seq2seq", "cove", "transformer")  # they learn from pairs of sentences
+PAIR_MODELS = (*TRANSLATION_MODELS, "unilm")  # they can learn from pairs: UniLM from text or from pairs of a source and a target
 LABEL_MODELS = ("cnn",)  # they learn from labelled examples alone: `stairs tune cnn labels.csv`
 FROM_TOKENIZER = ("vocab_size", "begin", "end", "unknown", "impossible_ids", "mask", "output_heads", "tree_distance")  # fields without a flag
 
