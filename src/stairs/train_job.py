@@ -16,7 +16,8 @@ from stairs.arguments import convert_fields
 from stairs.data import TrainingData
 from stairs.errors import BadInput
 from stairs.files import refuse_inside
-from stairs.models.settings import CONFIGS, DEFAULT_MIN_COUNT, DEFAULT_TOKENIZER, FROM_TOKENIZER, LABEL_MODELS, SIZES, TRANSLATION_MODELS, ModelConfig
+from stairs.models.settings import CONFIGS, DEFAULT_MIN_COUNT, DEFAULT_TOKENIZER, FROM_TOKENIZER, LABEL_MODELS, PAIR_MODELS, SIZES, TRANSLATION_MODELS
+from stairs.models.settings.common import ModelConfig
 from stairs.progress import say
 from stairs.text.input_options import CorpusOptions, TokenizerOptions, is_embedded, text_bytes
 from stairs.training.options import TrainingOptions
@@ -110,13 +111,13 @@ class TrainJob:
 
     def check(self) -> None:
         """Refuse what cannot be trained so."""
-        translates = self.model in TRANSLATION_MODELS
-        if translates and (self.corpus or not self.pairs):
+        if self.model in TRANSLATION_MODELS and (self.corpus or not self.pairs):
             raise BadInput(f"{self.model} learns from pairs of sentences; give them as in: stairs train {self.model} --pairs train.en train.fr")
-        if (self.pairs or self.dev or self.backwards) and not translates:
-            instead = f"{self.model} learns from text: stairs train {self.model} notes.txt"
-            raise BadInput(f"--pairs, --dev and --backwards are for models that translate ({', '.join(TRANSLATION_MODELS)}); {instead}")
-        if not translates and not self.corpus:
+        if (self.pairs or self.dev or self.backwards) and self.model not in PAIR_MODELS:
+            raise BadInput(f"--pairs, --dev and --backwards are for models that translate, and {self.model} reads text; try {', '.join(PAIR_MODELS)}")
+        if self.corpus and (self.pairs or self.dev or self.backwards):
+            raise BadInput(f"{self.model} learns from text or from --pairs, and both were given; train on the text first, then with --init-from RUN")
+        if not self.pairs and not self.corpus:
             raise BadInput(f"no corpus given; name a text file: stairs train {self.model} notes.txt")
         if self.size not in ("auto", *SIZES[self.model]):
             raise BadInput(f"{self.model} has no size {self.size}; it has {', '.join(SIZES[self.model])}")
