@@ -126,13 +126,13 @@ def tune(
     """Fine-tune a run on labelled rows, and return the new task; its evaluation lies beside it, in evaluation.json.
 
     Arguments:
-        run: a run folder or a task whose model encodes; or "tfidf" or "ngram", which learn to classify from the rows alone
+        run: a run folder or a task whose model encodes; or "tfidf", "ngram", "hmm", "crf" or "overlap", which learn from the rows alone
         data: labelled rows: a path, a data frame, a dataset, a list of (text, label), or with `labels` a list of texts
         labels: the labels of a list of texts
         text, label, second_column: columns by name or number; guessed if they are not given. The second column is the other text of a pair
         group: the column whose equal values, such as authors, stay in one split
         id: a column that is neither text nor label; of tagged words, the one that numbers the sentences
-        task: classify, compare, tag, span, sense or similar; guessed if it is not given. Whole numbers are labels
+        task: classify, compare, tag, span, choose, sense or similar; guessed if it is not given. Whole numbers are labels
         dev, test: rows for validation and for the final test; a tenth of the data each if they are not given
         limit: the maximum number of training rows
         epochs, learning_rate, transfer, metric, seed: as in `stairs tune --help`

@@ -173,5 +173,5 @@ def check_folder(task: "Task") -> Path:
 def run_path(run: "str | Path | Task") -> str:
     """The folder of a run, of a task too."""
     if not is_path(run) and not hasattr(run, "folder"):
-        raise BadInput(f"the run is {describe(run)}; give a run folder, a task, or tfidf or ngram")
+        raise BadInput(f"the run is {describe(run)}; give a run folder, a task, or the name of a model that needs none, such as tfidf")
     return str(run) if is_path(run) else str(check_folder(run))  # type: ignore[arg-type]

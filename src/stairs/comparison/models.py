@@ -19,7 +19,7 @@ from stairs.models.settings import DEFAULT_TOKENIZER, SETTINGS, TRANSLATION_MODE
 from stairs.models.transfer_options import TransferMode
 from stairs.peak_memory import PeakMemory
 from stairs.tasks import (
-    GROUND_FLOORS,
+    BASELINE_TASKS,
     TASKS,
     BidirectionalLM,
     NextToken,
@@ -79,8 +79,8 @@ def models_for(example_kind: str, adopted: Sequence[str], has_pairs: bool = Fals
     if example_kind == "classify":
         models.append(ClimbModel("tfidf", train_tfidf, "counting"))
     else:
-        floors = GROUND_FLOORS.get(example_kind, {}).items()
-        models += [ClimbModel(name, partial(train_ground_floor, name, task), "counting", reads_corpus=False) for name, task in floors]
+        floors = BASELINE_TASKS.get(example_kind, {}).items()
+        models += [ClimbModel(name, partial(train_baseline_model, name, task), "counting", reads_corpus=False) for name, task in floors]
     sweeping = [model for model in DEFAULT_TOKENIZER if MODELS[model].learns_by == "sweeping"]
     by_gradients = [model for model in DEFAULT_TOKENIZER if MODELS[model].learns_by == "gradient" and model not in TRANSLATION_MODELS]
     from stairs.comparison.other_encoders import train_cnn, train_cove  # built on what stands below
@@ -109,7 +109,7 @@ def train_tfidf(experiment: Experiment, seconds: float) -> Row:
     return fit_classifier(experiment, "tfidf", lambda: TfidfClassifier.train(examples, word_tokenizer(examples)))
 
 
-def train_ground_floor(name: str, task: str, experiment: Experiment, seconds: float) -> Row:
+def train_baseline_model(name: str, task: str, experiment: Experiment, seconds: float) -> Row:
     """A model that learns tags, pairs or spans from the examples alone."""
     task_class = TASKS[task]
     assert issubclass(task_class, FromExamples)

@@ -62,7 +62,7 @@ SUPERVISED_TASKS = {  # by the kind of their labelled examples
     "classify": "classify", "compare": "compare", "tag": "tag", "span": "find-span", "choose": "choose",
 }  # fmt: skip
 # Models that learn from labelled examples alone, and their tasks, by the kind of the examples: what everything else has to beat.
-GROUND_FLOORS = {
+BASELINE_TASKS = {
     "classify": {"tfidf": "classify-tfidf", "ngram": "classify-ngram"},
     "compare": {"tfidf": "compare-tfidf"},
     "tag": {"hmm": "tag-hmm", "crf": "tag-crf"},

@@ -18,7 +18,7 @@ class TokenBits(TypedDict):
 
 
 class ContinuationAnswer(TypedDict):
-    """`next-token`, `bidirectional-lm`"""
+    """`next-token`, `bidirectional-lm`, `unified-lm`"""
 
     text: str
     continuation: str  # the text with what was generated
@@ -37,7 +37,7 @@ class Blank(TypedDict):
 
 
 class BlanksAnswer(TypedDict):
-    """`masked-token`"""
+    """`masked-token`, `unified-lm`"""
 
     text: str
     filled: str
@@ -118,7 +118,7 @@ class LabelAnswer(TypedDict):
 
 
 class PairLabelAnswer(TypedDict):
-    """`compare`, learnt from labels"""
+    """`compare` and `compare-tfidf`, learnt from labels"""
 
     first: str
     second: str
@@ -127,7 +127,7 @@ class PairLabelAnswer(TypedDict):
 
 
 class PairScoreAnswer(TypedDict):
-    """`compare` and `bi-encoder`, learnt from scores"""
+    """`compare`, `bi-encoder` and `compare-tfidf`, learnt from scores"""
 
     first: str
     second: str
@@ -151,7 +151,7 @@ class TaggedSpan(TypedDict):
 
 
 class TagsAnswer(TypedDict):
-    """`tag`"""
+    """`tag`, `tag-hmm`, `tag-crf`"""
 
     text: str
     words: list[str]
@@ -161,7 +161,7 @@ class TagsAnswer(TypedDict):
 
 
 class SpanAnswer(TypedDict):
-    """`find-span`"""
+    """`find-span`, `find-span-overlap`"""
 
     question: str
     answer: str

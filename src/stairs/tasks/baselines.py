@@ -7,7 +7,7 @@ tags               the most frequent tag of each word; for words that are not in
 spans              the sentence of the passage that shares most words with the question; overlap, the best span among such words
 choices            the choice that shares most of its words with the context
 
-Models of the staircase that need no encoder are baselines as well: TfidfClassifier, and those of `GROUND_FLOORS`. `outcomes.py` compares predictions.
+Models of the staircase that need no encoder are baselines as well: TfidfClassifier, and those of `BASELINE_TASKS`. `outcomes.py` compares predictions.
 """
 
 import itertools
@@ -25,7 +25,7 @@ import torch
 from safetensors.torch import save_file
 
 from stairs.errors import BadInput
-from stairs.tasks import GROUND_FLOORS, TASKS
+from stairs.tasks import BASELINE_TASKS, TASKS
 from stairs.tasks.answers import Answer, LabelAnswer
 from stairs.tasks.config_file import CONFIG, WEIGHTS, TaskConfig
 from stairs.tasks.measurements import Interval, LabelMetrics, Measurements
@@ -195,24 +195,24 @@ def train_baselines(train: Sequence[Any], source: Task) -> dict[str, Baseline]:
             tfidf = {} if isinstance(source, TfidfClassifier) else {"tfidf": tfidf_baseline(train)}
             return {"majority": majority_baseline(train), **tfidf}
         case TextPair(score=None):
-            return {"majority": majority_baseline(train), **ground_floors("compare", train, source, TFIDF_EXAMPLES)}
+            return {"majority": majority_baseline(train), **baseline_models("compare", train, source, TFIDF_EXAMPLES)}
         case TextPair():
             untuned = {"untuned cosine": lambda examples: cosines(source, examples).tolist()} if getattr(source, "has_model", True) else {}
-            return {**untuned, **ground_floors("compare", train, source, TFIDF_EXAMPLES)}
+            return {**untuned, **baseline_models("compare", train, source, TFIDF_EXAMPLES)}
         case TaggedSentence():
-            return {"most frequent tag of each word": frequent_tag_baseline(train), **ground_floors("tag", train, source, TAGGED_SENTENCES)}
+            return {"most frequent tag of each word": frequent_tag_baseline(train), **baseline_models("tag", train, source, TAGGED_SENTENCES)}
         case Question():
             nearest = {"sentence most like the question": lambda examples: [nearest_sentence(example) for example in examples]}
-            return {**nearest, **ground_floors("span", train, source, TFIDF_EXAMPLES)}
+            return {**nearest, **baseline_models("span", train, source, TFIDF_EXAMPLES)}
         case MultipleChoice():
             return {"choice most like the context": lambda examples: [nearest_choice(example) for example in examples]}
     return {}
 
 
-def ground_floors(example_kind: str, train: Sequence[Any], source: Task, limit: int) -> dict[str, Baseline]:
+def baseline_models(example_kind: str, train: Sequence[Any], source: Task, limit: int) -> dict[str, Baseline]:
     """The models that learn from the examples alone, from at most `limit` of them, but for the `source` itself."""
     part = train[:: -(-len(train) // limit)]
-    names = {name: task for name, task in GROUND_FLOORS[example_kind].items() if getattr(source, "name", "") != task}
+    names = {name: task for name, task in BASELINE_TASKS[example_kind].items() if getattr(source, "name", "") != task}
     return {name: cast(Any, TASKS[task]).train(part).predict_examples for name, task in names.items()}
 
 

@@ -42,7 +42,7 @@ ASKS_NAME = re.compile(r"\b(who|whom|whose|where|which|name)\b|谁|哪里|哪个
 class Spans(NamedTuple):
     """All spans of a passage: code points (N, 2) and features (N, F)."""
 
-    places: np.ndarray
+    offsets: np.ndarray
     features: np.ndarray
 
 
@@ -64,7 +64,7 @@ class OverlapSpans(FromExamples):
         rows, targets = [], []
         for example in examples[:: -(-len(examples) // MAX_QUESTIONS)]:
             spans = find_spans(example.question, example.passage)
-            target = shared_characters(spans.places, example)
+            target = shared_characters(spans.offsets, example)
             if target[0 if may_be_unanswered else 1 :].any():
                 rows.append(spans.features if may_be_unanswered else spans.features[1:])
                 targets.append(target if may_be_unanswered else target[1:])
@@ -78,11 +78,11 @@ class OverlapSpans(FromExamples):
         margin = float(scores[place] - scores[0])
         if self.may_be_unanswered and margin < 0:
             place = 0
-        return (int(spans.places[place, 0]), int(spans.places[place, 1])), margin
+        return (int(spans.offsets[place, 0]), int(spans.offsets[place, 1])), margin
 
     def predict_examples(self, examples: Sequence[Question]) -> list[Any]:
-        places = [self.best(example.question, example.passage)[0] for example in examples]
-        return [example.passage[start:end] for example, (start, end) in zip(examples, places, strict=True)]
+        offsets = [self.best(example.question, example.passage)[0] for example in examples]
+        return [example.passage[start:end] for example, (start, end) in zip(examples, offsets, strict=True)]
 
     def answer(self, text: str, *, second: str | None = None) -> SpanAnswer:
         """Of a question, and a passage that comes after a tab or as `second`."""
@@ -113,8 +113,8 @@ class OverlapSpans(FromExamples):
 
 def find_spans(question: str, passage: str) -> Spans:
     """All spans of a passage with their features; the first is no answer."""
-    places = np.array(WORDS.without_spaces(passage, 0, len(passage)), np.int64).reshape(-1, 2)
-    words = [passage[a:b] for a, b in places]
+    offsets = np.array(WORDS.without_spaces(passage, 0, len(passage)), np.int64).reshape(-1, 2)
+    words = [passage[a:b] for a, b in offsets]
     count = len(words)
     lower = [word.lower() for word in words]
     asked = {question[a:b].lower() for a, b in WORDS.without_spaces(question, 0, len(question))}
@@ -128,7 +128,7 @@ def find_spans(question: str, passage: str) -> Spans:
     is_clauses = np.arange(len(first) + len(clause_first)) >= len(first)
     first, last = np.concatenate([first, clause_first]), np.concatenate([last, clause_last])
     own_question = set(normalize_answer(question))  # Chinese by characters, since words are cut in different ways
-    texts = [passage[places[own[0], 0] : places[own[-1], 1]] for own in np.split(np.arange(count), np.flatnonzero(np.diff(sentence)) + 1) if len(own)]
+    texts = [passage[offsets[own[0], 0] : offsets[own[-1], 1]] for own in np.split(np.arange(count), np.flatnonzero(np.diff(sentence)) + 1) if len(own)]
     alike = np.array([len(own_question & set(normalize_answer(text))) for text in texts]) / max(len(own_question), 1)
     sentence_words = np.bincount(sentence, is_word, minlength=1)
 
@@ -154,7 +154,7 @@ def find_spans(question: str, passage: str) -> Spans:
     features = np.zeros((len(first) + 1, len(columns) + 1), np.float32)
     features[0, -1] = 1.0
     features[1:, :-1] = np.stack(columns, 1) if len(first) else 0.0
-    return Spans(np.concatenate([[NO_ANSWER], np.stack([places[first, 0], places[last, 1]], 1)]).astype(np.int64), features)
+    return Spans(np.concatenate([[NO_ANSWER], np.stack([offsets[first, 0], offsets[last, 1]], 1)]).astype(np.int64), features)
 
 
 def word_runs(sentence: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -182,14 +182,14 @@ def clause_runs(ends_clause: Sequence[bool], sentence: np.ndarray) -> tuple[np.n
     return np.array([a for a, _ in runs], np.int64), np.array([b for _, b in runs], np.int64)
 
 
-def shared_characters(places: np.ndarray, example: Question) -> np.ndarray:
-    """F1 of each span with the best of the gold answers, by the places of their characters; 1 for no answer where there is none."""
-    found = np.zeros(len(places))
+def shared_characters(offsets: np.ndarray, example: Question) -> np.ndarray:
+    """F1 of each span with the best of the gold answers, by the offsets of their characters; 1 for no answer where there is none."""
+    found = np.zeros(len(offsets))
     found[0] = not example.answers
     for start, text in example.answers:
         end = start + len(text)
-        common = np.minimum(places[:, 1], end) - np.maximum(places[:, 0], start)
-        f1 = 2 * np.maximum(common, 0) / np.maximum(places[:, 1] - places[:, 0] + len(text), 1)
+        common = np.minimum(offsets[:, 1], end) - np.maximum(offsets[:, 0], start)
+        f1 = 2 * np.maximum(common, 0) / np.maximum(offsets[:, 1] - offsets[:, 0] + len(text), 1)
         found[1:] = np.maximum(found, f1)[1:]
     return found
 

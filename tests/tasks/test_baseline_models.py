@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from stairs.errors import BadInput
-from stairs.tasks import GROUND_FLOORS, TASKS
+from stairs.tasks import BASELINE_TASKS, TASKS
 from stairs.tasks.crf_tagger import CrfTagger, word_shape
 from stairs.tasks.hmm_tagger import HmmTagger, deleted_interpolation, tag_trigrams, trigram_viterbi
 from stairs.tasks.overlap_spans import OverlapSpans, clause_runs, find_spans, shared_characters
@@ -15,7 +15,7 @@ from stairs.tasks.tfidf_pairs import TfidfPairs, shares
 from stairs.text.examples import Question, TaggedSentence, TextPair
 from tests.support.small_world import examples
 
-FLOORS = [(kind, task) for kind, models in GROUND_FLOORS.items() if kind != "classify" for task in models.values()]
+FLOORS = [(kind, task) for kind, models in BASELINE_TASKS.items() if kind != "classify" for task in models.values()]
 SENTENCES = [
     TaggedSentence(("the", "dog", "barks"), ("D", "N", "V"), "tags.tsv:1"),
     TaggedSentence(("the", "cat"), ("D", "N"), "tags.tsv:5"),
@@ -139,7 +139,7 @@ def test_shares_of_two_sets():
 
 def test_spans_are_words_and_runs_of_clauses_within_sentences():
     passage = "Kyoto, old and calm, was founded in 794. Nobody came."
-    texts = [passage[a:b] for a, b in find_spans("When?", passage).places]
+    texts = [passage[a:b] for a, b in find_spans("When?", passage).offsets]
     assert texts[0] == "" and "794" in texts and "old and calm" in texts and "Kyoto, old and calm, was founded in 794" in texts
     assert not any("794. Nobody" in text for text in texts)
     assert [own.tolist() for own in clause_runs([False, True, False, True], np.zeros(4, int))] == [[0, 0, 2], [0, 2, 2]]
@@ -148,9 +148,9 @@ def test_spans_are_words_and_runs_of_clauses_within_sentences():
 
 def test_the_share_of_an_answer_that_a_span_has():
     example = Question("?", "abcdef", ((1, "bcd"),))
-    places = np.array([[0, 0], [1, 4], [0, 2], [4, 6]])
-    assert shared_characters(places, example).tolist() == [0, 1, 2 * 1 / (2 + 3), 0]
-    assert shared_characters(places, Question("?", "abcdef", ()))[0] == 1
+    offsets = np.array([[0, 0], [1, 4], [0, 2], [4, 6]])
+    assert shared_characters(offsets, example).tolist() == [0, 1, 2 * 1 / (2 + 3), 0]
+    assert shared_characters(offsets, Question("?", "abcdef", ()))[0] == 1
 
 
 def test_questions_without_answers():
