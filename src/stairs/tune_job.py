@@ -56,6 +56,7 @@ class TuneJob:
     limit: int | None = None
     head: Literal["auto", "bi-encoder", "cross-encoder"] = "auto"
     adapt: float = 0.0
+    sweep: bool = False
     metric: str | None = None
     encoding: str | None = None
     out: str | None = None
@@ -154,6 +155,9 @@ class TuneJob:
             raise BadInput(f"{printable(self.labels)} holds examples for {task}, {others}")
         if self.is_untrained and task not in SUPERVISED_TASKS:
             raise Unsupported(f"{self.run} learns {', '.join(SUPERVISED_TASKS)} from labels; for {task} give a run whose model encodes")
+        if self.sweep and (self.needs_no_run or task not in SUPERVISED_TASKS):
+            what = self.run if self.needs_no_run else f"for {task}, {self.run}"
+            raise BadInput(f"--sweep varies how an encoder is trained, and {what} is not trained by gradients; leave it out")
         if self.transfer_options.structural_positions and task != "tag":
             raise BadInput(f"--structural-positions is for tag, and {printable(self.labels)} holds examples for {task}; leave it out")
         if self.transfer_options.both_orders and task != "compare":
@@ -174,9 +178,11 @@ class TuneJob:
         """On top of a run, by gradients."""
         from stairs.tasks import TASKS
         from stairs.tasks.parts.labelled_splits import LabelledSplits
+        from stairs.training.grid import check_sweep
         from stairs.training.run import load
-        from stairs.training.tuning import Candidate, adapt, adapted_folder, build_task, fit_best, tuning_candidates
+        from stairs.training.tuning import Candidate, adapt, adapted_folder, build_task, fit_best, sweep_candidates, tuning_candidates
 
+        transfer = check_sweep(self.options, self.transfer) if self.sweep else self.transfer
         load_source = self.source_loader(example_kind, splits.train)
         source = load_source()
         if not source.has_model:
@@ -188,8 +194,11 @@ class TuneJob:
                 return out, Trained(None, {})
             source, load_source = adapted, partial(load, adapted_folder(out))
         is_initialized = self.options.init_from is not None
-        ways = tuning_candidates(TASKS[TUNED_TASKS[example_kind]], source, splits.train, splits.dev, self.transfer, self.head, is_initialized)
-        candidates = [Candidate(way.name, way.cost, partial(build_task, way, load_source, splits.train, metric)) for way in ways]
+        ways = tuning_candidates(TASKS[TUNED_TASKS[example_kind]], source, splits.train, splits.dev, transfer, self.head, is_initialized)
+        new_task = partial(build_task, load_source=load_source, train=splits.train, metric=metric)
+        candidates = [Candidate(way.name, way.cost, partial(new_task, way)) for way in ways]
+        if self.sweep:
+            candidates = sweep_candidates(ways, source.model, self.options, new_task)
         metrics = fit_best(candidates, LabelledSplits(splits.train, splits.dev, source.model), out, self.options)
         return out, Trained(load(out) if metrics else None, metrics)  # the best of it, not the last
 

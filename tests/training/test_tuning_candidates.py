@@ -59,6 +59,13 @@ def test_an_encoder_is_tried_with_both_heads_unless_its_cosine_is_good(tokenizer
         assert names(Compare, SCORES, TransferOptions(transfer="auto"), source) == expected
 
 
+def test_two_texts_in_both_orders_are_read_in_one_row_by_a_trained_encoder():
+    both = TransferOptions(transfer="auto", both_orders=True)
+    assert names(Compare, SCORES, both) == ["full"]
+    with pytest.raises(BadInput, match="--both-orders reads two texts in one row, and --head bi-encoder each alone"):
+        names(Compare, SCORES, both, head="bi-encoder")
+
+
 def test_the_head_that_is_asked_for(tokenizer):
     source = Encode(encoder("bert", tokenizer), tokenizer)
     assert names(Compare, SCORES, TransferOptions(transfer="full"), source, "cross-encoder") == ["full"]

@@ -1,7 +1,7 @@
 """stairs tune RUN LABELS: from a labelled file to an answer."""
 
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 from tyro.conf import Positional
 
@@ -15,6 +15,9 @@ from stairs.train_job import names_of
 from stairs.training.label_models import settings_of
 from stairs.training.options import TrainingOptions
 from stairs.tune_job import TuneJob
+
+if TYPE_CHECKING:
+    from stairs.training.tuning import Selection
 
 ABOUT = """Fine-tune a run on labelled examples: classify (a label for a text), compare (a label or a score for two texts), tag (a tag for each word),
 span (where a passage answers a question), choose (which of several answers is right), sense (the sense of a word), or similar (the nearest of the
@@ -38,6 +41,7 @@ class Tune(TrainingOptions, TransferOptions, GuessFlags, ColumnOptions, CommonFl
     transfer: TransferMode = "auto"  # what is trained: all weights, also from new ones (scratch), the top blocks, or the head alone; auto tries two
     head: Literal["auto", "bi-encoder", "cross-encoder"] = "auto"  # scores of pairs by the cosine of two vectors, or by reading both at once
     adapt: float = 0.0  # epochs of continued pretraining on the examples' own texts first; 10 are usual
+    sweep: bool = False  # try BERT's batch sizes (16, 32), learning rates (three) and epochs (2 to 4) within --budget, and keep the best
     metric: str | None = None  # metric that selects the best weights, such as accuracy or macro_f1; the task's first if not given
     encoding: str | None = None  # encoding of the files; detected if not given
     out: str | None = None  # run folder; runs/LABELS-TASK-MODEL if not given
@@ -47,7 +51,7 @@ class Tune(TrainingOptions, TransferOptions, GuessFlags, ColumnOptions, CommonFl
 def main(arguments: list[str]) -> int:
     first = arguments[0] if arguments else ""
     options = parse(Tune, arguments, "tune", ABOUT, CONFIGS[first] if first in LABEL_MODELS else None)
-    own = ("run", "labels", "task", "group", "dev", "test", "limit", "head", "adapt", "metric", "encoding", "out", "size")
+    own = ("run", "labels", "task", "group", "dev", "test", "limit", "head", "adapt", "sweep", "metric", "encoding", "out", "size")
     training, transfer = part_of(options, TrainingOptions), part_of(options, TransferOptions)
     settings = given_settings(options, first) if first in LABEL_MODELS else {}
     own_values = {name: getattr(options, name) for name in own}
@@ -62,6 +66,8 @@ def main(arguments: list[str]) -> int:
 
     for split, metrics in evaluation.items():
         print(f"{folder}: {summary(metrics)} on {SPLIT_NAMES[split]}")
+    for line in sweep_lines(evaluation["dev"]):
+        print(line)
     split, metrics = list(evaluation.items())[-1]
     for line in (*baseline_warnings(metrics, SPLIT_NAMES[split]), *mix_lines(metrics), *label_table(metrics)):
         print(line)
@@ -79,6 +85,16 @@ def summary(metrics: Measurements) -> str:
     shown = {name: own for name, own in metrics.items() if isinstance(own, dict) and "value" in own and name not in ("error", "baseline")}
     parts = [f"{name.replace('_', ' ')} {own['value']:.4f} ({own['low']:.4f} to {own['high']:.4f})" for name, own in shown.items()]
     return ", ".join(parts) or f"{metrics['texts']} texts"
+
+
+def sweep_lines(metrics: Measurements) -> list[str]:
+    """What a sweep tried, if there was one."""
+    selection = cast("Selection", metrics.get("selection") or {})
+    if "sweep" not in selection:
+        return []
+    from stairs.training.grid import sweep_table
+
+    return sweep_table(selection["sweep"], selection["selected"], selection.get("untried", []))
 
 
 def mix_lines(metrics: Measurements) -> list[str]:

@@ -4,6 +4,8 @@ What is worth trying. Few examples are often learnt better by a head on frozen f
 many are learnt better by training all weights. Scores of pairs are learnt through the cosine of two vectors, which a sentence encoder was made for,
 or by reading both texts at once; an encoder whose cosine does not follow the scores yet tries both.
 
+With `--sweep` each of these is tried with every combination of `grid.py`.
+
 With several candidates each is a run beside OUT, OUT-CANDIDATE, trained and resumed by `fit` as any other. The best on the validation examples is
 then renamed OUT, with selection.json in it, and the others are deleted. Wherever a process is killed, the same command continues and ends with the
 same bits.
@@ -11,13 +13,15 @@ same bits.
 
 import json
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Literal, TypedDict, cast
+from typing import Literal, NotRequired, TypedDict, cast
 
 from stairs.errors import BadInput
 from stairs.files import os_errors_as_sentences, write_json
+from stairs.models.base import Model
 from stairs.models.transfer_options import TransferMode, TransferOptions
 from stairs.progress import say
 from stairs.tasks.baselines import cosine_correlation
@@ -31,6 +35,7 @@ from stairs.tasks.parts.supervised import Supervised
 from stairs.tasks.task import Task
 from stairs.text.examples import Example, TextPair
 from stairs.training.fit import fit
+from stairs.training.grid import GridPoint, GridResult, grid_points, has_time, point_name
 from stairs.training.new_encoder import initial_word_vectors
 from stairs.training.options import TrainingOptions
 from stairs.training.run import RUN_FILE, check_run, load
@@ -46,6 +51,7 @@ class Candidate:
     name: str
     cost: int  # in shares of a budget
     task: Callable[[], Supervised]  # makes a new one, with the pretrained encoder
+    point: GridPoint | None = None  # of a sweep
 
 
 class Selection(TypedDict):
@@ -53,6 +59,8 @@ class Selection(TypedDict):
 
     selected: str  # name of the best candidate
     validation_errors: dict[str, float]  # of every candidate
+    sweep: NotRequired[dict[str, GridResult]]  # of every candidate of a sweep that there was time for
+    untried: NotRequired[list[str]]  # the others
 
 
 def fit_best(candidates: Sequence[Candidate], data: LabelledSplits, out: Path, options: TrainingOptions) -> dict[str, object]:
@@ -63,7 +71,7 @@ def fit_best(candidates: Sequence[Candidate], data: LabelledSplits, out: Path, o
     if (out / RUN_FILE).exists():
         name = selection["selected"] if selection else ""
         best = next((candidate for candidate in candidates if candidate.name == name), candidates[-1])
-        measurements = fit(best.task(), data, out, share_budget(best, candidates, options) if selection else options)
+        measurements = fit(best.task(), data, out, candidate_options(best, candidates, options) if selection else options)
     else:
         measurements = train_candidates(candidates, data, out, options)
     if measurements:
@@ -77,16 +85,27 @@ def train_candidates(candidates: Sequence[Candidate], data: LabelledSplits, out:
     """Train every candidate, and rename the run of the best to `out`."""
     for candidate in candidates:
         check_run(candidate_folder(out, candidate))
-    results = []
+    results: list[tuple[Candidate, str, dict[str, object]]] = []
+    sweep: dict[str, GridResult] = {}
     for candidate in candidates:
+        budget = None if options.budget is None else options.budget_seconds
+        if candidate.point is not None and not has_time(candidate.point, list(sweep.values()), budget):
+            continue
         say(f"trying {candidate.name}")
-        task = candidate.task()
-        results.append((candidate, task.monitor, fit(task, data, candidate_folder(out, candidate), share_budget(candidate, candidates, options))))
+        task, folder = candidate.task(), candidate_folder(out, candidate)
+        results.append((candidate, task.monitor, fit(task, data, folder, candidate_options(candidate, candidates, options))))
+        measurements = results[-1][2]
+        if candidate.point is not None and measurements:
+            sweep[candidate.name] = grid_result(candidate.point, measurements, task.monitor)
+            delete_checkpoints(folder)
     if not results[0][2]:  # only rank 0 has measurements
         return {}
     errors = {candidate.name: interval(measurements, monitor)["value"] for candidate, monitor, measurements in results}
     best, _, measurements = min(results, key=lambda result: errors[result[0].name])
-    write_json(candidate_folder(out, best) / SELECTION_FILE, {"selected": best.name, "validation_errors": errors})
+    selection: Selection = {"selected": best.name, "validation_errors": errors}
+    if sweep:
+        selection |= {"sweep": sweep, "untried": [candidate.name for candidate in candidates if candidate.name not in errors]}
+    write_json(candidate_folder(out, best) / SELECTION_FILE, selection)
     with os_errors_as_sentences(out):
         check_run(out)
         if out.is_dir() and not (out / RUN_FILE).exists():
@@ -95,6 +114,23 @@ def train_candidates(candidates: Sequence[Candidate], data: LabelledSplits, out:
     error_list = ", ".join(f"{name} {error:.4f}" for name, error in errors.items())
     say(f"error on {len(data.validation)} validation examples: {error_list}; {best.name} is kept")
     return measurements
+
+
+def grid_result(point: GridPoint, measurements: Mapping[str, object], monitor: str) -> GridResult:
+    return {**point, "error": interval(measurements, monitor)["value"], "seconds": float(str(measurements["seconds"]))}
+
+
+def delete_checkpoints(folder: Path) -> None:
+    """A finished run of a sweep is not trained further, and the checkpoints of all of them would fill a disk."""
+    for path in folder.glob("step-*"):
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def candidate_options(candidate: Candidate, candidates: Sequence[Candidate], options: TrainingOptions) -> TrainingOptions:
+    """A combination of a sweep is trained for its epochs, however long that takes; other candidates share the budget."""
+    if candidate.point is None:
+        return share_budget(candidate, candidates, options)
+    return replace(options, budget=None, **candidate.point)
 
 
 def share_budget(candidate: Candidate, candidates: Sequence[Candidate], options: TrainingOptions) -> TrainingOptions:
@@ -116,7 +152,8 @@ def read_selection(run: Path) -> Selection | None:
         return None
     try:
         values = json.loads(path.read_text("utf-8"))
-        return {"selected": values["selected"], "validation_errors": dict(values["validation_errors"])}
+        sweep = {"sweep": dict(values["sweep"]), "untried": list(values["untried"])} if "sweep" in values else {}
+        return cast(Selection, {"selected": values["selected"], "validation_errors": dict(values["validation_errors"]), **sweep})
     except (ValueError, KeyError, TypeError, OSError) as error:
         raise BadInput(f"{path} does not name the selected candidate ({error}); delete {run} to start again") from None
 
@@ -220,3 +257,12 @@ def adapt(source: Task, data: LabelledSplits, out: Path, options: TrainingOption
 
 def adapted_folder(out: Path) -> Path:
     return out.with_name(f"{out.name}-adapted")
+
+
+def sweep_candidates(
+    ways: Sequence[TuningCandidate], model: Model, options: TrainingOptions, new_task: Callable[[TuningCandidate], Supervised]
+) -> list[Candidate]:
+    """Every combination of the grid with every way to learn."""
+    columns = [[(way, point) for point in grid_points(options, model, way.transfer)] for way in ways]
+    pairs = [pair for row in zip(*columns, strict=True) for pair in row]
+    return [Candidate(f"{way.name}-{point_name(point)}", way.cost, partial(new_task, way), point) for way, point in pairs]
