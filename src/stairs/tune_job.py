@@ -12,7 +12,7 @@ from stairs.errors import BadInput, Unsupported
 from stairs.files import write_json
 from stairs.models.settings import CONFIGS, LABEL_MODELS
 from stairs.models.transfer_options import TransferOptions
-from stairs.tasks import SUPERVISED_TASKS, TUNED_TASKS
+from stairs.tasks import BASELINE_TASKS, SUPERVISED_TASKS, TUNED_TASKS
 from stairs.tasks.measurements import EVALUATION_FILE, Measurements
 from stairs.text.examples import Example, Splits
 from stairs.text.input_files import printable
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from stairs.text.examples import LabelledData
     from stairs.text.labelled.column_names import Columns
 
-NEEDS_NO_RUN = ("tfidf", "ngram")  # models that learn to classify from the examples alone
+NEEDS_NO_RUN = tuple(dict.fromkeys(name for models in BASELINE_TASKS.values() for name in models))  # models that learn from the examples alone
 TABLES = (".csv", ".tsv", ".jsonl", ".parquet")
 MAX_PASSES = 10_000
 
@@ -221,13 +221,16 @@ class TuneJob:
         return partial(load, self.run)
 
     def fit_counts(self, example_kind: str, splits: Splits, metric: str) -> tuple[Path, Trained]:
-        """In one pass, without gradients: the classifiers that need no run, and word senses."""
-        from stairs.tasks import NGramClassifier, Sense, TfidfClassifier
+        """In one pass, without an encoder: the models that need no run, and word senses."""
+        from stairs.tasks import TASKS, Sense
         from stairs.tasks.baselines import word_tokenizer
         from stairs.training.run import fit_once, load
 
-        if self.needs_no_run and example_kind != "classify":
-            raise Unsupported(f"{self.run} learns only to classify; for {example_kind} give a run whose model encodes")
+        floors = BASELINE_TASKS.get(example_kind, {})
+        if self.needs_no_run and self.run not in floors:
+            kinds = " and ".join(kind for kind, models in BASELINE_TASKS.items() if self.run in models)
+            others = f"{', '.join(floors)} or " if floors else ""
+            raise Unsupported(f"{self.run} learns {kinds} only; for {example_kind} give {others}a run whose model encodes")
         layers = self.transfer_options.layers
         settings = {"seed": self.options.seed, "data": {"corpus": labelled_splits(splits).fingerprint}, "task": example_kind, "source": self.run}
         settings |= {"layers": layers, **({"metric": metric} if metric else {})}
@@ -237,7 +240,9 @@ class TuneJob:
         def train() -> "Task":
             if example_kind == "sense":
                 return Sense.train(examples, load(self.run), layers)
-            return (TfidfClassifier if self.run == "tfidf" else NGramClassifier).train(examples, word_tokenizer(examples))
+            task_class: Any = TASKS[floors[self.run]]
+            task: Task = task_class.train(examples, *([word_tokenizer(examples)] if example_kind == "classify" else []))
+            return task
 
         out = self.folder(example_kind, Path(self.run).name)
         metrics = fit_once(out, settings, train, lambda task: task.evaluate_examples(splits.dev))

@@ -163,13 +163,29 @@ def test_a_mix_of_layers_and_a_reader_of_words(folder, capsys):
     assert "elmo is a run of elmo, which has no static word vectors" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("model", ["tfidf", "ngram"])
-def test_models_that_need_no_run(model, folder, capsys):
-    file = write(folder, "classify")
-    assert main(["tune", model, file, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["dev"]["accuracy"]["value"] > 0.8
-    assert main(["tune", model, write(folder, "compare"), "--task", "compare"]) == 2
-    assert f"{model} learns only to classify; for compare give a run" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("example_kind", "model"),
+    [("classify", "tfidf"), ("classify", "ngram"), ("compare", "tfidf"), ("tag", "hmm"), ("tag", "crf"), ("span", "overlap")],
+)
+def test_models_that_need_no_run(example_kind, model, folder, capsys):
+    file = write(folder, example_kind)
+    assert main(["tune", model, file, "--task", example_kind, "--out", "run", "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)["test"]
+    metric = "f1" if example_kind in ("tag", "span") else "accuracy"
+    assert report[metric]["value"] > (0.4 if example_kind == "compare" else 0.8) and report["baseline"]["name"] != model
+    assert main(["score", "run", file]) == 0 and main(["ask", "run", "soup in Rome\train in Rome today ."]) == 0
+
+
+def test_a_model_of_other_labels_is_refused(folder, capsys):
+    for model, example_kind, says in (
+        ("ngram", "compare", "ngram learns classify only; for compare give tfidf or a run whose model encodes"),
+        ("hmm", "classify", "hmm learns tag only; for classify give tfidf, ngram or a run whose model encodes"),
+        ("overlap", "tag", "overlap learns span only; for tag give hmm, crf or a run whose model encodes"),
+    ):
+        assert main(["tune", model, write(folder, example_kind), "--task", example_kind]) == 2
+        assert says in capsys.readouterr().err
+    assert main(["tune", "bert", write(folder, "classify"), "--crf"]) == 2
+    assert "--crf is for tags on top of an encoder, and" in capsys.readouterr().err
 
 
 def test_it_reads_the_texts_first(folder, capsys):

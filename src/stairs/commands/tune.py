@@ -31,7 +31,7 @@ MAX_LABELS = 24  # in a table for a person
 
 @dataclass(frozen=True)
 class Tune(TrainingOptions, TransferOptions, GuessFlags, ColumnOptions, CommonFlags):
-    run: Positional[str] = ""  # a run folder whose model encodes; or tfidf, ngram or cnn
+    run: Positional[str] = ""  # a run folder whose model encodes; or tfidf, ngram, hmm, crf, overlap or cnn
     labels: Positional[str] = ""  # a file of labelled examples
     task: TunedTask | None = None  # what the labels are for; guessed if not given
     group: str | None = None  # column whose equal values, such as authors, stay in one split; if not given, documents and passages do
