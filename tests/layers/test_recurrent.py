@@ -42,6 +42,37 @@ def test_a_projection_tells_less_than_is_remembered():
         assert torch.allclose(fused, plain, atol=1e-6) and torch.allclose(fused_state[1], plain_state[1], atol=1e-6)
 
 
+def clipped_by_hand(layer, x, cell_clip, projection_clip):
+    """The paper's program, one position and one number at a time."""
+    w, u, b, d, r = (getattr(layer.fused, f"{name}_l0").detach().double() for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr"))
+    h, c, outputs = torch.zeros(4).double(), torch.zeros(6).double(), []
+    for column in x.double():
+        i, f, g, o = (w @ column + b + u @ h + d).chunk(4)
+        c = torch.tensor([min(max(number, -cell_clip), cell_clip) for number in (f.sigmoid() * c + i.sigmoid() * g.tanh()).tolist()]).double()
+        h = torch.tensor([min(max(number, -projection_clip), projection_clip) for number in (r @ (o.sigmoid() * c.tanh())).tolist()]).double()
+        outputs.append(h)
+    return torch.stack(outputs), c
+
+
+def test_cells_and_projections_are_clipped_and_so_are_their_gradients():
+    torch.manual_seed(1)
+    layer, x = Recurrent("lstm", 5, 6, 4, cell_clip=0.2, projection_clip=0.05), 3 * torch.randn(1, 9, 5)
+    output, (_, c) = layer(x)
+    expected, memory = clipped_by_hand(layer, x[0], 0.2, 0.05)
+    assert torch.allclose(output[0].double(), expected, atol=1e-6) and torch.allclose(c[0].double(), memory, atol=1e-6)
+    assert [float(part.detach().abs().max()) for part in (output, c)] == pytest.approx([0.05, 0.2])
+    assert not torch.allclose(layer.fused(x)[0], output)
+    first, state = layer(x[:, :4])
+    assert torch.equal(torch.cat([first, layer(x[:, 4:], state)[0]], 1), output)  # in two parts, as when a text is continued
+    wide = Recurrent("lstm", 5, 6, 4, cell_clip=100.0, projection_clip=100.0)
+    wide.load_state_dict(layer.state_dict())
+    assert torch.allclose(wide(x)[0], layer.fused(x)[0], atol=1e-6)  # far limits change nothing
+    layer.zero_grad()
+    layer(x[:, :1])[0].sum().backward()
+    at_limit = layer(x[:, :1])[0][0, 0].abs() >= 0.05
+    assert at_limit.any() and not layer.fused.weight_hr_l0.grad[at_limit].any()  # nothing is learnt through a clipped number
+
+
 @pytest.mark.parametrize(("cell", "kind"), [("rnn", nn.RNNCell), ("lstm", nn.LSTMCell), ("gru", nn.GRUCell)])
 def test_one_step_is_pytorchs_cell(cell, kind):
     layer, theirs, x = layer_of(cell), kind(5, 6), torch.randn(3, 5)

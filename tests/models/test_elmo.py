@@ -10,6 +10,7 @@ from stairs.fast.decode_state import CharacterState
 from stairs.layers.capture import capture
 from stairs.models.elmo import ELMo
 from stairs.models.settings import ELMoConfig
+from stairs.models.settings.elmo import SETTINGS
 from stairs.text.batch import IGNORE_INDEX, Batch
 from tests.support.characters import add_characters, one_character_ids
 from tests.support.tiny import noiseless
@@ -48,6 +49,22 @@ def test_the_second_lstm_is_added_to_what_it_read():
     x = model.words(batch)
     first = model.forwards[0](x)[0]
     assert torch.allclose(model.hidden_states(batch)[2][..., :8], model.forwards[1](first)[0] + first, atol=1e-6)
+
+
+def test_clipping_is_the_same_in_training_and_word_by_word():
+    """As in the paper's program; the size `paper` has it."""
+    free, clipped, batch = build(), build(cell_clip=0.1, projection_clip=0.01), stream(2, 6)
+    h = clipped.hidden_states(batch)[1].detach()
+    assert h.abs().max() <= 0.01 < free.hidden_states(batch)[1].detach().abs().max()
+    clipped.loss(batch).backward()
+    assert all(weight.grad is not None and weight.grad.isfinite().all() for weight in clipped.forwards.parameters())
+    with torch.no_grad():
+        whole, state = clipped.predict(batch), CharacterState(one_character_ids)
+        for position in range(6):
+            logits, state = clipped.decode_step(batch.ids[:, position], state)
+            assert torch.allclose(logits, whole[:, position], atol=1e-5)
+    paper = ELMoConfig(40, **SETTINGS.sizes["paper"])
+    assert (paper.cell_clip, paper.projection_clip, ELMoConfig(40).cell_clip) == (3.0, 3.0, None)
 
 
 def test_what_passes_through_can_be_captured():

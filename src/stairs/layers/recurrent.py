@@ -7,13 +7,14 @@ LSTM   i, f, o = sigmoid(W x + b + U h + d), each with its own W, U, b, d  Hochr
        c'      = f * c + i * g                                             the memory
        h'      = o * tanh(c')                                              its output
        h'      = R (o * tanh(c')), with a projection                       Sak et al. 2014: a wide memory, a narrow output
+       c' and R (...) may be clipped to [-cell_clip, cell_clip] and [-projection_clip, projection_clip], c' before its tanh
 
 GRU    r, z = sigmoid(W x + b + U h + d)                                   Cho et al. 2014
        n    = tanh(W x + b + r * (U h + d))
        h'   = (1 - z) * n + z * h
 
 `unroll` is these equations, one position after the other; `Recurrent` computes the same in PyTorch's fused loops, and its
-`step` one position by PyTorch's cells (tests/layers/test_recurrent.py).
+`step` one position by PyTorch's cells (tests/layers/test_recurrent.py). The fused loop cannot clip, so a layer that clips is unrolled.
 
 Where bfloat16 is emulated, cells compute in float32 whatever the rest of the model does: oneDNN has no LSTM in bfloat16 below AVX-512, and the
 others are slower (an update of 16 x 20 x 512, ms: AVX2 fp32 15 to 54, bf16 102 to 166; AVX-512 20 to 59 and 26 to 101).
@@ -23,6 +24,7 @@ Departures: in the GRU r is taken of U h + d instead of h, as in PyTorch and cuD
 
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -40,10 +42,14 @@ def rnn(x: Tensor, hidden: Tensor, state: State) -> State:
     return (torch.tanh(x + hidden),)
 
 
-def lstm(x: Tensor, hidden: Tensor, state: State) -> State:
+def lstm(x: Tensor, hidden: Tensor, state: State, cell_clip: float | None = None) -> State:
     input_gate, forget_gate, new, output_gate = (x + hidden).chunk(4, -1)
-    memory = forget_gate.sigmoid() * state[1] + input_gate.sigmoid() * new.tanh()
+    memory = clip(forget_gate.sigmoid() * state[1] + input_gate.sigmoid() * new.tanh(), cell_clip)
     return output_gate.sigmoid() * memory.tanh(), memory
+
+
+def clip(x: Tensor, limit: float | None) -> Tensor:
+    return x if limit is None else x.clamp(-limit, limit)
 
 
 def gru(x: Tensor, hidden: Tensor, state: State) -> State:
@@ -63,21 +69,25 @@ def unroll(layer: "Recurrent", x: Tensor, state: State | None = None) -> tuple[T
     fused: Any = layer.fused
     inputs = torch.nn.functional.linear(x, fused.weight_ih_l0, fused.bias_ih_l0)
     state = state or tuple(x.new_zeros(len(x), size) for size in (layer.output_width, layer.width)[: STATE_TENSORS[layer.cell]])
+    cell: Callable[..., State] = CELLS[layer.cell] if layer.cell_clip is None else partial(lstm, cell_clip=layer.cell_clip)
     outputs = []
     for column in inputs.unbind(1):
-        state = CELLS[layer.cell](column, torch.nn.functional.linear(state[0], fused.weight_hh_l0, fused.bias_hh_l0), state)
+        state = cell(column, torch.nn.functional.linear(state[0], fused.weight_hh_l0, fused.bias_hh_l0), state)
         if layer.projection:
-            state = torch.nn.functional.linear(state[0], fused.weight_hr_l0), *state[1:]
+            state = clip(torch.nn.functional.linear(state[0], fused.weight_hr_l0), layer.projection_clip), *state[1:]
         outputs.append(state[0])
     return torch.stack(outputs, 1), state
 
 
 class Recurrent(nn.Module):
-    """One layer in one direction: (B, T, D) to the h of each position, and the state after the last. An LSTM may have a projection."""
+    """One layer in one direction: (B, T, D) to the h of each position, and the state after the last. An LSTM may have a projection, and clip."""
 
-    def __init__(self, cell: str, input_width: int, width: int, projection: int = 0) -> None:
+    def __init__(
+        self, cell: str, input_width: int, width: int, projection: int = 0, cell_clip: float | None = None, projection_clip: float | None = None
+    ) -> None:
         super().__init__()
         self.cell, self.width, self.projection = cell, width, projection
+        self.cell_clip, self.projection_clip = cell_clip, projection_clip
         self.output_width = projection or width
         self.fused = FUSED[cell](input_width, width, batch_first=True, **({"proj_size": projection} if projection else {}))
 
@@ -97,12 +107,14 @@ class Recurrent(nn.Module):
         return compute(x, state)
 
     def loop(self, x: Tensor, state: State | None) -> tuple[Tensor, State]:
+        if self.cell_clip is not None or self.projection_clip is not None:
+            return unroll(self, x, state)
         start = None if state is None else tuple(part[None].contiguous() for part in state)
         output, after = self.fused(x, start if start is None or self.cell == "lstm" else start[0])
         return output, tuple(part[0] for part in (after if self.cell == "lstm" else (after,)))
 
     def run_cell(self, x: Tensor, state: State) -> tuple[Tensor, State]:
-        assert not self.projection, "PyTorch's cells have none"
+        assert not self.projection and self.cell_clip is None, "PyTorch's cells have neither a projection nor clipping"
         fused, is_lstm = self.fused, self.cell == "lstm"
         after = STEPS[self.cell](x, state if is_lstm else state[0], fused.weight_ih_l0, fused.weight_hh_l0, fused.bias_ih_l0, fused.bias_hh_l0)
         after = after if is_lstm else (after,)

@@ -13,11 +13,11 @@ Any word has characters, so no word is unknown when reading. The `output_vocab` 
 
 In training the softmax is over all words or a sample of them (`layers/word_softmax.py`).
 
-Departures: where the paper carries the state from one row of text to the next, ours reads `burn_in` words before the row, and after it for the
-other direction, without learning from them: the gradient of a row depends on the text alone, and an interrupted run continues exactly. b starts at
-the logarithm of the words' shares of the training text. The paper's program clips the LSTMs' cells and projections at 3; ours clips neither. All
-sizes are trained by our AdamW and schedule with gradients clipped at 1, where the program has Adagrad at a constant rate of 0.2 and clips at 10;
-batches are of 2048 words instead of 128 rows of 20.
+Departures: where the paper carries the state from one row of text to the next, ours reads `burn_in` words before the row, and after it for the other
+direction, without learning from them: the gradient of a row depends on the text alone, and an interrupted run continues exactly. b starts at the
+logarithm of the words' shares of the training text. The paper's program clips the LSTMs' cells and projections at 3; ours does in `--size paper`, or
+with `--cell-clip` and `--projection-clip`, and such layers are unrolled, which takes longer. All sizes are trained by our AdamW and schedule with
+gradients clipped at 1, where the program has Adagrad at a constant rate of 0.2 and clips at 10; batches are of 2048 words instead of 128 rows of 20.
 """
 
 from functools import partial
@@ -56,7 +56,10 @@ class ELMo(WordSoftmax, Model):
         self.learning_rate = 2e-3 * min(1.0, 512 / config.hidden) ** 0.5
         self.characters = self.new_cnn()
         self.forwards, self.backwards = (
-            nn.ModuleList(Recurrent("lstm", config.width, config.hidden, config.width) for _ in range(config.layers)) for _ in range(2)
+            nn.ModuleList(
+                Recurrent("lstm", config.width, config.hidden, config.width, config.cell_clip, config.projection_clip) for _ in range(config.layers)
+            )
+            for _ in range(2)
         )
         self.dropout = Dropout(config.dropout)
         self.layer_taps = nn.ModuleList(nn.Identity() for _ in range(self.depth))  # R passes through them, for `capture`

@@ -19,13 +19,14 @@ so that as k grows exp s becomes the distribution of the words around x, where n
 With subwords a word's vector is the mean of its own and those of its n-grams; skip-gram then takes x from the centre and c from the neighbours, which
 is the same pairs, but only one x to compose.
 
-Departures: in NCE b(w) is the logarithm of the word's share of the text and is not learnt; a centre's negatives are shared by its neighbours (with subwords by two of them), and in CBOW by two centres far apart, which costs no
-quality and saves most of the time; as in the authors' programs, skip-gram's x is the neighbour and its target the centre, the reverse of the paper,
-each part of a mean takes the whole gradient, not its share, the window's reach is drawn for each centre, subsampling keeps a frequent word with
-sqrt(t/f) + t/f, where the paper has sqrt(t/f), and a negative that is the word itself is left out. Windows end with the sentence. Negatives come from
-an alias table, exact where the programs' table of 100 million is rounded. Vectors start within 2 / width of 0, four times as far as there: of three
-distances, this had the lowest loss on held-out text. The rate falls linearly from 0.05 for both, where the papers start at 0.025, over 5 epochs
-instead of 1 to 3, in `--size paper` too. No phrases are joined. Learning is a sweep of compiled code (`fast/word2vec_sweep.py`).
+Departures: in NCE b(w) is the logarithm of the word's share of the text and is not learnt; a centre's negatives are shared by its neighbours (with
+subwords by two of them), and in CBOW by two centres far apart, which costs no quality and saves most of the time; as in the authors' programs,
+skip-gram's x is the neighbour and its target the centre, the reverse of the paper, each part of a mean takes the whole gradient, not its share, the
+window's reach is drawn for each centre, subsampling keeps a frequent word with sqrt(t/f) + t/f, where the paper has sqrt(t/f), and a negative that is
+the word itself is left out. Windows end with the sentence. Negatives come from an alias table, exact where the programs' table of 100 million is
+rounded. Vectors start within 2 / width of 0, four times as far as there: of three distances, this had the lowest loss on held-out text. The rate
+falls linearly from 0.05 for both, where the papers start at 0.025, over 5 epochs instead of 1 to 3, in `--size paper` too. No phrases are joined.
+Learning is a sweep of compiled code (`fast/word2vec_sweep.py`).
 """
 
 import math

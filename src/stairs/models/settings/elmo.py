@@ -22,6 +22,8 @@ class ELMoConfig(ModelConfig):
     width: int = 128  # width of a word vector, and of the projection of each LSTM
     hidden: int = 512  # width of the cell of each LSTM
     layers: int = 2  # LSTM layers in each direction
+    cell_clip: float | None = None  # clip the cells of the LSTMs at this value, as the paper's program at 3; not clipped if not given
+    projection_clip: float | None = None  # clip the projections of the LSTMs at this value, as the paper's program at 3; not clipped if not given
     output_vocab: int = 32768  # output vocabulary: the most frequent words; the others are predicted as unknown
     softmax: Literal["auto", "full", "sampled", "cnn"] = "auto"  # cnn: sampled, with word vectors from characters; auto: sampled above 8192
     samples: int = 2048  # words drawn for the sampled softmax
@@ -30,6 +32,7 @@ class ELMoConfig(ModelConfig):
     ranges = bounds(
         "max_word_length", "character_width", "width", "hidden", "layers", "samples", "correction_width",
         context=(2, LARGEST), burn_in=(0, LARGEST), highways=(0, LARGEST), output_vocab=(6, 1 << 24), dropout=(0, 0.99),
+        cell_clip=(1e-3, 1e6), projection_clip=(1e-3, 1e6),
     )  # fmt: skip
 
     def __post_init__(self) -> None:
@@ -53,6 +56,7 @@ SETTINGS = ModelSettings(
         "paper": {
             "width": 512, "hidden": 4096, "filters": (32, 32, 64, 128, 256, 512, 1024), "highways": 2, "character_set": "bytes",
             "max_word_length": 48, "softmax": "sampled", "samples": 8192, "output_vocab": 793471, "context": 20, "burn_in": 20,
+            "cell_clip": 3.0, "projection_clip": 3.0,
         },
     },
     training={
