@@ -97,6 +97,19 @@ def test_few_examples_are_learnt_in_two_ways_and_the_better_is_kept(folder, caps
     assert "was started with transfer." in capsys.readouterr().err
 
 
+def test_a_sweep_prints_what_it_tried_and_answers_with_the_best(folder, capsys):
+    flags = ["--epochs", "2", "--batch-examples", "16", "--precision", "fp32", "--threads", "1"]
+    for _ in range(2):  # the second time it is finished
+        assert main(["tune", "bert", write(folder, "classify"), "--sweep", "--out", "run", *flags]) == 0
+        shown = capsys.readouterr().out
+        assert "batch  learning rate  epochs   error  seconds" in shown and shown.count("\n   16  ") == 3 and shown.count("  kept") == 1
+    assert len(json.loads((folder / "run" / "selection.json").read_text())["sweep"]) == 3
+    assert main(["tune", "tfidf", write(folder, "classify"), "--sweep"]) == 2
+    assert "--sweep varies how an encoder is trained, and tfidf is not trained by gradients" in capsys.readouterr().err
+    assert main(["tune", "bert", write(folder, "classify"), "--both-orders"]) == 2
+    assert "--both-orders is for compare, and labels.tsv holds examples for classify" in capsys.readouterr().err
+
+
 def write_scores(folder):
     kinds = {**dict.fromkeys(("soup", "rice", "beans"), 0), **dict.fromkeys(("rain", "snow", "wind"), 1)}
     rows = [f"{a} and {a} today .\t{b} in Rome .\t{5 * (kinds[a] == kinds[b])}.5\n" for a in kinds for b in kinds]

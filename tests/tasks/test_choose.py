@@ -11,6 +11,7 @@ from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 from stairs.training.fit import fit
 from stairs.training.options import TrainingOptions
 from stairs.training.run import load
+from stairs.web import studio
 from tests.support.small_world import SENTENCES, encoder, examples, new_task
 
 TRAIN = examples("choose")
@@ -63,6 +64,13 @@ def test_it_learns_answers_is_saved_and_is_the_same_whatever_else_is_in_the_batc
         assert saved.answer(separator.join(["soup and rice", "rain today", "bread today", "snow today"])) == answer
     assert saved.summary(answer).startswith("2: bread today (")
     assert saved.predict_examples(validation)[:3] == saved.predict_examples(validation[:3])
+
+
+def test_the_explorer_asks_with_one_choice_on_each_line(tokenizer):
+    answer = studio.answer(task_on("gpt", tokenizer), "soup\nrain today\nrice today", "")
+    assert set(answer["probabilities"]) == {"rain today", "rice today"} and answer["answer"] in answer["probabilities"]
+    with pytest.raises(BadInput, match="no choices to choose from"):
+        studio.answer(task_on("gpt", tokenizer), "soup", "rice today")
 
 
 @pytest.mark.parametrize(
