@@ -106,7 +106,7 @@ def without_heads(model: BERT) -> BERT:
     heads = tuple(head for head in model.config.output_heads or () if head == "pooler")
     dropped = [f"{name}." for name in ("word_head", "next_head")]
     kept = {name: tensor for name, tensor in model.tensors().items() if not name.startswith(tuple(dropped))}
-    return BERT.from_tensors(replace(model.config, objective="none", output_heads=heads), kept).eval()
+    return type(model).from_tensors(replace(model.config, objective="none", output_heads=heads), kept).eval()
 
 
 def write_json(path: Path, data: object) -> None:
