@@ -162,7 +162,7 @@ def climb(
     second_column: Column | None = None,
     group: Column | None = None,
     id: Column | None = None,
-    task: Literal["classify", "compare", "tag", "span", "translate", "regress"] | None = None,
+    task: Literal["classify", "compare", "tag", "span", "choose", "translate", "regress"] | None = None,
     budget: str = "10m",
     models: Sequence[str] = (),
     adopted: Sequence[str] = (),

@@ -120,6 +120,14 @@ def test_labels_of_any_task(experiment, quick, example_kind, model):
     assert all(isinstance(printed, str) for printed in report["rows"][1]["predictions"])
 
 
+def test_a_model_that_guesses_among_choices_has_not_learnt(experiment):
+    other = replace(experiment, **split_examples(examples("choose", 60), "choose", 0))
+    level = sum(1 / len(example.choices) for example in other.test) / len(other.test)
+    row = {"model": "bert", "run": "run", "metric": "accuracy", "score": {"value": level}, "finetuning_updates": 500}
+    assert "no better than guessing" in str(why_not_learnt(row, other))
+    assert why_not_learnt({**row, "score": {"value": level + 0.1}}, other) is None
+
+
 @pytest.mark.parametrize(("example_kind", "floors"), [("compare", ["tfidf"]), ("tag", ["hmm", "crf"]), ("span", ["overlap"])])
 def test_tags_pairs_and_spans_have_a_ground_floor(experiment, example_kind, floors):
     names = [model.name for model in models.models_for(example_kind, [])]

@@ -5,6 +5,8 @@ import pytest
 import torch
 
 from stairs.errors import BadInput
+from stairs.tasks.baselines import train_baselines
+from stairs.tasks.outcomes import evaluate_with_baselines
 from stairs.tasks.parts.labelled_splits import LabelledSplits
 from stairs.text.examples import MultipleChoice, TextPair
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
@@ -112,3 +114,9 @@ def test_both_orders_are_refused_where_they_say_nothing(tokenizer, model, transf
 
 def test_an_example_without_a_right_answer_is_answered_all_the_same(tokenizer):
     assert len(task_on("bert", tokenizer).predict_examples([MultipleChoice("soup", ("rain", "rice"))])) == 1
+
+
+def test_the_choice_that_shares_most_words_with_the_context_is_the_baseline(tokenizer):
+    quiz = [MultipleChoice("soup in Rome", ("rain in Paris", "soup today", "in Rome"), 1), MultipleChoice("rain today", ("rain", "soup"), 0)]
+    result = evaluate_with_baselines(task_on("bert", tokenizer), quiz, train_baselines(quiz, None), "accuracy")["baseline"]
+    assert result["name"] == "choice most like the context" and result["value"] == 0.5

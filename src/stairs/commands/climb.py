@@ -23,7 +23,7 @@ class Climb(TokenizerOptions, GuessFlags, ColumnOptions, CorpusOptions, CommonFl
     corpus: Positional[tuple[str, ...]] = ()
     labels: str | None = None  # labelled examples: csv, tsv, jsonl, parquet, conll, squad; if not given, bits per character are compared
     pairs: tuple[str, ...] = ()  # for a row of cove: pairs of sentences as for stairs train, in the language of the labelled texts and another
-    task: str | None = None  # what the labels are for: classify, compare, tag, span or translate; guessed if not given
+    task: str | None = None  # what the labels are for: classify, compare, tag, span, choose or translate; guessed if not given
     budget: str = "10m"  # time for all models together, such as 90s, 10m or 2h
     models: str | None = None  # models to train, separated by commas; all if not given
     adopted: tuple[str, ...] = ()  # runs, or installed packages of weights, to compare as well; if not given, the known packages installed here

@@ -101,6 +101,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
                     "参数只更新了 {updates} 步，不足以学到东西；请增加时间"),
     "like_majority": ("it is no better than always predicting the most frequent label ({level:.4f})",
                       "不比总是预测最常见的标签（{level:.4f}）更好"),
+    "like_guessing": ("it is no better than guessing ({level:.4f})", "不比随机猜测（{level:.4f}）更好"),
     "like_unigram": ("it predicts no better than word frequencies do ({level:.4f} bits per character)",
                      "不比只按词频预测更好（每字符 {level:.4f} 比特）"),
     "training_examples": ("trained on {count} examples: there was no time to encode more", "只用了 {count} 个训练样本：时间不够编码更多"),

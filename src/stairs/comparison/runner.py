@@ -23,6 +23,7 @@ from stairs.errors import BadInput, StairsError
 from stairs.files import check_writable, write_json
 from stairs.progress import say
 from stairs.tasks.metrics import choose_metric
+from stairs.text.examples import MultipleChoice
 from stairs.training.records import refuse_changes
 from stairs.training.run_plans import RunPlan
 
@@ -208,7 +209,7 @@ def why_not_learnt(row: Row, experiment: Experiment) -> LocalizedText | None:
         return message("few_updates", updates=min(made))
     level = majority_accuracy(experiment) if row.get("metric") == "accuracy" else 0.0
     if "score" in row and row["score"]["value"] <= level:
-        return message("like_majority", level=level)
+        return message("like_guessing" if experiment.example_kind == "choose" else "like_majority", level=level)
     bits = row["bits_per_character"]["value"] if "bits_per_character" in row else 0.0
     if "score" not in row and row.get("unigram_bits", math.inf) <= bits:
         return message("like_unigram", level=row["unigram_bits"])
@@ -216,7 +217,10 @@ def why_not_learnt(row: Row, experiment: Experiment) -> LocalizedText | None:
 
 
 def majority_accuracy(experiment: Experiment) -> float:
-    """The accuracy of always predicting the most frequent label of the training examples."""
+    """The accuracy of always predicting the most frequent label of the training examples; of guessing among several choices."""
+    choices = [len(example.choices) for example in experiment.test if isinstance(example, MultipleChoice)]
+    if choices:
+        return sum(1 / count for count in choices) / len(choices)
     if experiment.example_kind not in ("classify", "compare"):
         return 0.0
     train, test = ([getattr(example, "label", None) for example in split] for split in (experiment.train, experiment.test))
