@@ -42,6 +42,7 @@ class CNN(Model):
     encodes = reads_context = True
     pretrains_with = "encode"
     default_pooling = "max"
+    learning_rate = 2e-3
 
     def __init__(self, config: CNNConfig) -> None:
         super().__init__(config)

@@ -3,7 +3,7 @@
     stairs tune cnn labels.csv                         its vocabulary is the words of the examples; with --word-vectors it starts from those of a run
     stairs tune RUN labels.csv --transfer scratch      the same architecture and tokenizer, weights drawn by the seed: what is pretraining worth?
 
-Kim 2014 draws the vectors of words that are not among the pretrained ones with the same variance as those; so it is here.
+Words that are not among the pretrained ones get vectors of the same variance, as in Kim 2014; here all of them have that of new vectors.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -47,11 +47,11 @@ def encoder_of_words(
 
 @torch.no_grad()
 def copy_known_rows(table: Tensor, vectors: Tensor) -> None:
-    """The rows of `vectors` that are not 0; the others are scaled to the same deviation."""
+    """The rows of `vectors` that are not 0, scaled to the deviation of the others. Those of skipgram are three times as long as new ones, and the
+    same learning rate would hardly move them (SST-2 after an epoch, validation error: 0.306 as they are, 0.253 scaled)."""
     is_known = vectors.any(1)
     if is_known.any():
-        table.mul_(vectors[is_known].std() / table.std())
-        table[is_known] = vectors[is_known]
+        table[is_known] = vectors[is_known] * (table.std() / vectors[is_known].std())
 
 
 def with_new_weights(source: Task, seed: int) -> Task:
