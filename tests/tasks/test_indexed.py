@@ -75,6 +75,33 @@ def test_a_lemma_that_was_never_seen_has_no_sense(bert):
         Sense.train([SenseSentence(("soup",), ("soup.n",), (), "file:1")], bert)
 
 
+WORDNET = [("a big cat ate", "cat", "cat%1:05:00::"), ("a small dog ate", "dog", "dog%1:05:00::"), ("one red van sank", "van", "van%1:06:00::")]
+
+
+def test_a_lemma_that_was_never_seen_gets_the_first_sense_of_the_nearest_topic(bert):
+    """WordNet's keys tell the topic: 05 is animals, 06 artefacts."""
+
+    def labelled(text, word, sense):
+        words = tuple(text.split())
+        return SenseSentence(words, tuple(f"{own}.n" for own in words), ((words.index(word), sense),), "file:1")
+
+    task = Sense.train([labelled(*row) for row in WORDNET], bert)
+    for text, word, topic in (("a big cat ate", "ate", "05"), ("one red van sank", "sank", "06")):
+        unseen = labelled(text, word, f"{word}%1:{topic}:00::")
+        vector = next(task.word_vectors([unseen]))[0]
+        centre = task.stored_vectors.mean(0)
+        votes = {"05": 0.0, "06": 0.0}
+        for sense, own in zip(task.senses, task.stored_vectors, strict=True):
+            cosine = float((vector / np.linalg.norm(vector) - centre) @ (own - centre) / np.linalg.norm(own - centre))
+            votes[sense[6:8]] += max(cosine, 0) ** 2
+        expected = max(votes, key=votes.get)
+        assert task.predict_examples([unseen]) == [[f"{word}%1:{expected}:00::"]]
+        measured = task.evaluate_examples([unseen])
+        assert measured["f1"]["value"] == measured["most_frequent_f1"]["value"] == float(expected == topic) and measured["known_words"] == 0
+    assert task.first_sense("ate.n", 0 * vector) is None  # the encoder knows nothing of the word
+    assert task.first_sense("run.v", vector) is None  # no verb is in the file
+
+
 def test_a_model_without_vectors_has_no_senses(tokenizer):
     from stairs.models.ngram import NGram
     from stairs.models.settings import NGramConfig

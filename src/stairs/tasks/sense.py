@@ -1,9 +1,16 @@
 """Sense: which meaning of a word is meant here?
 
 Peters et al. 2018 ("ELMo") and Loureiro & Jorge 2019: the vector of a sense is the mean of the vectors of the words that are labelled with it. A word
-gets the sense, among those of its lemma in the training file, whose vector is nearest to its own. A lemma that is not in the file has no answer.
+gets the sense, among those of its lemma in the training file, whose vector is nearest to its own.
+
+A lemma that is not in the file gets its first sense if the senses are WordNet's keys, lemma%type:file:number::, where the type is the part of speech
+and the file one of 45 topics (people, food, motion): the topic that the nearest senses of all lemmas vote for, by their squared cosines, and its
+number 00. Otherwise it has no answer.
+
+Departures: the papers look up WordNet's first sense; here nothing is given but the training file.
 """
 
+import functools
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -30,6 +37,9 @@ PIECES_PER_WORD = 2  # about
 LAST_LAYERS = 4  # whose vectors are summed
 MARKED_WORD = re.compile(r"\*([^*=]+)(?:=([^*]+))?\*")  # *banks* or *banks=bank*
 PARTS_OF_SPEECH = "nvar"  # as in WordNet
+WORDNET_KEY = re.compile(r"[^%]+%([1-4]):(\d\d):\d\d::")  # without the satellites of adjectives, whose keys name another word
+VOTES = 40  # of the nearest senses, for a topic
+KEY_TYPES = {"n": "1", "v": "2", "a": "3", "r": "4"}
 
 
 class Sense(Indexed):
@@ -90,8 +100,32 @@ class Sense(Indexed):
                 advance(len(group))
         return iter(vectors)
 
+    @functools.cached_property
+    def topics(self) -> dict[str, tuple[list[str], np.ndarray]]:
+        """Of each part of speech, the topic of every sense as its key names it, and the unit vectors of these senses about the mean of all."""
+        keys = [WORDNET_KEY.fullmatch(sense) for sense in self.senses]
+        result = {}
+        for letter, kind in KEY_TYPES.items():
+            own = [(number, f"{kind}:{key[2]}") for number, key in enumerate(keys) if key is not None and key[1] == kind]
+            vectors = self.stored_vectors[[number for number, _ in own]] - self.stored_vectors.mean(0)
+            result[letter] = [topic for _, topic in own], vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+        return result
+
+    def first_sense(self, lemma: str, vector: np.ndarray) -> str | None:
+        """The first sense of a lemma that the training file does not have; None if its senses are not WordNet's, or the encoder has no vector."""
+        word, _, part_of_speech = lemma.rpartition(".")
+        topics, vectors = self.topics.get(part_of_speech, ([], None))
+        length = float(np.linalg.norm(vector))
+        if vectors is None or not topics or (length == 0 and len(set(topics)) > 1):
+            return None
+        cosines = vectors @ (vector / max(length, 1e-12) - self.stored_vectors.mean(0))
+        votes: dict[str, float] = {}
+        for number in np.argsort(-cosines, kind="stable")[:VOTES].tolist():
+            votes[topics[number]] = votes.get(topics[number], 0.0) + max(float(cosines[number]), 0.0) ** 2
+        return f"{word.replace(' ', '_')}%{max(votes, key=votes.__getitem__)}:00::"
+
     def predict_examples(self, examples: Sequence[SenseSentence]) -> list[list[str | None]]:
-        """A sense for every labelled word; None where the lemma is not in the training file."""
+        """A sense for every labelled word; None where the training file gives none."""
         return [
             [self.nearest_sense(example.lemmas[place], vector) for (place, _), vector in zip(example.senses, vectors, strict=True)]
             for example, vectors in zip(examples, self.word_vectors(examples), strict=True)
@@ -99,18 +133,21 @@ class Sense(Indexed):
 
     def nearest_sense(self, lemma: str, vector: np.ndarray) -> str | None:
         candidates = self.lemmas.get(lemma)
-        return None if not candidates else self.senses[candidates[int((self.stored_vectors[candidates] @ vector).argmax())]]
+        return self.senses[candidates[int((self.stored_vectors[candidates] @ vector).argmax())]] if candidates else self.first_sense(lemma, vector)
 
     def most_frequent(self, lemma: str) -> str | None:
         candidates = self.lemmas.get(lemma)
         return None if not candidates else self.senses[max(candidates, key=self.counts.__getitem__)]
 
     def evaluate_examples(self, examples: Sequence[Any]) -> Measurements:
-        """F1 over all labelled words, and that of always taking the most frequent sense."""
-        total, answered, correct, correct_by_frequency = [], [], [], []
+        """F1 over all labelled words, and that of always taking the most frequent sense; for a lemma that is not in the training file both take its
+        first sense."""
+        total, answered, correct, correct_by_frequency, known = [], [], [], [], 0
         for example, predicted in zip(examples, self.predict_examples(examples), strict=True):
             gold = [set(sense.split(";")) for _, sense in example.senses]
-            frequent = [self.most_frequent(example.lemmas[place]) for place, _ in example.senses]
+            lemmas = [example.lemmas[place] for place, _ in example.senses]
+            frequent = [self.most_frequent(lemma) or sense for lemma, sense in zip(lemmas, predicted, strict=True)]
+            known += sum(lemma in self.lemmas for lemma in lemmas)
             total.append(len(gold))
             answered.append(sum(sense is not None for sense in predicted))
             correct.append(sum(sense in own for sense, own in zip(predicted, gold, strict=True)))
@@ -120,7 +157,7 @@ class Sense(Indexed):
             "f1": ratio(2 * np.array(correct), denominators),
             "most_frequent_f1": ratio(2 * np.array(correct_by_frequency), denominators),
             "words": sum(total),
-            "known_words": sum(answered),
+            "known_words": known,
         }
 
     def answer(self, text: str) -> SenseAnswer:
