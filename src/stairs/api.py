@@ -126,7 +126,7 @@ def tune(
     """Fine-tune a run on labelled rows, and return the new task; its evaluation lies beside it, in evaluation.json.
 
     Arguments:
-        run: a run folder or a task whose model encodes; or "tfidf", "ngram", "hmm", "crf" or "overlap", which learn from the rows alone
+        run: a run folder or a task whose model encodes; or "tfidf", "ngram", "hmm", "crf", "overlap" or "cnn", which learn from the rows alone
         data: labelled rows: a path, a data frame, a dataset, a list of (text, label), or with `labels` a list of texts
         labels: the labels of a list of texts
         text, label, second_column: columns by name or number; guessed if they are not given. The second column is the other text of a pair
