@@ -7,7 +7,7 @@ tags               the most frequent tag of each word; for words that are not in
 spans              the sentence of the passage that shares most words with the question; overlap, the best span among such words
 choices            the choice that shares most of its words with the context
 
-Models of the staircase that need no encoder are baselines as well: TfidfClassifier, and those of `BASELINE_TASKS`. `outcomes.py` compares predictions.
+Models of the staircase that need no encoder are baselines as well: see `BASELINE_TASKS`. `outcomes.py` compares predictions.
 """
 
 import itertools

@@ -128,7 +128,8 @@ def find_spans(question: str, passage: str) -> Spans:
     is_clauses = np.arange(len(first) + len(clause_first)) >= len(first)
     first, last = np.concatenate([first, clause_first]), np.concatenate([last, clause_last])
     own_question = set(normalize_answer(question))  # Chinese by characters, since words are cut in different ways
-    texts = [passage[offsets[own[0], 0] : offsets[own[-1], 1]] for own in np.split(np.arange(count), np.flatnonzero(np.diff(sentence)) + 1) if len(own)]
+    sentences = np.split(np.arange(count), np.flatnonzero(np.diff(sentence)) + 1)
+    texts = [passage[offsets[own[0], 0] : offsets[own[-1], 1]] for own in sentences if len(own)]
     alike = np.array([len(own_question & set(normalize_answer(text))) for text in texts]) / max(len(own_question), 1)
     sentence_words = np.bincount(sentence, is_word, minlength=1)
 
