@@ -1,6 +1,6 @@
 """A tokenizer that SentencePiece trained, unigram or BPE (Kudo & Richardson 2018), with the same pieces for every text.
 
-    unigram    the cut with the highest sum of scores (kernels/sentencepiece.py)
+    unigram    the cut with the highest sum of scores (kernels/piece_lattice.py)
     bpe        of all neighbours that together are a piece, those with the highest score are joined, the first of equals, until there are none
 
 The special tokens have the ids 0 to 4 here, as in every tokenizer that a model is trained with; the other pieces follow in the order of the file.
@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from stairs.files import write_atomically, write_json
-from stairs.kernels.sentencepiece import best_cut, build_trie
+from stairs.kernels.piece_lattice import best_cut, build_trie
 from stairs.text.encoding import refuse_lone_surrogates
 from stairs.text.special import BEGIN, END, MASK, PAD, SPECIAL_TOKENS, UNKNOWN
 from stairs.text.tokenizers.sentencepiece_file import BYTE, CONTROL, NORMAL, UNKNOWN_TYPE, UNUSED, USER_DEFINED, Piece, SentencePieceModel, refusal
