@@ -1,4 +1,4 @@
-"""The output layers of tasks on BERT, both ways: `classifier` and `qa_outputs` of transformers are our Classify, Compare, Choose, Tag and FindSpan."""
+"""The output layers of tasks on BERT, both ways: `classifier` and `qa_outputs` of transformers are Classify, Compare, Choose, Tag and FindSpan."""
 
 from typing import Any
 

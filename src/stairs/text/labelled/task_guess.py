@@ -45,7 +45,7 @@ GUESSES_BY_NAME = (("compare", guess_pair, 3), ("translate", guess_parallel, 2),
 
 
 def guess_task(path: str | Path | Sequence[str | Path], encoding: str | None = None, columns: Columns = None) -> str:
-    """classify, compare, tag, span, choose or translate: from the columns that the user named, the suffix, the first lines, the header and the rows."""
+    """classify, compare, tag, span, choose or translate: from the columns the user named, the suffix, the first lines, the header and the rows."""
     if not isinstance(path, str | Path):
         return "translate" if len(path) == 2 else guess_task(path[0], encoding, columns)
     if by_role := task_of_flags(path, encoding, columns) if are_flags(columns) else task_of_roles(columns):
