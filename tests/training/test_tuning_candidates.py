@@ -75,7 +75,7 @@ def test_the_head_that_is_asked_for(tokenizer):
 
 
 def test_auto_is_no_way_of_one_task(tokenizer):
-    with pytest.raises(BadInput, match="give full, top, frozen or features"):
+    with pytest.raises(BadInput, match="give full, scratch, top, frozen or features"):
         Classify(encoder("bert", tokenizer), tokenizer, TransferOptions(transfer="auto"), **Classify.settings_from(TEXTS))
 
 
