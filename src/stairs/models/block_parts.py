@@ -1,4 +1,7 @@
-"""The parts of an attention that a config names, for every model made of blocks: positions, pattern, score, mask."""
+"""The parts of an attention that a config names, for every model made of blocks: positions, pattern, score, mask.
+
+Departures: those of the parts stand in their own files in `layers/`.
+"""
 
 from typing import TypedDict
 
