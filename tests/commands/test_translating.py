@@ -90,7 +90,7 @@ def test_what_cannot_be_is_one_sentence(folder, capsys):
     train("transformer")
     assert "5 best of a beam of 4" in refused(["ask", "runs/transformer", "one", "--beam-size", "4", "--n-best", "5"], capsys)
     assert "a beam size of 0" in refused(["ask", "runs/transformer", "one", "--beam-size", "0"], capsys)
-    assert "reads at most 30" in refused(["ask", "runs/transformer", "one " * 31], capsys)
+    assert "reads at most 254" in refused(["ask", "runs/transformer", "one " * 300], capsys)  # eight contexts
 
 
 def test_an_empty_line_on_one_side_is_left_out_and_told(folder, capsys):

@@ -120,7 +120,7 @@ def test_hypotheses_attend_to_their_own_past_alone():
         compiled.ancestry = gathered.ancestry = ancestry = torch.cat([ancestry, own], 2)
         with torch.no_grad():
             output = attention(inputs[:, :, -1], mask=compiled)
-            query, keys, values = attention.project(inputs[:, :, -1], inputs[:, :, -1])
+            query, keys, values = attention.project(*[inputs[:, :, -1]] * 3)
             stop = gathered.length + ancestry.shape[1]
             gathered.keys[:, gathered.length : stop], gathered.values[:, gathered.length : stop] = keys, values
             gathered.length = stop

@@ -9,6 +9,7 @@ from torch.nn.functional import cosine_similarity, gelu
 from stairs import machine
 from stairs.errors import Unsupported
 from stairs.fast import int8 as module
+from stairs.fast.block import FastBlock
 from stairs.fast.int8 import Int8Block, Int8Linear, can_be_int8
 from stairs.fast.packed_linear import for_inference
 from stairs.kernels import int8_rows as kernel
@@ -54,12 +55,12 @@ def test_gelu_far_from_zero():
 
 
 def test_a_block_of_them_is_near_the_block():
-    block = Block(64, 4, 128, norm_first=False, epsilon=1e-12).eval()
+    block = FastBlock(64, 4, 128, norm_first=False, epsilon=1e-12).eval()
     x, real = torch.randn(3, 9, 64), torch.arange(9) < torch.tensor([[9], [5], [7]])
     mask = real[:, None, :]
     ours, expected = Int8Block(block)(x, mask), block(x, mask)
     assert (cosine_similarity(ours[real], expected[real]) > 0.999).all()
-    others = (Block(64, 4, 128), Block(64, 4, 128, norm_first=False, activation="relu"), Block(64, 4, 128, norm_first=False,
+    others = (FastBlock(64, 4, 128), FastBlock(64, 4, 128, norm_first=False, activation="relu"), FastBlock(64, 4, 128, norm_first=False,
         has_cross_attention=True))
     assert can_be_int8(block) and not any(map(can_be_int8, others))
 

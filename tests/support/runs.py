@@ -63,6 +63,11 @@ def every_run(folder: Path) -> "dict[str, stairs.tasks.task.Task]":
         "senses": bert.tune(folder / "banks.tsv", task="sense", out="runs/senses"),
         "similar": bert.tune(SENTENCES[:20], task="similar", out="runs/similar"),
         "tfidf": stairs.tune("tfidf", REVIEWS, out="runs/tfidf"),
+        "unilm": stairs.train("unilm", SENTENCES, **tiny("unilm"), **small, out="runs/unilm"),
+        "tfidf_pairs": stairs.tune("tfidf", PAIRS, out="runs/tfidf-pairs"),
+        "hmm": stairs.tune("hmm", TAGGED, out="runs/hmm"),
+        "crf": stairs.tune("crf", TAGGED, out="runs/crf"),
+        "overlap": stairs.tune("overlap", folder / "squad.json", out="runs/overlap"),
         "ngram_classifier": stairs.tune("ngram", REVIEWS, out="runs/ngram-classifier"),
         "vector_classifier": stairs.tune("runs/vectors", REVIEWS, out="runs/vector-classifier"),
     }

@@ -202,7 +202,7 @@ class Run:
             config = json.loads((folder / CONFIG).read_text("utf-8"))
             task_class = TASKS.get(config["task"])
             if task_class is None:
-                raise BadInput(f"{folder / CONFIG} names the unknown task {preview(config['task'])}; this version has {', '.join(TASKS)}")
+                raise BadInput(f"{folder / CONFIG} names the unknown task {preview(config['task'])}; it may come from another version")
             return task_class.open(folder, config)
         except BadInput as error:
             raise error if str(folder) in str(error) else BadInput(f"{folder}: {error}") from None

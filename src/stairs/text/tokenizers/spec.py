@@ -60,7 +60,7 @@ class TokenizerSpec:
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
-            raise BadInput(f"no tokenizer is called {preview(self.kind)}; choose {', '.join(KINDS)}")
+            raise BadInput(f"no --tokenizer is called {preview(self.kind)}; choose {', '.join(map(repr, KINDS))}, or a file that ends in .model")
         if self.vocab_size is None and self.kind not in ("words", "characters"):
             object.__setattr__(self, "vocab_size", DEFAULT_SUBWORDS)
         if self.chinese is None:
