@@ -43,7 +43,7 @@ from stairs.text.tokenizers.spec import read_json
 from stairs.text.tokenizers.tokenizer import Tokenizer
 
 Weights = dict[str, Tensor]  # by name
-C = TypeVar("C")  # a config
+C = TypeVar("C", bound=ModelConfig)
 M = TypeVar("M", bound=Model)
 CONFIG, GENERATION = "config.json", "generation_config.json"
 SUPPORTED = "BERT (model_type bert), RoBERTa (roberta), GPT-2 (gpt2), Marian (marian) and Pegasus (pegasus)"
@@ -161,17 +161,18 @@ def read_bert(settings: Settings, weights: Weights, folder: Path, encoder_only: 
 def build_config(our_config: Callable[[Settings, Weights, str], C], settings: Settings, weights: Weights, folder: Path) -> C:
     where = str(folder / CONFIG)
     try:
-        return our_config(settings, weights, where)
+        config = our_config(settings, weights, where)
     except TypeError as error:
         raise BadInput(f"{where}: a setting has the wrong type ({preview(str(error), 80)}); restore the file") from None
     except BadInput as error:
         raise error if where in str(error) else BadInput(f"{where}: {error}") from None
+    if config.layers > len(weights):  # before anything is listed layer by layer
+        raise BadInput(f"{where} says {config.layers} layers, and there are only {len(weights)} tensors; give a complete folder")
+    return config
 
 
 def build_model(kind: type[M], config: ModelConfig, weights: Weights, pairs: list[TensorPair], folder: Path) -> M:
     """A model with their weights. It has no memory before they fit, so that no config can ask for more than its weights have."""
-    if config.layers > len(weights):
-        raise BadInput(f"{folder / CONFIG} says {config.layers} layers, and there are only {len(weights)} tensors; give a complete folder")
     with torch.device("meta"):
         model = kind(config)
     shapes = {name: tensor.shape for name, tensor in model.state_dict().items()}
