@@ -6,14 +6,15 @@ import sys
 from pathlib import Path
 
 from stairs.models import MODELS
-from stairs.models.settings import DEFAULT_TOKENIZER, LABEL_MODELS, TRANSLATION_MODELS
+from stairs.models.settings import DEFAULT_TOKENIZER, LABEL_MODELS, SETTINGS, TRANSLATION_MODELS
 
 MIN_UPDATES = 20  # that count as training
 
 
 def find_faults(report: dict) -> list[str]:
     rows = {row["model"]: row for row in report["rows"]}
-    trained_by_gradients = [name for name in DEFAULT_TOKENIZER if MODELS[name].learns_by == "gradient" and name not in TRANSLATION_MODELS]
+    climbed = [name for name in DEFAULT_TOKENIZER if SETTINGS[name].is_climbed_by_default and name not in TRANSLATION_MODELS]
+    trained_by_gradients = [name for name in climbed if MODELS[name].learns_by == "gradient"]
     messages = [f"{name} has no row" for name in (*trained_by_gradients, *LABEL_MODELS) if name not in rows]
     for name, row in rows.items():
         if why := row.get("failed") or row.get("not_tried"):
