@@ -4,9 +4,9 @@ python benchmarks/attention_options.py [--models gpt bert transformer] [--option
 
 All runs of a model have the same text, seed and updates, one thread and float32. "Resumes": a training of 20 updates is killed with SIGKILL at a
 checkpoint on its way and started again, and its weights are compared bit by bit with those of one that was not disturbed. "Converts": what
-`stairs convert RUN huggingface` says, which reads the folder again and compares its outputs. Quality after so few updates ranks nothing finely, and a
-nano bert is then still near the unigram distribution. gpt: bits per character of test text; bert: loss of masked words of test text, in nats; transformer: bits per character
-and BLEU of number names.
+`stairs convert RUN huggingface` says, which reads the folder again and compares its outputs. Quality after so few updates ranks nothing finely, and
+a nano bert is then still near the unigram distribution. gpt: bits per character of test text; bert: loss of masked words of test text, in nats;
+transformer: bits per character and BLEU of number names.
 """
 
 import argparse
