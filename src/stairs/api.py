@@ -39,15 +39,17 @@ Size = Literal["auto", "nano", "micro", "mini", "small", "base", "large", "paper
 
 @python_verb
 def load(run: str | Path) -> "Task":
-    """The task that a run holds, ready to answer.
+    """The task that a run holds, ready to answer; of the folder of a climb, the model that it recommends.
 
     >>> stairs.load("runs/gpt").generate("the cat", length=2)[:7]
     'the cat'
     """
     from stairs.training.run import load
+    from stairs.training.run_folder import run_folder
 
-    task = load(run)
-    task.folder = Path(run)
+    folder = run_folder(run)
+    task = load(folder)
+    task.folder = folder
     return task
 
 

@@ -20,13 +20,13 @@ from stairs.text.labelled.translation_splits import split_translations
 from stairs.train_job import as_paths, build, names_of, refuse_unknown, take
 from stairs.training.options import parse_duration
 from stairs.training.run import RUN_FILE
+from stairs.training.run_folder import REPORT_FILE
 
 if TYPE_CHECKING:
     from stairs.comparison.experiment import Experiment
     from stairs.comparison.schema import Report
     from stairs.text.labelled.column_names import Columns
 
-REPORT_FILE = "report.json"
 EXAMPLE_KINDS = (*SUPERVISED_TASKS, "translate")
 MAX_ORDER = 32
 

@@ -96,6 +96,18 @@ def test_its_runs_are_opened_in_the_order_of_its_rows_and_new_ones_are_taken_in(
     assert OpenedClimb(tmp_path / "none", "none").runs() == []
 
 
+def test_climbs_inside_a_folder_are_opened_with_their_runs_and_the_runs_beside_them(tmp_path):
+    for name in ("climb-one/classify-tfidf", "climb-two/classify-bert", "notes-gpt"):
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "run.json").write_text("{}")
+    climb(tmp_path / "climb-one")
+    climb(tmp_path / "climb-two")
+    (tmp_path / "notes-gpt" / "report.json").write_text("{}")  # a run is no climb
+    found = find_folders([str(tmp_path)])
+    assert [path.name for path in found.climbs] == ["climb-one", "climb-two"]
+    assert [str(path.relative_to(tmp_path)) for path in found.runs] == ["climb-one/classify-tfidf", "climb-two/classify-bert", "notes-gpt"]
+
+
 def test_a_report_of_another_format_is_a_sentence(client, climbed):
     (climbed / "report.json").write_text(json.dumps(climb(climbed) | {"format": 7}))
     assert "has the format 7, and this version reads 2" in client.get("/api/climb/hill").json()["problem"]

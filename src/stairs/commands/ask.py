@@ -25,7 +25,7 @@ a line."""
 
 @dataclass(frozen=True)
 class Ask(CommonFlags):
-    run: Positional[str]  # a run folder
+    run: Positional[str]  # a run folder, or the folder of a climb: its recommended model answers
     text: Positional[tuple[str, ...]] = ()  # texts to answer; - is stdin
     file: str | None = None  # file with one text per line; stdin if neither texts nor a file are given
     length: int = 20  # maximum number of generated tokens

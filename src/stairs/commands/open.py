@@ -12,14 +12,14 @@ from stairs.errors import BadInput
 from stairs.progress import say
 
 ABOUT = """Pages that show the inside of runs: tokens, probabilities, attention and nearest words; answers side by side; learning curves while a
-training goes on. Each RUN is a run folder, a folder of runs, or the folder of a climb, which opens all of its runs and shows the comparison. Only
+training goes on. Each RUN is a run folder, the folder of a climb, which opens all of its runs and shows the comparison, or a folder of both. Only
 this machine can open the pages, and nothing is sent anywhere. Ctrl-C ends it."""
 BROWSER_DELAY = 0.5  # seconds until the browser is opened: by then the server answers
 
 
 @dataclass(frozen=True)
 class Open(CommonFlags):
-    run: Positional[tuple[str, ...]]  # run folders, folders of runs, or folders of climbs
+    run: Positional[tuple[str, ...]]  # run folders, folders of climbs, or folders of both
     labels: str | None = None  # labelled examples that classifiers were trained on, for the picture of the nearest; none if not given
     port: int = 0  # port; 0 takes any that is free
     no_browser: bool = False  # print the address only

@@ -25,9 +25,9 @@ from stairs.progress import say
 from stairs.tasks.metrics import choose_metric
 from stairs.text.examples import MultipleChoice
 from stairs.training.records import refuse_changes
+from stairs.training.run_folder import REPORT_FILE
 from stairs.training.run_plans import RunPlan
 
-REPORT_FILE = "report.json"
 MAX_CHARACTERS = 300  # of an example that is shown
 MIN_UPDATES = 50  # a model that made fewer has not been trained
 SPARE_SHARE = 0.02  # of the time left, for what no model is charged with: the report, and a machine that is not always alone

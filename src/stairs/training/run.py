@@ -231,8 +231,10 @@ def fit_once(
 
 
 def load(folder: str | Path) -> "Task":
-    """The task of a run, whatever its model: `stairs.load("runs/wiki").answer("the cat")`."""
-    return Run(folder).load_task()
+    """The task of a run, whatever its model, or of the model that a climb recommends: `stairs.load("runs/wiki").answer("the cat")`."""
+    from stairs.training.run_folder import run_folder
+
+    return Run(run_folder(folder)).load_task()
 
 
 def load_tokenizer(folder: str | Path) -> "Tokenizer":

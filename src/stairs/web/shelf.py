@@ -97,19 +97,24 @@ class FoundFolders(NamedTuple):
 
 
 def find_folders(paths: Sequence[str]) -> FoundFolders:
-    """Each place is a run, a folder of runs, or the folder of a climb."""
+    """Each place is a run, the folder of a climb, or a folder of runs and climbs."""
     folders, climbs = [], []
     for place in map(Path, paths):
         try:
             if not place.is_dir():
                 raise BadInput(f"{place} is {'a file' if place.exists() else 'not there'}; give a run folder, or a folder of runs")
             own = any((place / name).exists() for name in (RUN_FILE, MODEL_FOLDER, METRICS_FILE))
-            climbed = not own and (place / REPORT).is_file()
-            inside = [place] if own else OpenedClimb(place, place.name).runs()
+            climbed = [] if own else [place] if (place / REPORT).is_file() else climbs_in(place)
+            inside = [place] if own else [run for folder in dict.fromkeys([*climbed, place]) for run in OpenedClimb(folder, folder.name).runs()]
         except OSError as error:
             raise EnvironmentFault(f"cannot read {place}: {os_error_reason(error)}; check the folder") from None
         if not inside and not climbed:
             raise BadInput(f"{place} is not a run and holds none; make one with stairs train")
         folders += inside
-        climbs += [place] if climbed else []
+        climbs += climbed
     return FoundFolders(list(dict.fromkeys(folders)), list(dict.fromkeys(climbs)))
+
+
+def climbs_in(place: Path) -> list[Path]:
+    """The folders of climbs in a folder; a run that holds a file of that name is none."""
+    return [path.parent for path in sorted(place.glob(f"*/{REPORT}")) if not (path.parent / RUN_FILE).exists()]
