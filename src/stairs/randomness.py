@@ -8,9 +8,12 @@ decide the weights: renaming one changes every result.
 """
 
 import hashlib
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
+
+if TYPE_CHECKING:
+    import torch
 
 
 def derive_seed(seed: int, stream: str, *counters: int) -> int:
@@ -18,7 +21,9 @@ def derive_seed(seed: int, stream: str, *counters: int) -> int:
     return int.from_bytes(hashlib.blake2b(":".join(map(str, (seed, stream, *counters))).encode(), digest_size=8).digest()) >> 1
 
 
-def generator(seed: int, stream: str, *counters: int) -> torch.Generator:
+def generator(seed: int, stream: str, *counters: int) -> "torch.Generator":
+    import torch
+
     return torch.Generator().manual_seed(derive_seed(seed, stream, *counters))
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from stairs.convert_job import Written
-    from stairs.fast.packed_linear import Precision
+    from stairs.fast.precision import Precision
     from stairs.inspection.tokens import TokensData
     from stairs.inspection.words import Neighbours
     from stairs.pictures.drawing import Drawing

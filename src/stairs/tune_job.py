@@ -223,7 +223,7 @@ class TuneJob:
     def fit_counts(self, example_kind: str, splits: Splits, metric: str) -> tuple[Path, Trained]:
         """In one pass, without an encoder: the models that need no run, and word senses."""
         from stairs.tasks import TASKS, Sense
-        from stairs.tasks.baselines import word_tokenizer
+        from stairs.tasks.classifier import word_tokenizer
         from stairs.training.run import fit_once, load
 
         floors = BASELINE_TASKS.get(example_kind, {})

@@ -17,7 +17,7 @@ from stairs.models.settings import BERTConfig, TransformerConfig
 from stairs.models.transfer_options import TransferOptions
 from stairs.models.transformer import Transformer
 from stairs.tasks import BiEncoder, Classify, Encode, MaskedToken, NextToken, Similar, Translate, WordVectors
-from stairs.tasks.baselines import TfidfClassifier
+from stairs.tasks.tfidf_classifier import TfidfClassifier
 from stairs.text.examples import LabelledText
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 from stairs.training.run import FORMAT, Run

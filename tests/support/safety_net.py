@@ -203,8 +203,8 @@ def trained(name: str, task, data, options: dict) -> tuple:
 
 
 def weights_of(task) -> list:
-    if hasattr(task, "models"):
-        return [tensor for model in task.models for tensor in model.tensors().values()]
+    if hasattr(task, "tries"):
+        return [array.astype(np.float32) for trie in task.tries for array in trie.arrays().values()]
     own = list(task.model.tensors().values()) if getattr(task, "model", None) is not None else []
     known = {id(weight) for weight in task.model.parameters()} if own else set()
     learner = [weight for weight in task.trained_module.parameters() if id(weight) not in known] if own else []

@@ -5,9 +5,9 @@ import pytest
 
 from stairs.errors import BadInput
 from stairs.tasks import TASKS
-from stairs.tasks.baselines import TfidfClassifier
 from stairs.tasks.metrics import label_metrics, ratio
 from stairs.tasks.ngram_classifier import NGramClassifier
+from stairs.tasks.tfidf_classifier import TfidfClassifier
 from stairs.text.examples import LabelledText
 from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 
@@ -16,9 +16,7 @@ BAD = ["a dull film", "what a dull story", "poor and dull", "a poor film", "poor
 
 
 def examples():
-    return [
-        LabelledText(text, label, f"films.csv:{i}") for i, (text, label) in enumerate([(t, "good") for t in GOOD] + [(t, "bad") for t in BAD], 2)
-    ]
+    return [LabelledText(text, label, f"films.csv:{i}") for i, (text, label) in enumerate([(t, "good") for t in GOOD] + [(t, "bad") for t in BAD], 2)]
 
 
 def learned(kind):
@@ -61,8 +59,8 @@ def test_a_label_only_in_the_test_is_refused_with_its_place():
 def test_a_word_seen_under_one_label_does_not_decide_alone():
     """Both models give every word of the common vocabulary a chance, and the chances of all words sum to one."""
     task = learned(NGramClassifier)
-    for model in task.models:
-        probabilities = np.exp(model.continuations(model.next_context(-1, 2))[0].numpy())
+    for trie in task.tries:
+        probabilities = np.exp(trie.continuations(trie.next_context(-1, 2))[0])
         assert probabilities.sum() == pytest.approx(1, abs=1e-5)
         assert probabilities[task.tokenizer.id("lovely")] > 1e-4 and probabilities[task.tokenizer.id("dull")] > 1e-4
 

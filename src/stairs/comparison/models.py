@@ -30,7 +30,7 @@ from stairs.tasks import (
     WordVectors,
     untrained_task,
 )
-from stairs.tasks.baselines import word_tokenizer
+from stairs.tasks.classifier import word_tokenizer
 from stairs.tasks.from_examples import FromExamples
 from stairs.tasks.paired_evaluation import evaluate_task, milliseconds_per_text
 from stairs.tasks.parts.labelled_splits import LabelledSplits, weights_hash

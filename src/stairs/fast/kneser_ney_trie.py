@@ -5,10 +5,11 @@ It gives the probabilities of the recursion in `models/kneser_ney.py`: tests/mod
 
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
+from stairs.fast.ngram_trie import Trie
 from stairs.kernels.kneser_ney import interpolate
 from stairs.kernels.ngram_counts import THREADS, columns, count, counts_of, group_by_context, sort_within
 
@@ -33,19 +34,6 @@ class Level:
             first = np.append(first[:-1][keep_below], first[-1])
             suffixes = (np.cumsum(keep_below) - 1)[suffixes]
         return Level(first.astype(np.int32), self.words[keep], self.counts[keep], suffixes.astype(np.int32))
-
-
-@dataclass
-class Trie:
-    """The arrays of `kernels/trie.py`; `sizes` are the numbers of n-grams of each order, the words first."""
-
-    words: np.ndarray
-    log10s: np.ndarray
-    suffixes: np.ndarray
-    backoffs: np.ndarray
-    first: np.ndarray
-    sizes: list[int]
-    default_discounts: list[int] = field(default_factory=list)  # orders with too few different counts to estimate discounts from
 
 
 def estimate(
@@ -153,6 +141,6 @@ def join_levels(levels: list[Level], log10s: list[np.ndarray], gammas: list[np.n
         suffixes=np.concatenate([np.full(sizes[0], -1, np.int32), *suffixes]),
         backoffs=np.maximum(np.concatenate([*backoffs, np.zeros(0, np.float32)]), np.float32(NEVER)),
         first=np.concatenate([*first, starts[-1:].astype(np.int32)]),
-        sizes=sizes,
+        sizes=np.array(sizes, np.int64),
         default_discounts=default_discounts,
     )

@@ -8,7 +8,7 @@ rows, GFLOP/s: plain 13 / 58 / 58 / 82, oneDNN 18 / 63 / 62 / 87, ours 35 / 109 
 
 import copy
 from functools import cache
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from stairs import machine
 from stairs.fast.block import FastAttention
 from stairs.fast.int8 import Int8Block, Int8Linear, can_be_int8
+from stairs.fast.precision import Precision
 from stairs.fast.threads import run_in_threads
 from stairs.kernels import fp32_panels
 from stairs.kernels.allocator import keep_freed_memory
@@ -25,7 +26,6 @@ from stairs.kernels.instruction_set import has_avx2
 from stairs.layers.block import Block
 from stairs.progress import say
 
-Precision = Literal["fp32", "bf16", "int8"]
 Kind = TypeVar("Kind", bound=nn.Module)
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "int8": torch.float32}
 PACKED_ROWS = 8  # rows to lay out for; the layout serves any number

@@ -24,9 +24,10 @@ from stairs.inspection.tokens import Truncatable, group_bounds
 from stairs.inspection.views import classifies, has_confusion, has_text_features, view
 from stairs.tasks import Task
 from stairs.tasks.answers import LabelAnswer
-from stairs.tasks.baselines import Classifier, TfidfClassifier
+from stairs.tasks.classifier import Classifier
 from stairs.tasks.classify import Classify
 from stairs.tasks.measurements import EVALUATION_FILE
+from stairs.tasks.tfidf_classifier import TfidfClassifier
 from stairs.tasks.vector_classifier import VectorClassifier
 from stairs.text.chinese import HAN_RUN, chinese_word_spans
 from stairs.text.examples import LabelledText

@@ -1,6 +1,6 @@
 """What every model is: ids in, vectors or predictions out. A model says itself what it can do, and which others can do the rest."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import ClassVar, Literal, Self
@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from stairs.errors import BadInput, Unsupported
 from stairs.fast.decode_state import DecodeState, IdsState
 from stairs.layers.capture import FastPath, capture
-from stairs.models.settings import CONFIGS, ModelConfig
+from stairs.models.settings import ModelConfig, saved_config
 from stairs.text.batch import IGNORE_INDEX, Batch
 
 
@@ -201,7 +201,7 @@ class Model(nn.Module, FastPath):
     @classmethod
     def from_saved(cls, config: Mapping[str, object], tensors: Mapping[str, Tensor], path: Path) -> Self:
         """The model of which `describe` gave the config and `tensors` the rest; `path` is the file that holds the config."""
-        return cls.from_tensors(cls.config_from(config, path), tensors)
+        return cls.from_tensors(saved_config(cls.name, config, path), tensors)
 
     @classmethod
     def from_tensors(cls, config: ModelConfig, tensors: Mapping[str, Tensor]) -> Self:
@@ -210,15 +210,6 @@ class Model(nn.Module, FastPath):
             model = cls(config)
         model.restore(tensors)
         return model
-
-    @classmethod
-    def config_from(cls, values: Mapping[str, object], path: Path) -> ModelConfig:
-        """The config of these values; what does not fit is blamed on the file they were read from."""
-        kind: Callable[..., ModelConfig] = CONFIGS[cls.name]
-        try:
-            return kind(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})
-        except TypeError as error:
-            raise BadInput(f"{path} does not fit {cls.name}: {error}; it may come from another version") from None
 
     def restore(self, tensors: Mapping[str, Tensor]) -> None:
         """Take saved tensors, by copying them: those of a mapped file are not aligned as a product wants them, and its last bits might differ."""

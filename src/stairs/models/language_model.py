@@ -7,7 +7,8 @@ from torch import Tensor, nn
 
 from stairs.fast.decode_state import DecodeState
 from stairs.fast.int8 import Int8Linear
-from stairs.fast.packed_linear import PackedLinear, Precision, for_inference
+from stairs.fast.packed_linear import PackedLinear, for_inference
+from stairs.fast.precision import Precision
 from stairs.layers.vocabulary import linear_cross_entropy, linear_nll
 from stairs.models.base import Model
 from stairs.text.batch import IGNORE_INDEX, Batch

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from stairs.models.base import Model
-    from stairs.tasks.baselines import TfidfClassifier as TfidfClassifier
     from stairs.tasks.bi_encoder import BiEncoder as BiEncoder
     from stairs.tasks.bidirectional import BidirectionalLM as BidirectionalLM
     from stairs.tasks.choose import Choose as Choose
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from stairs.tasks.similar import Similar as Similar
     from stairs.tasks.tag import Tag as Tag
     from stairs.tasks.task import Task as Task
+    from stairs.tasks.tfidf_classifier import TfidfClassifier as TfidfClassifier
     from stairs.tasks.tfidf_pairs import TfidfPairs as TfidfPairs
     from stairs.tasks.translate import Translate as Translate
     from stairs.tasks.unified_lm import UnifiedLM as UnifiedLM
@@ -43,7 +43,7 @@ PATHS = {
     "encode": "stairs.tasks.encode:Encode",
     "translate": "stairs.tasks.translate:Translate",
     "classify-ngram": "stairs.tasks.ngram_classifier:NGramClassifier",
-    "classify-tfidf": "stairs.tasks.baselines:TfidfClassifier",
+    "classify-tfidf": "stairs.tasks.tfidf_classifier:TfidfClassifier",
     "classify-vectors": "stairs.tasks.vector_classifier:VectorClassifier",
     "compare-tfidf": "stairs.tasks.tfidf_pairs:TfidfPairs",
     "tag-hmm": "stairs.tasks.hmm_tagger:HmmTagger",

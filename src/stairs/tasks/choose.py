@@ -21,7 +21,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from stairs.errors import BadInput
 from stairs.tasks.answers import Answer, ChoiceAnswer
-from stairs.tasks.classify import softmax
+from stairs.tasks.classifier import softmax
 from stairs.tasks.measurements import Measurements
 from stairs.tasks.metrics import choice_metrics
 from stairs.tasks.parts.encoder_features import EncodedInput, LabelledRows, Targets

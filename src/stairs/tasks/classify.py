@@ -14,6 +14,7 @@ from torch.nn.functional import cross_entropy
 
 from stairs.errors import BadInput
 from stairs.tasks.answers import Answer
+from stairs.tasks.classifier import softmax
 from stairs.tasks.measurements import Measurements
 from stairs.tasks.metrics import label_metrics
 from stairs.tasks.outcomes import classification_report
@@ -115,9 +116,3 @@ class Classify(TextVector):
 
     def summary(self, answer: Answer) -> str:
         return str(answer["label"])
-
-
-def softmax(logits: np.ndarray) -> np.ndarray:
-    exponentials = np.exp(logits - logits.max(-1, keepdims=True))
-    probabilities: np.ndarray = exponentials / exponentials.sum(-1, keepdims=True)
-    return probabilities

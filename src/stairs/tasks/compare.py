@@ -14,7 +14,8 @@ from torch.nn.functional import mse_loss
 
 from stairs.errors import BadInput
 from stairs.tasks.answers import Answer
-from stairs.tasks.classify import Classify, softmax
+from stairs.tasks.classifier import softmax
+from stairs.tasks.classify import Classify
 from stairs.tasks.measurements import Measurements
 from stairs.tasks.metrics import correlation_metrics
 from stairs.tasks.parts.encoder_features import EncodedInput

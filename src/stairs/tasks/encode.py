@@ -17,13 +17,15 @@ import torch
 from torch import Tensor
 
 from stairs.errors import Unsupported, no_tokens
-from stairs.fast.packed_linear import Precision, for_inference
+from stairs.fast.packed_linear import for_inference
+from stairs.fast.precision import Precision
 from stairs.models.base import Model
 from stairs.progress import say, track
 from stairs.tasks.answers import Answer, CosineAnswer, VectorAnswer
 from stairs.tasks.config_file import TaskConfig
 from stairs.tasks.measurements import Measurements
-from stairs.tasks.task import Encoder, Task, load_model
+from stairs.tasks.parts.saved_model import load_model
+from stairs.tasks.task import Encoder, Task
 from stairs.text.batch import Batch, batches_by_length, pad_rows
 from stairs.text.tokenizers.tokenizer import Tokenizer
 from stairs.text.windows import LongTextRule, kept_positions

@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-import torch
-from safetensors.torch import save_file
 
 from stairs.tasks.config_file import CONFIG, WEIGHTS, TaskConfig
 from stairs.tasks.measurements import Measurements
 from stairs.tasks.outcomes import all_metrics
-from stairs.tasks.task import Task, load_weights
+from stairs.tasks.parts.saved_arrays import load_arrays, save_arrays
+from stairs.tasks.task import Task
 from stairs.text.examples import Example, example_texts
 from stairs.text.tokenizers.tokenizer import TOKENIZERS, Tokenizer
 
@@ -65,14 +64,13 @@ class FromExamples(Task):
     def save(self, folder: Path) -> None:
         (folder / CONFIG).write_text(json.dumps(self.describe(), indent=2, ensure_ascii=False) + "\n", "utf-8")
         (folder / STRINGS).write_text(json.dumps(self.strings(), ensure_ascii=False), "utf-8")
-        save_file({name: torch.from_numpy(np.ascontiguousarray(array)) for name, array in self.arrays().items()}, folder / WEIGHTS)
+        save_arrays(self.arrays(), folder / WEIGHTS)
         self.tokenizer.save(folder)
 
     @classmethod
     def open(cls, folder: Path, described: TaskConfig) -> Self:
         strings = json.loads((folder / STRINGS).read_text("utf-8"))
-        arrays = {name: tensor.numpy() for name, tensor in load_weights(folder / WEIGHTS).items()}
-        return cls.from_parts(Tokenizer.load(folder), described, strings, arrays)
+        return cls.from_parts(Tokenizer.load(folder), described, strings, load_arrays(folder / WEIGHTS))
 
 
 def words_tokenizer(examples: Sequence[Example]) -> Tokenizer:

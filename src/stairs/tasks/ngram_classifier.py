@@ -2,63 +2,64 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import Self
+from typing import Self, cast
 
 import numpy as np
-import torch
 
-from stairs.models.ngram import NGram
-from stairs.models.settings import NGramConfig
-from stairs.tasks.baselines import Classifier, labels_of
+from stairs.fast.ngram_trie import Trie
+from stairs.models.settings import NGramConfig, saved_config
+from stairs.tasks.classifier import Classifier, labels_of, softmax
 from stairs.tasks.config_file import CONFIG, WEIGHTS, TaskConfig
-from stairs.tasks.task import load_weights
-from stairs.text.batch import next_token_batch
+from stairs.tasks.parts.saved_arrays import arrays_with_prefix, load_arrays
+from stairs.text.batch import IGNORE_INDEX, next_token_arrays
 from stairs.text.examples import LabelledText
 from stairs.text.tokenizers.tokenizer import Tokenizer
 
 
 class NGramClassifier(Classifier):
-    """argmax over labels of log P(label) + log P(text | label)."""
+    """argmax over labels of log P(label) + log P(text | label). There is a trie for each label, all of one config."""
 
     name = "classify-ngram"
     model_name = "ngram"
     has_model = False
 
-    def __init__(self, models: list[NGram], tokenizer: Tokenizer, labels: list[str], priors: list[float]) -> None:
-        self.models, self.tokenizer, self.labels, self.priors = models, tokenizer, labels, priors
+    def __init__(self, tries: list[Trie], config: NGramConfig, tokenizer: Tokenizer, labels: list[str], priors: list[float]) -> None:
+        self.tries, self.config, self.tokenizer, self.labels, self.priors = tries, config, tokenizer, labels, priors
 
     @classmethod
     def train(cls, examples: Sequence[LabelledText], tokenizer: Tokenizer, order: int = 3) -> Self:
+        from stairs.models.ngram import NGram  # only an answer goes without torch
+
         labels = labels_of(examples)
         encoded = tokenizer.encode_batch([example.text for example in examples])
-        models, priors = [], []
+        config = NGramConfig(**tokenizer.vocabulary_settings, order=order)
+        tries, priors = [], []
         for label in labels:
             rows = [ids for ids, example in zip(encoded, examples, strict=True) if example.label == label]
-            model = NGram(NGramConfig(**tokenizer.vocabulary_settings, order=order))
+            model = NGram(config)
             # Every label allows the same words, or a word that occurs under one label only would decide by itself.
             model.count(np.array([i for row in rows if row for i in (*row, tokenizer.end)], np.uint32), closed=True)
-            models.append(model)
+            tries.append(model.trie)
             priors.append(math.log(len(rows) / len(examples)))
-        return cls(models, tokenizer, labels, priors)
+        return cls(tries, config, tokenizer, labels, priors)
 
     def probabilities(self, texts: Sequence[str]) -> np.ndarray:
-        batch = next_token_batch(self.tokenizer.encode_batch(list(texts)), self.tokenizer.begin, self.tokenizer.end, self.tokenizer.pad)
-        scores = torch.stack([model.log_likelihood(batch).sum(1) for model in self.models], 1) + torch.tensor(self.priors)
-        probabilities: np.ndarray = scores.softmax(1).numpy()
-        return probabilities
+        tokenizer = self.tokenizer
+        ids, _, targets = next_token_arrays(tokenizer.encode_batch(list(texts)), tokenizer.begin, tokenizer.end, tokenizer.pad)
+        likelihoods = [trie.log_likelihood(ids, targets, IGNORE_INDEX)[0].sum(1) for trie in self.tries]
+        return softmax(np.stack(likelihoods, 1) + np.array(self.priors))
 
     def describe(self) -> TaskConfig:
-        return {**super().describe(), "priors": self.priors, "config": self.models[0].describe()}
+        return {**super().describe(), "priors": self.priors, "config": asdict(self.config)}
 
     def save(self, folder: Path) -> None:
-        self.write(folder, {f"{i}.{name}": tensor for i, model in enumerate(self.models) for name, tensor in model.tensors().items()})
+        self.write(folder, {f"{i}.{name}": array for i, trie in enumerate(self.tries) for name, array in trie.arrays().items()})
 
     @classmethod
     def open(cls, folder: Path, described: TaskConfig) -> Self:
-        tensors = load_weights(folder / WEIGHTS)
-        models = []
-        for i in range(len(described["labels"])):
-            of_label = {name.split(".", 1)[1]: tensor for name, tensor in tensors.items() if name.startswith(f"{i}.")}
-            models.append(NGram.from_saved(described["config"], of_label, folder / CONFIG))
-        return cls(models, Tokenizer.load(folder), described["labels"], described["priors"])
+        config = cast(NGramConfig, saved_config("ngram", described["config"], folder / CONFIG))
+        arrays = load_arrays(folder / WEIGHTS)
+        tries = [Trie.from_saved(arrays_with_prefix(arrays, f"{i}."), config.order, config.vocab_size) for i in range(len(described["labels"]))]
+        return cls(tries, config, Tokenizer.load(folder), described["labels"], described["priors"])

@@ -9,7 +9,7 @@ from typing import NamedTuple, cast
 
 from stairs.progress import quiet
 from stairs.tasks.answers import Answer, TagsAnswer
-from stairs.tasks.baselines import Classifier
+from stairs.tasks.classifier import Classifier
 from stairs.tasks.from_examples import FromExamples
 from stairs.tasks.measurements import ComparedOutcomes, Interval
 from stairs.tasks.metric_table import METRICS

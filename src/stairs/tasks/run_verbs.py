@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, cast
 import numpy as np
 
 from stairs.errors import BadInput
-from stairs.fast.packed_linear import Precision
+from stairs.fast.precision import Precision
 from stairs.models.transfer_options import TransferMode
 from stairs.session import python_verb
 from stairs.tasks import TunedTask

@@ -1,4 +1,9 @@
-"""A Task: one model, one tokenizer, one question. Text -> batch -> loss to train it, text -> answer to use it; an answer is plain data."""
+"""A Task: one model, one tokenizer, one question. Text -> batch -> loss to train it, text -> answer to use it; an answer is plain data.
+
+torch is imported where a model is used: a classifier that is no neural network answers without it.
+"""
+
+from __future__ import annotations
 
 import copy
 import inspect
@@ -6,20 +11,13 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self, cast
 
 import numpy as np
-import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
-from torch import Tensor, nn
 
 from stairs.data import TrainingData
-from stairs.errors import BadInput, Unsupported, no_tokens
-from stairs.fast.packed_linear import Precision, for_inference
-from stairs.models import MODELS
-from stairs.models.base import Model
-from stairs.models.elmo import ELMo
+from stairs.errors import Unsupported, no_tokens
+from stairs.fast.precision import Precision
 from stairs.tasks.answers import Answer
 from stairs.tasks.config_file import CONFIG, WEIGHTS, Settings, TaskConfig
 from stairs.tasks.measurements import Measurements
@@ -29,12 +27,18 @@ from stairs.tasks.parts.labelled_splits import text_data
 from stairs.tasks.verbs import Verbs
 from stairs.text.batch import Batch, TrainingRows, pad_rows
 from stairs.text.examples import Example
-from stairs.text.tokenizers.open_vocabulary import OpenVocabulary
 from stairs.text.tokenizers.tokenizer import Tokenizer
 from stairs.text.windows import LongTextRule
 
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+    from stairs.models.base import Model
+    from stairs.models.elmo import ELMo
+    from stairs.text.tokenizers.open_vocabulary import OpenVocabulary
+
 POSITIONS_PER_TOKEN = 2  # positions that an evaluation of a text computes for each token, since rows overlap by half
-Encoder = Callable[[Batch], Tensor]  # token vectors (B, T, D) of a batch
+Encoder = Callable[[Batch], "Tensor"]  # token vectors (B, T, D) of a batch
 Prediction = str | float | Sequence[str | None]  # a label, a text or a number; the tags of a sentence, the senses of its words
 TrainingExamples = TrainingRows | np.ndarray  # the ids of a text (N,) for models that sweep over it
 
@@ -66,11 +70,15 @@ class Task(Verbs, ABC):
 
     def __init__(self, model: Model, tokenizer: Tokenizer) -> None:
         self.model = model
-        self.tokenizer = open_vocabulary(model, tokenizer) if isinstance(model, ELMo) else tokenizer
+        self.tokenizer = tokenizer
+        if model.reads_characters:
+            from stairs.tasks.parts.saved_model import open_vocabulary
+
+            self.tokenizer = open_vocabulary(cast("ELMo", model), tokenizer)
 
     def add_characters(self, batch: Batch) -> Batch:
         """The batch as the model reads it: with the characters of its words, if it reads those."""
-        return self.tokenizer.add_characters(batch) if isinstance(self.tokenizer, OpenVocabulary) else batch
+        return cast("OpenVocabulary", self.tokenizer).add_characters(batch) if self.model.reads_characters else batch
 
     @property
     def fills_blanks(self) -> bool:
@@ -130,6 +138,8 @@ class Task(Verbs, ABC):
 
     def token_vectors(self, texts: list[str], encode: Encoder | None = None) -> Iterator[tuple[list[str], np.ndarray]]:
         """The tokens of each text and their vectors (T, D), without those of special tokens; `encode` may give those of another layer."""
+        import torch
+
         for number, text in enumerate(texts, 1):
             ids = self.tokenizer.encode(text)
             if not ids:
@@ -143,6 +153,8 @@ class Task(Verbs, ABC):
         """A copy that answers faster: its weights are laid out for inference and, unless in fp32, rounded."""
         if not self.model.is_transformer:
             raise Unsupported(f"{self.model_name} has no blocks to compute in {precision}; leave --precision out")
+        from stairs.fast.packed_linear import for_inference
+
         twin = copy.copy(self)
         twin.model = for_inference(self.model, precision)
         return twin
@@ -166,6 +178,8 @@ class Task(Verbs, ABC):
 
     def lr_scales(self) -> dict[str, float]:
         """Learning-rate scales of some weights of the trained module, by name; 1 for the others."""
+        from torch import nn
+
         embeddings = [f"{name}.weight" for name, module in self.trained_module.named_modules() if isinstance(module, nn.Embedding)]
         return dict.fromkeys(embeddings, self.model.embedding_lr_scale)
 
@@ -174,6 +188,8 @@ class Task(Verbs, ABC):
         self.model.initialize(seed)
         counts = None if examples is None else self.target_counts(examples)
         if counts is not None:
+            import torch
+
             shares = (counts + 0.5) / (counts + 0.5).sum()
             self.model.start_at_unigram(torch.from_numpy(np.log(shares)).float())
 
@@ -237,6 +253,8 @@ class Task(Verbs, ABC):
 
     def save(self, folder: Path) -> None:
         """Everything an answer needs, as JSON and safetensors."""
+        from safetensors.torch import save_file
+
         (folder / CONFIG).write_text(json.dumps({**self.describe(), **self.corpus_statistics()}, indent=2, ensure_ascii=False) + "\n", "utf-8")
         save_file(self.model.tensors(), folder / WEIGHTS, metadata={"format": "pt"})
         self.tokenizer.save(folder)
@@ -244,26 +262,6 @@ class Task(Verbs, ABC):
     @classmethod
     def open(cls, folder: Path, described: TaskConfig) -> Self:
         """Load what `save` wrote."""
+        from stairs.tasks.parts.saved_model import load_model
+
         return cls(*load_model(folder, described))
-
-
-def open_vocabulary(model: ELMo, tokenizer: Tokenizer) -> OpenVocabulary:
-    """The tokenizer of a model that reads the characters of any word. Its "cnn" softmax makes the output vectors from those of the vocabulary."""
-    config = model.config
-    vocabulary = tokenizer if isinstance(tokenizer, OpenVocabulary) else OpenVocabulary(tokenizer, config.character_set, config.max_word_length)
-    if config.softmax == "cnn":
-        model.set_vocabulary(vocabulary.character_ids(torch.arange(model.output_vocab)))
-    return vocabulary
-
-
-def load_model(folder: Path, described: TaskConfig) -> tuple[Model, Tokenizer]:
-    """The model and the tokenizer of a task that was saved."""
-    model = MODELS[described["model"]].from_saved(described["config"], load_weights(folder / WEIGHTS), folder / CONFIG)
-    return model.eval(), Tokenizer.load(folder)
-
-
-def load_weights(path: Path) -> dict[str, Tensor]:
-    try:
-        return load_file(path)
-    except (SafetensorError, OSError) as error:
-        raise BadInput(f"{path} is not a readable safetensors file: {error}") from None

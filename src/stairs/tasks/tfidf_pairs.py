@@ -16,11 +16,12 @@ import numpy as np
 
 from stairs.errors import BadInput
 from stairs.tasks.answers import Answer, PairLabelAnswer, PairScoreAnswer
-from stairs.tasks.baselines import logistic_regression, new_vectorizer
+from stairs.tasks.classifier import logistic_regression, softmax
 from stairs.tasks.config_file import TaskConfig
 from stairs.tasks.from_examples import FromExamples, words_tokenizer
 from stairs.tasks.measurements import Measurements
 from stairs.tasks.outcomes import classification_report
+from stairs.tasks.parts.tfidf import Tfidf
 from stairs.tasks.span_metrics import longest_common_run
 from stairs.text.examples import LabelledText, TextPair
 from stairs.text.tokenizers.tokenizer import Tokenizer
@@ -45,17 +46,15 @@ class TfidfPairs(FromExamples):
     ) -> None:
         self.tokenizer, self.labels, self.scale, self.terms, self.weights = tokenizer, labels, scale, terms, dict(arrays)
         self.has_confusion = bool(labels)
-        self.vectorizer = new_vectorizer(tokenizer, terms)
-        self.vectorizer.idf_ = arrays["idf"].astype(np.float64)
+        self.tfidf = Tfidf(tokenizer, terms, arrays["idf"])
 
     @classmethod
     def train(cls, examples: Sequence[TextPair]) -> Self:
         labels, scale = labels_and_scale(examples)
         tokenizer = words_tokenizer(examples)
-        vectorizer = new_vectorizer(tokenizer)
-        vectorizer.fit([text for pair in examples for text in (pair.first, pair.second)])
-        arrays = {"idf": vectorizer.idf_.astype(np.float32), "weight": np.zeros((1, 0), np.float32), "bias": np.zeros(1, np.float32)}
-        task = cls(tokenizer, labels, scale, vectorizer.get_feature_names_out().tolist(), arrays)
+        tfidf, _ = Tfidf.fit(tokenizer, [text for pair in examples for text in (pair.first, pair.second)])
+        arrays = {"idf": tfidf.idf.astype(np.float32), "weight": np.zeros((1, 0), np.float32), "bias": np.zeros(1, np.float32)}
+        task = cls(tokenizer, labels, scale, list(tfidf.terms), arrays)
         task.fit_scales(examples)
         features = task.features(examples)
         if labels:
@@ -78,7 +77,7 @@ class TfidfPairs(FromExamples):
         """(N, overlaps + 2 terms), sparse."""
         from scipy.sparse import csr_matrix, hstack
 
-        u, v = (self.vectorizer.transform(texts) for texts in ([pair.first for pair in examples], [pair.second for pair in examples]))
+        u, v = (self.tfidf.features(texts).matrix() for texts in ([pair.first for pair in examples], [pair.second for pair in examples]))
         overlaps = np.stack([self.overlaps(pair) for pair in examples])
         cosines = np.asarray(u.multiply(v).sum(1))
         dense = np.concatenate([(overlaps - self.weights["mean"]) / self.weights["deviation"], cosines], 1)
@@ -102,10 +101,7 @@ class TfidfPairs(FromExamples):
 
     def example_probabilities(self, examples: Sequence[TextPair]) -> np.ndarray:
         """P(label | pair), (N, labels)."""
-        outputs = self.outputs(examples)
-        exponentials = np.exp(outputs - outputs.max(1, keepdims=True))
-        probabilities: np.ndarray = exponentials / exponentials.sum(1, keepdims=True)
-        return probabilities
+        return softmax(self.outputs(examples))
 
     def predict_examples(self, examples: Sequence[TextPair]) -> list[Any]:
         if self.labels:

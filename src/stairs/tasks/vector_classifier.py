@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Self
 
 import numpy as np
-import torch
 
 from stairs.models import MODELS
-from stairs.tasks.baselines import Classifier, labels_of, logistic_regression
+from stairs.models.base import as_array
+from stairs.tasks.classifier import Classifier, labels_of, logistic_regression, softmax
 from stairs.tasks.config_file import CONFIG, WEIGHTS, TaskConfig
-from stairs.tasks.task import load_weights
+from stairs.tasks.parts.saved_model import load_weights
 from stairs.tasks.word_vectors import WordVectors
 from stairs.text.examples import LabelledText
 from stairs.text.tokenizers.tokenizer import Tokenizer
@@ -49,16 +49,14 @@ class VectorClassifier(Classifier):
         return self.words.vectors(list(texts))
 
     def probabilities(self, texts: Sequence[str]) -> np.ndarray:
-        probabilities: np.ndarray = torch.from_numpy(self.text_features(texts) @ self.weight.T + self.bias).softmax(1).numpy()
-        return probabilities
+        return softmax(self.text_features(texts) @ self.weight.T + self.bias)
 
     def describe(self) -> TaskConfig:
         return {**super().describe(), "config": self.model.describe()}
 
     def save(self, folder: Path) -> None:
-        tensors = {VECTORS_PREFIX + name: tensor for name, tensor in self.model.tensors().items()}
-        tensors |= {name: torch.from_numpy(np.ascontiguousarray(array)) for name, array in (("weight", self.weight), ("bias", self.bias))}
-        self.write(folder, tensors)
+        vectors = {VECTORS_PREFIX + name: as_array(tensor) for name, tensor in self.model.tensors().items()}
+        self.write(folder, {**vectors, "weight": self.weight, "bias": self.bias})
 
     @classmethod
     def open(cls, folder: Path, described: TaskConfig) -> Self:

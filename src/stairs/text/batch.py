@@ -1,15 +1,22 @@
-"""A Batch: ids, which of them are tokens, and what the loss compares with. B rows, T positions, S source positions, C characters, D width."""
+"""A Batch: ids, which of them are tokens, and what the loss compares with. B rows, T positions, S source positions, C characters, D width.
+
+torch is imported where a tensor is made, so that a model that needs arrays only can be asked without it.
+"""
+
+from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from stairs.text.trees import NO_DEPTH as NO_DEPTH
 from stairs.text.trees import NO_DISTANCE as NO_DISTANCE
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
 
 IGNORE_INDEX = -100  # the target of a position without one
 
@@ -27,19 +34,27 @@ class Batch:
     attention_mask: Tensor | None = None  # (B, T, T) bool: which position attends to which, if not each to all
     tree_distances: Tensor | None = None  # (B, T, T) signed distances in a dependency tree, NO_DISTANCE from and to what is no word
     tree_depths: Tensor | None = None  # (B, T) depths in it, NO_DEPTH for what is no word
-    source: "Batch | None" = None  # (B, S) the source side of an encoder-decoder
+    source: Batch | None = None  # (B, S) the source side of an encoder-decoder
 
-    def to(self, device: torch.device) -> "Batch":
+    def to(self, device: torch.device) -> Batch:
         return replace(self, **{name: part.to(device) for name, part in vars(self).items() if part is not None})
 
 
 def pad_rows(rows: Sequence[Sequence[int] | np.ndarray], pad_id: int) -> tuple[Tensor, Tensor]:
     """Rows of different lengths as one (B, T) tensor, and which of its positions are real."""
+    import torch
+
+    ids, real = pad_arrays(rows, pad_id)
+    return torch.from_numpy(ids), torch.from_numpy(real)
+
+
+def pad_arrays(rows: Sequence[Sequence[int] | np.ndarray], pad_id: int) -> tuple[np.ndarray, np.ndarray]:
+    """The same as arrays."""
     lengths = np.fromiter(map(len, rows), np.int64, len(rows))
     real = np.arange(max(lengths, default=0)) < lengths[:, None]
     ids = np.full(real.shape, pad_id, np.int64)
     ids[real] = np.concatenate([np.zeros(0, np.int64), *rows])
-    return torch.from_numpy(ids), torch.from_numpy(real)
+    return ids, real
 
 
 def batches_by_length(lengths: Sequence[int], max_positions: int) -> Iterator[list[int]]:
@@ -56,14 +71,24 @@ def batches_by_length(lengths: Sequence[int], max_positions: int) -> Iterator[li
 
 def next_token_batch(rows: Sequence[Sequence[int] | np.ndarray], begin: int, end: int | None, pad: int) -> Batch:
     """The target of each position is the next token, that of the last one `end` (none if it is None)."""
-    ids, real = pad_rows([np.concatenate([[begin], row]) for row in rows], pad)
-    last = IGNORE_INDEX if end is None else end
-    targets, _ = pad_rows([np.concatenate([row, [last]]) for row in rows], IGNORE_INDEX)
+    import torch
+
+    ids, real, targets = map(torch.from_numpy, next_token_arrays(rows, begin, end, pad))
     return Batch(ids, real, targets)
+
+
+def next_token_arrays(rows: Sequence[Sequence[int] | np.ndarray], begin: int, end: int | None, pad: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Ids, which of them are real, and targets of the same, as arrays."""
+    ids, real = pad_arrays([np.concatenate([[begin], row]) for row in rows], pad)
+    last = IGNORE_INDEX if end is None else end
+    targets, _ = pad_arrays([np.concatenate([row, [last]]) for row in rows], IGNORE_INDEX)
+    return ids, real, targets
 
 
 def next_token_targets(batch: Batch) -> Batch:
     """The same rows with the next token as target of each position."""
+    import torch
+
     following = torch.cat([batch.ids[:, 1:], batch.ids[:, :1]], 1)
     real = torch.cat([batch.real[:, 1:], torch.zeros_like(batch.real[:, :1])], 1)
     return replace(batch, targets=following.masked_fill(~real, IGNORE_INDEX))

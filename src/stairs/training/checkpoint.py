@@ -22,7 +22,8 @@ from stairs.errors import BadInput, Diverged, EnvironmentFault, StairsError
 from stairs.files import format_megabytes, new_folder, verified_manifest
 from stairs.progress import say
 from stairs.tasks.config_file import WEIGHTS
-from stairs.tasks.task import Task, load_weights
+from stairs.tasks.parts.saved_model import load_weights
+from stairs.tasks.task import Task
 from stairs.training.distributed import full_tensor
 from stairs.training.options import TrainingOptions
 from stairs.training.run import MODEL_FOLDER, TOKENIZER_FOLDER, Run

@@ -12,7 +12,8 @@ import numpy as np
 import torch
 
 from stairs.files import new_folder, verified_manifest
-from stairs.tasks.task import Task, load_weights
+from stairs.tasks.parts.saved_model import load_weights
+from stairs.tasks.task import Task
 from stairs.text.batch import Batch
 from stairs.text.special import SPECIAL_TOKENS
 from stairs.training.checkpoint import write_tensors

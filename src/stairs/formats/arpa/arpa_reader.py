@@ -9,7 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from stairs.errors import BadInput, preview
-from stairs.fast.kneser_ney_trie import NEVER, Trie
+from stairs.fast.kneser_ney_trie import NEVER
+from stairs.fast.ngram_trie import Trie
 from stairs.kernels import trie
 from stairs.models.ngram import NGram
 from stairs.models.settings import NGramConfig
@@ -180,4 +181,4 @@ def build_trie(tables: list[NGramTable], config: NGramConfig, path: str) -> Trie
         first = np.concatenate([first, start + np.searchsorted(contexts, np.arange(below, start))]).astype(np.int32)
         words, log10s = np.concatenate([words, last]), np.concatenate([log10s, table.log10s[order]])
         sizes.append(len(last))
-    return Trie(words, log10s, suffixes, inner, np.append(first, len(words)).astype(np.int32), sizes)
+    return Trie(words, log10s, suffixes, inner, np.append(first, len(words)).astype(np.int32), np.array(sizes, np.int64))

@@ -21,7 +21,7 @@ BLOCK = 1 << 16  # n-grams written at a time
 
 def write(model: NGram, tokenizer: Tokenizer, path: str) -> list[int]:
     """Write the model; returns the number of n-grams of each order. Nothing is left at `path` if it fails."""
-    words, log10s, _, backoffs, first_children = model.trie
+    words, log10s, _, backoffs, first_children = model.trie.lookup_arrays
     names = arpa_names(tokenizer)
     is_listed = log10s[: len(names)] > NEVER
     is_listed[[tokenizer.begin, tokenizer.unknown]] = True

@@ -20,7 +20,8 @@ from stairs.progress import quiet, say
 from stairs.randomness import generator
 from stairs.tasks import Encode, NextToken, Task
 from stairs.tasks.choose import Choose
-from stairs.tasks.classify import Classify, softmax
+from stairs.tasks.classifier import softmax
+from stairs.tasks.classify import Classify
 from stairs.tasks.find_span import FindSpan
 from stairs.tasks.masked_token import MaskedToken
 from stairs.tasks.parts.decoding import generate

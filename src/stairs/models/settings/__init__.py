@@ -5,7 +5,9 @@ The flags of `stairs train` are made of the fields of the configs and the commen
 
 from collections.abc import Callable, Mapping
 from dataclasses import fields
+from pathlib import Path
 
+from stairs.errors import BadInput
 from stairs.models.settings import bert, cnn, elmo, glove, gpt, ngram, nnlm, seq2seq, transformer, vectors, word2vec
 from stairs.models.settings.bert import BERTConfig, RoBERTaConfig, UniLMConfig, XLNetConfig
 from stairs.models.settings.cnn import CNNConfig
@@ -48,6 +50,7 @@ __all__ = [
     "Word2VecConfig",
     "XLNetConfig",
     "make_config",
+    "saved_config",
 ]
 
 # In the order of the staircase; `cnn` learns from labels alone, and `vectors` can only be adopted.
@@ -85,3 +88,12 @@ def make_config(model: str, special_ids: Mapping[str, object], **options: object
     kind: Callable[..., ModelConfig] = CONFIGS[model]
     names = {field.name for field in fields(CONFIGS[model])}
     return kind(**{name: value for name, value in special_ids.items() if name in names}, **options)
+
+
+def saved_config(model: str, values: Mapping[str, object], path: Path) -> ModelConfig:
+    """The config of these values; what does not fit is blamed on the file they were read from."""
+    kind: Callable[..., ModelConfig] = CONFIGS[model]
+    try:
+        return kind(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})
+    except TypeError as error:
+        raise BadInput(f"{path} does not fit {model}: {error}; it may come from another version") from None

@@ -1,9 +1,11 @@
 """How fast and for how long a task is learnt on top of an encoder, if nobody says."""
 
-from typing import TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
-from stairs.models.base import Model
 from stairs.models.transfer_options import TransferOptions
+
+if TYPE_CHECKING:
+    from stairs.models.base import Model
 
 REFERENCE_WIDTH = 768  # of the model that the learning rates below were found for
 FULL_RATE, TABLE_RATE, HEAD_RATE = 5e-5, 1e-3, 2e-3
@@ -18,7 +20,7 @@ class TrainingDefaults(TypedDict):
     min_updates: int  # where so few examples would give fewer, there are more epochs
 
 
-def default_learning_rate(model: Model, transfer: TransferOptions) -> float:
+def default_learning_rate(model: "Model", transfer: TransferOptions) -> float:
     """The peak learning rate: the paper's for an encoder as wide as the paper's, larger for a narrower one."""
     if not transfer.trains_encoder:
         return HEAD_RATE

@@ -5,7 +5,7 @@ import functools
 from torch import Tensor
 
 from stairs.errors import Unsupported
-from stairs.fast.packed_linear import Precision
+from stairs.fast.precision import Precision
 from stairs.models.base import Model
 from stairs.models.language_model import LanguageModel
 from stairs.tasks.task import Task, TrainingExamples

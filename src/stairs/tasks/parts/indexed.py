@@ -11,7 +11,8 @@ from safetensors.torch import save_file
 
 from stairs.tasks import TASKS
 from stairs.tasks.config_file import CONFIG, TaskConfig
-from stairs.tasks.task import Task, load_weights
+from stairs.tasks.parts.saved_model import load_weights
+from stairs.tasks.task import Task
 
 INDEX_FILE, INDEX_VECTORS = "index.json", "index.safetensors"
 

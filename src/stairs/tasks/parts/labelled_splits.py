@@ -4,14 +4,16 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 
 from stairs.data import TrainingData
 from stairs.errors import Unsupported
-from stairs.models.base import Model
-from stairs.text.shards import Shards
+
+if TYPE_CHECKING:
+    from stairs.models.base import Model
+    from stairs.text.shards import Shards
 
 
 @dataclass(frozen=True)
@@ -21,7 +23,7 @@ class LabelledSplits:
 
     train: Sequence[Any]
     validation: Sequence[Any]
-    encoder: str | Model = ""  # the model that training starts from, or the hash of its weights
+    encoder: "str | Model" = ""  # the model that training starts from, or the hash of its weights
     test: Sequence[Any] = ()
     split_format: ClassVar[None] = None  # the caller made the splits
 
@@ -50,7 +52,7 @@ def labelled_data(data: TrainingData) -> LabelledSplits:
     return data
 
 
-def weights_hash(model: Model) -> str:
+def weights_hash(model: "Model") -> str:
     """Of the settings of a model and all its tensors, by name."""
     digest = hashlib.sha256(repr(model.describe()).encode())
     for name, tensor in sorted(model.tensors().items()):
@@ -59,8 +61,8 @@ def weights_hash(model: Model) -> str:
     return digest.hexdigest()
 
 
-def text_data(data: TrainingData) -> Shards:
+def text_data(data: TrainingData) -> "Shards":
     """The training data of a task that learns from text."""
     if isinstance(data, LabelledSplits):
         raise Unsupported("this task learns from text, and these are labelled examples; give the shards of a corpus")
-    return cast(Shards, data)
+    return cast("Shards", data)

@@ -31,8 +31,9 @@ from stairs.tasks.parts.feature_cache import cached_features
 from stairs.tasks.parts.fine_tuning import MIN_UPDATES, TrainingDefaults, default_learning_rate
 from stairs.tasks.parts.labelled_splits import labelled_data
 from stairs.tasks.parts.layer_mix import FeatureExtractor
+from stairs.tasks.parts.saved_model import load_model, load_weights
 from stairs.tasks.parts.tree_encoder import check_trees, with_trees
-from stairs.tasks.task import Task, TrainingExamples, load_model, load_weights
+from stairs.tasks.task import Task, TrainingExamples
 from stairs.text.batch import Batch, next_token_targets
 from stairs.text.tokenizers.tokenizer import Tokenizer
 

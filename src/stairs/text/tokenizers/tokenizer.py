@@ -13,7 +13,7 @@ import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import tokenizers
@@ -24,8 +24,6 @@ from stairs.files import write_atomically, write_json
 from stairs.text.chinese import CJK, CJK_CHARACTER, chinese_word_starts, has_han, space_words
 from stairs.text.encoding import refuse_lone_surrogates
 from stairs.text.special import BEGIN, END, MASK, PAD, SPECIAL_TOKENS, UNKNOWN
-from stairs.text.tokenizers.bulk_tokenization import Sentences, train_backend
-from stairs.text.tokenizers.pretoken_index import SpacingTable, SpellingTable
 from stairs.text.tokenizers.spec import (
     CONFIG_FILE,
     KINDS,
@@ -39,6 +37,10 @@ from stairs.text.tokenizers.spec import (
     spec_from,
 )  # fmt: skip
 from stairs.text.tokenizers.word_pieces import PRETOKEN_FORMS, Encoding, group_by_word
+
+if TYPE_CHECKING:
+    from stairs.text.tokenizers.bulk_tokenization import Sentences
+    from stairs.text.tokenizers.pretoken_index import SpacingTable, SpellingTable
 
 __all__ = ["KINDS", "SPECIAL_TOKENS", "TOKENIZERS", "Tokenizer", "TokenizerSpec"]
 
@@ -65,8 +67,10 @@ class Tokenizer:
             self.vocabulary = vocabulary  # reading a large one from the backend takes a while
 
     @classmethod
-    def train(cls, spec: TokenizerSpec, sentences: Sentences) -> "Tokenizer":
+    def train(cls, spec: TokenizerSpec, sentences: "Sentences") -> "Tokenizer":
         """Learn the vocabulary from `sentences()`, a fresh iterator of documents, each a list of sentences."""
+        from stairs.text.tokenizers.bulk_tokenization import train_backend  # which is compiled, and an answer needs none of it
+
         return cls(spec, train_backend(spec, sentences))
 
     @classmethod
@@ -222,12 +226,16 @@ class Tokenizer:
         return [text[start:end] for number, (start, end) in zip(encoding.ids, encoding.offsets, strict=True) if number == self.unknown]
 
     @functools.cached_property
-    def spacing(self) -> SpacingTable | None:
+    def spacing(self) -> "SpacingTable | None":
         """What the dropped spaces cost, counted on the training text; None if not counted."""
+        from stairs.text.tokenizers.pretoken_index import SpacingTable
+
         return SpacingTable.from_lines(*self.stored_spacing) if self.stored_spacing else None
 
     @functools.cached_property
-    def spelling_table(self) -> SpellingTable:
+    def spelling_table(self) -> "SpellingTable":
+        from stairs.text.tokenizers.pretoken_index import SpellingTable
+
         tokens = [token for number, token in enumerate(self.vocabulary) if number not in self.special_ids]
         return SpellingTable([token.removeprefix("##").removesuffix("</w>").replace("▁", "") for token in tokens])
 
