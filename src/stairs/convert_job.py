@@ -118,6 +118,28 @@ def write_folder(task: "Task", format: str, out: str) -> Written:
     return Written({**facts, **differences}, sentence)
 
 
+def write_file(task: "Task", format: str, out: str) -> Written:
+    """The whole run in one file, read back and loaded before it is given away."""
+    import tempfile
+
+    from stairs.cache import temporary_cache
+    from stairs.formats.output import new_file
+    from stairs.training.run import load
+    from stairs.training.run_file import SUFFIX, open_run_file, write_run_file
+
+    if task.folder is None:
+        raise Unsupported("this task is not saved as a run yet; save it first, or train it with out=")
+    if not out.endswith(SUFFIX):
+        raise BadInput(f"--out {out} does not end in {SUFFIX}, by which the other commands know such a file; call it {Path(out).name}{SUFFIX}")
+    with new_file(out) as aside:
+        members = write_run_file(task.folder, aside)
+        with tempfile.TemporaryDirectory(prefix="stairs-") as folder, temporary_cache(Path(folder)):
+            load(open_run_file(aside))
+        size = aside.stat().st_size
+    facts = {"task": task.name, "model": task.model_name, "files": len(members), "bytes": size}
+    return Written(facts, f"{task.name} by {task.model_name}, {len(members)} files, {size / 1e6:.1f} MB; read back and loaded")
+
+
 def unfit(task: "Task", format: str, fit: str) -> Unsupported:
     return Unsupported(f"{task.folder or 'this task'} holds a {task.model_name} run with the task {task.name}; only {fit} can be written as {format}")
 
@@ -127,4 +149,5 @@ WRITERS: dict[str, Callable[["Task", str, str], Written]] = {
     "sentencepiece": write_tokenizer,
     **dict.fromkeys(VECTORS, write_vectors),
     **dict.fromkeys(FOLDERS, write_folder),
+    "file": write_file,
 }

@@ -39,6 +39,7 @@ def new_folder(target: Path, metadata: dict[str, Any] | None = None) -> Iterator
             yield temporary
             files = {}
             for path in sorted(temporary.iterdir()):
+                share_permissions(path)
                 files[path.name] = {"bytes": path.stat().st_size, "sha256": sha256(path)}
                 fsync_path(path)
                 if path.stat().st_size >= cache.LARGE_FILE:
@@ -94,9 +95,14 @@ def verified_manifest(folder: Path) -> dict[str, Any]:
 def remove_leftovers(target: Path) -> None:
     """Delete what a dead process, or this one under the same number, left half-written beside `target`."""
     for path in [*target.parent.glob(f".tmp-*-{target.name}"), *target.parent.glob(f".old-*-{target.name}")]:
-        process = path.name.split("-")[1]
-        if process == str(os.getpid()) or not (process.isdecimal() and is_running(int(process))):
+        if not is_used_elsewhere(path):
             shutil.rmtree(path, ignore_errors=True)
+
+
+def is_used_elsewhere(path: Path) -> bool:
+    """Whether it is a temporary name under which another process that runs is writing."""
+    process = path.name.split("-")[1] if path.name.startswith(TEMPORARY_PREFIXES) else ""
+    return process.isdecimal() and process != str(os.getpid()) and is_running(int(process))
 
 
 def is_running(process: int) -> bool:
@@ -136,6 +142,12 @@ def write_atomically(path: Path, content: bytes) -> None:
 def sha256(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def share_permissions(path: Path) -> None:
+    """Let those read a file who may read its folder: safetensors writes files that only their owner may read."""
+    if path.is_file():
+        path.chmod(path.parent.stat().st_mode & 0o666)
 
 
 def fsync_path(path: Path) -> None:

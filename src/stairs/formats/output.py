@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from stairs.errors import BadInput
-from stairs.files import fsync_path, os_errors_as_sentences
+from stairs.files import fsync_path, os_errors_as_sentences, share_permissions
 
 
 @contextmanager
@@ -20,6 +20,13 @@ def open_output(path: str) -> Iterator[Any]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
+    with new_file(path) as aside, gzip.open(aside, "wb", 6) if path.endswith(".gz") else aside.open("wb") as file:
+        yield file
+
+
+@contextmanager
+def new_file(path: str) -> Iterator[Path]:
+    """The name of a file to write, which is moved to `path` afterwards."""
     target = Path(path)
     if target.exists() and not target.is_file():
         raise BadInput(f"{path} is {'a folder' if target.is_dir() else 'a device or a pipe'}; give --out a file, or - for stdout")
@@ -27,8 +34,7 @@ def open_output(path: str) -> Iterator[Any]:
     with os_errors_as_sentences(target):
         target.parent.mkdir(parents=True, exist_ok=True)
         try:
-            with gzip.open(aside, "wb", 6) if path.endswith(".gz") else aside.open("wb") as file:
-                yield file
+            yield aside
             fsync_path(aside)
             aside.replace(target)
         finally:
@@ -47,6 +53,7 @@ def new_folder(path: str) -> Iterator[Path]:
             aside.mkdir(parents=True)
             yield aside
             for file in sorted(aside.rglob("*")):
+                share_permissions(file)
                 fsync_path(file)
             if target.exists():
                 target.rmdir()

@@ -30,10 +30,6 @@ def scores_tokens(task: "Task") -> bool:
     return "likelihood" in task.answer_options()
 
 
-def has_a_format(task: "Task") -> bool:
-    return task.has_model and (task.model.is_transformer or task.has_word_vectors or task.model.has_ngrams)
-
-
 def judges_pairs(task: "Task") -> bool:
     return scores_tokens(task) and task.model.takes_pairs
 
@@ -58,7 +54,7 @@ VERBS: dict[str, Availability] = {
     "tune": Availability(encodes, 'runs whose model encodes have it, such as bert; stairs.tune("tfidf", data) needs no run'),
     "evaluate": Availability(lambda task: True, "every run has it"),
     "draw": Availability(lambda task: True, "every run has it"),
-    "convert": Availability(has_a_format, "n-grams, word vectors, bert, gpt and transformer have it"),
+    "convert": Availability(lambda task: True, "every run has it"),
 }
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from stairs.tasks import span_metrics, translation_metrics
+from stairs.tasks import BASELINE_TASKS, span_metrics, translation_metrics
 from stairs.tasks.measurements import BaselineComparison, Calibration, CalibrationBin, ClassificationReport, Interval, Measurements, interval
 from stairs.tasks.metrics import (
     OF_SCORES,
@@ -42,6 +42,7 @@ Outcomes = str | list[Any]
 MIN_GROUPS = 5  # that are drawn whole: with fewer, hardly any two samples differ
 DIGITS = 9  # of a score: enough to tell two float32 apart
 BINS = 10  # of the confidence
+CHEAP_MODELS = {name for models in BASELINE_TASKS.values() for name in models}  # that learn from the examples alone
 Baseline = Callable[[Sequence[Any]], list[Any]]  # from examples to a prediction for each
 
 
@@ -196,5 +197,7 @@ def baseline_warnings(metrics: Measurements, part: str) -> list[str]:
         bounds = f"the difference is {improvement['low']:+.4f} to {improvement['high']:+.4f}"
         warnings.append(f"this is {relation} the cheapest baseline, {baseline['name']}: {scores} on {part}; {bounds}")
     if "only_label" in metrics:
-        warnings.append(f"it gives all of {part} the label {metrics['only_label']!r}")
+        is_cheap = baseline is not None and baseline["name"] in CHEAP_MODELS
+        instead = f", where {baseline['name']} reaches {baseline['value']:.4f} within seconds" if baseline and is_cheap else ""
+        warnings.append(f"it gives all of {part} the label {metrics['only_label']!r}{instead}")
     return warnings

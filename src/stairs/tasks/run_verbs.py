@@ -164,9 +164,11 @@ class RunVerbs(Portable):
 
     @python_verb
     def convert(
-        self, format: Literal["arpa", "word2vec", "word2vec-binary", "glove", "huggingface", "sentence-transformers"], out: str | Path
+        self,
+        format: Literal["arpa", "word2vec", "word2vec-binary", "glove", "huggingface", "sentence-transformers", "sentencepiece", "file"],
+        out: str | Path,
     ) -> dict[str, object]:
-        """Write this run in another tool's format, and return facts about what was written. It is read back and compared with the run.
+        """Write this run in another tool's format, or as one file to ship, and return facts about it; it is read back and compared.
 
         >>> bert.convert("huggingface", "folder")["architecture"]
         'BertForPreTraining'

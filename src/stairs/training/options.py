@@ -170,11 +170,11 @@ def check_range(name: str, value: float | None, low: float, high: float) -> None
         raise BadInput(f"{flag(name)} {value} is not between {low} and {high:g}")
 
 
-def parse_duration(text: str) -> float:
+def parse_duration(text: str, flag: str = "--budget") -> float:
     """'90s' -> 90.0, '20m' -> 1200.0"""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smhd]?)", text.strip())
     if not match or not 0 < float(match[1]) * UNITS[match[2] or "s"] < 1e9:
-        raise BadInput(f"--budget {text!r} is not a time; write it as 90s, 20m or 2h")
+        raise BadInput(f"{flag} {text!r} is not a time; write it as 90s, 20m or 2h")
     return float(match[1]) * UNITS[match[2] or "s"]
 
 

@@ -1,4 +1,5 @@
-"""The run that a path stands for: a run folder itself, or, of the folder of a climb, the run of the model that it recommends."""
+"""The run that a path stands for: a run folder itself; of the folder of a climb, the run of the model that it recommends; of a .stairs file, the run
+that it holds."""
 
 import json
 from pathlib import Path
@@ -7,13 +8,16 @@ from typing import Any
 from stairs.errors import BadInput
 from stairs.progress import say
 from stairs.training.run import RUN_FILE
+from stairs.training.run_file import is_run_file, open_run_file
 
 REPORT_FILE = "report.json"  # of a climb
 MAX_REPORT_BYTES = 1 << 28
 
 
 def run_folder(place: str | Path) -> Path:
-    """The folder of the run that answers; a path that is no climb stands for itself, whatever is there."""
+    """The folder of the run that answers; a path that is neither a climb nor a file of a run stands for itself, whatever is there."""
+    if is_run_file(place):
+        return open_run_file(place)
     folder = Path(place)
     if (folder / RUN_FILE).exists() or not (folder / REPORT_FILE).is_file():
         return folder

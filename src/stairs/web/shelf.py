@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from stairs.errors import BadInput, EnvironmentFault
 from stairs.files import os_error_reason
+from stairs.training.run_file import is_run_file, open_run_file
 from stairs.web.opened_climb import REPORT, OpenedClimb
 from stairs.web.opened_run import METRICS_FILE, MODEL_FOLDER, RUN_FILE, OpenedRun, as_utf8
 from stairs.web.requests import RequestError
@@ -97,9 +98,10 @@ class FoundFolders(NamedTuple):
 
 
 def find_folders(paths: Sequence[str]) -> FoundFolders:
-    """Each place is a run, the folder of a climb, or a folder of runs and climbs."""
+    """Each place is a run, the folder of a climb, a folder of runs and climbs, or a .stairs file."""
     folders, climbs = [], []
     for place in map(Path, paths):
+        place = open_run_file(place) if is_run_file(place) else place
         try:
             if not place.is_dir():
                 raise BadInput(f"{place} is {'a file' if place.exists() else 'not there'}; give a run folder, or a folder of runs")
