@@ -23,7 +23,7 @@ from stairs.run_api import convert, draw, embed, embed_tokens, evaluate, nearest
 from stairs.session import python_verb
 from stairs.tasks import TunedTask
 from stairs.text.input_options import Column, as_name, columns_of
-from stairs.text.python_data import Data, collection_path, corpus_paths, labelled_path, pair_paths
+from stairs.text.python_data import Data, collection_path, corpus_paths, is_path, labelled_path, pair_paths
 from stairs.train_job import TrainJob
 from stairs.tune_job import TuneJob
 
@@ -178,9 +178,10 @@ def climb(
     """Train all models on the same rows within a budget, and recommend the cheapest that is as good as the best.
 
     Arguments:
-        data: labelled rows, as for `stairs.tune`; without them models are compared by their bits per character on the corpus
+        data: labelled rows, as for `stairs.tune`; without any, models are compared by their bits per character on the text. A path may also be
+            a file of text, as for the command
         corpus: text to pretrain on, as for `stairs.train`; the texts of the training rows if it is not given
-        labels: the labels of a list of texts; or, without `data`, the labelled rows
+        labels: the labels of a list of texts; or the labelled rows, without `data` or where that is a file of text
         text, label, second_column, group, id, task: as for `stairs.tune`
         budget: the time for all models together, such as "90s", "10m" or "2h"
         models: the models to train; all if none are given
@@ -199,10 +200,11 @@ def climb(
     given: dict[str, object] = {"group": as_name(group), "task": task, "budget": budget, "limit": limit, "metric": metric, "cost": cost, "seed": seed}
     given |= {"models": tuple(models) or None, "adopted": tuple(adopted) or None, "out": None if out is None else str(out), **settings}
     given["columns"] = columns_of(text=text, label=label, second_column=second_column, id=id)
-    given["text"] = None if corpus is None else as_name(text)
-    rows, own_labels = (labels, None) if data is None else (data, labels)
-    given["labels"] = None if rows is None else labelled_path(rows, own_labels)
-    return ClimbReport(ClimbJob.from_keywords(corpus_paths(corpus, as_name(text)), given).climb(on_terminal=True))
+    given |= {"text": as_name(text), "corpus": corpus_paths(corpus, as_name(text)) or None}
+    is_file = is_path(data) and (labels is None or is_path(labels))  # of labelled rows, or of text with the labels in another
+    rows = labels if is_file or data is None else labelled_path(data, labels)
+    given["labels"] = None if rows is None else labelled_path(rows)
+    return ClimbReport(ClimbJob.from_keywords((str(data),) if is_file else (), given).climb(on_terminal=True))
 
 
 def check_task(task: str | None, settings: Mapping[str, object]) -> None:

@@ -13,9 +13,9 @@ from stairs.files import LOCK_FILE, check_unlocked, check_writable, is_leftover,
 from stairs.models.settings import DEFAULT_MIN_COUNT, DEFAULT_TOKENIZER
 from stairs.progress import say
 from stairs.tasks import SUPERVISED_TASKS
-from stairs.text.comparison_data import NUMBER_NAMES, ExampleSplits, embedded_examples, open_text, read_labels, split_examples
-from stairs.text.examples import Example
-from stairs.text.input_options import EMBEDDED, CorpusOptions, TokenizerOptions
+from stairs.text.climb_inputs import ClimbInputs, read_inputs
+from stairs.text.comparison_data import ExampleSplits, open_text, split_examples
+from stairs.text.input_options import CorpusOptions, TokenizerOptions
 from stairs.text.labelled.translation_splits import split_translations
 from stairs.train_job import as_paths, build, names_of, refuse_unknown, take
 from stairs.training.options import parse_duration
@@ -35,6 +35,7 @@ MAX_ORDER = 32
 class ClimbJob:
     """One climb."""
 
+    files: tuple[str, ...] = ()  # a file of labelled examples, or files of text: see `text.climb_inputs`
     corpus: tuple[str, ...] = ()
     labels: str | None = None
     pairs: tuple[str, ...] = ()
@@ -55,16 +56,16 @@ class ClimbJob:
     tokenizing: TokenizerOptions = field(default_factory=TokenizerOptions)
 
     @classmethod
-    def from_keywords(cls, corpus: str | Path | Sequence[str | Path], keywords: Mapping[str, object]) -> "ClimbJob":
+    def from_keywords(cls, files: str | Path | Sequence[str | Path], keywords: Mapping[str, object]) -> "ClimbJob":
         """Keywords are fields of this class or of the options it holds; None is the same as not given."""
         given = {name: value for name, value in keywords.items() if value is not None}
         reading, tokenizing = (take(given, names_of(kind)) for kind in (CorpusOptions, TokenizerOptions))
-        known = take(given, [name for name in names_of(cls) if name not in ("corpus", "reading", "tokenizing")])
+        known = take(given, [name for name in names_of(cls) if name not in ("files", "reading", "tokenizing")])
         if given:
             refuse_unknown("climb", next(iter(given)), [*names_of(cls), *names_of(CorpusOptions), *names_of(TokenizerOptions)])
-        known |= {name: as_paths(known[name]) for name in ("models", "adopted", "pairs") if name in known}
+        known |= {name: as_paths(known[name]) for name in ("corpus", "models", "adopted", "pairs") if name in known}
         options = {"reading": build(CorpusOptions, reading), "tokenizing": build(TokenizerOptions, tokenizing)}
-        return build(cls, {"corpus": as_paths(corpus), **known, **options})
+        return build(cls, {"files": as_paths(files), **known, **options})
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "models", tuple(name.strip() for given in self.models for name in given.split(",")))  # as in "tfidf,bert"
@@ -75,33 +76,21 @@ class ClimbJob:
         if not 1 <= self.order <= MAX_ORDER:
             raise BadInput(f"--order {self.order} is not between 1 and {MAX_ORDER}")
         self.budget_seconds  # noqa: B018  refuses what is no time
-        if self.pairs and (self.task == "translate" or (self.corpus and self.labels is None)):
-            raise BadInput("--pairs pretrains cove, which then learns from labels; give those with --labels")
 
     @property
     def budget_seconds(self) -> float:
         return parse_duration(self.budget)
 
-    def examples(self) -> tuple[str, list[Example]]:
-        """What the labels are for, and the labelled examples; without a corpus either, the embedded ones."""
-        if self.labels is None:
-            if self.corpus and self.task:
-                raise BadInput(f"--task {self.task} says what labels are for; give some with --labels")
-            if self.group is not None:
-                raise BadInput(f"--group {self.group} names a column of labelled examples; give some with --labels")
-            kind = self.task or "classify"
-            return kind, [] if self.corpus else embedded_examples(kind)
-        return read_labels(self.labels, self.task, EXAMPLE_KINDS, columns=self.columns, encoding=self.reading.encoding, group=self.group)
+    def inputs(self) -> ClimbInputs:
+        """The labelled examples and the files of text; without either, the embedded ones."""
+        return read_inputs(
+            self.files, self.corpus, self.labels, EXAMPLE_KINDS, task=self.task, columns=self.columns, group=self.group, reading=self.reading
+        )
 
-    def folder(self, example_kind: str) -> Path:
-        """Of the report and the runs; one that holds something else is refused before anything is read."""
-        if self.out:
-            out = Path(self.out)
-        elif example_kind == "translate":
-            out = Path("runs") / f"climb-{Path(self.labels).name.split('.')[0] if self.labels else NUMBER_NAMES}"
-        else:
-            out = Path("runs") / f"climb-{Path((*self.corpus, self.labels or EMBEDDED[0])[0]).name.split('.')[0]}"
-        refuse_inside(out, self.corpus)
+    def folder(self, inputs: ClimbInputs) -> Path:
+        """Of the report and the runs; one that holds something else is refused before anything is written."""
+        out = Path(self.out) if self.out else Path("runs") / f"climb-{inputs.name}"
+        refuse_inside(out, inputs.corpus)
         check_writable(out)
         check_unlocked(out)
         inside = [path for path in out.iterdir() if not is_leftover(path.name)] if out.is_dir() else []
@@ -109,13 +98,16 @@ class ClimbJob:
             raise BadInput(f"{out} exists and is not the folder of a climb; choose another one with --out")
         return out
 
-    def experiment(self, example_kind: str, examples: list[Example], out: Path) -> "Experiment":
+    def experiment(self, inputs: ClimbInputs, out: Path) -> "Experiment":
         """The data that all models share."""
+        example_kind, examples, is_embedded = inputs.example_kind, inputs.examples, inputs.labels is None
+        if self.pairs and (example_kind == "translate" or not examples):
+            raise BadInput("--pairs pretrains cove, which then learns from labels; give those with --labels")
         splits = split_examples(examples, example_kind, self.seed, self.budget_seconds, limit=self.limit, column=self.group) if examples else None
         reads_corpus = example_kind != "translate"
-        corpus = self.corpus or (training_texts(splits) if splits and self.labels and reads_corpus else ())
-        reading = self.reading if self.corpus else replace(self.reading, text=None)
-        text = open_text(corpus, reading, self.tokenizing, splits if reads_corpus else None, is_embedded=self.labels is None)
+        corpus = inputs.corpus or (training_texts(splits) if splits and reads_corpus and not is_embedded else ())
+        reading = replace(self.reading, text=inputs.text if inputs.corpus else None)
+        text = open_text(corpus, reading, self.tokenizing, splits if reads_corpus else None, is_embedded=is_embedded)
         from stairs.comparison.experiment import Experiment, Plans
         from stairs.comparison.runner import load_plans
         from stairs.tasks.metrics import choose_metric
@@ -129,7 +121,7 @@ class ClimbJob:
             megabytes=text.megabytes if reads_corpus else 0.0,
             plans_from=Path(self.plans_from) if self.plans_from else None,
             plans=load_plans(Path(self.plans_from)) if self.plans_from else Plans(),
-            pair_tokenizer=text.pair_tokenizer(DEFAULT_TOKENIZER["transformer"], self.labels is None),
+            pair_tokenizer=text.pair_tokenizer(DEFAULT_TOKENIZER["transformer"], is_embedded),
             metric=choose_metric(example_kind, examples, self.metric) if examples else "",
             removed_text=text.removed_text,
         )
@@ -140,16 +132,16 @@ class ClimbJob:
     def climb(self, command: str = "", on_terminal: bool = False) -> "Report":
         """All models on the same data; `on_terminal` shows how it goes, as the command does."""
         began = time.monotonic()
-        example_kind, examples = self.examples()
-        out = self.folder(example_kind)
-        experiment = self.experiment(example_kind, examples, out)
+        inputs = self.inputs()
+        out = self.folder(inputs)
+        experiment = self.experiment(inputs, out)
         from stairs.comparison.compilation import compile_kernels, warm_up
         from stairs.comparison.report import write_report
         from stairs.comparison.runner import run_climb
         from stairs.comparison.table import observe
 
         with write_lock(out), observe(self.budget_seconds) if on_terminal else nullcontext() as observer:
-            adopted = self.adopted_runs(example_kind, out)
+            adopted = self.adopted_runs(inputs, out)
             warming = time.monotonic()
             compile_kernels()  # once for this machine
             warm_up(self.models)
@@ -161,11 +153,11 @@ class ClimbJob:
             write_report(report, out)
         return {**report, "folder": str(out)}
 
-    def adopted_runs(self, example_kind: str, out: Path) -> list[str]:
+    def adopted_runs(self, inputs: ClimbInputs, out: Path) -> list[str]:
         """Runs of weights that were pretrained elsewhere; an installed package becomes a run first."""
         from stairs.formats import packages
 
-        if self.labels is None or example_kind == "translate" or (self.models and not self.adopted):
+        if inputs.labels is None or inputs.example_kind == "translate" or (self.models and not self.adopted):
             return []
         runs = []
         for name in self.adopted or [name for name in packages.KNOWN_PACKAGES if packages.find_package(name)]:
@@ -186,5 +178,5 @@ def training_texts(splits: ExampleSplits) -> tuple[str, ...]:
     from stairs.text.python_data import spool
 
     texts = dict.fromkeys(text for example in splits["train"] for text in example_texts(example) if text.strip())
-    say(f"no corpus is given: models are pretrained on the {len(texts):,} texts of the training examples")
+    say(f"models are pretrained on the {len(texts):,} texts of the training examples; more text: --corpus FILES")
     return (spool(({"text": text} for text in texts), "training texts"),)

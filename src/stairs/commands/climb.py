@@ -1,4 +1,4 @@
-"""stairs climb [CORPUS]: which model is worth its cost for this text and these labels?"""
+"""stairs climb [DATA]: which model is worth its cost for these texts and labels?"""
 
 import shlex
 import sys
@@ -12,16 +12,17 @@ from stairs.climb_job import ClimbJob
 from stairs.commands.flags import CommonFlags, GuessFlags, parse, show
 from stairs.text.input_options import ColumnOptions, CorpusOptions, TokenizerOptions
 
-ABOUT = """Train models on the same text and labels within a budget, evaluate them on the same held-out data, and say which is the cheapest that is
-good enough. Without a corpus and labels it climbs on the prose of the Python installation itself, where the label of a text is the package that it
-documents. Nothing is downloaded. A climb that was stopped is resumed by the same command."""
+ABOUT = """Train models on the same texts and labels within a budget, evaluate them on the same held-out data, and say which is the cheapest that is
+good enough:  stairs climb reviews.csv.  Without a file it climbs on the prose of the Python installation itself, where the label of a text is the
+package that it documents. Nothing is downloaded. A climb that was stopped is resumed by the same command."""
 
 
 @dataclass(frozen=True)
 class Climb(TokenizerOptions, GuessFlags, ColumnOptions, CorpusOptions, CommonFlags):
-    # files or folders of text; if not given, the texts of the training examples, or without --labels the prose of the Python installation
-    corpus: Positional[tuple[str, ...]] = ()
-    labels: str | None = None  # labelled examples: csv, tsv, jsonl, parquet, conll, squad; if not given, bits per character are compared
+    # a file with texts and labels: csv, tsv, xlsx, jsonl, parquet, conll, squad; or files of text alone; the prose of Python if not given
+    data: Positional[tuple[str, ...]] = ()
+    corpus: tuple[str, ...] = ()  # files or folders of text to pretrain on; if not given, the texts of the training examples
+    labels: str | None = None  # labelled examples, if DATA is the text to pretrain on; without any, bits per character are compared
     pairs: tuple[str, ...] = ()  # for a row of cove: pairs of sentences as for stairs train, in the language of the labelled texts and another
     task: str | None = None  # what the labels are for: classify, compare, tag, span, choose or translate; guessed if not given
     budget: str = "10m"  # time for all models together, such as 90s, 10m or 2h
@@ -33,7 +34,7 @@ class Climb(TokenizerOptions, GuessFlags, ColumnOptions, CorpusOptions, CommonFl
     cost: Literal["train", "latency", "size", "memory"] = "train"  # cost that is compared first among models as good as the best
     order: int = 3  # order of the n-grams
     plans_from: str | None = None  # folder of another climb whose model sizes and clocks this one repeats; new ones if not given
-    out: str | None = None  # folder of the report and the runs; runs/climb-CORPUS if not given
+    out: str | None = None  # folder of the report and the runs; runs/climb-DATA if not given
     seed: int = 0  # random seed
     verbose: bool = False  # a line for every evaluation on validation data
 
@@ -42,17 +43,19 @@ def main(arguments: list[str]) -> int:
     options = parse(Climb, arguments, "climb", ABOUT)
     progress.verbose = options.verbose
     models = (options.models,) if options.models else ()
-    own = ("labels", "pairs", "task", "budget", "adopted", "group", "limit", "metric", "cost", "order", "plans_from", "out", "seed")
+    own = ("corpus", "labels", "pairs", "task", "budget", "adopted", "group", "limit", "metric", "cost", "order", "plans_from", "out", "seed")
     given = {name: getattr(options, name) for name in own}
-    job = ClimbJob(options.corpus, models=models, columns=options.columns(), reading=options, tokenizing=options, **given)
+    job = ClimbJob(options.data, models=models, columns=options.columns(), reading=options, tokenizing=options, **given)
     report = job.climb(on_terminal=True, command=shlex.join(["stairs", "climb", *arguments]))
     folder = report.pop("folder")
     if options.json:
         show(report)
     else:
+        from stairs.comparison.next_commands import next_commands
         from stairs.comparison.table import report_text
 
-        print(f"{report_text(report)}\n\nreport: {folder}/report.html")
+        print(f"{report_text(report)}\n\nreport: {folder}/report.html\nnext:")
+        print("\n".join(f"  {line}" for line in next_commands(report, folder)))
     if bugs := [row["model"] for row in report["rows"] if row.get("is_bug")]:
         print(f"stairs: error: a bug stopped {', '.join(bugs)}; the other models are done", file=sys.stderr)
     return 1 if bugs else 0

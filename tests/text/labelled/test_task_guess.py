@@ -281,4 +281,4 @@ def test_the_encoding_is_known_to_the_guess(tmp_path):
 
     path = tmp_path / "ner.csv"
     path.write_bytes("Sentence #,Word,Tag\n1,année,O\n1,là,O\n2,été,B-x\n".encode("latin-1"))
-    assert ClimbJob.from_keywords((), {"labels": str(path), "encoding": "latin-1"}).examples()[0] == "tag"
+    assert ClimbJob.from_keywords((), {"labels": str(path), "encoding": "latin-1"}).inputs().example_kind == "tag"

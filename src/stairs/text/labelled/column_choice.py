@@ -40,6 +40,14 @@ AnyTable = TypeVar("AnyTable", bound=RecordTable)
 INDEX_NAMES = ("", "id", "index", "idx", "no", "序号", "编号")
 
 
+class NoLabels(BadInput):
+    """A table in which no column of labels is found; it may be text alone."""
+
+    def __init__(self, table: RecordTable, sentence: str) -> None:
+        super().__init__(str(input_error(table.name, table.line, sentence)))
+        self.table = table
+
+
 class ColumnChoice:
     """The choice of columns for a task, among those of one file."""
 
@@ -148,7 +156,8 @@ class ColumnChoice:
     def unclear_error(self, missing: Sequence[str]) -> BadInput:
         roles = missing[0] if len(missing) == 1 else f"{', '.join(missing[:-1])} and {missing[-1]}"
         flags = columns_flag(dict.fromkeys(self.roles, "NAME"))
-        return self.fault(f"no column for {roles} among {list_columns(self.columns)}; add a header line or name them with {flags}")
+        sentence = f"no column for {roles} among {list_columns(self.columns)}; add a header line or name them with {flags}"
+        return NoLabels(self.table, sentence) if self.task == "classify" and list(missing) == ["label"] else self.fault(sentence)
 
     def refuse_triplets(self) -> None:
         negative = next((column for column in self.columns if normalize_name(column) in NEGATIVE), None)

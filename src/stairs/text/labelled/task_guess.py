@@ -10,7 +10,7 @@ from stairs.errors import BadInput
 from stairs.questions import Interpretation, choose_interpretation
 from stairs.text.input_files import printable
 from stairs.text.labelled.choices import is_choice_table
-from stairs.text.labelled.column_choice import ColumnChoice, detect_header
+from stairs.text.labelled.column_choice import ColumnChoice, NoLabels, detect_header
 from stairs.text.labelled.column_names import (
     FLAGS,
     OPTIONAL_ROLES,
@@ -32,7 +32,7 @@ from stairs.text.labelled.token_tables import is_token_table
 from stairs.text.tables import RECORD_SUFFIXES, RecordTable, open_table
 from stairs.text.tables.csv_table import CsvTable
 from stairs.text.tables.json_table import JsonCursor
-from stairs.text.tables.lines import file_suffix, input_error, numbered_lines
+from stairs.text.tables.lines import file_suffix, numbered_lines
 
 TAG_SUFFIXES = {".conll", ".conllu", ".conllup", ".bio", ".bioes", ".iob", ".iob2", ".ner"}
 SAMPLE = 400  # lines
@@ -107,7 +107,7 @@ def task_of_table(original: RecordTable) -> str:
     if guess_text(table.columns) and len(table.columns) == 2:
         return "classify"
     tasks = "classify, compare, tag, span, choose or translate"
-    raise input_error(table.name, table.line, f"cannot tell the task from {list_columns(original.columns)}; name it with --task {tasks}")
+    raise NoLabels(table, f"cannot tell the task from {list_columns(original.columns)}; name it with --task {tasks}")
 
 
 def choose_task(table: RecordTable, tasks: Sequence[str]) -> str:
