@@ -98,12 +98,15 @@ class TuneJob:
         from stairs.tasks.baselines import train_baselines
         from stairs.tasks.metrics import choose_metric
         from stairs.tasks.outcomes import evaluate_with_baselines
+        from stairs.text.labelled.text_columns import training_columns
+        from stairs.training.records import keep_columns
         from stairs.training.run import load
 
         metric = choose_metric(example_kind, splits.train, self.metric) if example_kind in SUPERVISED_TASKS else ""
         folder, (task, metrics) = self.fit(example_kind, splits, metric)
         if task is None:
             return TunedRun(folder, {})
+        keep_columns(folder, training_columns(self.labels, example_kind, self.columns, self.encoding))
         baselines = train_baselines(splits.train, task if self.needs_no_run or self.is_untrained else load(self.run)) if metric else {}
         if self.is_untrained:
             baselines.pop("untuned cosine", None)  # there was nothing before the labels

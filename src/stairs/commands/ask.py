@@ -1,33 +1,44 @@
 """stairs ask RUN [TEXT ...]: the answer of a run."""
 
 import dataclasses
+import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, cast
 
 from tyro.conf import Positional
 
-from stairs.commands.flags import CommonFlags, check_seed, check_top, parse, show, texts_from
+from stairs.commands.flags import CommonFlags, GuessFlags, check_seed, check_top, parse, part_of, show, texts_from
 from stairs.errors import BadInput, Unsupported
 from stairs.progress import quiet
+from stairs.tasks.prediction_options import PredictionOptions
 from stairs.text.examples import ParsedSentence
 from stairs.text.windows import LongTextRule
 
 if TYPE_CHECKING:
+    from stairs.inspection.reasons import Explanation
+    from stairs.predict_job import PredictJob
     from stairs.tasks import Task
     from stairs.tasks.answers import Answer
+    from stairs.tasks.row_predictions import RowPredictor
 
 ABOUT = """The answer of a run to each text: its translation, its continuation, the words for its blanks (___ or [MASK]), its label, its tags,
 the answer to a question in a passage, the right one of several --choices, or the nearest texts or words. Texts are arguments, or lines of --file or
-of stdin; a tagger that was tuned with --structural-positions reads the sentences of a CoNLL-U file instead. With --json each answer is one object on
-a line."""
+of stdin; on a terminal they are typed, one a line, until Ctrl-D. A --file that is a table (csv, tsv, xlsx, jsonl, parquet) is answered row by row:
+its columns are kept, and `prediction`, `probability` and what else is asked for stand behind them, in --out or on stdout. A tagger that was tuned
+with --structural-positions reads the sentences of a CoNLL-U file. With --json each answer is one object on a line."""
 
 
 @dataclass(frozen=True)
-class Ask(CommonFlags):
+class Ask(PredictionOptions, GuessFlags, CommonFlags):
     run: Positional[str]  # a run folder, or the folder of a climb: its recommended model answers
-    text: Positional[tuple[str, ...]] = ()  # texts to answer; - is stdin
-    file: str | None = None  # file with one text per line; stdin if neither texts nor a file are given
+    texts: Positional[tuple[str, ...]] = ()  # texts to answer; - is stdin
+    file: str | None = None  # table, or file with one text per line; stdin if neither texts nor a file are given
+    out: str | None = None  # with --file: the file of predictions, .csv, .tsv, .jsonl, .xlsx or .parquet; - is stdout, as if not given
+    text: str | None = None  # with --file: column of the text, by name or number; if not given, that of the training file, or a guess
+    second_column: str | None = None  # with --file: column of the second text, of the passage, or of the choices; as --text if not given
+    encoding: str | None = None  # with --file: its encoding; detected if not given
     length: int = 20  # maximum number of generated tokens
     temperature: float = 0.0  # sampling temperature; 0 takes the most probable token, 1 samples from the model's distribution
     top_k: int = 0  # top-k sampling: keep the k most probable tokens; 0 keeps all
@@ -47,25 +58,106 @@ class Ask(CommonFlags):
     seed: int = 0  # random seed of sampling
 
 
-NOT_FOR_ANSWERS = ("run", "text", "file", "alignment", "tree", "precision", *(field.name for field in dataclasses.fields(CommonFlags)))
+NOT_FOR_ANSWERS = {"run", "texts", "file", "out", "text", "second_column", "encoding", "alignment", "tree", "precision"} | {
+    field.name for kind in (CommonFlags, GuessFlags, PredictionOptions) for field in dataclasses.fields(kind)
+}
 FOR_ANSWERS = [field.name for field in dataclasses.fields(Ask) if field.name not in NOT_FOR_ANSWERS]  # keyword arguments of `Task.answer`
 
 
 def main(arguments: list[str]) -> int:
     options = parse(Ask, arguments, "ask", ABOUT)
     check(options)
-    texts = texts_from(options.text, options.file)
-    from stairs.training.run import load  # which brings torch
+    job = file_job(options)
+    texts = [] if job or is_conversation(options) else texts_from(options.texts, options.file)
+    from stairs import api
 
-    task = load(options.run)
+    task = api.load(options.run)
     set_precision(task, options)
+    if job is not None:
+        return predict_rows(dataclasses.replace(job, answer_options=answer_options(task, options)), task, options)
+    from stairs.tasks.row_predictions import RowPredictor
+
+    predictor = RowPredictor(task, part_of(options, PredictionOptions))
+    if is_conversation(options):
+        return converse(predictor, options)
     for answer in answers(task, texts, options):
-        draw(answer, options)
-        if options.json:
-            show(answer)
-        else:
-            print(task.summary(answer))
+        print_answer(predictor, answer, options)
     return 0
+
+
+def file_job(options: Ask) -> "PredictJob | None":
+    """The rows of a table, or any file that becomes one; None for texts, and for a CoNLL-U file."""
+    from stairs.text.tables.rows import is_table_file
+
+    if options.file is None or (options.out is None and not is_table_file(options.file)):
+        for flag in ("out", "text", "second_column", "encoding", "all_labels"):
+            if getattr(options, flag):
+                raise BadInput(f"--{flag.replace('_', '-')} is for the rows of a table; name one with --file, such as new.csv")
+        return None
+    from stairs.predict_job import PredictJob
+
+    texts_from(options.texts, options.file) if options.texts else None  # which are refused beside a file
+    if options.second is not None or options.choices:
+        raise BadInput("--second and --choices belong to a text; name the column of a file with --second-column")
+    named = {name: value for name, value in (("text", options.text), ("second_column", options.second_column)) if value is not None}
+    return PredictJob(options.file, options.out or "-", named, options.encoding, options.json, part_of(options, PredictionOptions))
+
+
+def predict_rows(job: "PredictJob", task: "Task", options: Ask) -> int:
+    from stairs.predict_job import summary_sentence
+    from stairs.progress import say
+
+    summary = job.predict(task)
+    if options.json and job.out != "-":
+        show(summary)
+    say(summary_sentence(summary))
+    return 0
+
+
+def is_conversation(options: Ask) -> bool:
+    """Whether somebody types the texts."""
+    return not options.texts and options.file is None and sys.stdin is not None and sys.stdin.isatty()
+
+
+def converse(predictor: "RowPredictor", options: Ask) -> int:
+    """Answer each line that is typed; Ctrl-D ends it."""
+    with suppress(ImportError):
+        import readline  # noqa: F401  (lines can be edited and recalled)
+    print("Type a text and Enter; Ctrl-D ends.", file=sys.stderr)
+    while True:
+        try:
+            text = input("> ")
+            for answer in answers(predictor.task, [text], options) if text.strip() else ():
+                print_answer(predictor, answer, options)
+        except BadInput as error:
+            print(error, file=sys.stderr)
+        except EOFError:
+            print()
+            return 0
+        except KeyboardInterrupt:
+            print()
+            return 130
+
+
+def print_answer(predictor: "RowPredictor", answer: "Answer", options: Ask) -> None:
+    """One answer, decided by the options; with its reasons and pictures, if they are asked for."""
+    draw(answer, options)
+    decided = predictor.decide_answer(answer)
+    explanation = explain(predictor.task, str(answer["text"])) if options.why else None
+    if options.json:
+        show({**decided, **({"why": explanation} if explanation else {})})
+        return
+    print(predictor.task.summary(decided) + (" (unsure)" if decided.get("unsure") else ""))
+    if explanation:
+        from stairs.inspection.reasons import explanation_lines
+
+        print("\n".join(f"  {line}" for line in explanation_lines(explanation)))
+
+
+def explain(task: "Task", text: str) -> "Explanation":
+    from stairs.inspection.reasons import explain
+
+    return explain(task, text)
 
 
 def answers(task: "Task", texts: list[str], options: Ask) -> "Iterator[Answer]":

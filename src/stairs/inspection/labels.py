@@ -81,12 +81,10 @@ class ConfusionData(TypedDict):
 @view(classifies)
 def reasons(task: Classifier | Classify, text: str) -> ReasonsData:
     """The label of a text, its probability, and how much each word contributes to it."""
-    words = word_spans(text)
-    if len(words) < 2:
-        raise BadInput(f"{preview(text)} has {len(words)} words, and leaving one out must leave something; give a longer text")
-    spans = [(words[start][0], words[stop - 1][1]) for start, stop in group_bounds(len(words), MAX_SPANS)]
-    texts = [text, *(remove_span(text, start, end) for start, end in spans)]
-    full, *occluded = (row for at in range(0, len(texts), BATCH_SIZE) for row in task.probabilities(texts[at : at + BATCH_SIZE]).tolist())
+    spans, rows = occlusions(task, text)
+    if not spans:
+        raise BadInput(f"{preview(text)} has less than two words, and leaving one out must leave something; give a longer text")
+    full, *occluded = rows
     best = full.index(max(full))
     full_odds = log_odds(full, best)
     drops: list[WordReason] = [
@@ -95,6 +93,17 @@ def reasons(task: Classifier | Classify, text: str) -> ReasonsData:
         for (start, end), row in zip(spans, occluded, strict=True)
     ]  # fmt: skip
     return {"text": text, "label": task.labels[best], "probability": full[best], "words": drops}
+
+
+def occlusions(task: Classifier | Classify, text: str) -> tuple[list[tuple[int, int]], list[list[float]]]:
+    """The places of the words of a text, and the probabilities of the labels: of the whole text, then without each word. No places in a text of less
+    than two words, since leaving one out must leave something."""
+    words = word_spans(text)
+    if len(words) < 2:
+        return [], []
+    spans = [(words[start][0], words[stop - 1][1]) for start, stop in group_bounds(len(words), MAX_SPANS)]
+    texts = [text, *(remove_span(text, start, end) for start, end in spans)]
+    return spans, [row for at in range(0, len(texts), BATCH_SIZE) for row in task.probabilities(texts[at : at + BATCH_SIZE]).tolist()]
 
 
 def log_odds(probabilities: list[float], best: int) -> float:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, NotRequired, TypedDict
 from stairs import machine
 from stairs.data import TrainingData
 from stairs.errors import BadInput, preview
+from stairs.files import write_json
 from stairs.models.settings import CONFIGS
 from stairs.training.options import parse_duration
-from stairs.training.run import FORMAT
+from stairs.training.run import FORMAT, RUN_FILE, Run
 
 if TYPE_CHECKING:
     from stairs.tasks.measurements import Interval
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from stairs.training.updater import ProbedPlan
 
 EXTENDABLE = ("training.steps", "training.epochs")  # a run may be extended; under a time budget only with --schedule hold
-UNCHECKED = {"versions", "created", "format", "environment", "machine", "resumable", "probed_plan", "recipe"}  # when a run is resumed
+UNCHECKED = {"versions", "created", "format", "environment", "machine", "resumable", "probed_plan", "recipe", "columns"}  # when a run is resumed
 
 
 class DataSettings(TypedDict, total=False):
@@ -42,6 +43,7 @@ class RunSettings(TypedDict):
     environment: NotRequired[dict[str, object]]  # what bit-exactness depends on besides
     machine: NotRequired[dict[str, object]]
     probed_plan: "NotRequired[ProbedPlan]"
+    columns: NotRequired[dict[str, str]]  # of the labelled file, by the names of their flags: text, label, second_column
     recipe: NotRequired[dict[str, object]]  # size, batch and vocabulary, where the time chose them
 
 
@@ -122,6 +124,13 @@ def refuse_changes(old: Mapping[str, object], new: Mapping[str, object], folder:
             advice += f", with --init-from {folder} to start from these weights"
             advice += ", or add --accept-new-corpus" if key == "data.corpus" else ""
         raise BadInput(f"{folder} was started with {key} = {preview(old_value)}, now it is {preview(new_value)}; {advice}")
+
+
+def keep_columns(folder: Path, columns: Mapping[str, str]) -> None:
+    """Note in run.json which columns a finished run learnt from, so that a new file is read in the same way."""
+    settings = Run(folder).settings
+    if columns and settings.get("columns") != columns:
+        write_json(folder / RUN_FILE, {**settings, "columns": dict(columns)})
 
 
 def with_default_config(settings: Mapping[str, object]) -> Mapping[str, object]:
