@@ -7,6 +7,7 @@ import pytest
 
 from stairs.comparison.messages import join_names, message
 from stairs.comparison.report import page, write_report
+from stairs.comparison.table import report_text
 
 BAD = '<script>alert("x")</script>'
 
@@ -56,6 +57,42 @@ def test_it_says_which_and_why_in_both_languages(report, tmp_path):
     shown = page(report, tmp_path)
     assert "tfidf or gpt" in shown and "tfidf 或 gpt" in shown and shown.count('class="chosen"') == 2
     assert shown.count('lang="en"') == shown.count('lang="zh"')
+
+
+def details(labels, count=10):
+    """Of a classifier that confuses each label with the next one once."""
+    confusion = [[count if i == j else int(j == (i + 1) % len(labels)) for j in range(len(labels))] for i in range(len(labels))]
+    return {
+        "labels": {label: {"precision": 0.9, "recall": 0.91, "f1": i / 1000, "texts": count + 1} for i, label in enumerate(labels)},
+        "confused": [{"gold": labels[0], "predicted": labels[1], "texts": 1}],
+        "calibration": {"error": 0.0321, "bins": [{"confidence": own, "accuracy": own - 0.05, "texts": 9} for own in (0.55, 0.95)]},
+        **({"confusion": confusion} if len(labels) <= 50 else {}),
+    }
+
+
+def test_each_model_in_detail(report, tmp_path):
+    report["rows"][0]["details"] = details([BAD, "good"])
+    report["rows"][1]["details"] = {"tags": {"PER": {"precision": 0.5, "recall": 0.25, "f1": 1 / 3, "gold": 8}}}
+    shown = page(report, tmp_path)
+    part = shown[shown.index("Each model in detail") :].split("</section>")[0]
+    assert part.count("<details") == 2 and part.count("<details open") == 1 and "<script" not in part and part.count("&lt;script&gt;") == 3
+    assert "混淆矩阵" in part and "校准误差" in part and "0.032" in part and part.count("<svg") == 2
+    assert ">10</td>" in part and "<td>PER</td><td>0.500</td><td>0.250</td><td>0.333</td><td>8</td>" in part
+    assert shown.count('lang="en"') == shown.count('lang="zh"')
+
+
+def test_of_many_labels_the_worst_are_listed_and_those_that_are_confused_most(report, tmp_path):
+    report["rows"][0]["details"] = details([f"label {i}" for i in range(60)])
+    shown = page(report, tmp_path)
+    assert "The 50 labels with the lowest F1, of 60" in shown and "label 49" in shown and "label 50" not in shown
+    assert "Confused most" in shown and 'class="matrix"' not in shown
+
+
+def test_the_baseline_is_a_line_of_the_table(report, tmp_path):
+    report["baseline"] = {"name": "majority", "metric": "accuracy", "score": {"value": 0.51, "low": 0.4, "high": 0.6}}
+    shown = page(report, tmp_path)
+    assert "always the most frequent label" in shown and "总是预测最常见的标签" in shown and "0.5100" in shown
+    assert "baseline" in report_text(report) and "always the most frequent label" in report_text(report)
 
 
 def test_nothing_is_fetched_or_run(report, tmp_path):

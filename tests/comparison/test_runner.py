@@ -92,6 +92,9 @@ def test_a_row_for_each_model_and_runs_that_can_be_asked(experiment, quick):
         if row["model"] in ("nnlm", "elmo", "gpt", "bert"):
             assert row["updates"] > 0 and row["finetuning_updates"] > 0 and row["time"]["given"] == SHARE
             assert row["time"]["used"] >= row["time"]["updates"] + row["time"]["evaluation"] > 0
+        assert sum(map(sum, row["details"]["confusion"])) == sum(own["texts"] for own in row["details"]["labels"].values()) == 12
+        assert 0 <= row["details"]["calibration"]["error"] <= 1
+    assert report["baseline"]["name"] == "majority" and report["baseline"]["score"]["value"] == 0.5
     reported = report["recommendation"]
     assert reported["model"] in reported["as_good"] and reported["rule"]["en"] in report_text(report) and reported["cost"] == "train"
     assert [mix["is_trained"] for mix in load(experiment.out / "classify-elmo").feature_extractor.weights()] == [True]
@@ -118,6 +121,7 @@ def test_labels_of_any_task(experiment, quick, example_kind, model):
     assert not any("failed" in row for row in report["rows"]), report["rows"]
     assert ["score" in row for row in report["rows"]] == [False, True]
     assert all(isinstance(printed, str) for printed in report["rows"][1]["predictions"])
+    assert ("tags" in report["rows"][1]["details"]) == (example_kind == "tag")
 
 
 def test_a_model_that_guesses_among_choices_has_not_learnt(experiment):

@@ -260,6 +260,7 @@ def evaluate_run(experiment: Experiment, folder: Path, last_line: LastLine) -> R
         "score": evaluation.metrics[metric],
         "outcomes": evaluation.outcomes,
         "predictions": evaluation.answers,
+        "details": evaluation.details,
         "ms_per_text": per_text,
         "answering_mb": peak.megabytes,
     }

@@ -5,14 +5,14 @@ from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from pathlib import Path
 
-from stairs.comparison.messages import MESSAGES, Value, advice, describe_resolution, format_count, message
-from stairs.comparison.schema import LocalizedText, Report, Row
+from stairs.comparison.messages import MESSAGES, advice, describe_resolution, format_count
+from stairs.comparison.report_details import DETAILS_STYLE, bilingual, drawing, language_spans, model_folds
+from stairs.comparison.schema import Report, ReportBaseline, Row
 from stairs.files import write_atomically
-from stairs.pictures.charts import Chart, render
+from stairs.pictures.charts import Chart
 from stairs.pictures.climb import SeriesLevel, SeriesPoint, curves, frontier, staircase
 from stairs.training.run import Run
 
-PADDING = {"left": 5, "top": 5, "right": 30, "bottom": 5}  # names of models are wider in some fonts
 SHOWN_DISAGREEMENTS = 12
 MAX_CHARACTERS = 200  # of an example
 STYLE = """
@@ -25,7 +25,7 @@ body { max-width: 62rem; margin: 2rem auto; padding: 0 1rem }
 h1 { font-size: 1.6rem } h2 { font-size: 1.2rem; margin-top: 2.2rem } p { max-width: 48rem } .see { color: var(--faint) }
 table { border-collapse: collapse; font-size: .92rem } th, td { text-align: right; padding: .3rem .6rem; border-bottom: 1px solid var(--line) }
 th:first-child, td:first-child, .words td { text-align: left } tr.chosen { background: var(--good) } td.wrong { background: var(--mark) }
-table:not(.words) td:nth-child(3) { white-space: nowrap }
+table:not(.words):not(.matrix) td:nth-child(3) { white-space: nowrap }
 figure { margin: 1rem 0; background: #ffffff; padding: .5rem; border-radius: .4rem; overflow-x: auto }
 figure svg { max-width: 100%; height: auto } .wide { overflow-x: auto }
 .box { border-left: 4px solid #2f6f4f; padding: .4rem 1rem } pre { overflow-x: auto; font-size: .8rem; color: var(--faint) }
@@ -60,6 +60,8 @@ def page(report: Report, out: Path) -> str:
         parts.append(section("curves", pictures(lambda text: curves(points, levels, text("bits"), axis_title=text("axis_minutes")))))
     if finetuning := finetuning_curves(scored, out):
         parts.append(section("finetuning", pictures(lambda text: curves(finetuning, (), text(metric), axis_title=text("axis_minutes")))))
+    if folds := model_folds(report["rows"], recommended):
+        parts.append(section("details", folds))
     if scored:
         parts.append(section("disagree", disagreements(report, scored)))
     facts = {name: report.get(name) for name in ("settings", "budget", "seconds_used", "examples", "versions", "plans")}
@@ -67,7 +69,7 @@ def page(report: Report, out: Path) -> str:
     parts.append(section("again", f"{command}<pre>{escape(json.dumps(facts, indent=1, ensure_ascii=False))}</pre>"))
     return (
         f'<!doctype html>\n<html><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">\n'
-        f"<title>{escape(MESSAGES['title'][0])}</title><style>{STYLE}</style></head><body>\n"
+        f"<title>{escape(MESSAGES['title'][0])}</title><style>{STYLE}{DETAILS_STYLE}</style></head><body>\n"
         '<input type="radio" name="language" id="english" checked><label for="english">English</label>\n'
         '<input type="radio" name="language" id="chinese"><label for="chinese">中文</label>\n'
         f"<main>\n{chr(10).join(parts)}\n</main></body></html>\n"
@@ -81,15 +83,6 @@ def staircase_of(report: Report) -> tuple[list[Row], str, list[str]]:
     return scored, scored[0]["metric"] if scored else "", recommended
 
 
-def bilingual(name: str, **values: Value) -> str:
-    return language_spans(message(name, **values))
-
-
-def language_spans(text: LocalizedText) -> str:
-    """A text in both languages; CSS shows one."""
-    return "".join(f'<span lang="{language}">{escape(own)}</span>' for language, own in text.items())
-
-
 def section(name: str, content: str) -> str:
     return f'<section><h2>{bilingual(name)}</h2><p class="see">{bilingual(name + "_see")}</p>{content}</section>'
 
@@ -99,10 +92,6 @@ def pictures(chart: Callable[[Callable[[str], str]], Chart]) -> str:
     texts = [{name: own[number] for name, own in MESSAGES.items()} for number in (0, 1)]
     drawings = [drawing(chart(own.__getitem__)) for own in texts]
     return "".join(f'<figure lang="{language}">{svg}</figure>' for language, svg in zip(("en", "zh"), drawings, strict=True))
-
-
-def drawing(chart: Chart) -> str:
-    return render(chart.properties(padding=PADDING), ".svg").decode()
 
 
 def summary(report: Report) -> str:
@@ -129,7 +118,16 @@ def table(report: Report, recommended: Sequence[str]) -> str:
     for row in report["rows"]:
         mark = ' class="chosen"' if row["model"] in recommended else ""
         rows.append(f"<tr{mark}>{''.join(cells(row, len(names)))}</tr>")
+    if baseline := report.get("baseline"):
+        rows.append(baseline_row(baseline, len(names)))
     return f'<div class="wide"><table>{"".join(rows)}</table></div>'
+
+
+def baseline_row(baseline: ReportBaseline, columns: int) -> str:
+    """What every model has to beat."""
+    score = baseline["score"]
+    figures = f"<td>{score['value']:.4f}</td><td>{score['low']:.4f} - {score['high']:.4f}</td>"
+    return f'<tr class="baseline"><td>{bilingual("baseline_" + baseline["name"])}</td>{figures}<td colspan="{columns - 3}"></td></tr>'
 
 
 def cells(row: Row, columns: int) -> Iterable[str]:

@@ -18,11 +18,24 @@ from stairs.comparison.experiment import SHOWN_EXAMPLES, Experiment, Plans, exam
 from stairs.comparison.messages import message
 from stairs.comparison.models import ClimbModel, models_for
 from stairs.comparison.recommendation import recommend
-from stairs.comparison.schema import FORMAT, CostCriterion, LastLine, LocalizedText, Report, ReportSettings, Row, RowTime, ShownExample
+from stairs.comparison.schema import (
+    FORMAT,
+    CostCriterion,
+    LastLine,
+    LocalizedText,
+    Report,
+    ReportBaseline,
+    ReportSettings,
+    Row,
+    RowTime,
+    ShownExample,
+)
 from stairs.errors import BadInput, StairsError
 from stairs.files import check_writable, write_json
 from stairs.progress import say
+from stairs.tasks.baselines import simple_baseline
 from stairs.tasks.metrics import choose_metric
+from stairs.tasks.outcomes import score_with_interval
 from stairs.text.examples import MultipleChoice
 from stairs.training.records import refuse_changes
 from stairs.training.run_folder import REPORT_FILE
@@ -88,7 +101,20 @@ def run_climb(
             rows[model.name] = run_model(model, experiment, report["time_shares"].get(model.name) or SWEEPING_SHARE * budget)
         save()
         observer.on_model_end(rows[model.name])
+    if baseline := baseline_of(experiment):
+        report["baseline"] = baseline
+        save()
     return report
+
+
+def baseline_of(experiment: Experiment) -> ReportBaseline | None:
+    """The prediction that needs no learning, on the test examples; None where the task has none."""
+    found = simple_baseline(experiment.train) if experiment.train and experiment.test else None
+    if found is None:
+        return None
+    name, predict = found
+    score = score_with_interval(experiment.metric, experiment.example_kind, experiment.test, predict(experiment.test))
+    return {"name": name, "metric": experiment.metric, "score": score}
 
 
 def choose_models(models: list[ClimbModel], wanted: Sequence[str] | None, adopted: Sequence[str], has_labels: bool) -> list[ClimbModel]:

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Literal, NotRequired, TypedDict
 
-from stairs.tasks.measurements import ComparedOutcomes, Interval
+from stairs.tasks.measurements import ComparedOutcomes, Interval, ModelDetails
 
 if TYPE_CHECKING:
     from stairs.tasks.outcomes import Outcomes
@@ -63,6 +63,7 @@ class Row(TypedDict, total=False):
     score: Interval
     outcomes: "Outcomes"  # how each test example turned out; `tasks.outcomes`
     predictions: list[str]  # for the first test examples
+    details: ModelDetails  # on the test examples, by label or by type of span
     seconds: float
     cpu_seconds: float
     ms_per_text: float
@@ -96,6 +97,14 @@ class Recommendation(TypedDict):
     rule: LocalizedText
 
 
+class ReportBaseline(TypedDict):
+    """What every model has to beat: the prediction that needs no learning."""
+
+    name: str  # majority, frequent_tag, nearest_sentence or nearest_choice
+    metric: str
+    score: Interval
+
+
 class ShownExample(TypedDict):
     text: str
     gold: str
@@ -127,4 +136,5 @@ class Report(TypedDict):
     removed_text: dict[str, int]
     examples: dict[str, int]
     versions: dict[str, str]
+    baseline: NotRequired[ReportBaseline]  # where the task has one
     folder: NotRequired[str]  # where the report lies; not written

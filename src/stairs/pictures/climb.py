@@ -1,17 +1,19 @@
-"""The models of a climb: the staircase, score against cost, and learning curves."""
+"""The models of a climb: the staircase, score against cost, learning curves, and how far probabilities can be trusted."""
 
 import math
 from collections.abc import Collection, Sequence
+from functools import partial
 from typing import Literal, NotRequired, TypedDict
 
 import altair as alt
 
 from stairs.pictures.charts import BLUE, FONT_SIZE, GREY, GRID, ORANGE, Chart, chart_of, finish, line_break_pieces, pixels, text_width, wrap
 from stairs.pictures.words import Rectangle
-from stairs.tasks.measurements import Interval
+from stairs.tasks.measurements import CalibrationBin, Interval
 
 WIDTH, HEIGHT = 640, 300
 CURVE_WIDTH, CURVE_HEIGHT = 560, 320
+RELIABILITY_SIDE = 180
 MIN_DEPTH, DECADE = 32, 26  # pixels of a stair that costs nothing, and how many more for ten times the seconds
 MAX_NAME_LINES = 4
 LINE = FONT_SIZE + 3  # pixels from one line of a name to the next
@@ -129,6 +131,19 @@ def curves(
     lines = chart_of(points).mark_line(point=True).encode(x=x, y=alt.Y("value:Q", title=metric, scale=scale), color=colour)
     rules = chart_of(levels).mark_rule(strokeDash=[6, 4]).encode(y=alt.Y("value:Q", scale=scale), color=colour)
     return alt.layer(rules, lines).properties(width=CURVE_WIDTH, height=CURVE_HEIGHT)
+
+
+def reliability(bins: Sequence[CalibrationBin], confidence: str = "mean probability", accuracy: str = "share correct") -> Chart:
+    """The share of correct predictions against their probability: where it is on the diagonal, the two agree. The larger a dot, the more texts."""
+    axis = partial(alt.Axis, values=[0, 0.25, 0.5, 0.75, 1], format="~g", **GRID)
+    scale = alt.Scale(domain=[0, 1], nice=False)
+    x, y = alt.X("confidence:Q", title=confidence, scale=scale, axis=axis()), alt.Y("accuracy:Q", title=accuracy, scale=scale, axis=axis())
+    corners = [{"confidence": end, "accuracy": end} for end in (0.0, 1.0)]
+    diagonal = chart_of(corners).mark_line(strokeDash=[4, 4], color=GREY, strokeWidth=1).encode(x=x, y=y)
+    base = chart_of(list(bins)).encode(x=x, y=y)
+    size = alt.Size("texts:Q", scale=alt.Scale(range=[20, 200]), legend=None)
+    dots = base.mark_circle(color=BLUE, opacity=1).encode(size=size, tooltip=["texts:Q"])
+    return finish([diagonal, base.mark_line(color=BLUE, strokeWidth=1), dots], height=RELIABILITY_SIDE, width=RELIABILITY_SIDE)
 
 
 def rows_with_score(rows: Sequence[ScoredRow]) -> list[ScoredRow]:

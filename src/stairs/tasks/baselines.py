@@ -32,25 +32,43 @@ TAGGED_SENTENCES = 5_000  # that hmm and crf learn from at most: a few seconds
 SENTENCE = re.compile(r"[^.!?。！？；;\n]+[.!?。！？；;\n]*")
 
 
+def simple_baseline(train: Sequence[Any]) -> tuple[str, Baseline] | None:
+    """The name of the prediction that needs no learning, and the prediction; None where the examples have none."""
+    match train[0]:
+        case LabelledText() | TextPair(score=None):
+            return "majority", majority_baseline(train)
+        case TaggedSentence():
+            return "frequent_tag", frequent_tag_baseline(train)
+        case Question():
+            return "nearest_sentence", lambda examples: [nearest_sentence(example) for example in examples]
+        case MultipleChoice():
+            return "nearest_choice", lambda examples: [nearest_choice(example) for example in examples]
+    return None
+
+
 def train_baselines(train: Sequence[Any], source: Task) -> dict[str, Baseline]:
     """The baselines that the examples allow. `source` is the untuned run."""
     match train[0]:
         case LabelledText():
             tfidf = {} if isinstance(source, TfidfClassifier) else {"tfidf": tfidf_baseline(train)}
-            return {"majority": majority_baseline(train), **tfidf}
+            return {**named_baseline("majority", train), **tfidf}
         case TextPair(score=None):
-            return {"majority": majority_baseline(train), **baseline_models("compare", train, source, TFIDF_EXAMPLES)}
+            return {**named_baseline("majority", train), **baseline_models("compare", train, source, TFIDF_EXAMPLES)}
         case TextPair():
             untuned = {"untuned cosine": lambda examples: cosines(source, examples).tolist()} if getattr(source, "has_model", True) else {}
             return {**untuned, **baseline_models("compare", train, source, TFIDF_EXAMPLES)}
         case TaggedSentence():
-            return {"most frequent tag of each word": frequent_tag_baseline(train), **baseline_models("tag", train, source, TAGGED_SENTENCES)}
+            return {**named_baseline("most frequent tag of each word", train), **baseline_models("tag", train, source, TAGGED_SENTENCES)}
         case Question():
-            nearest = {"sentence most like the question": lambda examples: [nearest_sentence(example) for example in examples]}
-            return {**nearest, **baseline_models("span", train, source, TFIDF_EXAMPLES)}
+            return {**named_baseline("sentence most like the question", train), **baseline_models("span", train, source, TFIDF_EXAMPLES)}
         case MultipleChoice():
-            return {"choice most like the context": lambda examples: [nearest_choice(example) for example in examples]}
+            return named_baseline("choice most like the context", train)
     return {}
+
+
+def named_baseline(name: str, train: Sequence[Any]) -> dict[str, Baseline]:
+    simple = simple_baseline(train)
+    return {} if simple is None else {name: simple[1]}
 
 
 def baseline_models(example_kind: str, train: Sequence[Any], source: Task, limit: int) -> dict[str, Baseline]:

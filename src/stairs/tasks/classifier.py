@@ -42,9 +42,12 @@ class Classifier(Task):
     def example_probabilities(self, examples: Sequence[LabelledText]) -> np.ndarray:
         return self.probabilities([example.text for example in examples])
 
+    def probabilities_of_many(self, texts: Sequence[str]) -> np.ndarray:
+        """The same, some texts at a time."""
+        return np.concatenate([self.probabilities(texts[i : i + TEXTS_PER_BATCH]) for i in range(0, len(texts), TEXTS_PER_BATCH)])
+
     def predict_labels(self, texts: Sequence[str]) -> list[str]:
-        blocks = [self.probabilities(texts[i : i + TEXTS_PER_BATCH]) for i in range(0, len(texts), TEXTS_PER_BATCH)]
-        return [self.labels[i] for block in blocks for i in block.argmax(1)]
+        return [self.labels[i] for i in self.probabilities_of_many(texts).argmax(1)] if texts else []
 
     def predict_examples(self, examples: Sequence[LabelledText]) -> list[str]:
         return self.predict_labels([example.text for example in examples])
@@ -58,18 +61,23 @@ class Classifier(Task):
         return str(answer["label"])
 
     def evaluate_examples(self, examples: Sequence[Any]) -> LabelMetrics:
+        self.check_labels(examples)
+        return label_metrics([example.label for example in examples], self.predict_examples(examples))
+
+    def check_labels(self, examples: Sequence[Any]) -> None:
         unknown = sorted({example.label for example in examples} - set(self.labels))
         if unknown:
             where = next(example.where for example in examples if example.label in unknown)
             raise BadInput(f"{where}: the label {unknown[0]!r} is not in the training file, which has {', '.join(self.labels[:8])}; correct it")
-        return label_metrics([example.label for example in examples], self.predict_examples(examples))
 
     def detailed_metrics(self, examples: Sequence[Any]) -> Measurements:
-        probabilities = self.probabilities([example.text for example in examples])
-        return {**self.evaluate_examples(examples), **classification_report([example.label for example in examples], probabilities, self.labels)}
+        return self.metrics_and_predictions(examples)[0]
 
     def metrics_and_predictions(self, examples: Sequence[Any]) -> tuple[Measurements, list[Any]]:
-        return self.detailed_metrics(examples), self.predict_examples(examples)
+        self.check_labels(examples)
+        gold, probabilities = [example.label for example in examples], self.probabilities_of_many([example.text for example in examples])
+        predictions = [self.labels[i] for i in probabilities.argmax(1)]
+        return {**label_metrics(gold, predictions), **classification_report(gold, probabilities, self.labels)}, predictions
 
     def describe(self) -> TaskConfig:
         return {"task": self.name, "model": self.model_name, "labels": self.labels}

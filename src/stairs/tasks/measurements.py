@@ -149,6 +149,33 @@ class ClassificationReport(TypedDict):
     calibration: Calibration
 
 
+class TagDetails(TypedDict):
+    """One type of span in the report of a tagger; one tag, where tags mark no spans."""
+
+    precision: float
+    recall: float
+    f1: float
+    gold: int  # spans, or words, of this type
+
+
+class ConfusedLabels(TypedDict):
+    """Texts of one label that were given another."""
+
+    gold: str
+    predicted: str
+    texts: int
+
+
+class ModelDetails(TypedDict, total=False):
+    """A model of a climb in detail: a classifier by label, a tagger by type of span."""
+
+    labels: dict[str, LabelDetails]
+    confusion: list[list[int]]  # as in ClassificationReport; left out where there are more than 50 labels
+    confused: list[ConfusedLabels]  # the labels that are confused most
+    calibration: Calibration
+    tags: dict[str, TagDetails]
+
+
 class LayerMixWeights(TypedDict):
     """How the layers of an encoder are mixed for a head."""
 

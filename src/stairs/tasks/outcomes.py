@@ -19,7 +19,17 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from stairs.tasks import BASELINE_TASKS, span_metrics, translation_metrics
-from stairs.tasks.measurements import BaselineComparison, Calibration, CalibrationBin, ClassificationReport, Interval, Measurements, interval
+from stairs.tasks.measurements import (
+    BaselineComparison,
+    Calibration,
+    CalibrationBin,
+    ClassificationReport,
+    ConfusedLabels,
+    Interval,
+    Measurements,
+    ModelDetails,
+    interval,
+)
 from stairs.tasks.metrics import (
     OF_SCORES,
     Correlation,
@@ -43,6 +53,8 @@ MIN_GROUPS = 5  # that are drawn whole: with fewer, hardly any two samples diffe
 DIGITS = 9  # of a score: enough to tell two float32 apart
 BINS = 10  # of the confidence
 CHEAP_MODELS = {name for models in BASELINE_TASKS.values() for name in models}  # that learn from the examples alone
+MAX_CONFUSION_LABELS = 50  # of a matrix that a report holds
+SHOWN_CONFUSIONS = 20
 Baseline = Callable[[Sequence[Any]], list[Any]]  # from examples to a prediction for each
 
 
@@ -136,6 +148,24 @@ def classification_report(gold: Sequence[str], probabilities: np.ndarray, labels
         "confusion": confusion_matrix(gold, predicted, labels=list(labels)).tolist(),
         "calibration": calibration(np.array([a == b for a, b in zip(gold, predicted, strict=True)]), probabilities.max(1)),
     }
+
+
+def model_details(metrics: Measurements, example_kind: str, examples: Sequence[Any], predictions: Sequence[Any]) -> ModelDetails:
+    """What a report shows of a model besides its scores: those of `metrics` that are of a label, or the types of spans of a tagger."""
+    if example_kind == "tag":
+        return {"tags": span_metrics.tag_report(gold_of(example_kind, examples), predictions)}
+    details = cast(ModelDetails, {name: metrics[name] for name in ("labels", "confusion", "calibration") if name in metrics})
+    if "confusion" in details:
+        details["confused"] = most_confused(list(details["labels"]), details["confusion"])
+        if len(details["labels"]) > MAX_CONFUSION_LABELS:
+            del details["confusion"]
+    return details
+
+
+def most_confused(labels: Sequence[str], confusion: Sequence[Sequence[int]]) -> list[ConfusedLabels]:
+    """The most frequent errors first."""
+    errors = [(-count, i, j) for i, row in enumerate(confusion) for j, count in enumerate(row) if count and i != j]
+    return [{"gold": labels[i], "predicted": labels[j], "texts": -count} for count, i, j in sorted(errors)[:SHOWN_CONFUSIONS]]
 
 
 def calibration(is_correct: np.ndarray, confidence: np.ndarray) -> Calibration:

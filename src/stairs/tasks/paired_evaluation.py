@@ -11,16 +11,17 @@ from stairs.progress import quiet
 from stairs.tasks.answers import Answer, TagsAnswer
 from stairs.tasks.classifier import Classifier
 from stairs.tasks.from_examples import FromExamples
-from stairs.tasks.measurements import ComparedOutcomes, Interval
+from stairs.tasks.measurements import ComparedOutcomes, Interval, Measurements, ModelDetails
 from stairs.tasks.metric_table import METRICS
-from stairs.tasks.metrics import PairedBootstrap, examples_to_separate
-from stairs.tasks.outcomes import Outcomes, all_metrics, groups_of, outcomes, score_with_interval, statistic
+from stairs.tasks.metrics import PairedBootstrap, examples_to_separate, metric_names
+from stairs.tasks.outcomes import Outcomes, all_metrics, groups_of, model_details, outcomes, score_with_interval, statistic
 from stairs.tasks.parts.supervised import Supervised
 from stairs.tasks.task import Task
 from stairs.tasks.translate import Translate
 from stairs.text.examples import Example, LabelledText, TranslationPair
 
 TIMED_EXAMPLES, MAX_TIMINGS, MAX_TIMING_SECONDS = 100, 40, 1.0  # texts that are answered at once, how often, and for how long
+LIKELIHOODS = ("bits_per_character", "perplexity")  # of a model that translates
 MIN_DIFFERING = 6  # examples on which two models differ: of fewer, all may favour one of them by chance (2 / 2^5 is above 5 %)
 
 
@@ -28,28 +29,28 @@ class Evaluation(NamedTuple):
     metrics: dict[str, Interval]  # all that the examples allow
     outcomes: Outcomes
     answers: list[str]  # to the questions, in a word or a few
+    details: ModelDetails  # by label, or by type of span
 
 
 def evaluate_task(task: Task, example_kind: str, metric: str, examples: Sequence[Example], questions: Sequence[str]) -> Evaluation:
     """The metrics of the predictions for all examples, the outcome of each by one `metric`, and the answers to some `questions`."""
-    predictions = predict_all(task, examples)
-    metrics = {**all_metrics(example_kind, examples, predictions), metric: score_with_interval(metric, example_kind, examples, predictions)}
-    if isinstance(task, Translate):
-        metrics |= task.likelihood_metrics(task.rows(cast(Sequence[TranslationPair], examples)), None)
+    measured, predictions = measure_and_predict(task, example_kind, examples)
+    metrics = {name: cast(Interval, measured[name]) for name in (*metric_names(example_kind), *LIKELIHOODS) if name in measured}
+    metrics[metric] = score_with_interval(metric, example_kind, examples, predictions)
     with quiet():  # which texts are too long is said of all of them
         answers = [short_answer(task.answer(question)) for question in questions]
-    intervals = {name: cast(Interval, value) for name, value in metrics.items() if isinstance(value, dict) and "value" in value}
-    return Evaluation(intervals, outcomes(metric, example_kind, examples, predictions), answers)
+    details = model_details(measured, example_kind, examples, predictions)
+    return Evaluation(metrics, outcomes(metric, example_kind, examples, predictions), answers, details)
 
 
-def predict_all(task: Task, examples: Sequence[Example]) -> Sequence[object]:
-    """A prediction for each of the examples, which are of the task's kind."""
+def measure_and_predict(task: Task, example_kind: str, examples: Sequence[Example]) -> tuple[Measurements, Sequence[object]]:
+    """All that is measured of a task, and a prediction for each of the examples, which are of its kind."""
     if isinstance(task, Translate):
-        return task.predict_examples(cast(Sequence[TranslationPair], examples))
-    if isinstance(task, Classifier):
-        return task.predict_examples(cast(Sequence[LabelledText], examples))
-    assert isinstance(task, Supervised | FromExamples)
-    return task.predict_examples(examples)
+        pairs = cast(Sequence[TranslationPair], examples)
+        predictions = task.predict_examples(pairs)
+        return {**all_metrics(example_kind, examples, predictions), **task.likelihood_metrics(task.rows(pairs), None)}, predictions
+    assert isinstance(task, Supervised | FromExamples | Classifier)
+    return task.metrics_and_predictions(examples)
 
 
 def milliseconds_per_text(task: Task, examples: Sequence[Example]) -> float:

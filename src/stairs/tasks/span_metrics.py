@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from stairs.tasks.measurements import AnswerMetrics, TagMetrics
+from stairs.tasks.measurements import AnswerMetrics, TagDetails, TagMetrics
 from stairs.tasks.metrics import SPAN_TAG, ratio
 from stairs.text.chinese import HAN, has_han
 
@@ -30,11 +30,37 @@ def tag_counts(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]
     return np.array([[sum(a == b for a, b in zip(own, other, strict=True)), len(own)] for own, other in zip(gold, predicted, strict=True)])
 
 
-def span_counts(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> np.ndarray:
-    """(N, 3): the correct spans of each sentence, its gold spans, and its predicted ones."""
+def tag_report(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> dict[str, TagDetails]:
+    """Precision, recall and F1 of each type of span; of each tag where the gold tags mark no spans. The most frequent comes first."""
+    has_spans = any(SPAN_TAG.match(tag) for tags in gold for tag in tags)
+    counts: dict[str, Counter[str]] = {"correct": Counter(), "gold": Counter(), "predicted": Counter()}
+    for own, other in zip(gold, predicted, strict=True):
+        of_gold, of_predicted = (typed_spans(tags) if has_spans else typed_words(tags) for tags in (own, other))
+        for name, found in (("gold", of_gold), ("predicted", of_predicted), ("correct", of_gold & of_predicted)):
+            counts[name].update(kind for kind, *_ in found)
+    details: dict[str, TagDetails] = {}
+    for kind in sorted({*counts["gold"], *counts["predicted"]}, key=lambda kind: (-counts["gold"][kind], kind)):
+        correct, wanted, given = (counts[name][kind] for name in ("correct", "gold", "predicted"))
+        details[kind] = {
+            "precision": correct / max(given, 1), "recall": correct / max(wanted, 1), "f1": 2 * correct / max(wanted + given, 1), "gold": wanted,
+        }  # fmt: skip
+    return details
+
+
+def typed_spans(tags: Sequence[str]) -> set[tuple[str, int, int]]:
+    """(type, start, end) of each span, as seqeval finds them."""
     from seqeval.metrics.sequence_labeling import get_entities
 
-    spans = [(set(get_entities(list(a))), set(get_entities(list(b)))) for a, b in zip(gold, predicted, strict=True)]
+    return set(get_entities(list(tags)))
+
+
+def typed_words(tags: Sequence[str]) -> set[tuple[str, int, int]]:
+    return {(tag, number, number) for number, tag in enumerate(tags)}
+
+
+def span_counts(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> np.ndarray:
+    """(N, 3): the correct spans of each sentence, its gold spans, and its predicted ones."""
+    spans = [(typed_spans(a), typed_spans(b)) for a, b in zip(gold, predicted, strict=True)]
     return np.array([[len(a & b), len(a), len(b)] for a, b in spans])
 
 
