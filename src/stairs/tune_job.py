@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from stairs.text.labelled.column_names import Columns
 
 NEEDS_NO_RUN = tuple(dict.fromkeys(name for models in BASELINE_TASKS.values() for name in models))  # models that learn from the examples alone
-TABLES = (".csv", ".tsv", ".jsonl", ".parquet")
+TABLES = (".csv", ".tsv", ".jsonl", ".parquet", ".xlsx", ".xlsm")
 MAX_PASSES = 10_000
 
 

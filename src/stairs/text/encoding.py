@@ -29,8 +29,8 @@ MAGIC = (
     (b"BZh", "bzip2", "decompress it first"),
     (b"7z\xbc\xaf\x27\x1c", "7-Zip", "unpack it first"),
     (b"Rar!\x1a\x07", "RAR", "unpack it first"),
-    (b"PK\x03\x04", "zip (or docx, xlsx, epub)", "unpack it, or " + CONVERT),
-    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Office document", CONVERT),
+    (b"PK\x03\x04", "zip (or docx, epub)", "unpack it, or " + CONVERT),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Office document", "save a spreadsheet as .xlsx or CSV UTF-8, and prose as plain text"),
     (b"%PDF-", "PDF", CONVERT),
     (b"{\\rtf", "RTF", CONVERT),
     (b"\x89PNG\r\n\x1a\n", "PNG", "give a text file"),
@@ -43,6 +43,9 @@ MAGIC = (
     (b"\x93NUMPY", "a numpy array", "give a text file"),
     (b"RIFF", "RIFF (sound or video)", "give a text file"),
 )
+
+
+SPREADSHEET_MARKS = (b"xl/workbook", b"opendocument.spreadsheet", b"Index/Tables/", b"Index/CalculationEngine")  # in the bytes of a zip
 
 
 def grid(codec: str, leads: range, tails: range) -> str:
@@ -110,6 +113,8 @@ def refuse_binary(head: bytes, name: str) -> None:
     """Refuse a file whose first bytes say that it is not text."""
     for magic, what, advice in MAGIC:
         if head.startswith(magic):
+            if magic == b"PK\x03\x04" and any(mark in head for mark in SPREADSHEET_MARKS):
+                what, advice = "a spreadsheet", "give an Excel workbook the ending .xlsx; save any other as .xlsx or CSV UTF-8"
             raise BadInput(f"{name}: looks like {what}; {advice}")
 
 

@@ -24,7 +24,9 @@ BLOCK = 1 << 20
 BOMB_RATIO, BOMB_BYTES = 200, 100 << 20
 COMPRESSIONS = (".gz", ".xz", ".zst")
 DISPLAY_NAMES: dict[str, str] = {}  # of files that hold what a Python caller handed in: "DataFrame"
-FILE_KINDS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".parquet": "parquet"}
+FILE_KINDS = {
+    ".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".parquet": "parquet", ".xlsx": "xlsx", ".xlsm": "xlsx",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ class InputFile:
     path: Path
     name: str  # what an error calls it
     size: int  # bytes on disk
-    kind: str  # text, jsonl, csv, tsv or parquet
+    kind: str  # text, jsonl, csv, tsv, parquet or xlsx
     compression: str  # a suffix, or "" for none
 
 

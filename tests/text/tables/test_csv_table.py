@@ -53,7 +53,9 @@ def test_columns_that_are_not_there_are_answered_with_those_that_are(write):
     assert f"{path}:1: no column 'stars' for the label; it has 'alpha', 'beta'" in error_of(path, columns="alpha,stars")
     assert "this task has the columns text, label" in error_of(path, columns={"words": "alpha"})
     assert "this task has the columns text, label" in error_of(path, columns="alpha,beta,gamma")
-    assert f"{path}:1: two columns are called 'text'" in error_of(write("a.csv", "text,text,label\na,b,c\n"))
+    path = write("a.csv", "text,text,label\na,b,c\n")
+    assert f"{path}:1: 2 columns are called 'text'; choose one by its number with --text=1 or --text=2" in error_of(path)
+    assert texts_and_labels(read_examples(path, "classify", columns={"text": "2"})) == [("b", "c")]
     with pytest.raises(BadInput, match=r"a\.csv:1: cannot tell the task from 'alpha', 'beta'; name it with --task"):
         guess_task(write("a.csv", "alpha,beta\n1,2\n"))
 

@@ -10,7 +10,7 @@ from stairs.errors import EnvironmentFault
 from stairs.text import examples
 from stairs.text.examples import LabelledText, TaggedSentence, TextPair, TranslationPair
 from stairs.text.labelled import guess_task, read_examples, spool
-from stairs.text.tables import json_table
+from stairs.text.tables import json_table, spooled_strings
 from stairs.text.tables.json_table import JsonCursor
 from tests.support.labelled_files import error_of
 
@@ -161,8 +161,8 @@ def test_a_full_disk_is_the_environments_fault(monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(spool, "MAX_MEMORY_BYTES", 0)
-    monkeypatch.setattr(spool.tempfile, "TemporaryFile", full)
-    with pytest.raises(EnvironmentFault, match="No space left on device"):
+    monkeypatch.setattr(spooled_strings.tempfile, "TemporaryFile", full)
+    with pytest.raises(EnvironmentFault, match="no space left on device"):
         spool.spool_examples([LabelledText("a", "b")])
 
 

@@ -1,6 +1,6 @@
 """A corpus: the documents of files, folders or standard input, one after another, in memory that does not grow with it; and its three splits.
 
-Blank lines separate the documents of a text file; each record of jsonl, csv, tsv and parquet is one. Lines within a document are paragraphs.
+Blank lines separate the documents of a text file; each record of jsonl, csv, tsv, xlsx and parquet is one. Lines within a document are paragraphs.
 
 train        what a model is trained on, and its vocabulary and the table of what spaces cost
 validation   evaluated during training: chooses the best weights, and when to stop
@@ -27,7 +27,7 @@ from typing import BinaryIO
 from stairs.data import CorpusLike
 from stairs.errors import BadInput
 from stairs.progress import say
-from stairs.text.corpus.text_column import csv_texts, json_texts, parquet_texts
+from stairs.text.corpus.text_column import csv_texts, json_texts, parquet_texts, xlsx_texts
 from stairs.text.encoding import text_codec
 from stairs.text.input_files import InputFile, InputStream, ReadMeter, decode_stream, find_files, open_file, spool_stdin, unreadable_error
 from stairs.text.input_options import CorpusOptions, is_embedded
@@ -110,6 +110,9 @@ class Corpus:
             if source.kind == "parquet":
                 yield from self.record_documents(parquet_texts(stream, self.column, lambda share: self.advance(source.size * share, meter)))
                 return
+            if source.kind == "xlsx" and not source.compression:
+                yield from self.record_documents(xlsx_texts(stream, self.column))
+                return
             blocks = self.count_oddities(decode_stream(stream, self.encoding, source.name), file, meter)
             if source.kind == "text":
                 yield from split_documents(blocks, self.max_characters)
@@ -190,7 +193,7 @@ def open_corpus(paths: Sequence[str], options: CorpusOptions) -> CorpusLike:
 def short_name(paths: list[str | Path]) -> str:
     """A name for a run: `wiki_en` for wiki_en.txt.xz, with the number of the other paths."""
     first = "stdin" if str(paths[0]) == "-" else Path(paths[0]).resolve().name
-    stem = re.sub(r"(\.(txt|md|text|jsonl|ndjson|csv|tsv|tab|parquet|gz|xz|zst))+$", "", first, flags=re.IGNORECASE)
+    stem = re.sub(r"(\.(txt|md|text|jsonl|ndjson|csv|tsv|tab|parquet|xlsx|xlsm|gz|xz|zst))+$", "", first, flags=re.IGNORECASE)
     stem = re.sub(r"[^\w.-]+", "-", stem).strip("-.")[:40] or "corpus"
     return stem if len(paths) == 1 else f"{stem}-and-{len(paths) - 1}-more"
 

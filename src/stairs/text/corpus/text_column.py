@@ -1,13 +1,14 @@
-"""The text column of jsonl, csv, tsv and parquet files: one document a record. The readers themselves are those of labelled data (tables/)."""
+"""The text column of jsonl, csv, tsv, xlsx and parquet files: one document a record. The readers themselves are those of labelled data (tables/)."""
 
 from collections.abc import Callable, Iterator, Sequence
 
 from stairs.errors import BadInput, preview
 from stairs.text.input_files import InputStream
-from stairs.text.tables.csv_table import CsvReader
+from stairs.text.tables.csv_table import CsvReader, find_column
 from stairs.text.tables.json_table import describe_type, parse_json
 from stairs.text.tables.lines import NumberedLines, input_error
 from stairs.text.tables.parquet_table import BATCH_ROWS, ParquetTable
+from stairs.text.tables.xlsx_table import XlsxTable
 
 TEXT_COLUMNS = ("text", "content", "body", "sentence", "review", "document", "article", "comment", "passage", "正文", "内容", "文本")
 
@@ -15,9 +16,10 @@ TEXT_COLUMNS = ("text", "content", "body", "sentence", "review", "document", "ar
 def choose_text_column(names: Sequence[str], column: str | None, where: str) -> str:
     """The column that holds the text: the one that the user named, else the first with a usual name."""
     if column is not None:
-        if column not in names:
-            raise BadInput(f"{where}: no column {preview(column)}, only {list_names(names)}; name one of them with --text")
-        return column
+        match = find_column(names, column)
+        if match is None:
+            raise BadInput(f"{where}: no column {preview(column)}, only {list_names(names)}; name one of them with --text, or its number")
+        return match
     lower = {name.strip().lower(): name for name in reversed(names)}
     for candidate in TEXT_COLUMNS:
         if candidate in lower:
@@ -55,6 +57,15 @@ def csv_texts(lines: NumberedLines, name: str, suffix: str, column: str | None) 
     if reader.columns:
         position = reader.columns.index(choose_text_column(reader.columns, column, f"{name}:{reader.line}"))
         yield from (fields[position] for _, fields in reader)
+
+
+def xlsx_texts(stream: InputStream, column: str | None) -> Iterator[str]:
+    """The text of each row under a header."""
+    table = XlsxTable(stream.source.path)
+    chosen = choose_text_column(table.columns, column, f"{table.name}:{table.line}")
+    for _, (text,) in table.select_columns([chosen]):
+        stream.meter.add(len(text), table.name)
+        yield text
 
 
 def parquet_texts(stream: InputStream, column: str | None, advance: Callable[[float], None]) -> Iterator[str]:

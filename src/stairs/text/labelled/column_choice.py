@@ -52,7 +52,7 @@ class ColumnChoice:
     """The choice of columns for a task, among those of one file."""
 
     def __init__(self, table: RecordTable, task: str, named: dict[str, str], columns: Sequence[str] | None = None) -> None:
-        self.table, self.task = table, task
+        self.table, self.task, self.given = table, task, named
         self.columns = list(table.columns if columns is None else columns)
         self.named_columns = {role: self.resolve(role, column) for role, column in named.items()}
         self.roles = [role for role in ROLES[task] if role != "label" or "score" not in self.named_columns]
@@ -81,9 +81,8 @@ class ColumnChoice:
         """The only assignment, or the one that the user chose."""
         assignments = self.assignments()
         for assignment in assignments:
-            for column in assignment.values():
-                if self.columns.count(column) > 1:
-                    raise self.fault(f"two columns are called {preview(column)}; rename one of them")
+            for role, column in assignment.items():
+                self.refuse_twins(role, column)
         has_no_header = isinstance(self.table, CsvTable) and not self.table.header and not self.named_columns and self.task != "translate"
         if len(assignments) == 1 and not has_no_header:
             return assignments[0]
@@ -91,6 +90,13 @@ class ColumnChoice:
         shown = assignments if has_no_header else [differences(own, assignments) for own in assignments]
         interpretations = [Interpretation(describe_columns(own), columns_flag(own)) for own in shown]
         return assignments[choose_interpretation(f"{self.table.name}:{self.table.line}", why, interpretations)]
+
+    def refuse_twins(self, role: str, column: str) -> None:
+        """Of columns with the same name one must be chosen by its number."""
+        twins = [str(number) for number, other in enumerate(self.table.columns, 1) if other == column or other.startswith(f"{column} (column ")]
+        if len(twins) > 1 and self.given.get(role) not in twins:
+            flags = " or ".join(columns_flag({role: number}) for number in twins[:2])
+            raise self.fault(f"{len(twins)} columns are called {preview(column)}; choose one by its number with {flags}")
 
     def assignments(self) -> list[dict[str, str]]:
         """Every assignment of a column to each role that fits."""
@@ -193,7 +199,7 @@ def detect_header(table: AnyTable, named: dict[str, str]) -> AnyTable | CsvTable
     by_number = bool(named) and all(column.isdecimal() for column in named.values())
     if (named and not by_number) or (not named and has_known_names(table.columns)):
         return table
-    headerless = CsvTable(table.path, table.encoding, header=False)
+    headerless = table.without_header()
     return headerless if first_line_is_data(headerless) else table
 
 

@@ -5,6 +5,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 
 from stairs.errors import BadInput, preview
+from stairs.text.tables.csv_table import find_column
 from stairs.text.tables.lines import input_error
 
 
@@ -130,13 +131,6 @@ def likely_columns(columns: Sequence[str], names: Sequence[Sequence[str]]) -> li
                 if matches:
                     return matches
     return []
-
-
-def find_column(columns: Sequence[str], name: str) -> str | None:
-    """A column by its name, or by its number from 1."""
-    if name in columns:
-        return name
-    return columns[int(name) - 1] if re.fullmatch(r"[1-9]\d{0,3}", name) and int(name) <= len(columns) else None
 
 
 def choose_named(name: str, line: int, columns: Sequence[str], column: str, flag: str) -> str:

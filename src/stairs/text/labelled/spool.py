@@ -1,16 +1,13 @@
 """Examples in memory while they are few, and in a temporary file, one JSON line each, when they are many."""
 
 import json
-import os
-import tempfile
-from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields
 from itertools import chain
 from typing import Any
 
-from stairs.errors import EnvironmentFault
 from stairs.text.examples import AnyExample, Example, Question
+from stairs.text.tables.spooled_strings import SpooledStrings
 
 MAX_MEMORY_BYTES = 1 << 28  # estimated bytes of memory above which examples go to disk
 EXAMPLE_OVERHEAD = 320  # bytes of memory an example takes besides its characters
@@ -41,24 +38,16 @@ def field_values(example: Example) -> list[Any]:
 
 
 class SpooledExamples(Sequence[AnyExample]):
-    """A read-only list of examples of one kind; its file has no name and vanishes with the object."""
+    """A read-only list of examples of one kind."""
 
     def __init__(self, kind: type[AnyExample], examples: Iterable[AnyExample]):
-        self.kind, self.ends, end = kind, array("Q", [0]), 0
-        try:
-            self.file = tempfile.TemporaryFile(prefix="stairs-")  # noqa: SIM115 (it lives as long as the object)
-            for example in examples:
-                record = json.dumps(field_values(example), ensure_ascii=False, separators=(",", ":")).encode()
-                self.file.write(record)
-                end += len(record)
-                self.ends.append(end)
-            self.file.flush()
-        except OSError as error:
-            reason = error.strerror or error
-            raise EnvironmentFault(f"{tempfile.gettempdir()}: cannot store the examples ({reason}); free some space or set TMPDIR") from error
+        self.kind, self.records = kind, SpooledStrings("the examples")
+        for example in examples:
+            self.records.append(json.dumps(field_values(example), ensure_ascii=False, separators=(",", ":")))
+        self.records.flush()
 
     def __len__(self) -> int:
-        return len(self.ends) - 1
+        return len(self.records)
 
     def __iter__(self) -> Iterator[AnyExample]:
         return (self[index] for index in range(len(self)))
@@ -66,9 +55,7 @@ class SpooledExamples(Sequence[AnyExample]):
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return [self[each] for each in range(*index.indices(len(self)))]
-        index = range(len(self))[index]
-        start, end = self.ends[index], self.ends[index + 1]
-        record = json.loads(os.pread(self.file.fileno(), end - start, start))
+        record = json.loads(self.records[range(len(self))[index]])
         values: list[Any] = [tuple(value) if isinstance(value, list) else value for value in record]
         if self.kind is Question:
             values[2] = tuple((start, text) for start, text in values[2])

@@ -76,7 +76,7 @@ def open_columns(
         raise columns_error(printable(path), columns, error) from None
     table: RecordTable = open_table(path, encoding)
     if task == "translate" and not named and isinstance(table, CsvTable) and table.delimiter == "\t" and not guess_parallel(table.columns):
-        table = CsvTable(path, encoding, header=False)  # parallel TSV seldom has a header
+        table = table.without_header()  # parallel TSV seldom has a header
         if len(table.columns) < 2:
             raise input_error(table.name, table.line, "one field; put the source, a tab and its translation on each line")
         named = dict(zip(("source", "target"), table.columns, strict=False))

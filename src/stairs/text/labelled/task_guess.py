@@ -126,7 +126,7 @@ def guess_bilingual(table: RecordTable) -> str | None:
     is_tsv = isinstance(table, CsvTable) and table.delimiter == "\t"
     if not (isinstance(table, CsvTable) and is_tsv and len(table.columns) in (2, 3) and all(map(is_sentence_like, table.columns[:2]))):
         return None
-    headerless = CsvTable(table.path, table.encoding, header=False)
+    headerless = table.without_header()
     columns = headerless.columns
     last = list(profile_columns(columns, headerless.select_columns(columns)).values())[-1]
     other = "classify" if len(columns) == 2 and last.fits_label else "compare" if len(columns) == 3 and last.fits_target else None

@@ -13,11 +13,13 @@ from stairs.text.labelled.column_names import columns_flag, likely_columns, list
 from stairs.text.labelled.column_profile import ColumnProfile, profile_columns
 from stairs.text.labelled.notes import DataNotes
 from stairs.text.labelled.tag_schemes import TagScheme
-from stairs.text.tables import RECORD_SUFFIXES, RecordTable, open_table
+from stairs.text.tables import JSON_SUFFIXES, RecordTable, open_table
 from stairs.text.tables.csv_table import DELIMITERS, CsvTable
 from stairs.text.tables.json_table import describe_type
 from stairs.text.tables.lines import file_suffix, input_error, numbered_lines
+from stairs.text.tables.xlsx_table import XLSX_SUFFIXES, XlsxTable
 
+LIST_SUFFIXES = (*JSON_SUFFIXES, ".parquet")  # of files whose records may hold lists
 MAX_SENTENCE_WORDS = 10_000
 MAX_UNMARKED_WORDS = 500  # in a file without sentence boundaries so far: more are several sentences
 WORD = (word_list("word 词"), word_list("words token tokens form char 字 词语 单词 字符"))
@@ -103,18 +105,18 @@ class TokenTable:
 
 def find_token_table(path: str | Path, encoding: str | None, named: dict[str, str]) -> TokenTable | None:
     """A file with a row for each word, or two lists for each sentence, as a table; None for a file of another kind."""
-    if file_suffix(path) in RECORD_SUFFIXES:
+    if file_suffix(path) in LIST_SUFFIXES:
         records = open_table(path, encoding)
         first: list[Any] = next(records.select_columns(records.columns), (0, []))[1]
         lists = [column for column, value in zip(records.columns, first, strict=False) if isinstance(value, list)]
         if not named and not all(likely_columns(lists, names) for names in (WORD, TAG)):
             return None
         return TokenTable(records, choose_token_columns(records, lists, named))
-    names = first_cells(path, encoding)
+    names = XlsxTable(path).columns if file_suffix(path) in XLSX_SUFFIXES else first_cells(path, encoding)
     by_name = all({normalize_name(name) for name in names} & {word for tier in tiers for word in tier} for tiers in (WORD, TAG))
     if not by_name and not set(named.values()) & set(names):
         return None
-    table = CsvTable(path, encoding)
+    table = XlsxTable(path) if file_suffix(path) in XLSX_SUFFIXES else CsvTable(path, encoding)
     sentence = named.get("sentence") or next(iter(likely_columns(table.columns, SENTENCE)), None)
     if sentence is None and table.delimiter == "\t":
         return None  # CoNLL columns with a header
@@ -152,7 +154,7 @@ def first_cells(path: str | Path, encoding: str | None) -> list[str]:
 def is_token_table(path: str | Path, encoding: str | None) -> bool:
     """Whether a file is certainly of this kind: its words have no spaces, and its sentences are numbered, or separated by blank lines."""
     token_table = find_token_table(path, encoding, {})
-    if token_table is None or file_suffix(path) in RECORD_SUFFIXES:
+    if token_table is None or file_suffix(path) in LIST_SUFFIXES:
         return token_table is not None
     table, columns = token_table.table, list(token_table.columns.values())
     has_gaps, last = False, table.line

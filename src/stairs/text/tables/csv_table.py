@@ -1,19 +1,24 @@
 """CSV and TSV (RFC 4180) read strictly and as a stream: every error names the physical line.
 
 In TSV a line with as many tabs as the header is taken as it stands, with its quotes, for there they are usually text. Quotes enclose a field only
-when the header is quoted too, or when the row fits in no other way.
+when the header is quoted too, or when the row fits in no other way. Rows whose cells are all empty are no rows, and empty cells beyond the header are
+no cells: spreadsheet programs write both.
 """
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
+from typing import Protocol
 
-from stairs.errors import BadInput
+from stairs.errors import BadInput, preview
 from stairs.text.input_files import printable
 from stairs.text.tables.lines import NumberedLines, file_suffix, input_error, numbered_lines
 
 FIELD_LIMIT = 1 << 24  # characters
 DELIMITERS = {",": "comma", "\t": "tab", ";": "semicolon", "|": "bar"}
+EMPTY_CELLS = ',;|\t" '  # what a line of empty cells is made of
+COUNTED_ROWS = 100_000  # after a bad one
 CLOSING_QUOTE = re.compile(r'[^"]*+(?:""[^"]*+)*+"')
 
 
@@ -21,16 +26,17 @@ class CsvReader:
     """One pass over lines of CSV: `columns` are read at once, then iterate over (line, fields); a blank line is no row."""
 
     def __init__(self, lines: NumberedLines, name: str, suffix: str, *, header: bool = True):
-        self.lines, self.name, self.header = lines, name, header
-        self.line, first = next(((line, text) for line, text in lines if text.strip()), (0, ""))
+        self.lines, self.name, self.suffix, self.header = lines, name, suffix, header
+        self.line, first = next_filled(lines)
         self.delimiter = guess_delimiter(first, suffix)
         if first.lower().startswith("sep=") and len(first) == 5:  # Excel's own hint
             self.delimiter = first[4]
-            self.line, first = next(((line, text) for line, text in lines if text.strip()), (self.line, ""))
+            self.line, first = next_filled(lines, self.line)
         self.has_quotes = self.delimiter != "\t" or first.startswith('"')
         self.first_fields = split_quoted(name, self.line, first, lines, self.delimiter) if self.has_quotes else first.split(self.delimiter)
         names = [field.strip().strip("\ufeff") if header else str(number) for number, field in enumerate(self.first_fields, 1)]
-        self.columns = names if self.line else []  # none in a file without a line
+        self.columns = unique_names(names) if self.line else []  # none in a file without a line
+        self.unnamed = len(names) - len(drop_empty(names))  # columns at the right
 
     def __iter__(self) -> Iterator[tuple[int, list[str]]]:
         width = len(self.columns)
@@ -46,10 +52,36 @@ class CsvReader:
                 if len(text) > FIELD_LIMIT:
                     check_lengths(self.name, line, fields)
             if len(fields) != width:
-                reference = "the header" if self.header else f"line {self.line}"
-                advice = f"quote the {DELIMITERS.get(self.delimiter, self.delimiter)} or fix the row" if len(fields) > width else "fix the row"
-                raise input_error(self.name, line, f"{len(fields)} fields where {reference} has {width}; {advice}")
-            yield line, fields
+                fields = self.fit(line, fields)
+            if any(field and not field.isspace() for field in fields):
+                yield line, fields
+
+    def fit(self, line: int, fields: list[str]) -> list[str]:
+        """A row that is too long or too short by empty cells; any other is refused."""
+        width, own = len(self.columns), len(drop_empty(fields))
+        if own <= width <= len(fields) or width - self.unnamed <= len(fields) < width:
+            return fields[:width] + [""] * (width - len(fields))
+        reference = "the header" if self.header else f"line {self.line}"
+        advice = f"quote the {DELIMITERS.get(self.delimiter, self.delimiter)} or fix the row" if len(fields) > width else "fix the row"
+        if width == 1 and self.header and self.suffix in (".csv", ".tsv", ".tab"):
+            advice = f"{advice}; if {preview(self.columns[0])} is a title, delete what stands above the header"
+        raise input_error(self.name, line, f"{len(fields)} fields where {reference} has {width}{self.count_others(width)}; {advice}")
+
+    def count_others(self, width: int) -> str:
+        """How many of the next rows are like one that does not fit, in words, as far as quotes do not tell otherwise."""
+        rest = [text.count(self.delimiter) + 1 for _, text in islice(self.lines, COUNTED_ROWS) if text.strip() and '"' not in text]
+        others = sum(count != width for count in rest)
+        return f", and so it is in {others:,} of the next {len(rest):,} rows" if others else ""
+
+
+class TableReader(Protocol):
+    """One pass over the rows of a table whose cells are text."""
+
+    line: int  # of the header
+    columns: list[str]
+    delimiter: str
+
+    def __iter__(self) -> Iterator[tuple[int, list[str]]]: ...
 
 
 class CsvTable:
@@ -61,8 +93,21 @@ class CsvTable:
         self.line, self.columns, self.delimiter = reader.line, reader.columns, reader.delimiter
         if not self.columns:
             raise BadInput(f"no text in {self.name}; give a file with a header line and a row for each example")
+        if header and len(self.columns) > 1 and len(drop_empty(self.columns)) == 1:
+            self.refuse_title(reader)
 
-    def reader(self) -> CsvReader:
+    def refuse_title(self, reader: TableReader) -> None:
+        """One name at the left, and rows of several cells: a title, or the rest of the header is missing."""
+        _, first = next(iter(reader), (0, []))
+        if len(drop_empty(first)) > 1:
+            names = f"one name, {preview(self.columns[0])}, for {len(self.columns)} columns"
+            raise input_error(self.name, self.line, f"the first line has {names}; delete what stands above the header, or name the columns there")
+
+    def without_header(self) -> "CsvTable":
+        """The same, with the first line as a row like the others."""
+        return type(self)(self.path, self.encoding, header=False)
+
+    def reader(self) -> TableReader:
         return CsvReader(numbered_lines(self.path, self.encoding), self.name, file_suffix(self.path), header=self.header)
 
     def select_columns(self, names: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
@@ -70,6 +115,36 @@ class CsvTable:
         positions = [self.columns.index(name) for name in names]
         for line, fields in self.reader():
             yield line, [fields[position] for position in positions]
+
+
+def next_filled(lines: NumberedLines, last: int = 0) -> tuple[int, str]:
+    """The next line that holds more than delimiters; an empty one, at `last`, if there is none."""
+    return next(((line, text) for line, text in lines if text.strip().strip(EMPTY_CELLS)), (last, ""))
+
+
+def drop_empty(cells: Sequence[str]) -> Sequence[str]:
+    """Without the empty cells at the right."""
+    count = len(cells)
+    while count and not cells[count - 1].strip():
+        count -= 1
+    return cells[:count]
+
+
+def unique_names(names: Sequence[str]) -> list[str]:
+    """Each name once: one that occurs again says in which column, and so can be chosen."""
+    seen: set[str] = set()
+    found: list[str] = []
+    for number, name in enumerate(names, 1):
+        found.append(name if name not in seen else f"{name} (column {number})" if name else f"column {number}")
+        seen.add(name)
+    return found
+
+
+def find_column(columns: Sequence[str], name: str) -> str | None:
+    """A column by its name, or by its number from 1."""
+    if name in columns:
+        return name
+    return columns[int(name) - 1] if re.fullmatch(r"[1-9]\d{0,3}", name) and int(name) <= len(columns) else None
 
 
 def guess_delimiter(header: str, suffix: str) -> str:
