@@ -14,7 +14,6 @@ from stairs.tasks.answers import Answer, LabelAnswer
 from stairs.tasks.config_file import CONFIG, WEIGHTS, TaskConfig
 from stairs.tasks.measurements import LabelMetrics, Measurements
 from stairs.tasks.metrics import label_metrics
-from stairs.tasks.outcomes import classification_report
 from stairs.tasks.parts.saved_arrays import save_arrays
 from stairs.tasks.task import Task
 from stairs.text.examples import LabelledText
@@ -74,6 +73,8 @@ class Classifier(Task):
         return self.metrics_and_predictions(examples)[0]
 
     def metrics_and_predictions(self, examples: Sequence[Any]) -> tuple[Measurements, list[Any]]:
+        from stairs.tasks.outcomes import classification_report  # an answer needs none of what it imports
+
         self.check_labels(examples)
         gold, probabilities = [example.label for example in examples], self.probabilities_of_many([example.text for example in examples])
         predictions = [self.labels[i] for i in probabilities.argmax(1)]

@@ -34,7 +34,12 @@ class Segmenter(NamedTuple):
 @functools.cache
 def segmenter() -> Segmenter:
     """The dictionary program that is installed: `segmenter().segment("清华大学生")`."""
-    return Segmenter("rjieba", import_module("rjieba").cut) if find_spec("rjieba") else Segmenter("jieba", load_jieba())
+    return Segmenter("rjieba", import_module("rjieba").cut) if segmenter_name() == "rjieba" else Segmenter("jieba", load_jieba())
+
+
+def segmenter_name() -> str:
+    """Which one it is, without loading its dictionary."""
+    return "rjieba" if find_spec("rjieba") else "jieba"
 
 
 def load_jieba() -> Callable[[str], list[str]]:

@@ -24,7 +24,7 @@ from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers
 
 from stairs.errors import BadInput, EnvironmentFault, preview
 from stairs.progress import say
-from stairs.text.chinese import segmenter
+from stairs.text.chinese import segmenter_name
 from stairs.text.special import SPECIAL_TOKENS, UNKNOWN
 
 KINDS = ("words", "characters", "bpe", "byte-bpe", "wordpiece", "unigram")
@@ -82,7 +82,7 @@ class TokenizerSpec:
     @property
     def settings(self) -> dict[str, object]:
         """The settings under "stairs" in tokenizer_config.json."""
-        return {"version": FORMAT, **asdict(self), **({"segmenter": segmenter().name} if self.chinese == "words" else {})}
+        return {"version": FORMAT, **asdict(self), **({"segmenter": segmenter_name()} if self.chinese == "words" else {})}
 
 
 def build_model(kind: str, vocabulary: dict[str, int] | None = None, merges: list[tuple[str, str]] | None = None) -> models.Model:
@@ -174,8 +174,8 @@ def spec_from(stored: dict[str, Any], path: Path) -> TokenizerSpec:
     if not isinstance(version, int) or version > FORMAT:
         raise BadInput(f"{path} has format {preview(version)}, and this version reads {FORMAT}; upgrade stairs")
     names = {field.name for field in fields(TokenizerSpec)}
-    if stored.get("chinese") == "words" and stored.get("segmenter") != segmenter().name:
-        say(f"{path}: Chinese was segmented by {preview(stored.get('segmenter'))}, and here by {segmenter().name}; a few words may differ")
+    if stored.get("chinese") == "words" and stored.get("segmenter") != segmenter_name():
+        say(f"{path}: Chinese was segmented by {preview(stored.get('segmenter'))}, and here by {segmenter_name()}; a few words may differ")
     try:
         return TokenizerSpec(**{name: value for name, value in stored.items() if name in names})
     except (BadInput, TypeError) as error:
