@@ -46,12 +46,21 @@ ATTENTION = [
     ("gpt", {"memory": 6, "positions": "rotary"}),
     ("transformer", {"positions": "buckets", "cross_heads": 1, "attention_pattern": "window", "radius": 3}),
 ]
+MUON = [("gpt", {"optimizer": "muon"}), ("transformer", {"optimizer": "muon"})]
 
 
-@pytest.mark.parametrize(("model", "settings"), ATTENTION)
-def test_three_kills_change_no_bit_with_another_attention(server, undisturbed, tmp_path, model, settings):
+@pytest.mark.parametrize(("model", "settings"), [*ATTENTION, *MUON])
+def test_three_kills_change_no_bit_with_other_settings(server, undisturbed, tmp_path, model, settings):
     assert kill_repeatedly(server, tmp_path / "run", model, 3, seed=1, **settings) >= 1
     assert outcome(tmp_path / "run") == undisturbed(model, **settings) != undisturbed(model)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", ["gpt", "bert", "transformer"])
+def test_twenty_kills_change_no_bit_with_muon(server, undisturbed, tmp_path, model):
+    longer = {"steps": 400, "save_every": 7, "patience": 0, "optimizer": "muon"}
+    assert kill_repeatedly(server, tmp_path / "run", model, 20, seed=2, **longer) >= 15
+    assert outcome(tmp_path / "run") == undisturbed(model, **longer)
 
 
 @pytest.mark.slow

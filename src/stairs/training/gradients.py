@@ -25,6 +25,7 @@ from stairs.tasks.task import Task
 from stairs.text.batch import Batch, TrainingRows
 from stairs.training.clock import Action
 from stairs.training.distributed import full_tensor, shard
+from stairs.training.optimizer import Optimizer
 from stairs.training.options import TrainingOptions
 from stairs.training.updater import ProbedPlan, StepResult, Workers
 
@@ -73,16 +74,8 @@ class GradientUpdater:
         if options.compile:
             self.objective = torch.compile(self.objective)  # type: ignore[assignment]
 
-    def new_optimizer(self, weight_decay: float) -> torch.optim.AdamW:
-        tables = {id(module.weight) for module in self.trained_module.modules() if isinstance(module, nn.Embedding)}
-        groups: dict[tuple[float, float], list[Tensor]] = {}
-        for name, weight in self.trained_module.named_parameters():
-            if weight.requires_grad:
-                decays = weight.ndim > 1 and id(weight) not in tables  # rows of an embedding that no batch has shown stay as they are
-                groups.setdefault((weight_decay if decays else 0.0, self.lr_scales.get(name, 1.0)), []).append(weight)
-        parameters = [{"params": weights, "weight_decay": decay, "lr_scale": scale} for (decay, scale), weights in groups.items()]
-        betas = (self.options.beta1, self.options.beta2)
-        return torch.optim.AdamW(parameters, lr=0.0, betas=betas, eps=self.options.adam_epsilon, fused=True)
+    def new_optimizer(self, weight_decay: float) -> Optimizer:
+        return Optimizer(self.trained_module, self.options, self.peak_lr, self.lr_scales, weight_decay)
 
     def accumulate_gradient(self, step: int) -> tuple[float, int]:
         """Add this worker's share of the batch to the gradients: nats of its targets, and their number."""
@@ -129,9 +122,7 @@ class GradientUpdater:
         if self.options.clip:
             scale *= min(1.0, self.options.clip / (norm + 1e-6))
         torch._foreach_mul_(gradients, scale)
-        for group in self.optimizer.param_groups:
-            group["lr"] = rate * group["lr_scale"]
-        self.optimizer.step()
+        self.optimizer.step(rate)
         tokens = int(self.examples.lengths[self.order.batch_at(step)[1]].sum())
         return StepResult(loss, int(targets), tokens, stopping > 0)
 
@@ -146,19 +137,16 @@ class GradientUpdater:
         """There is nothing to prepare."""
 
     def optimizer_state(self) -> dict[str, Tensor]:
-        """AdamW's moments, by the names of the weights."""
-        names = {id(tensor): name for name, tensor in self.trained_module.named_parameters()}
-        return {f"{names[id(weight)]}:{key}": value for weight, moments in self.optimizer.state.items() for key, value in moments.items()}
+        """The moments of the optimizer, by the names of the weights."""
+        return self.optimizer.state_tensors()
 
     def load_optimizer_state(self, tensors: dict[str, Tensor] | None) -> None:
-        for name, weight in self.trained_module.named_parameters():
-            if not weight.requires_grad or not self.workers.broadcast(tensors is not None and f"{name}:step" in tensors):
-                continue
-            count = torch.zeros((), device=weight.device)
-            moments = {"step": count, "exp_avg": torch.zeros_like(weight), "exp_avg_sq": torch.zeros_like(weight)}
-            for key, target in moments.items():
-                self.workers.broadcast_tensor(target, tensors[f"{name}:{key}"] if tensors is not None else None)
-            self.optimizer.state[weight] = moments
+        """From rank 0, which alone has read them; a weight that has made no step yet has none."""
+        for name, weight, moments in self.optimizer.new_states():
+            if self.workers.broadcast(tensors is not None and f"{name}:{next(iter(moments))}" in tensors):
+                for key, target in moments.items():
+                    self.workers.broadcast_tensor(target, tensors[f"{name}:{key}"] if tensors is not None else None)
+                self.optimizer.restore(weight, moments)
 
     def rehearse(self, step: int) -> None:
         """A step that changes nothing: its learning rate is 0 and its moments are discarded."""

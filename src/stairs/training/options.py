@@ -34,11 +34,13 @@ UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 # Options that a resumed run may change, since none of them decides the weights.
 RESUMABLE = ("evaluate_every", "patience", "save_every", "keep", "compile", "device", "threads", "tensorboard", "shard", "on_disk_full")
 NOT_RECORDED = ("accept_new_corpus", "seed")  # the first holds for one command only; the seed is recorded beside the options
+CHOICES = ("optimizer", "muon_learning_rate")  # recorded only if something else than their default is chosen
 # Options that only training by gradients has.
 GRADIENT_ONLY = (
     "steps", "batch_tokens", "batch_examples", "accumulate", "schedule", "warmup", "warmup_steps", "beta1", "beta2", "adam_epsilon",
-    "embedding_lr_scale", "weight_decay", "clip", "precision", "compile", "shard",
+    "embedding_lr_scale", "weight_decay", "clip", "precision", "compile", "shard", "optimizer", "muon_learning_rate",
 )  # fmt: skip
+OptimizerKind = Literal["auto", "adamw", "muon"]
 Schedule = Literal["linear", "cosine", "hold", "inverse-sqrt", "constant"]
 
 
@@ -52,6 +54,8 @@ class TrainingOptions:
     accumulate: int = 1  # gradient accumulation: parts in which each batch is computed, to save memory; the result is the same
     learning_rate: float | None = None  # peak learning rate; the model's own default if not given
     schedule: Schedule = "linear"  # learning rate after the warm-up; hold: constant until the last fifth, so that the run can be extended
+    optimizer: OptimizerKind = "auto"  # adamw; or muon for the matrices in the blocks of a Transformer and adamw for the rest; auto: adamw
+    muon_learning_rate: float = 0.02  # peak learning rate of muon's matrices
     warmup: float = 0.05  # share of the training in which the learning rate rises
     warmup_steps: int | None = None  # updates in which the learning rate rises; if not given, --warmup decides
     beta1: float = 0.9  # AdamW: decay of the mean of gradients
@@ -86,6 +90,7 @@ class TrainingOptions:
             ("seed", 0, (1 << 63) - 1),
             ("epochs", 0, 1e6), ("learning_rate", 0, math.inf), ("warmup", 0, 1), ("weight_decay", 0, 100), ("clip", 0, 1e9),
             ("warmup_steps", 1, 10**9), ("beta1", 0, 0.999999), ("beta2", 0, 0.999999), ("adam_epsilon", 0, 1), ("embedding_lr_scale", 0, 1000),
+            ("muon_learning_rate", 0, 10),
         ):  # fmt: skip
             check_range(name, getattr(self, name), low, high)
         for name in ("epochs", "learning_rate"):
@@ -93,6 +98,10 @@ class TrainingOptions:
                 raise BadInput(f"{flag(name)} 0 would train nothing; give a number above 0")
         if not re.fullmatch(r"auto|cpu|cuda(:\d+)?", self.device):
             raise BadInput(f"--device {self.device!r} is unknown; give auto, cpu, cuda or cuda:1")
+        if self.optimizer == "muon" and self.shard:
+            raise BadInput("--optimizer muon needs whole matrices, and --shard cuts them into parts; leave one of them out")
+        if self.optimizer != "muon" and self.muon_learning_rate != type(self).muon_learning_rate:
+            raise BadInput("--muon-learning-rate is for --optimizer muon; give both")
         if self.budget is not None:
             parse_duration(self.budget)
 
@@ -103,6 +112,8 @@ class TrainingOptions:
             raise Unsupported(f"{model.name} are adopted, not trained; train cbow, skipgram or glove")
         if model.learns_by == "sweeping":
             return self._validated_for_sweeps(model)
+        if self.optimizer == "muon" and not model.is_transformer:
+            raise BadInput(f"--optimizer muon is for the blocks of a Transformer, and {model.name} has none; leave it out")
         if self.deterministic:
             raise BadInput(f"--deterministic is for cbow, skipgram and glove; {model.name} needs only the same --threads for the same bits")
         return replace(self, budget=self.budget or DEFAULT_BUDGET) if self.is_timed else self
@@ -152,9 +163,10 @@ class TrainingOptions:
         return self.steps if self.epochs is None else max(round(self.epochs * steps_per_epoch), 1)
 
     def frozen_fields(self) -> dict[str, object]:
-        """The options that decide the weights: a run resumes only with the same. A switch that is off is left out, so that a new switch does not
-        change the runs from before it."""
-        return {name: value for name, value in asdict(self).items() if name not in (*RESUMABLE, *NOT_RECORDED) and value is not False}
+        """The options that decide the weights: a run resumes only with the same. A switch that is off is left out, and so is a choice that is not
+        made, so that new ones do not change the runs from before them."""
+        unset = {name for name in CHOICES if getattr(self, name) == getattr(type(self), name)}
+        return {name: value for name, value in asdict(self).items() if name not in {*RESUMABLE, *NOT_RECORDED, *unset} and value is not False}
 
     def resumable_fields(self) -> dict[str, object]:
         """The options that a resumed run may change."""
