@@ -75,6 +75,13 @@ def assert_close(run: Path, single: Path) -> None:
     assert all(torch.allclose(one[name], two[name], atol=1e-4) for name in one)
 
 
+def test_two_workers_train_as_one_does_with_muon(text, train, tmp_path):
+    muon = {**WITHOUT_DROPOUT, "optimizer": "muon"}
+    train(out=tmp_path / "single", **muon)
+    assert wait(launch(tmp_path / "run", text, **{**muon, "steps": 16, "accumulate": 1}), tmp_path / "run") == 0, messages(tmp_path / "run")
+    assert_close(tmp_path / "run", tmp_path / "single")
+
+
 def test_two_workers_train_as_one_does_and_one_can_resume(text, train, tmp_path):
     train(out=tmp_path / "single", **WITHOUT_DROPOUT)
     run = tmp_path / "run"
