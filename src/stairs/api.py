@@ -113,7 +113,7 @@ def tune(
     second_column: Column | None = None,
     group: Column | None = None,
     id: Column | None = None,
-    task: TunedTask | Literal["regress"] | None = None,
+    task: TunedTask | None = None,
     dev: Data | None = None,
     test: Data | None = None,
     limit: int | None = None,
@@ -134,7 +134,7 @@ def tune(
         text, label, second_column: columns by name or number; guessed if they are not given. The second column is the other text of a pair
         group: the column whose equal values, such as authors, stay in one split
         id: a column that is neither text nor label; of tagged words, the one that numbers the sentences
-        task: classify, compare, tag, span, choose, sense or similar; guessed if it is not given. Whole numbers are labels
+        task: classify, multilabel, regress, compare, tag, span, choose, sense or similar; guessed if it is not given
         dev, test: rows for validation and for the final test; a tenth of the data each if they are not given
         limit: the maximum number of training rows
         epochs, learning_rate, transfer, metric, seed: as in `stairs tune --help`
@@ -144,7 +144,7 @@ def tune(
     >>> stairs.tune("tfidf", "reviews.csv", out="runs/reviews-tfidf").predict(["a good film", "a bad film"])
     ['pos', 'neg']
     """
-    check_task(task, settings)
+    check_settings(settings)
     given: dict[str, object] = {"group": as_name(group), "task": task, "limit": limit, "epochs": epochs, "learning_rate": learning_rate, **settings}
     given |= {"transfer": transfer, "metric": metric, "seed": seed, "out": None if out is None else str(out)}
     given |= {name: None if rows is None else labelled_path(rows) for name, rows in (("dev", dev), ("test", test))}
@@ -164,7 +164,7 @@ def climb(
     second_column: Column | None = None,
     group: Column | None = None,
     id: Column | None = None,
-    task: Literal["classify", "compare", "tag", "span", "choose", "translate", "regress"] | None = None,
+    task: Literal["classify", "multilabel", "regress", "compare", "tag", "span", "choose", "translate"] | None = None,
     budget: str = "10m",
     models: Sequence[str] = (),
     adopted: Sequence[str] = (),
@@ -196,7 +196,7 @@ def climb(
     """
     from stairs.comparison.climb_report import ClimbReport
 
-    check_task(task, settings)
+    check_settings(settings)
     given: dict[str, object] = {"group": as_name(group), "task": task, "budget": budget, "limit": limit, "metric": metric, "cost": cost, "seed": seed}
     given |= {"models": tuple(models) or None, "adopted": tuple(adopted) or None, "out": None if out is None else str(out), **settings}
     given["columns"] = columns_of(text=text, label=label, second_column=second_column, id=id)
@@ -207,11 +207,9 @@ def climb(
     return ClimbReport(ClimbJob.from_keywords((str(data),) if is_file else (), given).climb(on_terminal=True))
 
 
-def check_task(task: str | None, settings: Mapping[str, object]) -> None:
+def check_settings(settings: Mapping[str, object]) -> None:
     if "columns" in settings:
         raise BadInput("there is no option 'columns'; name each with text=, label=, second_column= or id=")
-    if task == "regress":
-        raise BadInput("numbers cannot be predicted yet; leave task out to take whole numbers for labels, or bin them first")
 
 
 @python_verb

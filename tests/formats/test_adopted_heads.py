@@ -6,16 +6,13 @@ import pytest
 
 from stairs.errors import BadInput, Unsupported
 from stairs.formats.huggingface import transformers_folder
-from stairs.tasks import Classify, Compare, Encode
+from stairs.tasks import Classify, Compare, Encode, MultiLabel, Regress
 from tests.formats.folders import TEXTS, bert, change_json, change_tensors, gpt, with_classifier
 
 RAW = {"activation_fn": "torch.nn.modules.linear.Identity"}
 MISREAD = [
-    (3, {"problem_type": "multi_label_classification"}, "several labels per text"),
-    (1, {}, "a number .regression."),
-    (1, {"problem_type": "regression"}, "a number .regression."),
     (3, {"problem_type": "regression"}, "3 numbers .regression."),
-    (1, {"sentence_transformers": {"activation_fn": "torch.nn.modules.activation.Sigmoid"}}, "a number .regression."),
+    (1, {"sentence_transformers": {"activation_fn": "torch.nn.modules.activation.Sigmoid"}}, "a cross-encoder of two texts"),
     (2, {"architectures": ["BertForMultipleChoice"]}, "2 outputs, and a choice has one score"),
     (2, {"architectures": ["BertForNextSentencePrediction"]}, "predicts the next sentence"),
     (2, {"architectures": ["BertForSomethingNew"]}, "BertForSomethingNew"),
@@ -43,6 +40,33 @@ def test_the_encoder_alone_from_the_command_line(tmp_path, command):
     for other in ("gpt", "vectors.txt"):
         ended = command("adopt", other, "--encoder", "--out", "runs/b")
         assert ended.code == 2 and "leave" in ended.err and not (tmp_path / "runs/b").exists()
+
+
+def test_any_number_of_labels_come_back_with_their_threshold(tmp_path):
+    with_classifier(tmp_path / "folder", 3, problem_type="multi_label_classification", id2label={"0": "a", "1": "b", "2": "c"})
+    task = transformers_folder.read(tmp_path / "folder")
+    assert isinstance(task, MultiLabel) and task.threshold == 0.5 and list(task.answer("the cat")["probabilities"]) != []
+    task.head.threshold.fill_(0.25)
+    (tmp_path / "again").mkdir()
+    transformers_folder.write(task, tmp_path / "again")
+    again = transformers_folder.read(tmp_path / "again")
+    assert isinstance(again, MultiLabel) and again.threshold == 0.25 and again.answer("the cat") == task.answer("the cat")
+    change_json(tmp_path / "again" / "config.json", stairs={"threshold": "high"})
+    with pytest.raises(BadInput, match="the threshold is 'high', not a number from 0 to 1"):
+        transformers_folder.read(tmp_path / "again")
+
+
+@pytest.mark.parametrize("settings", [{}, {"problem_type": "regression"}])
+def test_one_number_for_a_text_comes_back_on_its_scale(tmp_path, settings):
+    with_classifier(tmp_path / "folder", 1, **settings)
+    task = transformers_folder.read(tmp_path / "folder")
+    assert isinstance(task, Regress)
+    before = task.answer("the cat")["value"]
+    task.settings |= {"mean": 50.0, "deviation": 20.0}
+    assert task.answer("the cat")["value"] == pytest.approx(50 + 20 * before)
+    (tmp_path / "again").mkdir()
+    transformers_folder.write(task, tmp_path / "again")
+    assert transformers_folder.read(tmp_path / "again").answer("the cat")["value"] == pytest.approx(50 + 20 * before, rel=1e-5)
 
 
 def test_one_number_for_two_texts_is_a_score_where_the_folder_says_so(tmp_path):

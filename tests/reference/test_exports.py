@@ -56,11 +56,11 @@ def bert(tokenizer, example_kind):
     model = model_of("bert", tokenizer)
     if example_kind in ("masked-token", "encode"):
         return TASKS[example_kind](model, tokenizer)
-    labels = ["score"] if example_kind in ("score", "choose") else ["a", "b"] if example_kind == "find-span" else ["B-bad", "B-good", "O"]
+    labels = ["score"] if example_kind in ("score", "choose", "regress") else ["a", "b"] if example_kind == "find-span" else ["B-bad", "B-good", "O"]
     prefix = "qa_outputs" if example_kind == "find-span" else "classifier"
     tensors = {f"{prefix}.weight": torch.randn(len(labels), 32), f"{prefix}.bias": torch.randn(len(labels))}
     return task_heads.task_with_head(model, tokenizer, {"task": "compare" if example_kind == "score" else example_kind, "labels": labels,
-        "tensors": tensors})
+        "tensors": tensors, "threshold": 0.4})
 
 
 def embedded(command, *texts):
@@ -134,6 +134,26 @@ def test_labels(tmp_path, command, pieces):
     theirs = transformers.pipeline("text-classification", model=str(tmp_path / "out"), tokenizer=str(tmp_path / "out"), top_k=None)
     for text in TEXTS:
         assert {result["label"]: pytest.approx(result["score"], abs=1e-5) for result in theirs([text])[0]} == task.answer(text)["probabilities"]
+
+
+@pytest.mark.parametrize("example_kind", ["multilabel", "regress"])
+def test_any_number_of_labels_and_a_number(tmp_path, command, pieces, example_kind):
+    task = bert(pieces, example_kind)
+    task.settings |= {"mean": 70.0, "deviation": 9.0} if example_kind == "regress" else {}
+    as_run(task)
+    assert convert(command, "huggingface")["labels_difference"] < 1e-5
+    tokenizer = transformers.AutoTokenizer.from_pretrained(tmp_path / "out")
+    peer = transformers.AutoModelForSequenceClassification.from_pretrained(tmp_path / "out")
+    with torch.no_grad():
+        logits = peer.eval()(**tokenizer(TEXTS, padding=True, return_tensors="pt")).logits
+    ours = task.predict_proba(TEXTS) if example_kind == "multilabel" else np.array(task.predict(TEXTS))[:, None]
+    np.testing.assert_allclose(logits.sigmoid() if example_kind == "multilabel" else logits, ours, rtol=1e-5, atol=1e-5)
+    assert peer.config.problem_type == {"multilabel": "multi_label_classification", "regress": "regression"}[example_kind]
+    adopted = command("adopt", "out", "--out", "runs/adopted", "--json")
+    assert adopted.code == 0 and json.loads(adopted.out)["task"] == example_kind, adopted.err
+    theirs = transformers.pipeline("text-classification", model=str(tmp_path / "out"), tokenizer=str(tmp_path / "out"), top_k=None)
+    found = {result["label"]: result["score"] for result in theirs(TEXTS[:1])[0]}
+    assert list(found.values()) == pytest.approx(sorted(ours[0], reverse=True), rel=1e-4)
 
 
 def test_scores_of_two_texts_in_a_cross_encoder(tmp_path, command, pieces):

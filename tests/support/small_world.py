@@ -9,7 +9,7 @@ from stairs.models import MODELS
 from stairs.models.settings import CONFIGS
 from stairs.models.transfer_options import TransferOptions
 from stairs.tasks import TASKS
-from stairs.text.examples import LabelledText, MultipleChoice, Question, TaggedSentence, TextPair
+from stairs.text.examples import LabelledText, MultiLabelText, MultipleChoice, Question, ScoredText, TaggedSentence, TextPair
 from tests.support.tiny import tiny
 
 FOOD, WEATHER = ("soup", "bread", "rice", "beans", "cheese"), ("rain", "wind", "snow", "sun", "hail")
@@ -41,6 +41,12 @@ def examples(example_kind, count=60):
         sentence = f"{a} and {b} in {city} today ."
         if example_kind == "classify":
             made.append(LabelledText(sentence, "food" if is_food else "weather", f"file:{number}"))
+        elif example_kind == "multilabel":  # every third has both, every seventh none
+            mixed = f"{a} and {random.choice(WEATHER if is_food else FOOD)} in {city} today ."
+            labels = ("food", "weather") if number % 3 == 0 else () if number % 7 == 0 else ("food",) if is_food else ("weather",)
+            made.append(MultiLabelText(mixed if number % 3 == 0 else sentence if labels else f"{city} today .", labels, f"file:{number}"))
+        elif example_kind == "regress":  # five for each food, and the number of the city
+            made.append(ScoredText(sentence, 100.0 + 5.0 * is_food + CITIES.index(city), f"file:{number}"))
         elif example_kind == "compare":
             made.append(TextPair(f"{a} today", f"{other} today", "same" if (other in FOOD) == bool(is_food) else "other", None, f"file:{number}"))
         elif example_kind == "tag":

@@ -36,7 +36,7 @@ def words():
     return Tokenizer.train(TokenizerSpec("words"), lambda: [[*SENTENCES, QUESTION]])
 
 
-@pytest.mark.parametrize("example_kind", ["classify", "compare", "tag", "span"])
+@pytest.mark.parametrize("example_kind", ["classify", "multilabel", "regress", "compare", "tag", "span"])
 @pytest.mark.parametrize("step", ENCODERS)
 def test_every_encoder_carries_every_task(step, example_kind, tokenizer, words, tmp_path):
     train = examples(example_kind)
@@ -46,12 +46,13 @@ def test_every_encoder_carries_every_task(step, example_kind, tokenizer, words, 
     before = {name: tensor.clone() for name, tensor in before.items()}
     options = TrainingOptions(steps=6, batch_examples=8, learning_rate=0.01, precision="fp32", patience=0)
     measured = fit(task, LabelledSplits(train[:40], train[40:]), tmp_path / "run", options)
-    assert 0 <= measured["error"]["value"] <= 1
+    assert 0 <= measured["error"]["value"] <= (2 if example_kind == "regress" else 1)
     # what ranks models chooses their weights
     assert measured["error"]["value"] == pytest.approx(1 - measured[choose_metric(example_kind, train)]["value"])
     assert any(not torch.equal(tensor, before[name]) for name, tensor in task.model.tensors().items())
     again = load(tmp_path / "run")
-    given = {"classify": "soup today", "compare": "soup\train", "tag": "soup in Rome .", "span": "where is it ?\tsoup in Rome today ."}[example_kind]
+    questions = {"compare": "soup\train", "tag": "soup in Rome .", "span": "where is it ?\tsoup in Rome today ."}
+    given = questions.get(example_kind, "soup today")
     assert json.loads(json.dumps(again.answer(given))) == again.answer(given)
     assert again.evaluate_examples(train[40:])["error"] == measured["error"]
 

@@ -24,7 +24,7 @@ class Climb(TokenizerOptions, GuessFlags, ColumnOptions, CorpusOptions, CommonFl
     corpus: tuple[str, ...] = ()  # files or folders of text to pretrain on; if not given, the texts of the training examples
     labels: str | None = None  # labelled examples, if DATA is the text to pretrain on; without any, bits per character are compared
     pairs: tuple[str, ...] = ()  # for a row of cove: pairs of sentences as for stairs train, in the language of the labelled texts and another
-    task: str | None = None  # what the labels are for: classify, compare, tag, span, choose or translate; guessed if not given
+    task: str | None = None  # what the labels are for: classify, multilabel, regress, compare, tag, span, choose or translate; guessed if not given
     budget: str = "10m"  # time for all models together, such as 90s, 10m or 2h
     models: str | None = None  # models to train, separated by commas; if not given, all but variants of bert: roberta, unilm and xlnet
     adopted: tuple[str, ...] = ()  # runs, or installed packages of weights, to compare as well; if not given, the known packages installed here

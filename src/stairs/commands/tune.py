@@ -19,12 +19,13 @@ from stairs.tune_job import TuneJob
 if TYPE_CHECKING:
     from stairs.training.tuning import Selection
 
-ABOUT = """Fine-tune a run on labelled examples: classify (a label for a text), compare (a label or a score for two texts), tag (a tag for each word),
-span (where a passage answers a question), choose (which of several answers is right), sense (the sense of a word), or similar (the nearest of the
-texts of a file, one per line, or of those of a labelled file). In place of a run, models that need none learn from the examples alone: `tfidf` and
-`ngram` to classify, `tfidf` to compare, `hmm` and `crf` to tag, `overlap` to find spans, and `cnn`, whose settings are flags then, all of it. Columns
-and labels are guessed and printed. A tenth of the examples is held out for validation and selects the best weights; another tenth is the test split,
-used once at the end. --dev and --test name files for them instead. Examples of one document, passage or --group stay together."""
+ABOUT = """Fine-tune a run on labelled examples: classify (a label for a text), multilabel (any number of labels for a text), regress (a number for
+a text), compare (a label or a score for two texts), tag (a tag for each word), span (where a passage answers a question), choose (which of several
+answers is right), sense (the sense of a word), or similar (the nearest of the texts of a file, one per line, or of those of a labelled file). In
+place of a run, models that need none learn from the examples alone: `tfidf` to classify, regress and compare, `ngram` to classify, both for any
+number of labels, `hmm` and `crf` to tag, `overlap` to find spans, and `cnn`, whose settings are flags then, all of it. Task, columns and labels are
+guessed and printed. A tenth of the examples is held out for validation and selects the best weights; another tenth is the test split, used once at
+the end. --dev and --test name files for them instead. Examples of one document, passage or --group stay together."""
 SPLIT_NAMES = {"dev": "the validation examples", "test": "the test examples"}
 MAX_LABELS = 24  # in a table for a person
 
@@ -113,8 +114,11 @@ def label_table(metrics: Measurements) -> list[str]:
         return []
     labels = report["labels"]
     width = max(map(len, (*labels, "label")))
-    rows = [f"{'label':{width}}  precision  recall      f1   texts  confused with"]
-    for (label, own), counts in zip(labels.items(), report["confusion"], strict=True):
+    confusion = metrics.get("confusion")  # there is none where a text has any number of labels
+    rows = [f"{'label':{width}}  precision  recall      f1   texts{'' if confusion is None else '  confused with'}"]
+    for (label, own), counts in zip(labels.items(), report["confusion"] if confusion else [[0] * len(labels)] * len(labels), strict=True):
         others = ", ".join(f"{other} {count}" for other, count in zip(labels, counts, strict=True) if count and other != label)
         rows.append(f"{label:{width}}  {own['precision']:9.4f}  {own['recall']:6.4f}  {own['f1']:6.4f}  {own['texts']:6d}  {others}".rstrip())
-    return [*rows, f"calibration error {report['calibration']['error']:.4f}"]
+    if "threshold" in metrics:
+        rows.append(f"a label is given from a probability of {metrics['threshold']:.3f} on, the best on the validation examples")
+    return [*rows, f"calibration error {report['calibration']['error']:.4f}"] if "calibration" in metrics else rows

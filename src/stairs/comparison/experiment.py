@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from stairs.peak_memory import PeakMemory
-from stairs.text.examples import Example, MultipleChoice, Question, TaggedSentence, TextPair, TranslationPair
+from stairs.text.examples import Example, MultiLabelText, MultipleChoice, Question, ScoredText, TaggedSentence, TextPair, TranslationPair
 from stairs.text.labelled.translation_splits import PairSplits
 from stairs.text.shards import Shards
 from stairs.text.tokenizers.tokenizer import TokenizerSpec
@@ -95,6 +95,10 @@ def example_text(example: Example) -> ExampleText:
             return ExampleText(f"{first}\t{second}", f"{score:.2f}" if score is not None else label or "")
         case MultipleChoice(context=context, choices=choices):
             return ExampleText("\t".join((context, *choices)), example.right_choice)
+        case MultiLabelText(text=text, labels=labels):
+            return ExampleText(text, ";".join(labels))
+        case ScoredText(text=text, value=value):
+            return ExampleText(text, f"{value:g}")
         case TaggedSentence(words=words, tags=tags):
             return ExampleText(" ".join(words), " ".join(tags))
         case TranslationPair(source=source, target=target):

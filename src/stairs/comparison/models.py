@@ -20,18 +20,17 @@ from stairs.models.transfer_options import TransferMode
 from stairs.peak_memory import PeakMemory
 from stairs.tasks import (
     BASELINE_TASKS,
-    TASKS,
+    TEXT_KINDS,
     BidirectionalLM,
     NextToken,
-    NGramClassifier,
     Task,
     TfidfClassifier,
-    VectorClassifier,
     WordVectors,
     untrained_task,
 )
+from stairs.tasks.baselines import train_by_name
 from stairs.tasks.classifier import word_tokenizer
-from stairs.tasks.from_examples import FromExamples
+from stairs.tasks.from_examples import words_tokenizer
 from stairs.tasks.paired_evaluation import evaluate_task, milliseconds_per_text
 from stairs.tasks.parts.labelled_splits import LabelledSplits, weights_hash
 from stairs.tasks.parts.stream import unigram_bits
@@ -79,7 +78,7 @@ def models_for(example_kind: str, adopted: Sequence[str], has_pairs: bool = Fals
     if example_kind == "classify":
         models.append(ClimbModel("tfidf", train_tfidf, "counting"))
     else:
-        floors = BASELINE_TASKS.get(example_kind, {}).items()
+        floors = [(name, task) for name, task in BASELINE_TASKS.get(example_kind, {}).items() if name != "ngram"]
         models += [ClimbModel(name, partial(train_baseline_model, name, task), "counting", reads_corpus=False) for name, task in floors]
     sweeping = [model for model in DEFAULT_TOKENIZER if MODELS[model].learns_by == "sweeping"]
     by_gradients = [model for model in DEFAULT_TOKENIZER if MODELS[model].learns_by == "gradient" and model not in TRANSLATION_MODELS]
@@ -96,10 +95,11 @@ def models_for(example_kind: str, adopted: Sequence[str], has_pairs: bool = Fals
 
 def train_ngram(experiment: Experiment, seconds: float) -> Row:
     pretrained = pretrain(experiment, "ngram", 0.0, order=experiment.order)
-    if experiment.example_kind != "classify":
+    task = BASELINE_TASKS.get(experiment.example_kind, {}).get("ngram")
+    if task is None:
         return pretrained
-    examples = labelled_texts(experiment)
-    classifier = fit_classifier(experiment, "ngram", lambda: NGramClassifier.train(examples, word_tokenizer(examples), experiment.order))
+    train = partial(train_by_name, task, experiment.train, words_tokenizer(experiment.train), experiment.order)
+    classifier = fit_classifier(experiment, "ngram", train)
     costs: PretrainingCost = {"seconds": pretrained["seconds"], "cpu_seconds": pretrained["cpu_seconds"], "training_mb": pretrained["training_mb"]}
     return {**pretrained, **classifier, "pretrained_run": pretrained["run"], "pretraining": costs}  # the classifier counts the labelled texts only
 
@@ -111,9 +111,7 @@ def train_tfidf(experiment: Experiment, seconds: float) -> Row:
 
 def train_baseline_model(name: str, task: str, experiment: Experiment, seconds: float) -> Row:
     """A model that learns tags, pairs or spans from the examples alone."""
-    task_class = TASKS[task]
-    assert issubclass(task_class, FromExamples)
-    return fit_classifier(experiment, name, lambda: task_class.train(experiment.train))
+    return fit_classifier(experiment, name, partial(train_by_name, task, experiment.train))
 
 
 def labelled_texts(experiment: Experiment) -> list[LabelledText]:
@@ -123,7 +121,7 @@ def labelled_texts(experiment: Experiment) -> list[LabelledText]:
 def pretrain_and_finetune(model: str, experiment: Experiment, seconds: float) -> Row:
     began = time.monotonic()
     seconds *= 1 - (EVALUATION_SHARE if experiment.example_kind else 0.0)
-    needs_one_pass = MODELS[model].pretrains_with == WordVectors.name and experiment.example_kind == "classify"
+    needs_one_pass = MODELS[model].pretrains_with == WordVectors.name and experiment.example_kind in TEXT_KINDS
     share = 1.0 if needs_one_pass or not experiment.example_kind else PRETRAINING_SHARE
     if share == PRETRAINING_SHARE and MODELS[model].learns_by == "gradient":  # what the labels do not need is for pretraining
         share = max(share, 1 - seconds_for_labels(experiment, model, seconds * share) / seconds)
@@ -148,18 +146,18 @@ def seconds_for_labels(experiment: Experiment, model: str, seconds: float) -> fl
 def finetune_adopted(run: str, experiment: Experiment, seconds: float) -> Row:
     """A run that was pretrained elsewhere; what that cost is not known here."""
     source = Path(run)
-    if experiment.example_kind == "classify" and isinstance(load(source), WordVectors):
+    if experiment.example_kind in TEXT_KINDS and isinstance(load(source), WordVectors):
         return {**fit_vector_classifier(experiment, source.name, source), "is_adopted": True}
     return {**finetune(experiment, source.name, source, seconds * (1 - EVALUATION_SHARE), is_new=False), "is_adopted": True}
 
 
 def fit_vector_classifier(experiment: Experiment, name: str, source: Path) -> Row:
-    """Logistic regression on the mean of a text's word vectors."""
+    """Linear models on the mean of a text's word vectors."""
 
-    def train() -> VectorClassifier:
+    def train() -> Task:
         vectors = load(source)
         assert isinstance(vectors, WordVectors)
-        return VectorClassifier.train(labelled_texts(experiment), vectors)
+        return train_by_name(f"{experiment.example_kind}-vectors", experiment.train, vectors)
 
     return fit_classifier(experiment, name, train)
 

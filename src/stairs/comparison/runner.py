@@ -35,13 +35,15 @@ from stairs.files import check_writable, write_json
 from stairs.progress import say
 from stairs.tasks.baselines import simple_baseline
 from stairs.tasks.metrics import choose_metric
+from stairs.tasks.multilabel_metrics import frequent_labels, multilabel_metrics
 from stairs.tasks.outcomes import score_with_interval
-from stairs.text.examples import MultipleChoice
+from stairs.text.examples import MultiLabelText, MultipleChoice
 from stairs.training.records import refuse_changes
 from stairs.training.run_folder import REPORT_FILE
 from stairs.training.run_plans import RunPlan
 
 MAX_CHARACTERS = 300  # of an example that is shown
+LIKE_GUESSING = {"choose": "like_guessing", "multilabel": "like_frequent_labels", "regress": "like_mean"}  # messages, by the kind of examples
 MIN_UPDATES = 50  # a model that made fewer has not been trained
 SPARE_SHARE = 0.02  # of the time left, for what no model is charged with: the report, and a machine that is not always alone
 SWEEPING_SHARE = 0.05  # of a budget, at most, for each model that sweeps over the text
@@ -233,17 +235,22 @@ def why_not_learnt(row: Row, experiment: Experiment) -> LocalizedText | None:
     made = [row[name] for name in ("updates", "finetuning_updates") if name in row and not row.get("is_adopted")]
     if made and min(made) < MIN_UPDATES:
         return message("few_updates", updates=min(made))
-    level = majority_accuracy(experiment) if row.get("metric") == "accuracy" else 0.0
+    level = constant_score(experiment) if row.get("metric") in ("accuracy", "micro_f1") else 0.0
     if "score" in row and row["score"]["value"] <= level:
-        return message("like_guessing" if experiment.example_kind == "choose" else "like_majority", level=level)
+        return message(LIKE_GUESSING.get(experiment.example_kind, "like_majority"), level=level)
     bits = row["bits_per_character"]["value"] if "bits_per_character" in row else 0.0
     if "score" not in row and row.get("unigram_bits", math.inf) <= bits:
         return message("like_unigram", level=row["unigram_bits"])
     return None
 
 
-def majority_accuracy(experiment: Experiment) -> float:
-    """The accuracy of always predicting the most frequent label of the training examples; of guessing among several choices."""
+def constant_score(experiment: Experiment) -> float:
+    """The accuracy of always predicting the most frequent label of the training examples; of guessing among several choices; the micro F1 of always
+    predicting the most frequent labels."""
+    if experiment.example_kind == "multilabel":
+        splits = (experiment.train, experiment.test)
+        learnt, gold = ([example.labels for example in split if isinstance(example, MultiLabelText)] for split in splits)
+        return multilabel_metrics(gold, [frequent_labels(learnt)] * len(gold))["micro_f1"]["value"]
     choices = [len(example.choices) for example in experiment.test if isinstance(example, MultipleChoice)]
     if choices:
         return sum(1 / count for count in choices) / len(choices)

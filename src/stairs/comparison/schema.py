@@ -100,7 +100,7 @@ class Recommendation(TypedDict):
 class ReportBaseline(TypedDict):
     """What every model has to beat: the prediction that needs no learning."""
 
-    name: str  # majority, frequent_tag, nearest_sentence or nearest_choice
+    name: str  # majority, frequent_labels, mean, frequent_tag, nearest_sentence or nearest_choice
     metric: str
     score: Interval
 

@@ -19,9 +19,11 @@ if TYPE_CHECKING:
     from stairs.tasks.find_span import FindSpan as FindSpan
     from stairs.tasks.hmm_tagger import HmmTagger as HmmTagger
     from stairs.tasks.masked_token import MaskedToken as MaskedToken
+    from stairs.tasks.multilabel import MultiLabel as MultiLabel
     from stairs.tasks.next_token import NextToken as NextToken
     from stairs.tasks.ngram_classifier import NGramClassifier as NGramClassifier
     from stairs.tasks.overlap_spans import OverlapSpans as OverlapSpans
+    from stairs.tasks.regress import Regress as Regress
     from stairs.tasks.sense import Sense as Sense
     from stairs.tasks.similar import Similar as Similar
     from stairs.tasks.tag import Tag as Tag
@@ -50,6 +52,8 @@ PATHS = {
     "tag-crf": "stairs.tasks.crf_tagger:CrfTagger",
     "find-span-overlap": "stairs.tasks.overlap_spans:OverlapSpans",
     "classify": "stairs.tasks.classify:Classify",
+    "multilabel": "stairs.tasks.multilabel:MultiLabel",
+    "regress": "stairs.tasks.regress:Regress",
     "compare": "stairs.tasks.compare:Compare",
     "bi-encoder": "stairs.tasks.bi_encoder:BiEncoder",
     "choose": "stairs.tasks.choose:Choose",
@@ -59,8 +63,10 @@ PATHS = {
     "sense": "stairs.tasks.sense:Sense",
 }
 SUPERVISED_TASKS = {  # by the kind of their labelled examples
-    "classify": "classify", "compare": "compare", "tag": "tag", "span": "find-span", "choose": "choose",
+    "classify": "classify", "multilabel": "multilabel", "regress": "regress", "compare": "compare", "tag": "tag", "span": "find-span",
+    "choose": "choose",
 }  # fmt: skip
+TEXT_KINDS = ("classify", "multilabel", "regress")  # examples of one text each
 # Models that learn from labelled examples alone, and their tasks, by the kind of the examples: what everything else has to beat.
 BASELINE_TASKS = {
     "classify": {"tfidf": "classify-tfidf", "ngram": "classify-ngram"},
@@ -69,7 +75,7 @@ BASELINE_TASKS = {
     "span": {"overlap": "find-span-overlap"},
 }
 TUNED_TASKS = {**SUPERVISED_TASKS, "sense": "sense", "similar": "similar"}  # by what `stairs tune --task` takes
-TunedTask = Literal["classify", "compare", "tag", "span", "choose", "sense", "similar"]  # the same for type checkers
+TunedTask = Literal["classify", "multilabel", "regress", "compare", "tag", "span", "choose", "sense", "similar"]  # the same for type checkers
 
 
 class Tasks(Mapping[str, "type[Task]"]):

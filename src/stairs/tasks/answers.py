@@ -117,6 +117,21 @@ class LabelAnswer(TypedDict):
     probabilities: dict[str, float]  # the most probable label first
 
 
+class LabelSetAnswer(TypedDict):
+    """`multilabel`, `multilabel-ngram`, `multilabel-tfidf`, `multilabel-vectors`"""
+
+    text: str
+    labels: list[str]  # the most probable first; empty if none is probable enough
+    probabilities: dict[str, float]  # of every label by itself, the most probable first
+
+
+class NumberAnswer(TypedDict):
+    """`regress`, `regress-tfidf`, `regress-vectors`"""
+
+    text: str
+    value: float
+
+
 class PairLabelAnswer(TypedDict):
     """`compare` and `compare-tfidf`, learnt from labels"""
 

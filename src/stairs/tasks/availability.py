@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from stairs.errors import Unsupported
+from stairs.tasks import TEXT_KINDS
 
 if TYPE_CHECKING:
     from stairs.tasks.task import Task
@@ -22,8 +23,13 @@ def compares(task: "Task") -> bool:
     return task.example_kind == "compare" and not task.searches_texts
 
 
+def predicts_targets(task: "Task") -> bool:
+    """Whether it predicts what labelled texts, or pairs of texts, have beside them."""
+    return task.example_kind in TEXT_KINDS or compares(task)
+
+
 def gives_probabilities(task: "Task") -> bool:
-    return bool(getattr(task, "labels", None)) and (task.gives_labels or compares(task))
+    return bool(getattr(task, "labels", None)) and predicts_targets(task)
 
 
 def scores_tokens(task: "Task") -> bool:
@@ -44,7 +50,7 @@ VERBS: dict[str, Availability] = {
     "embed_tokens": Availability(encodes, "runs whose model encodes have it, such as bert, gpt and elmo"),
     "similarity": Availability(encodes, "runs whose model encodes have it, such as bert, gpt and word vectors"),
     "nearest": Availability(lambda task: task.has_word_vectors or task.searches_texts, "word vectors and runs tuned for the task similar have it"),
-    "predict": Availability(lambda task: task.gives_labels or compares(task), "a run that was tuned on labels has it"),
+    "predict": Availability(predicts_targets, "a run that was tuned on labels has it"),
     "predict_proba": Availability(gives_probabilities, "a run that was tuned on labels has it"),
     "tag": Availability(lambda task: task.example_kind == "tag", "a run that was tuned on tagged words has it"),
     "find_span": Availability(lambda task: task.example_kind == "span", "a run that was tuned on questions and answers has it"),

@@ -1,6 +1,8 @@
 """The cheapest alternatives to a tuned model, which every one has to beat, so that nobody pays for one that is no better.
 
 labels of texts    majority, the most frequent label; tfidf, logistic regression over TF-IDF of words and word pairs, in about a second
+several labels     the most frequent labels; tfidf, the same for each label by itself
+numbers            the mean; tfidf, ridge regression over the same
 labels of pairs    majority; tfidf, logistic regression over what the two texts share
 scores of pairs    untuned cosine: that of the same encoder before it was tuned; tfidf, ridge regression over the same
 tags               the most frequent tag of each word; for words that are not in the training file, of all words; hmm and crf
@@ -21,11 +23,12 @@ from stairs.tasks import BASELINE_TASKS, TASKS
 from stairs.tasks.classifier import word_tokenizer
 from stairs.tasks.measurements import Interval
 from stairs.tasks.metrics import rank_correlation
+from stairs.tasks.multilabel_metrics import frequent_labels
 from stairs.tasks.outcomes import Baseline
 from stairs.tasks.span_metrics import normalize_answer
 from stairs.tasks.task import Task
 from stairs.tasks.tfidf_classifier import TfidfClassifier
-from stairs.text.examples import LabelledText, MultipleChoice, Question, TaggedSentence, TextPair
+from stairs.text.examples import Example, LabelledText, MultiLabelText, MultipleChoice, Question, ScoredText, TaggedSentence, TextPair
 
 TFIDF_EXAMPLES = 20_000  # that tfidf learns from at most, spread over all
 TAGGED_SENTENCES = 5_000  # that hmm and crf learn from at most: a few seconds
@@ -37,6 +40,10 @@ def simple_baseline(train: Sequence[Any]) -> tuple[str, Baseline] | None:
     match train[0]:
         case LabelledText() | TextPair(score=None):
             return "majority", majority_baseline(train)
+        case MultiLabelText():
+            return "frequent_labels", frequent_labels_baseline(train)
+        case ScoredText():
+            return "mean", mean_baseline(train)
         case TaggedSentence():
             return "frequent_tag", frequent_tag_baseline(train)
         case Question():
@@ -52,6 +59,10 @@ def train_baselines(train: Sequence[Any], source: Task) -> dict[str, Baseline]:
         case LabelledText():
             tfidf = {} if isinstance(source, TfidfClassifier) else {"tfidf": tfidf_baseline(train)}
             return {**named_baseline("majority", train), **tfidf}
+        case MultiLabelText():
+            return {**named_baseline("most frequent labels", train), **baseline_models("multilabel", train, source, TFIDF_EXAMPLES)}
+        case ScoredText():
+            return {**named_baseline("mean", train), **baseline_models("regress", train, source, TFIDF_EXAMPLES)}
         case TextPair(score=None):
             return {**named_baseline("majority", train), **baseline_models("compare", train, source, TFIDF_EXAMPLES)}
         case TextPair():
@@ -72,10 +83,26 @@ def named_baseline(name: str, train: Sequence[Any]) -> dict[str, Baseline]:
 
 
 def baseline_models(example_kind: str, train: Sequence[Any], source: Task, limit: int) -> dict[str, Baseline]:
-    """The models that learn from the examples alone, from at most `limit` of them, but for the `source` itself."""
+    """The models that learn from the examples alone, from at most `limit` of them, but for the `source` itself and for n-grams, which tfidf beats."""
     part = train[:: -(-len(train) // limit)]
-    names = {name: task for name, task in BASELINE_TASKS[example_kind].items() if getattr(source, "name", "") != task}
+    names = {name: task for name, task in BASELINE_TASKS.get(example_kind, {}).items() if getattr(source, "name", "") != task and name != "ngram"}
     return {name: cast(Any, TASKS[task]).train(part).predict_examples for name, task in names.items()}
+
+
+def train_by_name(task: str, examples: Sequence[Example], *sources: object) -> Task:
+    """A task that is learnt without gradients; `sources` are what it needs besides the examples, such as a tokenizer."""
+    trained: Task = cast(Any, TASKS[task]).train(examples, *sources)
+    return trained
+
+
+def frequent_labels_baseline(train: Sequence[MultiLabelText]) -> Baseline:
+    labels = frequent_labels([example.labels for example in train])
+    return lambda examples: [labels] * len(examples)
+
+
+def mean_baseline(train: Sequence[ScoredText]) -> Baseline:
+    mean = float(np.mean([example.value for example in train]))
+    return lambda examples: [mean] * len(examples)
 
 
 def majority_baseline(train: Sequence[Any]) -> Baseline:

@@ -70,6 +70,26 @@ class LabelMetrics(TypedDict):
     nll: NotRequired[float]  # mean negative log-likelihood of the gold labels, in nats
 
 
+class MultiLabelMetrics(TypedDict):
+    """Any number of labels for each text."""
+
+    micro_f1: Interval  # of all labels of all texts together
+    macro_f1: Interval  # the mean over the labels
+    exact_match: Interval  # texts with all the right labels and no other
+    texts: int
+
+
+class RegressionMetrics(TypedDict):
+    """A number for each text."""
+
+    spearman: Interval
+    pearson: Interval
+    r2: Interval  # the share of the variance that is explained: 0 for always predicting the mean, below 0 for worse
+    rmse: Interval  # root of the mean squared error, in the unit of the numbers
+    mae: Interval  # mean absolute error
+    texts: int
+
+
 class ChoiceMetrics(TypedDict):
     """The right one of several answers."""
 

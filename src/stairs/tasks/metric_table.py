@@ -20,19 +20,24 @@ class Metric:
 
 
 # The first metric that the labelled examples allow is the default of `--metric`: F1 for tags that mark spans, accuracy for other tags, Spearman's
-# correlation for scores of pairs, accuracy for their labels. Models that translate choose their best weights by bits per character, since a BLEU of
+# correlation for numbers, accuracy for labels, micro F1 for several of them. RMSE and MAE are measured, not chosen: on the same examples R² ranks as
+# RMSE does. Models that translate choose their best weights by bits per character, since a BLEU of
 # the few sentences that there is time to translate during training would be noise.
 METRICS: dict[str, Metric] = {
     metric.name: metric
     for metric in (
         Metric("f1", "F1", "F1", ("tag", "span", "sense")),
-        Metric("spearman", "rank correlation (Spearman)", "等级相关系数（Spearman）", ("compare",)),
-        Metric("pearson", "correlation (Pearson)", "相关系数（Pearson）", ("compare",)),
+        Metric("micro_f1", "micro F1", "微平均 F1", ("multilabel",)),
+        Metric("spearman", "rank correlation (Spearman)", "等级相关系数（Spearman）", ("compare", "regress")),
+        Metric("pearson", "correlation (Pearson)", "相关系数（Pearson）", ("compare", "regress")),
+        Metric("r2", "R²", "决定系数 R²", ("regress",)),
         Metric("accuracy", "accuracy", "准确率", ("classify", "compare", "choose", "tag")),
-        Metric("macro_f1", "macro F1", "宏平均 F1", ("classify", "compare")),
+        Metric("macro_f1", "macro F1", "宏平均 F1", ("classify", "compare", "multilabel")),
         Metric("bleu", "BLEU", "BLEU", ("translate",), maximum=100.0),
         Metric("chrf", "chrF", "chrF", ("translate",), maximum=100.0),
-        Metric("exact_match", "exact match", "完全匹配率", ("span", "translate")),
+        Metric("exact_match", "exact match", "完全匹配率", ("multilabel", "span", "translate")),
+        Metric("rmse", "root mean squared error", "均方根误差", ("regress",), higher_is_better=False),
+        Metric("mae", "mean absolute error", "平均绝对误差", ("regress",), higher_is_better=False),
         Metric("bits_per_character", "bits per character", "每字符比特数", higher_is_better=False),
         Metric("loss", "loss", "损失", higher_is_better=False),
         Metric("perplexity", "perplexity", "困惑度", higher_is_better=False),

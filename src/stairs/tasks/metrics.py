@@ -239,8 +239,8 @@ def linear_correlation(first: np.ndarray, second: np.ndarray) -> Interval:
 
 
 def metric_names(example_kind: str) -> tuple[str, ...]:
-    """The metrics of a kind of labelled examples, in order."""
-    return tuple(metric.name for metric in METRICS.values() if example_kind in metric.example_kinds)
+    """The metrics that may choose weights and models, of a kind of labelled examples, in order."""
+    return tuple(metric.name for metric in METRICS.values() if example_kind in metric.example_kinds and metric.higher_is_better)
 
 
 def metrics_for(example_kind: str, examples: Sequence[Any]) -> tuple[str, ...]:

@@ -3,8 +3,9 @@
 The outcome of an example is the little that a metric needs to know of it, so that two models can be compared on the same examples later:
 
     accuracy of labels, exact match       "0110...", a character for each example: whether it is correct
-    macro_f1                              the predicted label
-    spearman, pearson                     the predicted score
+    macro_f1                              the predicted label, or labels
+    micro_f1                              [labels that are right, gold labels, predicted labels]
+    spearman, pearson, r2                 the predicted number
     accuracy of tags                      [words with the gold tag, words]
     f1 of tags                            [correct spans, gold spans, predicted spans]
     f1 of answers                         the F1 of the answer
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from stairs.tasks import BASELINE_TASKS, span_metrics, translation_metrics
+from stairs.tasks import BASELINE_TASKS, multilabel_metrics, regression_metrics, span_metrics, translation_metrics
 from stairs.tasks.measurements import (
     BaselineComparison,
     Calibration,
@@ -43,6 +44,7 @@ from stairs.tasks.metrics import (
     label_metrics,
     quotient,
 )
+from stairs.tasks.multilabel_metrics import MacroF1OfSets
 from stairs.text.labelled import group_numbers
 
 if TYPE_CHECKING:
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
 
 Outcomes = str | list[Any]
 MIN_GROUPS = 5  # that are drawn whole: with fewer, hardly any two samples differ
+OF_NUMBERS = (*OF_SCORES, "r2")
 DIGITS = 9  # of a score: enough to tell two float32 apart
 BINS = 10  # of the confidence
 CHEAP_MODELS = {name for models in BASELINE_TASKS.values() for name in models}  # that learn from the examples alone
@@ -68,6 +71,10 @@ def gold_of(example_kind: str, examples: Sequence[Any]) -> list[Any]:
         return [example.right_choice for example in examples]
     if example_kind == "translate":
         return [example.target for example in examples]
+    if example_kind == "multilabel":
+        return [list(example.labels) for example in examples]
+    if example_kind == "regress":
+        return [example.value for example in examples]
     return [example.label if getattr(example, "score", None) is None else example.score for example in examples]
 
 
@@ -96,6 +103,10 @@ def all_metrics(example_kind: str, examples: Sequence[Any], predictions: Sequenc
         return choice_metrics(examples, predicted)
     if example_kind == "translate":
         return translation_metrics.bleu_and_chrf(gold, predicted)
+    if example_kind == "multilabel":
+        return multilabel_metrics.multilabel_metrics(gold, predicted)
+    if example_kind == "regress":
+        return regression_metrics.regression_metrics(np.array(gold), np.array(predicted))
     return label_metrics(gold, predicted) if isinstance(gold[0], str) else correlation_metrics(np.array(gold), np.array(predicted))
 
 
@@ -110,10 +121,14 @@ def outcomes(metric: str, example_kind: str, examples: Sequence[Any], prediction
         return list(span_metrics.answer_scores(gold, predicted)[:, 1].round(DIGITS).tolist())
     if metric == "macro_f1":
         return predicted
-    if metric in OF_SCORES:
+    if metric == "micro_f1":
+        return list(multilabel_metrics.set_counts(gold, predicted).tolist())
+    if metric in OF_NUMBERS:
         return [float(f"{score:.{DIGITS}g}") for score in predicted]
     if example_kind == "span":
         is_correct = span_metrics.answer_scores(gold, predicted)[:, 0].tolist()
+    elif example_kind == "multilabel":
+        is_correct = [set(a) == set(b) for a, b in zip(gold, predicted, strict=True)]
     else:
         is_correct = [a.strip() == b.strip() for a, b in zip(gold, predicted, strict=True)]
     return "".join("1" if correct else "0" for correct in is_correct)
@@ -124,7 +139,11 @@ def statistic(metric: str, example_kind: str, examples: Sequence[Any], recorded:
     if metric in translation_metrics.COUNTS_AND_FORMULAS:
         return Sums(np.array(recorded), translation_metrics.COUNTS_AND_FORMULAS[metric][1])
     if metric == "macro_f1":
-        return MacroF1(gold_of(example_kind, examples), list(recorded))
+        return (MacroF1OfSets if example_kind == "multilabel" else MacroF1)(gold_of(example_kind, examples), list(recorded))
+    if metric == "micro_f1":
+        return Sums(multilabel_metrics.f1_columns(np.array(recorded)), multilabel_metrics.f1_of_sums)
+    if metric == "r2":
+        return regression_metrics.explained_variance(np.array(gold_of(example_kind, examples)), np.array(recorded))
     if metric in OF_SCORES:
         return Correlation(np.array(gold_of(example_kind, examples)), np.array(recorded), by_rank=metric == "spearman")
     if example_kind == "tag" and metric == "f1":
@@ -194,9 +213,12 @@ def evaluate_with_baselines(task: "Task", examples: Sequence[Any], baselines: di
 
 
 def only_label(predictions: Sequence[Any], example_kind: str) -> str | None:
-    """The label of every example, if there is one."""
+    """The label of every example, if there is one; of several labels for each, all of them."""
     if example_kind in ("span", "choose"):
         return None
+    if example_kind == "multilabel":
+        label_sets = {"; ".join(sorted(own)) for own in predictions}
+        return label_sets.pop() if len(label_sets) == 1 else None
     labels = {label for own in predictions for label in (own if example_kind == "tag" else [own])}
     label = labels.pop() if len(labels) == 1 else None
     return label if isinstance(label, str) else None

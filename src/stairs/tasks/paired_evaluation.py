@@ -11,9 +11,10 @@ from stairs.progress import quiet
 from stairs.tasks.answers import Answer, TagsAnswer
 from stairs.tasks.classifier import Classifier
 from stairs.tasks.from_examples import FromExamples
+from stairs.tasks.label_sets import labels_summary
 from stairs.tasks.measurements import ComparedOutcomes, Interval, Measurements, ModelDetails
 from stairs.tasks.metric_table import METRICS
-from stairs.tasks.metrics import PairedBootstrap, examples_to_separate, metric_names
+from stairs.tasks.metrics import PairedBootstrap, examples_to_separate
 from stairs.tasks.outcomes import Outcomes, all_metrics, groups_of, model_details, outcomes, score_with_interval, statistic
 from stairs.tasks.parts.supervised import Supervised
 from stairs.tasks.task import Task
@@ -35,7 +36,8 @@ class Evaluation(NamedTuple):
 def evaluate_task(task: Task, example_kind: str, metric: str, examples: Sequence[Example], questions: Sequence[str]) -> Evaluation:
     """The metrics of the predictions for all examples, the outcome of each by one `metric`, and the answers to some `questions`."""
     measured, predictions = measure_and_predict(task, example_kind, examples)
-    metrics = {name: cast(Interval, measured[name]) for name in (*metric_names(example_kind), *LIKELIHOODS) if name in measured}
+    of_examples = [metric.name for metric in METRICS.values() if example_kind in metric.example_kinds]
+    metrics = {name: cast(Interval, measured[name]) for name in (*of_examples, *LIKELIHOODS) if name in measured}
     metrics[metric] = score_with_interval(metric, example_kind, examples, predictions)
     with quiet():  # which texts are too long is said of all of them
         answers = [short_answer(task.answer(question)) for question in questions]
@@ -76,7 +78,7 @@ def answer_all(task: Task, examples: Sequence[Example]) -> None:
     elif isinstance(task, FromExamples):
         task.predict_examples(examples)
     elif isinstance(task, Classifier):
-        task.predict_labels([example.text for example in cast(Sequence[LabelledText], examples)])
+        task.predict_examples(cast(Sequence[LabelledText], examples))
 
 
 def short_answer(answer: Answer) -> str:
@@ -87,6 +89,10 @@ def short_answer(answer: Answer) -> str:
         return str(answer["translation"])
     if "label" in answer:
         return str(answer["label"])
+    if "labels" in answer:
+        return labels_summary(answer)
+    if "value" in answer:
+        return f"{answer['value']:.4g}"
     return f"{answer['score']:.2f}" if "score" in answer else str(answer.get("answer", ""))
 
 

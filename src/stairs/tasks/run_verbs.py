@@ -86,7 +86,7 @@ class RunVerbs(Portable):
         second_column: Column | None = None,
         group: Column | None = None,
         id: Column | None = None,
-        task: TunedTask | Literal["regress"] | None = None,
+        task: TunedTask | None = None,
         dev: Data | None = None,
         test: Data | None = None,
         limit: int | None = None,

@@ -18,7 +18,7 @@ from stairs.text.python_rows import Texts, kind_of, list_texts
 from stairs.text.windows import LongTextRule
 
 TEXTS_PER_BATCH = 256
-Label = str | float  # a float where the run learnt scores
+Label = str | float | list[str]  # a number where the run learnt numbers, a list where a text has any number of labels
 
 
 class Verbs(RunVerbs):
@@ -112,7 +112,8 @@ class Verbs(RunVerbs):
 
     @python_verb
     def predict(self, texts: Texts, second: Texts | None = None) -> Label | list[Label]:
-        """The label of each text, or of each pair of texts: a string, or a number where the run learnt scores. One text gives one, a list a list.
+        """The label of each text, or of each pair of texts: a string, a number where the run learnt numbers, or a list of strings where a text has
+        any number of labels. One text gives one, a list a list.
 
         >>> len(reviews.predict(["a good film", "a bad film"]))
         2
@@ -123,7 +124,8 @@ class Verbs(RunVerbs):
 
     @python_verb
     def predict_proba(self, texts: Texts, second: Texts | None = None) -> np.ndarray:
-        """P(label | text) as an array (N, K), with a column for each of `labels`, in that order; of one text, (K,).
+        """P(label | text) as an array (N, K), with a column for each of `labels`, in that order; of one text, (K,). Where a text has any number of
+        labels, each column stands for itself, and a row does not sum to 1.
 
         >>> reviews.predict_proba(["a good film", "a bad film"]).shape
         (2, 2)
@@ -138,7 +140,7 @@ class Verbs(RunVerbs):
         task, first = as_task(self), list_texts(texts)
         if not compares(task):
             if second is not None:
-                raise Unsupported(f"a {task.name} run gives a label to one text and takes no second one; leave `second` out")
+                raise Unsupported(f"a {task.name} run reads one text and takes no second one; leave `second` out")
             return [LabelledText(text, "", where) for text, where in zip(first, locations(texts, first), strict=True)]
         if second is None:
             raise BadInput("only one text was given and two are compared; give the other as `second`")

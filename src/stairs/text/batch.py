@@ -28,7 +28,7 @@ class Batch:
     targets: Tensor | None = None  # what the loss compares with, IGNORE_INDEX elsewhere
     segments: Tensor | None = None  # (B, T) token type ids
     characters: Tensor | None = None  # (B, T, C) character ids of each word
-    labels: Tensor | None = None  # (B,) the label of each row
+    labels: Tensor | None = None  # (B,) the label of each row, or (B, L) which labels it has
     vectors: Tensor | None = None  # (B, D) or (B, T, D): features of an encoder, computed before
     position_ids: Tensor | None = None  # (B, T), if not 0, 1, 2 and so on
     attention_mask: Tensor | None = None  # (B, T, T) bool: which position attends to which, if not each to all

@@ -17,6 +17,26 @@ class LabelledText:
 
 
 @dataclass(frozen=True, slots=True)
+class MultiLabelText:
+    """A text and its labels: none, one or several."""
+
+    text: str
+    labels: tuple[str, ...]
+    where: str = ""
+    group: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredText:
+    """A text and the number to predict from it."""
+
+    text: str
+    value: float
+    where: str = ""
+    group: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class TextPair:
     """Two texts and how they relate: a label or a score, never both."""
 
@@ -92,7 +112,7 @@ class TranslationPair:
     group: str = ""
 
 
-Example = LabelledText | TextPair | TaggedSentence | Question | MultipleChoice | SenseSentence | TranslationPair
+Example = LabelledText | MultiLabelText | ScoredText | TextPair | TaggedSentence | Question | MultipleChoice | SenseSentence | TranslationPair
 AnyExample = TypeVar("AnyExample", bound=Example)
 
 
@@ -100,7 +120,7 @@ AnyExample = TypeVar("AnyExample", bound=Example)
 class LabelledData:
     """The examples of a file; `columns` says in words how it was read, `notes` what the user should check."""
 
-    task: str  # classify, compare, tag, span, choose, sense or translate
+    task: str  # classify, multilabel, regress, compare, tag, span, choose, sense or translate
     examples: Sequence[Example]
     columns: str = ""
     source: str = ""
@@ -118,7 +138,7 @@ class Splits(NamedTuple):
 def example_texts(example: Example) -> tuple[str, ...]:
     """What a model reads of an example."""
     match example:
-        case LabelledText(text=text):
+        case LabelledText(text=text) | MultiLabelText(text=text) | ScoredText(text=text):
             return (text,)
         case TextPair(first=first, second=second):
             return first, second

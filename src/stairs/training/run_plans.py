@@ -14,7 +14,7 @@ from stairs import machine
 from stairs.models.registry import MODELS
 from stairs.models.transfer_options import TransferMode, TransferOptions
 from stairs.progress import say, say_verbose
-from stairs.tasks import SUPERVISED_TASKS, TASKS, untrained_task
+from stairs.tasks import SUPERVISED_TASKS, TASKS, TEXT_KINDS, untrained_task
 from stairs.tasks.parts.fine_tuning import epochs_for_updates
 from stairs.tasks.parts.labelled_splits import LabelledSplits
 from stairs.tasks.parts.supervised import Supervised
@@ -85,7 +85,7 @@ def transfer_task(
     kind = TASKS[SUPERVISED_TASKS[example_kind]]
     assert issubclass(kind, Supervised)
     settings = {**kind.settings_from(train), **({} if metric is None else {"metric": metric})}
-    transfer = TransferOptions(transfer=mode, whiten=whiten, pooling="mean" if example_kind == "classify" and mode != "scratch" else None)
+    transfer = TransferOptions(transfer=mode, whiten=whiten, pooling="mean" if example_kind in TEXT_KINDS and mode != "scratch" else None)
     return kind(encoder.model, encoder.tokenizer, transfer, **settings)
 
 

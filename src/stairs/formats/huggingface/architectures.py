@@ -1,9 +1,9 @@
 """The architecture that config.json names: which classes of transformers can be adopted, and the task of their output layer.
 
-An output layer that would be misread is refused: several labels at once or a number for a text have no task here yet.
+An output layer that would be misread is refused, such as several numbers for a text.
 """
 
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 from torch import Tensor
 
@@ -12,13 +12,17 @@ from stairs.errors import BadInput, Unsupported, preview
 # The task of an output layer trained on labelled examples: the prefix of its tensors, and its class in transformers.
 HEADS = {
     "classify": ("classifier.", "BertForSequenceClassification"),
+    "multilabel": ("classifier.", "BertForSequenceClassification"),  # which problem_type tells apart
+    "regress": ("classifier.", "BertForSequenceClassification"),
+    "compare": ("classifier.", "BertForSequenceClassification"),
     "tag": ("classifier.", "BertForTokenClassification"),
     "find-span": ("qa_outputs.", "BertForQuestionAnswering"),
     "choose": ("classifier.", "BertForMultipleChoice"),
 }
+ARCHITECTURES = tuple(dict.fromkeys(architecture for _, architecture in HEADS.values()))
 CLASSES = {
-    "bert": ("BertModel", "BertForPreTraining", "BertForMaskedLM", *(architecture for _, architecture in HEADS.values())),
-    "roberta": ("RobertaModel", "RobertaForMaskedLM", *(architecture.replace("Bert", "Roberta") for _, architecture in HEADS.values())),
+    "bert": ("BertModel", "BertForPreTraining", "BertForMaskedLM", *ARCHITECTURES),
+    "roberta": ("RobertaModel", "RobertaForMaskedLM", *(architecture.replace("Bert", "Roberta") for architecture in ARCHITECTURES)),
     "gpt2": ("GPT2LMHeadModel", "GPT2Model"),
     "marian": ("MarianMTModel",),
     "pegasus": ("PegasusForConditionalGeneration",),
@@ -33,6 +37,8 @@ ENCODER_ONLY = "adopt its encoder alone with --encoder, for vectors and for stai
 ENCODERS = ("bert", "roberta")  # they have an encoder of their own
 HEAD_PREFIXES = ("classifier.", "qa_outputs.", "cls.", "lm_head.")
 IDENTITY = "torch.nn.modules.linear.Identity"  # the activation of a sentence-transformers cross-encoder whose score is not squashed
+CROSS_ENCODER = "sbert_ce_default_activation_function"  # what older ones of sentence-transformers have in its place
+MULTILABEL, REGRESSION = "multi_label_classification", "regression"  # of `problem_type`
 PAIR_LABELS = ("entailment", "not_entailment", "contradiction")  # labels of pairs of texts
 
 
@@ -42,6 +48,7 @@ class OutputLayer(TypedDict):
     task: str
     labels: list[str]
     tensors: dict[str, Tensor]  # by the names of transformers
+    threshold: NotRequired[float]  # multilabel: the probability from which on a label is given
 
 
 def architecture_name(settings: Settings) -> str | None:
@@ -95,23 +102,38 @@ def take_head(settings: Settings, tensors: dict[str, Tensor], where: str) -> Out
         raise BadInput(f"{where} names {architecture}, and the weights have no pooler, which it needs; give a complete folder, or {ENCODER_ONLY}")
     if task == "classify":
         task = text_head_kind(settings, labels, where)
-    return {"task": task, "labels": labels, "tensors": own}
+    head: OutputLayer = {"task": task, "labels": labels, "tensors": own}
+    if task == "multilabel":
+        head["threshold"] = threshold_in(settings, where)
+    return head
 
 
 def text_head_kind(settings: Settings, labels: list[str], where: str) -> str:
-    """classify, or compare for pairs of texts."""
+    """classify, multilabel, regress, or compare for pairs of texts."""
     kind = settings.get("problem_type")
-    if kind == "multi_label_classification":
-        raise Unsupported(f"{where} describes a model of several labels per text, and here a text has one; {ENCODER_ONLY}")
-    scores = len(labels) == 1 or kind == "regression"
+    if kind == MULTILABEL:
+        return "multilabel"
+    scores = len(labels) == 1 or kind == REGRESSION
     ours, peers = (dict(value) if isinstance(value, dict) else {} for value in map(settings.get, ("stairs", "sentence_transformers")))
     if not scores:
         return "compare" if ours.get("task") == "compare" or any(label.lower() in PAIR_LABELS for label in labels) else "classify"
     if len(labels) == 1 and peers.get("activation_fn") == IDENTITY:
         return "compare"
-    what = f"{len(labels)} numbers" if len(labels) > 1 else "a number"
-    problem = f"{where} describes a model that gives a text {what} (regression), and here a text has labels"
-    raise Unsupported(f"{problem}; cross-encoders whose sentence_transformers.activation_fn is {IDENTITY} can be adopted, or {ENCODER_ONLY}")
+    if len(labels) > 1:
+        raise Unsupported(f"{where} describes a model that gives a text {len(labels)} numbers (regression), and here it has one; {ENCODER_ONLY}")
+    if peers or CROSS_ENCODER in settings:
+        problem = f"{where} describes a cross-encoder of two texts whose score is squashed"
+        raise Unsupported(f"{problem}; those whose sentence_transformers.activation_fn is {IDENTITY} can be adopted, or {ENCODER_ONLY}")
+    return "regress"
+
+
+def threshold_in(settings: Settings, where: str) -> float:
+    """The threshold that Stairs wrote; 0.5, as in transformers, if there is none."""
+    ours = settings.get("stairs")
+    threshold = ours.get("threshold", 0.5) if isinstance(ours, dict) else 0.5
+    if not isinstance(threshold, int | float) or not 0 <= threshold <= 1:
+        raise BadInput(f"{where}: the threshold is {preview(threshold)}, not a number from 0 to 1; restore the file")
+    return float(threshold)
 
 
 def label_names(settings: Settings, count: int, where: str) -> list[str]:

@@ -5,7 +5,7 @@ from typing import Any
 from torch import Tensor
 
 from stairs.errors import Unsupported, preview
-from stairs.formats.huggingface.architectures import HEADS, IDENTITY, OutputLayer
+from stairs.formats.huggingface.architectures import HEADS, IDENTITY, MULTILABEL, REGRESSION, OutputLayer
 from stairs.formats.huggingface.tensors import TensorPair, linear_pairs
 from stairs.models.settings import BERTConfig
 
@@ -88,7 +88,7 @@ def hf_config(config: BERTConfig, ids: dict[str, int], head: OutputLayer | None)
     parts = set(config.output_heads or ())
     architecture = "BertForPreTraining" if "next" in parts else "BertForMaskedLM" if "words" in parts else "BertModel"
     return {
-        "architectures": [architecture if head is None else HEADS["classify" if head["task"] == "compare" else head["task"]][1]],
+        "architectures": [architecture if head is None else HEADS[head["task"]][1]],
         "model_type": "bert",
         "vocab_size": config.vocab_size,
         "hidden_size": config.width,
@@ -114,8 +114,12 @@ def hf_head_config(head: OutputLayer) -> dict[str, Any]:
         return {}
     names = head["labels"]
     settings: dict[str, Any] = {"id2label": dict(enumerate(names)), "label2id": {name: number for number, name in enumerate(names)}}
-    if head["task"] == "compare":
+    if head["task"] == "multilabel":
+        settings |= {"problem_type": MULTILABEL, "stairs": {"threshold": head["threshold"]}}
+    elif head["task"] == "regress":
+        settings["problem_type"] = REGRESSION
+    elif head["task"] == "compare":
         settings["stairs"] = {"task": "compare"}
         if len(names) == 1:
-            settings |= {"problem_type": "regression", "sentence_transformers": {"activation_fn": IDENTITY}}
+            settings |= {"problem_type": REGRESSION, "sentence_transformers": {"activation_fn": IDENTITY}}
     return settings

@@ -18,15 +18,18 @@ from stairs.models.base import Model
 from stairs.models.bert import BERT
 from stairs.progress import quiet, say
 from stairs.randomness import generator
-from stairs.tasks import Encode, NextToken, Task
+from stairs.tasks import TEXT_KINDS, Encode, NextToken, Task
 from stairs.tasks.choose import Choose
 from stairs.tasks.classifier import softmax
 from stairs.tasks.classify import Classify
 from stairs.tasks.find_span import FindSpan
+from stairs.tasks.label_sets import sigmoid
 from stairs.tasks.masked_token import MaskedToken
+from stairs.tasks.multilabel import MultiLabel
 from stairs.tasks.parts.decoding import generate
 from stairs.tasks.parts.encoder_features import EncodedInput, InputFormat, collate
 from stairs.tasks.parts.supervised import Supervised
+from stairs.tasks.regress import Regress
 from stairs.tasks.tag import Tag
 from stairs.tasks.translate import Translate
 from stairs.text.batch import Batch
@@ -122,13 +125,14 @@ def label_difference(task: Supervised, again: Supervised, written: WrittenFolder
             continue
         compared.append(first)
         row = input_format.encode_one(encode(first)) if second is None else input_format.encode_pair(encode(first), encode(second))
-        ours.append(head_outputs(task, row))
-        theirs.append(head_outputs(again, written.row(first, second)))
+        unit = task.settings["deviation"] if isinstance(task, Regress) else 1.0  # numbers come in any scale
+        ours.append(head_outputs(task, row) / unit)
+        theirs.append(head_outputs(again, written.row(first, second)) / unit)
     return largest_difference(ours, theirs, compared, "labels")
 
 
 def takes_single_texts(task: Task) -> bool:
-    return isinstance(task, Tag) or type(task) is Classify
+    return isinstance(task, Tag) or task.example_kind in TEXT_KINDS
 
 
 @torch.inference_mode()
@@ -136,6 +140,10 @@ def head_outputs(task: Supervised, row: EncodedInput) -> np.ndarray:
     outputs = task.head(task.features(collate([row], task.tokenizer.pad)))[0].float().numpy()
     if isinstance(task, FindSpan | Choose):
         return outputs
+    if isinstance(task, MultiLabel):
+        return sigmoid(outputs)
+    if isinstance(task, Regress):
+        return np.asarray(task.settings["mean"] + task.settings["deviation"] * outputs)
     if isinstance(task, Classify) and not task.labels:
         return task.settings["low"] + (task.settings["high"] - task.settings["low"]) * outputs
     return softmax(outputs)
@@ -143,7 +151,7 @@ def head_outputs(task: Supervised, row: EncodedInput) -> np.ndarray:
 
 def warn_about_long_texts(task: Supervised, again: Supervised, written: WrittenFolder, texts: list[str]) -> None:
     """Other tools read the head of a text that is too long, whatever this run reads."""
-    if type(task) is not Classify or task.long_text == "head":
+    if task.example_kind not in TEXT_KINDS or task.long_text == "head":
         return
     for text in texts:
         ours = head_outputs(task, task.input_format.encode_one(task.tokenizer.encode(text)))

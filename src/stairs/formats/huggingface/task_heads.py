@@ -1,4 +1,5 @@
-"""The output layers of tasks on BERT, both ways: `classifier` and `qa_outputs` of transformers are Classify, Compare, Choose, Tag and FindSpan."""
+"""The output layers of tasks on BERT, both ways: `classifier` of transformers is that of Classify, MultiLabel, Regress, Compare, Choose and Tag,
+`qa_outputs` that of FindSpan."""
 
 from typing import Any
 
@@ -6,16 +7,14 @@ import torch
 from torch import Tensor
 
 from stairs.errors import Unsupported
-from stairs.formats.huggingface.architectures import OutputLayer
+from stairs.formats.huggingface.architectures import HEADS, OutputLayer
 from stairs.models.bert import BERT
 from stairs.models.transfer_options import TransferOptions
-from stairs.tasks import TASKS, BiEncoder, Compare, Task
+from stairs.tasks import TASKS, BiEncoder, Compare, MultiLabel, Regress, Task
 from stairs.tasks.parts.pair_features import PairFeatures
 from stairs.tasks.parts.supervised import Supervised
 from stairs.tasks.parts.text_vector import TextVector
 from stairs.text.tokenizers.tokenizer import Tokenizer
-
-PREFIX = {"classify": "classifier", "compare": "classifier", "choose": "classifier", "tag": "classifier", "find-span": "qa_outputs"}
 
 
 @torch.no_grad()
@@ -23,13 +22,22 @@ def task_with_head(model: BERT, tokenizer: Tokenizer, head: OutputLayer) -> Task
     """The task of a folder with such an output layer; one number for a pair of texts is a score."""
     name, labels = head["task"], head["labels"]
     is_score = name == "compare" and len(labels) == 1
-    settings: dict[str, Any] = {"labels": [], "low": 0.0, "high": 1.0} if is_score else {} if name == "choose" else {"labels": labels}
-    if name in ("classify", "compare") and not is_score:
+    settings: dict[str, Any] = {"labels": labels}
+    if is_score:
+        settings = {"labels": [], "low": 0.0, "high": 1.0}
+    elif name == "regress":
+        settings = {"mean": 0.0, "deviation": 1.0}
+    elif name in ("choose", "find-span"):
+        settings = {"may_be_unanswered": False} if name == "find-span" else {}
+    elif name in ("classify", "compare", "multilabel"):
         settings["counts"] = [1] * len(labels)
+        settings |= {"texts": 2} if name == "multilabel" else {}
     kind: type[Any] = TASKS[name]
-    task = kind(model, tokenizer, TransferOptions(pooling="cls"), **({"may_be_unanswered": False} if name == "find-span" else settings))
+    task = kind(model, tokenizer, TransferOptions(pooling="cls"), **settings)
     for part in ("weight", "bias"):
-        getattr(task.head.linear, part).copy_(head["tensors"][f"{PREFIX[name]}.{part}"])
+        getattr(task.head.linear, part).copy_(head["tensors"][f"{HEADS[name][0]}{part}"])
+    if name == "multilabel":
+        task.head.threshold.fill_(head["threshold"])
     task.trained_module.eval()
     return task
 
@@ -59,5 +67,10 @@ def exported_head(task: Task) -> OutputLayer | None:
     if isinstance(task, Compare) and not task.labels:
         low, high = task.settings["low"], task.settings["high"]
         weight, bias = weight * (high - low), bias * (high - low) + low
-    tensors: dict[str, Tensor] = {f"{PREFIX[task.name]}.weight": weight, f"{PREFIX[task.name]}.bias": bias}
-    return {"task": task.name, "labels": task.settings.get("labels") or ["score"], "tensors": tensors}
+    if isinstance(task, Regress):
+        weight, bias = weight * task.settings["deviation"], bias * task.settings["deviation"] + task.settings["mean"]
+    tensors: dict[str, Tensor] = {f"{HEADS[task.name][0]}weight": weight, f"{HEADS[task.name][0]}bias": bias}
+    exported: OutputLayer = {"task": task.name, "labels": task.settings.get("labels") or ["score"], "tensors": tensors}
+    if isinstance(task, MultiLabel):
+        exported["threshold"] = task.threshold
+    return exported

@@ -7,7 +7,7 @@ Departures: a BERT without a layer that predicts words gets a new one; the next 
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -29,7 +29,7 @@ from stairs.tasks.parts.labelled_splits import labelled_data
 from stairs.tasks.parts.sentence_pairs import Masker, collate_pairs
 from stairs.tasks.task import Task, TrainingExamples
 from stairs.text.batch import Batch, next_token_batch
-from stairs.text.examples import Example, LabelledText, MultipleChoice, Question, TaggedSentence, TextPair
+from stairs.text.examples import Example, example_texts
 from stairs.text.tokenizers.tokenizer import Tokenizer
 
 TEXTS_PER_BATCH = 64  # in evaluation
@@ -39,21 +39,7 @@ DEFAULT_LENGTH = 512  # tokens of a row, for models that read any number
 
 def unique_texts(examples: Sequence[Example]) -> list[str]:
     """Each text of the examples once, in order."""
-    return list(dict.fromkeys(text for example in examples for text in texts_in(example)))
-
-
-def texts_in(example: Example) -> Iterator[str]:
-    match example:
-        case LabelledText(text=text):
-            yield text
-        case TextPair(first=first, second=second):
-            yield from (first, second)
-        case TaggedSentence(words=words):
-            yield " ".join(words)
-        case Question(question=question, passage=passage):
-            yield from (question, passage)
-        case MultipleChoice(context=context, choices=choices):
-            yield from (context, *choices)
+    return list(dict.fromkeys(text for example in examples for text in example_texts(example)))
 
 
 class TextRows:

@@ -172,13 +172,19 @@ class Supervised(EncoderFeatures):
         examples = labelled_data(data).split(split)
         if self.transfer.transfer == "features":
             labelled = self.rows_once(split, lambda: self.examples(data, split))  # the encoder does not change, so its vectors stay the same
-            return self.measurements(examples, labelled.rows, self.logits(labelled.rows, labelled.vectors))
-        positions = self.count_positions(data, split)
-        if limit is not None and positions > limit:
-            numbers = np.unique(np.linspace(0, len(examples) - 1, max(limit * len(examples) // positions, 1)).astype(np.int64))
-            examples = [examples[i] for i in numbers]
-        labelled = self.rows_once(f"{split} {limit}", lambda: self.labelled_rows(examples))
-        return self.measurements(examples, labelled.rows, self.logits(labelled.rows))
+        else:
+            positions = self.count_positions(data, split)
+            if limit is not None and positions > limit:
+                numbers = np.unique(np.linspace(0, len(examples) - 1, max(limit * len(examples) // positions, 1)).astype(np.int64))
+                examples = [examples[i] for i in numbers]
+            labelled = self.rows_once(f"{split} {limit}", lambda: self.labelled_rows(examples))
+        logits = self.logits(labelled.rows, labelled.vectors)
+        if split == "validation":
+            self.fit_to_validation(examples, labelled.rows, logits)
+        return self.measurements(examples, labelled.rows, logits)
+
+    def fit_to_validation(self, examples: Sequence[Any], rows: list[EncodedInput], logits: list[np.ndarray]) -> None:
+        """Choose what only examples that were not learnt from can say, such as a threshold."""
 
     def count_positions(self, data: TrainingData, split: str = "validation") -> int:
         if self.transfer.transfer == "features":

@@ -2,6 +2,8 @@
 train on, to validate with and to test on.
 
 classify   CSV, TSV, JSONL, parquet with a text and a label; fastText lines
+multilabel the same with any number of labels
+regress    the same with a number to predict
 compare    the same with two texts and a label or a score
 tag        CoNLL columns in BIO, IOB1 or BIOES; CoNLL-U
 span       SQuAD 1.1 and 2.0
@@ -10,8 +12,6 @@ sense      token, lemma, part of speech and sense of each word
 translate  two aligned files, or a table with two columns
 """
 
-import itertools
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -32,14 +32,12 @@ from stairs.text.labelled.squad import SquadFile
 from stairs.text.labelled.table_examples import read_pairs, read_texts, read_translations
 from stairs.text.labelled.tag_schemes import ConvertedTags, TagScheme
 from stairs.text.labelled.task_guess import guess_task
+from stairs.text.labelled.text_targets import guess_target, read_label_sets, read_numbers
 from stairs.text.labelled.word_senses import read_senses
 
 __all__ = ["LabelledData", "group_numbers", "guess_task", "read_examples", "read_splits", "unseen_labels"]
 
 Paths = str | Path | Sequence[str | Path]
-NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?")
-MEASURED_EXAMPLES = 1000  # that are looked at
-MAX_NUMBER_LABELS = 20  # as many different numbers with fractions may be labels
 HELD_OUT_SHARE = 0.1  # of the examples, for each split that no file is given for
 
 
@@ -88,11 +86,13 @@ def read_examples(
     `columns` names the columns by role ('text=review,label=stars') where a guess would be wrong; `group` is the column, by name or number, that says
     which examples belong together. With `trees`, tagged sentences have their dependency trees.
     """
-    is_guessed = task is None
+    reason = ""
     if task is None:
         task = guess_task(path, encoding, columns)
+        if task == "classify":
+            task, reason = guess_target(path if isinstance(path, str | Path) else path[0], encoding, columns, group)
     if task not in ROLES:
-        raise BadInput(f"no task {preview(task)}; choose classify, compare, tag, span, choose, sense or translate")
+        raise BadInput(f"no task {preview(task)}; choose classify, multilabel, regress, compare, tag, span, choose, sense or translate")
     paths = [path] if isinstance(path, str | Path) else list(path)
     if task == "translate" and len(paths) == 1 and (other := translation_sibling(paths[0])):
         paths.append(other)
@@ -103,20 +103,10 @@ def read_examples(
     description, examples = read_by_task(paths, task, columns, encoding, notes, group, trees)
     if not examples:
         raise BadInput(f"no examples in {source}; a header alone is not enough")
-    if is_guessed and task == "classify":
-        refuse_measurements(examples, source)
-    labelled = LabelledData(task, examples, description, source, notes.sentences())
+    labelled = LabelledData(task, examples, description, source, (*([reason] if reason else []), *notes.sentences()))
     for sentence in (f"{source}: {len(examples):,} examples; {description}", *labelled.notes):
         progress.say(sentence)
     return labelled
-
-
-def refuse_measurements(examples: Sequence[Example], source: str) -> None:
-    """Refuse a column of many different numbers with fractions: those are no labels."""
-    labels = {str(getattr(example, "label", "")) for example in itertools.islice(examples, MEASURED_EXAMPLES)}
-    if len(labels) > MAX_NUMBER_LABELS and all(map(NUMBER.fullmatch, labels)) and any(float(label) % 1 for label in labels):
-        advice = "put them into a few bins, or take each for a label with --task classify"
-        raise BadInput(f"{source}: the labels are {len(labels)} different numbers, which cannot be predicted yet; {advice}")
 
 
 def read_by_task(
@@ -140,7 +130,8 @@ def read_by_task(
     if task == "span":
         return "SQuAD: data, paragraphs, context, qas", spool_examples(SquadFile(path, encoding, notes).questions())
     readers: dict[str, Callable[..., tuple[str, Iterable[Example]]]]
-    readers = {"classify": read_texts, "compare": read_pairs, "choose": read_choices, "translate": read_translations}
+    readers = {"classify": read_texts, "multilabel": read_label_sets, "regress": read_numbers}
+    readers |= {"compare": read_pairs, "choose": read_choices, "translate": read_translations}
     description, rows = readers[task](path, encoding, columns, notes, group)
     return description, spool_examples(rows)
 
@@ -153,5 +144,5 @@ def why_no_group_column(path: str | Path, task: str, encoding: str | None) -> st
         return "questions have no columns: those of one passage stay together anyway"
     if task == "sense":
         return "words with senses have no column of groups"
-    is_lines = task == "classify" and (is_fasttext(path, encoding) or begins_with_labels(path, encoding))
+    is_lines = task in ("classify", "multilabel") and (is_fasttext(path, encoding) or begins_with_labels(path, encoding))
     return "lines that begin with their label have no columns" if is_lines else ""

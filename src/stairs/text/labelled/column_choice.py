@@ -34,7 +34,7 @@ from stairs.text.tables import RecordTable
 from stairs.text.tables.csv_table import CsvTable
 from stairs.text.tables.lines import input_error
 
-GUESSES = {"classify": guess_text, "compare": guess_pair, "translate": guess_parallel}
+GUESSES = {"classify": guess_text, "multilabel": guess_text, "regress": guess_text, "compare": guess_pair, "translate": guess_parallel}
 MAX_ASSIGNMENTS = 4  # in a question; with more, the file is refused
 AnyTable = TypeVar("AnyTable", bound=RecordTable)
 INDEX_NAMES = ("", "id", "index", "idx", "no", "序号", "编号")
@@ -77,6 +77,11 @@ class ColumnChoice:
         """Whether there are enough rows to judge a column by its cells."""
         return next(iter(self.profiles.values())).row_count >= MIN_ROWS if self.columns else False
 
+    @property
+    def fits_label(self) -> str:
+        """What a profile says of a column of labels, or of numbers to predict."""
+        return {"regress": "fits_number", "multilabel": "fits_label_sets"}.get(self.task, "fits_label")
+
     def choose(self) -> dict[str, str]:
         """The only assignment, or the one that the user chose."""
         assignments = self.assignments()
@@ -106,7 +111,7 @@ class ColumnChoice:
         for role, candidates in GUESSES[self.task](free).items():
             if role not in self.named_columns and not (role in ("label", "score") and {"label", "score"} & set(self.named_columns)):
                 options[role] = self.fitting_columns(role, candidates)
-        if self.task == "classify" and "text" not in self.named_columns and "text" in options:
+        if GUESSES[self.task] is guess_text and "text" not in self.named_columns and "text" in options:
             options["text"] = options["text"] + self.other_texts(options["text"], options.get("label", []))
         targets = [(role, column) for role in ("score", "label") for column in options.get(role, ())] if self.task == "compare" else []
         if targets:
@@ -126,7 +131,7 @@ class ColumnChoice:
         """Of columns whose names fit equally well those whose cells fit, too; one of several that say the same."""
         if len(candidates) == 1:
             return candidates
-        fits = {"text": "fits_text", "label": "fits_label", "score": "is_number"}.get(role)
+        fits = {"text": "fits_text", "label": self.fits_label, "score": "is_number"}.get(role)
         fitting = [column for column in candidates if not fits or getattr(self.profiles[column], fits)]
         if role == "label" and len(fitting) > 1 and partition_rows_alike(self.table.select_columns(fitting)):
             return fitting[:1]
@@ -147,7 +152,7 @@ class ColumnChoice:
         profiles, is_target = self.profiles, "label" in missing
         texts = [role for role in missing if role != "label"]
         if self.has_enough_rows:
-            labels = [column for column in spare if (profiles[column].fits_target if self.task == "compare" else profiles[column].fits_label)]
+            labels = [column for column in spare if getattr(profiles[column], "fits_target" if self.task == "compare" else self.fits_label)]
             text_like = [column for column in spare if profiles[column].fits_text and column not in labels]
             options = {"label": labels} if is_target else {}
             if len(texts) == 1 or len(texts) == len(text_like):

@@ -27,8 +27,10 @@ TEXT = tuple(map(word_list, (  # the more probable ones first; two columns with 
 LABEL = tuple(map(word_list, (
     "label 标签",
     """labels gold_label class category target topic sentiment intent polarity emotion stars rating class_index cat tag y
+    tags topics categories genres emotions
     is_duplicate quality relation entailment entailment_judgment 类别 分类 情感 主题 类型 label_desc label_text""",
 )))  # fmt: skip
+NUMBERS = word_list("score price value amount points 分数 得分 评分 价格")  # to predict from a text
 OWN_LABEL = ("label", "gold_label", "标签")  # of a pair, which may have a score besides
 NEGATIVE = word_list("negative neg hard_negative hard_neg negatives negative_text")  # the third of a triplet
 SCORE = (word_list("score similarity similarity_score relatedness relatedness_score sim gold_score 分数 得分 相似度"),)
@@ -45,6 +47,8 @@ LANGUAGES = word_list("""
     italian portuguese 英文 中文 英语 汉语 法语 德语 日语""")
 ROLES = {
     "classify": ("text", "label"),
+    "multilabel": ("text", "label"),
+    "regress": ("text", "label"),
     "compare": ("first", "second", "label"),
     "tag": ("word", "tag"),
     "translate": ("source", "target"),
@@ -142,7 +146,7 @@ def choose_named(name: str, line: int, columns: Sequence[str], column: str, flag
 
 
 def guess_text(columns: Sequence[str]) -> dict[str, list[str]]:
-    label = likely_columns(columns, LABEL)
+    label = likely_columns(columns, (*LABEL, NUMBERS))
     text = likely_columns([column for column in columns if column not in label], TEXT)
     return {role: matches for role, matches in (("text", text), ("label", label)) if matches}
 

@@ -67,6 +67,16 @@ class ColumnProfile:
         return are_few and not self.empty and not self.lists and self.max_length <= MAX_LABEL_LENGTH and not self.is_index
 
     @property
+    def fits_number(self) -> bool:
+        """A number in every row that has something, and no index."""
+        return 0 < self.numbers == self.row_count - self.empty and not self.is_index
+
+    @property
+    def fits_label_sets(self) -> bool:
+        """Lists, or short cells that are no numbers."""
+        return self.lists > 0 or (self.max_length <= MAX_LABEL_LENGTH and self.numbers < self.row_count and not self.is_index)
+
+    @property
     def fits_target(self) -> bool:
         """A label, or a score."""
         return self.fits_label or (self.is_number and not self.is_index)

@@ -4,7 +4,7 @@ import re
 from collections import Counter
 
 from stairs.errors import preview
-from stairs.text.examples import Example, LabelledData, TaggedSentence
+from stairs.text.examples import Example, LabelledData, MultiLabelText, TaggedSentence
 from stairs.text.labelled.column_names import list_columns
 
 MISSING_VALUES = {"nan", "na", "n/a", "null", "none", "?", "-"}
@@ -82,5 +82,7 @@ def unseen_labels(train: LabelledData, test: LabelledData) -> str | None:
 def labels_of(example: Example) -> set[str]:
     if isinstance(example, TaggedSentence):
         return set(example.tags)
+    if isinstance(example, MultiLabelText):
+        return set(example.labels)
     label = getattr(example, "label", None)
     return set() if label is None else {label}

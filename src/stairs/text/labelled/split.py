@@ -6,7 +6,8 @@ space. A group is never split, or what a model remembers of it would count as wh
 Each split should have `size` examples, and of each label l its share, want[s, l] = size_s * n_l / n. The groups, largest first and those of one size
 in an order drawn by the seed, go where the squared error
     sum over s and l of (has[s, l] - want[s, l])^2 / want[s, l],    with one more l that counts all examples,
-stays smallest. For groups of one example each that is Webster's apportionment: shares are kept to the nearest whole example.
+stays smallest. For groups of one example each that is Webster's apportionment: shares are kept to the nearest whole example. An example with several
+labels counts for each of them; of numbers to predict, l is the decile.
 """
 
 from collections import Counter
@@ -16,13 +17,25 @@ import numpy as np
 
 from stairs.errors import BadInput, preview
 from stairs.progress import say
-from stairs.text.examples import AnyExample, Example, MultipleChoice, Question, TextPair, example_hash, text_hash
+from stairs.text.examples import (
+    AnyExample,
+    Example,
+    MultiLabelText,
+    MultipleChoice,
+    Question,
+    ScoredText,
+    TextPair,
+    example_hash,
+    text_hash,
+)
 
 MAX_LINKED_SHARE = 0.1  # of all pairs may be linked by the texts they share; if more are, sharing a text says little
 UNUSED = ""  # the split of the examples beyond the sizes
 
 Groups = list[list[int]]  # the indices of the examples of each group
 Label = str | None
+Labels = tuple[Label, ...]  # of an example
+DECILES = 10
 
 
 class ExampleGroups:
@@ -69,8 +82,17 @@ def group_name(example: Example) -> str | bytes:
     return getattr(example, "group", "")
 
 
-def label_of(example: Example) -> Label:
-    return getattr(example, "label", None)
+def labels_of(example: Example) -> Labels:
+    return example.labels if isinstance(example, MultiLabelText) else (getattr(example, "label", None),)
+
+
+def strata(examples: Sequence[Example]) -> list[Labels]:
+    """The labels of each example, of which each split has its share; of numbers, the decile."""
+    values = [example.value for example in examples if isinstance(example, ScoredText)]
+    if not values:
+        return [labels_of(example) for example in examples]
+    bounds = np.unique(np.quantile(values, np.linspace(0, 1, DECILES + 1)[1:-1]))
+    return [(str(decile),) for decile in np.searchsorted(bounds, values).tolist()]
 
 
 def link_pairs(examples: Sequence[TextPair], groups: ExampleGroups) -> Groups:
@@ -111,29 +133,32 @@ def split(
             groups = find_groups(examples, by_group=False)
         if len(groups) < len(sizes):
             raise BadInput(f"{source} has {len(groups)} different examples, too few for {len(sizes)} splits; {advice}")
-    labels = [label_of(example) for example in examples]
-    assigned = assign(groups, labels, sizes, np.random.default_rng(seed), every_label=column is not None)
-    if column is not None:
+    labels, needs_labels = strata(examples), column is not None and not isinstance(examples[0], ScoredText)
+    assigned = assign(groups, labels, sizes, np.random.default_rng(seed), every_label=needs_labels)
+    if column is not None and needs_labels:
         check_labels(assigned, groups, labels, source, column)
     trim(assigned, sizes, np.random.default_rng([seed, 1]))
     return {name: [examples[index] for index in sorted(assigned[name])] for name in sizes}
 
 
 def assign(
-    groups: Groups, labels: Sequence[Label], sizes: Mapping[str, float], random: np.random.Generator, every_label: bool = False
+    groups: Groups, labels: Sequence[Labels], sizes: Mapping[str, float], random: np.random.Generator, every_label: bool = False
 ) -> dict[str, list[int]]:
     """The indices of the examples of each split; with `every_label` each label that is in more than one group is evaluated, too."""
     total, requested = len(labels), sum(sizes.values())
     all_sizes = dict(sizes) if requested >= total - 0.5 else {**sizes, UNUSED: total - requested}
-    numbers = {label: number for number, label in enumerate(dict.fromkeys(labels), 1)}  # 0 counts all of them
-    counts = [total, *Counter(labels).values()]
+    by_label = Counter(label for own in labels for label in own)
+    numbers = {label: number for number, label in enumerate(by_label, 1)}  # 0 counts all of them
+    counts = [total, *by_label.values()]
     want = [[size * count / total for count in counts] for size in all_sizes.values()]
     has = [[0.0] * len(counts) for _ in all_sizes]
     holds: dict[str, Groups] = {name: [] for name in all_sizes}
     names = list(all_sizes)
     order = random.permutation(len(groups)).tolist()
     for group in sorted((groups[i] for i in order), key=len, reverse=True):
-        inside = Counter([numbers[labels[index]] for index in group]).items() if len(group) > 1 else [(numbers[labels[group[0]]], 1)]
+        inside: Iterable[tuple[int, int]] = [(numbers[label], 1) for label in labels[group[0]]]
+        if len(group) > 1:
+            inside = Counter([numbers[label] for label in labels_in(labels, group)]).items()
         own = [(0, len(group)), *inside]
         costs = [sum([n * (2 * (there[at] - aim[at]) + n) / aim[at] for at, n in own]) for there, aim in zip(has, want, strict=True)]
         best = costs.index(min(costs))
@@ -147,43 +172,47 @@ def assign(
     return {name: [index for group in own for index in group] for name, own in holds.items()}
 
 
-def fill_empty(holds: dict[str, Groups], labels: Sequence[Label], names: Sequence[str]) -> None:
+def labels_in(labels: Sequence[Labels], *groups: Sequence[int]) -> list[Label]:
+    """All labels of the examples of some groups, each as often as it occurs."""
+    return [label for group in groups for index in group for label in labels[index]]
+
+
+def fill_empty(holds: dict[str, Groups], labels: Sequence[Labels], names: Sequence[str]) -> None:
     """Each split has at least one group: the smallest of the split with most, if possible one that leaves no label without examples there."""
     for name in names:
         if not holds[name]:
             donor = max(holds, key=lambda other: len(holds[other]))
-            spare = Counter(labels[index] for group in holds[donor] for index in group)
-            donated = min(holds[donor], key=lambda group: (any(spare[labels[index]] <= len(group) for index in group), len(group)))
+            spare = Counter(labels_in(labels, *holds[donor]))
+            donated = min(holds[donor], key=lambda group: (any(spare[label] <= len(group) for label in labels_in(labels, group)), len(group)))
             holds[donor].remove(donated)
             holds[name].append(donated)
 
 
-def cover_labels_in_train(holds: dict[str, Groups], labels: Sequence[Label], train: str) -> None:
+def cover_labels_in_train(holds: dict[str, Groups], labels: Sequence[Labels], train: str) -> None:
     """No label is evaluated that is not trained on: its smallest group moves to train, unless it is the only group of its split."""
-    trained = {labels[index] for group in holds[train] for index in group}
-    for label in set(labels) - trained:
-        candidates = [
-            (len(group), name, group) for name, own in holds.items() if len(own) > 1 for group in own if any(labels[i] == label for i in group)
-        ]
+    trained = set(labels_in(labels, *holds[train]))
+    for label in {label for own in labels for label in own} - trained:
+        candidates = [(len(group), name, group) for name, own in holds.items() if len(own) > 1 for group in own if label in labels_in(labels, group)]
         if candidates and label not in trained:
             _, name, group = min(candidates)
             holds[name].remove(group)
             holds[train].append(group)
-            trained |= {labels[index] for index in group}
+            trained |= set(labels_in(labels, group))
 
 
-def cover_labels_in_test(holds: dict[str, Groups], labels: Sequence[Label], train: str, test: str) -> None:
+def cover_labels_in_test(holds: dict[str, Groups], labels: Sequence[Labels], train: str, test: str) -> None:
     """A label that is only trained on is evaluated, too, by its smallest group that takes no label away from train."""
-    inside = {name: Counter(label for group in own for label in {labels[index] for index in group}) for name, own in holds.items()}
-    for label in sorted(set(labels), key=str):
+    inside = {name: Counter(label for group in own for label in set(labels_in(labels, group))) for name, own in holds.items()}
+    for label in sorted({label for own in labels for label in own}, key=str):
         if any(inside[name][label] for name in holds if name not in (train, UNUSED)):
             continue
-        spare = [group for group in holds[train] if label in {labels[i] for i in group} and all(inside[train][labels[i]] > 1 for i in group)]
+        with_label = [(group, labels_in(labels, group)) for group in holds[train]]
+        spare = [group for group, own in with_label if label in own and all(inside[train][other] > 1 for other in own)]
         if spare:
             group = min(spare, key=len)
             holds[train].remove(group)
             holds[test].append(group)
-            for other in {labels[index] for index in group}:
+            for other in set(labels_in(labels, group)):
                 inside[train][other] -= 1
                 inside[test][other] += 1
 
@@ -207,21 +236,22 @@ def check_column(examples: Sequence[Example], groups: Groups, sizes: Mapping[str
     groups_of: dict[Label, set[int]] = {}
     for number, group in enumerate(groups):
         for index in group:
-            groups_of.setdefault(label_of(examples[index]), set()).add(number)
+            for label in labels_of(examples[index]):
+                groups_of.setdefault(label, set()).add(number)
     for label, own in groups_of.items():
         if label is not None and len(own) == 1 and len(groups_of) > 1:
-            name = next(getattr(example, "group", "") for example in examples if label_of(example) == label)
+            name = next(getattr(example, "group", "") for example in examples if label in labels_of(example))
             fault = f"the group {preview(name)} of --group {column} holds all examples of the label {preview(label)}"
             raise BadInput(f"{source}: {fault}, so it cannot be both trained on and evaluated; name another column, or leave that label out")
 
 
-def check_labels(assigned: dict[str, list[int]], groups: Groups, labels: Sequence[Label], source: str, column: str) -> None:
+def check_labels(assigned: dict[str, list[int]], groups: Groups, labels: Sequence[Labels], source: str, column: str) -> None:
     """Refuse a split in which a label is only trained on, or only evaluated."""
     train = next(iter(assigned))
-    inside = {name: {labels[index] for index in indices} for name, indices in assigned.items() if name != UNUSED}
+    inside = {name: set(labels_in(labels, indices)) for name, indices in assigned.items() if name != UNUSED}
     evaluated = set().union(*(own for name, own in inside.items() if name != train))
     for label in sorted(evaluated ^ inside[train], key=str):
-        number = sum(any(labels[index] == label for index in group) for group in groups)
+        number = sum(label in labels_in(labels, group) for group in groups)
         side = "in the training split" if label in inside[train] else "held out"
         fault = f"the {number} groups of --group {column} with the label {preview(label)} are all {side}"
         advice = "name another column, another --seed, or give more groups"

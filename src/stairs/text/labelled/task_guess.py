@@ -84,7 +84,8 @@ def task_of_roles(columns: Columns) -> str | None:
     """The task of the roles that the user named columns for, if only one task has them."""
     parts = columns.split(",") if isinstance(columns, str) else []
     roles = set(columns) if isinstance(columns, Mapping) else {part.partition("=")[0].strip() for part in parts if "=" in part}
-    fits = [task for task, own in ROLES.items() if roles and roles <= {*own, *OPTIONAL_ROLES.get(task, ())}]
+    tasks = [task for task in ROLES if task not in ("multilabel", "regress")]  # their roles are those of classify, see `text_targets.guess_target`
+    fits = [task for task in tasks if roles and roles <= {*ROLES[task], *OPTIONAL_ROLES.get(task, ())}]
     return fits[0] if len(fits) == 1 else None
 
 
@@ -106,7 +107,7 @@ def task_of_table(original: RecordTable) -> str:
         return fits[0] if len(fits) == 1 else choose_task(table, fits)
     if guess_text(table.columns) and len(table.columns) == 2:
         return "classify"
-    tasks = "classify, compare, tag, span, choose or translate"
+    tasks = "classify, multilabel, regress, compare, tag, span, choose or translate"
     raise NoLabels(table, f"cannot tell the task from {list_columns(original.columns)}; name it with --task {tasks}")
 
 
