@@ -37,7 +37,7 @@ def block_matrices(module: nn.Module) -> Iterator[tuple[str, Tensor]]:
 def orthogonalize(matrices: Tensor, iterations: int = ITERATIONS) -> Tensor:
     """About the nearest orthogonal matrix of each, (N, rows, columns); singular values end between 0.5 and 1.5."""
     is_tall = matrices.shape[-2] > matrices.shape[-1]
-    x = matrices.mT if is_tall else matrices  # the smaller product
+    x: Tensor = matrices.mT if is_tall else matrices  # the smaller product
     x = x / (x.norm(dim=(-2, -1), keepdim=True) + 1e-7)
     a, b, c = COEFFICIENTS
     for _ in range(iterations):
@@ -53,7 +53,7 @@ class Muon(torch.optim.Optimizer):
         super().__init__(groups, {"lr": 0.0, "lr_scale": 1.0, "weight_decay": 0.0})
 
     @torch.no_grad()
-    def step(self, closure: None = None) -> None:
+    def step(self, closure: object = None) -> None:  # type: ignore[override]  # nobody computes the loss again
         for group in self.param_groups:
             weights = [weight for weight in group["params"] if weight.grad is not None]
             for shape in dict.fromkeys(weight.shape for weight in weights):
