@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NotRequired, TypedDict
 
 from stairs.errors import BadInput
 from stairs.formats.output import open_output
-from stairs.progress import format_count, say, track
+from stairs.progress import format_count, quiet, say, track
 from stairs.tasks.prediction_options import PredictionOptions
 from stairs.tasks.row_predictions import Cells, RowPredictor, reads_two_texts
 from stairs.text.input_files import printable
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 MAX_CHARACTERS = 1_000_000  # of a text
 CHUNK_CHARACTERS = 4_000_000  # of the texts that are predicted at once
 MAX_COUNTED = 1000  # different predictions; of more, none are counted
-Row = tuple[int, list[Any]]  # its line, and its cells
+Row = tuple[int, list[Any], str]  # its line, its cells and its text
 
 
 class PredictionSummary(TypedDict):
@@ -111,7 +111,7 @@ class FilePrediction:
             raise BadInput(f"no rows in {printable(self.job.file)}; a header alone is not enough")
         from stairs.tasks.vocabulary_check import check_vocabulary
 
-        check_vocabulary(self.task, (row[self.text_columns.text] for _, row in first), printable(self.job.file))
+        check_vocabulary(self.task, (text for *_, text in first), printable(self.job.file))
         cells = self.predict(first)
         total = estimate_rows(self.job.file, self.table)
         with open_output(self.job.out) as file, track("predicting", total=total, unit="rows") as advance:
@@ -130,7 +130,7 @@ class FilePrediction:
         characters = 0
         for line, cells in all_rows(self.table, self.names):
             text = self.text_of(line, cells)
-            chunk.append((line, cells))
+            chunk.append((line, cells, text))
             characters += len(text)
             if len(chunk) >= self.predictor.chunk_size or characters >= CHUNK_CHARACTERS:
                 yield chunk
@@ -146,12 +146,13 @@ class FilePrediction:
 
     def predict(self, chunk: Sequence[Row]) -> list[Cells]:
         """The new cells of each row; empty ones where there is no text."""
-        texts = [self.text_of(line, cells) for line, cells in chunk]
-        seconds = None if self.text_columns.second is None and self.choices is None else [self.second_of(line, cells) for line, cells in chunk]
+        texts = [text for *_, text in chunk]
+        seconds = None if self.text_columns.second is None and self.choices is None else [self.second_of(line, cells) for line, cells, _ in chunk]
         numbers = [number for number, text in enumerate(texts) if text.strip() and (seconds is None or seconds[number])]
         known = [texts[number] for number in numbers]
         known_seconds = None if seconds is None else [seconds[number] for number in numbers]
-        found = self.predictor.predict(known, known_seconds, [f"{self.table.name}:{chunk[number][0]}" for number in numbers])
+        with quiet():  # what a task says of the texts that it is given, it would say of each chunk
+            found = self.predictor.predict(known, known_seconds, [f"{self.table.name}:{chunk[number][0]}" for number in numbers])
         width = len(self.predictor.columns)
         rows: list[Cells] = [[None] * width for _ in chunk]
         for number, cells in zip(numbers, found, strict=True):
@@ -177,7 +178,7 @@ class FilePrediction:
         return new_writer(file, self.job.suffix, columns, "," if delimiter == "\t" else delimiter, comes_from_spreadsheet(self.job.file))
 
     def write_chunk(self, writer: TableWriter, chunk: Sequence[Row], cells: Sequence[Cells]) -> None:
-        writer.write([*own, *new] for (_, own), new in zip(chunk, cells, strict=True))
+        writer.write([*own, *new] for (_, own, _), new in zip(chunk, cells, strict=True))
         self.row_count += len(chunk)
         self.without_text += sum(new[0] is None for new in cells)
         names = [column.name for column in self.predictor.columns]

@@ -121,3 +121,14 @@ def test_a_text_without_known_words_is_refused():
 
     with pytest.raises(BadInput, match="the train split of the text has no two known words next to each other; give a longer text"):
         task.examples(UnknownWords())
+
+
+def test_the_means_of_many_texts_are_those_of_each(tmp_path):
+    """Words of the vocabulary, from subwords, and none at all."""
+    import stairs
+
+    texts = ["the cat sat on the mat", "dog", "", "qqq zzz", "cats and dogs ."] * 6
+    for subwords in ({}, {"subwords": (3, 4)}):
+        task = stairs.train("skipgram", texts[:5] * 8, width=8, window=2, epochs=1, min_count=1, out=tmp_path / f"run{len(subwords)}", **subwords)
+        apart = np.concatenate([task.vectors([text]) for text in texts])
+        assert np.allclose(task.vectors(texts), apart, atol=1e-6) and np.abs(apart[0]).max() > 0

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import cached_property
 from pathlib import Path
 from typing import Self, cast
 
@@ -13,8 +14,9 @@ from stairs.models.settings import NGramConfig, saved_config
 from stairs.tasks.classifier import Classifier, labels_of, softmax
 from stairs.tasks.config_file import CONFIG, WEIGHTS, TaskConfig
 from stairs.tasks.parts.saved_arrays import arrays_with_prefix, load_arrays
-from stairs.text.batch import IGNORE_INDEX, next_token_arrays
+from stairs.text.batch import IGNORE_INDEX
 from stairs.text.examples import LabelledText
+from stairs.text.tokenizers.spaced_chunks import SpacedChunks, has_spaced_chunks
 from stairs.text.tokenizers.tokenizer import Tokenizer
 
 
@@ -46,10 +48,25 @@ class NGramClassifier(Classifier):
         return cls(tries, config, tokenizer, labels, priors)
 
     def probabilities(self, texts: Sequence[str]) -> np.ndarray:
-        tokenizer = self.tokenizer
-        ids, _, targets = next_token_arrays(tokenizer.encode_batch(list(texts)), tokenizer.begin, tokenizer.end, tokenizer.pad)
-        likelihoods = [trie.log_likelihood(ids, targets, IGNORE_INDEX)[0].sum(1) for trie in self.tries]
+        """All texts are one row: what precedes [CLS] is in no n-gram, so each text starts anew there."""
+        begin, end = self.tokenizer.begin, self.tokenizer.end
+        numbers, lengths = self.number_texts(texts)
+        starts = np.cumsum(lengths) - lengths  # of the texts
+        ids, targets = np.insert(numbers, starts, begin), np.insert(numbers, starts + lengths, end)
+        first = starts + np.arange(len(texts))
+        likelihoods = [np.add.reduceat(trie.log_likelihood(ids[None], targets[None], IGNORE_INDEX)[0][0], first) for trie in self.tries]
         return softmax(np.stack(likelihoods, 1) + np.array(self.priors))
+
+    def number_texts(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        """The ids of all texts, one after another, and how many each text has."""
+        if has_spaced_chunks(self.tokenizer, texts):
+            return self.chunks.number_texts(texts)
+        rows = self.tokenizer.encode_batch(list(texts))
+        return np.array([i for row in rows for i in row], np.int64), np.array([len(row) for row in rows], np.int64)
+
+    @cached_property
+    def chunks(self) -> SpacedChunks:
+        return SpacedChunks(self.tokenizer.encode)
 
     def describe(self) -> TaskConfig:
         return {**super().describe(), "priors": self.priors, "config": asdict(self.config)}

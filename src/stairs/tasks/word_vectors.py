@@ -32,6 +32,7 @@ from stairs.tasks.parts.stream import encode_documents
 from stairs.tasks.task import Encoder, Task, TrainingExamples
 from stairs.text.batch import Batch
 from stairs.text.special import SPECIAL_TOKENS
+from stairs.text.tokenizers.spaced_chunks import SpacedChunks, has_spaced_chunks
 from stairs.text.tokenizers.tokenizer import Tokenizer
 
 MAX_TOKENS_CHECKED = 1 << 24  # in which two known words must be neighbours
@@ -39,6 +40,7 @@ NO_NEIGHBOURS = "has no two known words next to each other; give a longer text o
 SIF_WEIGHT = 1e-3  # a, above
 EVALUATION_SEED = 0  # of the negatives on held-out text: always the same, so that two runs can be compared
 TEXTS_PER_BATCH = 256
+MAX_WEIGHTED_VECTORS = 200_000  # that are remembered
 SLICES, MIN_SLICE = 100, 200  # of held-out text, when only a part of it is evaluated, and the tokens in one
 SAMPLE_RANKS = range(100, 1100)  # by frequency, of the words that are shown during training,
 SAMPLE_NEIGHBOURS = 3  # and how many of their neighbours
@@ -86,7 +88,8 @@ class WordVectors(Task):
     def start(self, seed: int, examples: TrainingExamples | None = None) -> None:
         super().start(seed, examples)
         self.index = None
-        self.__dict__.pop("frequencies", None)
+        for name in ("frequencies", "weighted_vectors", "chunks"):
+            self.__dict__.pop(name, None)
 
     def examples(self, data: TrainingData, split: str = "train") -> np.ndarray:
         """The ids of the text, which is swept over from one end to the other."""
@@ -134,14 +137,49 @@ class WordVectors(Task):
     def vectors(self, texts: list[str], encode: Encoder | None = None) -> np.ndarray:
         """(N, D); zeros for a text without a known word."""
         vectors, without_words = np.zeros((len(texts), self.model.config.width), np.float32), 0
+        means_of = self.sif_means if has_spaced_chunks(self.tokenizer, texts) else self.each_sif_mean
         for start in range(0, len(texts), TEXTS_PER_BATCH):
-            for row, words in enumerate(self.words_of_texts(texts[start : start + TEXTS_PER_BATCH]), start):
-                without_words += not words
-                if words:
-                    vectors[row] = sif_mean(words)
+            means, counts = means_of(texts[start : start + TEXTS_PER_BATCH])
+            vectors[start : start + len(means)] = means
+            without_words += int((counts == 0).sum())
         if without_words:
             say(f"{without_words} of {len(texts)} texts have no word of the vocabulary; their vectors are all 0")
         return vectors
+
+    def each_sif_mean(self, texts: list[str]) -> tuple[np.ndarray, np.ndarray]:
+        """The mean of each text, zeros without a known word, and the number of its known words."""
+        words = self.words_of_texts(texts)
+        means = [sif_mean(own) if own else np.zeros(self.model.config.width, np.float32) for own in words]
+        return np.stack(means), np.array([len(own) for own in words])
+
+    def sif_means(self, texts: list[str]) -> tuple[np.ndarray, np.ndarray]:
+        """The same of many texts, but for the last bits: the weighted vector of each distinct word is looked up once."""
+        if len(self.weighted_vectors) > MAX_WEIGHTED_VECTORS:
+            del self.weighted_vectors, self.chunks
+        numbers, counts = self.chunks.number_texts(texts)
+        sums = np.zeros((len(texts), self.model.config.width), np.float32)
+        has_words = np.flatnonzero(counts)
+        if len(has_words):
+            distinct, rows = np.unique(numbers, return_inverse=True)
+            table = np.stack([self.weighted_vectors[number] for number in distinct.tolist()])
+            sums[has_words] = np.add.reduceat(table[rows], (np.cumsum(counts) - counts)[has_words])
+        return sums / np.maximum(counts, 1)[:, None].astype(np.float32), counts
+
+    @functools.cached_property
+    def weighted_vectors(self) -> list[np.ndarray]:
+        """Of each word that `chunks` has met, its vector times its weight in a mean."""
+        return []
+
+    @functools.cached_property
+    def chunks(self) -> SpacedChunks:
+        """The numbers of the words of a chunk among `weighted_vectors`; the same word may have several."""
+
+        def number(chunk: str) -> range:
+            (words,) = self.words_of_texts([chunk])
+            self.weighted_vectors.extend(sif_weight(word) * word.vector for word in words)
+            return range(len(self.weighted_vectors) - len(words), len(self.weighted_vectors))
+
+        return SpacedChunks(number)
 
     def token_vectors(self, texts: list[str], encode: Encoder | None = None) -> Iterator[tuple[list[str], np.ndarray]]:
         """Without words that have no vector."""
@@ -203,9 +241,14 @@ class WordVectors(Task):
         return f"{self.tokenizer.token(i)} is like " + ", ".join(self.tokenizer.token(other) for other, _ in neighbours if other != i)
 
 
+def sif_weight(word: KnownWord) -> np.float32:
+    """Smooth inverse frequency: rare words count more."""
+    return np.float32(SIF_WEIGHT / (SIF_WEIGHT + word.share))
+
+
 def sif_mean(words: list[KnownWord]) -> np.ndarray:
     """The mean weighted by smooth inverse frequency, (D,)."""
-    weights = np.array([SIF_WEIGHT / (SIF_WEIGHT + word.share) for word in words], np.float32)
+    weights = np.array([sif_weight(word) for word in words], np.float32)
     mean: np.ndarray = weights @ np.stack([word.vector for word in words]) / np.float32(len(words))
     return mean
 

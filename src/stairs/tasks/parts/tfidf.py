@@ -10,10 +10,12 @@ import itertools
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
+from stairs.text.tokenizers.spaced_chunks import SpacedChunks, has_spaced_chunks
 from stairs.text.tokenizers.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -69,8 +71,42 @@ class Tfidf:
 
     def features(self, texts: Sequence[str]) -> SparseRows:
         """(texts, terms)."""
+        if has_spaced_chunks(self.tokenizer, texts):
+            return self.weigh(self.count_many(texts))
         counted = count_rows((terms_of(self.tokenizer, text) for text in texts), self.columns.get)
         return self.weigh(counted._replace(shape=(len(texts), len(self.terms))).sort())
+
+    def count_many(self, texts: Sequence[str]) -> SparseRows:
+        """What `count_rows` gives, sorted: words are looked up once, and pairs of them by the numbers of the two words."""
+        words, lengths = self.word_columns.number_texts(texts)
+        rows = np.repeat(np.arange(len(texts)), lengths)
+        keys, columns = self.pair_columns
+        pairs = words[:-1] * len(self.terms) + words[1:]
+        is_pair = (words[:-1] >= 0) & (words[1:] >= 0) & (rows[:-1] == rows[1:])
+        candidates, pair_rows = pairs[is_pair], rows[:-1][is_pair]
+        found = np.minimum(np.searchsorted(keys, candidates), max(len(keys) - 1, 0))
+        is_term = keys[found] == candidates if len(keys) else np.zeros(0, bool)
+        is_word = words >= 0
+        entries = np.concatenate([rows[is_word], pair_rows[is_term]]) * len(self.terms)
+        entries += np.concatenate([words[is_word], columns[found[is_term]]])
+        distinct, counts = np.unique(entries, return_counts=True)
+        return SparseRows(*np.divmod(distinct, max(len(self.terms), 1)), counts.astype(np.float64), (len(texts), len(self.terms)))
+
+    @cached_property
+    def word_columns(self) -> SpacedChunks:
+        """The column of each word of a chunk; -1 for a word that is no term."""
+        return SpacedChunks(lambda chunk: [self.columns.get(word, -1) for word in self.tokenizer.words(chunk)])
+
+    @cached_property
+    def pair_columns(self) -> tuple[np.ndarray, np.ndarray]:
+        """Of each pair of words that is a term: the column of the first word times the number of terms, plus that of the second; and its own."""
+        keys = {}
+        for column, term in enumerate(self.terms):
+            first, space, second = term.partition(" ")
+            if space and first in self.columns and second in self.columns:
+                keys[self.columns[first] * len(self.terms) + self.columns[second]] = column
+        order = sorted(keys)
+        return np.array(order, np.int64), np.array([keys[key] for key in order], np.int64)
 
     def weigh(self, counted: SparseRows) -> SparseRows:
         values = (np.log(counted.values) + 1) * self.idf[counted.columns]
