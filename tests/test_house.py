@@ -46,6 +46,7 @@ SHARED_STEMS = {
     "kneser_ney": "estimate and kernel of Kneser-Ney smoothing",
     "labels": "views and pictures of labels",
     "layers": "views and pictures of layers",
+    "look_alikes": "view and picture of words that look alike",
     "masks": "layers, views and pictures of attention masks",
     "nearest": "index and kernel of nearest-neighbour search",
     "one_hot": "view and picture of one-hot vectors",

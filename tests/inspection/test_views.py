@@ -18,7 +18,7 @@ from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 from tests.support.gallery import OPTIONS, TEXT, TEXTS, runs
 from tests.support.small_world import SENTENCES, examples
 
-RUNS = ("ngram", "nnlm", "gpt", "elmo", "bert", "skipgram", "vectors", "seq2seq", "plain seq2seq", "transformer")
+RUNS = ("ngram", "nnlm", "gpt", "elmo", "elmo from characters", "bert", "skipgram", "vectors", "seq2seq", "plain seq2seq", "transformer")
 TUNED = ("by n-gram", "by tf-idf", "by vectors", "classify", "classify by elmo", "compare", "tag", "span", "similar")
 
 

@@ -136,6 +136,15 @@ def test_cnn_softmax_is_characters_and_a_correction():
     ids = torch.tensor([6, 9, 6])
     from_characters = model.output_characters(one_character_ids(ids))
     assert torch.allclose(model.output_weight[ids], from_characters + model.output_projection(model.output_correction.weight[ids]), atol=1e-6)
+    assert torch.allclose(model.vectors_from_characters(ids), from_characters, atol=1e-6)
+
+
+def test_cnn_softmax_may_do_without_a_correction():
+    model = build(softmax="cnn", correction_width=0)
+    assert not [name for name in model.state_dict() if name.startswith(("output_correction", "output_projection"))]
+    ids = torch.tensor([6, 9, 6])
+    assert torch.allclose(model.output_weight[ids], model.output_characters(one_character_ids(ids)), atol=1e-6)
+    assert float(model.train().loss(stream()).detach()) > 0
 
 
 def test_a_state_goes_on_where_it_stood():

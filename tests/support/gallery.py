@@ -51,6 +51,7 @@ def translator(kind, tokenizer, **settings):
 def runs(folder):
     """By name; nothing is trained for longer than counting takes."""
     words, pieces = (Tokenizer.train(TokenizerSpec(kind), lambda: [SENTENCES]) for kind in ("words", "wordpiece"))
+    spelled = Tokenizer.train(TokenizerSpec("words"), lambda: [[*SENTENCES, "soap and brain in Rome today ."]])
     spaced = Tokenizer.train(TokenizerSpec("byte-bpe", vocab_size=300), lambda: [SENTENCES])
     train = examples("classify")
     near = WordVectors(encoder("skipgram", words), words)
@@ -59,6 +60,7 @@ def runs(folder):
         "nnlm": NextToken(encoder("nnlm", spaced), spaced),
         "gpt": NextToken(encoder("gpt", spaced), spaced),
         "elmo": BidirectionalLM(encoder("elmo", words), words),
+        "elmo from characters": BidirectionalLM(encoder("elmo", spelled, softmax="cnn", correction_width=4), spelled),
         "bert": MaskedToken(encoder("bert", pieces), pieces),
         "skipgram": near,
         "vectors": Encode(encoder("bert", pieces), pieces),

@@ -62,10 +62,11 @@ def examples(example_kind, count=60):
     return made
 
 
-def encoder(kind, tokenizer):
+def encoder(kind, tokenizer, **settings):
     """An untrained model of a kind, such as "bert"."""
     names = {field.name for field in dataclasses.fields(CONFIGS[kind])}
-    model = MODELS[kind](CONFIGS[kind](**{name: value for name, value in tokenizer.vocabulary_settings.items() if name in names}, **SMALL[kind]))
+    known = {name: value for name, value in tokenizer.vocabulary_settings.items() if name in names}
+    model = MODELS[kind](CONFIGS[kind](**known, **{**SMALL[kind], **settings}))
     if kind == "vectors":
         drawn = torch.randn((tokenizer.vocab_size, 16), generator=torch.Generator().manual_seed(0))
         model.restore({"vectors": drawn, "lengths": drawn.norm(dim=1)})

@@ -225,12 +225,27 @@ def vocabulary_spelling(tokenizer: Tokenizer, word: str) -> str:
 def similar_spellings(tokenizer: Tokenizer, word: str) -> list[str]:
     """The words of the vocabulary with the smallest edit distance, ignoring case; of equals the more frequent."""
     words = tokenizer.vocabulary[len(SPECIAL_TOKENS) :]
-    lowered = [known.lower() for known in words]
-    starts = np.concatenate([[0], np.cumsum([len(known) for known in lowered], dtype=np.int64)])
-    characters, own = (np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32) for text in ("".join(lowered), word.lower()))
-    distances = edit_distances(characters, starts, own, min(MAX_EDITS, max(1, len(own) - 1)))
+    distances = Spellings(words).distances(word, min(MAX_EDITS, max(1, len(word) - 1)))
     order = np.argsort(distances, kind="stable")[:SUGGESTIONS]
     return [words[number] for number in order.tolist() if distances[number] < FAR]
+
+
+class Spellings:
+    """Words that a word is compared with by edit distance, ignoring case."""
+
+    def __init__(self, words: list[str]) -> None:
+        lowered = [word.lower() for word in words]
+        self.starts = np.concatenate([[0], np.cumsum([len(word) for word in lowered], dtype=np.int64)])
+        self.characters = code_points("".join(lowered))
+
+    def distances(self, word: str, limit: int) -> np.ndarray:
+        """Of each of the words; FAR beyond the limit."""
+        distances: np.ndarray = edit_distances(self.characters, self.starts, code_points(word.lower()), limit)
+        return distances
+
+
+def code_points(text: str) -> np.ndarray:
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
 
 
 def unit_vector(vector: np.ndarray) -> np.ndarray:

@@ -3,6 +3,8 @@
     p(w | h) = softmax(h tokens^T + b)
     tokens_w = a row of a table, or with `--softmax cnn` CNN(characters of w) + M c_w         Jozefowicz et al. 2016; c_w is short
 
+Words that are spelled almost alike get almost the same CNN(characters); the correction M c_w is what tells them apart (`inspection/look_alikes.py`).
+
 In training it is over all words, or over a sample of them (`layers/vocabulary.py`); with `cnn` always over a sample.
 """
 
@@ -53,8 +55,9 @@ class WordSoftmax(nn.Module):
         self.output_vocab = min(config.output_vocab, config.vocab_size)
         if config.softmax == "cnn":
             self.output_characters = new_cnn()
-            self.output_correction = nn.Embedding(self.output_vocab, config.correction_width)
-            self.output_projection = nn.Linear(config.correction_width, config.width, bias=False)
+            if config.correction_width:
+                self.output_correction = nn.Embedding(self.output_vocab, config.correction_width)
+                self.output_projection = nn.Linear(config.correction_width, config.width, bias=False)
         else:
             self.output_words = nn.Embedding(self.output_vocab, config.width)
         self.output_bias = nn.Parameter(torch.zeros(self.output_vocab))
@@ -80,10 +83,14 @@ class WordSoftmax(nn.Module):
         """tokens_w of words of the output vocabulary, (N,) to (N, D)."""
         if self.softmax_config.softmax != "cnn":
             return self.output_words(ids)
-        assert self.vocabulary_characters is not None, "the task sets the vocabulary"
         words, inverse = torch.unique(ids, return_inverse=True)
-        spelled = self.output_characters(self.vocabulary_characters[words])
-        return (spelled + self.output_projection(self.output_correction(words)))[inverse]
+        spelled = self.vectors_from_characters(words)
+        return (spelled + self.output_projection(self.output_correction(words)) if self.softmax_config.correction_width else spelled)[inverse]
+
+    def vectors_from_characters(self, ids: Tensor) -> Tensor:
+        """The same without the correction, with `--softmax cnn`."""
+        assert self.vocabulary_characters is not None, "the task sets the vocabulary"
+        return self.output_characters(self.vocabulary_characters[ids])
 
     @property
     def output_weight(self) -> Tensor:

@@ -18,6 +18,7 @@ from stairs.inspection import (
     input_rows,
     labels,
     layers,
+    look_alikes,
     masks,
     one_hot,
     positions,
@@ -35,6 +36,7 @@ from stairs.pictures import distribution as draw_distribution
 from stairs.pictures import input_rows as draw_input_rows
 from stairs.pictures import labels as draw_labels
 from stairs.pictures import layers as draw_layers
+from stairs.pictures import look_alikes as draw_look_alikes
 from stairs.pictures import masks as draw_masks
 from stairs.pictures import one_hot as draw_one_hot
 from stairs.pictures import positions as draw_positions
@@ -70,6 +72,7 @@ PICTURES: dict[str, Picture] = {
     "windows": picture(word_training.windows, draw_word_training.windows),
     "update": picture(word_training.update, draw_word_training.update),
     "onehot": picture(one_hot.one_hot, draw_one_hot.one_hot),
+    "look-alikes": picture(look_alikes.look_alikes, draw_look_alikes.look_alikes),
     "neighbours": picture(words.neighbours_view, draw_words.neighbours),
     "strips": picture(words.strips, draw_words.strips),
     "map": picture(words.words_map, draw_words.words_map),

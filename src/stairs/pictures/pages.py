@@ -184,6 +184,14 @@ PAGES = {
         "同样的词，一边是独热向量，一边是学到的向量，下方是两两之间的余弦。任何两个不同的独热向量余弦都是 0，看不出哪两个词相近；学到的向量维度低得"
         "多，却能看出来。",
     ),
+    "look-alikes": page(
+        "vectors", ("Look-alikes", "形近词"), texts.LOOK_ALIKES,
+        "Words of the text, each beside the word that is spelled most like it, in a softmax that makes its word vectors from characters. Orange is "
+        "from the characters alone: look-alikes have similar vectors whatever they mean. Blue is with the correction, a short vector for each word, "
+        "which moves them apart. On the right, a point beyond the middle is a word that the model takes for its look-alike.",
+        "文本中的词与拼写最接近的词。这个 softmax 由字符卷积产生词向量。橙色只用字符：形近的词不论意思如何，向量都相近。蓝色加上修正向量（每个词一"
+        "个短向量），把它们重新分开。右图中越过中线的点，表示模型把这个词错认成了形近词。",
+    ),
     "senses": page(
         "vectors", ("Senses", "词义"), texts.SENSES,
         "One word in several sentences; each line starts with the sense of the word and a colon. The lines show how similar its vectors are within a "

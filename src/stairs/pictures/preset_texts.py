@@ -39,6 +39,10 @@ SENSES: Examples = (
     "money: the bank lent him money\nmoney: she opened an account at the bank",
     "水果：他吃了一个苹果。\n水果：树上结满了苹果。\n公司：苹果发布了新手机。\n公司：苹果公司的股票上涨了。",
 )
+LOOK_ALIKES: Examples = (
+    "The house was built on the river bank and the horse came from the north, though few people thought that it went through the town.",
+    "中国的公司在中央的公园里举行了国际音乐会。",
+)
 REVIEWS: Examples = "A warm and funny film, but much too long.", "房间干净，服务热情，就是离地铁有点远。"
 NUMBERS: Examples = "one hundred five", "一百零五"
 NONE: Examples = "-", "-"

@@ -27,12 +27,12 @@ class ELMoConfig(ModelConfig):
     output_vocab: int = 32768  # output vocabulary: the most frequent words; the others are predicted as unknown
     softmax: Literal["auto", "full", "sampled", "cnn"] = "auto"  # cnn: sampled, with word vectors from characters; auto: sampled above 8192
     samples: int = 2048  # words drawn for the sampled softmax
-    correction_width: int = 128  # width of the correction of a word vector from characters, with --softmax cnn
+    correction_width: int = 128  # width of the correction of a word vector from characters, with --softmax cnn; 0: no correction
     dropout: float = 0.1  # dropout probability
     ranges = bounds(
-        "max_word_length", "character_width", "width", "hidden", "layers", "samples", "correction_width",
-        context=(2, LARGEST), burn_in=(0, LARGEST), highways=(0, LARGEST), output_vocab=(6, 1 << 24), dropout=(0, 0.99),
-        cell_clip=(1e-3, 1e6), projection_clip=(1e-3, 1e6),
+        "max_word_length", "character_width", "width", "hidden", "layers", "samples",
+        context=(2, LARGEST), burn_in=(0, LARGEST), correction_width=(0, LARGEST), highways=(0, LARGEST), output_vocab=(6, 1 << 24),
+        dropout=(0, 0.99), cell_clip=(1e-3, 1e6), projection_clip=(1e-3, 1e6),
     )  # fmt: skip
 
     def __post_init__(self) -> None:
