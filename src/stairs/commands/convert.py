@@ -9,11 +9,11 @@ from stairs.commands.flags import CommonFlags, parse, show
 from stairs.convert_job import check_format
 
 ABOUT = """Write a run in another tool's format. arpa: n-gram runs, for KenLM, SRILM and others. word2vec (text, also fastText's .vec),
-word2vec-binary and glove: word vectors, for gensim, word2vec.c, fastText and others. A path that ends in .gz is compressed; - is stdout. huggingface:
-bert, roberta, unilm (as a bert), gpt and transformer runs, as a folder for transformers. sentence-transformers: bert and roberta runs. sentencepiece:
-the tokenizer of a run, if it is unigram or came from SentencePiece, as a .model file. file: the whole run in one file that ends in .stairs, which
-every command takes in place of a run. What was written is read back and compared with the run on some texts; a file that answers differently is
-deleted."""
+word2vec-binary and glove: word vectors, for gensim, word2vec.c, fastText and others. A path that ends in .gz is compressed; - is stdout.
+huggingface: bert, roberta, unilm (as a bert), xlnet, gpt and transformer runs, as a folder for transformers. sentence-transformers: bert and
+roberta runs. sentencepiece: the tokenizer of a run, if it is unigram or came from SentencePiece, as a .model file. file: the whole run in one file
+that ends in .stairs, which every command takes in place of a run. What was written is read back and compared with the run on some texts; a file
+that answers differently is deleted."""
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,8 @@
 
 CNN is a smooth function of the characters, so words that differ in one of them get almost the same vector whatever they mean, and h can hardly tell
 them apart: the more frequent of the two wins. The correction M c_w is a short vector for each word, which moves them apart again.
+
+Vectors are compared without their mean over all words: it adds the same to every logit, and the softmax does not see it.
 """
 
 from typing import NamedTuple, TypedDict
@@ -34,7 +36,7 @@ class LookAlike(TypedDict):
     word: str
     look_alike: str  # the word of the output vocabulary that is spelled most similarly
     edits: int  # characters in which they differ
-    cosine_from_characters: float  # of their vectors without the correction
+    cosine_from_characters: float  # of their output vectors, without the correction
     cosine: float
     share_from_characters: float  # P(look-alike) / (P(word) + P(look-alike)) where the word stands in the text: above 1/2 it is mistaken
     share: float
@@ -86,8 +88,8 @@ def look_alikes(task: BidirectionalLM, text: str) -> LookAlikesData:
     if not pairs:
         raise BadInput("no word of the text looks like another word that the run can predict; give a text with words such as from, form and farm")
     weights = weight_from_characters(task.model), task.model.output_weight.detach()
-    words, similar = list(pairs), [pair.id for pair in pairs.values()]
-    of_pairs, of_others = zip(*(split_cosines(weight, words, similar) for weight in weights), strict=True)
+    words, others = list(pairs), [pair.id for pair in pairs.values()]
+    of_pairs, of_others = zip(*(split_cosines(weight, words, others) for weight in weights), strict=True)
     shares = [share_of_look_alikes(task, ids, pairs, weight) for weight in weights]
     token = task.tokenizer.token
     entries: list[LookAlike] = [
@@ -112,7 +114,7 @@ def weight_from_characters(model: ELMo) -> Tensor:
 
 def split_cosines(weight: Tensor, words: list[int], similar: list[int]) -> tuple[list[float], float]:
     """The cosine of each word with its look-alike, and the mean cosine of the words with one another's; 0 if there is only one."""
-    both = cosines(weight[[*words, *similar]].double().numpy())[: len(words), len(words) :]
+    both = cosines((weight[[*words, *similar]] - weight.mean(0)).double().numpy())[: len(words), len(words) :]
     is_same = (np.array(words)[:, None] == np.array(similar)) | np.eye(len(words), dtype=bool)
     return np.diag(both).round(4).tolist(), round(float(both[~is_same].mean()), 4) if not is_same.all() else 0.0
 

@@ -161,6 +161,17 @@ def join_heads(vectors: Tensor) -> Tensor:
     return vectors.transpose(1, 2).flatten(2)
 
 
+def remove_biases(blocks: nn.ModuleList, *names: str) -> None:
+    """Of these projections of self-attention: they stay 0 and are not trained."""
+    for block in blocks:
+        for name in names:
+            linear = block.get_submodule(f"attention.{name}")
+            assert isinstance(linear, nn.Linear)
+            zeros = torch.zeros_like(linear.bias)
+            del linear.bias
+            linear.register_buffer("bias", zeros)
+
+
 class FeedForward(nn.Module):
     """outer(activation(inner(x)))."""
 

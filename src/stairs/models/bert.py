@@ -22,9 +22,9 @@ program have them, but with Adam's bias correction, without decay of embeddings,
 Three papers train the same network in other ways, `RoBERTa`, `UniLM` and `XLNet` below. Departures of RoBERTa (Liu et al. 2019): whole words are
 masked except in `--size paper`, and batches are as small as BERT's. Departures of UniLM (Dong et al. 2019): it starts from new weights and not from
 those of BERT, whole words are masked where the paper masks one token, two or three, no next sentence is predicted in bidirectional rows, and the
-[SEP] that ends a row may be masked already in pretraining, so that the model knows when to stop. Departures of XLNet (Yang et al. 2019): there is no
-memory of earlier rows, a row has one segment in pretraining, the projections of attention have biases, tokens are word pieces, and the rows are those
-of `tasks/parts/other_objectives.py`.
+[SEP] that ends a row may be masked already in pretraining, so that the model knows when to stop. Departures of XLNet (Yang et al. 2019): a row has
+one segment in pretraining, tokens are word pieces, the rows are those of `tasks/parts/other_objectives.py`, with [CLS] in front where the paper has
+it at the end, and the memory (`--memory`) is that of `layers/memory.py`, in which each token has read all others.
 """
 
 from functools import partial
@@ -32,16 +32,17 @@ from typing import cast
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy, linear
+from torch.nn.functional import cross_entropy, linear, pad
 
 from stairs.errors import Unsupported
 from stairs.fast import first_position, masked_decoder
 from stairs.fast.block import FastBlock, run_unpadded
 from stairs.fast.decode_state import DecodeState
 from stairs.layers.attention_positions import SEGMENT_STRIDE
-from stairs.layers.block import ACTIVATIONS, FastInput
+from stairs.layers.block import ACTIVATIONS, FastInput, remove_biases
 from stairs.layers.dropout import Dropout
 from stairs.layers.initial import POSITION_SCALE, init_local_heads, init_local_heads_sinusoidal, initialize, neighbour_offset, scale_down
+from stairs.layers.memory import run_after_memory
 from stairs.layers.patterns import RowMask
 from stairs.layers.positions import LearnedPositions
 from stairs.layers.structural_positions import DepthEmbedding, StructuralPositions, start_at_zero
@@ -93,7 +94,7 @@ class BERT(Model):
     is_transformer = encodes = predicts = fills_blanks = reads_context = takes_pairs = adds_end_token = pools_special_tokens = takes_trees = True
     pretrains_with = "masked-token"
     default_pooling = "cls"
-    embedding_layers = (*Model.embedding_layers, "norm.", "depths.")
+    embedding_layers = (*Model.embedding_layers, "norm.", "depths.", "mask_vector.")
     learning_rate = 5e-4  # norms after the sums need smaller steps than norms before the sublayers
     embedding_lr_scale = 4.0
     encode_cls = first_position.encode_cls
@@ -105,6 +106,7 @@ class BERT(Model):
         self.learning_rate *= min(1.0, 256 / width)  # wide models learn in smaller steps
         self.tokens = nn.Embedding(config.vocab_size, width)
         self.segments = None if config.has_relative_segments else nn.Embedding(config.segments, width)
+        self.mask_vector = nn.Embedding(1, width) if config.has_relative_segments else None
         self.positions = added_positions(config, POSITION_SCALE)
         self.depths = DepthEmbedding(config.tree_distance, width) if config.tree_distance else None
         self.norm = nn.Identity() if config.has_relative_segments else nn.LayerNorm(width, config.epsilon)
@@ -115,6 +117,8 @@ class BERT(Model):
         if config.tree_distance:
             parts = [{**own, "positions": StructuralPositions(config.tree_distance, width // config.heads)} for own in parts]
         self.blocks = nn.ModuleList(block(**own) for own in parts)
+        if config.has_relative_segments:
+            remove_biases(self.blocks, "key", "value", "output")
         heads = config.output_heads or ()
         self.pooler = nn.Linear(width, width) if "pooler" in heads else None
         self.word_head = self.word_head_type(config) if "words" in heads else None
@@ -243,15 +247,33 @@ class XLNet(BERT):
     """Yang et al. 2019, "XLNet: Generalized Autoregressive Pretraining for Language Understanding": the words of a row come in a random order z, and
     p(w_z(t) | w_z(<t)) is that of a second stream g, which knows the position of its word and not the word:
 
-        h_0 = tokens(w),   g_0 = tokens([MASK])
+        h_0 = tokens(w),   g_0 = a vector of its own, that of [MASK]
         h_l = norm(h + attention(h; those up to it in z)), ...,   g_l = norm(g + attention(g; h of those before it in z)), ...
         p(word) = softmax(g_L tokens^T + bias)
 
-    Positions, and whether two tokens are of one segment, are Transformer-XL's (`layers/attention_positions.py`)."""
+    Positions, and whether two tokens are of one segment, are Transformer-XL's (`layers/attention_positions.py`), and so is the memory: tokens before
+    the row, at negative positions, which attend to one another and which all tokens of the row attend to (`layers/memory.py`)."""
 
     name = "xlnet"
     config: XLNetConfig
     word_head_type = OutputBias
+
+    def encode(self, batch: Batch, blocks: int | None = None) -> Tensor:
+        """As a BERT, but no gradient reaches the memory, whose vectors are then zeros."""
+        start = 0 if batch.position_ids is None else int((batch.position_ids < 0).any(0).sum())
+        if not start or not torch.is_grad_enabled():
+            return super().encode(batch, blocks)
+        mask, segments = attention_mask(self.config, batch, is_causal=False), batch.segments
+        assert isinstance(mask, Tensor) and batch.position_ids is not None and segments is not None
+        position_ids = batch.position_ids + SEGMENT_STRIDE * segments
+        x = self.embed(batch.ids[:, start:], segments[:, start:], position_ids[:, start:])
+        with torch.no_grad():
+            memory = self.embed(batch.ids[:, :start], segments[:, :start], position_ids[:, :start])
+        return pad(run_after_memory(self.blocks[:blocks], x, memory, mask, position_ids), (0, 0, start, 0))
+
+    def embed(self, ids: Tensor, segments: Tensor, position_ids: Tensor, depths: Tensor | None = None) -> Tensor:
+        assert self.mask_vector is not None
+        return self.dropout(self.tokens(ids).where((ids != self.config.mask)[..., None], self.mask_vector.weight))
 
     def run_blocks(
         self, blocks: nn.ModuleList, ids: Tensor, segments: Tensor, position_ids: Tensor, mask: Tensor | RowMask | FastInput,

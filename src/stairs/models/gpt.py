@@ -6,8 +6,7 @@ Radford et al. 2018, "Improving Language Understanding by Generative Pre-Trainin
     h_l = h + attention(norm(h)), then h + feed_forward(norm(h))          each position attends to itself and those before it
     p(next) = softmax(norm(h_L) tokens^T)
 
-With `--memory M`, Dai et al. 2019, "Transformer-XL: Attentive Language Models Beyond a Fixed-Length Context": keys and values of a row are also made
-of what the same block reads at the M positions before the row, m, which no gradient reaches:
+With `--memory M` a row also attends to the M tokens before it, which no gradient reaches (`layers/memory.py`):
 
     h = h + attention(norm(h), [norm(stop_gradient(m)), norm(h)])
 
@@ -16,9 +15,8 @@ there are others (`--positions`), other patterns and scores of attention, each i
 start smaller the more blocks there are, as in GPT-2; with norms before the sublayers, predictions start at the unigram distribution of the training
 text. Tokens are those of a byte-level BPE of a few thousand merges, not 40,000, and [SEP] follows every sentence. Padding is not computed
 (`fast/block.py`).
-Transformer-XL keeps m from the row that was read before, which had a memory itself; here m is computed anew from the M tokens before each row, so
-that a row teaches the same whenever it comes and an interrupted run continues exactly. Reading a text with its memory is reading memory and text as
-one, and only the gradient differs. Positions are those of `--positions` that know distances, not the paper's.
+With a memory, positions are those of `--positions` that know distances, not Transformer-XL's; reading a text with its memory is reading memory and
+text as one, and only the gradient differs.
 Except in `--size paper`, the optimizer is AdamW with betas of 0.9 and 0.95 and a learning rate that rises for a twentieth of the training and falls
 linearly, and embeddings learn up to sixteen times as fast as the rest (`embedding_lr_scale`). `paper` has Adam, warm-up and cosine as its paper and
 program have them, but batches of 2048 tokens instead of 64 rows of 512, no decay of embeddings, and as many updates as its time allows.
@@ -33,6 +31,7 @@ from stairs.fast.block import FastBlock, run_unpadded
 from stairs.layers.block import FastInput
 from stairs.layers.dropout import Dropout
 from stairs.layers.initial import fold_in_bias, initialize, scale_down
+from stairs.layers.memory import run_after_memory
 from stairs.layers.patterns import RowMask
 from stairs.models.block_parts import added_positions, attention_mask, block_parts, fold_scaling
 from stairs.models.language_model import LanguageModel
@@ -101,12 +100,7 @@ class GPT(LanguageModel):
         x = self.embed(batch.ids[:, start:], position_ids[..., start:])
         with torch.no_grad():
             memory = self.embed(batch.ids[:, :start], position_ids[..., :start])
-        for block in self.blocks:
-            x = block(x, mask[..., start:, :], position_ids=position_ids, memory=memory)
-            if block is not self.blocks[-1]:
-                with torch.no_grad():
-                    memory = block(memory, mask[..., :start, :start], position_ids=position_ids[..., :start])
-        return pad(self.norm(x), (0, 0, start, 0))
+        return pad(self.norm(run_after_memory(self.blocks, x, memory, mask, position_ids)), (0, 0, start, 0))
 
     @property
     def reads_at_most(self) -> int:

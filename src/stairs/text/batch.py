@@ -30,7 +30,7 @@ class Batch:
     characters: Tensor | None = None  # (B, T, C) character ids of each word
     labels: Tensor | None = None  # (B,) the label of each row, or (B, L) which labels it has
     vectors: Tensor | None = None  # (B, D) or (B, T, D): features of an encoder, computed before
-    position_ids: Tensor | None = None  # (B, T), if not 0, 1, 2 and so on
+    position_ids: Tensor | None = None  # (B, T), if not 0, 1, 2 and so on; negative ones are those of a memory before the row
     attention_mask: Tensor | None = None  # (B, T, T) bool: which position attends to which, if not each to all
     tree_distances: Tensor | None = None  # (B, T, T) signed distances in a dependency tree, NO_DISTANCE from and to what is no word
     tree_depths: Tensor | None = None  # (B, T) depths in it, NO_DEPTH for what is no word

@@ -23,6 +23,7 @@ ARCHITECTURES = tuple(dict.fromkeys(architecture for _, architecture in HEADS.va
 CLASSES = {
     "bert": ("BertModel", "BertForPreTraining", "BertForMaskedLM", *ARCHITECTURES),
     "roberta": ("RobertaModel", "RobertaForMaskedLM", *(architecture.replace("Bert", "Roberta") for architecture in ARCHITECTURES)),
+    "xlnet": ("XLNetLMHeadModel", "XLNetModel"),
     "gpt2": ("GPT2LMHeadModel", "GPT2Model"),
     "marian": ("MarianMTModel",),
     "pegasus": ("PegasusForConditionalGeneration",),
@@ -34,8 +35,9 @@ OTHERS = {
 }
 Settings = dict[str, Any]  # config.json
 ENCODER_ONLY = "adopt its encoder alone with --encoder, for vectors and for stairs tune"
-ENCODERS = ("bert", "roberta")  # they have an encoder of their own
-HEAD_PREFIXES = ("classifier.", "qa_outputs.", "cls.", "lm_head.")
+ENCODERS = ("bert", "roberta", "xlnet")  # they have an encoder of their own
+XLNET_HEADS = ("lm_loss.", "logits_proj.", "sequence_summary.", "start_logits.", "end_logits.", "answer_class.")
+HEAD_PREFIXES = ("classifier.", "qa_outputs.", "cls.", "lm_head.", *XLNET_HEADS)
 IDENTITY = "torch.nn.modules.linear.Identity"  # the activation of a sentence-transformers cross-encoder whose score is not squashed
 CROSS_ENCODER = "sbert_ce_default_activation_function"  # what older ones of sentence-transformers have in its place
 MULTILABEL, REGRESSION = "multi_label_classification", "regression"  # of `problem_type`

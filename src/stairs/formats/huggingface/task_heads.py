@@ -8,7 +8,7 @@ from torch import Tensor
 
 from stairs.errors import Unsupported
 from stairs.formats.huggingface.architectures import HEADS, OutputLayer
-from stairs.models.bert import BERT
+from stairs.models.bert import BERT, XLNet
 from stairs.models.transfer_options import TransferOptions
 from stairs.tasks import TASKS, BiEncoder, Compare, MultiLabel, Regress, Task
 from stairs.tasks.parts.pair_features import PairFeatures
@@ -46,7 +46,7 @@ def exported_head(task: Task) -> OutputLayer | None:
     """The output layer of a task under the names of transformers; None for a task without one."""
     if not isinstance(task, Supervised):
         return None
-    if not isinstance(task.model, BERT):
+    if not isinstance(task.model, BERT) or isinstance(task.model, XLNet):  # XLNet has its own layers there, which read the last token
         problem = f"the output layer of {task.name} on {task.model_name} has no counterpart in transformers"
         raise Unsupported(f"{problem}; convert the run it was tuned from, or tune a bert")
     if isinstance(task, BiEncoder):

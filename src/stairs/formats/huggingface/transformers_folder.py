@@ -1,7 +1,7 @@
-"""Folders of Hugging Face's `transformers`: BERT, RoBERTa, GPT-2, Marian and Pegasus, with their tokenizers, both ways.
+"""Folders of Hugging Face's `transformers`: BERT, RoBERTa, XLNet, GPT-2, Marian and Pegasus, with their tokenizers, both ways.
 
 config.json           settings and architecture, see architectures.py
-model.safetensors     weights, see tensors.py; bert_mapping.py, roberta_mapping.py, gpt2_mapping.py and marian_mapping.py list the names
+model.safetensors     weights, see tensors.py; the files named after a model and mapping list the names
 tokenizer.json        and tokenizer_config.json: text/tokenizers/adopted_tokenizer.py reads them, tokenizer_export.py writes them
 """
 
@@ -25,13 +25,14 @@ from stairs.formats.huggingface import (
     task_heads,
     tensors,
     tokenizer_export,
+    xlnet_mapping,
 )
 from stairs.formats.huggingface.architectures import OutputLayer, Settings
 from stairs.formats.huggingface.plain_attention import plain_tensors
 from stairs.formats.huggingface.tensors import TensorPair
 from stairs.layers.positions import sinusoidal
 from stairs.models.base import Model
-from stairs.models.bert import BERT, RoBERTa
+from stairs.models.bert import BERT, RoBERTa, XLNet
 from stairs.models.gpt import GPT
 from stairs.models.settings import ModelConfig
 from stairs.models.transformer import Transformer
@@ -46,16 +47,17 @@ Weights = dict[str, Tensor]  # by name
 C = TypeVar("C", bound=ModelConfig)
 M = TypeVar("M", bound=Model)
 CONFIG, GENERATION = "config.json", "generation_config.json"
-SUPPORTED = "BERT (model_type bert), RoBERTa (roberta), GPT-2 (gpt2), Marian (marian) and Pegasus (pegasus)"
+SUPPORTED = "BERT (model_type bert), RoBERTa (roberta), XLNet (xlnet), GPT-2 (gpt2), Marian (marian) and Pegasus (pegasus)"
 ENCODER_DECODERS = ("marian", "pegasus")
 SIDES = ("encoder_attention_heads", "encoder_layers", "encoder_ffn_dim")
 ENCODER_COUNTS = ("vocab_size", "max_position_embeddings", "hidden_size", "num_attention_heads", "num_hidden_layers", "intermediate_size")
 REQUIRED_COUNTS = {
     **dict.fromkeys(architectures.ENCODERS, ENCODER_COUNTS),
+    "xlnet": ("vocab_size", "d_model", "n_head", "n_layer", "d_inner"),
     "gpt2": ("vocab_size", "n_positions", "n_embd", "n_head", "n_layer"),
     **dict.fromkeys(ENCODER_DECODERS, ("vocab_size", "max_position_embeddings", "d_model", *SIDES)),
 }
-FRACTIONS = ("layer_norm_eps", "hidden_dropout_prob", "layer_norm_epsilon", "resid_pdrop")
+FRACTIONS = ("layer_norm_eps", "dropout", "hidden_dropout_prob", "layer_norm_epsilon", "resid_pdrop")
 
 
 def is_folder(folder: Path) -> bool:
@@ -81,7 +83,10 @@ def read(folder: Path, encoder_only: bool = False) -> Task:
     if settings["model_type"] in ENCODER_DECODERS:
         translator = read_marian(settings, weights, tokenizer, folder)
         return TASKS[translator.pretrains_with](translator, fit_vocabulary(tokenizer, translator.config.vocab_size, folder))
-    model, head = read_bert(settings, weights, folder, encoder_only)
+    if settings["model_type"] == "xlnet":
+        model, head = read_xlnet(settings, architectures.drop_head(weights) if encoder_only else weights, tokenizer, folder), None
+    else:
+        model, head = read_bert(settings, weights, folder, encoder_only)
     tokenizer = fit_vocabulary(tokenizer, settings["vocab_size"], folder)
     if head is not None:
         if isinstance(model, RoBERTa) and head["task"] in roberta_mapping.PAIR_HEADS and isinstance(tokenizer, AdoptedTokenizer):
@@ -158,6 +163,12 @@ def read_bert(settings: Settings, weights: Weights, folder: Path, encoder_only: 
     return build_model(RoBERTa if is_roberta else BERT, config, weights, bert_mapping.tensor_pairs(config), folder), head
 
 
+def read_xlnet(settings: Settings, weights: Weights, tokenizer: Tokenizer, folder: Path) -> BERT:
+    weights = xlnet_mapping.normalize_names(weights, str(folder))
+    config = replace(build_config(xlnet_mapping.our_config, settings, weights, folder), mask=tokenizer.mask)
+    return build_model(XLNet, config, weights, xlnet_mapping.tensor_pairs(config), folder, lambda own: xlnet_mapping.complete(own, config))
+
+
 def build_config(our_config: Callable[[Settings, Weights, str], C], settings: Settings, weights: Weights, folder: Path) -> C:
     where = str(folder / CONFIG)
     try:
@@ -171,12 +182,15 @@ def build_config(our_config: Callable[[Settings, Weights, str], C], settings: Se
     return config
 
 
-def build_model(kind: type[M], config: ModelConfig, weights: Weights, pairs: list[TensorPair], folder: Path) -> M:
-    """A model with their weights. It has no memory before they fit, so that no config can ask for more than its weights have."""
+def build_model(
+    kind: type[M], config: ModelConfig, weights: Weights, pairs: list[TensorPair], folder: Path, complete: Callable[[Weights], Weights] = dict
+) -> M:
+    """A model with their weights. It has no memory before they fit, so that no config can ask for more than its weights have. `complete` makes all
+    of our tensors from those that they have under our names."""
     with torch.device("meta"):
         model = kind(config)
     shapes = {name: tensor.shape for name, tensor in model.state_dict().items()}
-    model.restore(tensors.to_our_names(weights, pairs, shapes, folder))
+    model.restore(complete(tensors.to_our_names(weights, pairs, shapes, folder)))
     return model.eval()
 
 
@@ -186,7 +200,11 @@ def write(task: Task, folder: Path) -> dict[str, Any]:
     ids = {role: getattr(tokenizer, role) for role in ("pad", "begin", "end")}
     head = task_heads.exported_head(task)
     generation: dict[str, Any] | None = None
-    if isinstance(model, BERT):
+    if isinstance(model, XLNet):
+        weights, settings = xlnet_mapping.hf_tensors(model.tensors(), model.config), xlnet_mapping.hf_config(model.config, ids)
+        if settings["architectures"] == ["XLNetModel"]:
+            weights = {name.removeprefix("transformer."): tensor for name, tensor in weights.items()}
+    elif isinstance(model, BERT):
         own = plain_tensors(model, model.config, tuple(bert_mapping.ACTIVATIONS.values()))
         settings = bert_mapping.hf_config(model.config, ids, head)
         weights = tensors.to_their_names(own, bert_mapping.tensor_pairs(model.config))
@@ -210,7 +228,8 @@ def write(task: Task, folder: Path) -> dict[str, Any]:
         weights = marian_mapping.add_marian_tensors(ours, model.config, positions, ids, tokenizer.suppressed_ids)
         generation = marian_mapping.hf_generation_config(model.config, ids)
     else:
-        raise Unsupported(f"{task.model_name} has no counterpart in transformers; bert, gpt and transformer runs can be converted to huggingface")
+        convertible = "bert, roberta, xlnet, gpt and transformer runs can be converted to huggingface"
+        raise Unsupported(f"{task.model_name} has no counterpart in transformers; {convertible}")
     if generation is not None:
         (folder / GENERATION).write_text(json.dumps(generation, indent=2) + "\n", "utf-8")
     (folder / CONFIG).write_text(json.dumps(settings, indent=2, ensure_ascii=False) + "\n", "utf-8")

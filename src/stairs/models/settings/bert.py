@@ -86,6 +86,9 @@ class UniLMConfig(BERTConfig):
 class XLNetConfig(BERTConfig):
     positions: PositionName = "transformer-xl"  # those of Transformer-XL, which also tell whether two tokens are of one segment
     objective: Objective = "permutation"  # permutation: words in a random order; none: masked tokens
+    memory: int = 0  # Transformer-XL's memory: tokens of the document before each row that are read without learning from them
+    mask: int = MASK  # the id of [MASK]
+    ranges: ClassVar[Mapping[str, Range]] = {**BERTConfig.ranges, **bounds(memory=(0, LARGEST))}
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -13,7 +13,7 @@ permutation      Yang et al. 2019 (XLNet): one part, the words in a random order
 Excess tokens are removed from both ends of the longer part.
 
 Departures: XLNet's order is one of whole words, and the share `mask_prob` of a row is predicted, where the paper takes spans of one to five tokens;
-its relative positions belong to the encoder (`XLNet` of `models/bert.py`), and there is no memory of earlier rows.
+its relative positions belong to the encoder (`XLNet` of `models/bert.py`). A memory (`--memory`) has the tokens of the document before the row.
 """
 
 from collections.abc import Callable, Sequence

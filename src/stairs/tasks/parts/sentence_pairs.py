@@ -27,8 +27,9 @@ import torch
 
 from stairs.errors import BadInput
 from stairs.kernels.pack_sentences import pack_sentences
-from stairs.models.settings import BERTConfig
+from stairs.models.settings import BERTConfig, XLNetConfig
 from stairs.randomness import numpy_generator
+from stairs.tasks.parts.document_memory import DocumentMemory, align_memories, prepend_memory
 from stairs.tasks.parts.other_objectives import permute, prefix_attention_mask, read_in_turn, split_passage, stack_attention_masks, trim
 from stairs.text.batch import IGNORE_INDEX, Batch, pad_rows
 from stairs.text.shards import Shards, is_sentence_end
@@ -63,6 +64,7 @@ class MaskingExample:
     targets: np.ndarray | None = None
     position_ids: np.ndarray | None = None
     attention_mask: np.ndarray | None = None  # (T, T)
+    memory: int = 0  # how many of the tokens, the first ones, are a memory
 
 
 class SentencePairs:
@@ -85,6 +87,10 @@ class SentencePairs:
         self.first, self.last, self.target_lengths = starts[:-1][has_tokens], starts[1:][has_tokens], target_lengths[has_tokens]
         if not len(self.first):
             raise BadInput(f"the {split} split of the corpus has no tokens; give a longer text")
+        size = config.memory if isinstance(config, XLNetConfig) else 0
+        self.memory = DocumentMemory(size, self.sizes, ends_document, self.first) if size else None
+        if self.memory is not None and split == "train":
+            self.memory.refuse_too_long()
         lengths = np.minimum(totals[has_tokens], self.target_lengths)
         if config.objective == "next-sentence":
             self.next_sentence = NextSentence(self.sizes, ends_document, self.first, self.last)
@@ -99,21 +105,28 @@ class SentencePairs:
 
     def example(self, n: int, random: np.random.Generator, evaluating: bool = False) -> MaskingExample:
         parts, label = self.parts(n, random)
+        memory = None if self.memory is None else parts.pop(0)
         row = read_in_turn(parts, self.masker.row, random) if self.config.objective == "three-masks" else self.masker.row(parts, label)
         if self.config.objective == "permutation":
-            return permute(row, self.masker.choose_words(row, random), self.tokenizer.mask, random)
-        if self.config.objective == "prefix":
-            row.attention_mask = prefix_attention_mask(row)
-        return self.masker.mask(row, random, evaluating)
+            row = permute(row, self.masker.choose_words(row, random), self.tokenizer.mask, random)
+        else:
+            row.attention_mask = prefix_attention_mask(row) if self.config.objective == "prefix" else row.attention_mask
+            row = self.masker.mask(row, random, evaluating)
+        return row if memory is None else prepend_memory(row, memory)
 
     def parts(self, n: int, random: np.random.Generator) -> tuple[list[np.ndarray], int | None]:
-        """The sentences of an example, in one part or two, and the label of the pair."""
+        """The sentences of an example, in one part or two, after those of its memory, if there is one; and the label of the pair."""
         first, last, target_length = int(self.first[n]), int(self.last[n]), int(self.target_lengths[n])
         if self.config.objective == "next-sentence":
             first_span, second_span, label = self.next_sentence.parts(n, target_length, random)
             return [self.tokens(*first_span), self.tokens(*second_span)], label
         if self.config.objective == "full-sentences":
             return self.documents(first, last, target_length, random), None
+        if self.memory is not None:
+            tokens = self.sentences(first, last)
+            kept = trim(np.arange(len(tokens)), target_length, random)
+            before = np.concatenate([self.sentences(self.memory.start(n), first), tokens[: kept[0]]])
+            return [before[-self.memory.limit :], tokens[kept]], None
         if not self.has_pairs:
             return [trim(self.sentences(first, last), target_length, random)], None
         may_exchange = self.config.objective == "sentence-order"
@@ -278,7 +291,9 @@ def sentence_ends(ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def collate_pairs(rows: list[MaskingExample], pad: int) -> Batch:
+    padding = align_memories(rows, pad) if any(row.memory for row in rows) else [0] * len(rows)
     ids, real = pad_rows([row.ids for row in rows], pad)
+    real &= torch.arange(ids.shape[1]) >= torch.tensor(padding)[:, None]
     targets, _ = pad_rows([row.targets for row in rows if row.targets is not None], IGNORE_INDEX)
     segments, _ = pad_rows([row.segments for row in rows], 0)
     labels = None if rows[0].label is None else torch.tensor([row.label for row in rows])
