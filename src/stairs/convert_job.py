@@ -118,6 +118,16 @@ def write_folder(task: "Task", format: str, out: str) -> Written:
     return Written({**facts, **differences}, sentence)
 
 
+def write_python(task: "Task", format: str, out: str) -> Written:
+    from stairs.formats import file_round_trip
+    from stairs.formats.python_file import writer
+
+    classifier = writer.writable_classifier(task)
+    size = writer.write(classifier, out)
+    facts, compared = compare_written(out, lambda: file_round_trip.compare_python(classifier, out))
+    return Written({"bytes": size, **facts}, f"{size:,} bytes of Python{compared}")
+
+
 def write_file(task: "Task", format: str, out: str) -> Written:
     """The whole run in one file, read back and loaded before it is given away."""
     import tempfile
@@ -150,4 +160,5 @@ WRITERS: dict[str, Callable[["Task", str, str], Written]] = {
     **dict.fromkeys(VECTORS, write_vectors),
     **dict.fromkeys(FOLDERS, write_folder),
     "file": write_file,
+    "python": write_python,
 }

@@ -165,7 +165,7 @@ class RunVerbs(Portable):
     @python_verb
     def convert(
         self,
-        format: Literal["arpa", "word2vec", "word2vec-binary", "glove", "huggingface", "sentence-transformers", "sentencepiece", "file"],
+        format: Literal["arpa", "word2vec", "word2vec-binary", "glove", "huggingface", "sentence-transformers", "sentencepiece", "file", "python"],
         out: str | Path,
     ) -> dict[str, object]:
         """Write this run in another tool's format, or as one file to ship, and return facts about it; it is read back and compared.

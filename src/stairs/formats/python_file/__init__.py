@@ -1,0 +1,1 @@
+"""A classifier as one Python file that needs neither Stairs nor torch."""
