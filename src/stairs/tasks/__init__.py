@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from stairs.tasks.encode import Encode as Encode
     from stairs.tasks.find_span import FindSpan as FindSpan
     from stairs.tasks.hmm_tagger import HmmTagger as HmmTagger
+    from stairs.tasks.label_set_classifier import NGramMultiLabel as NGramMultiLabel
+    from stairs.tasks.label_set_classifier import TfidfMultiLabel as TfidfMultiLabel
     from stairs.tasks.masked_token import MaskedToken as MaskedToken
     from stairs.tasks.multilabel import MultiLabel as MultiLabel
     from stairs.tasks.next_token import NextToken as NextToken
@@ -30,9 +32,12 @@ if TYPE_CHECKING:
     from stairs.tasks.task import Task as Task
     from stairs.tasks.tfidf_classifier import TfidfClassifier as TfidfClassifier
     from stairs.tasks.tfidf_pairs import TfidfPairs as TfidfPairs
+    from stairs.tasks.tfidf_regressor import TfidfRegressor as TfidfRegressor
     from stairs.tasks.translate import Translate as Translate
     from stairs.tasks.unified_lm import UnifiedLM as UnifiedLM
     from stairs.tasks.vector_classifier import VectorClassifier as VectorClassifier
+    from stairs.tasks.vector_targets import VectorMultiLabel as VectorMultiLabel
+    from stairs.tasks.vector_targets import VectorRegressor as VectorRegressor
     from stairs.tasks.word_vectors import WordVectors as WordVectors
     from stairs.text.tokenizers.tokenizer import Tokenizer
 
@@ -47,6 +52,11 @@ PATHS = {
     "classify-ngram": "stairs.tasks.ngram_classifier:NGramClassifier",
     "classify-tfidf": "stairs.tasks.tfidf_classifier:TfidfClassifier",
     "classify-vectors": "stairs.tasks.vector_classifier:VectorClassifier",
+    "multilabel-ngram": "stairs.tasks.label_set_classifier:NGramMultiLabel",
+    "multilabel-tfidf": "stairs.tasks.label_set_classifier:TfidfMultiLabel",
+    "multilabel-vectors": "stairs.tasks.vector_targets:VectorMultiLabel",
+    "regress-tfidf": "stairs.tasks.tfidf_regressor:TfidfRegressor",
+    "regress-vectors": "stairs.tasks.vector_targets:VectorRegressor",
     "compare-tfidf": "stairs.tasks.tfidf_pairs:TfidfPairs",
     "tag-hmm": "stairs.tasks.hmm_tagger:HmmTagger",
     "tag-crf": "stairs.tasks.crf_tagger:CrfTagger",
@@ -70,6 +80,8 @@ TEXT_KINDS = ("classify", "multilabel", "regress")  # examples of one text each
 # Models that learn from labelled examples alone, and their tasks, by the kind of the examples: what everything else has to beat.
 BASELINE_TASKS = {
     "classify": {"tfidf": "classify-tfidf", "ngram": "classify-ngram"},
+    "multilabel": {"tfidf": "multilabel-tfidf", "ngram": "multilabel-ngram"},
+    "regress": {"tfidf": "regress-tfidf"},
     "compare": {"tfidf": "compare-tfidf"},
     "tag": {"hmm": "tag-hmm", "crf": "tag-crf"},
     "span": {"overlap": "find-span-overlap"},

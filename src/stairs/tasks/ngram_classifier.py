@@ -26,36 +26,37 @@ class NGramClassifier(Classifier):
     name = "classify-ngram"
     model_name = "ngram"
     has_model = False
+    tries_per_label = 1
 
     def __init__(self, tries: list[Trie], config: NGramConfig, tokenizer: Tokenizer, labels: list[str], priors: list[float]) -> None:
         self.tries, self.config, self.tokenizer, self.labels, self.priors = tries, config, tokenizer, labels, priors
 
     @classmethod
     def train(cls, examples: Sequence[LabelledText], tokenizer: Tokenizer, order: int = 3) -> Self:
-        from stairs.models.ngram import NGram  # only an answer goes without torch
-
         labels = labels_of(examples)
         encoded = tokenizer.encode_batch([example.text for example in examples])
         config = NGramConfig(**tokenizer.vocabulary_settings, order=order)
         tries, priors = [], []
         for label in labels:
             rows = [ids for ids, example in zip(encoded, examples, strict=True) if example.label == label]
-            model = NGram(config)
-            # Every label allows the same words, or a word that occurs under one label only would decide by itself.
-            model.count(np.array([i for row in rows if row for i in (*row, tokenizer.end)], np.uint32), closed=True)
-            tries.append(model.trie)
+            tries.append(estimate_trie(rows, config, tokenizer.end))
             priors.append(math.log(len(rows) / len(examples)))
         return cls(tries, config, tokenizer, labels, priors)
 
     def probabilities(self, texts: Sequence[str]) -> np.ndarray:
-        """All texts are one row: what precedes [CLS] is in no n-gram, so each text starts anew there."""
+        return softmax(self.scores(texts))
+
+    def scores(self, texts: Sequence[str]) -> np.ndarray:
+        """The logarithm of the prior times the likelihood of each text, (N, tries). All texts are one row: what precedes [CLS] is in no n-gram, so
+        each text starts anew there."""
         begin, end = self.tokenizer.begin, self.tokenizer.end
         numbers, lengths = self.number_texts(texts)
         starts = np.cumsum(lengths) - lengths  # of the texts
         ids, targets = np.insert(numbers, starts, begin), np.insert(numbers, starts + lengths, end)
         first = starts + np.arange(len(texts))
         likelihoods = [np.add.reduceat(trie.log_likelihood(ids[None], targets[None], IGNORE_INDEX)[0][0], first) for trie in self.tries]
-        return softmax(np.stack(likelihoods, 1) + np.array(self.priors))
+        scores: np.ndarray = np.stack(likelihoods, 1) + np.array(self.priors)
+        return scores
 
     def number_texts(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         """The ids of all texts, one after another, and how many each text has."""
@@ -78,5 +79,16 @@ class NGramClassifier(Classifier):
     def open(cls, folder: Path, described: TaskConfig) -> Self:
         config = cast(NGramConfig, saved_config("ngram", described["config"], folder / CONFIG))
         arrays = load_arrays(folder / WEIGHTS)
-        tries = [Trie.from_saved(arrays_with_prefix(arrays, f"{i}."), config.order, config.vocab_size) for i in range(len(described["labels"]))]
+        count = cls.tries_per_label * len(described["labels"])
+        tries = [Trie.from_saved(arrays_with_prefix(arrays, f"{i}."), config.order, config.vocab_size) for i in range(count)]
         return cls(tries, config, Tokenizer.load(folder), described["labels"], described["priors"])
+
+
+def estimate_trie(rows: Sequence[Sequence[int]], config: NGramConfig, end: int) -> Trie:
+    """Of texts as ids."""
+    from stairs.models.ngram import NGram  # only an answer goes without torch
+
+    model = NGram(config)
+    # Every label allows the same words, or a word that occurs under one label only would decide by itself.
+    model.count(np.array([i for row in rows if row for i in (*row, end)], np.uint32), closed=True)
+    return model.trie

@@ -251,5 +251,6 @@ def baseline_warnings(metrics: Measurements, part: str) -> list[str]:
     if "only_label" in metrics:
         is_cheap = baseline is not None and baseline["name"] in CHEAP_MODELS
         instead = f", where {baseline['name']} reaches {baseline['value']:.4f} within seconds" if baseline and is_cheap else ""
-        warnings.append(f"it gives all of {part} the label {metrics['only_label']!r}{instead}")
+        what = f"the label {metrics['only_label']!r}" if metrics["only_label"] else "no label"
+        warnings.append(f"it gives all of {part} {what}{instead}")
     return warnings

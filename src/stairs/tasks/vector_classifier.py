@@ -37,10 +37,8 @@ class VectorClassifier(Classifier):
     @classmethod
     def train(cls, examples: Sequence[LabelledText], words: WordVectors) -> Self:
         labels = labels_of(examples)
-        features = words.vectors([example.text for example in examples])
-        mean = features.mean(0)
-        deviation = max(float((features - mean).std()), 1e-6)
-        weight, bias = logistic_regression((features - mean) / deviation, examples, REGULARIZATION)
+        features, mean, deviation = standardize(words.vectors([example.text for example in examples]))
+        weight, bias = logistic_regression(features, examples, REGULARIZATION)
         weight = weight / deviation
         return cls(words, labels, weight, bias - weight @ mean)
 
@@ -64,3 +62,10 @@ class VectorClassifier(Classifier):
         of_model = {name.removeprefix(VECTORS_PREFIX): tensor for name, tensor in tensors.items() if name.startswith(VECTORS_PREFIX)}
         model = MODELS[described["model"]].from_saved(described["config"], of_model, folder / CONFIG)
         return cls(WordVectors(model.eval(), Tokenizer.load(folder)), described["labels"], tensors["weight"].numpy(), tensors["bias"].numpy())
+
+
+def standardize(features: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+    """Features (N, D) with mean 0 and deviation 1 over all of them, their mean (D,) and their deviation."""
+    mean = features.mean(0)
+    deviation = max(float((features - mean).std()), 1e-6)
+    return (features - mean) / deviation, mean, deviation
