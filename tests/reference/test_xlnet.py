@@ -179,6 +179,15 @@ def test_their_folder_is_adopted_with_equal_outputs(tmp_path, kind):
         assert near(task.model.mask_vector.weight, theirs.transformer.mask_emb[0])
 
 
+def test_a_sentencepiece_tokenizer_is_refused(tmp_path):
+    written(pretrained(), tmp_path / "folder", "AutoModelForCausalLM")
+    for name in ("tokenizer.json", "tokenizer_config.json", "vocab.txt"):
+        (tmp_path / "folder" / name).unlink()
+    (tmp_path / "folder" / "spiece.model").write_bytes(b"pieces")
+    with pytest.raises(Unsupported, match=r"spiece\.model is a SentencePiece tokenizer, whose model cannot be adopted"):
+        transformers_folder.read(tmp_path / "folder")
+
+
 REFUSED = [
     ({"attn_type": "uni"}, "attn_type is 'uni', and XLNet has bi"),
     ({"clamp_len": 8}, "clamp_len is 8, and XLNet has -1"),

@@ -8,6 +8,7 @@ from stairs.inspection.look_alikes import LookAlike, LookAlikesData
 from stairs.pictures.charts import BLUE, FONT, FONT_SIZE, GREY, GRID, ORANGE, Chart, chart_of, chart_title, display_token, side_by_side, stack
 
 ROW, PANEL = 24, 300
+MARGIN = 0.04  # of the axis, so that no point covers a name
 ALONE, CORRECTED = "from characters alone", "with the correction"
 Quantity = Literal["cosine", "share"]
 
@@ -38,8 +39,8 @@ def dumbbells(pairs: list[LookAlike], quantity: Quantity, title: str, rules: tup
         for kind, values in ((ALONE, alone), (CORRECTED, corrected))
         for name, value in zip(names, values, strict=True)
     ]
-    low = min(-0.05 if quantity == "cosine" else 0.0, *alone, *corrected, *rules)
-    scale = alt.Scale(domain=[low, 1.0], nice=False)
+    low = min(0.0, *alone, *corrected, *rules) - MARGIN
+    scale = alt.Scale(domain=[low, 1.0 + MARGIN], nice=False)
     axis = alt.Axis(labelFont=FONT, labelFontSize=FONT_SIZE, labelLimit=300, labels=has_names, domain=False, ticks=False)
     y = alt.Y("pair:N", sort=None, title=None, axis=axis)
     colours = alt.Scale(domain=[ALONE, CORRECTED], range=[ORANGE, BLUE])

@@ -93,6 +93,10 @@ def read_content(folder: Path) -> tuple[Path, dict[str, Any]]:
         model = {"type": "BPE", "vocab": files.read_json(folder / "vocab.json"), "merges": merges}
         prefix = settings.get("add_prefix_space", False)
         return folder / "vocab.json", {"model": model, "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": prefix}}
+    for name in ("spiece.model", "sentencepiece.bpe.model"):
+        if (folder / name).is_file():
+            advice = "give a folder with word pieces or byte-level BPE, or train on its pieces with --tokenizer FILE.model"
+            raise Unsupported(f"{folder / name} is a SentencePiece tokenizer, whose model cannot be adopted; {advice}")
     raise BadInput(f"{folder} has no {TOKENIZER_FILE}, vocab.txt, or vocab.json and merges.txt; give a folder with its tokenizer")
 
 
