@@ -30,7 +30,7 @@ class NGramClassifier(Classifier):
 
     def __init__(self, tries: list[Trie], config: NGramConfig, tokenizer: Tokenizer, labels: list[str], priors: list[float]) -> None:
         self.tries, self.config, self.tokenizer, self.labels, self.priors = tries, config, tokenizer, labels, priors
-        if not len(tries) == len(labels) == len(priors):
+        if not len(tries) == len(priors) == self.tries_per_label * len(labels):
             raise ValueError(f"{len(tries)} models and {len(priors)} priors for {len(labels)} labels")
 
     @classmethod
