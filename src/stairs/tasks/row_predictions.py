@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from stairs.tasks.task import Task
 
 DIGITS = 4  # of a probability in a table
-DEFAULT_THRESHOLD = 0.5  # of each label, where a text may have several
 LABELS_JOINED_BY = ";"
 LABEL_CHUNK, ANSWER_CHUNK = 4096, 128  # rows that are predicted at once
 Cells = list[str | float | None]  # of one row
@@ -42,6 +41,13 @@ class PredictsExamples(Protocol):
     def example_probabilities(self, examples: list[Example]) -> np.ndarray: ...
 
     def predict_examples(self, examples: list[Example]) -> list[float]: ...
+
+
+class GivesLabelSets(Protocol):
+    """A task that gives any number of labels."""
+
+    @property
+    def threshold(self) -> float: ...
 
 
 class Decisions(NamedTuple):
@@ -145,7 +151,7 @@ class RowPredictor:
         """The label, or the labels, of each row of probabilities (N, labels)."""
         threshold = self.options.threshold
         if gives_label_sets(self.task):
-            given = probabilities >= (DEFAULT_THRESHOLD if threshold is None else threshold)
+            given = probabilities >= (cast(GivesLabelSets, self.task).threshold if threshold is None else threshold)
             names = [LABELS_JOINED_BY.join([label for label, own in zip(self.labels, row, strict=True) if own]) for row in given.tolist()]
             return Decisions(names, np.where(given, probabilities, 1 - probabilities).min(1))
         best = probabilities.argmax(1)
@@ -161,7 +167,8 @@ class RowPredictor:
             return answer
         own = cast(dict[str, float], answer["probabilities"])
         decisions = self.decide(np.array([[own[label] for label in self.labels]]))
-        changed: dict[str, object] = {} if gives_label_sets(self.task) else {"label": decisions.predictions[0]}
+        given = decisions.predictions[0].split(LABELS_JOINED_BY)
+        changed: dict[str, object] = {"labels": [label for label in own if label in given]} if gives_label_sets(self.task) else {"label": given[0]}
         if self.options.unsure_below is not None:
             changed["unsure"] = bool(decisions.probabilities[0] < self.options.unsure_below)
         return {**answer, **changed}

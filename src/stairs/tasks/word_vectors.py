@@ -212,6 +212,8 @@ class WordVectors(Task):
 
     def rows(self, ids: np.ndarray) -> np.ndarray:
         """The vectors (N, D) of ids."""
+        if not len(ids):
+            return np.zeros((0, self.model.config.width), np.float32)
         with torch.no_grad():
             batch = Batch(torch.from_numpy(ids)[None], torch.ones(1, len(ids), dtype=torch.bool))
             vectors: np.ndarray = self.model.encode(batch)[0].float().numpy()
