@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Literal
 from stairs.climb_job import ClimbJob
 from stairs.comparison.schema import CostCriterion
 from stairs.errors import BadInput
-from stairs.run_api import convert, draw, embed, embed_tokens, evaluate, nearest, neighbours, run_path
+from stairs.run_api import convert, draw, embed, embed_tokens, evaluate, nearest, neighbours, predict_file, run_path
 from stairs.session import python_verb
 from stairs.tasks import TunedTask
 from stairs.text.input_options import Column, as_name, columns_of
@@ -32,7 +32,9 @@ if TYPE_CHECKING:
     from stairs.models.transfer_options import TransferMode
     from stairs.tasks import Task
 
-__all__ = ["adopt", "climb", "convert", "draw", "embed", "embed_tokens", "evaluate", "load", "nearest", "neighbours", "train", "tune"]
+__all__ = [
+    "adopt", "climb", "convert", "draw", "embed", "embed_tokens", "evaluate", "load", "nearest", "neighbours", "predict_file", "train", "tune",
+]  # fmt: skip
 
 Size = Literal["auto", "nano", "micro", "mini", "small", "base", "large", "paper"]
 

@@ -9,13 +9,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from stairs.errors import BadInput
 from stairs.formats.output import open_output
 from stairs.progress import format_count, quiet, say, track
 from stairs.tasks.prediction_options import PredictionOptions
-from stairs.tasks.row_predictions import Cells, RowPredictor, reads_two_texts
+from stairs.tasks.row_predictions import Cells, PredictionSummary, RowPredictor, reads_two_texts
 from stairs.text.input_files import printable
 from stairs.text.labelled.choice_cells import ChoiceCells
 from stairs.text.labelled.text_columns import choose_text_columns, open_texts
@@ -32,17 +32,6 @@ MAX_CHARACTERS = 1_000_000  # of a text
 CHUNK_CHARACTERS = 4_000_000  # of the texts that are predicted at once
 MAX_COUNTED = 1000  # different predictions; of more, none are counted
 Row = tuple[int, list[Any], str]  # its line, its cells and its text
-
-
-class PredictionSummary(TypedDict):
-    """What was predicted."""
-
-    out: str
-    rows: int
-    without_text: int
-    seconds: float
-    unsure: NotRequired[int]
-    predictions: NotRequired[dict[str, int]]  # how often each label was predicted
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from stairs.tasks import Task
     from stairs.tasks.answers import TextNeighbour, WordNeighbour
     from stairs.tasks.measurements import Measurements
+    from stairs.tasks.prediction_options import PredictionOptions
+    from stairs.tasks.row_predictions import PredictionSummary
     from stairs.text.windows import LongTextRule
 
 
@@ -99,6 +101,22 @@ def evaluate(
     columns = columns_of(text=text, label=label, second_column=second_column, id=id)
     reading = CorpusOptions(encoding=encoding, text=None if task.example_kind else as_name(text))
     return score_file(task, paths[0], paths[1:], columns=columns, beam_size=beam_size, reading=reading)
+
+
+def predict_file(
+    task: "Task",
+    file: str,
+    out: str,
+    options: "PredictionOptions",
+    *,
+    text: Column | None = None,
+    second_column: Column | None = None,
+    encoding: str | None = None,
+) -> "PredictionSummary":
+    """The rows of a file with the predictions of a task, in another file."""
+    from stairs.predict_job import PredictJob
+
+    return PredictJob(file, out, columns_of(text=text, second_column=second_column) or {}, encoding, options=options).predict(task)
 
 
 def draw(

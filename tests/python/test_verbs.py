@@ -33,6 +33,7 @@ CALLS = {  # a call of every verb, and a task that has it
     "nearest": ("vectors", ("cat - dog + bird",), {"top": 2}),
     "predict": ("reviews", (["a good film", "a bad film"],), {}),
     "predict_proba": ("reviews", (["a good film", "a bad film"],), {}),
+    "predict_file": ("reviews", ("reviews.csv", "predictions.csv"), {}),
     "tag": ("tagger", ("the cat sat in Rome .",), {}),
     "find_span": ("reader", ("where is it ?", "the cat sat in Rome ."), {}),
     "choose": ("quiz", ("what is for dinner ?", ["a cat", "rice"]), {}),
@@ -67,7 +68,7 @@ def test_completion_shows_what_people_use_and_no_more(runs):
     shown = [name for name in dir(runs["bert"]) if not name.startswith("_")]
     assert shown == [
         "answer", "answers", "convert", "draw", "embed", "embed_tokens", "evaluate", "fill", "folder", "model", "name", "next_sentence",
-        "pseudo_log_likelihood", "save", "similarity", "summary", "tokenizer", "tune",
+        "predict_file", "pseudo_log_likelihood", "save", "similarity", "summary", "tokenizer", "tune",
     ]  # fmt: skip
     assert {"predict", "predict_proba", "labels"} <= set(dir(runs["tfidf"])) and "model" not in dir(runs["tfidf"])
 

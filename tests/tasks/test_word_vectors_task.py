@@ -129,6 +129,7 @@ def test_the_means_of_many_texts_are_those_of_each(tmp_path):
 
     texts = ["the cat sat on the mat", "dog", "", "qqq zzz", "cats and dogs ."] * 6
     for subwords in ({}, {"subwords": "3-4"}):
-        task = stairs.train("skipgram", texts[:5] * 8, width=8, window=2, epochs=1, min_count=1, subsample=0.0, out=tmp_path / f"run{len(subwords)}", **subwords)
+        settings = {"width": 8, "window": 2, "epochs": 1, "min_count": 1, "subsample": 0.0, **subwords}
+        task = stairs.train("skipgram", texts[:5] * 8, out=tmp_path / f"run{len(subwords)}", **settings)
         apart = np.concatenate([task.vectors([text]) for text in texts])
         assert np.allclose(task.vectors(texts), apart, atol=1e-6) and np.abs(apart[0]).max() > 0

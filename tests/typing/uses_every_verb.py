@@ -43,13 +43,14 @@ def use(run: str) -> None:
     sense: str = task.find_sense("the *bank*")["label"]
     translation: str = task.translate("a", beam_size=4)
     translations: list[str] = task.translate(["a", "b"], length_penalty=0.6)
+    row_count: int = task.predict_file("new.csv", "predictions.xlsx", text="review", unsure_below=0.7)["rows"]
     accuracy = task.evaluate("test.csv", text="review", label="stars")["accuracy"]
     drawing = task.draw("attention", "a b", layer=1, head=2)
     drawing.save("attention.svg")
     svg: str = drawing.svg
     facts: dict[str, object] = task.convert("huggingface", "folder")
     print(filled, follows, likelihood, text, probability, vectors, tokens, cosine, near, label, labels, probabilities, tags, span, choice, sense)
-    print(translation, translations, accuracy, svg, facts, task.answer("a"))
+    print(translation, translations, row_count, accuracy, svg, facts, task.answer("a"))
 
 
 def compare() -> None:

@@ -52,6 +52,7 @@ VERBS: dict[str, Availability] = {
     "nearest": Availability(lambda task: task.has_word_vectors or task.searches_texts, "word vectors and runs tuned for the task similar have it"),
     "predict": Availability(predicts_targets, "a run that was tuned on labels has it"),
     "predict_proba": Availability(gives_probabilities, "a run that was tuned on labels has it"),
+    "predict_file": Availability(lambda task: True, "every run has it"),
     "tag": Availability(lambda task: task.example_kind == "tag", "a run that was tuned on tagged words has it"),
     "find_span": Availability(lambda task: task.example_kind == "span", "a run that was tuned on questions and answers has it"),
     "choose": Availability(lambda task: task.example_kind == "choose", "a run that was tuned on multiple choice has it"),

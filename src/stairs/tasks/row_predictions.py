@@ -8,7 +8,7 @@ why           the words that spoke for the label and against it, as a caller exp
 """
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, NotRequired, Protocol, TypedDict, cast
 
 import numpy as np
 
@@ -31,6 +31,17 @@ Second = str | Sequence[str]  # the second text of a row, or its choices
 class PredictionColumn(NamedTuple):
     name: str
     is_number: bool = False
+
+
+class PredictionSummary(TypedDict):
+    """What was predicted."""
+
+    out: str
+    rows: int
+    without_text: int
+    seconds: float
+    unsure: NotRequired[int]
+    predictions: NotRequired[dict[str, int]]  # how often each label was predicted
 
 
 class PredictsExamples(Protocol):

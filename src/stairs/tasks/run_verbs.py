@@ -19,6 +19,7 @@ from stairs.tasks.answers import TextNeighbour, WordNeighbour
 from stairs.tasks.availability import check_verb, shown_names
 from stairs.tasks.measurements import Measurements
 from stairs.tasks.portable import Portable
+from stairs.tasks.row_predictions import PredictionSummary
 from stairs.text.input_options import Column
 from stairs.text.python_data import Data
 from stairs.text.python_rows import Texts, list_texts
@@ -134,6 +135,33 @@ class RunVerbs(Portable):
 
         columns = {"text": text, "label": label, "second_column": second_column, "id": id}
         return api.evaluate(self.require("evaluate"), data, labels, **columns, encoding=encoding, beam_size=beam_size)
+
+    @python_verb
+    def predict_file(
+        self,
+        file: str | Path,
+        out: str | Path,
+        *,
+        text: Column | None = None,
+        second_column: Column | None = None,
+        encoding: str | None = None,
+        threshold: float | None = None,
+        positive: str | None = None,
+        unsure_below: float | None = None,
+        all_labels: bool = False,
+        why: bool = False,
+    ) -> PredictionSummary:
+        """The rows of a table with a prediction for each, written to `out`, whose suffix tells the format: .csv, .tsv, .jsonl, .xlsx or .parquet.
+        All columns are kept. It returns how many rows there were, and how often each label was predicted; docs/predict.md explains the options.
+
+        >>> reviews.predict_file("reviews.csv", "predictions.csv")["rows"]
+        48
+        """
+        from stairs import api
+        from stairs.tasks.prediction_options import PredictionOptions
+
+        own = PredictionOptions(threshold=threshold, positive=positive, unsure_below=unsure_below, all_labels=all_labels, why=why)
+        return api.predict_file(self.require("predict_file"), str(file), str(out), own, text=text, second_column=second_column, encoding=encoding)
 
     @python_verb
     def draw(

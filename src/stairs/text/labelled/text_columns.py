@@ -121,8 +121,9 @@ def guess_column(table: RecordTable, columns: Sequence[str], flag: str) -> str:
     """The one column of text."""
     likely = likely_columns(columns, TEXT)
     candidates = likely if len(likely) == 1 else text_like_columns(table, likely or columns) or likely
-    if not candidates and len(columns) == 1 and not is_index_name(columns[0]):
-        candidates = list(columns)
+    others = [name for name in columns if not is_index_name(name)]
+    if not candidates and len(others) == 1:
+        candidates = others
     if not candidates:
         advice = f"name it with --{flag.replace('_', '-')} NAME, or by its number"
         raise input_error(table.name, table.line, f"no column of text among {list_columns(columns)}; {advice}")
