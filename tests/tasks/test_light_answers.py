@@ -1,4 +1,4 @@
-"""Classifiers that are no neural networks are loaded and asked without torch, scikit-learn and SciPy, none of which an answer needs."""
+"""Classifiers that are no neural networks are loaded and asked without torch, scikit-learn, SciPy and numba, none of which an answer needs."""
 
 import json
 import subprocess
@@ -20,7 +20,7 @@ BLOCKED = """
 import sys
 class Block:
     def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0] in {blocked!r}:
+        if name.split(".")[0] in ("torch", "sklearn", "scipy", "numba"):
             raise ImportError(name + " is imported")
 sys.meta_path.insert(0, Block())
 """
@@ -32,23 +32,21 @@ def save_run(kind, folder: Path):
     return task
 
 
-def run_blocked(code: str, blocked: tuple[str, ...]) -> str:
-    ended = subprocess.run([sys.executable, "-c", BLOCKED.format(blocked=blocked) + code], capture_output=True, text=True)
+def run_blocked(code: str) -> str:
+    ended = subprocess.run([sys.executable, "-c", BLOCKED + code], capture_output=True, text=True)
     assert ended.returncode == 0, ended.stderr[-2000:]
     return ended.stdout
 
 
-@pytest.mark.parametrize(
-    ("kind", "blocked"), [(TfidfClassifier, ("torch", "sklearn", "scipy", "numba")), (NGramClassifier, ("torch", "sklearn", "scipy"))]
-)
-def test_a_run_is_asked_without_torch_and_scikit_learn(kind, blocked, tmp_path):
+@pytest.mark.parametrize("kind", [TfidfClassifier, NGramClassifier])
+def test_a_run_is_asked_without_torch_and_scikit_learn(kind, tmp_path):
     task = save_run(kind, tmp_path / "run")
     code = f"from stairs.cli import main\nsys.exit(main(['ask', {str(tmp_path / 'run')!r}, *{TEXTS!r}, '--json']))"
-    answers = [json.loads(line) for line in run_blocked(code, blocked).splitlines()]
+    answers = [json.loads(line) for line in run_blocked(code).splitlines()]
     assert answers == [task.answer(text) for text in TEXTS]
 
 
 def test_python_loads_and_asks_without_them_too(tmp_path):
     task = save_run(TfidfClassifier, tmp_path / "run")
     code = f"import stairs\nprint(stairs.load({str(tmp_path / 'run')!r}).predict_proba({TEXTS!r}).tolist())"
-    assert json.loads(run_blocked(code, ("torch", "sklearn", "scipy", "numba"))) == task.predict_proba(TEXTS).tolist()
+    assert json.loads(run_blocked(code)) == task.predict_proba(TEXTS).tolist()

@@ -1,9 +1,11 @@
 """The trie of an n-gram model as arrays: the probabilities of texts, and of every next word, by compiled lookups (`kernels/trie.py`).
 
-It gives what `models/ngram.py` says of P(w | h), without torch: tests/models/test_kneser_ney.py.
+It gives what `models/ngram.py` says of P(w | h), without torch: tests/models/test_kneser_ney.py. A few words are looked up by a plain loop, which
+gives the same bits, because the compiler alone takes half a second to import: tests/fast/test_ngram_trie.py.
 """
 
 import math
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -11,9 +13,9 @@ from typing import Protocol
 import numpy as np
 
 from stairs.errors import BadInput
-from stairs.kernels import trie
 
 LOG10 = math.log(10)
+PLAIN_LOOKUPS = 512  # words that are looked up without the compiler, unless it is imported already: some milliseconds
 DTYPES = {"words": "int32", "log10s": "float32", "suffixes": "int32", "backoffs": "float32", "first": "int32", "sizes": "int64"}
 
 
@@ -55,8 +57,34 @@ class Trie:
         """Natural-log probability of each target (B, T), 0 where it is `ignore`, and the order of the n-gram that supplied it."""
         scores = np.zeros(ids.shape, np.float64)
         nodes = np.zeros(ids.shape, np.int32)
-        trie.score(*self.lookup_arrays, ids, targets, ignore, scores, nodes)
+        if targets.size <= PLAIN_LOOKUPS and "numba" not in sys.modules:
+            self.score_plainly(ids, targets, ignore, scores, nodes)
+        else:
+            from stairs.kernels import trie
+
+            trie.score(*self.lookup_arrays, ids, targets, ignore, scores, nodes)
         return scores * LOG10, np.where(targets == ignore, 0, self.order_of(nodes))
+
+    def score_plainly(self, ids: np.ndarray, targets: np.ndarray, ignore: int, scores: np.ndarray, nodes: np.ndarray) -> None:
+        """What `kernels/trie.py: score` does."""
+        for row in range(len(ids)):
+            context = -1
+            for i, (word, target) in enumerate(zip(ids[row].tolist(), targets[row].tolist(), strict=True)):
+                context = self.look_up(context, word)[2]
+                if target != ignore:
+                    scores[row, i], nodes[row, i], _ = self.look_up(context, target)
+
+    def look_up(self, context: int, word: int) -> tuple[float, int, int]:
+        """log10 P(word | context), the node that supplied it, and the context of the next word: what `kernels/trie.py: step` does."""
+        backoff, node = 0.0, context
+        while node >= 0:
+            low, high = int(self.first[node]), int(self.first[node + 1])
+            child = low + int(np.searchsorted(self.words[low:high], word))
+            if child < high and self.words[child] == word:
+                return backoff + float(self.log10s[child]), child, child if child < len(self.backoffs) else int(self.suffixes[child])
+            backoff += float(self.backoffs[node])
+            node = int(self.suffixes[node])
+        return backoff + float(self.log10s[word]), word, word if word < len(self.backoffs) else -1
 
     def order_of(self, nodes: np.ndarray) -> np.ndarray:
         """How many words an n-gram has."""
@@ -64,6 +92,8 @@ class Trie:
 
     def next_context(self, context: int, word: int) -> int:
         """The context after `word`."""
+        from stairs.kernels import trie
+
         return int(trie.step(*self.lookup_arrays, context, word)[2])
 
     def continuations(self, context: int) -> tuple[np.ndarray, np.ndarray]:
@@ -71,6 +101,8 @@ class Trie:
         vocab_size = int(self.sizes[0])
         probabilities = np.empty(vocab_size, np.float64)
         nodes = np.empty(vocab_size, np.int64)
+        from stairs.kernels import trie
+
         trie.distribution(*self.lookup_arrays, vocab_size, context, probabilities, nodes)
         with np.errstate(divide="ignore"):
             return np.log(probabilities), self.order_of(nodes)
