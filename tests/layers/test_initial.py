@@ -24,6 +24,19 @@ def test_each_head_attends_mostly_to_its_neighbour(width: int, heads: int) -> No
         assert looked.mean(0).argmax(-1).sub(beside).abs().float().mean() < 1
 
 
+@pytest.mark.parametrize(("width", "heads"), [(64, 2), (128, 4), (256, 4)])
+def test_heads_stay_with_their_neighbours_when_token_vectors_have_grown_as_they_do_in_training(width: int, heads: int) -> None:
+    model = BERT(BERTConfig(vocab_size=50, width=width, heads=heads, layers=1, context=40)).eval()
+    with torch.no_grad():
+        model.tokens.weight.div_(model.tokens.weight.norm(dim=1, keepdim=True))
+    ids = torch.randint(5, 50, (3, 30), generator=torch.Generator().manual_seed(0))
+    with capture(model) as seen:
+        model.encode(Batch(ids, ids >= 0))
+    for head, offset in enumerate([-1, 1]):
+        near = sum(seen["blocks.0.attention"][:, head].diagonal(own, -2, -1).mean() for own in (offset - 1, offset, offset + 1))
+        assert near > 6 / 30, f"head {head} gives {near:.3f} to three tokens around its neighbour, and the mean is 3/30"
+
+
 @pytest.mark.parametrize(("width", "heads"), [(6, 2), (4, 4), (36, 4)])
 def test_rows_of_a_head_that_no_wave_fits_into_stay_as_they_were(width: int, heads: int, monkeypatch) -> None:
     config = BERTConfig(vocab_size=20, width=width, heads=heads, layers=1, context=8)

@@ -24,6 +24,7 @@ from stairs.layers.positions import BASE
 from stairs.randomness import generator
 
 SCALE_DOWN = 20
+LENGTHENED_BELOW = 256  # width
 
 
 @torch.no_grad()
@@ -60,6 +61,12 @@ def scale_down(*tables: nn.Module | None) -> None:
 
 
 @torch.no_grad()
+def lengthen_narrow(tokens: nn.Embedding) -> None:
+    """Start the token vectors of a narrow model as long as those of width 256, so that the waves beside them do not hide which token it is."""
+    tokens.weight.mul_(max(1.0, (LENGTHENED_BELOW / tokens.weight.shape[1]) ** 0.5))
+
+
+@torch.no_grad()
 def fold_in_bias(table: torch.Tensor, bias: torch.Tensor, offset: float) -> None:
     """Give an output layer a bias although it has no parameter for one: logits = hidden table^T + bias, for a `hidden` whose D numbers are `offset`
     on average. Each row has one number added throughout, which a layer norm that reads the table as input removes again."""
@@ -67,7 +74,7 @@ def fold_in_bias(table: torch.Tensor, bias: torch.Tensor, offset: float) -> None
 
 
 FASTEST, SLOWEST = 2.0, 1 / 40  # frequencies: the first tells a neighbour from the next one, the last a near token from a far one
-POSITION_SCALE = 0.05  # amplitude of the waves: seldom larger than a trained token vector
+POSITION_SCALE = 0.2  # amplitude of the waves: about as long as token vectors become in training, which would soon drown shorter ones
 SHARPNESS = 1.1  # how strongly queries and keys read the waves
 
 

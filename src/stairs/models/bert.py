@@ -7,11 +7,11 @@ Devlin et al. 2018, "BERT: Pre-training of Deep Bidirectional Transformers for L
     p(masked word) = softmax(norm(gelu(h_L W)) tokens^T + bias)
     p(second sentence follows the first) = softmax(tanh(h_L[CLS] P) N)
 
-Departures: heads start by attending to neighbours (`layers/initial.py`), positions start as waves, segments smaller than in the paper, weights
-from a normal distribution that is not truncated, and predictions at the unigram distribution of the training text: a short training would otherwise
-spend most of its time on these. Whole words are masked (`--whole-word-masking False`: single pieces), anew in every epoch where the paper's program
-masks ten copies of the text; all rows have one context, where it reads 128 tokens for nine tenths of the training. For the sentence pairs see
-`tasks/parts/sentence_pairs.py`.
+Departures: heads start by attending to neighbours (`layers/initial.py`), positions start as waves that are longer than token vectors, those of
+narrow models longer than in the paper, segments smaller, weights from a normal distribution that is not truncated, and predictions at the unigram
+distribution of the training text: a short training would otherwise spend most of its time on these. Whole words are masked (`--whole-word-masking
+False`: single pieces), anew in every epoch where the paper's program masks ten copies of the text; all rows have one context, where it reads 128
+tokens for nine tenths of the training. For the sentence pairs see `tasks/parts/sentence_pairs.py`.
 The objectives of other papers use this same encoder: that of XLNet, which has also its own below, and ALBERT's without shared and factored weights.
 Only positions with a target are compared with the vocabulary, and padding is not computed (`fast/block.py`).
 A bert may also know where words stand in a dependency tree (`layers/structural_positions.py`).
@@ -41,7 +41,15 @@ from stairs.fast.decode_state import DecodeState
 from stairs.layers.attention_positions import SEGMENT_STRIDE
 from stairs.layers.block import ACTIVATIONS, FastInput, remove_biases
 from stairs.layers.dropout import Dropout
-from stairs.layers.initial import POSITION_SCALE, init_local_heads, init_local_heads_sinusoidal, initialize, neighbour_offset, scale_down
+from stairs.layers.initial import (
+    POSITION_SCALE,
+    init_local_heads,
+    init_local_heads_sinusoidal,
+    initialize,
+    lengthen_narrow,
+    neighbour_offset,
+    scale_down,
+)
 from stairs.layers.memory import run_after_memory
 from stairs.layers.patterns import RowMask
 from stairs.layers.positions import LearnedPositions
@@ -129,6 +137,8 @@ class BERT(Model):
     def initialize(self, seed: int) -> None:
         initialize(self, seed)
         scale_down(self.segments)
+        if has_local_start(self.config):
+            lengthen_narrow(self.tokens)
         if has_local_start(self.config) and isinstance(self.positions, LearnedPositions):
             init_local_heads(self.positions, self.blocks, seed)
         elif has_local_start(self.config):
